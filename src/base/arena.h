@@ -1,0 +1,37 @@
+// Bump memory with one lifetime. An arena belongs to one thread at a time. Under ASan (and with
+// LEAT_ARENA_MALLOC=1 at compile time) each allocation is its own heap block, so that overruns show.
+#ifndef LEAT_BASE_ARENA_H_
+#define LEAT_BASE_ARENA_H_
+
+#include "base/allocator.h"
+#include "base/string_view.h"
+
+typedef struct leat_arena_block_s leat_arena_block_t;
+
+typedef struct leat_arena_s {
+  leat_allocator_t* allocator;
+  leat_arena_block_t* blocks;  // newest first
+  char* next;
+  char* end;
+  size_t block_size_bytes;
+  size_t used_bytes;
+} leat_arena_t;
+
+// |block_size_bytes| 0 takes 64 KiB. Blocks are taken on first need and grow up to 16 times that.
+void leat_arena_initialize(leat_allocator_t* allocator, size_t block_size_bytes,
+                           leat_arena_t* out_arena);
+void leat_arena_deinitialize(leat_arena_t* arena);
+
+// Zeroed, 16-byte aligned.
+LEAT_MUST_USE leat_status_t leat_arena_allocate(leat_arena_t* arena, size_t size_bytes,
+                                                void** out_pointer);
+LEAT_MUST_USE leat_status_t leat_arena_allocate_array(leat_arena_t* arena, size_t count,
+                                                      size_t item_bytes, void** out_pointer);
+// A copy of |string|, NUL-terminated after its size.
+LEAT_MUST_USE leat_status_t leat_arena_copy_string(leat_arena_t* arena, leat_string_view_t string,
+                                                   leat_string_view_t* out_string);
+// printf into the arena.
+LEAT_MUST_USE leat_status_t leat_arena_print(leat_arena_t* arena, leat_string_view_t* out_string,
+                                             const char* format, ...) LEAT_PRINTF(3, 4);
+
+#endif  // LEAT_BASE_ARENA_H_

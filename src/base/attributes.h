@@ -1,0 +1,33 @@
+// Compiler attributes under names that say what they mean.
+#ifndef LEAT_BASE_ATTRIBUTES_H_
+#define LEAT_BASE_ATTRIBUTES_H_
+
+#define LEAT_MUST_USE __attribute__((warn_unused_result))
+#define LEAT_PRINTF(format_index, first_argument) \
+  __attribute__((format(printf, format_index, first_argument)))
+#define LEAT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define LEAT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LEAT_COLD __attribute__((cold, noinline))
+#define LEAT_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define LEAT_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define LEAT_CACHE_LINE_BYTES 64
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LEAT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LEAT_ASAN 1
+#endif
+#endif
+
+// What the code itself guarantees; never a check of input. Absent from release builds.
+#if defined(LEAT_DEBUG)
+#define LEAT_DCHECK(condition) \
+  do {                         \
+    if (!(condition)) __builtin_trap(); \
+  } while (0)
+#else
+#define LEAT_DCHECK(condition) ((void)sizeof(condition))
+#endif
+
+#endif  // LEAT_BASE_ATTRIBUTES_H_

@@ -1,0 +1,15 @@
+// Time. Monotonic for deadlines and durations, wall for what is written into files.
+#ifndef LEAT_BASE_CLOCK_H_
+#define LEAT_BASE_CLOCK_H_
+
+#include <stdint.h>
+
+#define LEAT_DEADLINE_NEVER INT64_MAX
+
+int64_t leat_clock_now_ns(void);   // monotonic
+int64_t leat_clock_wall_ns(void);  // since 1970, UTC
+void leat_clock_sleep_ns(int64_t duration_ns);
+// now + |timeout_ms|, saturating; <= 0 is LEAT_DEADLINE_NEVER.
+int64_t leat_clock_deadline_after_ms(int64_t timeout_ms);
+
+#endif  // LEAT_BASE_CLOCK_H_

@@ -1,0 +1,33 @@
+// What this processor can do. Kernels are compiled for several instruction sets and chosen here,
+// at run time: a file `x_isa.c` is compiled once per LEAT_ISA and names its symbols with
+// LEAT_ISA_NAME(x); LEAT_ISA_SELECT(x) is the pointer to the best of them on this machine.
+// The environment variable LEAT_ISA=base|avx2|avx512 lowers the choice (tests run all of them).
+#ifndef LEAT_BASE_CPU_H_
+#define LEAT_BASE_CPU_H_
+
+#include <stddef.h>
+
+typedef enum leat_isa_e { LEAT_ISA_BASE = 0, LEAT_ISA_AVX2 = 1, LEAT_ISA_AVX512 = 2 } leat_isa_t;
+
+leat_isa_t leat_cpu_isa(void);        // best allowed and supported; cached
+int leat_cpu_count(void);             // CPUs that the process may use (affinity, cgroup); >= 1
+size_t leat_cpu_l1_bytes(void);       // data cache, per core
+size_t leat_cpu_l2_bytes(void);
+
+#define LEAT_ISA_JOIN_(x, isa) x##_##isa
+#define LEAT_ISA_JOIN(x, isa) LEAT_ISA_JOIN_(x, isa)
+// Inside a *_isa.c file: x_base, x_avx2 or x_avx512.
+#define LEAT_ISA_NAME(x) LEAT_ISA_JOIN(x, LEAT_ISA)
+
+#if defined(__x86_64__)
+#define LEAT_ISA_DECLARE(type, x) extern const type x##_base, x##_avx2, x##_avx512
+#define LEAT_ISA_SELECT(x)                            \
+  (leat_cpu_isa() == LEAT_ISA_AVX512 ? &x##_avx512    \
+   : leat_cpu_isa() == LEAT_ISA_AVX2 ? &x##_avx2      \
+                                     : &x##_base)
+#else
+#define LEAT_ISA_DECLARE(type, x) extern const type x##_base
+#define LEAT_ISA_SELECT(x) (&x##_base)
+#endif
+
+#endif  // LEAT_BASE_CPU_H_

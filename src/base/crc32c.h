@@ -1,0 +1,23 @@
+// CRC-32C (Castagnoli), as LevelDB tables, TFRecord and checkpoints use it; hardware where there is
+// some.
+#ifndef LEAT_BASE_CRC32C_H_
+#define LEAT_BASE_CRC32C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Continues |crc| (0 at the start) over |size| bytes.
+uint32_t leat_crc32c_extend(uint32_t crc, const void* data, size_t size);
+static inline uint32_t leat_crc32c(const void* data, size_t size) {
+  return leat_crc32c_extend(0, data, size);
+}
+// The stored form: a crc of data that itself holds crcs is weak.
+static inline uint32_t leat_crc32c_mask(uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+static inline uint32_t leat_crc32c_unmask(uint32_t masked) {
+  uint32_t rotated = masked - 0xa282ead8u;
+  return (rotated >> 17) | (rotated << 15);
+}
+
+#endif  // LEAT_BASE_CRC32C_H_

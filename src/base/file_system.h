@@ -1,0 +1,84 @@
+// Files behind an interface (the conformance suite runs over each implementation). Paths are
+// UTF-8 bytes. Errors are TensorFlow's: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+// FAILED_PRECONDITION (a directory where a file is meant), RESOURCE_EXHAUSTED (full disk),
+// OUT_OF_RANGE (read past the end), UNKNOWN for the rest; the message names the path.
+#ifndef LEAT_BASE_FILE_SYSTEM_H_
+#define LEAT_BASE_FILE_SYSTEM_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/allocator.h"
+#include "base/string_view.h"
+
+typedef struct leat_file_system_s leat_file_system_t;
+typedef struct leat_file_s leat_file_t;
+
+typedef enum leat_file_mode_e {
+  LEAT_FILE_READ,      // must exist
+  LEAT_FILE_WRITE,     // created or truncated
+  LEAT_FILE_APPEND,    // created when absent
+} leat_file_mode_t;
+
+typedef struct leat_file_stat_s {
+  int64_t size_bytes;
+  int64_t modified_ns;  // wall time
+  bool is_directory;
+} leat_file_stat_t;
+
+typedef leat_status_t (*leat_file_name_fn_t)(void* data, const char* name);
+
+typedef struct leat_file_system_vtable_s {
+  leat_status_t (*open)(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
+                        leat_allocator_t* allocator, leat_file_t** out_file);
+  leat_status_t (*stat)(leat_file_system_t* self, const char* path, leat_file_stat_t* out_stat);
+  leat_status_t (*rename)(leat_file_system_t* self, const char* from, const char* to);
+  leat_status_t (*remove)(leat_file_system_t* self, const char* path);  // file or empty directory
+  leat_status_t (*make_directory)(leat_file_system_t* self, const char* path);
+  leat_status_t (*list)(leat_file_system_t* self, const char* path, leat_file_name_fn_t fn,
+                        void* data);
+  leat_status_t (*sync_directory)(leat_file_system_t* self, const char* path);
+} leat_file_system_vtable_t;
+
+struct leat_file_system_s {
+  const leat_file_system_vtable_t* vtable;
+};
+
+typedef struct leat_file_vtable_s {
+  // Reads up to |size| bytes at |offset|; |out_read| < |size| only at the end of the file.
+  leat_status_t (*read_at)(leat_file_t* self, uint64_t offset, void* data, size_t size,
+                           size_t* out_read);
+  leat_status_t (*write)(leat_file_t* self, const void* data, size_t size);  // at the end
+  leat_status_t (*sync)(leat_file_t* self);                                  // to the disk
+  leat_status_t (*size)(leat_file_t* self, uint64_t* out_size);
+  leat_status_t (*close)(leat_file_t* self);  // frees; an error says that data may be lost
+} leat_file_vtable_t;
+
+struct leat_file_s {
+  const leat_file_vtable_t* vtable;
+};
+
+leat_file_system_t* leat_file_system_posix(void);
+
+LEAT_MUST_USE leat_status_t leat_file_open(leat_file_system_t* fs, const char* path,
+                                           leat_file_mode_t mode, leat_allocator_t* allocator,
+                                           leat_file_t** out_file);
+// Exactly |size| bytes or OUT_OF_RANGE.
+LEAT_MUST_USE leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* data,
+                                                   size_t size);
+LEAT_MUST_USE leat_status_t leat_file_close(leat_file_t* file);  // NULL is OK
+bool leat_file_exists(leat_file_system_t* fs, const char* path);
+// The whole file, NUL-terminated past its end. The caller frees |*out_data|.
+LEAT_MUST_USE leat_status_t leat_file_read_all(leat_file_system_t* fs, const char* path,
+                                               leat_allocator_t* allocator, char** out_data,
+                                               size_t* out_size);
+// Published whole or not at all: temporary file beside it, fsync, rename, fsync of the directory.
+LEAT_MUST_USE leat_status_t leat_file_write_atomically(leat_file_system_t* fs, const char* path,
+                                                       const void* data, size_t size);
+// The directory and its missing parents.
+LEAT_MUST_USE leat_status_t leat_file_make_directories(leat_file_system_t* fs, const char* path);
+// Paths that match |pattern| (* ? [] in any component), sorted; each handed to |fn|.
+LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern,
+                                            leat_file_name_fn_t fn, void* data);
+
+#endif  // LEAT_BASE_FILE_SYSTEM_H_

@@ -1,0 +1,55 @@
+// Borrowed bytes with a size; not NUL-terminated unless said. Names, protobuf strings, file paths.
+#ifndef LEAT_BASE_STRING_VIEW_H_
+#define LEAT_BASE_STRING_VIEW_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct leat_string_view_s {
+  const char* data;
+  size_t size;
+} leat_string_view_t;
+
+#define LEAT_SV(literal) ((leat_string_view_t){"" literal, sizeof(literal) - 1})
+// printf("%.*s", LEAT_SV_ARG(s))
+#define LEAT_SV_ARG(s) (int)(s).size, (s).data ? (s).data : ""
+
+static inline leat_string_view_t leat_string_view_make(const char* data, size_t size) {
+  return (leat_string_view_t){data, size};
+}
+static inline leat_string_view_t leat_string_view_from(const char* nul_terminated) {
+  return (leat_string_view_t){nul_terminated, nul_terminated ? strlen(nul_terminated) : 0};
+}
+static inline bool leat_string_view_equal(leat_string_view_t a, leat_string_view_t b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+static inline bool leat_string_view_equals(leat_string_view_t a, const char* nul_terminated) {
+  return leat_string_view_equal(a, leat_string_view_from(nul_terminated));
+}
+static inline bool leat_string_view_starts_with(leat_string_view_t s, leat_string_view_t prefix) {
+  return s.size >= prefix.size && (prefix.size == 0 || !memcmp(s.data, prefix.data, prefix.size));
+}
+static inline bool leat_string_view_ends_with(leat_string_view_t s, leat_string_view_t suffix) {
+  return s.size >= suffix.size &&
+         (suffix.size == 0 || !memcmp(s.data + s.size - suffix.size, suffix.data, suffix.size));
+}
+// |begin| is clamped to the size.
+static inline leat_string_view_t leat_string_view_from_index(leat_string_view_t s, size_t begin) {
+  if (begin > s.size) begin = s.size;
+  return (leat_string_view_t){s.data + begin, s.size - begin};
+}
+// Byte order, as memcmp; shorter first.
+int leat_string_view_compare(leat_string_view_t a, leat_string_view_t b);
+// Index of the first / last |c| or SIZE_MAX.
+size_t leat_string_view_find(leat_string_view_t s, char c);
+size_t leat_string_view_find_last(leat_string_view_t s, char c);
+leat_string_view_t leat_string_view_trim(leat_string_view_t s);
+// Whole-string decimal int64 / double; false when it is not one or does not fit.
+bool leat_string_view_to_int64(leat_string_view_t s, int64_t* out_value);
+bool leat_string_view_to_double(leat_string_view_t s, double* out_value);
+// A fast 64-bit hash, the same in all processes (so that it may decide an order).
+uint64_t leat_string_view_hash(leat_string_view_t s);
+
+#endif  // LEAT_BASE_STRING_VIEW_H_

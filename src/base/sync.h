@@ -1,0 +1,71 @@
+// Locks, waiting and reference counts. The only place where threads' primitives are named.
+// A futex wake of another core costs some 20 us: waiters spin shortly before they park.
+#ifndef LEAT_BASE_SYNC_H_
+#define LEAT_BASE_SYNC_H_
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct leat_mutex_s { pthread_mutex_t handle; } leat_mutex_t;
+typedef struct leat_condition_s { pthread_cond_t handle; } leat_condition_t;
+
+void leat_mutex_initialize(leat_mutex_t* out_mutex);
+void leat_mutex_deinitialize(leat_mutex_t* mutex);
+static inline void leat_mutex_lock(leat_mutex_t* mutex) { pthread_mutex_lock(&mutex->handle); }
+static inline void leat_mutex_unlock(leat_mutex_t* mutex) { pthread_mutex_unlock(&mutex->handle); }
+
+void leat_condition_initialize(leat_condition_t* out_condition);
+void leat_condition_deinitialize(leat_condition_t* condition);
+void leat_condition_wait(leat_condition_t* condition, leat_mutex_t* mutex);
+// false when |deadline_ns| (leat_clock_now_ns) passed; INT64_MAX waits for ever.
+bool leat_condition_wait_until(leat_condition_t* condition, leat_mutex_t* mutex,
+                               int64_t deadline_ns);
+void leat_condition_notify_all(leat_condition_t* condition);
+void leat_condition_notify_one(leat_condition_t* condition);
+
+// A gate that opens once. Waiting spins ~50 us, then parks.
+typedef struct leat_notification_s {
+  _Atomic uint32_t opened;
+  leat_mutex_t mutex;
+  leat_condition_t condition;
+} leat_notification_t;
+void leat_notification_initialize(leat_notification_t* out_notification);
+void leat_notification_deinitialize(leat_notification_t* notification);
+// After the waiter has seen it open, it may deinitialize at once.
+void leat_notification_open(leat_notification_t* notification);
+// false when |deadline_ns| passed first.
+bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_ns);
+
+typedef _Atomic uint32_t leat_reference_count_t;
+static inline void leat_reference_count_retain(leat_reference_count_t* count) {
+  atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+// true when this was the last one.
+static inline bool leat_reference_count_release(leat_reference_count_t* count) {
+  return atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
+}
+
+static inline void leat_cpu_relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("yield");
+#endif
+}
+
+// A tiny lock for a few instructions' work.
+typedef _Atomic uint32_t leat_spinlock_t;
+static inline void leat_spinlock_lock(leat_spinlock_t* lock) {
+  while (atomic_exchange_explicit(lock, 1, memory_order_acquire)) {
+    while (atomic_load_explicit(lock, memory_order_relaxed)) leat_cpu_relax();
+  }
+}
+static inline void leat_spinlock_unlock(leat_spinlock_t* lock) {
+  atomic_store_explicit(lock, 0, memory_order_release);
+}
+
+#endif  // LEAT_BASE_SYNC_H_
