@@ -5,7 +5,7 @@ endif()
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "LEAT_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
 endif()
-# LeatFlags' interface options reach every object; a target compiled later in this folder is no exception.
+# Interface options are read at generation: they reach the library's objects too.
 target_compile_options(leat_flags INTERFACE -fsanitize=fuzzer-no-link)
 leat_glob(fuzz_sources fuzz/*_fuzz.c)
 add_custom_target(leat_fuzzers)

@@ -1,5 +1,6 @@
-# leat_isa_objects(OUT sources...): compiles each source once per instruction set, with LEAT_ISA naming it
-# (base, avx2, avx512), and sets OUT to the objects. base/cpu.h makes the names and chooses at run time.
+# leat_isa_objects(OUT sources...): compiles each source once per instruction set, with LEAT_ISA
+# naming it (base, avx2, avx512), and sets OUT to the objects. base/cpu.h makes the names and
+# chooses at run time.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set(LEAT_ISAS base avx2 avx512)
 else()

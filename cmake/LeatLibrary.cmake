@@ -36,8 +36,9 @@ else()
   target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections)
 endif()
 
-# Programs built against TensorFlow ask for these names. They are one file under several names, which the
-# loader recognises: a program that needs two of them gets one copy, and either exports every function.
+# Programs built against TensorFlow ask for these names. They are one file under several names,
+# which the loader recognises: a program that needs two of them gets one copy, and each name
+# exports every function.
 set(LEAT_LINK_NAMES "")
 if(LEAT_TENSORFLOW_NAMES)
   set(LEAT_LINK_NAMES libtensorflow.so.2 libtensorflow_cc.so.2 libtensorflow_framework.so.2

@@ -1,5 +1,6 @@
-# Modules: src/modules/<name>/*.c becomes lib/leat_module_<name>.so, opened by the library on first need.
-# A module reaches the library only through the table that it is handed, so it links none of it.
+# Modules: src/modules/<name>/*.c becomes lib/leat_module_<name>.so, opened by the library on
+# first need. A module reaches the library only through the table that it is handed, and links
+# none of it.
 # leat_module(NAME HEADER LIBRARY PACKAGE) says which foreign library a module needs.
 function(leat_module name header library package)
   leat_glob(sources src/modules/${name}/*.c)

@@ -1,6 +1,7 @@
-# One program and one CTest test per *_test.c, linked with the static library so that internals are in reach.
-# The test of src/base/arena_test.c is `base.arena_test`, that of tests/paper/x_test.c `tests.paper.x_test`.
-# Other C files below tests/ (fixtures, the op harness) form one library that every test may use.
+# One program and one CTest test per *_test.c, linked with the static library so that internals
+# are in reach. The test of src/base/arena_test.c is `base.arena_test`, that of
+# tests/paper/x_test.c `tests.paper.x_test`. Other C files below tests/ (fixtures, the op harness)
+# form one library that every test may use.
 include(CTest)
 find_path(LEAT_CMOCKA_INCLUDE cmocka.h)
 find_library(LEAT_CMOCKA_LIBRARY cmocka)
