@@ -50,9 +50,10 @@ typedef struct loop_s {
   void* data;
   int64_t total;
   int64_t chunk;
+  int64_t chunk_count;
   leat_mutex_t mutex;  // for a caller that waits long
   leat_condition_t condition;
-  LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic int64_t next;  // first item not taken yet
+  LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic int64_t next;  // first chunk not taken yet
 } LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) loop_t;
 
 struct leat_thread_pool_s {
@@ -179,11 +180,11 @@ static leat_status_t push_task(leat_thread_pool_t* pool, task_t task) {
 // ---- Loops ----
 
 static void run_chunks(loop_t* loop) {
-  int64_t chunk = loop->chunk, total = loop->total;
   for (;;) {
-    int64_t begin = atomic_fetch_add_explicit(&loop->next, chunk, memory_order_relaxed);
-    if (begin >= total) return;
-    loop->fn(loop->data, begin, LEAT_MIN(begin + chunk, total));
+    int64_t index = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed);
+    if (index >= loop->chunk_count) return;
+    int64_t begin = index * loop->chunk;
+    loop->fn(loop->data, begin, begin + LEAT_MIN(loop->chunk, loop->total - begin));
   }
 }
 
@@ -323,7 +324,8 @@ static void observe_queue(int depth) {
 
 void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void* data) {
   leat_mutex_lock(&pool->mutex);
-  bool has_thread = atomic_load(&pool->started) > 0 || start_thread(pool);
+  bool just_started = atomic_load(&pool->started) == 0 && start_thread(pool);
+  bool has_thread = just_started || atomic_load(&pool->started) > 0;
   leat_status_t status = has_thread ? push_task(pool, (task_t){fn, data}) : leat_ok_status();
   int depth = atomic_load(&pool->queued);
   leat_mutex_unlock(&pool->mutex);
@@ -333,7 +335,9 @@ void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void
     return;
   }
   observe_queue(depth);
-  call_workers(pool, depth, true);
+  // A spinning worker may be on its way to a loop instead.
+  int open = __builtin_popcount(atomic_load(&pool->open_loops));
+  call_workers(pool, depth + open - just_started, true);
 }
 
 // ---- parallel_for ----
@@ -371,7 +375,7 @@ static void run_loop(leat_thread_pool_t* pool, int slot, int helpers, bool may_w
   loop_t* loop = &pool->loops[slot];
   atomic_store(&loop->state, STATE_ACTIVE | (uint64_t)helpers << STATE_LIMIT_SHIFT);
   atomic_fetch_or(&pool->open_loops, 1u << slot);
-  call_workers(pool, helpers, may_wake);
+  call_workers(pool, helpers + atomic_load(&pool->queued), may_wake);
   run_chunks(loop);
   atomic_fetch_and(&pool->open_loops, ~(1u << slot));
   atomic_fetch_and(&loop->state, ~STATE_ACTIVE);
@@ -408,6 +412,7 @@ void leat_thread_pool_parallel_for(leat_thread_pool_t* pool, int width_limit, in
   loop->data = data;
   loop->total = total;
   loop->chunk = (total - 1) / chunk_count + 1;
+  loop->chunk_count = (total - 1) / loop->chunk + 1;
   atomic_store_explicit(&loop->next, 0, memory_order_relaxed);
   run_loop(pool, slot, width - 1, cost_ns >= WAKE_MINIMUM_NS);
 }
