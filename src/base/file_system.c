@@ -21,7 +21,7 @@ leat_status_t leat_file_open(leat_file_system_t* fs, const char* path, leat_file
 
 leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* data, size_t size) {
   size_t read = 0;
-  LEAT_RETURN_IF_ERROR(file->vtable->read(file, offset, data, size, &read));
+  LEAT_RETURN_IF_ERROR(file->vtable->read_at(file, offset, data, size, &read));
   if (read == size) return leat_ok_status();
   return leat_make_status(LEAT_OUT_OF_RANGE,
                           "Reading failed for file '%s': size at offset %llu is %zu, must be %zu",
@@ -48,11 +48,11 @@ static leat_status_t read_to_end(leat_file_t* file, leat_string_builder_t* build
   size_t read = 0;
   char* room = leat_string_builder_reserve(builder, (size_t)size);
   if (!room) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(file->vtable->read(file, 0, room, (size_t)size, &read));
+  LEAT_RETURN_IF_ERROR(file->vtable->read_at(file, 0, room, (size_t)size, &read));
   builder->size = read;
   char probe[PROBE_BYTES];
   while (!builder->status && builder->size >= size) {
-    LEAT_RETURN_IF_ERROR(file->vtable->read(file, builder->size, probe, sizeof(probe), &read));
+    LEAT_RETURN_IF_ERROR(file->vtable->read_at(file, builder->size, probe, sizeof(probe), &read));
     leat_string_builder_append(builder, leat_string_view_make(probe, read));
     if (read < sizeof(probe)) break;
   }
