@@ -46,6 +46,10 @@ struct leat_variant_vtable_s {
                           struct leat_tensor_s** out_tensors, size_t* out_tensor_count);
 };
 
+// Makes |target| a copy of |text|, which must not lie in |target|; RESOURCE_EXHAUSTED leaves it as
+// it was.
+LEAT_MUST_USE leat_status_t leat_object_set_string(TF_TString* target, leat_string_view_t text);
+
 // Copies / destroys |count| elements of an object dtype.
 LEAT_MUST_USE leat_status_t leat_object_copy(int dtype, const void* source, void* target,
                                              int64_t count);

@@ -1,0 +1,70 @@
+// Instruction sets by CPUID, and only those whose registers the operating system saves (XCR0).
+// Counting CPUs and cache sizes is the operating system's business: posix/cpu_posix.c.
+#include "base/cpu.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define CPUID_1_ECX (1u << 12 | 1u << 27 | 1u << 28 | 1u << 29)  // FMA, OSXSAVE, AVX, F16C
+#define CPUID_7_EBX_AVX2 (1u << 3 | 1u << 5 | 1u << 8)             // BMI1, AVX2, BMI2
+// F, DQ, CD, BW, VL
+#define CPUID_7_EBX_AVX512 (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31)
+#define XCR0_AVX 0x6u      // SSE and AVX state
+#define XCR0_AVX512 0xe6u  // and the mask, upper and high registers
+
+static bool has_all(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
+
+static uint32_t read_xcr0(void) {
+  uint32_t low, high;
+  __asm__ __volatile__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+typedef struct cpuid_s {
+  uint32_t eax, ebx, ecx, edx;
+} cpuid_t;
+
+static cpuid_t read_cpuid(uint32_t leaf) {
+  cpuid_t r;
+  __asm__ __volatile__("cpuid"
+                       : "=a"(r.eax), "=b"(r.ebx), "=c"(r.ecx), "=d"(r.edx)
+                       : "a"(leaf), "c"(0));
+  return r;
+}
+
+static leat_isa_t detect_isa(void) {
+  if (read_cpuid(0).eax < 7) return LEAT_ISA_BASE;
+  if (!has_all(read_cpuid(1).ecx, CPUID_1_ECX)) return LEAT_ISA_BASE;
+  uint32_t xcr0 = read_xcr0();
+  if (!has_all(xcr0, XCR0_AVX)) return LEAT_ISA_BASE;
+  uint32_t ebx = read_cpuid(7).ebx;
+  if (!has_all(ebx, CPUID_7_EBX_AVX2)) return LEAT_ISA_BASE;
+  bool avx512 = has_all(xcr0, XCR0_AVX512) && has_all(ebx, CPUID_7_EBX_AVX512);
+  return avx512 ? LEAT_ISA_AVX512 : LEAT_ISA_AVX2;
+}
+#else
+static leat_isa_t detect_isa(void) { return LEAT_ISA_BASE; }
+#endif
+
+static leat_isa_t allowed_isa(void) {
+  const char* wanted = getenv("LEAT_ISA");
+  if (!wanted) return LEAT_ISA_AVX512;
+  if (!strcmp(wanted, "base")) return LEAT_ISA_BASE;
+  if (!strcmp(wanted, "avx2")) return LEAT_ISA_AVX2;
+  return LEAT_ISA_AVX512;
+}
+
+leat_isa_t leat_cpu_isa(void) {
+  static _Atomic int cached;  // the set + 1
+  int isa = atomic_load_explicit(&cached, memory_order_relaxed);
+  if (isa) return (leat_isa_t)(isa - 1);
+  leat_isa_t supported = detect_isa();
+  leat_isa_t allowed = allowed_isa();
+  isa = (int)(supported < allowed ? supported : allowed);
+  atomic_store_explicit(&cached, isa + 1, memory_order_relaxed);
+  return (leat_isa_t)isa;
+}

@@ -1,0 +1,138 @@
+// A CRC is a remainder of polynomials over GF(2), bits reflected. Hardware does eight bytes at once
+// but has to wait three cycles for each, so three stretches of the data are run side by side and
+// joined: crc(A B) = crc(A) moved on by size(B) zero bytes, xor crc(B). Moving on so far is
+// linear, hence four tables of 256. Without the instruction: eight bytes at a time by eight tables.
+#include "base/crc32c.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/sync.h"
+
+#define POLYNOMIAL 0x82f63b78u  // reflected
+#define STRETCH_LONG 4096
+#define STRETCH_SHORT 256
+
+typedef struct crc_tables_s {
+  uint32_t bytes[8][256];        // [k][b]: byte b followed by k zero bytes
+  uint32_t long_move[4][256];    // moves byte k of a crc on by STRETCH_LONG zero bytes
+  uint32_t short_move[4][256];   // by STRETCH_SHORT
+} crc_tables_t;
+
+static crc_tables_t tables;
+
+static void fill_byte_tables(void) {
+  for (uint32_t b = 0; b < 256; ++b) {
+    uint32_t crc = b;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? POLYNOMIAL : 0);
+    tables.bytes[0][b] = crc;
+  }
+  for (int k = 1; k < 8; ++k) {
+    for (uint32_t b = 0; b < 256; ++b) {
+      uint32_t crc = tables.bytes[k - 1][b];
+      tables.bytes[k][b] = (crc >> 8) ^ tables.bytes[0][crc & 255];
+    }
+  }
+}
+
+// The linear map whose value at each single bit is |of_bit|, at |crc|.
+static uint32_t apply(const uint32_t of_bit[32], uint32_t crc) {
+  uint32_t result = 0;
+  for (int bit = 0; crc; ++bit, crc >>= 1) result ^= crc & 1 ? of_bit[bit] : 0;
+  return result;
+}
+
+// |distance| is a power of two: the map for one byte, squared until it reaches so far.
+static void fill_move_table(uint32_t move[4][256], int distance) {
+  uint32_t of_bit[32], doubled[32];
+  for (int bit = 0; bit < 32; ++bit) {
+    uint32_t crc = 1u << bit;
+    of_bit[bit] = (crc >> 8) ^ tables.bytes[0][crc & 255];
+  }
+  for (int reached = 1; reached < distance; reached *= 2) {
+    for (int bit = 0; bit < 32; ++bit) doubled[bit] = apply(of_bit, of_bit[bit]);
+    memcpy(of_bit, doubled, sizeof(of_bit));
+  }
+  for (int k = 0; k < 4; ++k) {
+    for (uint32_t b = 0; b < 256; ++b) move[k][b] = apply(of_bit, b << (8 * k));
+  }
+}
+
+// The first user fills the tables; others who come meanwhile wait some 10 us.
+static void ensure_tables(void) {
+  static _Atomic int state;  // 0 empty, 1 being filled, 2 ready
+  if (LEAT_LIKELY(atomic_load_explicit(&state, memory_order_acquire) == 2)) return;
+  int expected = 0;
+  if (atomic_compare_exchange_strong(&state, &expected, 1)) {
+    fill_byte_tables();
+    fill_move_table(tables.long_move, STRETCH_LONG);
+    fill_move_table(tables.short_move, STRETCH_SHORT);
+    atomic_store_explicit(&state, 2, memory_order_release);
+  }
+  while (atomic_load_explicit(&state, memory_order_acquire) != 2) leat_cpu_relax();
+}
+
+static uint64_t load_word(const uint8_t* p) {
+  uint64_t word;
+  memcpy(&word, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+static uint32_t extend_by_tables(uint32_t crc, const uint8_t* p, size_t size) {
+  for (; size >= 8; p += 8, size -= 8) {
+    uint64_t word = load_word(p) ^ crc;
+    crc = 0;
+    for (int k = 0; k < 8; ++k) crc ^= tables.bytes[7 - k][word >> (8 * k) & 255];
+  }
+  for (; size > 0; ++p, --size) crc = (crc >> 8) ^ tables.bytes[0][(crc ^ *p) & 255];
+  return crc;
+}
+
+#if defined(__x86_64__)
+static uint32_t moved_on(uint32_t move[4][256], uint32_t crc) {
+  return move[0][crc & 255] ^ move[1][crc >> 8 & 255] ^ move[2][crc >> 16 & 255] ^
+         move[3][crc >> 24];
+}
+
+__attribute__((target("sse4.2"))) static const uint8_t* extend_three(
+    uint64_t* inout_crc, const uint8_t* p, size_t stretch, uint32_t move[4][256]) {
+  uint64_t first = *inout_crc, second = 0, third = 0;
+  for (const uint8_t* end = p + stretch; p < end; p += 8) {
+    first = __builtin_ia32_crc32di(first, load_word(p));
+    second = __builtin_ia32_crc32di(second, load_word(p + stretch));
+    third = __builtin_ia32_crc32di(third, load_word(p + 2 * stretch));
+  }
+  second ^= moved_on(move, (uint32_t)first);
+  *inout_crc = third ^ moved_on(move, (uint32_t)second);
+  return p + 2 * stretch;
+}
+
+__attribute__((target("sse4.2"))) static uint32_t extend_by_hardware(uint32_t start,
+                                                                     const uint8_t* p,
+                                                                     size_t size) {
+  uint64_t crc = start;
+  const uint8_t* end = p + size;
+  while (end - p >= 3 * STRETCH_LONG) p = extend_three(&crc, p, STRETCH_LONG, tables.long_move);
+  while (end - p >= 3 * STRETCH_SHORT) p = extend_three(&crc, p, STRETCH_SHORT, tables.short_move);
+  for (; end - p >= 8; p += 8) crc = __builtin_ia32_crc32di(crc, load_word(p));
+  for (; p < end; ++p) crc = __builtin_ia32_crc32qi((uint32_t)crc, *p);
+  return (uint32_t)crc;
+}
+
+static bool has_hardware(void) { return __builtin_cpu_supports("sse4.2"); }
+#else
+static uint32_t extend_by_hardware(uint32_t crc, const uint8_t* p, size_t size) {
+  return extend_by_tables(crc, p, size);
+}
+static bool has_hardware(void) { return false; }
+#endif
+
+uint32_t leat_crc32c_extend(uint32_t crc, const void* data, size_t size) {
+  ensure_tables();
+  return ~(has_hardware() ? extend_by_hardware : extend_by_tables)(~crc, data, size);
+}

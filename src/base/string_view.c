@@ -1,0 +1,126 @@
+// Comparing, searching, parsing and hashing of borrowed bytes.
+#define _GNU_SOURCE  // strtod_l: numbers in files are written with '.', whatever the locale says
+#include "base/string_view.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+// Longer than any double's shortest exact decimal form (767 digits) with sign and exponent.
+#define DOUBLE_TEXT_LIMIT 1024
+
+int leat_string_view_compare(leat_string_view_t a, leat_string_view_t b) {
+  size_t size = a.size < b.size ? a.size : b.size;
+  int order = size ? memcmp(a.data, b.data, size) : 0;
+  if (order) return order;
+  return a.size < b.size ? -1 : a.size > b.size;
+}
+
+size_t leat_string_view_find(leat_string_view_t s, char c) {
+  const char* found = s.size ? memchr(s.data, c, s.size) : NULL;
+  return found ? (size_t)(found - s.data) : SIZE_MAX;
+}
+
+size_t leat_string_view_find_last(leat_string_view_t s, char c) {
+  for (size_t i = s.size; i > 0; --i) {
+    if (s.data[i - 1] == c) return i - 1;
+  }
+  return SIZE_MAX;
+}
+
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+leat_string_view_t leat_string_view_trim(leat_string_view_t s) {
+  while (s.size && is_space(s.data[0])) s = leat_string_view_from_index(s, 1);
+  while (s.size && is_space(s.data[s.size - 1])) --s.size;
+  return s;
+}
+
+bool leat_string_view_to_int64(leat_string_view_t s, int64_t* out_value) {
+  bool negative = s.size && s.data[0] == '-';
+  size_t i = negative || (s.size && s.data[0] == '+');
+  if (i == s.size) return false;
+  int64_t value = 0;
+  for (; i < s.size; ++i) {
+    int digit = s.data[i] - '0';
+    if (digit < 0 || digit > 9) return false;
+    if (__builtin_mul_overflow(value, 10, &value)) return false;
+    if (__builtin_add_overflow(value, negative ? -digit : digit, &value)) return false;
+  }
+  *out_value = value;
+  return true;
+}
+
+// Made once and kept; a thread that loses the race frees its own.
+static locale_t c_locale(void) {
+  static _Atomic(locale_t) cached;
+  locale_t locale = atomic_load_explicit(&cached, memory_order_acquire);
+  if (locale) return locale;
+  locale_t made = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!made) return made;
+  if (atomic_compare_exchange_strong(&cached, &locale, made)) return made;
+  freelocale(made);
+  return locale;
+}
+
+bool leat_string_view_to_double(leat_string_view_t s, double* out_value) {
+  char text[DOUBLE_TEXT_LIMIT];
+  if (s.size == 0 || s.size >= sizeof(text) || is_space(s.data[0])) return false;
+  memcpy(text, s.data, s.size);
+  text[s.size] = 0;
+  if (memchr(text, 'x', s.size) || memchr(text, 'X', s.size)) return false;  // decimal only
+  locale_t locale = c_locale();
+  char* end = NULL;
+  errno = 0;
+  double value = locale ? strtod_l(text, &end, locale) : strtod(text, &end);
+  if (end != text + s.size) return false;
+  if (errno == ERANGE && isinf(value)) return false;  // too small is zero or subnormal: that fits
+  *out_value = value;
+  return true;
+}
+
+__extension__ typedef unsigned __int128 uint128_t;
+
+// The two halves of the 128-bit product, folded: one multiplication mixes all bits.
+static uint64_t fold_multiply(uint64_t a, uint64_t b) {
+  uint128_t product = (uint128_t)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load_bytes(const char* data, size_t size) {
+  uint64_t word = 0;
+  memcpy(&word, data, size);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+// Fractional digits of pi.
+#define HASH_A 0x243f6a8885a308d3ull
+#define HASH_B 0x13198a2e03707344ull
+#define HASH_C 0xa4093822299f31d0ull
+
+uint64_t leat_string_view_hash(leat_string_view_t s) {
+  const char* p = s.data;
+  size_t left = s.size;
+  uint64_t hash = HASH_A ^ s.size;
+  while (left > 16) {
+    hash = fold_multiply(load_bytes(p, 8) ^ HASH_B, load_bytes(p + 8, 8) ^ hash);
+    p += 16;
+    left -= 16;
+  }
+  uint64_t a = 0, b = 0;
+  if (left >= 8) {
+    a = load_bytes(p, 8);
+    b = load_bytes(p + left - 8, 8);
+  } else if (left >= 4) {
+    a = load_bytes(p, 4);
+    b = load_bytes(p + left - 4, 4);
+  } else if (left > 0) {
+    a = (uint64_t)(uint8_t)p[0] << 16 | (uint64_t)(uint8_t)p[left / 2] << 8 | (uint8_t)p[left - 1];
+  }
+  return fold_multiply(HASH_C ^ s.size, fold_multiply(a ^ HASH_B, b ^ hash));
+}

@@ -1,0 +1,114 @@
+// Mutexes and conditions are pthread's, on the monotonic clock. A notification's word says how it
+// stands: the opener of one on which nobody has parked touches it only once, so that a waiter who
+// sees it open may destroy it. Once somebody has parked, the opener works under the mutex and
+// whoever sees the result passes through the mutex first.
+#define _GNU_SOURCE
+#include "base/sync.h"
+
+#include "base/clock.h"
+#include "base/cpu.h"
+
+#define SPIN_NS 50000
+#define SPIN_RELAXES_PER_LOOK 16
+
+enum { NOTIFICATION_CLOSED, NOTIFICATION_PARKED, NOTIFICATION_OPEN, NOTIFICATION_OPEN_LOCKED };
+
+void leat_mutex_initialize(leat_mutex_t* out_mutex) {
+  pthread_mutex_init(&out_mutex->handle, NULL);
+}
+
+void leat_mutex_deinitialize(leat_mutex_t* mutex) { pthread_mutex_destroy(&mutex->handle); }
+
+void leat_condition_initialize(leat_condition_t* out_condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&out_condition->handle, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+void leat_condition_deinitialize(leat_condition_t* condition) {
+  pthread_cond_destroy(&condition->handle);
+}
+
+void leat_condition_wait(leat_condition_t* condition, leat_mutex_t* mutex) {
+  pthread_cond_wait(&condition->handle, &mutex->handle);
+}
+
+bool leat_condition_wait_until(leat_condition_t* condition, leat_mutex_t* mutex,
+                               int64_t deadline_ns) {
+  if (deadline_ns == LEAT_DEADLINE_NEVER) {
+    leat_condition_wait(condition, mutex);
+    return true;
+  }
+  if (deadline_ns <= leat_clock_now_ns()) return false;
+  struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+  return pthread_cond_timedwait(&condition->handle, &mutex->handle, &deadline) == 0;
+}
+
+void leat_condition_notify_all(leat_condition_t* condition) {
+  pthread_cond_broadcast(&condition->handle);
+}
+
+void leat_condition_notify_one(leat_condition_t* condition) {
+  pthread_cond_signal(&condition->handle);
+}
+
+void leat_notification_initialize(leat_notification_t* out_notification) {
+  atomic_init(&out_notification->opened, NOTIFICATION_CLOSED);
+  leat_mutex_initialize(&out_notification->mutex);
+  leat_condition_initialize(&out_notification->condition);
+}
+
+void leat_notification_deinitialize(leat_notification_t* notification) {
+  leat_condition_deinitialize(&notification->condition);
+  leat_mutex_deinitialize(&notification->mutex);
+}
+
+void leat_notification_open(leat_notification_t* notification) {
+  uint32_t state = NOTIFICATION_CLOSED;
+  if (atomic_compare_exchange_strong(&notification->opened, &state, NOTIFICATION_OPEN)) return;
+  if (state != NOTIFICATION_PARKED) return;
+  leat_mutex_lock(&notification->mutex);
+  atomic_store(&notification->opened, NOTIFICATION_OPEN_LOCKED);
+  leat_condition_notify_all(&notification->condition);
+  leat_mutex_unlock(&notification->mutex);
+}
+
+// true when it is open and the opener has let go of it.
+static bool notification_is_open(leat_notification_t* notification) {
+  uint32_t state = atomic_load_explicit(&notification->opened, memory_order_acquire);
+  if (state == NOTIFICATION_OPEN_LOCKED) {
+    leat_mutex_lock(&notification->mutex);
+    leat_mutex_unlock(&notification->mutex);
+  }
+  return state >= NOTIFICATION_OPEN;
+}
+
+static bool park(leat_notification_t* notification, int64_t deadline_ns) {
+  uint32_t state = NOTIFICATION_CLOSED;
+  bool in_time = true;
+  leat_mutex_lock(&notification->mutex);
+  atomic_compare_exchange_strong(&notification->opened, &state, NOTIFICATION_PARKED);
+  while ((state = atomic_load(&notification->opened)) < NOTIFICATION_OPEN && in_time) {
+    in_time = leat_condition_wait_until(&notification->condition, &notification->mutex,
+                                        deadline_ns);
+  }
+  leat_mutex_unlock(&notification->mutex);
+  return state >= NOTIFICATION_OPEN;
+}
+
+bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_ns) {
+  if (notification_is_open(notification)) return true;
+  if (leat_cpu_count() > 1) {  // on one CPU spinning only keeps the opener from running
+    int64_t spin_end_ns = leat_clock_now_ns() + SPIN_NS;
+    if (deadline_ns < spin_end_ns) spin_end_ns = deadline_ns;
+    do {
+      for (int i = 0; i < SPIN_RELAXES_PER_LOOK; ++i) {
+        if (notification_is_open(notification)) return true;
+        leat_cpu_relax();
+      }
+    } while (leat_clock_now_ns() < spin_end_ns);
+  }
+  return park(notification, deadline_ns);
+}
