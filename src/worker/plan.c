@@ -193,16 +193,20 @@ static leat_status_t set_fetches(compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->fetch_count = c->request->fetch_count;
   LEAT_RETURN_IF_ERROR(allocate(c, (size_t)plan->fetch_count, sizeof(uint32_t), &plan->fetch_slots));
+  LEAT_RETURN_IF_ERROR(
+      allocate(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_is_constant));
   for (int i = 0; i < plan->fetch_count; ++i) {
     leat_output_t fetch = c->request->fetches[i];
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
     plan->fetch_slots[i] = slot;
+    plan->fetch_is_constant[i] = is_constant(&c->graph->nodes[fetch.node]);
     ++plan->readers[slot];
     c->last_reader[slot] = UINT32_MAX;  // read when all records have run
   }
   // Constants stay: nobody may release or overwrite them.
   for (uint32_t i = 0; i < plan->constant_count; ++i) {
     c->last_reader[plan->constant_slots[i]] = UINT32_MAX;
+    plan->readers[plan->constant_slots[i]] = LEAT_READERS_CONSTANT;
   }
   return leat_ok_status();
 }

@@ -46,6 +46,9 @@ typedef struct leat_dereference_s {
   uint32_t target;
 } leat_dereference_t;
 
+// In plan->readers: a constant's slot, which stays filled whoever reads it.
+#define LEAT_READERS_CONSTANT UINT32_MAX
+
 typedef struct leat_plan_instance_s leat_plan_instance_t;
 
 typedef struct leat_plan_s {
@@ -75,6 +78,7 @@ typedef struct leat_plan_s {
   uint32_t* feed_slots;      // by feed index; UINT32_MAX = not read
   int feed_count;
   uint32_t* fetch_slots;
+  bool* fetch_is_constant;   // the slot stays filled
   int fetch_count;
   bool linear;               // the linear executor can run it
   bool uses_rendezvous;
