@@ -125,6 +125,8 @@ typedef struct leat_op_attr_s {
   int64_t minimum;  // of an int, or of a list's length
   leat_attr_value_t default_value;
   leat_dtype_set_t allowed_types;           // 0: any
+  const uint8_t* allowed_type_list;         // the same as written, in order
+  int allowed_type_count;
   const leat_string_view_t* allowed_strings;  // NULL: any
   int allowed_string_count;
 } leat_op_attr_t;
@@ -144,6 +146,14 @@ typedef struct leat_op_s {
 
 // Index of the attribute or -1.
 int leat_op_find_attr(const leat_op_t* op, leat_string_view_t name);
+// "Op<name=Add; signature=x:T, y:T -> z:T; attr=...>" for messages; at most |size| bytes,
+// NUL-terminated; returns |buffer|.
+const char* leat_op_print(const leat_op_t* op, char* buffer, size_t size);
+#define LEAT_OP_TEXT(op) leat_op_print((op), (char[600]){0}, 600)
+// INVALID_ARGUMENT when |value| is not what the attribute's declaration allows. An empty list may
+// be of any kind.
+LEAT_MUST_USE leat_status_t leat_op_attr_check(const leat_op_attr_t* attr,
+                                               const leat_attr_value_t* value);
 
 // Parses a row into |arena|; INVALID_ARGUMENT with the place in the text when it is malformed.
 LEAT_MUST_USE leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena,
