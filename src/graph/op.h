@@ -158,6 +158,8 @@ LEAT_MUST_USE leat_status_t leat_op_attr_check(const leat_op_attr_t* attr,
 // Parses a row into |arena|; INVALID_ARGUMENT with the place in the text when it is malformed.
 LEAT_MUST_USE leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena,
                                           leat_op_t** out_op);
+// Lets go of the tensors among an op's default values (the registry does it for its ops).
+void leat_op_release_defaults(leat_op_t* op);
 
 typedef struct leat_op_registry_s leat_op_registry_t;
 LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
