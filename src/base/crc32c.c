@@ -1,6 +1,6 @@
-// A CRC is a remainder of polynomials over GF(2), bits reflected. Hardware does eight bytes at a time
+// A CRC is a remainder of polynomials over GF(2), bits reflected. Hardware does eight bytes at once
 // but has to wait three cycles for each, so three stretches of the data are run side by side and
-// joined: crc(A B) = crc(A) moved on by |B| zero bytes, xor crc(B). Moving on by a fixed distance is
+// joined: crc(A B) = crc(A) moved on by size(B) zero bytes, xor crc(B). Moving on so far is
 // linear, hence four tables of 256. Without the instruction: eight bytes at a time by eight tables.
 #include "base/crc32c.h"
 

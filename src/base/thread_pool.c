@@ -1,4 +1,4 @@
-// Two sources of work: a queue of tasks (a ring under the mutex) and a few slots with parallel loops.
+// Two sources of work: a queue of tasks (a ring under the mutex) and some slots with parallel loops.
 // A loop lives in a slot of the pool, not on the caller's stack, so that a worker can look at it
 // without owning anything. The slot's |state| word is the whole protocol:
 //
@@ -12,17 +12,14 @@
 // Idle workers spin on |work| for a while, then park on the condition. A publisher makes the work
 // visible before it looks for parked workers, a worker counts itself as parked before it looks for
 // work: one of them sees the other (all sequentially consistent).
-#define _GNU_SOURCE
 #include "base/thread_pool.h"
-
-#include <signal.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/observer.h"
 #include "base/sync.h"
+#include "base/thread.h"
 
 #define SPIN_NS 50000
 #define SPIN_RELAXES_PER_LOOK 16
@@ -76,7 +73,7 @@ struct leat_thread_pool_s {
   size_t ring_head;
   int alive;      // threads that have not ended
   bool orphaned;  // nobody joins: the last thread frees the pool
-  pthread_t threads[THREAD_LIMIT];
+  leat_thread_t threads[THREAD_LIMIT];
   loop_t loops[LOOP_SLOT_COUNT];
 };
 
@@ -130,11 +127,11 @@ void leat_thread_pool_release(leat_thread_pool_t* pool) {
   atomic_store(&pool->stopping, true);
   pool->orphaned = inside;
   int started = atomic_load(&pool->started);
-  for (int i = 0; inside && i < started; ++i) pthread_detach(pool->threads[i]);
+  for (int i = 0; inside && i < started; ++i) leat_thread_detach(pool->threads[i]);
   leat_condition_notify_all(&pool->wake);
   leat_mutex_unlock(&pool->mutex);
   if (inside) return;
-  for (int i = 0; i < started; ++i) pthread_join(pool->threads[i], NULL);
+  for (int i = 0; i < started; ++i) leat_thread_join(pool->threads[i]);
   free_pool(pool);
 }
 
@@ -275,7 +272,7 @@ static void end_thread(leat_thread_pool_t* pool) {
   if (last) free_pool(pool);
 }
 
-static void* run_worker(void* data) {
+static void run_worker(void* data) {
   leat_thread_pool_t* pool = data;
   current_pool = pool;
   do {
@@ -283,22 +280,21 @@ static void* run_worker(void* data) {
     }
   } while (spin_for_work(pool) || park_for_work(pool));
   end_thread(pool);
-  return NULL;
 }
 
-// Under the mutex. Signals stay with the program's own threads.
+// Under the mutex.
 static bool start_thread(leat_thread_pool_t* pool) {
   int started = atomic_load(&pool->started);
   if (started >= pool->size || atomic_load(&pool->stopping)) return false;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  leat_status_t status =
+      leat_thread_start("leat_pool", run_worker, pool, &pool->threads[started]);
+  if (status) {
+    leat_status_free(status);  // those that run do the work
+    return false;
+  }
   ++pool->alive;
-  bool ok = pthread_create(&pool->threads[started], NULL, run_worker, pool) == 0;
-  if (!ok) --pool->alive;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (ok) atomic_store(&pool->started, started + 1);
-  return ok;
+  atomic_store(&pool->started, started + 1);
+  return true;
 }
 
 // Sees to it that |wanted| workers come to work that is already visible.
