@@ -74,6 +74,8 @@ static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int3
 }
 // -1 when there is no such node.
 int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name);
+// May a node be called that? The runtime's own nodes (|may_be_internal|) may begin with '_'.
+bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal);
 // |base| or base_1, base_2, ...: not yet in the graph; lies in its arena.
 LEAT_MUST_USE leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t base,
                                                    leat_string_view_t* out_name);

@@ -173,6 +173,7 @@ LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,
                                                   const leat_op_t** out_op);
+bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
 // Names in registration order.
 int leat_op_registry_count(const leat_op_registry_t* registry);
 const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, int index);

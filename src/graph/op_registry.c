@@ -94,6 +94,10 @@ leat_status_t leat_op_registry_find(leat_op_registry_t* registry, leat_string_vi
   return leat_ok_status();
 }
 
+bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name) {
+  return leat_string_map_get(&registry->names, name, NULL);
+}
+
 int leat_op_registry_count(const leat_op_registry_t* registry) {
   return (int)registry->names.count;
 }
