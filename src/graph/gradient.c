@@ -50,12 +50,6 @@ static leat_output_t zeros_of_output(leat_gradient_t* g, int index) {
   leat_output_t output = leat_gradient_output(g, index);
   int dtype = leat_build_type_of(&g->builder, output);
   if (dtype == LEAT_DTYPE_RESOURCE) return zeros_of_handle(g, output);
-  leat_partial_shape_t shape = leat_graph_output_shape(g->builder.graph, output);
-  if (leat_partial_shape_is_full(shape) && leat_dtype_in(dtype, LEAT_DTYPES_NUMBER)) {
-    // The output itself need not be computed, then.
-    leat_output_t dims = leat_build_shape_of(&g->builder, output);
-    return leat_build_binary(&g->builder, "Fill", dims, leat_build_scalar(&g->builder, dtype, 0));
-  }
   return leat_build_unary(&g->builder, "ZerosLike", output);
 }
 
