@@ -91,6 +91,17 @@ leat_status_t leat_string_map_set(leat_string_map_t* map, leat_string_view_t key
   return leat_ok_status();
 }
 
+void leat_string_map_truncate(leat_string_map_t* map, size_t count) {
+  if (count >= map->count) return;
+  map->count = count;
+  memset(map->table, 0, map->table_capacity * sizeof(uint32_t));
+  for (size_t i = 0; i < count; ++i) {
+    size_t slot = map->entries[i].hash & (map->table_capacity - 1);
+    while (map->table[slot]) slot = (slot + 1) & (map->table_capacity - 1);
+    map->table[slot] = (uint32_t)i + 1;
+  }
+}
+
 bool leat_string_map_get(const leat_string_map_t* map, leat_string_view_t key,
                          uint64_t* out_value) {
   if (map->count == 0) return false;
