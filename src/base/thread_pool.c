@@ -1,4 +1,4 @@
-// Two sources of work: a queue of tasks (a ring under the mutex) and some slots with parallel loops.
+// Two sources of work: a queue of tasks (a ring under the mutex), and slots that hold parallel loops.
 // A loop lives in a slot of the pool, not on the caller's stack, so that a worker can look at it
 // without owning anything. The slot's |state| word is the whole protocol:
 //
