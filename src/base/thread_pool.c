@@ -243,11 +243,9 @@ static bool spin_for_work(leat_thread_pool_t* pool) {
   bool found = false;
   int64_t end_ns = leat_clock_now_ns() + SPIN_NS;
   do {
-    for (int i = 0; i < SPIN_RELAXES_PER_LOOK && !found; ++i) {
-      found = has_work(pool) || atomic_load_explicit(&pool->stopping, memory_order_relaxed);
-      if (!found) leat_cpu_relax();
-    }
-  } while (!found && leat_clock_now_ns() < end_ns);
+    for (int i = 0; i < SPIN_RELAXES_PER_LOOK && !(found = has_work(pool)); ++i) leat_cpu_relax();
+  } while (!found && !atomic_load_explicit(&pool->stopping, memory_order_relaxed) &&
+           leat_clock_now_ns() < end_ns);
   atomic_fetch_sub(&pool->spinning, 1);
   return found;
 }
