@@ -42,7 +42,7 @@ static int conformance_setup(void** state) {
   return ok ? 0 : -1;
 }
 
-static leat_status_t collect_for_removal(void* data, const char* name) {
+static LEAT_MUST_USE leat_status_t collect_for_removal(void* data, const char* name) {
   char* text = data;
   size_t used = strlen(text), size = strlen(name);
   if (used + size + 2 <= 4096) memcpy(memcpy(text + used, name, size) + size, "\n", 2);
@@ -88,7 +88,7 @@ static void expect_content(const char* path, const char* expected) {
   leat_allocator_free(leat_allocator_system(), data);
 }
 
-static leat_status_t count_name(void* data, const char* name) {
+static LEAT_MUST_USE leat_status_t count_name(void* data, const char* name) {
   assert_true(strcmp(name, ".") && strcmp(name, ".."));
   ++*(int*)data;
   return leat_ok_status();
@@ -219,7 +219,7 @@ static void conforms_rename_replaces(void** state) {
   assert_true(leat_file_exists(fs, in_directory("e")));
 }
 
-static leat_status_t refuse_name(void* data, const char* name) {
+static LEAT_MUST_USE leat_status_t refuse_name(void* data, const char* name) {
   return leat_make_status(LEAT_CANCELLED, "enough");
 }
 
@@ -261,7 +261,7 @@ static void conforms_publishing_is_whole(void** state) {
   assert_int_equal(entry_count(conformance_directory), 3);  // no temporary is left
 }
 
-static leat_status_t join_names(void* data, const char* path) {
+static LEAT_MUST_USE leat_status_t join_names(void* data, const char* path) {
   char* text = data;
   strcat(strcat(text, path + strlen(conformance_directory) + 1), " ");
   return leat_ok_status();
