@@ -8,6 +8,9 @@
 #include "base/observer.h"
 #include "tensor/buffer_pool.h"
 
+// The sanitizer ends the process instead of refusing what its own allocator cannot hold.
+#define MAX_HEAP_BYTES ((size_t)1 << 36)
+
 typedef struct heap_buffer_s {
   leat_buffer_t buffer;
   void* memory;
@@ -35,7 +38,7 @@ static leat_status_t heap_allocate(leat_buffer_source_t* self, size_t size_bytes
   }
   heap_buffer_t* block = NULL;
   void* memory = NULL;
-  if (size_bytes <= LEAT_BUFFER_POOL_MAX_BYTES) {
+  if (size_bytes <= MAX_HEAP_BYTES) {
     block = calloc(1, sizeof(*block));
     if (posix_memalign(&memory, LEAT_BUFFER_ALIGNMENT, size_bytes ? size_bytes : 1)) memory = NULL;
   }

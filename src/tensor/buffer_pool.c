@@ -115,8 +115,6 @@ static block_t* system_take_pages(size_t size_bytes) {
   return block;
 }
 
-static void raise_peak(void);
-
 static block_t* system_take(unsigned size_class) {
   size_t size_bytes = leat_buffer_pool_class_bytes(size_class);
   block_t* block;
@@ -143,40 +141,71 @@ static void system_give(block_t* block) {
 
 // ---- Shared lists ----
 
-static void shared_push(block_t* block) {
-  shared_list_t* list = &pool.lists[block->size_class];
-  atomic_fetch_add_explicit(&pool.shared_bytes, leat_buffer_pool_class_bytes(block->size_class),
-                            memory_order_relaxed);
-  block->tick = atomic_fetch_add_explicit(&pool.tick, 1, memory_order_relaxed);
+// Takes over |count| blocks of one class, linked by next. Returns the last one's tick.
+static uint32_t shared_push(block_t* blocks, uint32_t count) {
+  shared_list_t* list = &pool.lists[blocks->size_class];
+  size_t size_bytes = count * leat_buffer_pool_class_bytes(blocks->size_class);
+  atomic_fetch_add_explicit(&pool.shared_bytes, size_bytes, memory_order_relaxed);
+  uint32_t tick = atomic_fetch_add_explicit(&pool.tick, 1, memory_order_relaxed);
   leat_spinlock_lock(&list->lock);
   block_t* newest = atomic_load_explicit(&list->newest, memory_order_relaxed);
-  block->next = newest;
-  block->newer = NULL;
-  if (newest) {
-    newest->newer = block;
-  } else {
-    list->oldest = block;
-    atomic_store_explicit(&list->oldest_tick, block->tick, memory_order_relaxed);
+  if (!newest) {
+    list->oldest = blocks;
+    atomic_store_explicit(&list->oldest_tick, tick, memory_order_relaxed);
   }
-  atomic_store_explicit(&list->newest, block, memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    block_t* block = blocks;
+    blocks = block->next;
+    block->tick = tick;
+    block->next = newest;
+    if (newest) newest->newer = block;
+    newest = block;
+  }
+  newest->newer = NULL;
+  atomic_store_explicit(&list->newest, newest, memory_order_relaxed);
   leat_spinlock_unlock(&list->lock);
+  return tick;
 }
 
-// Takes the newest (whose bytes may still be in the cache) or the oldest; NULL when empty.
-static block_t* shared_pop(unsigned size_class, bool oldest) {
+// Takes the newest |count| blocks (their bytes may still be in the processor's cache), or as many
+// as there are, linked by next; NULL when there are none.
+static block_t* shared_pop(unsigned size_class, uint32_t count) {
   shared_list_t* list = &pool.lists[size_class];
   if (!atomic_load_explicit(&list->newest, memory_order_relaxed)) return NULL;
   leat_spinlock_lock(&list->lock);
-  block_t* newest = atomic_load_explicit(&list->newest, memory_order_relaxed);
-  block_t* block = oldest ? list->oldest : newest;
+  block_t* first = atomic_load_explicit(&list->newest, memory_order_relaxed);
+  block_t* last = NULL;
+  block_t* rest = first;
+  uint32_t taken = 0;
+  for (; rest && taken < count; ++taken) {
+    last = rest;
+    rest = rest->next;
+  }
+  atomic_store_explicit(&list->newest, rest, memory_order_relaxed);
+  if (rest) {
+    rest->newer = NULL;
+  } else {
+    list->oldest = NULL;
+  }
+  leat_spinlock_unlock(&list->lock);
+  if (last) last->next = NULL;
+  atomic_fetch_sub_explicit(&pool.shared_bytes, taken * leat_buffer_pool_class_bytes(size_class),
+                            memory_order_relaxed);
+  return first;
+}
+
+// Takes the block that lay longest.
+static block_t* shared_pop_oldest(unsigned size_class) {
+  shared_list_t* list = &pool.lists[size_class];
+  leat_spinlock_lock(&list->lock);
+  block_t* block = list->oldest;
   if (block) {
-    if (block->newer) block->newer->next = block->next;
-    if (block->next) block->next->newer = block->newer;
-    if (block == newest) atomic_store_explicit(&list->newest, block->next, memory_order_relaxed);
-    if (block == list->oldest) {
-      list->oldest = block->newer;
-      uint32_t tick = block->newer ? block->newer->tick : 0;
-      atomic_store_explicit(&list->oldest_tick, tick, memory_order_relaxed);
+    list->oldest = block->newer;
+    if (block->newer) {
+      block->newer->next = NULL;
+      atomic_store_explicit(&list->oldest_tick, block->newer->tick, memory_order_relaxed);
+    } else {
+      atomic_store_explicit(&list->newest, NULL, memory_order_relaxed);
     }
   }
   leat_spinlock_unlock(&list->lock);
@@ -238,7 +267,7 @@ static void give_back_above(size_t limit_bytes) {
   while (atomic_load_explicit(&pool.total_bytes, memory_order_relaxed) > limit_bytes) {
     int size_class = oldest_class();
     if (size_class < 0) return;
-    block_t* block = shared_pop((unsigned)size_class, true);
+    block_t* block = shared_pop_oldest((unsigned)size_class);
     if (block) system_give(block);
   }
 }
@@ -251,26 +280,26 @@ static void keep_limit(void) {
   }
 }
 
-static void shared_give(block_t* block) {
-  shared_push(block);
-  if (LEAT_UNLIKELY(block->tick % WINDOW_TICKS == WINDOW_TICKS - 1)) forget_peak();
+static void shared_give(block_t* blocks, uint32_t count) {
+  uint32_t tick = shared_push(blocks, count);
+  if (LEAT_UNLIKELY(tick % WINDOW_TICKS == WINDOW_TICKS - 1)) forget_peak();
   keep_limit();
 }
 
 static block_t* shared_take(unsigned size_class) {
-  block_t* block = shared_pop(size_class, false);
-  if (!block) {
-    block = system_take(size_class);
-    if (!block) {  // the system may have what the pool keeps
-      leat_buffer_source_host_trim();
-      block = system_take(size_class);
-      if (!block) return NULL;
-    }
+  block_t* block = shared_pop(size_class, 1);
+  if (block) {
     raise_peak();
-    keep_limit();
     return block;
   }
+  block = system_take(size_class);
+  if (!block) {  // the system may have what the pool keeps
+    leat_buffer_source_host_trim();
+    block = system_take(size_class);
+    if (!block) return NULL;
+  }
   raise_peak();
+  keep_limit();
   return block;
 }
 
@@ -300,15 +329,21 @@ static void cache_push(thread_cache_t* cache, block_t* block) {
   cache_add_kept(cache, leat_buffer_pool_class_bytes(block->size_class));
 }
 
-// Moves the class's blocks above |remaining| to the shared list.
-static void cache_flush(thread_cache_t* cache, unsigned size_class, uint32_t remaining) {
-  while (cache->lists[size_class].count > remaining) {
-    shared_give(cache_pop(cache, size_class));
-  }
+// Moves the class's |count| newest blocks to the shared list.
+static void cache_flush(thread_cache_t* cache, unsigned size_class, uint32_t count) {
+  thread_list_t* list = &cache->lists[size_class];
+  if (count == 0) return;
+  block_t* first = list->newest;
+  block_t* rest = first;
+  for (uint32_t i = 0; i < count; ++i) rest = rest->next;
+  list->newest = rest;
+  list->count -= count;
+  cache_add_kept(cache, -(count * leat_buffer_pool_class_bytes(size_class)));
+  shared_give(first, count);
 }
 
 static void cache_flush_all(thread_cache_t* cache) {
-  for (unsigned i = 0; i < THREAD_CLASSES; ++i) cache_flush(cache, i, 0);
+  for (unsigned i = 0; i < THREAD_CLASSES; ++i) cache_flush(cache, i, cache->lists[i].count);
 }
 
 // Runs at the thread's end.
@@ -349,7 +384,7 @@ static LEAT_COLD thread_cache_t* cache_create(void) {
   }
   for (unsigned i = 0; i < THREAD_CLASSES; ++i) {
     size_t fitting = THREAD_LIST_BYTES / leat_buffer_pool_class_bytes(i);
-    cache->lists[i].limit = (uint32_t)LEAT_MIN(LEAT_MAX(fitting, (size_t)4), (size_t)256);
+    cache->lists[i].limit = (uint32_t)LEAT_MIN(LEAT_MAX(fitting, (size_t)4), (size_t)1024);
   }
   leat_spinlock_lock(&pool.caches_lock);
   cache->next = pool.caches;
@@ -360,16 +395,20 @@ static LEAT_COLD thread_cache_t* cache_create(void) {
   return cache;
 }
 
-// The thread's list is empty: a few blocks come over from the shared list at once.
+// The thread's list is empty: some blocks come over from the shared list at once.
 static LEAT_COLD block_t* cache_refill(unsigned size_class) {
   thread_cache_t* cache = thread_cache ? thread_cache : cache_create();
   if (cache) {
-    for (uint32_t i = 0; i < cache->lists[size_class].limit / 4; ++i) {
-      block_t* block = shared_pop(size_class, false);
-      if (!block) break;
+    block_t* next = NULL;
+    block_t* blocks = shared_pop(size_class, LEAT_MIN(cache->lists[size_class].limit / 4 + 1, 64));
+    for (block_t* block = blocks; block; block = next) {
+      next = block->next;
       cache_push(cache, block);
     }
-    raise_peak();
+    if (blocks) {
+      raise_peak();
+      return cache_pop(cache, size_class);
+    }
   }
   return shared_take(size_class);
 }
@@ -418,12 +457,12 @@ static void pool_destroy(leat_buffer_t* buffer) {
   unsigned size_class = block->size_class;
   thread_cache_t* cache = thread_cache;
   if (size_class >= THREAD_CLASSES || LEAT_UNLIKELY(!cache)) {
-    shared_give(block);
+    shared_give(block, 1);
     return;
   }
   cache_push(cache, block);
   thread_list_t* list = &cache->lists[size_class];
-  if (LEAT_UNLIKELY(list->count > list->limit)) cache_flush(cache, size_class, list->limit / 2);
+  if (LEAT_UNLIKELY(list->count > list->limit)) cache_flush(cache, size_class, list->count / 2);
 }
 
 void leat_buffer_source_host_usage(size_t* out_used_bytes, size_t* out_kept_bytes) {

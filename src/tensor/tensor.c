@@ -38,21 +38,32 @@ static void become(leat_buffer_t* buffer, void* data, int dtype, const leat_shap
   out_tensor->shape = leat_shape_retain(shape);
 }
 
+// Leaves "no tensor".
+static LEAT_COLD leat_status_t fail(leat_status_t status, leat_tensor_t* out_tensor) {
+  *out_tensor = (leat_tensor_t){0};
+  return status;
+}
+
+static LEAT_COLD leat_status_t fail_allocation(leat_status_t status, int dtype,
+                                               const leat_shape_t* shape,
+                                               leat_tensor_t* out_tensor) {
+  status = leat_status_annotate(status, "OOM when allocating tensor with shape%s and type %s",
+                                LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
+  return fail(status, out_tensor);
+}
+
 leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, int dtype,
                                    const leat_shape_t* shape, leat_tensor_t* out_tensor) {
   size_t size_bytes = 0;
   leat_buffer_t* buffer = NULL;
-  *out_tensor = (leat_tensor_t){0};
-  LEAT_RETURN_IF_ERROR(count_bytes(dtype, shape, &size_bytes));
-  if (size_bytes == 0) {
+  leat_status_t status = count_bytes(dtype, shape, &size_bytes);
+  if (LEAT_UNLIKELY(status)) return fail(status, out_tensor);
+  if (LEAT_UNLIKELY(size_bytes == 0)) {
     become(NULL, no_elements, dtype, shape, out_tensor);
     return leat_ok_status();
   }
-  leat_status_t status = leat_buffer_allocate(source, size_bytes, &buffer);
-  if (LEAT_UNLIKELY(status)) {
-    return leat_status_annotate(status, "OOM when allocating tensor with shape%s and type %s",
-                                LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
-  }
+  status = leat_buffer_allocate(source, size_bytes, &buffer);
+  if (LEAT_UNLIKELY(status)) return fail_allocation(status, dtype, shape, out_tensor);
   if (is_object(dtype)) {
     memset(buffer->data, 0, buffer->size_bytes);
     buffer->object_dtype = (uint8_t)dtype;
@@ -98,12 +109,11 @@ void leat_tensor_release(leat_tensor_t* tensor) {
 leat_status_t leat_tensor_reshape(const leat_tensor_t* tensor, const leat_shape_t* shape,
                                   leat_tensor_t* out_tensor) {
   if (LEAT_UNLIKELY(tensor->shape.element_count != shape->element_count)) {
-    leat_status_t status = leat_make_status(
-        LEAT_INVALID_ARGUMENT, "Reshape failed: shape %s has %lld elements, must have %lld",
-        LEAT_SHAPE_TEXT(shape), (long long)shape->element_count,
-        (long long)tensor->shape.element_count);
-    *out_tensor = (leat_tensor_t){0};
-    return status;
+    return fail(leat_make_status(LEAT_INVALID_ARGUMENT,
+                                 "Reshape failed: shape %s has %lld elements, must have %lld",
+                                 LEAT_SHAPE_TEXT(shape), (long long)shape->element_count,
+                                 (long long)tensor->shape.element_count),
+                out_tensor);
   }
   if (tensor->buffer) leat_buffer_retain(tensor->buffer);
   become(tensor->buffer, tensor->data, tensor->dtype, shape, out_tensor);
@@ -143,10 +153,11 @@ leat_status_t leat_tensor_slice(const leat_tensor_t* tensor, int64_t begin, int6
 leat_status_t leat_tensor_copy(leat_buffer_source_t* source, const leat_tensor_t* tensor,
                                leat_tensor_t* out_tensor) {
   leat_tensor_t copy;
-  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(source, tensor->dtype, &tensor->shape, &copy));
-  leat_status_t status = leat_tensor_copy_elements(tensor->dtype, tensor->data, copy.data,
-                                                   tensor->shape.element_count);
-  if (status) leat_tensor_release(&copy);
+  leat_status_t status = leat_tensor_allocate(source, tensor->dtype, &tensor->shape, &copy);
+  if (LEAT_UNLIKELY(status)) return fail(status, out_tensor);
+  status = leat_tensor_copy_elements(tensor->dtype, tensor->data, copy.data,
+                                     tensor->shape.element_count);
+  if (LEAT_UNLIKELY(status)) leat_tensor_release(&copy);
   *out_tensor = copy;
   return status;
 }
@@ -183,7 +194,8 @@ leat_status_t leat_tensor_scalar(int dtype, const void* value, leat_tensor_t* ou
 leat_status_t leat_tensor_vector(int dtype, const void* values, int64_t count,
                                  leat_tensor_t* out_tensor) {
   leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(1, &count, &shape));
+  leat_status_t status = leat_shape_create(1, &count, &shape);
+  if (LEAT_UNLIKELY(status)) return fail(status, out_tensor);
   return of_values(dtype, values, &shape, out_tensor);
 }
 

@@ -1,0 +1,164 @@
+// What both executors share: feeds in, references read, contracts checked, fetches out.
+#include <string.h>
+
+#include "base/clock.h"
+#include "worker/executor.h"
+
+static void set_feeds(leat_execution_t* e) {
+  const leat_plan_t* plan = e->plan;
+  for (int i = 0; i < plan->feed_count; ++i) {
+    if (plan->feed_slots[i] == UINT32_MAX) continue;
+    leat_slot_t* slot = &e->instance->slots[plan->feed_slots[i]];
+    slot->tensor = leat_tensor_share(&e->feeds[i]);
+    slot->alive = true;
+  }
+}
+
+void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
+                          leat_worker_done_fn_t done, void* data) {
+  leat_status_t status = leat_plan_acquire(e->plan, &e->instance);
+  if (status) {
+    done(data, status);
+    return;
+  }
+  e->done = done;
+  e->done_data = data;
+  set_feeds(e);
+  if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
+    leat_execution_run_linear(e);
+  } else {
+    leat_execution_run_dataflow(e);
+  }
+}
+
+void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
+  leat_spinlock_lock(&e->stop_lock);
+  if (e->stop_status) {
+    leat_status_free(status);
+  } else {
+    e->stop_status = status;
+  }
+  leat_spinlock_unlock(&e->stop_lock);
+  atomic_store_explicit(&e->stopped, true, memory_order_release);
+}
+
+leat_status_t leat_execution_check(leat_execution_t* e) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&e->stopped, memory_order_acquire))) {
+    leat_spinlock_lock(&e->stop_lock);
+    leat_status_t status = leat_status_clone(e->stop_status);
+    leat_spinlock_unlock(&e->stop_lock);
+    return status;
+  }
+  if (e->deadline_ns != LEAT_DEADLINE_NEVER && leat_clock_now_ns() > e->deadline_ns) {
+    return leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed");
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t uninitialized(const leat_execution_t* e, uint32_t record, uint32_t slot) {
+  // The variable is the node that wrote the slot.
+  const leat_plan_t* plan = e->plan;
+  leat_string_view_t variable = LEAT_SV("");
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    const leat_record_t* from = &plan->records[r];
+    if (slot >= from->first_output && slot < from->first_output + from->output_count) {
+      variable = leat_plan_record_name(plan, r);
+    }
+  }
+  return leat_make_status(LEAT_FAILED_PRECONDITION,
+                          "Attempting to use uninitialized value %.*s: node '%.*s' reads it",
+                          LEAT_SV_ARG(variable), LEAT_SV_ARG(leat_plan_record_name(plan, record)));
+}
+
+// Reads the cells of references that the record takes as values, and sees that those it takes as
+// references are initialised (unless the op allows otherwise).
+static leat_status_t read_references(leat_execution_t* e, uint32_t index) {
+  const leat_plan_t* plan = e->plan;
+  leat_slot_t* slots = e->instance->slots;
+  const leat_record_t* record = &plan->records[index];
+  if (plan->first_dereference) {
+    uint32_t end = plan->first_dereference[index + 1];
+    for (uint32_t d = plan->first_dereference[index]; d < end; ++d) {
+      const leat_dereference_t* reference = &plan->dereferences[d];
+      leat_slot_t* target = &slots[reference->target];
+      leat_cell_t* cell = slots[reference->source].ref;
+      if (!cell || !leat_cell_read(cell, &target->tensor)) {
+        return uninitialized(e, index, reference->source);
+      }
+      target->alive = true;
+    }
+  }
+  if (record->kernel->op->flags & LEAT_OP_ALLOWS_UNINITIALIZED_INPUT) return leat_ok_status();
+  for (uint32_t k = 0; k < record->input_count; ++k) {
+    leat_cell_t* cell = slots[record->input_slots[k]].ref;
+    if (!cell) continue;
+    leat_mutex_lock(&cell->mutex);
+    bool initialized = cell->tensor.dtype != 0;
+    leat_mutex_unlock(&cell->mutex);
+    if (!initialized) return uninitialized(e, index, record->input_slots[k]);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_execution_prepare(leat_execution_t* e, uint32_t record,
+                                     const leat_kernel_context_t* context) {
+  uint16_t flags = e->plan->records[record].flags;
+  if (flags & LEAT_RECORD_HAS_REFS) LEAT_RETURN_IF_ERROR(read_references(e, record));
+  if (flags & LEAT_RECORD_CONTRACT) return leat_kernel_check_contract(context);
+  return leat_ok_status();
+}
+
+leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {
+  if (strstr(leat_status_message(status), "node '")) return status;
+  const leat_kernel_t* kernel = e->plan->records[record].kernel;
+  return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
+                              LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name));
+}
+
+// The value of a fetch: moved out of its slot where the fetch is the only reader.
+static leat_status_t take_fetch(leat_execution_t* e, int index) {
+  const leat_plan_t* plan = e->plan;
+  uint32_t number = plan->fetch_slots[index];
+  leat_slot_t* slot = &e->instance->slots[number];
+  leat_tensor_t* fetch = &e->fetches[index];
+  if (slot->ref) {
+    if (leat_cell_read(slot->ref, fetch)) return leat_ok_status();
+    return uninitialized(e, 0, number);
+  }
+  if (!slot->alive) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: fetch %d was not computed (a dead tensor)", index);
+  }
+  *fetch = leat_tensor_share(&slot->tensor);
+  return leat_ok_status();
+}
+
+static leat_status_t take_fetches(leat_execution_t* e) {
+  for (int i = 0; i < e->plan->fetch_count; ++i) {
+    leat_status_t status = take_fetch(e, i);
+    if (status) {
+      while (i-- > 0) leat_tensor_release(&e->fetches[i]);
+      return status;
+    }
+  }
+  return leat_ok_status();
+}
+
+// Fed and fetched slots are the only ones that a whole run leaves filled.
+static void empty_edges(leat_execution_t* e) {
+  const leat_plan_t* plan = e->plan;
+  leat_slot_t* slots = e->instance->slots;
+  for (int i = 0; i < plan->feed_count; ++i) {
+    if (plan->feed_slots[i] != UINT32_MAX) leat_slot_clear(&slots[plan->feed_slots[i]]);
+  }
+  for (int i = 0; i < plan->fetch_count; ++i) {
+    if (!plan->fetch_is_constant[i]) leat_slot_clear(&slots[plan->fetch_slots[i]]);
+  }
+}
+
+void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
+  if (!status) status = take_fetches(e);
+  if (!status) empty_edges(e);
+  leat_plan_recycle(e->plan, e->instance, !status);
+  e->done(e->done_data, status);
+}

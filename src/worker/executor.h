@@ -1,0 +1,49 @@
+// Runs a plan once. Two executors, same results: the linear one is a list of calls on the caller's
+// thread; the dataflow one counts pending inputs, runs cheap nodes inline and gives the rest to the
+// pool, and lets asynchronous kernels finish elsewhere.
+#ifndef LEAT_WORKER_EXECUTOR_H_
+#define LEAT_WORKER_EXECUTOR_H_
+
+#include "worker/plan.h"
+
+// One run of a plan. Made by the caller, who keeps it until |done|.
+typedef struct leat_execution_s {
+  leat_plan_t* plan;
+  leat_step_services_t services;
+  const leat_tensor_t* feeds;
+  leat_tensor_t* fetches;
+  int64_t deadline_ns;
+  // Set by leat_execution_stop, from any thread: the step ends with |stop_status|, which the maker
+  // of the execution frees when it can no longer be stopped.
+  _Atomic(bool) stopped;
+  leat_spinlock_t stop_lock;
+  leat_status_t stop_status;
+  // The executor's.
+  leat_plan_instance_t* instance;
+  leat_worker_done_fn_t done;
+  void* done_data;
+} leat_execution_t;
+
+// Calls |done| once with the step's status; the fetches are filled when it is OK. The linear
+// executor calls it before it returns.
+void leat_execution_start(leat_execution_t* execution, leat_executor_kind_t kind,
+                          leat_worker_done_fn_t done, void* data);
+// |status| is taken; the first wins. The step ends as soon as its running kernels do.
+void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
+
+// ---- Between the executors ----------------------------------------------------------------------
+
+void leat_execution_run_linear(leat_execution_t* execution);
+void leat_execution_run_dataflow(leat_execution_t* execution);
+// The status to end with when the step was stopped or its deadline has passed, else OK.
+leat_status_t leat_execution_check(leat_execution_t* execution);
+// Prepares the inputs of a record that has references or a contract.
+leat_status_t leat_execution_prepare(leat_execution_t* execution, uint32_t record,
+                                     const leat_kernel_context_t* context);
+// Names the node in |status| when the kernel did not.
+leat_status_t leat_execution_annotate(leat_execution_t* execution, uint32_t record,
+                                      leat_status_t status);
+// Moves or shares the fetches out when |status| is OK, gives the instance back and calls done.
+void leat_execution_finish(leat_execution_t* execution, leat_status_t status);
+
+#endif  // LEAT_WORKER_EXECUTOR_H_
