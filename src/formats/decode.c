@@ -1,7 +1,7 @@
 // Decoding by tables, without recursion: each message being read is a frame on a stack of fixed
-// depth. A message is read in two passes over its own fields (what is inside submessages is stepped
-// over): the first counts the items of each list and checks the framing, so that lists are allocated
-// once at their size; the second stores.
+// depth. Lists are arrays of their exact size: at the first item of a list the run of items that
+// follows is counted and room taken for it, which is all of them in what writers write. Should the
+// list go on after something else, the items in the rest of the message are counted, once.
 //
 // Every message struct is filled from exactly one range of bytes. Where a singular message occurs
 // several times, its occurrences are joined into one range first: merging is decoding the
@@ -9,7 +9,7 @@
 // members of a oneof.
 #include "formats/decode.h"
 
-#include "formats/decode_map.h"
+#include "formats/map_entries.h"
 #include "formats/utf8.h"
 #include "formats/wire.h"
 
@@ -21,7 +21,10 @@ typedef struct frame_s {
   const uint8_t* begin;
   const uint8_t* next;
   const uint8_t* end;
-  uint64_t merged;  // by field index: all occurrences were joined, later ones are stepped over
+  const uint8_t* run_end;  // of the run of items of one list that room was taken for last
+  uint64_t merged;    // by field index: all occurrences were joined, later ones are stepped over
+  uint32_t reserved;  // by list index: there is room for all items
+  bool has_entries;   // some map has several entries
 } frame_t;
 
 typedef struct decoder_s {
@@ -30,22 +33,10 @@ typedef struct decoder_s {
   const uint8_t* end;
   size_t memory_left;
   size_t merge_scan_left;
-  size_t depth;
-  size_t max_depth;
-  frame_t frames[LEAT_DECODE_MAX_DEPTH + 1];
+  frame_t* top;  // the frame being read; frames[0] stands for none
+  frame_t* last;
+  frame_t frames[LEAT_DECODE_MAX_DEPTH + 2];
 } decoder_t;
-
-static const uint8_t wire_types[] = {
-    [LEAT_FIELD_DOUBLE] = LEAT_WIRE_FIXED64,   [LEAT_FIELD_FLOAT] = LEAT_WIRE_FIXED32,
-    [LEAT_FIELD_INT32] = LEAT_WIRE_VARINT,     [LEAT_FIELD_INT64] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_UINT32] = LEAT_WIRE_VARINT,    [LEAT_FIELD_UINT64] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_SINT32] = LEAT_WIRE_VARINT,    [LEAT_FIELD_SINT64] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_FIXED32] = LEAT_WIRE_FIXED32,  [LEAT_FIELD_FIXED64] = LEAT_WIRE_FIXED64,
-    [LEAT_FIELD_SFIXED32] = LEAT_WIRE_FIXED32, [LEAT_FIELD_SFIXED64] = LEAT_WIRE_FIXED64,
-    [LEAT_FIELD_BOOL] = LEAT_WIRE_VARINT,      [LEAT_FIELD_ENUM] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_STRING] = LEAT_WIRE_LENGTH,    [LEAT_FIELD_BYTES] = LEAT_WIRE_LENGTH,
-    [LEAT_FIELD_MESSAGE] = LEAT_WIRE_LENGTH,
-};
 
 LEAT_COLD static leat_status_t malformed(const decoder_t* decoder, const frame_t* frame,
                                          const uint8_t* at, const char* what, const char* rule) {
@@ -62,31 +53,26 @@ static leat_status_t malformed_value(const decoder_t* decoder, const frame_t* fr
   return malformed(decoder, frame, at, "value is cut off or malformed", "whole");
 }
 
-static leat_status_t allocate(decoder_t* decoder, size_t count, size_t item_bytes,
-                              void** out_items) {
+LEAT_COLD static leat_status_t refuse_memory(size_t count, size_t item_bytes) {
+  return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                          "decode failed: memory is %zu items of %zu bytes more, must be within "
+                          "the limit", count, item_bytes);
+}
+
+static inline leat_status_t allocate(decoder_t* decoder, size_t count, size_t item_bytes,
+                                     void** out_items) {
   size_t size;
   if (__builtin_mul_overflow(count, item_bytes, &size) || size > decoder->memory_left) {
-    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
-                            "decode failed: memory is %zu items of %zu bytes more, must be within "
-                            "the limit", count, item_bytes);
+    return refuse_memory(count, item_bytes);
   }
   decoder->memory_left -= size;
   return leat_arena_allocate(decoder->arena, size, out_items);
 }
 
-static inline const leat_message_field_t* find_field(const leat_message_descriptor_t* descriptor,
-                                                     uint32_t number) {
-  if (LEAT_LIKELY(number < descriptor->field_by_number_count)) {
-    uint8_t index = descriptor->field_by_number[number];
-    return index ? &descriptor->fields[index - 1] : NULL;
-  }
-  return leat_message_find_field(descriptor, number);
-}
-
 // Is this the packed form of a list of scalars?
 static inline bool is_packed(const leat_message_field_t* field, uint32_t type) {
   return type == LEAT_WIRE_LENGTH && field->list_index >= 0 &&
-         wire_types[field->kind] != LEAT_WIRE_LENGTH;
+         field->wire_type != LEAT_WIRE_LENGTH;
 }
 
 // Items in a packed list, SIZE_MAX when its bytes are no whole number of them.
@@ -98,54 +84,114 @@ static size_t packed_count(uint32_t item_type, const uint8_t* data, size_t size)
   return size > 0 && data[size - 1] >= 0x80 ? SIZE_MAX : count;
 }
 
-// First pass: counts and allocates the lists of the frame's message.
-static leat_status_t allocate_lists(decoder_t* decoder, frame_t* frame) {
-  const leat_message_descriptor_t* descriptor = frame->descriptor;
-  size_t counts[LEAT_MESSAGE_MAX_LISTS];
-  memset(counts, 0, descriptor->list_count * sizeof(counts[0]));
-  const uint8_t* next = frame->next;
+// The run of strings or messages whose tag is the byte |tag|.
+static inline size_t count_short(const uint8_t* next, const uint8_t* end, uint8_t tag,
+                          const uint8_t** out_end) {
+  size_t count = 0, size = 0;
+  while (next < end && *next == tag) {
+    const uint8_t* value = leat_wire_read_length(next + 1, end, &size);
+    if (!value) break;
+    next = value + size;
+    ++count;
+  }
+  *out_end = next;
+  return count;
+}
+
+// Counts items of |field| from the one at |next| on: those of the run, or all to the frame's end.
+// Stops at what is malformed, which decoding reports when it gets there. |out_end|: where it stopped.
+static size_t count_items(const frame_t* frame, const leat_message_field_t* field,
+                          const uint8_t* next, bool run_only, const uint8_t** out_end) {
+  size_t count = 0;
+  *out_end = next;
   while (next < frame->end) {
     const uint8_t* begin = next;
     uint32_t number, type;
     next = leat_wire_read_tag(next, frame->end, &number, &type);
     const uint8_t* value = next;
     if (next) next = leat_wire_skip(next, frame->end, number, type);
-    if (LEAT_UNLIKELY(!next)) return malformed_value(decoder, frame, begin);
-    const leat_message_field_t* field = find_field(descriptor, number);
-    if (!field || field->list_index < 0) continue;
-    if (type == wire_types[field->kind]) {
-      ++counts[field->list_index];
-    } else if (is_packed(field, type)) {
+    *out_end = begin;
+    if (!next) return count;
+    if (number == field->number && type == field->wire_type) {
+      ++count;
+    } else if (number == field->number && is_packed(field, type)) {
       size_t size = 0;
       value = leat_wire_read_length(value, frame->end, &size);
-      size_t count = packed_count(wire_types[field->kind], value, size);
-      if (count == SIZE_MAX) {
-        return malformed(decoder, frame, begin, "packed list ends inside an item", "whole");
-      }
-      counts[field->list_index] += count;
+      size_t items = packed_count(field->wire_type, value, size);
+      if (items == SIZE_MAX) return count;
+      count += items;
+    } else if (run_only) {
+      return count;
     }
   }
-  for (size_t i = 0; i < descriptor->field_count; ++i) {
-    const leat_message_field_t* field = &descriptor->fields[i];
-    if (field->list_index < 0 || counts[field->list_index] == 0) continue;
-    leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
-    LEAT_RETURN_IF_ERROR(allocate(decoder, counts[field->list_index],
-                                  leat_message_field_size(field), &list->items));
+  *out_end = next;
+  return count;
+}
+
+// Takes room for the list whose item or packed items stand at |here|.
+static leat_status_t reserve_slowly(decoder_t* decoder, frame_t* frame,
+                                    const leat_message_field_t* field, const uint8_t* here) {
+  leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
+  size_t item_bytes = leat_message_field_size(field), old_count = list->count;
+  bool is_first = old_count == 0;
+  void* items = NULL;
+  const uint8_t* end = here;
+  size_t count = count_items(frame, field, here, is_first, &end);
+  if (count > SIZE_MAX - old_count) return refuse_memory(count, item_bytes);
+  if (is_first) {
+    frame->run_end = end;
+  } else {
+    frame->reserved |= UINT32_C(1) << field->list_index;
   }
+  if (count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(allocate(decoder, old_count + count, item_bytes, &items));
+  if (!is_first) memcpy(items, list->items, old_count * item_bytes);
+  list->items = items;
   return leat_ok_status();
+}
+
+// The usual case: the first item of a list of strings or messages under a one-byte tag.
+static inline leat_status_t reserve_run(decoder_t* decoder, frame_t* frame,
+                                        const leat_message_field_t* field, const uint8_t* here,
+                                        leat_pb_list_t* list) {
+  size_t item_bytes = field->kind == LEAT_FIELD_MESSAGE ? field->message->size_bytes
+                                                        : sizeof(leat_string_view_t);
+  size_t count = count_short(here, frame->end, *here, &frame->run_end);
+  return allocate(decoder, count, item_bytes, &list->items);
+}
+
+static inline leat_status_t reserve(decoder_t* decoder, frame_t* frame,
+                                    const leat_message_field_t* field, const uint8_t* here) {
+  if (LEAT_LIKELY(here < frame->run_end || frame->reserved >> field->list_index & 1)) {
+    return leat_ok_status();
+  }
+  leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
+  if (list->count == 0 && field->wire_type == LEAT_WIRE_LENGTH && *here < 0x80) {
+    return reserve_run(decoder, frame, field, here, list);
+  }
+  return reserve_slowly(decoder, frame, field, here);
+}
+
+LEAT_COLD static leat_status_t refuse_depth(const decoder_t* decoder,
+                                            const leat_message_descriptor_t* descriptor) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "decode failed for message '%s': depth is over %d, must be within it",
+                          descriptor->name, (int)(decoder->last - decoder->frames) - 1);
 }
 
 static inline leat_status_t push(decoder_t* decoder, const leat_message_descriptor_t* descriptor,
                                  void* message, const uint8_t* data, size_t size) {
-  if (LEAT_UNLIKELY(decoder->depth > decoder->max_depth)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "decode failed for message '%s': depth is over %zu, must be within it",
-                            descriptor->name, decoder->max_depth);
-  }
-  frame_t* frame = &decoder->frames[decoder->depth++];
-  *frame = (frame_t){.descriptor = descriptor, .message = (char*)message, .begin = data,
-                     .next = data, .end = data + size};
-  return descriptor->list_count ? allocate_lists(decoder, frame) : leat_ok_status();
+  frame_t* frame = decoder->top;
+  if (LEAT_UNLIKELY(frame == decoder->last)) return refuse_depth(decoder, descriptor);
+  decoder->top = ++frame;
+  frame->descriptor = descriptor;
+  frame->message = (char*)message;
+  frame->begin = frame->next = frame->run_end = data;
+  frame->end = data + size;
+  frame->merged = 0;
+  frame->reserved = 0;
+  frame->has_entries = false;
+  return leat_ok_status();
 }
 
 static inline int64_t zigzag(uint64_t raw) { return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1); }
@@ -199,7 +245,8 @@ static const uint8_t* read_packed(const leat_message_field_t* field, leat_pb_lis
                                   const uint8_t* next, const uint8_t* end) {
   size_t size, item_bytes = leat_message_field_size(field);
   next = leat_wire_read_length(next, end, &size);
-  if (!next) return NULL;
+  // There is room for the items only if they could be counted.
+  if (!next || packed_count(field->wire_type, next, size) == SIZE_MAX) return NULL;
   end = next + size;
   char* slot = (char*)list->items + list->count * item_bytes;
   while (next && next < end) {
@@ -211,13 +258,14 @@ static const uint8_t* read_packed(const leat_message_field_t* field, leat_pb_lis
 }
 
 // Makes |field| the one that is set; the member that was set before is cleared.
-static void set_case(frame_t* frame, const leat_message_field_t* field) {
+LEAT_COLD static void clear_member(frame_t* frame, uint32_t number) {
+  const leat_message_field_t* old = leat_message_find_field(frame->descriptor, number);
+  memset(frame->message + old->offset, 0, leat_message_field_size(old));
+  frame->merged &= ~(UINT64_C(1) << (old - frame->descriptor->fields));
+}
+static inline void set_case(frame_t* frame, const leat_message_field_t* field) {
   uint32_t* set = (uint32_t*)(frame->message + field->case_offset);
-  if (*set != 0 && *set != field->number) {
-    const leat_message_field_t* old = find_field(frame->descriptor, *set);
-    memset(frame->message + old->offset, 0, leat_message_field_size(old));
-    frame->merged &= ~(UINT64_C(1) << (old - frame->descriptor->fields));
-  }
+  if (LEAT_UNLIKELY(*set != 0 && *set != field->number)) clear_member(frame, *set);
   *set = field->number;
 }
 
@@ -234,11 +282,11 @@ static void find_run(const frame_t* frame, const leat_message_field_t* field, co
     uint32_t number, type;
     size_t size;
     next = leat_wire_read_tag(next, frame->end, &number, &type);
-    const leat_message_field_t* found = next ? find_field(frame->descriptor, number) : NULL;
     const uint8_t* value = next;
     if (next) next = leat_wire_skip(next, frame->end, number, type);
-    if (!next) break;  // reported when the second pass gets there
-    if (!found || type != wire_types[found->kind]) continue;
+    if (!next) break;  // reported when decoding gets there
+    const leat_message_field_t* found = leat_message_find_field(frame->descriptor, number);
+    if (!found || type != found->wire_type) continue;
     if (found == field) {
       if (leat_wire_read_length(value, frame->end, &size)) *out_size += size;
     } else if (field->case_offset >= 0 && found->case_offset == field->case_offset) {
@@ -283,13 +331,15 @@ static leat_status_t push_merged(decoder_t* decoder, frame_t* frame,
   return push(decoder, field->message, message, (const uint8_t*)(joined ? joined : ""), filled);
 }
 
-// |data| is the content of a submessage whose tag stands at |begin|; frame->next is past it.
-static inline leat_status_t decode_submessage(decoder_t* decoder, frame_t* frame,
-                                              const leat_message_field_t* field,
-                                              const uint8_t* begin, const uint8_t* data,
-                                              size_t size) {
+// |data| is the content of a submessage whose tag stands at |begin|.
+static inline leat_status_t begin_submessage(decoder_t* decoder, frame_t* frame,
+                                             const leat_message_field_t* field,
+                                             const uint8_t* begin, const uint8_t* data,
+                                             size_t size) {
   if (field->list_index >= 0) {
+    LEAT_RETURN_IF_ERROR(reserve(decoder, frame, field, begin));
     leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
+    frame->has_entries |= list->count > 0 && field->label == LEAT_FIELD_MAP;
     char* item = (char*)list->items + list->count++ * field->message->size_bytes;
     return push(decoder, field->message, item, data, size);
   }
@@ -302,22 +352,15 @@ static inline leat_status_t decode_submessage(decoder_t* decoder, frame_t* frame
   return push(decoder, field->message, *slot, data, size);
 }
 
-static inline leat_status_t decode_length(decoder_t* decoder, frame_t* frame,
-                                          const leat_message_field_t* field,
-                                          const uint8_t* begin, const uint8_t* next) {
-  size_t size;
-  next = leat_wire_read_length(next, frame->end, &size);
-  if (LEAT_UNLIKELY(!next)) return malformed_value(decoder, frame, begin);
-  frame->next = next + size;
-  if (field->kind == LEAT_FIELD_MESSAGE) {
-    return decode_submessage(decoder, frame, field, begin, next, size);
-  }
-  leat_string_view_t text = {(const char*)next, size};
+static inline leat_status_t store_string(decoder_t* decoder, frame_t* frame,
+                                         const leat_message_field_t* field, const uint8_t* begin,
+                                         leat_string_view_t text) {
   if (field->kind == LEAT_FIELD_STRING && LEAT_UNLIKELY(!leat_utf8_is_valid(text))) {
     return malformed(decoder, frame, begin, "string is not UTF-8", "UTF-8");
   }
   leat_string_view_t* slot = (leat_string_view_t*)(frame->message + field->offset);
   if (field->list_index >= 0) {
+    LEAT_RETURN_IF_ERROR(reserve(decoder, frame, field, begin));
     leat_pb_string_list_t* list = (leat_pb_string_list_t*)slot;
     slot = &list->items[list->count++];
   }
@@ -325,70 +368,111 @@ static inline leat_status_t decode_length(decoder_t* decoder, frame_t* frame,
   return leat_ok_status();
 }
 
-static inline leat_status_t decode_scalar(decoder_t* decoder, frame_t* frame,
-                                          const leat_message_field_t* field,
-                                          const uint8_t* begin, const uint8_t* next) {
-  char* slot = frame->message + field->offset;
-  if (field->list_index >= 0) {
-    leat_pb_list_t* list = (leat_pb_list_t*)slot;
-    slot = (char*)list->items + list->count++ * leat_message_field_size(field);
+// A list of scalars, one item or packed.
+static leat_status_t append_scalars(decoder_t* decoder, frame_t* frame,
+                                    const leat_message_field_t* field, const uint8_t* begin,
+                                    uint32_t type, const uint8_t** inout_next) {
+  leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
+  LEAT_RETURN_IF_ERROR(reserve(decoder, frame, field, begin));
+  if (type == LEAT_WIRE_LENGTH) {
+    *inout_next = read_packed(field, list, *inout_next, frame->end);
+    return leat_ok_status();
   }
-  frame->next = read_scalar(field->kind, next, frame->end, slot);
-  return LEAT_LIKELY(frame->next != NULL) ? leat_ok_status()
-                                          : malformed_value(decoder, frame, begin);
+  char* slot = (char*)list->items + list->count++ * leat_message_field_size(field);
+  *inout_next = read_scalar(field->kind, *inout_next, frame->end, slot);
+  return leat_ok_status();
 }
 
-static leat_status_t finish_message(decoder_t* decoder, frame_t* frame) {
-  const leat_message_descriptor_t* descriptor = frame->descriptor;
-  if (descriptor->is_map_entry && descriptor->fields[1].kind == LEAT_FIELD_MESSAGE) {
-    const leat_message_field_t* value = &descriptor->fields[1];
-    void** slot = (void**)(frame->message + value->offset);
-    if (!*slot) LEAT_RETURN_IF_ERROR(allocate(decoder, 1, value->message->size_bytes, slot));
+// What decode_fields has no short way for: fields of long tags, lists of scalars, unknown fields.
+// Sets |*inout_next| past the field, to NULL where it is malformed.
+static leat_status_t decode_other(decoder_t* decoder, frame_t* frame, const uint8_t** inout_next) {
+  const uint8_t *begin = *inout_next, *end = frame->end;
+  uint32_t number, type;
+  size_t size = 0;
+  const uint8_t* next = leat_wire_read_tag(begin, end, &number, &type);
+  *inout_next = next;
+  if (!next) return leat_ok_status();
+  const leat_message_field_t* field = leat_message_find_field(frame->descriptor, number);
+  if (!field || (type != field->wire_type && !is_packed(field, type))) {
+    *inout_next = leat_wire_skip(next, end, number, type);
+    return leat_ok_status();
   }
-  if (!descriptor->has_map) return leat_ok_status();
+  if (field->list_index >= 0 && field->wire_type != LEAT_WIRE_LENGTH) {
+    return append_scalars(decoder, frame, field, begin, type, inout_next);
+  }
+  if (field->case_offset >= 0) set_case(frame, field);
+  if (type != LEAT_WIRE_LENGTH) {
+    *inout_next = read_scalar(field->kind, next, end, frame->message + field->offset);
+    return leat_ok_status();
+  }
+  next = leat_wire_read_length(next, end, &size);
+  *inout_next = next ? next + size : NULL;
+  if (!next) return leat_ok_status();
+  if (field->kind == LEAT_FIELD_MESSAGE) {
+    frame->next = next + size;
+    return begin_submessage(decoder, frame, field, begin, next, size);
+  }
+  return store_string(decoder, frame, field, begin,
+                      leat_string_view_make((const char*)next, size));
+}
+
+static leat_status_t finish_entries(decoder_t* decoder, frame_t* frame) {
+  const leat_message_descriptor_t* descriptor = frame->descriptor;
   for (size_t i = 0; i < descriptor->field_count; ++i) {
     const leat_message_field_t* field = &descriptor->fields[i];
     if (field->label != LEAT_FIELD_MAP) continue;
     leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
     if (list->count < 2) continue;
     LEAT_RETURN_IF_ERROR(
-        leat_decode_drop_repeated_keys(decoder->arena->allocator, field->message, list));
+        leat_map_entries_drop_repeated(decoder->arena->allocator, field->message, list));
   }
   return leat_ok_status();
 }
 
-// Second pass: stores fields until the message ends or a submessage begins.
-static leat_status_t decode_fields(decoder_t* decoder, frame_t* frame) {
-  size_t depth = decoder->depth;
-  while (frame->next < frame->end) {
-    const uint8_t* begin = frame->next;
-    uint32_t number, type;
-    const uint8_t* next = leat_wire_read_tag(begin, frame->end, &number, &type);
-    if (LEAT_UNLIKELY(!next)) {
-      return malformed(decoder, frame, begin, "tag is malformed", "a field number and wire type");
-    }
-    const leat_message_field_t* field = find_field(frame->descriptor, number);
-    if (field && type == wire_types[field->kind]) {
-      if (field->case_offset >= 0) set_case(frame, field);
-      if (type != LEAT_WIRE_LENGTH) {
-        LEAT_RETURN_IF_ERROR(decode_scalar(decoder, frame, field, begin, next));
-      } else {
-        LEAT_RETURN_IF_ERROR(decode_length(decoder, frame, field, begin, next));
-        if (decoder->depth != depth) return leat_ok_status();
-      }
-      continue;
-    }
-    if (field && is_packed(field, type)) {
-      frame->next = read_packed(field, (leat_pb_list_t*)(frame->message + field->offset), next,
-                                frame->end);
-    } else {
-      frame->next = leat_wire_skip(next, frame->end, number, type);
-    }
-    if (LEAT_UNLIKELY(!frame->next)) return malformed_value(decoder, frame, begin);
+// Ends the frame's message: an entry has a value, a map has each key once.
+static inline leat_status_t pop(decoder_t* decoder, frame_t* frame) {
+  const leat_message_descriptor_t* descriptor = frame->descriptor;
+  if (descriptor->is_map_entry && descriptor->fields[1].kind == LEAT_FIELD_MESSAGE) {
+    const leat_message_field_t* value = &descriptor->fields[1];
+    void** slot = (void**)(frame->message + value->offset);
+    if (!*slot) LEAT_RETURN_IF_ERROR(allocate(decoder, 1, value->message->size_bytes, slot));
   }
-  LEAT_RETURN_IF_ERROR(finish_message(decoder, frame));
-  --decoder->depth;
+  if (LEAT_UNLIKELY(frame->has_entries)) LEAT_RETURN_IF_ERROR(finish_entries(decoder, frame));
+  decoder->top = frame - 1;
   return leat_ok_status();
+}
+
+// Stores fields until the frame's message ends or a submessage begins.
+static inline leat_status_t decode_fields(decoder_t* decoder, frame_t* frame) {
+  const leat_message_descriptor_t* descriptor = frame->descriptor;
+  const uint8_t *next = frame->next, *end = frame->end;
+  while (next < end) {
+    const uint8_t* begin = next;
+    uint8_t index = *next < LEAT_MESSAGE_SHORT_TAGS ? descriptor->field_by_tag[*next] : 0;
+    const leat_message_field_t* field = &descriptor->fields[index ? index - 1 : 0];
+    if (LEAT_LIKELY(index) && field->wire_type == LEAT_WIRE_LENGTH) {
+      if (field->case_offset >= 0) set_case(frame, field);
+      size_t size = 0;
+      next = leat_wire_read_length(next + 1, end, &size);
+      if (LEAT_UNLIKELY(!next)) return malformed_value(decoder, frame, begin);
+      if (field->kind == LEAT_FIELD_MESSAGE) {
+        frame->next = next + size;
+        return begin_submessage(decoder, frame, field, begin, next, size);
+      }
+      leat_string_view_t text = {(const char*)next, size};
+      LEAT_RETURN_IF_ERROR(store_string(decoder, frame, field, begin, text));
+      next += size;
+    } else if (index && field->list_index < 0) {
+      if (field->case_offset >= 0) set_case(frame, field);
+      next = read_scalar(field->kind, next + 1, end, frame->message + field->offset);
+      if (LEAT_UNLIKELY(!next)) return malformed_value(decoder, frame, begin);
+    } else {
+      LEAT_RETURN_IF_ERROR(decode_other(decoder, frame, &next));
+      if (LEAT_UNLIKELY(!next)) return malformed_value(decoder, frame, begin);
+      if (decoder->top != frame) return leat_ok_status();
+    }
+  }
+  return pop(decoder, frame);
 }
 
 leat_status_t leat_message_decode(const leat_message_descriptor_t* descriptor,
@@ -411,12 +495,13 @@ leat_status_t leat_message_decode(const leat_message_descriptor_t* descriptor,
   decoder.memory_left = limits->max_memory_bytes ? limits->max_memory_bytes : SIZE_MAX;
   decoder.merge_scan_left = bytes.size < SIZE_MAX / MERGE_SCAN_FACTOR
                                 ? bytes.size * MERGE_SCAN_FACTOR : SIZE_MAX;
-  decoder.depth = 0;
-  decoder.max_depth = limits->max_depth && limits->max_depth < LEAT_DECODE_MAX_DEPTH
-                          ? limits->max_depth : LEAT_DECODE_MAX_DEPTH;
+  uint32_t max_depth = LEAT_DECODE_MAX_DEPTH;
+  if (limits->max_depth && limits->max_depth < max_depth) max_depth = limits->max_depth;
+  decoder.top = decoder.frames;
+  decoder.last = decoder.frames + 1 + max_depth;
   LEAT_RETURN_IF_ERROR(push(&decoder, descriptor, out_message, data, bytes.size));
-  while (decoder.depth > 0) {
-    LEAT_RETURN_IF_ERROR(decode_fields(&decoder, &decoder.frames[decoder.depth - 1]));
+  while (decoder.top != decoder.frames) {
+    LEAT_RETURN_IF_ERROR(decode_fields(&decoder, decoder.top));
   }
   return leat_ok_status();
 }

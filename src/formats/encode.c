@@ -16,18 +16,6 @@ typedef struct encoder_s {
   uint32_t depth;
 } encoder_t;
 
-static const uint8_t wire_types[] = {
-    [LEAT_FIELD_DOUBLE] = LEAT_WIRE_FIXED64,   [LEAT_FIELD_FLOAT] = LEAT_WIRE_FIXED32,
-    [LEAT_FIELD_INT32] = LEAT_WIRE_VARINT,     [LEAT_FIELD_INT64] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_UINT32] = LEAT_WIRE_VARINT,    [LEAT_FIELD_UINT64] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_SINT32] = LEAT_WIRE_VARINT,    [LEAT_FIELD_SINT64] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_FIXED32] = LEAT_WIRE_FIXED32,  [LEAT_FIELD_FIXED64] = LEAT_WIRE_FIXED64,
-    [LEAT_FIELD_SFIXED32] = LEAT_WIRE_FIXED32, [LEAT_FIELD_SFIXED64] = LEAT_WIRE_FIXED64,
-    [LEAT_FIELD_BOOL] = LEAT_WIRE_VARINT,      [LEAT_FIELD_ENUM] = LEAT_WIRE_VARINT,
-    [LEAT_FIELD_STRING] = LEAT_WIRE_LENGTH,    [LEAT_FIELD_BYTES] = LEAT_WIRE_LENGTH,
-    [LEAT_FIELD_MESSAGE] = LEAT_WIRE_LENGTH,
-};
-
 // Room for |count| words at the end of the list; |*out_index| is the first.
 static leat_status_t add_words(encoder_t* encoder, size_t count, size_t* out_index) {
   size_t needed = encoder->word_count + count;
@@ -64,7 +52,7 @@ static uint64_t scalar_bits(const leat_message_field_t* field, const void* slot)
 }
 
 static size_t scalar_size(const leat_message_field_t* field, const void* slot) {
-  switch (wire_types[field->kind]) {
+  switch (field->wire_type) {
     case LEAT_WIRE_FIXED32:
       return 4;
     case LEAT_WIRE_FIXED64:
@@ -76,7 +64,7 @@ static size_t scalar_size(const leat_message_field_t* field, const void* slot) {
 
 static uint8_t* write_scalar(const leat_message_field_t* field, const void* slot, uint8_t* out) {
   uint64_t bits = scalar_bits(field, slot);
-  switch (wire_types[field->kind]) {
+  switch (field->wire_type) {
     case LEAT_WIRE_FIXED32:
       leat_wire_store32(out, (uint32_t)bits);
       return out + 4;
@@ -89,7 +77,7 @@ static uint8_t* write_scalar(const leat_message_field_t* field, const void* slot
 }
 
 static size_t packed_size(const leat_message_field_t* field, const leat_pb_list_t* list) {
-  uint8_t type = wire_types[field->kind];
+  uint8_t type = field->wire_type;
   if (type != LEAT_WIRE_VARINT) return list->count * (type == LEAT_WIRE_FIXED32 ? 4 : 8);
   size_t item_bytes = leat_message_field_size(field), size = 0;
   for (size_t i = 0; i < list->count; ++i) {
@@ -203,7 +191,7 @@ static leat_status_t measure_message(encoder_t* encoder,
       continue;
     } else if (field->kind == LEAT_FIELD_MESSAGE) {
       LEAT_RETURN_IF_ERROR(measure_submessage(encoder, field, *(char* const*)slot, &size));
-    } else if (wire_types[field->kind] == LEAT_WIRE_LENGTH) {
+    } else if (field->wire_type == LEAT_WIRE_LENGTH) {
       size += tag_size(field) + delimited_size(((const leat_string_view_t*)slot)->size);
     } else {
       size += tag_size(field) + scalar_size(field, slot);
@@ -267,10 +255,10 @@ static uint8_t* write_message(encoder_t* encoder, const leat_message_descriptor_
       continue;
     } else if (field->kind == LEAT_FIELD_MESSAGE) {
       out = write_submessage(encoder, field, *(char* const*)slot, out);
-    } else if (wire_types[field->kind] == LEAT_WIRE_LENGTH) {
+    } else if (field->wire_type == LEAT_WIRE_LENGTH) {
       out = write_string(field, *(const leat_string_view_t*)slot, out);
     } else {
-      out = write_scalar(field, slot, write_tag(field, wire_types[field->kind], out));
+      out = write_scalar(field, slot, write_tag(field, field->wire_type, out));
     }
   }
   return out;

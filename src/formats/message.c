@@ -5,10 +5,6 @@
 
 const leat_message_field_t* leat_message_find_field(const leat_message_descriptor_t* descriptor,
                                                     uint32_t number) {
-  if (number < descriptor->field_by_number_count) {
-    uint8_t index = descriptor->field_by_number[number];
-    return index ? &descriptor->fields[index - 1] : NULL;
-  }
   size_t low = 0, high = descriptor->field_count;
   while (low < high) {
     size_t middle = (low + high) / 2;

@@ -53,7 +53,8 @@ typedef struct leat_message_field_s {
   uint32_t number;
   uint8_t kind;
   uint8_t label;
-  int16_t list_index;   // of the repeated field among the message's repeated fields, or -1
+  uint8_t wire_type;    // leat_wire_type_t of one item
+  int8_t list_index;    // of the repeated field among the message's repeated fields, or -1
   int32_t offset;
   int32_t case_offset;  // of the oneof's case, or -1
   const leat_message_descriptor_t* message;
@@ -62,6 +63,7 @@ typedef struct leat_message_field_s {
 
 #define LEAT_MESSAGE_MAX_FIELDS 64
 #define LEAT_MESSAGE_MAX_LISTS 32
+#define LEAT_MESSAGE_SHORT_TAGS 128
 
 struct leat_message_descriptor_s {
   const char* name;  // "tensorflow.NodeDef"
@@ -69,10 +71,8 @@ struct leat_message_descriptor_s {
   uint16_t field_count;  // <= LEAT_MESSAGE_MAX_FIELDS
   uint16_t list_count;   // <= LEAT_MESSAGE_MAX_LISTS
   const leat_message_field_t* fields;  // by number
-  const uint8_t* field_by_number;      // field index + 1, 0 for none
-  uint16_t field_by_number_count;      // numbers from here on are searched
-  bool is_map_entry;                   // fields: key 1, value 2
-  bool has_map;
+  const uint8_t* field_by_tag;  // of one-byte tags (number << 3 | wire type): field index + 1, or 0
+  bool is_map_entry;  // fields: key 1, value 2
 };
 
 typedef struct leat_enum_value_s {

@@ -1,4 +1,4 @@
-// UTF-8 validation: eight ASCII bytes at a time, the rest by the table of well-formed sequences.
+// UTF-8 by the table of well-formed sequences.
 #include "formats/utf8.h"
 
 // Bytes of the sequence at |s| (|size| > 0 bytes left), 0 when malformed.
@@ -18,19 +18,10 @@ static size_t sequence_size(const uint8_t* s, size_t size) {
   return length;
 }
 
-bool leat_utf8_is_valid(leat_string_view_t text) {
+bool leat_utf8_is_valid_beyond_ascii(leat_string_view_t text) {
   const uint8_t* s = (const uint8_t*)text.data;
   size_t left = text.size;
   while (left > 0) {
-    uint64_t word;
-    if (left >= 8) {
-      memcpy(&word, s, 8);
-      if (!(word & UINT64_C(0x8080808080808080))) {
-        s += 8;
-        left -= 8;
-        continue;
-      }
-    }
     size_t length = sequence_size(s, left);
     if (!length) return false;
     s += length;

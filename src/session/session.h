@@ -7,13 +7,6 @@
 #include "graph/graph.h"
 #include "worker/worker.h"
 
-// What the process has: ops, kernels; made once by src/init.c.
-typedef struct leat_runtime_s {
-  leat_allocator_t* allocator;
-  leat_op_registry_t* ops;
-  leat_kernel_registry_t* kernels;
-} leat_runtime_t;
-
 // From ConfigProto.
 typedef struct leat_session_options_s {
   int cpu_device_count;            // 0 = 1
@@ -25,9 +18,27 @@ typedef struct leat_session_options_s {
   bool deterministic;
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;
+  leat_string_view_t target;       // "" = this process
 } leat_session_options_t;
 // The defaults; LEAT_EXECUTOR=linear|dataflow in the environment chooses the executor.
 leat_session_options_t leat_session_options_default(void);
+
+// What a session runs on: a worker and its devices.
+typedef struct leat_target_s {
+  leat_worker_t* worker;    // owned
+  leat_device_t** devices;  // retained; the array is owned
+  int device_count;
+} leat_target_t;
+
+// What the process has: ops, kernels, targets; made once by src/init.c.
+typedef struct leat_runtime_s {
+  leat_allocator_t* allocator;
+  leat_op_registry_t* ops;
+  leat_kernel_registry_t* kernels;
+  // "" is this process. INVALID_ARGUMENT / UNIMPLEMENTED for a target nobody can open.
+  leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
+                               const leat_session_options_t* options, leat_target_t* out_target);
+} leat_runtime_t;
 
 typedef struct leat_session_s leat_session_t;
 // A graph with its lock: shared by the client, who adds nodes, and its sessions, which read.

@@ -160,7 +160,5 @@ void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
   leat_plan_recycle(e->plan, e->instance, !status);
-  leat_status_free(e->stop_status);
-  e->stop_status = NULL;
   e->done(e->done_data, status);
 }

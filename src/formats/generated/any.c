@@ -4,26 +4,26 @@
 #include <stddef.h>
 
 static const leat_message_field_t any_fields[] = {
-    {"type_url", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_any_t, type_url),
-        -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_any_t, value), -1,
+    {"type_url", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_any_t,
+        type_url), -1, NULL, NULL},
+    {"value", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_any_t, value), -1,
         NULL, NULL},
 };
-static const uint8_t any_numbers[] = {
-    0, 1, 2,
+static const uint8_t any_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_any_descriptor = {
-    "google.protobuf.Any", sizeof(leat_pb_any_t), 2, 0, any_fields, any_numbers, 3, false, false,
+    "google.protobuf.Any", sizeof(leat_pb_any_t), 2, 0, any_fields, any_tags, false,
 };
 
 static const leat_message_field_t bool_value_fields[] = {
-    {"value", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_bool_value_t, value),
+    {"value", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_bool_value_t, value),
         -1, NULL, NULL},
 };
-static const uint8_t bool_value_numbers[] = {
-    0, 1,
+static const uint8_t bool_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_bool_value_descriptor = {
     "google.protobuf.BoolValue", sizeof(leat_pb_bool_value_t), 1, 0, bool_value_fields,
-        bool_value_numbers, 2, false, false,
+        bool_value_tags, false,
 };

@@ -4,91 +4,97 @@
 #include <stddef.h>
 
 static const leat_message_field_t attr_value_list_value_fields[] = {
-    {"s", 2, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_attr_value_list_value_t, s),
+    {"s", 2, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_attr_value_list_value_t,
+        s), -1, NULL, NULL},
+    {"i", 3, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 1, offsetof(leat_pb_attr_value_list_value_t,
+        i), -1, NULL, NULL},
+    {"f", 4, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 5, 2, offsetof(leat_pb_attr_value_list_value_t,
+        f), -1, NULL, NULL},
+    {"b", 5, LEAT_FIELD_BOOL, LEAT_FIELD_PACKED, 0, 3, offsetof(leat_pb_attr_value_list_value_t, b),
         -1, NULL, NULL},
-    {"i", 3, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 1, offsetof(leat_pb_attr_value_list_value_t, i),
-        -1, NULL, NULL},
-    {"f", 4, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 2, offsetof(leat_pb_attr_value_list_value_t, f),
-        -1, NULL, NULL},
-    {"b", 5, LEAT_FIELD_BOOL, LEAT_FIELD_PACKED, 3, offsetof(leat_pb_attr_value_list_value_t, b),
-        -1, NULL, NULL},
-    {"type", 6, LEAT_FIELD_ENUM, LEAT_FIELD_PACKED, 4, offsetof(leat_pb_attr_value_list_value_t,
+    {"type", 6, LEAT_FIELD_ENUM, LEAT_FIELD_PACKED, 0, 4, offsetof(leat_pb_attr_value_list_value_t,
         type), -1, NULL, &leat_pb_data_type_descriptor},
-    {"shape", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 5,
+    {"shape", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 5,
         offsetof(leat_pb_attr_value_list_value_t, shape), -1,
         &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 6,
+    {"tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 6,
         offsetof(leat_pb_attr_value_list_value_t, tensor), -1, &leat_pb_tensor_proto_descriptor,
         NULL},
-    {"func", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 7,
+    {"func", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 7,
         offsetof(leat_pb_attr_value_list_value_t, func), -1, &leat_pb_name_attr_list_descriptor,
         NULL},
 };
-static const uint8_t attr_value_list_value_numbers[] = {
-    0, 0, 1, 2, 3, 4, 5, 6, 7, 8,
+static const uint8_t attr_value_list_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 3, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0,
+        0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8,
 };
 const leat_message_descriptor_t leat_pb_attr_value_list_value_descriptor = {
     "tensorflow.AttrValue.ListValue", sizeof(leat_pb_attr_value_list_value_t), 8, 8,
-        attr_value_list_value_fields, attr_value_list_value_numbers, 10, false, false,
+        attr_value_list_value_fields, attr_value_list_value_tags, false,
 };
 
 static const leat_message_field_t attr_value_fields[] = {
-    {"list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, list),
-        offsetof(leat_pb_attr_value_t, value_case), &leat_pb_attr_value_list_value_descriptor,
-        NULL},
-    {"s", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, s),
+    {"list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_attr_value_t,
+        list), offsetof(leat_pb_attr_value_t, value_case),
+        &leat_pb_attr_value_list_value_descriptor, NULL},
+    {"s", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_attr_value_t, s),
         offsetof(leat_pb_attr_value_t, value_case), NULL, NULL},
-    {"i", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, i),
+    {"i", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_attr_value_t, i),
         offsetof(leat_pb_attr_value_t, value_case), NULL, NULL},
-    {"f", 4, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, f),
+    {"f", 4, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, 5, -1, offsetof(leat_pb_attr_value_t, f),
         offsetof(leat_pb_attr_value_t, value_case), NULL, NULL},
-    {"b", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, b),
+    {"b", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_attr_value_t, b),
         offsetof(leat_pb_attr_value_t, value_case), NULL, NULL},
-    {"type", 6, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, type),
+    {"type", 6, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_attr_value_t, type),
         offsetof(leat_pb_attr_value_t, value_case), NULL, &leat_pb_data_type_descriptor},
-    {"shape", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, shape),
-        offsetof(leat_pb_attr_value_t, value_case), &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t,
+    {"shape", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_attr_value_t,
+        shape), offsetof(leat_pb_attr_value_t, value_case), &leat_pb_tensor_shape_proto_descriptor,
+        NULL},
+    {"tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_attr_value_t,
         tensor), offsetof(leat_pb_attr_value_t, value_case), &leat_pb_tensor_proto_descriptor,
         NULL},
-    {"placeholder", 9, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t,
+    {"placeholder", 9, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_attr_value_t,
         placeholder), offsetof(leat_pb_attr_value_t, value_case), NULL, NULL},
-    {"func", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_attr_value_t, func),
-        offsetof(leat_pb_attr_value_t, value_case), &leat_pb_name_attr_list_descriptor, NULL},
+    {"func", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_attr_value_t,
+        func), offsetof(leat_pb_attr_value_t, value_case), &leat_pb_name_attr_list_descriptor,
+        NULL},
 };
-static const uint8_t attr_value_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+static const uint8_t attr_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 4, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10,
 };
 const leat_message_descriptor_t leat_pb_attr_value_descriptor = {
-    "tensorflow.AttrValue", sizeof(leat_pb_attr_value_t), 10, 0, attr_value_fields,
-        attr_value_numbers, 11, false, false,
+    "tensorflow.AttrValue", sizeof(leat_pb_attr_value_t), 10, 0, attr_value_fields, attr_value_tags,
+        false,
 };
 
 static const leat_message_field_t name_attr_list_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_name_attr_list_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_name_attr_list_t,
         name), -1, NULL, NULL},
-    {"attr", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_name_attr_list_t, attr), -1,
-        &leat_pb_name_attr_list_attr_entry_descriptor, NULL},
+    {"attr", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_name_attr_list_t, attr),
+        -1, &leat_pb_name_attr_list_attr_entry_descriptor, NULL},
 };
-static const uint8_t name_attr_list_numbers[] = {
-    0, 1, 2,
+static const uint8_t name_attr_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_name_attr_list_descriptor = {
     "tensorflow.NameAttrList", sizeof(leat_pb_name_attr_list_t), 2, 1, name_attr_list_fields,
-        name_attr_list_numbers, 3, false, true,
+        name_attr_list_tags, false,
 };
 
 static const leat_message_field_t name_attr_list_attr_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_name_attr_list_attr_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_name_attr_list_attr_entry_t, value), -1, &leat_pb_attr_value_descriptor,
         NULL},
 };
-static const uint8_t name_attr_list_attr_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t name_attr_list_attr_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_name_attr_list_attr_entry_descriptor = {
     "tensorflow.NameAttrList.attr_entry", sizeof(leat_pb_name_attr_list_attr_entry_t), 2, 0,
-        name_attr_list_attr_entry_fields, name_attr_list_attr_entry_numbers, 3, true, false,
+        name_attr_list_attr_entry_fields, name_attr_list_attr_entry_tags, true,
 };

@@ -11,125 +11,132 @@ const leat_enum_descriptor_t leat_pb_bundle_header_proto_endianness_descriptor =
     "tensorflow.BundleHeaderProto.Endianness", bundle_header_proto_endianness_values, 2};
 
 static const leat_message_field_t bundle_header_proto_fields[] = {
-    {"num_shards", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_shards", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_bundle_header_proto_t, num_shards), -1, NULL, NULL},
-    {"endianness", 2, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"endianness", 2, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_bundle_header_proto_t, endianness), -1, NULL,
         &leat_pb_bundle_header_proto_endianness_descriptor},
-    {"version", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"version", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_bundle_header_proto_t, version), -1, &leat_pb_version_def_descriptor,
         NULL},
 };
-static const uint8_t bundle_header_proto_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t bundle_header_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_bundle_header_proto_descriptor = {
     "tensorflow.BundleHeaderProto", sizeof(leat_pb_bundle_header_proto_t), 3, 0,
-        bundle_header_proto_fields, bundle_header_proto_numbers, 4, false, false,
+        bundle_header_proto_fields, bundle_header_proto_tags, false,
 };
 
 static const leat_message_field_t bundle_entry_proto_fields[] = {
-    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_bundle_entry_proto_t,
+    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_bundle_entry_proto_t,
         dtype), -1, NULL, &leat_pb_data_type_descriptor},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_bundle_entry_proto_t,
-        shape), -1, &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"shard_id", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_bundle_entry_proto_t, shape), -1, &leat_pb_tensor_shape_proto_descriptor,
+        NULL},
+    {"shard_id", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_bundle_entry_proto_t, shard_id), -1, NULL, NULL},
-    {"offset", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_bundle_entry_proto_t,
-        offset), -1, NULL, NULL},
-    {"size", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_bundle_entry_proto_t,
+    {"offset", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_bundle_entry_proto_t, offset), -1, NULL, NULL},
+    {"size", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_bundle_entry_proto_t,
         size), -1, NULL, NULL},
-    {"crc32c", 6, LEAT_FIELD_FIXED32, LEAT_FIELD_SINGULAR, -1,
+    {"crc32c", 6, LEAT_FIELD_FIXED32, LEAT_FIELD_SINGULAR, 5, -1,
         offsetof(leat_pb_bundle_entry_proto_t, crc32c), -1, NULL, NULL},
-    {"slices", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_bundle_entry_proto_t,
-        slices), -1, &leat_pb_tensor_slice_proto_descriptor, NULL},
+    {"slices", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_bundle_entry_proto_t, slices), -1, &leat_pb_tensor_slice_proto_descriptor,
+        NULL},
 };
-static const uint8_t bundle_entry_proto_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t bundle_entry_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_bundle_entry_proto_descriptor = {
     "tensorflow.BundleEntryProto", sizeof(leat_pb_bundle_entry_proto_t), 7, 1,
-        bundle_entry_proto_fields, bundle_entry_proto_numbers, 8, false, false,
+        bundle_entry_proto_fields, bundle_entry_proto_tags, false,
 };
 
 static const leat_message_field_t saved_slice_meta_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_slice_meta_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_slice_meta_t,
         name), -1, NULL, NULL},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_slice_meta_t,
-        shape), -1, &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"type", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_slice_meta_t,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saved_slice_meta_t, shape), -1, &leat_pb_tensor_shape_proto_descriptor,
+        NULL},
+    {"type", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_saved_slice_meta_t,
         type), -1, NULL, &leat_pb_data_type_descriptor},
-    {"slice", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_saved_slice_meta_t,
+    {"slice", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_saved_slice_meta_t,
         slice), -1, &leat_pb_tensor_slice_proto_descriptor, NULL},
 };
-static const uint8_t saved_slice_meta_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t saved_slice_meta_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4,
 };
 const leat_message_descriptor_t leat_pb_saved_slice_meta_descriptor = {
     "tensorflow.SavedSliceMeta", sizeof(leat_pb_saved_slice_meta_t), 4, 1, saved_slice_meta_fields,
-        saved_slice_meta_numbers, 5, false, false,
+        saved_slice_meta_tags, false,
 };
 
 static const leat_message_field_t saved_tensor_slice_meta_fields[] = {
-    {"tensor", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"tensor", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_saved_tensor_slice_meta_t, tensor), -1,
         &leat_pb_saved_slice_meta_descriptor, NULL},
-    {"versions", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"versions", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_tensor_slice_meta_t, versions), -1, &leat_pb_version_def_descriptor,
         NULL},
 };
-static const uint8_t saved_tensor_slice_meta_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_tensor_slice_meta_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_tensor_slice_meta_descriptor = {
     "tensorflow.SavedTensorSliceMeta", sizeof(leat_pb_saved_tensor_slice_meta_t), 2, 1,
-        saved_tensor_slice_meta_fields, saved_tensor_slice_meta_numbers, 3, false, false,
+        saved_tensor_slice_meta_fields, saved_tensor_slice_meta_tags, false,
 };
 
 static const leat_message_field_t saved_slice_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_slice_t, name),
-        -1, NULL, NULL},
-    {"slice", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_slice_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_slice_t,
+        name), -1, NULL, NULL},
+    {"slice", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_slice_t,
         slice), -1, &leat_pb_tensor_slice_proto_descriptor, NULL},
-    {"data", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_slice_t, data),
-        -1, &leat_pb_tensor_proto_descriptor, NULL},
+    {"data", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_slice_t,
+        data), -1, &leat_pb_tensor_proto_descriptor, NULL},
 };
-static const uint8_t saved_slice_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t saved_slice_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_saved_slice_descriptor = {
     "tensorflow.SavedSlice", sizeof(leat_pb_saved_slice_t), 3, 0, saved_slice_fields,
-        saved_slice_numbers, 4, false, false,
+        saved_slice_tags, false,
 };
 
 static const leat_message_field_t saved_tensor_slices_fields[] = {
-    {"meta", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_tensor_slices_t,
-        meta), -1, &leat_pb_saved_tensor_slice_meta_descriptor, NULL},
-    {"data", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_tensor_slices_t,
-        data), -1, &leat_pb_saved_slice_descriptor, NULL},
+    {"meta", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saved_tensor_slices_t, meta), -1,
+        &leat_pb_saved_tensor_slice_meta_descriptor, NULL},
+    {"data", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saved_tensor_slices_t, data), -1, &leat_pb_saved_slice_descriptor, NULL},
 };
-static const uint8_t saved_tensor_slices_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_tensor_slices_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_tensor_slices_descriptor = {
     "tensorflow.SavedTensorSlices", sizeof(leat_pb_saved_tensor_slices_t), 2, 0,
-        saved_tensor_slices_fields, saved_tensor_slices_numbers, 3, false, false,
+        saved_tensor_slices_fields, saved_tensor_slices_tags, false,
 };
 
 static const leat_message_field_t checkpoint_state_fields[] = {
-    {"model_checkpoint_path", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"model_checkpoint_path", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_checkpoint_state_t, model_checkpoint_path), -1, NULL, NULL},
-    {"all_model_checkpoint_paths", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"all_model_checkpoint_paths", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_checkpoint_state_t, all_model_checkpoint_paths), -1, NULL, NULL},
-    {"all_model_checkpoint_timestamps", 3, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1,
+    {"all_model_checkpoint_timestamps", 3, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, 1,
         offsetof(leat_pb_checkpoint_state_t, all_model_checkpoint_timestamps), -1, NULL, NULL},
-    {"last_preserved_timestamp", 4, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1,
+    {"last_preserved_timestamp", 4, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_checkpoint_state_t, last_preserved_timestamp), -1, NULL, NULL},
 };
-static const uint8_t checkpoint_state_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t checkpoint_state_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0,
+        0, 4,
 };
 const leat_message_descriptor_t leat_pb_checkpoint_state_descriptor = {
     "tensorflow.CheckpointState", sizeof(leat_pb_checkpoint_state_t), 4, 2, checkpoint_state_fields,
-        checkpoint_state_numbers, 5, false, false,
+        checkpoint_state_tags, false,
 };

@@ -4,96 +4,94 @@
 #include <stddef.h>
 
 static const leat_message_field_t job_def_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_job_def_t, name), -1,
-        NULL, NULL},
-    {"tasks", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_job_def_t, tasks), -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_job_def_t, name),
+        -1, NULL, NULL},
+    {"tasks", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_job_def_t, tasks), -1,
         &leat_pb_job_def_tasks_entry_descriptor, NULL},
 };
-static const uint8_t job_def_numbers[] = {
-    0, 1, 2,
+static const uint8_t job_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_job_def_descriptor = {
-    "tensorflow.JobDef", sizeof(leat_pb_job_def_t), 2, 1, job_def_fields, job_def_numbers, 3, false,
-        true,
+    "tensorflow.JobDef", sizeof(leat_pb_job_def_t), 2, 1, job_def_fields, job_def_tags, false,
 };
 
 static const leat_message_field_t cluster_def_fields[] = {
-    {"job", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_cluster_def_t, job), -1,
-        &leat_pb_job_def_descriptor, NULL},
+    {"job", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_cluster_def_t, job),
+        -1, &leat_pb_job_def_descriptor, NULL},
 };
-static const uint8_t cluster_def_numbers[] = {
-    0, 1,
+static const uint8_t cluster_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_cluster_def_descriptor = {
     "tensorflow.ClusterDef", sizeof(leat_pb_cluster_def_t), 1, 1, cluster_def_fields,
-        cluster_def_numbers, 2, false, false,
+        cluster_def_tags, false,
 };
 
 static const leat_message_field_t task_device_filters_fields[] = {
-    {"device_filters", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"device_filters", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_task_device_filters_t, device_filters), -1, NULL, NULL},
 };
-static const uint8_t task_device_filters_numbers[] = {
-    0, 1,
+static const uint8_t task_device_filters_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_task_device_filters_descriptor = {
     "tensorflow.TaskDeviceFilters", sizeof(leat_pb_task_device_filters_t), 1, 1,
-        task_device_filters_fields, task_device_filters_numbers, 2, false, false,
+        task_device_filters_fields, task_device_filters_tags, false,
 };
 
 static const leat_message_field_t job_device_filters_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_job_device_filters_t,
-        name), -1, NULL, NULL},
-    {"tasks", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_job_device_filters_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_job_device_filters_t, name), -1, NULL, NULL},
+    {"tasks", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_job_device_filters_t,
         tasks), -1, &leat_pb_job_device_filters_tasks_entry_descriptor, NULL},
 };
-static const uint8_t job_device_filters_numbers[] = {
-    0, 1, 2,
+static const uint8_t job_device_filters_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_job_device_filters_descriptor = {
     "tensorflow.JobDeviceFilters", sizeof(leat_pb_job_device_filters_t), 2, 1,
-        job_device_filters_fields, job_device_filters_numbers, 3, false, true,
+        job_device_filters_fields, job_device_filters_tags, false,
 };
 
 static const leat_message_field_t cluster_device_filters_fields[] = {
-    {"jobs", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"jobs", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_cluster_device_filters_t, jobs), -1,
         &leat_pb_job_device_filters_descriptor, NULL},
 };
-static const uint8_t cluster_device_filters_numbers[] = {
-    0, 1,
+static const uint8_t cluster_device_filters_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_cluster_device_filters_descriptor = {
     "tensorflow.ClusterDeviceFilters", sizeof(leat_pb_cluster_device_filters_t), 1, 1,
-        cluster_device_filters_fields, cluster_device_filters_numbers, 2, false, false,
+        cluster_device_filters_fields, cluster_device_filters_tags, false,
 };
 
 static const leat_message_field_t job_def_tasks_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_job_def_tasks_entry_t,
+    {"key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_job_def_tasks_entry_t,
         key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_job_def_tasks_entry_t,
-        value), -1, NULL, NULL},
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_job_def_tasks_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t job_def_tasks_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t job_def_tasks_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_job_def_tasks_entry_descriptor = {
     "tensorflow.JobDef.tasks_entry", sizeof(leat_pb_job_def_tasks_entry_t), 2, 0,
-        job_def_tasks_entry_fields, job_def_tasks_entry_numbers, 3, true, false,
+        job_def_tasks_entry_fields, job_def_tasks_entry_tags, true,
 };
 
 static const leat_message_field_t job_device_filters_tasks_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_job_device_filters_tasks_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_job_device_filters_tasks_entry_t, value), -1,
         &leat_pb_task_device_filters_descriptor, NULL},
 };
-static const uint8_t job_device_filters_tasks_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t job_device_filters_tasks_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_job_device_filters_tasks_entry_descriptor = {
     "tensorflow.JobDeviceFilters.tasks_entry", sizeof(leat_pb_job_device_filters_tasks_entry_t), 2,
-        0, job_device_filters_tasks_entry_fields, job_device_filters_tasks_entry_numbers, 3, true,
-        false,
+        0, job_device_filters_tasks_entry_fields, job_device_filters_tasks_entry_tags, true,
 };

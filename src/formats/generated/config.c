@@ -38,486 +38,508 @@ const leat_enum_descriptor_t leat_pb_run_options_trace_level_descriptor = {
     "tensorflow.RunOptions.TraceLevel", run_options_trace_level_values, 4};
 
 static const leat_message_field_t optimizer_options_fields[] = {
-    {"do_common_subexpression_elimination", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"do_common_subexpression_elimination", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_optimizer_options_t, do_common_subexpression_elimination), -1, NULL, NULL},
-    {"do_constant_folding", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"do_constant_folding", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_optimizer_options_t, do_constant_folding), -1, NULL, NULL},
-    {"opt_level", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_optimizer_options_t,
-        opt_level), -1, NULL, &leat_pb_optimizer_options_level_descriptor},
-    {"do_function_inlining", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"opt_level", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_optimizer_options_t, opt_level), -1, NULL,
+        &leat_pb_optimizer_options_level_descriptor},
+    {"do_function_inlining", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_optimizer_options_t, do_function_inlining), -1, NULL, NULL},
-    {"global_jit_level", 5, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"global_jit_level", 5, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_optimizer_options_t, global_jit_level), -1, NULL,
         &leat_pb_optimizer_options_global_jit_level_descriptor},
-    {"max_folded_constant_in_bytes", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"max_folded_constant_in_bytes", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_optimizer_options_t, max_folded_constant_in_bytes), -1, NULL, NULL},
-    {"cpu_global_jit", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"cpu_global_jit", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_optimizer_options_t, cpu_global_jit), -1, NULL, NULL},
 };
-static const uint8_t optimizer_options_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t optimizer_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_optimizer_options_descriptor = {
     "tensorflow.OptimizerOptions", sizeof(leat_pb_optimizer_options_t), 7, 0,
-        optimizer_options_fields, optimizer_options_numbers, 8, false, false,
+        optimizer_options_fields, optimizer_options_tags, false,
 };
 
 static const leat_message_field_t graph_options_fields[] = {
-    {"enable_recv_scheduling", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable_recv_scheduling", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_graph_options_t, enable_recv_scheduling), -1, NULL, NULL},
-    {"optimizer_options", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"optimizer_options", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_graph_options_t, optimizer_options), -1,
         &leat_pb_optimizer_options_descriptor, NULL},
-    {"build_cost_model", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"build_cost_model", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_graph_options_t, build_cost_model), -1, NULL, NULL},
-    {"infer_shapes", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_graph_options_t,
-        infer_shapes), -1, NULL, NULL},
-    {"place_pruned_graph", 6, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"infer_shapes", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_graph_options_t, infer_shapes), -1, NULL, NULL},
+    {"place_pruned_graph", 6, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_graph_options_t, place_pruned_graph), -1, NULL, NULL},
-    {"enable_bfloat16_sendrecv", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable_bfloat16_sendrecv", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_graph_options_t, enable_bfloat16_sendrecv), -1, NULL, NULL},
-    {"timeline_step", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"timeline_step", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_graph_options_t, timeline_step), -1, NULL, NULL},
-    {"build_cost_model_after", 9, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"build_cost_model_after", 9, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_graph_options_t, build_cost_model_after), -1, NULL, NULL},
-    {"rewrite_options", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"rewrite_options", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_graph_options_t, rewrite_options), -1, &leat_pb_rewriter_config_descriptor,
         NULL},
 };
-static const uint8_t graph_options_numbers[] = {
-    0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+static const uint8_t graph_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+        3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+        0, 7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9,
 };
 const leat_message_descriptor_t leat_pb_graph_options_descriptor = {
     "tensorflow.GraphOptions", sizeof(leat_pb_graph_options_t), 9, 0, graph_options_fields,
-        graph_options_numbers, 11, false, false,
+        graph_options_tags, false,
 };
 
 static const leat_message_field_t thread_pool_option_proto_fields[] = {
-    {"num_threads", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_threads", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_thread_pool_option_proto_t, num_threads), -1, NULL, NULL},
-    {"global_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"global_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_thread_pool_option_proto_t, global_name), -1, NULL, NULL},
 };
-static const uint8_t thread_pool_option_proto_numbers[] = {
-    0, 1, 2,
+static const uint8_t thread_pool_option_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_thread_pool_option_proto_descriptor = {
     "tensorflow.ThreadPoolOptionProto", sizeof(leat_pb_thread_pool_option_proto_t), 2, 0,
-        thread_pool_option_proto_fields, thread_pool_option_proto_numbers, 3, false, false,
+        thread_pool_option_proto_fields, thread_pool_option_proto_tags, false,
 };
 
 static const leat_message_field_t session_metadata_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_session_metadata_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_session_metadata_t,
         name), -1, NULL, NULL},
-    {"version", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_session_metadata_t,
-        version), -1, NULL, NULL},
+    {"version", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_session_metadata_t, version), -1, NULL, NULL},
 };
-static const uint8_t session_metadata_numbers[] = {
-    0, 1, 2,
+static const uint8_t session_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_session_metadata_descriptor = {
     "tensorflow.SessionMetadata", sizeof(leat_pb_session_metadata_t), 2, 0, session_metadata_fields,
-        session_metadata_numbers, 3, false, false,
+        session_metadata_tags, false,
 };
 
 static const leat_message_field_t rpc_options_fields[] = {
-    {"use_rpc_for_inprocess_master", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_rpc_for_inprocess_master", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rpc_options_t, use_rpc_for_inprocess_master), -1, NULL, NULL},
-    {"compression_algorithm", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"compression_algorithm", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rpc_options_t, compression_algorithm), -1, NULL, NULL},
-    {"compression_level", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"compression_level", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rpc_options_t, compression_level), -1, NULL, NULL},
-    {"cache_rpc_response", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"cache_rpc_response", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rpc_options_t, cache_rpc_response), -1, NULL, NULL},
-    {"disable_session_connection_sharing", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_session_connection_sharing", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rpc_options_t, disable_session_connection_sharing), -1, NULL, NULL},
-    {"num_channels_per_target", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_channels_per_target", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rpc_options_t, num_channels_per_target), -1, NULL, NULL},
 };
-static const uint8_t rpc_options_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6,
+static const uint8_t rpc_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_rpc_options_descriptor = {
     "tensorflow.RPCOptions", sizeof(leat_pb_rpc_options_t), 6, 0, rpc_options_fields,
-        rpc_options_numbers, 7, false, false,
+        rpc_options_tags, false,
 };
 
 static const leat_message_field_t coordinated_job_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_coordinated_job_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_coordinated_job_t,
         name), -1, NULL, NULL},
-    {"num_tasks", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_coordinated_job_t,
-        num_tasks), -1, NULL, NULL},
+    {"num_tasks", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_coordinated_job_t, num_tasks), -1, NULL, NULL},
 };
-static const uint8_t coordinated_job_numbers[] = {
-    0, 1, 2,
+static const uint8_t coordinated_job_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_coordinated_job_descriptor = {
     "tensorflow.CoordinatedJob", sizeof(leat_pb_coordinated_job_t), 2, 0, coordinated_job_fields,
-        coordinated_job_numbers, 3, false, false,
+        coordinated_job_tags, false,
 };
 
 static const leat_message_field_t coordination_service_config_fields[] = {
-    {"service_type", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"service_type", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_coordination_service_config_t, service_type), -1, NULL, NULL},
-    {"service_leader", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"service_leader", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_coordination_service_config_t, service_leader), -1, NULL, NULL},
-    {"enable_health_check", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable_health_check", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, enable_health_check), -1, NULL, NULL},
-    {"cluster_register_timeout_in_ms", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"cluster_register_timeout_in_ms", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, cluster_register_timeout_in_ms), -1, NULL,
         NULL},
-    {"heartbeat_timeout_in_ms", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"heartbeat_timeout_in_ms", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, heartbeat_timeout_in_ms), -1, NULL, NULL},
-    {"shutdown_barrier_timeout_in_ms", 7, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"shutdown_barrier_timeout_in_ms", 7, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, shutdown_barrier_timeout_in_ms), -1, NULL,
         NULL},
-    {"agent_destruction_without_shutdown", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"agent_destruction_without_shutdown", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, agent_destruction_without_shutdown), -1,
         NULL, NULL},
-    {"recoverable_jobs", 9, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"recoverable_jobs", 9, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_coordination_service_config_t, recoverable_jobs), -1, NULL, NULL},
-    {"coordinated_job_list", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"coordinated_job_list", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_coordination_service_config_t, coordinated_job_list), -1,
         &leat_pb_coordinated_job_descriptor, NULL},
-    {"allow_new_incarnation_to_reconnect", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"allow_new_incarnation_to_reconnect", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, allow_new_incarnation_to_reconnect), -1,
         NULL, NULL},
-    {"force_disable", 12, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"force_disable", 12, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, force_disable), -1, NULL, NULL},
-    {"poll_for_error_from_service_at_startup", 13, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"poll_for_error_from_service_at_startup", 13, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, poll_for_error_from_service_at_startup), -1,
         NULL, NULL},
-    {"cluster_register_with_barrier", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"cluster_register_with_barrier", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_coordination_service_config_t, cluster_register_with_barrier), -1, NULL,
         NULL},
 };
-static const uint8_t coordination_service_config_numbers[] = {
-    0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10, 11, 12, 13,
+static const uint8_t coordination_service_config_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+        0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0,
+        0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 13,
 };
 const leat_message_descriptor_t leat_pb_coordination_service_config_descriptor = {
     "tensorflow.CoordinationServiceConfig", sizeof(leat_pb_coordination_service_config_t), 13, 2,
-        coordination_service_config_fields, coordination_service_config_numbers, 15, false, false,
+        coordination_service_config_fields, coordination_service_config_tags, false,
 };
 
 static const leat_message_field_t config_proto_experimental_fields[] = {
-    {"collective_group_leader", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"collective_group_leader", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_experimental_t, collective_group_leader), -1, NULL, NULL},
-    {"executor_type", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"executor_type", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_experimental_t, executor_type), -1, NULL, NULL},
-    {"recv_buf_max_chunk", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"recv_buf_max_chunk", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, recv_buf_max_chunk), -1, NULL, NULL},
-    {"use_numa_affinity", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_numa_affinity", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, use_numa_affinity), -1, NULL, NULL},
-    {"collective_deterministic_sequential_execution", 6, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
-        offsetof(leat_pb_config_proto_experimental_t,
+    {"collective_deterministic_sequential_execution", 6, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0,
+        -1, offsetof(leat_pb_config_proto_experimental_t,
         collective_deterministic_sequential_execution), -1, NULL, NULL},
-    {"collective_nccl", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"collective_nccl", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, collective_nccl), -1, NULL, NULL},
-    {"share_session_state_in_clusterspec_propagation", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
-        offsetof(leat_pb_config_proto_experimental_t,
+    {"share_session_state_in_clusterspec_propagation", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0,
+        -1, offsetof(leat_pb_config_proto_experimental_t,
         share_session_state_in_clusterspec_propagation), -1, NULL, NULL},
-    {"disable_thread_spinning", 9, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_thread_spinning", 9, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, disable_thread_spinning), -1, NULL, NULL},
-    {"share_cluster_devices_in_session", 10, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"share_cluster_devices_in_session", 10, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, share_cluster_devices_in_session), -1, NULL,
         NULL},
-    {"session_metadata", 11, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"session_metadata", 11, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_experimental_t, session_metadata), -1,
         &leat_pb_session_metadata_descriptor, NULL},
-    {"optimize_for_static_graph", 12, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"optimize_for_static_graph", 12, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, optimize_for_static_graph), -1, NULL, NULL},
-    {"enable_mlir_bridge", 13, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable_mlir_bridge", 13, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, enable_mlir_bridge), -1, NULL, NULL},
-    {"disable_output_partition_graphs", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_output_partition_graphs", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, disable_output_partition_graphs), -1, NULL,
         NULL},
-    {"xla_fusion_autotuner_thresh", 15, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"xla_fusion_autotuner_thresh", 15, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, xla_fusion_autotuner_thresh), -1, NULL, NULL},
-    {"enable_mlir_graph_optimization", 16, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable_mlir_graph_optimization", 16, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, enable_mlir_graph_optimization), -1, NULL,
         NULL},
-    {"mlir_bridge_rollout", 17, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"mlir_bridge_rollout", 17, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, mlir_bridge_rollout), -1, NULL,
         &leat_pb_config_proto_experimental_mlir_bridge_rollout_descriptor},
-    {"use_tfrt", 18, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_tfrt", 18, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, use_tfrt), -1, NULL, NULL},
-    {"disable_functional_ops_lowering", 21, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_functional_ops_lowering", 21, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, disable_functional_ops_lowering), -1, NULL,
         NULL},
-    {"xla_prefer_single_graph_cluster", 22, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"xla_prefer_single_graph_cluster", 22, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, xla_prefer_single_graph_cluster), -1, NULL,
         NULL},
-    {"coordination_config", 23, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"coordination_config", 23, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_experimental_t, coordination_config), -1,
         &leat_pb_coordination_service_config_descriptor, NULL},
-    {"disable_optimize_for_static_graph", 24, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_optimize_for_static_graph", 24, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, disable_optimize_for_static_graph), -1, NULL,
         NULL},
-    {"disable_eager_executor_streaming_enqueue", 26, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_eager_executor_streaming_enqueue", 26, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, disable_eager_executor_streaming_enqueue), -1,
         NULL, NULL},
-    {"enable_multi_host", 27, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable_multi_host", 27, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, enable_multi_host), -1, NULL, NULL},
-    {"backend_server_port", 28, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"backend_server_port", 28, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, backend_server_port), -1, NULL, NULL},
-    {"target_tpu", 29, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"target_tpu", 29, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, target_tpu), -1, NULL, NULL},
-    {"target_gpu", 30, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"target_gpu", 30, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, target_gpu), -1, NULL, NULL},
-    {"stream_merge_threshold", 31, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"stream_merge_threshold", 31, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, stream_merge_threshold), -1, NULL, NULL},
-    {"tfrt_use_ifrt", 32, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"tfrt_use_ifrt", 32, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, tfrt_use_ifrt), -1, NULL, NULL},
-    {"finalize_function_library_runtime", 33, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"finalize_function_library_runtime", 33, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, finalize_function_library_runtime), -1, NULL,
         NULL},
-    {"finalize_resource_manager", 34, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"finalize_resource_manager", 34, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, finalize_resource_manager), -1, NULL, NULL},
-    {"tf2xla_dump_dir", 35, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"tf2xla_dump_dir", 35, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_experimental_t, tf2xla_dump_dir), -1, NULL, NULL},
-    {"online_cost_analysis", 36, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"online_cost_analysis", 36, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_experimental_t, online_cost_analysis), -1, NULL, NULL},
 };
-static const uint8_t config_proto_experimental_numbers[] = {
-    0, 1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 0, 0, 18, 19, 20, 21, 0, 22,
-        23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+static const uint8_t config_proto_experimental_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+        3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+        0, 7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0,
+        0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 14,
 };
 const leat_message_descriptor_t leat_pb_config_proto_experimental_descriptor = {
     "tensorflow.ConfigProto.Experimental", sizeof(leat_pb_config_proto_experimental_t), 32, 0,
-        config_proto_experimental_fields, config_proto_experimental_numbers, 37, false, false,
+        config_proto_experimental_fields, config_proto_experimental_tags, false,
 };
 
 static const leat_message_field_t config_proto_fields[] = {
-    {"device_count", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_config_proto_t,
+    {"device_count", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_config_proto_t,
         device_count), -1, &leat_pb_config_proto_device_count_entry_descriptor, NULL},
-    {"intra_op_parallelism_threads", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"intra_op_parallelism_threads", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, intra_op_parallelism_threads), -1, NULL, NULL},
-    {"placement_period", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"placement_period", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, placement_period), -1, NULL, NULL},
-    {"device_filters", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 1,
+    {"device_filters", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_config_proto_t, device_filters), -1, NULL, NULL},
-    {"inter_op_parallelism_threads", 5, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"inter_op_parallelism_threads", 5, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, inter_op_parallelism_threads), -1, NULL, NULL},
-    {"gpu_options", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_config_proto_t,
-        gpu_options), -1, &leat_pb_gpu_options_descriptor, NULL},
-    {"allow_soft_placement", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"gpu_options", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_config_proto_t, gpu_options), -1, &leat_pb_gpu_options_descriptor, NULL},
+    {"allow_soft_placement", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, allow_soft_placement), -1, NULL, NULL},
-    {"log_device_placement", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"log_device_placement", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, log_device_placement), -1, NULL, NULL},
-    {"use_per_session_threads", 9, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_per_session_threads", 9, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, use_per_session_threads), -1, NULL, NULL},
-    {"graph_options", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"graph_options", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_t, graph_options), -1, &leat_pb_graph_options_descriptor,
         NULL},
-    {"operation_timeout_in_ms", 11, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"operation_timeout_in_ms", 11, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, operation_timeout_in_ms), -1, NULL, NULL},
-    {"session_inter_op_thread_pool", 12, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2,
+    {"session_inter_op_thread_pool", 12, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2,
         offsetof(leat_pb_config_proto_t, session_inter_op_thread_pool), -1,
         &leat_pb_thread_pool_option_proto_descriptor, NULL},
-    {"rpc_options", 13, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"rpc_options", 13, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_t, rpc_options), -1, &leat_pb_rpc_options_descriptor, NULL},
-    {"cluster_def", 14, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"cluster_def", 14, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_t, cluster_def), -1, &leat_pb_cluster_def_descriptor, NULL},
-    {"isolate_session_state", 15, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"isolate_session_state", 15, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, isolate_session_state), -1, NULL, NULL},
-    {"experimental", 16, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"experimental", 16, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_t, experimental), -1,
         &leat_pb_config_proto_experimental_descriptor, NULL},
-    {"share_cluster_devices_in_session", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"share_cluster_devices_in_session", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_t, share_cluster_devices_in_session), -1, NULL, NULL},
-    {"pluggable_device_options", 18, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"pluggable_device_options", 18, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_t, pluggable_device_options), -1,
         &leat_pb_gpu_options_descriptor, NULL},
 };
-static const uint8_t config_proto_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+static const uint8_t config_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 14, 0, 0, 0, 0, 0, 15,
 };
 const leat_message_descriptor_t leat_pb_config_proto_descriptor = {
     "tensorflow.ConfigProto", sizeof(leat_pb_config_proto_t), 18, 3, config_proto_fields,
-        config_proto_numbers, 19, false, true,
+        config_proto_tags, false,
 };
 
 static const leat_message_field_t debug_tensor_watch_fields[] = {
-    {"node_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"node_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_debug_tensor_watch_t, node_name), -1, NULL, NULL},
-    {"output_slot", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"output_slot", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_debug_tensor_watch_t, output_slot), -1, NULL, NULL},
-    {"debug_ops", 3, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"debug_ops", 3, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_debug_tensor_watch_t, debug_ops), -1, NULL, NULL},
-    {"debug_urls", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 1,
+    {"debug_urls", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_debug_tensor_watch_t, debug_urls), -1, NULL, NULL},
-    {"tolerate_debug_op_creation_failures", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"tolerate_debug_op_creation_failures", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_debug_tensor_watch_t, tolerate_debug_op_creation_failures), -1, NULL,
         NULL},
 };
-static const uint8_t debug_tensor_watch_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t debug_tensor_watch_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_debug_tensor_watch_descriptor = {
     "tensorflow.DebugTensorWatch", sizeof(leat_pb_debug_tensor_watch_t), 5, 2,
-        debug_tensor_watch_fields, debug_tensor_watch_numbers, 6, false, false,
+        debug_tensor_watch_fields, debug_tensor_watch_tags, false,
 };
 
 static const leat_message_field_t debug_options_fields[] = {
-    {"debug_tensor_watch_opts", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"debug_tensor_watch_opts", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_debug_options_t, debug_tensor_watch_opts), -1,
         &leat_pb_debug_tensor_watch_descriptor, NULL},
-    {"global_step", 10, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_debug_options_t,
-        global_step), -1, NULL, NULL},
-    {"reset_disk_byte_usage", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"global_step", 10, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_debug_options_t, global_step), -1, NULL, NULL},
+    {"reset_disk_byte_usage", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_debug_options_t, reset_disk_byte_usage), -1, NULL, NULL},
 };
-static const uint8_t debug_options_numbers[] = {
-    0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 3,
+static const uint8_t debug_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_debug_options_descriptor = {
     "tensorflow.DebugOptions", sizeof(leat_pb_debug_options_t), 3, 1, debug_options_fields,
-        debug_options_numbers, 12, false, false,
+        debug_options_tags, false,
 };
 
 static const leat_message_field_t run_options_experimental_run_handler_pool_options_fields[] = {
-    {"priority", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"priority", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_options_experimental_run_handler_pool_options_t, priority), -1, NULL,
         NULL},
 };
-static const uint8_t run_options_experimental_run_handler_pool_options_numbers[] = {
-    0, 1,
+static const uint8_t run_options_experimental_run_handler_pool_options_tags[LEAT_MESSAGE_SHORT_TAGS]
+    = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_run_options_experimental_run_handler_pool_options_descriptor
     = {
     "tensorflow.RunOptions.Experimental.RunHandlerPoolOptions",
         sizeof(leat_pb_run_options_experimental_run_handler_pool_options_t), 1, 0,
         run_options_experimental_run_handler_pool_options_fields,
-        run_options_experimental_run_handler_pool_options_numbers, 2, false, false,
+        run_options_experimental_run_handler_pool_options_tags, false,
 };
 
 static const leat_message_field_t run_options_experimental_fields[] = {
-    {"collective_graph_key", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"collective_graph_key", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_options_experimental_t, collective_graph_key), -1, NULL, NULL},
-    {"use_run_handler_pool", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_run_handler_pool", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_options_experimental_t, use_run_handler_pool), -1, NULL, NULL},
-    {"run_handler_pool_options", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"run_handler_pool_options", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_options_experimental_t, run_handler_pool_options), -1,
         &leat_pb_run_options_experimental_run_handler_pool_options_descriptor, NULL},
 };
-static const uint8_t run_options_experimental_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t run_options_experimental_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_run_options_experimental_descriptor = {
     "tensorflow.RunOptions.Experimental", sizeof(leat_pb_run_options_experimental_t), 3, 0,
-        run_options_experimental_fields, run_options_experimental_numbers, 4, false, false,
+        run_options_experimental_fields, run_options_experimental_tags, false,
 };
 
 static const leat_message_field_t run_options_fields[] = {
-    {"trace_level", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_run_options_t,
+    {"trace_level", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_run_options_t,
         trace_level), -1, NULL, &leat_pb_run_options_trace_level_descriptor},
-    {"timeout_in_ms", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_run_options_t,
-        timeout_in_ms), -1, NULL, NULL},
-    {"inter_op_thread_pool", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"timeout_in_ms", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_run_options_t, timeout_in_ms), -1, NULL, NULL},
+    {"inter_op_thread_pool", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_options_t, inter_op_thread_pool), -1, NULL, NULL},
-    {"output_partition_graphs", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"output_partition_graphs", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_options_t, output_partition_graphs), -1, NULL, NULL},
-    {"debug_options", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"debug_options", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_options_t, debug_options), -1, &leat_pb_debug_options_descriptor,
         NULL},
-    {"report_tensor_allocations_upon_oom", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"report_tensor_allocations_upon_oom", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_options_t, report_tensor_allocations_upon_oom), -1, NULL, NULL},
-    {"experimental", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_run_options_t,
-        experimental), -1, &leat_pb_run_options_experimental_descriptor, NULL},
+    {"experimental", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_options_t, experimental), -1,
+        &leat_pb_run_options_experimental_descriptor, NULL},
 };
-static const uint8_t run_options_numbers[] = {
-    0, 1, 2, 3, 0, 4, 5, 6, 7,
+static const uint8_t run_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_run_options_descriptor = {
     "tensorflow.RunOptions", sizeof(leat_pb_run_options_t), 7, 0, run_options_fields,
-        run_options_numbers, 9, false, false,
+        run_options_tags, false,
 };
 
 static const leat_message_field_t tensor_connection_fields[] = {
-    {"from_tensor", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"from_tensor", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_connection_t, from_tensor), -1, NULL, NULL},
-    {"to_tensor", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"to_tensor", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_connection_t, to_tensor), -1, NULL, NULL},
 };
-static const uint8_t tensor_connection_numbers[] = {
-    0, 1, 2,
+static const uint8_t tensor_connection_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_tensor_connection_descriptor = {
     "tensorflow.TensorConnection", sizeof(leat_pb_tensor_connection_t), 2, 0,
-        tensor_connection_fields, tensor_connection_numbers, 3, false, false,
+        tensor_connection_fields, tensor_connection_tags, false,
 };
 
 static const leat_message_field_t callable_options_fields[] = {
-    {"feed", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_callable_options_t,
+    {"feed", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_callable_options_t,
         feed), -1, NULL, NULL},
-    {"fetch", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 1, offsetof(leat_pb_callable_options_t,
+    {"fetch", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 1, offsetof(leat_pb_callable_options_t,
         fetch), -1, NULL, NULL},
-    {"target", 3, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, offsetof(leat_pb_callable_options_t,
+    {"target", 3, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 2, offsetof(leat_pb_callable_options_t,
         target), -1, NULL, NULL},
-    {"run_options", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"run_options", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_callable_options_t, run_options), -1, &leat_pb_run_options_descriptor,
         NULL},
-    {"tensor_connection", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 3,
+    {"tensor_connection", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 3,
         offsetof(leat_pb_callable_options_t, tensor_connection), -1,
         &leat_pb_tensor_connection_descriptor, NULL},
-    {"feed_devices", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 4, offsetof(leat_pb_callable_options_t,
-        feed_devices), -1, &leat_pb_callable_options_feed_devices_entry_descriptor, NULL},
-    {"fetch_devices", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 5, offsetof(leat_pb_callable_options_t,
-        fetch_devices), -1, &leat_pb_callable_options_fetch_devices_entry_descriptor, NULL},
-    {"fetch_skip_sync", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"feed_devices", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 4,
+        offsetof(leat_pb_callable_options_t, feed_devices), -1,
+        &leat_pb_callable_options_feed_devices_entry_descriptor, NULL},
+    {"fetch_devices", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 5,
+        offsetof(leat_pb_callable_options_t, fetch_devices), -1,
+        &leat_pb_callable_options_fetch_devices_entry_descriptor, NULL},
+    {"fetch_skip_sync", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_callable_options_t, fetch_skip_sync), -1, NULL, NULL},
 };
-static const uint8_t callable_options_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8,
+static const uint8_t callable_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 8,
 };
 const leat_message_descriptor_t leat_pb_callable_options_descriptor = {
     "tensorflow.CallableOptions", sizeof(leat_pb_callable_options_t), 8, 6, callable_options_fields,
-        callable_options_numbers, 9, false, true,
+        callable_options_tags, false,
 };
 
 static const leat_message_field_t config_proto_device_count_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_config_proto_device_count_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_config_proto_device_count_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t config_proto_device_count_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t config_proto_device_count_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_config_proto_device_count_entry_descriptor = {
     "tensorflow.ConfigProto.device_count_entry", sizeof(leat_pb_config_proto_device_count_entry_t),
-        2, 0, config_proto_device_count_entry_fields, config_proto_device_count_entry_numbers, 3,
-        true, false,
+        2, 0, config_proto_device_count_entry_fields, config_proto_device_count_entry_tags, true,
 };
 
 static const leat_message_field_t callable_options_feed_devices_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_callable_options_feed_devices_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_callable_options_feed_devices_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t callable_options_feed_devices_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t callable_options_feed_devices_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_callable_options_feed_devices_entry_descriptor = {
     "tensorflow.CallableOptions.feed_devices_entry",
         sizeof(leat_pb_callable_options_feed_devices_entry_t), 2, 0,
-        callable_options_feed_devices_entry_fields, callable_options_feed_devices_entry_numbers, 3,
-        true, false,
+        callable_options_feed_devices_entry_fields, callable_options_feed_devices_entry_tags, true,
 };
 
 static const leat_message_field_t callable_options_fetch_devices_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_callable_options_fetch_devices_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_callable_options_fetch_devices_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t callable_options_fetch_devices_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t callable_options_fetch_devices_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_callable_options_fetch_devices_entry_descriptor = {
     "tensorflow.CallableOptions.fetch_devices_entry",
         sizeof(leat_pb_callable_options_fetch_devices_entry_t), 2, 0,
-        callable_options_fetch_devices_entry_fields, callable_options_fetch_devices_entry_numbers,
-        3, true, false,
+        callable_options_fetch_devices_entry_fields, callable_options_fetch_devices_entry_tags,
+        true,
 };

@@ -4,70 +4,72 @@
 #include <stddef.h>
 
 static const leat_message_field_t interconnect_link_fields[] = {
-    {"device_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"device_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_interconnect_link_t, device_id), -1, NULL, NULL},
-    {"type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_interconnect_link_t,
+    {"type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_interconnect_link_t,
         type), -1, NULL, NULL},
-    {"strength", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_interconnect_link_t,
-        strength), -1, NULL, NULL},
+    {"strength", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_interconnect_link_t, strength), -1, NULL, NULL},
 };
-static const uint8_t interconnect_link_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t interconnect_link_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_interconnect_link_descriptor = {
     "tensorflow.InterconnectLink", sizeof(leat_pb_interconnect_link_t), 3, 0,
-        interconnect_link_fields, interconnect_link_numbers, 4, false, false,
+        interconnect_link_fields, interconnect_link_tags, false,
 };
 
 static const leat_message_field_t local_links_fields[] = {
-    {"link", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_local_links_t, link),
-        -1, &leat_pb_interconnect_link_descriptor, NULL},
+    {"link", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_local_links_t,
+        link), -1, &leat_pb_interconnect_link_descriptor, NULL},
 };
-static const uint8_t local_links_numbers[] = {
-    0, 1,
+static const uint8_t local_links_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_local_links_descriptor = {
     "tensorflow.LocalLinks", sizeof(leat_pb_local_links_t), 1, 1, local_links_fields,
-        local_links_numbers, 2, false, false,
+        local_links_tags, false,
 };
 
 static const leat_message_field_t device_locality_fields[] = {
-    {"bus_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_device_locality_t,
+    {"bus_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_device_locality_t,
         bus_id), -1, NULL, NULL},
-    {"numa_node", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_device_locality_t,
-        numa_node), -1, NULL, NULL},
-    {"links", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_device_locality_t,
+    {"numa_node", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_device_locality_t, numa_node), -1, NULL, NULL},
+    {"links", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_device_locality_t,
         links), -1, &leat_pb_local_links_descriptor, NULL},
 };
-static const uint8_t device_locality_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t device_locality_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_device_locality_descriptor = {
     "tensorflow.DeviceLocality", sizeof(leat_pb_device_locality_t), 3, 0, device_locality_fields,
-        device_locality_numbers, 4, false, false,
+        device_locality_tags, false,
 };
 
 static const leat_message_field_t device_attributes_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_device_attributes_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_device_attributes_t,
         name), -1, NULL, NULL},
-    {"device_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"device_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_device_attributes_t, device_type), -1, NULL, NULL},
-    {"memory_limit", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"memory_limit", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_device_attributes_t, memory_limit), -1, NULL, NULL},
-    {"locality", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"locality", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_device_attributes_t, locality), -1, &leat_pb_device_locality_descriptor,
         NULL},
-    {"incarnation", 6, LEAT_FIELD_FIXED64, LEAT_FIELD_SINGULAR, -1,
+    {"incarnation", 6, LEAT_FIELD_FIXED64, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_device_attributes_t, incarnation), -1, NULL, NULL},
-    {"physical_device_desc", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"physical_device_desc", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_device_attributes_t, physical_device_desc), -1, NULL, NULL},
-    {"xla_global_id", 8, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"xla_global_id", 8, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_device_attributes_t, xla_global_id), -1, NULL, NULL},
 };
-static const uint8_t device_attributes_numbers[] = {
-    0, 1, 2, 0, 3, 4, 5, 6, 7,
+static const uint8_t device_attributes_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0,
+        0, 7,
 };
 const leat_message_descriptor_t leat_pb_device_attributes_descriptor = {
     "tensorflow.DeviceAttributes", sizeof(leat_pb_device_attributes_t), 7, 0,
-        device_attributes_fields, device_attributes_numbers, 9, false, false,
+        device_attributes_fields, device_attributes_tags, false,
 };

@@ -24,88 +24,89 @@ const leat_enum_descriptor_t leat_pb_session_log_session_status_descriptor = {
     "tensorflow.SessionLog.SessionStatus", session_log_session_status_values, 4};
 
 static const leat_message_field_t source_metadata_fields[] = {
-    {"writer", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_source_metadata_t,
+    {"writer", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_source_metadata_t,
         writer), -1, NULL, NULL},
 };
-static const uint8_t source_metadata_numbers[] = {
-    0, 1,
+static const uint8_t source_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_source_metadata_descriptor = {
     "tensorflow.SourceMetadata", sizeof(leat_pb_source_metadata_t), 1, 0, source_metadata_fields,
-        source_metadata_numbers, 2, false, false,
+        source_metadata_tags, false,
 };
 
 static const leat_message_field_t log_message_fields[] = {
-    {"level", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_log_message_t, level),
-        -1, NULL, &leat_pb_log_message_level_descriptor},
-    {"message", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_log_message_t,
+    {"level", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_log_message_t,
+        level), -1, NULL, &leat_pb_log_message_level_descriptor},
+    {"message", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_log_message_t,
         message), -1, NULL, NULL},
 };
-static const uint8_t log_message_numbers[] = {
-    0, 1, 2,
+static const uint8_t log_message_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_log_message_descriptor = {
     "tensorflow.LogMessage", sizeof(leat_pb_log_message_t), 2, 0, log_message_fields,
-        log_message_numbers, 3, false, false,
+        log_message_tags, false,
 };
 
 static const leat_message_field_t session_log_fields[] = {
-    {"status", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_session_log_t, status),
-        -1, NULL, &leat_pb_session_log_session_status_descriptor},
-    {"checkpoint_path", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"status", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_session_log_t,
+        status), -1, NULL, &leat_pb_session_log_session_status_descriptor},
+    {"checkpoint_path", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_session_log_t, checkpoint_path), -1, NULL, NULL},
-    {"msg", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_session_log_t, msg), -1,
-        NULL, NULL},
+    {"msg", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_session_log_t, msg),
+        -1, NULL, NULL},
 };
-static const uint8_t session_log_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t session_log_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_session_log_descriptor = {
     "tensorflow.SessionLog", sizeof(leat_pb_session_log_t), 3, 0, session_log_fields,
-        session_log_numbers, 4, false, false,
+        session_log_tags, false,
 };
 
 static const leat_message_field_t tagged_run_metadata_fields[] = {
-    {"tag", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tagged_run_metadata_t,
-        tag), -1, NULL, NULL},
-    {"run_metadata", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"tag", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tagged_run_metadata_t, tag), -1, NULL, NULL},
+    {"run_metadata", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tagged_run_metadata_t, run_metadata), -1, NULL, NULL},
 };
-static const uint8_t tagged_run_metadata_numbers[] = {
-    0, 1, 2,
+static const uint8_t tagged_run_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_tagged_run_metadata_descriptor = {
     "tensorflow.TaggedRunMetadata", sizeof(leat_pb_tagged_run_metadata_t), 2, 0,
-        tagged_run_metadata_fields, tagged_run_metadata_numbers, 3, false, false,
+        tagged_run_metadata_fields, tagged_run_metadata_tags, false,
 };
 
 static const leat_message_field_t event_fields[] = {
-    {"wall_time", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
+    {"wall_time", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1, offsetof(leat_pb_event_t,
         wall_time), -1, NULL, NULL},
-    {"step", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t, step), -1,
+    {"step", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_event_t, step), -1,
         NULL, NULL},
-    {"file_version", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
+    {"file_version", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_event_t,
         file_version), offsetof(leat_pb_event_t, what_case), NULL, NULL},
-    {"graph_def", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
+    {"graph_def", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_event_t,
         graph_def), offsetof(leat_pb_event_t, what_case), NULL, NULL},
-    {"summary", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t, summary),
-        offsetof(leat_pb_event_t, what_case), &leat_pb_summary_descriptor, NULL},
-    {"log_message", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
+    {"summary", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_event_t,
+        summary), offsetof(leat_pb_event_t, what_case), &leat_pb_summary_descriptor, NULL},
+    {"log_message", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_event_t,
         log_message), offsetof(leat_pb_event_t, what_case), &leat_pb_log_message_descriptor, NULL},
-    {"session_log", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
+    {"session_log", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_event_t,
         session_log), offsetof(leat_pb_event_t, what_case), &leat_pb_session_log_descriptor, NULL},
-    {"tagged_run_metadata", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tagged_run_metadata", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_event_t, tagged_run_metadata), offsetof(leat_pb_event_t, what_case),
         &leat_pb_tagged_run_metadata_descriptor, NULL},
-    {"meta_graph_def", 9, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
+    {"meta_graph_def", 9, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_event_t,
         meta_graph_def), offsetof(leat_pb_event_t, what_case), NULL, NULL},
-    {"source_metadata", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_event_t,
-        source_metadata), -1, &leat_pb_source_metadata_descriptor, NULL},
+    {"source_metadata", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_event_t, source_metadata), -1, &leat_pb_source_metadata_descriptor, NULL},
 };
-static const uint8_t event_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+static const uint8_t event_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10,
 };
 const leat_message_descriptor_t leat_pb_event_descriptor = {
-    "tensorflow.Event", sizeof(leat_pb_event_t), 10, 0, event_fields, event_numbers, 11, false,
-        false,
+    "tensorflow.Event", sizeof(leat_pb_event_t), 10, 0, event_fields, event_tags, false,
 };

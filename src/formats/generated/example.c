@@ -4,149 +4,145 @@
 #include <stddef.h>
 
 static const leat_message_field_t bytes_list_fields[] = {
-    {"value", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_bytes_list_t, value),
+    {"value", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_bytes_list_t, value),
         -1, NULL, NULL},
 };
-static const uint8_t bytes_list_numbers[] = {
-    0, 1,
+static const uint8_t bytes_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_bytes_list_descriptor = {
-    "tensorflow.BytesList", sizeof(leat_pb_bytes_list_t), 1, 1, bytes_list_fields,
-        bytes_list_numbers, 2, false, false,
+    "tensorflow.BytesList", sizeof(leat_pb_bytes_list_t), 1, 1, bytes_list_fields, bytes_list_tags,
+        false,
 };
 
 static const leat_message_field_t float_list_message_fields[] = {
-    {"value", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 0, offsetof(leat_pb_float_list_message_t,
+    {"value", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 5, 0, offsetof(leat_pb_float_list_message_t,
         value), -1, NULL, NULL},
 };
-static const uint8_t float_list_message_numbers[] = {
-    0, 1,
+static const uint8_t float_list_message_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_float_list_message_descriptor = {
     "tensorflow.FloatList", sizeof(leat_pb_float_list_message_t), 1, 1, float_list_message_fields,
-        float_list_message_numbers, 2, false, false,
+        float_list_message_tags, false,
 };
 
 static const leat_message_field_t int64_list_message_fields[] = {
-    {"value", 1, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, offsetof(leat_pb_int64_list_message_t,
+    {"value", 1, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 0, offsetof(leat_pb_int64_list_message_t,
         value), -1, NULL, NULL},
 };
-static const uint8_t int64_list_message_numbers[] = {
-    0, 1,
+static const uint8_t int64_list_message_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_int64_list_message_descriptor = {
     "tensorflow.Int64List", sizeof(leat_pb_int64_list_message_t), 1, 1, int64_list_message_fields,
-        int64_list_message_numbers, 2, false, false,
+        int64_list_message_tags, false,
 };
 
 static const leat_message_field_t feature_fields[] = {
-    {"bytes_list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_feature_t,
+    {"bytes_list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_feature_t,
         bytes_list), offsetof(leat_pb_feature_t, kind_case), &leat_pb_bytes_list_descriptor, NULL},
-    {"float_list", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_feature_t,
+    {"float_list", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_feature_t,
         float_list), offsetof(leat_pb_feature_t, kind_case), &leat_pb_float_list_message_descriptor,
         NULL},
-    {"int64_list", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_feature_t,
+    {"int64_list", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_feature_t,
         int64_list), offsetof(leat_pb_feature_t, kind_case), &leat_pb_int64_list_message_descriptor,
         NULL},
 };
-static const uint8_t feature_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t feature_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_feature_descriptor = {
-    "tensorflow.Feature", sizeof(leat_pb_feature_t), 3, 0, feature_fields, feature_numbers, 4,
-        false, false,
+    "tensorflow.Feature", sizeof(leat_pb_feature_t), 3, 0, feature_fields, feature_tags, false,
 };
 
 static const leat_message_field_t features_fields[] = {
-    {"feature", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_features_t, feature), -1,
-        &leat_pb_features_feature_entry_descriptor, NULL},
+    {"feature", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_features_t, feature),
+        -1, &leat_pb_features_feature_entry_descriptor, NULL},
 };
-static const uint8_t features_numbers[] = {
-    0, 1,
+static const uint8_t features_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_features_descriptor = {
-    "tensorflow.Features", sizeof(leat_pb_features_t), 1, 1, features_fields, features_numbers, 2,
-        false, true,
+    "tensorflow.Features", sizeof(leat_pb_features_t), 1, 1, features_fields, features_tags, false,
 };
 
 static const leat_message_field_t feature_list_message_fields[] = {
-    {"feature", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"feature", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_feature_list_message_t, feature), -1, &leat_pb_feature_descriptor, NULL},
 };
-static const uint8_t feature_list_message_numbers[] = {
-    0, 1,
+static const uint8_t feature_list_message_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_feature_list_message_descriptor = {
     "tensorflow.FeatureList", sizeof(leat_pb_feature_list_message_t), 1, 1,
-        feature_list_message_fields, feature_list_message_numbers, 2, false, false,
+        feature_list_message_fields, feature_list_message_tags, false,
 };
 
 static const leat_message_field_t feature_lists_fields[] = {
-    {"feature_list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_feature_lists_t,
+    {"feature_list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_feature_lists_t,
         feature_list), -1, &leat_pb_feature_lists_feature_list_entry_descriptor, NULL},
 };
-static const uint8_t feature_lists_numbers[] = {
-    0, 1,
+static const uint8_t feature_lists_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_feature_lists_descriptor = {
     "tensorflow.FeatureLists", sizeof(leat_pb_feature_lists_t), 1, 1, feature_lists_fields,
-        feature_lists_numbers, 2, false, true,
+        feature_lists_tags, false,
 };
 
 static const leat_message_field_t example_fields[] = {
-    {"features", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_example_t,
+    {"features", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_example_t,
         features), -1, &leat_pb_features_descriptor, NULL},
 };
-static const uint8_t example_numbers[] = {
-    0, 1,
+static const uint8_t example_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_example_descriptor = {
-    "tensorflow.Example", sizeof(leat_pb_example_t), 1, 0, example_fields, example_numbers, 2,
-        false, false,
+    "tensorflow.Example", sizeof(leat_pb_example_t), 1, 0, example_fields, example_tags, false,
 };
 
 static const leat_message_field_t sequence_example_fields[] = {
-    {"context", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_sequence_example_t,
-        context), -1, &leat_pb_features_descriptor, NULL},
-    {"feature_lists", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"context", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_sequence_example_t, context), -1, &leat_pb_features_descriptor, NULL},
+    {"feature_lists", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_sequence_example_t, feature_lists), -1, &leat_pb_feature_lists_descriptor,
         NULL},
 };
-static const uint8_t sequence_example_numbers[] = {
-    0, 1, 2,
+static const uint8_t sequence_example_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_sequence_example_descriptor = {
     "tensorflow.SequenceExample", sizeof(leat_pb_sequence_example_t), 2, 0, sequence_example_fields,
-        sequence_example_numbers, 3, false, false,
+        sequence_example_tags, false,
 };
 
 static const leat_message_field_t features_feature_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_features_feature_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_features_feature_entry_t, value), -1, &leat_pb_feature_descriptor, NULL},
 };
-static const uint8_t features_feature_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t features_feature_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_features_feature_entry_descriptor = {
     "tensorflow.Features.feature_entry", sizeof(leat_pb_features_feature_entry_t), 2, 0,
-        features_feature_entry_fields, features_feature_entry_numbers, 3, true, false,
+        features_feature_entry_fields, features_feature_entry_tags, true,
 };
 
 static const leat_message_field_t feature_lists_feature_list_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_feature_lists_feature_list_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_feature_lists_feature_list_entry_t, value), -1,
         &leat_pb_feature_list_message_descriptor, NULL},
 };
-static const uint8_t feature_lists_feature_list_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t feature_lists_feature_list_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_feature_lists_feature_list_entry_descriptor = {
     "tensorflow.FeatureLists.feature_list_entry",
         sizeof(leat_pb_feature_lists_feature_list_entry_t), 2, 0,
-        feature_lists_feature_list_entry_fields, feature_lists_feature_list_entry_numbers, 3, true,
-        false,
+        feature_lists_feature_list_entry_fields, feature_lists_feature_list_entry_tags, true,
 };

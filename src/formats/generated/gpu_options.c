@@ -4,121 +4,127 @@
 #include <stddef.h>
 
 static const leat_message_field_t gpu_options_experimental_virtual_devices_fields[] = {
-    {"memory_limit_mb", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 0,
+    {"memory_limit_mb", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 5, 0,
         offsetof(leat_pb_gpu_options_experimental_virtual_devices_t, memory_limit_mb), -1, NULL,
         NULL},
-    {"priority", 2, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 1,
+    {"priority", 2, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 1,
         offsetof(leat_pb_gpu_options_experimental_virtual_devices_t, priority), -1, NULL, NULL},
-    {"device_ordinal", 3, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 2,
+    {"device_ordinal", 3, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 2,
         offsetof(leat_pb_gpu_options_experimental_virtual_devices_t, device_ordinal), -1, NULL,
         NULL},
 };
-static const uint8_t gpu_options_experimental_virtual_devices_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t gpu_options_experimental_virtual_devices_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_gpu_options_experimental_virtual_devices_descriptor = {
     "tensorflow.GPUOptions.Experimental.VirtualDevices",
         sizeof(leat_pb_gpu_options_experimental_virtual_devices_t), 3, 3,
         gpu_options_experimental_virtual_devices_fields,
-        gpu_options_experimental_virtual_devices_numbers, 4, false, false,
+        gpu_options_experimental_virtual_devices_tags, false,
 };
 
 static const leat_message_field_t gpu_options_experimental_stream_merge_options_fields[] = {
-    {"merge_host_to_device_stream", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"merge_host_to_device_stream", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_stream_merge_options_t,
         merge_host_to_device_stream), -1, NULL, NULL},
-    {"merge_device_to_host_stream", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"merge_device_to_host_stream", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_stream_merge_options_t,
         merge_device_to_host_stream), -1, NULL, NULL},
-    {"merge_device_to_device_stream", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"merge_device_to_device_stream", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_stream_merge_options_t,
         merge_device_to_device_stream), -1, NULL, NULL},
 };
-static const uint8_t gpu_options_experimental_stream_merge_options_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t gpu_options_experimental_stream_merge_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_gpu_options_experimental_stream_merge_options_descriptor = {
     "tensorflow.GPUOptions.Experimental.StreamMergeOptions",
         sizeof(leat_pb_gpu_options_experimental_stream_merge_options_t), 3, 0,
         gpu_options_experimental_stream_merge_options_fields,
-        gpu_options_experimental_stream_merge_options_numbers, 4, false, false,
+        gpu_options_experimental_stream_merge_options_tags, false,
 };
 
 static const leat_message_field_t gpu_options_experimental_fields[] = {
-    {"virtual_devices", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"virtual_devices", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_gpu_options_experimental_t, virtual_devices), -1,
         &leat_pb_gpu_options_experimental_virtual_devices_descriptor, NULL},
-    {"use_unified_memory", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_unified_memory", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, use_unified_memory), -1, NULL, NULL},
-    {"num_dev_to_dev_copy_streams", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_dev_to_dev_copy_streams", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, num_dev_to_dev_copy_streams), -1, NULL, NULL},
-    {"collective_ring_order", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"collective_ring_order", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_gpu_options_experimental_t, collective_ring_order), -1, NULL, NULL},
-    {"timestamped_allocator", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"timestamped_allocator", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, timestamped_allocator), -1, NULL, NULL},
-    {"kernel_tracker_max_interval", 7, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"kernel_tracker_max_interval", 7, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, kernel_tracker_max_interval), -1, NULL, NULL},
-    {"kernel_tracker_max_bytes", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"kernel_tracker_max_bytes", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, kernel_tracker_max_bytes), -1, NULL, NULL},
-    {"kernel_tracker_max_pending", 9, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"kernel_tracker_max_pending", 9, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, kernel_tracker_max_pending), -1, NULL, NULL},
-    {"internal_fragmentation_fraction", 10, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1,
+    {"internal_fragmentation_fraction", 10, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_gpu_options_experimental_t, internal_fragmentation_fraction), -1, NULL,
         NULL},
-    {"use_cuda_malloc_async", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"use_cuda_malloc_async", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, use_cuda_malloc_async), -1, NULL, NULL},
-    {"disallow_retry_on_allocation_failure", 12, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disallow_retry_on_allocation_failure", 12, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, disallow_retry_on_allocation_failure), -1,
         NULL, NULL},
-    {"gpu_host_mem_limit_in_mb", 13, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, -1,
+    {"gpu_host_mem_limit_in_mb", 13, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, 5, -1,
         offsetof(leat_pb_gpu_options_experimental_t, gpu_host_mem_limit_in_mb), -1, NULL, NULL},
-    {"gpu_host_mem_disallow_growth", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"gpu_host_mem_disallow_growth", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, gpu_host_mem_disallow_growth), -1, NULL, NULL},
-    {"num_virtual_devices_per_gpu", 15, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_virtual_devices_per_gpu", 15, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, num_virtual_devices_per_gpu), -1, NULL, NULL},
-    {"gpu_system_memory_size_in_mb", 16, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"gpu_system_memory_size_in_mb", 16, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, gpu_system_memory_size_in_mb), -1, NULL, NULL},
-    {"populate_pjrt_gpu_client_creation_info", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"populate_pjrt_gpu_client_creation_info", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, populate_pjrt_gpu_client_creation_info), -1,
         NULL, NULL},
-    {"node_id", 18, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"node_id", 18, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_experimental_t, node_id), -1, NULL, NULL},
-    {"stream_merge_options", 19, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"stream_merge_options", 19, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_gpu_options_experimental_t, stream_merge_options), -1,
         &leat_pb_gpu_options_experimental_stream_merge_options_descriptor, NULL},
 };
-static const uint8_t gpu_options_experimental_numbers[] = {
-    0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+static const uint8_t gpu_options_experimental_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+        0, 7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0,
+        0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 14,
 };
 const leat_message_descriptor_t leat_pb_gpu_options_experimental_descriptor = {
     "tensorflow.GPUOptions.Experimental", sizeof(leat_pb_gpu_options_experimental_t), 18, 1,
-        gpu_options_experimental_fields, gpu_options_experimental_numbers, 20, false, false,
+        gpu_options_experimental_fields, gpu_options_experimental_tags, false,
 };
 
 static const leat_message_field_t gpu_options_fields[] = {
-    {"per_process_gpu_memory_fraction", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1,
+    {"per_process_gpu_memory_fraction", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_gpu_options_t, per_process_gpu_memory_fraction), -1, NULL, NULL},
-    {"allocator_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"allocator_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_gpu_options_t, allocator_type), -1, NULL, NULL},
-    {"deferred_deletion_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"deferred_deletion_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_t, deferred_deletion_bytes), -1, NULL, NULL},
-    {"allow_growth", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_gpu_options_t,
+    {"allow_growth", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_gpu_options_t,
         allow_growth), -1, NULL, NULL},
-    {"visible_device_list", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"visible_device_list", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_gpu_options_t, visible_device_list), -1, NULL, NULL},
-    {"polling_active_delay_usecs", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"polling_active_delay_usecs", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_t, polling_active_delay_usecs), -1, NULL, NULL},
-    {"polling_inactive_delay_msecs", 7, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"polling_inactive_delay_msecs", 7, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_t, polling_inactive_delay_msecs), -1, NULL, NULL},
-    {"force_gpu_compatible", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"force_gpu_compatible", 8, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_gpu_options_t, force_gpu_compatible), -1, NULL, NULL},
-    {"experimental", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_gpu_options_t,
-        experimental), -1, &leat_pb_gpu_options_experimental_descriptor, NULL},
+    {"experimental", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_gpu_options_t, experimental), -1,
+        &leat_pb_gpu_options_experimental_descriptor, NULL},
 };
-static const uint8_t gpu_options_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+static const uint8_t gpu_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9,
 };
 const leat_message_descriptor_t leat_pb_gpu_options_descriptor = {
     "tensorflow.GPUOptions", sizeof(leat_pb_gpu_options_t), 9, 0, gpu_options_fields,
-        gpu_options_numbers, 10, false, false,
+        gpu_options_tags, false,
 };

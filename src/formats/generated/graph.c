@@ -4,268 +4,268 @@
 #include <stddef.h>
 
 static const leat_message_field_t version_def_fields[] = {
-    {"producer", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_version_def_t,
+    {"producer", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_version_def_t,
         producer), -1, NULL, NULL},
-    {"min_consumer", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_version_def_t,
-        min_consumer), -1, NULL, NULL},
-    {"bad_consumers", 3, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, offsetof(leat_pb_version_def_t,
+    {"min_consumer", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_version_def_t, min_consumer), -1, NULL, NULL},
+    {"bad_consumers", 3, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 0, offsetof(leat_pb_version_def_t,
         bad_consumers), -1, NULL, NULL},
 };
-static const uint8_t version_def_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t version_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_version_def_descriptor = {
     "tensorflow.VersionDef", sizeof(leat_pb_version_def_t), 3, 1, version_def_fields,
-        version_def_numbers, 4, false, false,
+        version_def_tags, false,
 };
 
 static const leat_message_field_t node_def_experimental_debug_info_fields[] = {
-    {"original_node_names", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"original_node_names", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_node_def_experimental_debug_info_t, original_node_names), -1, NULL, NULL},
-    {"original_func_names", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 1,
+    {"original_func_names", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_node_def_experimental_debug_info_t, original_func_names), -1, NULL, NULL},
 };
-static const uint8_t node_def_experimental_debug_info_numbers[] = {
-    0, 1, 2,
+static const uint8_t node_def_experimental_debug_info_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_node_def_experimental_debug_info_descriptor = {
     "tensorflow.NodeDef.ExperimentalDebugInfo", sizeof(leat_pb_node_def_experimental_debug_info_t),
-        2, 2, node_def_experimental_debug_info_fields, node_def_experimental_debug_info_numbers, 3,
-        false, false,
+        2, 2, node_def_experimental_debug_info_fields, node_def_experimental_debug_info_tags, false,
 };
 
 static const leat_message_field_t node_def_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_node_def_t, name), -1,
-        NULL, NULL},
-    {"op", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_node_def_t, op), -1,
-        NULL, NULL},
-    {"input", 3, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_node_def_t, input), -1,
-        NULL, NULL},
-    {"device", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_node_def_t, device),
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_node_def_t, name),
         -1, NULL, NULL},
-    {"attr", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1, offsetof(leat_pb_node_def_t, attr), -1,
+    {"op", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_node_def_t, op), -1,
+        NULL, NULL},
+    {"input", 3, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_node_def_t, input),
+        -1, NULL, NULL},
+    {"device", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_node_def_t,
+        device), -1, NULL, NULL},
+    {"attr", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1, offsetof(leat_pb_node_def_t, attr), -1,
         &leat_pb_node_def_attr_entry_descriptor, NULL},
-    {"experimental_debug_info", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"experimental_debug_info", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_node_def_t, experimental_debug_info), -1,
         &leat_pb_node_def_experimental_debug_info_descriptor, NULL},
-    {"experimental_type", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"experimental_type", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_node_def_t, experimental_type), -1, &leat_pb_full_type_def_descriptor,
         NULL},
 };
-static const uint8_t node_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t node_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_node_def_descriptor = {
-    "tensorflow.NodeDef", sizeof(leat_pb_node_def_t), 7, 2, node_def_fields, node_def_numbers, 8,
-        false, true,
+    "tensorflow.NodeDef", sizeof(leat_pb_node_def_t), 7, 2, node_def_fields, node_def_tags, false,
 };
 
 static const leat_message_field_t function_def_arg_attrs_fields[] = {
-    {"attr", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_function_def_arg_attrs_t,
+    {"attr", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_function_def_arg_attrs_t,
         attr), -1, &leat_pb_function_def_arg_attrs_attr_entry_descriptor, NULL},
 };
-static const uint8_t function_def_arg_attrs_numbers[] = {
-    0, 1,
+static const uint8_t function_def_arg_attrs_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_function_def_arg_attrs_descriptor = {
     "tensorflow.FunctionDef.ArgAttrs", sizeof(leat_pb_function_def_arg_attrs_t), 1, 1,
-        function_def_arg_attrs_fields, function_def_arg_attrs_numbers, 2, false, true,
+        function_def_arg_attrs_fields, function_def_arg_attrs_tags, false,
 };
 
 static const leat_message_field_t function_def_fields[] = {
-    {"signature", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_function_def_t,
-        signature), -1, &leat_pb_op_def_descriptor, NULL},
-    {"node_def", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_function_def_t,
+    {"signature", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_function_def_t, signature), -1, &leat_pb_op_def_descriptor, NULL},
+    {"node_def", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_function_def_t,
         node_def), -1, &leat_pb_node_def_descriptor, NULL},
-    {"ret", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1, offsetof(leat_pb_function_def_t, ret), -1,
+    {"ret", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1, offsetof(leat_pb_function_def_t, ret), -1,
         &leat_pb_function_def_ret_entry_descriptor, NULL},
-    {"attr", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, offsetof(leat_pb_function_def_t, attr), -1,
-        &leat_pb_function_def_attr_entry_descriptor, NULL},
-    {"control_ret", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 3, offsetof(leat_pb_function_def_t,
+    {"attr", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 2, offsetof(leat_pb_function_def_t, attr),
+        -1, &leat_pb_function_def_attr_entry_descriptor, NULL},
+    {"control_ret", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 3, offsetof(leat_pb_function_def_t,
         control_ret), -1, &leat_pb_function_def_control_ret_entry_descriptor, NULL},
-    {"arg_attr", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 4, offsetof(leat_pb_function_def_t,
+    {"arg_attr", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 4, offsetof(leat_pb_function_def_t,
         arg_attr), -1, &leat_pb_function_def_arg_attr_entry_descriptor, NULL},
-    {"resource_arg_unique_id", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 5,
+    {"resource_arg_unique_id", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 5,
         offsetof(leat_pb_function_def_t, resource_arg_unique_id), -1,
         &leat_pb_function_def_resource_arg_unique_id_entry_descriptor, NULL},
 };
-static const uint8_t function_def_numbers[] = {
-    0, 1, 0, 2, 3, 4, 5, 6, 7,
+static const uint8_t function_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+        0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0,
+        0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_function_def_descriptor = {
     "tensorflow.FunctionDef", sizeof(leat_pb_function_def_t), 7, 6, function_def_fields,
-        function_def_numbers, 9, false, true,
+        function_def_tags, false,
 };
 
 static const leat_message_field_t gradient_def_fields[] = {
-    {"function_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"function_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_gradient_def_t, function_name), -1, NULL, NULL},
-    {"gradient_func", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"gradient_func", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_gradient_def_t, gradient_func), -1, NULL, NULL},
 };
-static const uint8_t gradient_def_numbers[] = {
-    0, 1, 2,
+static const uint8_t gradient_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_gradient_def_descriptor = {
     "tensorflow.GradientDef", sizeof(leat_pb_gradient_def_t), 2, 0, gradient_def_fields,
-        gradient_def_numbers, 3, false, false,
+        gradient_def_tags, false,
 };
 
 static const leat_message_field_t registered_gradient_fields[] = {
-    {"gradient_func", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"gradient_func", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_registered_gradient_t, gradient_func), -1, NULL, NULL},
-    {"registered_op_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"registered_op_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_registered_gradient_t, registered_op_type), -1, NULL, NULL},
 };
-static const uint8_t registered_gradient_numbers[] = {
-    0, 1, 2,
+static const uint8_t registered_gradient_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_registered_gradient_descriptor = {
     "tensorflow.RegisteredGradient", sizeof(leat_pb_registered_gradient_t), 2, 0,
-        registered_gradient_fields, registered_gradient_numbers, 3, false, false,
+        registered_gradient_fields, registered_gradient_tags, false,
 };
 
 static const leat_message_field_t function_def_library_fields[] = {
-    {"function", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"function", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_function_def_library_t, function), -1, &leat_pb_function_def_descriptor,
         NULL},
-    {"gradient", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"gradient", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_function_def_library_t, gradient), -1, &leat_pb_gradient_def_descriptor,
         NULL},
-    {"registered_gradients", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2,
+    {"registered_gradients", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2,
         offsetof(leat_pb_function_def_library_t, registered_gradients), -1,
         &leat_pb_registered_gradient_descriptor, NULL},
 };
-static const uint8_t function_def_library_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t function_def_library_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_function_def_library_descriptor = {
     "tensorflow.FunctionDefLibrary", sizeof(leat_pb_function_def_library_t), 3, 3,
-        function_def_library_fields, function_def_library_numbers, 4, false, false,
+        function_def_library_fields, function_def_library_tags, false,
 };
 
 static const leat_message_field_t graph_def_fields[] = {
-    {"node", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_graph_def_t, node), -1,
-        &leat_pb_node_def_descriptor, NULL},
-    {"library", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_graph_def_t,
+    {"node", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_graph_def_t, node),
+        -1, &leat_pb_node_def_descriptor, NULL},
+    {"library", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_def_t,
         library), -1, &leat_pb_function_def_library_descriptor, NULL},
-    {"version", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_graph_def_t,
+    {"version", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_graph_def_t,
         version), -1, NULL, NULL},
-    {"versions", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_graph_def_t,
+    {"versions", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_def_t,
         versions), -1, &leat_pb_version_def_descriptor, NULL},
-    {"debug_info", 5, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_graph_def_t,
+    {"debug_info", 5, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_def_t,
         debug_info), -1, NULL, NULL},
 };
-static const uint8_t graph_def_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t graph_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_graph_def_descriptor = {
-    "tensorflow.GraphDef", sizeof(leat_pb_graph_def_t), 5, 1, graph_def_fields, graph_def_numbers,
-        6, false, false,
+    "tensorflow.GraphDef", sizeof(leat_pb_graph_def_t), 5, 1, graph_def_fields, graph_def_tags,
+        false,
 };
 
 static const leat_message_field_t node_def_attr_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_node_def_attr_entry_t,
-        key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_node_def_attr_entry_t, key), -1, NULL, NULL},
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_node_def_attr_entry_t, value), -1, &leat_pb_attr_value_descriptor, NULL},
 };
-static const uint8_t node_def_attr_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t node_def_attr_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_node_def_attr_entry_descriptor = {
     "tensorflow.NodeDef.attr_entry", sizeof(leat_pb_node_def_attr_entry_t), 2, 0,
-        node_def_attr_entry_fields, node_def_attr_entry_numbers, 3, true, false,
+        node_def_attr_entry_fields, node_def_attr_entry_tags, true,
 };
 
 static const leat_message_field_t function_def_arg_attrs_attr_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_arg_attrs_attr_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_arg_attrs_attr_entry_t, value), -1,
         &leat_pb_attr_value_descriptor, NULL},
 };
-static const uint8_t function_def_arg_attrs_attr_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t function_def_arg_attrs_attr_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_function_def_arg_attrs_attr_entry_descriptor = {
     "tensorflow.FunctionDef.ArgAttrs.attr_entry",
         sizeof(leat_pb_function_def_arg_attrs_attr_entry_t), 2, 0,
-        function_def_arg_attrs_attr_entry_fields, function_def_arg_attrs_attr_entry_numbers, 3,
-        true, false,
+        function_def_arg_attrs_attr_entry_fields, function_def_arg_attrs_attr_entry_tags, true,
 };
 
 static const leat_message_field_t function_def_ret_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_ret_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_ret_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t function_def_ret_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t function_def_ret_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_function_def_ret_entry_descriptor = {
     "tensorflow.FunctionDef.ret_entry", sizeof(leat_pb_function_def_ret_entry_t), 2, 0,
-        function_def_ret_entry_fields, function_def_ret_entry_numbers, 3, true, false,
+        function_def_ret_entry_fields, function_def_ret_entry_tags, true,
 };
 
 static const leat_message_field_t function_def_attr_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_attr_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_attr_entry_t, value), -1, &leat_pb_attr_value_descriptor,
         NULL},
 };
-static const uint8_t function_def_attr_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t function_def_attr_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_function_def_attr_entry_descriptor = {
     "tensorflow.FunctionDef.attr_entry", sizeof(leat_pb_function_def_attr_entry_t), 2, 0,
-        function_def_attr_entry_fields, function_def_attr_entry_numbers, 3, true, false,
+        function_def_attr_entry_fields, function_def_attr_entry_tags, true,
 };
 
 static const leat_message_field_t function_def_control_ret_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_control_ret_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_control_ret_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t function_def_control_ret_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t function_def_control_ret_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_function_def_control_ret_entry_descriptor = {
     "tensorflow.FunctionDef.control_ret_entry", sizeof(leat_pb_function_def_control_ret_entry_t), 2,
-        0, function_def_control_ret_entry_fields, function_def_control_ret_entry_numbers, 3, true,
-        false,
+        0, function_def_control_ret_entry_fields, function_def_control_ret_entry_tags, true,
 };
 
 static const leat_message_field_t function_def_arg_attr_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_function_def_arg_attr_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_def_arg_attr_entry_t, value), -1,
         &leat_pb_function_def_arg_attrs_descriptor, NULL},
 };
-static const uint8_t function_def_arg_attr_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t function_def_arg_attr_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_function_def_arg_attr_entry_descriptor = {
     "tensorflow.FunctionDef.arg_attr_entry", sizeof(leat_pb_function_def_arg_attr_entry_t), 2, 0,
-        function_def_arg_attr_entry_fields, function_def_arg_attr_entry_numbers, 3, true, false,
+        function_def_arg_attr_entry_fields, function_def_arg_attr_entry_tags, true,
 };
 
 static const leat_message_field_t function_def_resource_arg_unique_id_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_function_def_resource_arg_unique_id_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_function_def_resource_arg_unique_id_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t function_def_resource_arg_unique_id_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t function_def_resource_arg_unique_id_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_function_def_resource_arg_unique_id_entry_descriptor = {
     "tensorflow.FunctionDef.resource_arg_unique_id_entry",
         sizeof(leat_pb_function_def_resource_arg_unique_id_entry_t), 2, 0,
         function_def_resource_arg_unique_id_entry_fields,
-        function_def_resource_arg_unique_id_entry_numbers, 3, true, false,
+        function_def_resource_arg_unique_id_entry_tags, true,
 };

@@ -12,388 +12,398 @@ const leat_enum_descriptor_t leat_pb_saver_def_checkpoint_format_version_descrip
     "tensorflow.SaverDef.CheckpointFormatVersion", saver_def_checkpoint_format_version_values, 3};
 
 static const leat_message_field_t collection_def_node_list_fields[] = {
-    {"value", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"value", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_collection_def_node_list_t, value), -1, NULL, NULL},
 };
-static const uint8_t collection_def_node_list_numbers[] = {
-    0, 1,
+static const uint8_t collection_def_node_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_collection_def_node_list_descriptor = {
     "tensorflow.CollectionDef.NodeList", sizeof(leat_pb_collection_def_node_list_t), 1, 1,
-        collection_def_node_list_fields, collection_def_node_list_numbers, 2, false, false,
+        collection_def_node_list_fields, collection_def_node_list_tags, false,
 };
 
 static const leat_message_field_t collection_def_bytes_list_fields[] = {
-    {"value", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 0,
+    {"value", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_collection_def_bytes_list_t, value), -1, NULL, NULL},
 };
-static const uint8_t collection_def_bytes_list_numbers[] = {
-    0, 1,
+static const uint8_t collection_def_bytes_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_collection_def_bytes_list_descriptor = {
     "tensorflow.CollectionDef.BytesList", sizeof(leat_pb_collection_def_bytes_list_t), 1, 1,
-        collection_def_bytes_list_fields, collection_def_bytes_list_numbers, 2, false, false,
+        collection_def_bytes_list_fields, collection_def_bytes_list_tags, false,
 };
 
 static const leat_message_field_t collection_def_int64_list_fields[] = {
-    {"value", 1, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0,
+    {"value", 1, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 0,
         offsetof(leat_pb_collection_def_int64_list_t, value), -1, NULL, NULL},
 };
-static const uint8_t collection_def_int64_list_numbers[] = {
-    0, 1,
+static const uint8_t collection_def_int64_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_collection_def_int64_list_descriptor = {
     "tensorflow.CollectionDef.Int64List", sizeof(leat_pb_collection_def_int64_list_t), 1, 1,
-        collection_def_int64_list_fields, collection_def_int64_list_numbers, 2, false, false,
+        collection_def_int64_list_fields, collection_def_int64_list_tags, false,
 };
 
 static const leat_message_field_t collection_def_float_list_fields[] = {
-    {"value", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 0,
+    {"value", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 5, 0,
         offsetof(leat_pb_collection_def_float_list_t, value), -1, NULL, NULL},
 };
-static const uint8_t collection_def_float_list_numbers[] = {
-    0, 1,
+static const uint8_t collection_def_float_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_collection_def_float_list_descriptor = {
     "tensorflow.CollectionDef.FloatList", sizeof(leat_pb_collection_def_float_list_t), 1, 1,
-        collection_def_float_list_fields, collection_def_float_list_numbers, 2, false, false,
+        collection_def_float_list_fields, collection_def_float_list_tags, false,
 };
 
 static const leat_message_field_t collection_def_any_list_fields[] = {
-    {"value", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"value", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_collection_def_any_list_t, value), -1, &leat_pb_any_descriptor, NULL},
 };
-static const uint8_t collection_def_any_list_numbers[] = {
-    0, 1,
+static const uint8_t collection_def_any_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_collection_def_any_list_descriptor = {
     "tensorflow.CollectionDef.AnyList", sizeof(leat_pb_collection_def_any_list_t), 1, 1,
-        collection_def_any_list_fields, collection_def_any_list_numbers, 2, false, false,
+        collection_def_any_list_fields, collection_def_any_list_tags, false,
 };
 
 static const leat_message_field_t collection_def_fields[] = {
-    {"node_list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_collection_def_t,
-        node_list), offsetof(leat_pb_collection_def_t, kind_case),
-        &leat_pb_collection_def_node_list_descriptor, NULL},
-    {"bytes_list", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"node_list", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_collection_def_t, node_list), offsetof(leat_pb_collection_def_t,
+        kind_case), &leat_pb_collection_def_node_list_descriptor, NULL},
+    {"bytes_list", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_collection_def_t, bytes_list), offsetof(leat_pb_collection_def_t,
         kind_case), &leat_pb_collection_def_bytes_list_descriptor, NULL},
-    {"int64_list", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"int64_list", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_collection_def_t, int64_list), offsetof(leat_pb_collection_def_t,
         kind_case), &leat_pb_collection_def_int64_list_descriptor, NULL},
-    {"float_list", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"float_list", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_collection_def_t, float_list), offsetof(leat_pb_collection_def_t,
         kind_case), &leat_pb_collection_def_float_list_descriptor, NULL},
-    {"any_list", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_collection_def_t,
-        any_list), offsetof(leat_pb_collection_def_t, kind_case),
+    {"any_list", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_collection_def_t, any_list), offsetof(leat_pb_collection_def_t, kind_case),
         &leat_pb_collection_def_any_list_descriptor, NULL},
 };
-static const uint8_t collection_def_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t collection_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_collection_def_descriptor = {
     "tensorflow.CollectionDef", sizeof(leat_pb_collection_def_t), 5, 0, collection_def_fields,
-        collection_def_numbers, 6, false, false,
+        collection_def_tags, false,
 };
 
 static const leat_message_field_t tensor_info_coo_sparse_fields[] = {
-    {"values_tensor_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"values_tensor_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_info_coo_sparse_t, values_tensor_name), -1, NULL, NULL},
-    {"indices_tensor_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"indices_tensor_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_info_coo_sparse_t, indices_tensor_name), -1, NULL, NULL},
-    {"dense_shape_tensor_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"dense_shape_tensor_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_info_coo_sparse_t, dense_shape_tensor_name), -1, NULL, NULL},
 };
-static const uint8_t tensor_info_coo_sparse_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t tensor_info_coo_sparse_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_tensor_info_coo_sparse_descriptor = {
     "tensorflow.TensorInfo.CooSparse", sizeof(leat_pb_tensor_info_coo_sparse_t), 3, 0,
-        tensor_info_coo_sparse_fields, tensor_info_coo_sparse_numbers, 4, false, false,
+        tensor_info_coo_sparse_fields, tensor_info_coo_sparse_tags, false,
 };
 
 static const leat_message_field_t tensor_info_composite_tensor_fields[] = {
-    {"type_spec", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"type_spec", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_info_composite_tensor_t, type_spec), -1,
         &leat_pb_type_spec_proto_descriptor, NULL},
-    {"components", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"components", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_tensor_info_composite_tensor_t, components), -1,
         &leat_pb_tensor_info_descriptor, NULL},
 };
-static const uint8_t tensor_info_composite_tensor_numbers[] = {
-    0, 1, 2,
+static const uint8_t tensor_info_composite_tensor_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_tensor_info_composite_tensor_descriptor = {
     "tensorflow.TensorInfo.CompositeTensor", sizeof(leat_pb_tensor_info_composite_tensor_t), 2, 1,
-        tensor_info_composite_tensor_fields, tensor_info_composite_tensor_numbers, 3, false, false,
+        tensor_info_composite_tensor_fields, tensor_info_composite_tensor_tags, false,
 };
 
 static const leat_message_field_t tensor_info_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_info_t, name),
-        offsetof(leat_pb_tensor_info_t, encoding_case), NULL, NULL},
-    {"dtype", 2, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_info_t, dtype),
-        -1, NULL, &leat_pb_data_type_descriptor},
-    {"tensor_shape", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_info_t,
-        tensor_shape), -1, &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"coo_sparse", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_info_t,
-        coo_sparse), offsetof(leat_pb_tensor_info_t, encoding_case),
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_tensor_info_t,
+        name), offsetof(leat_pb_tensor_info_t, encoding_case), NULL, NULL},
+    {"dtype", 2, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_tensor_info_t,
+        dtype), -1, NULL, &leat_pb_data_type_descriptor},
+    {"tensor_shape", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_info_t, tensor_shape), -1, &leat_pb_tensor_shape_proto_descriptor,
+        NULL},
+    {"coo_sparse", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_info_t, coo_sparse), offsetof(leat_pb_tensor_info_t, encoding_case),
         &leat_pb_tensor_info_coo_sparse_descriptor, NULL},
-    {"composite_tensor", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"composite_tensor", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_info_t, composite_tensor), offsetof(leat_pb_tensor_info_t,
         encoding_case), &leat_pb_tensor_info_composite_tensor_descriptor, NULL},
 };
-static const uint8_t tensor_info_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t tensor_info_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_tensor_info_descriptor = {
     "tensorflow.TensorInfo", sizeof(leat_pb_tensor_info_t), 5, 0, tensor_info_fields,
-        tensor_info_numbers, 6, false, false,
+        tensor_info_tags, false,
 };
 
 static const leat_message_field_t signature_def_fields[] = {
-    {"inputs", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_signature_def_t, inputs),
-        -1, &leat_pb_signature_def_inputs_entry_descriptor, NULL},
-    {"outputs", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1, offsetof(leat_pb_signature_def_t,
+    {"inputs", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_signature_def_t,
+        inputs), -1, &leat_pb_signature_def_inputs_entry_descriptor, NULL},
+    {"outputs", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1, offsetof(leat_pb_signature_def_t,
         outputs), -1, &leat_pb_signature_def_outputs_entry_descriptor, NULL},
-    {"method_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_signature_def_t,
-        method_name), -1, NULL, NULL},
-    {"defaults", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, offsetof(leat_pb_signature_def_t,
+    {"method_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_signature_def_t, method_name), -1, NULL, NULL},
+    {"defaults", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 2, offsetof(leat_pb_signature_def_t,
         defaults), -1, &leat_pb_signature_def_defaults_entry_descriptor, NULL},
 };
-static const uint8_t signature_def_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t signature_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4,
 };
 const leat_message_descriptor_t leat_pb_signature_def_descriptor = {
     "tensorflow.SignatureDef", sizeof(leat_pb_signature_def_t), 4, 3, signature_def_fields,
-        signature_def_numbers, 5, false, true,
+        signature_def_tags, false,
 };
 
 static const leat_message_field_t asset_file_def_fields[] = {
-    {"tensor_info", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_info", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_asset_file_def_t, tensor_info), -1, &leat_pb_tensor_info_descriptor, NULL},
-    {"filename", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_asset_file_def_t,
-        filename), -1, NULL, NULL},
+    {"filename", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_asset_file_def_t, filename), -1, NULL, NULL},
 };
-static const uint8_t asset_file_def_numbers[] = {
-    0, 1, 2,
+static const uint8_t asset_file_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_asset_file_def_descriptor = {
     "tensorflow.AssetFileDef", sizeof(leat_pb_asset_file_def_t), 2, 0, asset_file_def_fields,
-        asset_file_def_numbers, 3, false, false,
+        asset_file_def_tags, false,
 };
 
 static const leat_message_field_t saver_def_fields[] = {
-    {"filename_tensor_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"filename_tensor_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saver_def_t, filename_tensor_name), -1, NULL, NULL},
-    {"save_tensor_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"save_tensor_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saver_def_t, save_tensor_name), -1, NULL, NULL},
-    {"restore_op_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saver_def_t,
-        restore_op_name), -1, NULL, NULL},
-    {"max_to_keep", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saver_def_t,
+    {"restore_op_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saver_def_t, restore_op_name), -1, NULL, NULL},
+    {"max_to_keep", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_saver_def_t,
         max_to_keep), -1, NULL, NULL},
-    {"sharded", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saver_def_t, sharded),
-        -1, NULL, NULL},
-    {"keep_checkpoint_every_n_hours", 6, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, -1,
+    {"sharded", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_saver_def_t,
+        sharded), -1, NULL, NULL},
+    {"keep_checkpoint_every_n_hours", 6, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, 5, -1,
         offsetof(leat_pb_saver_def_t, keep_checkpoint_every_n_hours), -1, NULL, NULL},
-    {"version", 7, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saver_def_t, version),
-        -1, NULL, &leat_pb_saver_def_checkpoint_format_version_descriptor},
+    {"version", 7, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_saver_def_t,
+        version), -1, NULL, &leat_pb_saver_def_checkpoint_format_version_descriptor},
 };
-static const uint8_t saver_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t saver_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_saver_def_descriptor = {
-    "tensorflow.SaverDef", sizeof(leat_pb_saver_def_t), 7, 0, saver_def_fields, saver_def_numbers,
-        8, false, false,
+    "tensorflow.SaverDef", sizeof(leat_pb_saver_def_t), 7, 0, saver_def_fields, saver_def_tags,
+        false,
 };
 
 static const leat_message_field_t meta_graph_def_meta_info_def_fields[] = {
-    {"meta_graph_version", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"meta_graph_version", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, meta_graph_version), -1, NULL, NULL},
-    {"stripped_op_list", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"stripped_op_list", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, stripped_op_list), -1,
         &leat_pb_op_list_descriptor, NULL},
-    {"any_info", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"any_info", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, any_info), -1, &leat_pb_any_descriptor,
         NULL},
-    {"tags", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"tags", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, tags), -1, NULL, NULL},
-    {"tensorflow_version", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"tensorflow_version", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, tensorflow_version), -1, NULL, NULL},
-    {"tensorflow_git_version", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"tensorflow_git_version", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, tensorflow_git_version), -1, NULL, NULL},
-    {"stripped_default_attrs", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"stripped_default_attrs", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, stripped_default_attrs), -1, NULL, NULL},
-    {"function_aliases", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1,
+    {"function_aliases", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_t, function_aliases), -1,
         &leat_pb_meta_graph_def_meta_info_def_function_aliases_entry_descriptor, NULL},
 };
-static const uint8_t meta_graph_def_meta_info_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8,
+static const uint8_t meta_graph_def_meta_info_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 8,
 };
 const leat_message_descriptor_t leat_pb_meta_graph_def_meta_info_def_descriptor = {
     "tensorflow.MetaGraphDef.MetaInfoDef", sizeof(leat_pb_meta_graph_def_meta_info_def_t), 8, 2,
-        meta_graph_def_meta_info_def_fields, meta_graph_def_meta_info_def_numbers, 9, false, true,
+        meta_graph_def_meta_info_def_fields, meta_graph_def_meta_info_def_tags, false,
 };
 
 static const leat_message_field_t meta_graph_def_fields[] = {
-    {"meta_info_def", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"meta_info_def", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_t, meta_info_def), -1,
         &leat_pb_meta_graph_def_meta_info_def_descriptor, NULL},
-    {"graph_def", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_meta_graph_def_t,
-        graph_def), -1, &leat_pb_graph_def_descriptor, NULL},
-    {"saver_def", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_meta_graph_def_t,
-        saver_def), -1, &leat_pb_saver_def_descriptor, NULL},
-    {"collection_def", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_meta_graph_def_t,
-        collection_def), -1, &leat_pb_meta_graph_def_collection_def_entry_descriptor, NULL},
-    {"signature_def", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1, offsetof(leat_pb_meta_graph_def_t,
-        signature_def), -1, &leat_pb_meta_graph_def_signature_def_entry_descriptor, NULL},
-    {"asset_file_def", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2,
+    {"graph_def", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_meta_graph_def_t, graph_def), -1, &leat_pb_graph_def_descriptor, NULL},
+    {"saver_def", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_meta_graph_def_t, saver_def), -1, &leat_pb_saver_def_descriptor, NULL},
+    {"collection_def", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0,
+        offsetof(leat_pb_meta_graph_def_t, collection_def), -1,
+        &leat_pb_meta_graph_def_collection_def_entry_descriptor, NULL},
+    {"signature_def", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1,
+        offsetof(leat_pb_meta_graph_def_t, signature_def), -1,
+        &leat_pb_meta_graph_def_signature_def_entry_descriptor, NULL},
+    {"asset_file_def", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2,
         offsetof(leat_pb_meta_graph_def_t, asset_file_def), -1, &leat_pb_asset_file_def_descriptor,
         NULL},
-    {"object_graph_def", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"object_graph_def", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_t, object_graph_def), -1,
         &leat_pb_saved_object_graph_descriptor, NULL},
 };
-static const uint8_t meta_graph_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t meta_graph_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_meta_graph_def_descriptor = {
     "tensorflow.MetaGraphDef", sizeof(leat_pb_meta_graph_def_t), 7, 3, meta_graph_def_fields,
-        meta_graph_def_numbers, 8, false, true,
+        meta_graph_def_tags, false,
 };
 
 static const leat_message_field_t saved_model_fields[] = {
-    {"saved_model_schema_version", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"saved_model_schema_version", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_saved_model_t, saved_model_schema_version), -1, NULL, NULL},
-    {"meta_graphs", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_saved_model_t,
-        meta_graphs), -1, &leat_pb_meta_graph_def_descriptor, NULL},
+    {"meta_graphs", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_saved_model_t, meta_graphs), -1, &leat_pb_meta_graph_def_descriptor, NULL},
 };
-static const uint8_t saved_model_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_model_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_model_descriptor = {
     "tensorflow.SavedModel", sizeof(leat_pb_saved_model_t), 2, 1, saved_model_fields,
-        saved_model_numbers, 3, false, false,
+        saved_model_tags, false,
 };
 
 static const leat_message_field_t fingerprint_def_fields[] = {
-    {"saved_model_checksum", 1, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"saved_model_checksum", 1, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_fingerprint_def_t, saved_model_checksum), -1, NULL, NULL},
-    {"graph_def_program_hash", 2, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"graph_def_program_hash", 2, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_fingerprint_def_t, graph_def_program_hash), -1, NULL, NULL},
-    {"signature_def_hash", 3, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"signature_def_hash", 3, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_fingerprint_def_t, signature_def_hash), -1, NULL, NULL},
-    {"saved_object_graph_hash", 4, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"saved_object_graph_hash", 4, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_fingerprint_def_t, saved_object_graph_hash), -1, NULL, NULL},
-    {"checkpoint_hash", 5, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"checkpoint_hash", 5, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_fingerprint_def_t, checkpoint_hash), -1, NULL, NULL},
-    {"version", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_fingerprint_def_t,
-        version), -1, &leat_pb_version_def_descriptor, NULL},
-    {"uuid", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_fingerprint_def_t,
+    {"version", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_fingerprint_def_t, version), -1, &leat_pb_version_def_descriptor, NULL},
+    {"uuid", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_fingerprint_def_t,
         uuid), -1, NULL, NULL},
 };
-static const uint8_t fingerprint_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t fingerprint_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_fingerprint_def_descriptor = {
     "tensorflow.FingerprintDef", sizeof(leat_pb_fingerprint_def_t), 7, 0, fingerprint_def_fields,
-        fingerprint_def_numbers, 8, false, false,
+        fingerprint_def_tags, false,
 };
 
 static const leat_message_field_t signature_def_inputs_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_signature_def_inputs_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_signature_def_inputs_entry_t, value), -1, &leat_pb_tensor_info_descriptor,
         NULL},
 };
-static const uint8_t signature_def_inputs_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t signature_def_inputs_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_signature_def_inputs_entry_descriptor = {
     "tensorflow.SignatureDef.inputs_entry", sizeof(leat_pb_signature_def_inputs_entry_t), 2, 0,
-        signature_def_inputs_entry_fields, signature_def_inputs_entry_numbers, 3, true, false,
+        signature_def_inputs_entry_fields, signature_def_inputs_entry_tags, true,
 };
 
 static const leat_message_field_t signature_def_outputs_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_signature_def_outputs_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_signature_def_outputs_entry_t, value), -1, &leat_pb_tensor_info_descriptor,
         NULL},
 };
-static const uint8_t signature_def_outputs_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t signature_def_outputs_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_signature_def_outputs_entry_descriptor = {
     "tensorflow.SignatureDef.outputs_entry", sizeof(leat_pb_signature_def_outputs_entry_t), 2, 0,
-        signature_def_outputs_entry_fields, signature_def_outputs_entry_numbers, 3, true, false,
+        signature_def_outputs_entry_fields, signature_def_outputs_entry_tags, true,
 };
 
 static const leat_message_field_t signature_def_defaults_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_signature_def_defaults_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_signature_def_defaults_entry_t, value), -1,
         &leat_pb_tensor_proto_descriptor, NULL},
 };
-static const uint8_t signature_def_defaults_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t signature_def_defaults_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_signature_def_defaults_entry_descriptor = {
     "tensorflow.SignatureDef.defaults_entry", sizeof(leat_pb_signature_def_defaults_entry_t), 2, 0,
-        signature_def_defaults_entry_fields, signature_def_defaults_entry_numbers, 3, true, false,
+        signature_def_defaults_entry_fields, signature_def_defaults_entry_tags, true,
 };
 
 static const leat_message_field_t meta_graph_def_meta_info_def_function_aliases_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_function_aliases_entry_t, key), -1, NULL,
         NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_meta_info_def_function_aliases_entry_t, value), -1, NULL,
         NULL},
 };
-static const uint8_t meta_graph_def_meta_info_def_function_aliases_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t
+    meta_graph_def_meta_info_def_function_aliases_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t
     leat_pb_meta_graph_def_meta_info_def_function_aliases_entry_descriptor = {
     "tensorflow.MetaGraphDef.MetaInfoDef.function_aliases_entry",
         sizeof(leat_pb_meta_graph_def_meta_info_def_function_aliases_entry_t), 2, 0,
         meta_graph_def_meta_info_def_function_aliases_entry_fields,
-        meta_graph_def_meta_info_def_function_aliases_entry_numbers, 3, true, false,
+        meta_graph_def_meta_info_def_function_aliases_entry_tags, true,
 };
 
 static const leat_message_field_t meta_graph_def_collection_def_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_collection_def_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_collection_def_entry_t, value), -1,
         &leat_pb_collection_def_descriptor, NULL},
 };
-static const uint8_t meta_graph_def_collection_def_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t meta_graph_def_collection_def_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_meta_graph_def_collection_def_entry_descriptor = {
     "tensorflow.MetaGraphDef.collection_def_entry",
         sizeof(leat_pb_meta_graph_def_collection_def_entry_t), 2, 0,
-        meta_graph_def_collection_def_entry_fields, meta_graph_def_collection_def_entry_numbers, 3,
-        true, false,
+        meta_graph_def_collection_def_entry_fields, meta_graph_def_collection_def_entry_tags, true,
 };
 
 static const leat_message_field_t meta_graph_def_signature_def_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_signature_def_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_meta_graph_def_signature_def_entry_t, value), -1,
         &leat_pb_signature_def_descriptor, NULL},
 };
-static const uint8_t meta_graph_def_signature_def_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t meta_graph_def_signature_def_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_meta_graph_def_signature_def_entry_descriptor = {
     "tensorflow.MetaGraphDef.signature_def_entry",
         sizeof(leat_pb_meta_graph_def_signature_def_entry_t), 2, 0,
-        meta_graph_def_signature_def_entry_fields, meta_graph_def_signature_def_entry_numbers, 3,
-        true, false,
+        meta_graph_def_signature_def_entry_fields, meta_graph_def_signature_def_entry_tags, true,
 };

@@ -12,401 +12,417 @@ const leat_enum_descriptor_t leat_pb_function_spec_jit_compile_descriptor = {
     "tensorflow.FunctionSpec.JitCompile", function_spec_jit_compile_values, 3};
 
 static const leat_message_field_t registered_saver_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_registered_saver_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_registered_saver_t,
         name), -1, NULL, NULL},
-    {"object_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"object_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_registered_saver_t, object_name), -1, NULL, NULL},
 };
-static const uint8_t registered_saver_numbers[] = {
-    0, 1, 2,
+static const uint8_t registered_saver_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_registered_saver_descriptor = {
     "tensorflow.RegisteredSaver", sizeof(leat_pb_registered_saver_t), 2, 0, registered_saver_fields,
-        registered_saver_numbers, 3, false, false,
+        registered_saver_tags, false,
 };
 
 static const leat_message_field_t trackable_object_graph_trackable_object_object_reference_fields[]
     = {
-    {"node_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"node_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_object_reference_t, node_id), -1,
         NULL, NULL},
-    {"local_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"local_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_object_reference_t, local_name),
         -1, NULL, NULL},
 };
-static const uint8_t trackable_object_graph_trackable_object_object_reference_numbers[] = {
-    0, 1, 2,
+static const uint8_t
+    trackable_object_graph_trackable_object_object_reference_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t
     leat_pb_trackable_object_graph_trackable_object_object_reference_descriptor = {
     "tensorflow.TrackableObjectGraph.TrackableObject.ObjectReference",
         sizeof(leat_pb_trackable_object_graph_trackable_object_object_reference_t), 2, 0,
         trackable_object_graph_trackable_object_object_reference_fields,
-        trackable_object_graph_trackable_object_object_reference_numbers, 3, false, false,
+        trackable_object_graph_trackable_object_object_reference_tags, false,
 };
 
 static const leat_message_field_t trackable_object_graph_trackable_object_serialized_tensor_fields[]
     = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_serialized_tensor_t, name), -1,
         NULL, NULL},
-    {"full_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"full_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_serialized_tensor_t, full_name),
         -1, NULL, NULL},
-    {"checkpoint_key", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"checkpoint_key", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_serialized_tensor_t,
         checkpoint_key), -1, NULL, NULL},
 };
-static const uint8_t trackable_object_graph_trackable_object_serialized_tensor_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t
+    trackable_object_graph_trackable_object_serialized_tensor_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t
     leat_pb_trackable_object_graph_trackable_object_serialized_tensor_descriptor = {
     "tensorflow.TrackableObjectGraph.TrackableObject.SerializedTensor",
         sizeof(leat_pb_trackable_object_graph_trackable_object_serialized_tensor_t), 3, 0,
         trackable_object_graph_trackable_object_serialized_tensor_fields,
-        trackable_object_graph_trackable_object_serialized_tensor_numbers, 4, false, false,
+        trackable_object_graph_trackable_object_serialized_tensor_tags, false,
 };
 
 static const leat_message_field_t
     trackable_object_graph_trackable_object_slot_variable_reference_fields[] = {
-    {"original_variable_node_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"original_variable_node_id", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_t,
         original_variable_node_id), -1, NULL, NULL},
-    {"slot_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"slot_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_t,
         slot_name), -1, NULL, NULL},
-    {"slot_variable_node_id", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"slot_variable_node_id", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_t,
         slot_variable_node_id), -1, NULL, NULL},
 };
-static const uint8_t trackable_object_graph_trackable_object_slot_variable_reference_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t
+    trackable_object_graph_trackable_object_slot_variable_reference_tags[LEAT_MESSAGE_SHORT_TAGS] =
+    {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t
     leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_descriptor = {
     "tensorflow.TrackableObjectGraph.TrackableObject.SlotVariableReference",
         sizeof(leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_t), 3, 0,
         trackable_object_graph_trackable_object_slot_variable_reference_fields,
-        trackable_object_graph_trackable_object_slot_variable_reference_numbers, 4, false, false,
+        trackable_object_graph_trackable_object_slot_variable_reference_tags, false,
 };
 
 static const leat_message_field_t trackable_object_graph_trackable_object_fields[] = {
-    {"children", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"children", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_trackable_object_graph_trackable_object_t, children), -1,
         &leat_pb_trackable_object_graph_trackable_object_object_reference_descriptor, NULL},
-    {"attributes", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"attributes", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_t, attributes), -1,
         &leat_pb_trackable_object_graph_trackable_object_serialized_tensor_descriptor, NULL},
-    {"slot_variables", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2,
+    {"slot_variables", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2,
         offsetof(leat_pb_trackable_object_graph_trackable_object_t, slot_variables), -1,
         &leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_descriptor, NULL},
-    {"registered_saver", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"registered_saver", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_t, registered_saver), -1,
         &leat_pb_registered_saver_descriptor, NULL},
-    {"has_checkpoint_values", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"has_checkpoint_values", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_trackable_object_graph_trackable_object_t, has_checkpoint_values), -1,
         &leat_pb_bool_value_descriptor, NULL},
 };
-static const uint8_t trackable_object_graph_trackable_object_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t trackable_object_graph_trackable_object_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_trackable_object_graph_trackable_object_descriptor = {
     "tensorflow.TrackableObjectGraph.TrackableObject",
         sizeof(leat_pb_trackable_object_graph_trackable_object_t), 5, 3,
         trackable_object_graph_trackable_object_fields,
-        trackable_object_graph_trackable_object_numbers, 6, false, false,
+        trackable_object_graph_trackable_object_tags, false,
 };
 
 static const leat_message_field_t trackable_object_graph_fields[] = {
-    {"nodes", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"nodes", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_trackable_object_graph_t, nodes), -1,
         &leat_pb_trackable_object_graph_trackable_object_descriptor, NULL},
 };
-static const uint8_t trackable_object_graph_numbers[] = {
-    0, 1,
+static const uint8_t trackable_object_graph_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_trackable_object_graph_descriptor = {
     "tensorflow.TrackableObjectGraph", sizeof(leat_pb_trackable_object_graph_t), 1, 1,
-        trackable_object_graph_fields, trackable_object_graph_numbers, 2, false, false,
+        trackable_object_graph_fields, trackable_object_graph_tags, false,
 };
 
 static const leat_message_field_t saved_object_graph_fields[] = {
-    {"nodes", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_saved_object_graph_t,
-        nodes), -1, &leat_pb_saved_object_descriptor, NULL},
-    {"concrete_functions", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1,
+    {"nodes", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_saved_object_graph_t, nodes), -1, &leat_pb_saved_object_descriptor, NULL},
+    {"concrete_functions", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1,
         offsetof(leat_pb_saved_object_graph_t, concrete_functions), -1,
         &leat_pb_saved_object_graph_concrete_functions_entry_descriptor, NULL},
 };
-static const uint8_t saved_object_graph_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_object_graph_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_object_graph_descriptor = {
     "tensorflow.SavedObjectGraph", sizeof(leat_pb_saved_object_graph_t), 2, 2,
-        saved_object_graph_fields, saved_object_graph_numbers, 3, false, true,
+        saved_object_graph_fields, saved_object_graph_tags, false,
 };
 
 static const leat_message_field_t saved_object_fields[] = {
-    {"children", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_saved_object_t,
+    {"children", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_saved_object_t,
         children), -1, &leat_pb_trackable_object_graph_trackable_object_object_reference_descriptor,
         NULL},
-    {"slot_variables", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"slot_variables", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_saved_object_t, slot_variables), -1,
         &leat_pb_trackable_object_graph_trackable_object_slot_variable_reference_descriptor, NULL},
-    {"user_object", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_object_t,
-        user_object), offsetof(leat_pb_saved_object_t, kind_case),
+    {"user_object", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saved_object_t, user_object), offsetof(leat_pb_saved_object_t, kind_case),
         &leat_pb_saved_user_object_descriptor, NULL},
-    {"asset", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_object_t,
+    {"asset", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_object_t,
         asset), offsetof(leat_pb_saved_object_t, kind_case), &leat_pb_saved_asset_descriptor, NULL},
-    {"function", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_object_t,
+    {"function", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_object_t,
         function), offsetof(leat_pb_saved_object_t, kind_case), &leat_pb_saved_function_descriptor,
         NULL},
-    {"variable", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_object_t,
+    {"variable", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_object_t,
         variable), offsetof(leat_pb_saved_object_t, kind_case), &leat_pb_saved_variable_descriptor,
         NULL},
-    {"bare_concrete_function", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"bare_concrete_function", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_t, bare_concrete_function), offsetof(leat_pb_saved_object_t,
         kind_case), &leat_pb_saved_bare_concrete_function_descriptor, NULL},
-    {"constant", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_object_t,
+    {"constant", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_object_t,
         constant), offsetof(leat_pb_saved_object_t, kind_case), &leat_pb_saved_constant_descriptor,
         NULL},
-    {"resource", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_object_t,
-        resource), offsetof(leat_pb_saved_object_t, kind_case), &leat_pb_saved_resource_descriptor,
-        NULL},
-    {"saveable_objects", 11, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, offsetof(leat_pb_saved_object_t,
-        saveable_objects), -1, &leat_pb_saved_object_saveable_objects_entry_descriptor, NULL},
-    {"captured_tensor", 12, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"resource", 10, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saved_object_t, resource), offsetof(leat_pb_saved_object_t, kind_case),
+        &leat_pb_saved_resource_descriptor, NULL},
+    {"saveable_objects", 11, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 2,
+        offsetof(leat_pb_saved_object_t, saveable_objects), -1,
+        &leat_pb_saved_object_saveable_objects_entry_descriptor, NULL},
+    {"captured_tensor", 12, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_t, captured_tensor), offsetof(leat_pb_saved_object_t,
         kind_case), &leat_pb_captured_tensor_descriptor, NULL},
-    {"registered_name", 13, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"registered_name", 13, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_t, registered_name), -1, NULL, NULL},
-    {"serialized_user_proto", 14, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"serialized_user_proto", 14, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_t, serialized_user_proto), -1, &leat_pb_any_descriptor, NULL},
-    {"dependencies", 15, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 3,
+    {"dependencies", 15, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 3,
         offsetof(leat_pb_saved_object_t, dependencies), -1,
         &leat_pb_trackable_object_graph_trackable_object_object_reference_descriptor, NULL},
-    {"registered_saver", 16, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"registered_saver", 16, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_t, registered_saver), -1, NULL, NULL},
 };
-static const uint8_t saved_object_numbers[] = {
-    0, 1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+static const uint8_t saved_object_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+        0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0,
+        0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0,
+        0, 0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0,
+        14,
 };
 const leat_message_descriptor_t leat_pb_saved_object_descriptor = {
     "tensorflow.SavedObject", sizeof(leat_pb_saved_object_t), 15, 4, saved_object_fields,
-        saved_object_numbers, 17, false, true,
+        saved_object_tags, false,
 };
 
 static const leat_message_field_t saved_user_object_fields[] = {
-    {"identifier", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"identifier", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_user_object_t, identifier), -1, NULL, NULL},
-    {"version", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"version", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_user_object_t, version), -1, &leat_pb_version_def_descriptor, NULL},
-    {"metadata", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"metadata", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_user_object_t, metadata), -1, NULL, NULL},
 };
-static const uint8_t saved_user_object_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t saved_user_object_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_saved_user_object_descriptor = {
     "tensorflow.SavedUserObject", sizeof(leat_pb_saved_user_object_t), 3, 0,
-        saved_user_object_fields, saved_user_object_numbers, 4, false, false,
+        saved_user_object_fields, saved_user_object_tags, false,
 };
 
 static const leat_message_field_t saved_asset_fields[] = {
-    {"asset_file_def_index", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"asset_file_def_index", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_saved_asset_t, asset_file_def_index), -1, NULL, NULL},
 };
-static const uint8_t saved_asset_numbers[] = {
-    0, 1,
+static const uint8_t saved_asset_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_saved_asset_descriptor = {
     "tensorflow.SavedAsset", sizeof(leat_pb_saved_asset_t), 1, 0, saved_asset_fields,
-        saved_asset_numbers, 2, false, false,
+        saved_asset_tags, false,
 };
 
 static const leat_message_field_t function_spec_fields[] = {
-    {"fullargspec", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"fullargspec", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_spec_t, fullargspec), -1, &leat_pb_structured_value_descriptor,
         NULL},
-    {"is_method", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_function_spec_t,
+    {"is_method", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_function_spec_t,
         is_method), -1, NULL, NULL},
-    {"input_signature", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"input_signature", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_function_spec_t, input_signature), -1,
         &leat_pb_structured_value_descriptor, NULL},
-    {"jit_compile", 6, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_function_spec_t,
-        jit_compile), -1, NULL, &leat_pb_function_spec_jit_compile_descriptor},
+    {"jit_compile", 6, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_function_spec_t, jit_compile), -1, NULL,
+        &leat_pb_function_spec_jit_compile_descriptor},
 };
-static const uint8_t function_spec_numbers[] = {
-    0, 1, 2, 0, 0, 3, 4,
+static const uint8_t function_spec_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 4,
 };
 const leat_message_descriptor_t leat_pb_function_spec_descriptor = {
     "tensorflow.FunctionSpec", sizeof(leat_pb_function_spec_t), 4, 0, function_spec_fields,
-        function_spec_numbers, 7, false, false,
+        function_spec_tags, false,
 };
 
 static const leat_message_field_t saved_function_fields[] = {
-    {"concrete_functions", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"concrete_functions", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_saved_function_t, concrete_functions), -1, NULL, NULL},
-    {"function_spec", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"function_spec", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_function_t, function_spec), -1, &leat_pb_function_spec_descriptor,
         NULL},
 };
-static const uint8_t saved_function_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_function_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_function_descriptor = {
     "tensorflow.SavedFunction", sizeof(leat_pb_saved_function_t), 2, 1, saved_function_fields,
-        saved_function_numbers, 3, false, false,
+        saved_function_tags, false,
 };
 
 static const leat_message_field_t captured_tensor_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_captured_tensor_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_captured_tensor_t,
         name), -1, NULL, NULL},
-    {"concrete_function", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"concrete_function", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_captured_tensor_t, concrete_function), -1, NULL, NULL},
 };
-static const uint8_t captured_tensor_numbers[] = {
-    0, 1, 2,
+static const uint8_t captured_tensor_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_captured_tensor_descriptor = {
     "tensorflow.CapturedTensor", sizeof(leat_pb_captured_tensor_t), 2, 0, captured_tensor_fields,
-        captured_tensor_numbers, 3, false, false,
+        captured_tensor_tags, false,
 };
 
 static const leat_message_field_t saved_concrete_function_fields[] = {
-    {"bound_inputs", 2, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0,
+    {"bound_inputs", 2, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 0,
         offsetof(leat_pb_saved_concrete_function_t, bound_inputs), -1, NULL, NULL},
-    {"canonicalized_input_signature", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"canonicalized_input_signature", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_concrete_function_t, canonicalized_input_signature), -1,
         &leat_pb_structured_value_descriptor, NULL},
-    {"output_signature", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"output_signature", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_concrete_function_t, output_signature), -1,
         &leat_pb_structured_value_descriptor, NULL},
 };
-static const uint8_t saved_concrete_function_numbers[] = {
-    0, 0, 1, 2, 3,
+static const uint8_t saved_concrete_function_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+        0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_saved_concrete_function_descriptor = {
     "tensorflow.SavedConcreteFunction", sizeof(leat_pb_saved_concrete_function_t), 3, 1,
-        saved_concrete_function_fields, saved_concrete_function_numbers, 5, false, false,
+        saved_concrete_function_fields, saved_concrete_function_tags, false,
 };
 
 static const leat_message_field_t saved_bare_concrete_function_fields[] = {
-    {"concrete_function_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"concrete_function_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_bare_concrete_function_t, concrete_function_name), -1, NULL, NULL},
-    {"argument_keywords", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"argument_keywords", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_saved_bare_concrete_function_t, argument_keywords), -1, NULL, NULL},
-    {"allowed_positional_arguments", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"allowed_positional_arguments", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_saved_bare_concrete_function_t, allowed_positional_arguments), -1, NULL,
         NULL},
-    {"function_spec", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"function_spec", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_bare_concrete_function_t, function_spec), -1,
         &leat_pb_function_spec_descriptor, NULL},
 };
-static const uint8_t saved_bare_concrete_function_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t saved_bare_concrete_function_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4,
 };
 const leat_message_descriptor_t leat_pb_saved_bare_concrete_function_descriptor = {
     "tensorflow.SavedBareConcreteFunction", sizeof(leat_pb_saved_bare_concrete_function_t), 4, 1,
-        saved_bare_concrete_function_fields, saved_bare_concrete_function_numbers, 5, false, false,
+        saved_bare_concrete_function_fields, saved_bare_concrete_function_tags, false,
 };
 
 static const leat_message_field_t saved_constant_fields[] = {
-    {"operation", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_constant_t,
-        operation), -1, NULL, NULL},
+    {"operation", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_saved_constant_t, operation), -1, NULL, NULL},
 };
-static const uint8_t saved_constant_numbers[] = {
-    0, 1,
+static const uint8_t saved_constant_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_saved_constant_descriptor = {
     "tensorflow.SavedConstant", sizeof(leat_pb_saved_constant_t), 1, 0, saved_constant_fields,
-        saved_constant_numbers, 2, false, false,
+        saved_constant_tags, false,
 };
 
 static const leat_message_field_t saved_variable_fields[] = {
-    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_variable_t,
+    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_saved_variable_t,
         dtype), -1, NULL, &leat_pb_data_type_descriptor},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_variable_t,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_variable_t,
         shape), -1, &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"trainable", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_variable_t,
+    {"trainable", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_saved_variable_t,
         trainable), -1, NULL, NULL},
-    {"synchronization", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"synchronization", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_saved_variable_t, synchronization), -1, NULL,
         &leat_pb_variable_synchronization_descriptor},
-    {"aggregation", 5, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_variable_t,
-        aggregation), -1, NULL, &leat_pb_variable_aggregation_descriptor},
-    {"name", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_variable_t,
+    {"aggregation", 5, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_saved_variable_t, aggregation), -1, NULL,
+        &leat_pb_variable_aggregation_descriptor},
+    {"name", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_variable_t,
         name), -1, NULL, NULL},
-    {"device", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_variable_t,
+    {"device", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_variable_t,
         device), -1, NULL, NULL},
-    {"experimental_distributed_variable_components", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
-        offsetof(leat_pb_saved_variable_t, experimental_distributed_variable_components), -1,
+    {"experimental_distributed_variable_components", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2,
+        0, offsetof(leat_pb_saved_variable_t, experimental_distributed_variable_components), -1,
         &leat_pb_saved_variable_descriptor, NULL},
 };
-static const uint8_t saved_variable_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8,
+static const uint8_t saved_variable_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8,
 };
 const leat_message_descriptor_t leat_pb_saved_variable_descriptor = {
     "tensorflow.SavedVariable", sizeof(leat_pb_saved_variable_t), 8, 1, saved_variable_fields,
-        saved_variable_numbers, 9, false, false,
+        saved_variable_tags, false,
 };
 
 static const leat_message_field_t saved_resource_fields[] = {
-    {"device", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_saved_resource_t,
+    {"device", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_saved_resource_t,
         device), -1, NULL, NULL},
 };
-static const uint8_t saved_resource_numbers[] = {
-    0, 1,
+static const uint8_t saved_resource_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_saved_resource_descriptor = {
     "tensorflow.SavedResource", sizeof(leat_pb_saved_resource_t), 1, 0, saved_resource_fields,
-        saved_resource_numbers, 2, false, false,
+        saved_resource_tags, false,
 };
 
 static const leat_message_field_t saveable_object_fields[] = {
-    {"save_function", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"save_function", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_saveable_object_t, save_function), -1, NULL, NULL},
-    {"restore_function", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"restore_function", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_saveable_object_t, restore_function), -1, NULL, NULL},
 };
-static const uint8_t saveable_object_numbers[] = {
-    0, 0, 1, 2,
+static const uint8_t saveable_object_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saveable_object_descriptor = {
     "tensorflow.SaveableObject", sizeof(leat_pb_saveable_object_t), 2, 0, saveable_object_fields,
-        saveable_object_numbers, 4, false, false,
+        saveable_object_tags, false,
 };
 
 static const leat_message_field_t saved_object_graph_concrete_functions_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_graph_concrete_functions_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_graph_concrete_functions_entry_t, value), -1,
         &leat_pb_saved_concrete_function_descriptor, NULL},
 };
-static const uint8_t saved_object_graph_concrete_functions_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_object_graph_concrete_functions_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_object_graph_concrete_functions_entry_descriptor = {
     "tensorflow.SavedObjectGraph.concrete_functions_entry",
         sizeof(leat_pb_saved_object_graph_concrete_functions_entry_t), 2, 0,
         saved_object_graph_concrete_functions_entry_fields,
-        saved_object_graph_concrete_functions_entry_numbers, 3, true, false,
+        saved_object_graph_concrete_functions_entry_tags, true,
 };
 
 static const leat_message_field_t saved_object_saveable_objects_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_saveable_objects_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_saved_object_saveable_objects_entry_t, value), -1,
         &leat_pb_saveable_object_descriptor, NULL},
 };
-static const uint8_t saved_object_saveable_objects_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t saved_object_saveable_objects_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_saved_object_saveable_objects_entry_descriptor = {
     "tensorflow.SavedObject.saveable_objects_entry",
         sizeof(leat_pb_saved_object_saveable_objects_entry_t), 2, 0,
-        saved_object_saveable_objects_entry_fields, saved_object_saveable_objects_entry_numbers, 3,
-        true, false,
+        saved_object_saveable_objects_entry_fields, saved_object_saveable_objects_entry_tags, true,
 };

@@ -4,168 +4,171 @@
 #include <stddef.h>
 
 static const leat_message_field_t op_def_arg_def_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_arg_def_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_arg_def_t,
         name), -1, NULL, NULL},
-    {"description", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"description", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_arg_def_t, description), -1, NULL, NULL},
-    {"type", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_arg_def_t, type),
-        -1, NULL, &leat_pb_data_type_descriptor},
-    {"type_attr", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_arg_def_t,
-        type_attr), -1, NULL, NULL},
-    {"number_attr", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"type", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_def_arg_def_t,
+        type), -1, NULL, &leat_pb_data_type_descriptor},
+    {"type_attr", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_op_def_arg_def_t, type_attr), -1, NULL, NULL},
+    {"number_attr", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_arg_def_t, number_attr), -1, NULL, NULL},
-    {"type_list_attr", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"type_list_attr", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_arg_def_t, type_list_attr), -1, NULL, NULL},
-    {"handle_data", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"handle_data", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_op_def_arg_def_t, handle_data), -1,
         &leat_pb_resource_handle_proto_dtype_and_shape_descriptor, NULL},
-    {"is_ref", 16, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_arg_def_t,
+    {"is_ref", 16, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_def_arg_def_t,
         is_ref), -1, NULL, NULL},
-    {"experimental_full_type", 17, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"experimental_full_type", 17, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_arg_def_t, experimental_full_type), -1,
         &leat_pb_full_type_def_descriptor, NULL},
 };
-static const uint8_t op_def_arg_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0, 8, 9,
+static const uint8_t op_def_arg_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_op_def_arg_def_descriptor = {
     "tensorflow.OpDef.ArgDef", sizeof(leat_pb_op_def_arg_def_t), 9, 1, op_def_arg_def_fields,
-        op_def_arg_def_numbers, 18, false, false,
+        op_def_arg_def_tags, false,
 };
 
 static const leat_message_field_t op_def_attr_def_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_attr_def_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_attr_def_t,
         name), -1, NULL, NULL},
-    {"type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_attr_def_t,
+    {"type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_attr_def_t,
         type), -1, NULL, NULL},
-    {"default_value", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"default_value", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_attr_def_t, default_value), -1, &leat_pb_attr_value_descriptor,
         NULL},
-    {"description", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"description", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_attr_def_t, description), -1, NULL, NULL},
-    {"has_minimum", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_attr_def_t,
-        has_minimum), -1, NULL, NULL},
-    {"minimum", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_attr_def_t,
+    {"has_minimum", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_op_def_attr_def_t, has_minimum), -1, NULL, NULL},
+    {"minimum", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_def_attr_def_t,
         minimum), -1, NULL, NULL},
-    {"allowed_values", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"allowed_values", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_def_attr_def_t, allowed_values), -1, &leat_pb_attr_value_descriptor,
         NULL},
 };
-static const uint8_t op_def_attr_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t op_def_attr_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_op_def_attr_def_descriptor = {
     "tensorflow.OpDef.AttrDef", sizeof(leat_pb_op_def_attr_def_t), 7, 0, op_def_attr_def_fields,
-        op_def_attr_def_numbers, 8, false, false,
+        op_def_attr_def_tags, false,
 };
 
 static const leat_message_field_t op_def_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t, name), -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_t, name), -1,
         NULL, NULL},
-    {"input_arg", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_op_def_t,
+    {"input_arg", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_op_def_t,
         input_arg), -1, &leat_pb_op_def_arg_def_descriptor, NULL},
-    {"output_arg", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1, offsetof(leat_pb_op_def_t,
+    {"output_arg", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1, offsetof(leat_pb_op_def_t,
         output_arg), -1, &leat_pb_op_def_arg_def_descriptor, NULL},
-    {"attr", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, offsetof(leat_pb_op_def_t, attr), -1,
+    {"attr", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2, offsetof(leat_pb_op_def_t, attr), -1,
         &leat_pb_op_def_attr_def_descriptor, NULL},
-    {"summary", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t, summary),
-        -1, NULL, NULL},
-    {"description", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t,
+    {"summary", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_t,
+        summary), -1, NULL, NULL},
+    {"description", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_t,
         description), -1, NULL, NULL},
-    {"deprecation", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t,
+    {"deprecation", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_op_def_t,
         deprecation), -1, &leat_pb_op_deprecation_descriptor, NULL},
-    {"is_aggregate", 16, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t,
+    {"is_aggregate", 16, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_def_t,
         is_aggregate), -1, NULL, NULL},
-    {"is_stateful", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t,
+    {"is_stateful", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_def_t,
         is_stateful), -1, NULL, NULL},
-    {"is_commutative", 18, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_def_t,
+    {"is_commutative", 18, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_def_t,
         is_commutative), -1, NULL, NULL},
-    {"allows_uninitialized_input", 19, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"allows_uninitialized_input", 19, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_op_def_t, allows_uninitialized_input), -1, NULL, NULL},
-    {"control_output", 20, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 3, offsetof(leat_pb_op_def_t,
+    {"control_output", 20, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 3, offsetof(leat_pb_op_def_t,
         control_output), -1, NULL, NULL},
-    {"is_distributed_communication", 21, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"is_distributed_communication", 21, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_op_def_t, is_distributed_communication), -1, NULL, NULL},
 };
-static const uint8_t op_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8, 9, 10, 11, 12, 13,
+static const uint8_t op_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_op_def_descriptor = {
-    "tensorflow.OpDef", sizeof(leat_pb_op_def_t), 13, 4, op_def_fields, op_def_numbers, 22, false,
-        false,
+    "tensorflow.OpDef", sizeof(leat_pb_op_def_t), 13, 4, op_def_fields, op_def_tags, false,
 };
 
 static const leat_message_field_t op_deprecation_fields[] = {
-    {"version", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_op_deprecation_t,
+    {"version", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_op_deprecation_t,
         version), -1, NULL, NULL},
-    {"explanation", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"explanation", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_op_deprecation_t, explanation), -1, NULL, NULL},
 };
-static const uint8_t op_deprecation_numbers[] = {
-    0, 1, 2,
+static const uint8_t op_deprecation_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_op_deprecation_descriptor = {
     "tensorflow.OpDeprecation", sizeof(leat_pb_op_deprecation_t), 2, 0, op_deprecation_fields,
-        op_deprecation_numbers, 3, false, false,
+        op_deprecation_tags, false,
 };
 
 static const leat_message_field_t op_list_fields[] = {
-    {"op", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_op_list_t, op), -1,
+    {"op", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_op_list_t, op), -1,
         &leat_pb_op_def_descriptor, NULL},
 };
-static const uint8_t op_list_numbers[] = {
-    0, 1,
+static const uint8_t op_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_op_list_descriptor = {
-    "tensorflow.OpList", sizeof(leat_pb_op_list_t), 1, 1, op_list_fields, op_list_numbers, 2, false,
-        false,
+    "tensorflow.OpList", sizeof(leat_pb_op_list_t), 1, 1, op_list_fields, op_list_tags, false,
 };
 
 static const leat_message_field_t kernel_def_attr_constraint_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_kernel_def_attr_constraint_t, name), -1, NULL, NULL},
-    {"allowed_values", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"allowed_values", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_kernel_def_attr_constraint_t, allowed_values), -1,
         &leat_pb_attr_value_descriptor, NULL},
 };
-static const uint8_t kernel_def_attr_constraint_numbers[] = {
-    0, 1, 2,
+static const uint8_t kernel_def_attr_constraint_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_kernel_def_attr_constraint_descriptor = {
     "tensorflow.KernelDef.AttrConstraint", sizeof(leat_pb_kernel_def_attr_constraint_t), 2, 0,
-        kernel_def_attr_constraint_fields, kernel_def_attr_constraint_numbers, 3, false, false,
+        kernel_def_attr_constraint_fields, kernel_def_attr_constraint_tags, false,
 };
 
 static const leat_message_field_t kernel_def_fields[] = {
-    {"op", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_kernel_def_t, op), -1,
+    {"op", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_kernel_def_t, op), -1,
         NULL, NULL},
-    {"device_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_kernel_def_t,
+    {"device_type", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_kernel_def_t,
         device_type), -1, NULL, NULL},
-    {"constraint", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_kernel_def_t,
+    {"constraint", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_kernel_def_t,
         constraint), -1, &leat_pb_kernel_def_attr_constraint_descriptor, NULL},
-    {"host_memory_arg", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 1, offsetof(leat_pb_kernel_def_t,
-        host_memory_arg), -1, NULL, NULL},
-    {"label", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_kernel_def_t, label),
-        -1, NULL, NULL},
-    {"priority", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_kernel_def_t,
+    {"host_memory_arg", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 1,
+        offsetof(leat_pb_kernel_def_t, host_memory_arg), -1, NULL, NULL},
+    {"label", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_kernel_def_t,
+        label), -1, NULL, NULL},
+    {"priority", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_kernel_def_t,
         priority), -1, NULL, NULL},
 };
-static const uint8_t kernel_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6,
+static const uint8_t kernel_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_kernel_def_descriptor = {
-    "tensorflow.KernelDef", sizeof(leat_pb_kernel_def_t), 6, 2, kernel_def_fields,
-        kernel_def_numbers, 7, false, false,
+    "tensorflow.KernelDef", sizeof(leat_pb_kernel_def_t), 6, 2, kernel_def_fields, kernel_def_tags,
+        false,
 };
 
 static const leat_message_field_t kernel_list_fields[] = {
-    {"kernel", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_kernel_list_t,
+    {"kernel", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_kernel_list_t,
         kernel), -1, &leat_pb_kernel_def_descriptor, NULL},
 };
-static const uint8_t kernel_list_numbers[] = {
-    0, 1,
+static const uint8_t kernel_list_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_kernel_list_descriptor = {
     "tensorflow.KernelList", sizeof(leat_pb_kernel_list_t), 1, 1, kernel_list_fields,
-        kernel_list_numbers, 2, false, false,
+        kernel_list_tags, false,
 };

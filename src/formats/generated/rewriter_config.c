@@ -51,193 +51,197 @@ const leat_enum_descriptor_t leat_pb_rewriter_config_mem_opt_type_descriptor = {
     "tensorflow.RewriterConfig.MemOptType", rewriter_config_mem_opt_type_values, 7};
 
 static const leat_message_field_t auto_parallel_options_fields[] = {
-    {"enable", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"enable", 1, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_auto_parallel_options_t, enable), -1, NULL, NULL},
-    {"num_replicas", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_replicas", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_auto_parallel_options_t, num_replicas), -1, NULL, NULL},
 };
-static const uint8_t auto_parallel_options_numbers[] = {
-    0, 1, 2,
+static const uint8_t auto_parallel_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_auto_parallel_options_descriptor = {
     "tensorflow.AutoParallelOptions", sizeof(leat_pb_auto_parallel_options_t), 2, 0,
-        auto_parallel_options_fields, auto_parallel_options_numbers, 3, false, false,
+        auto_parallel_options_fields, auto_parallel_options_tags, false,
 };
 
 static const leat_message_field_t scoped_allocator_options_fields[] = {
-    {"enable_op", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"enable_op", 1, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_scoped_allocator_options_t, enable_op), -1, NULL, NULL},
 };
-static const uint8_t scoped_allocator_options_numbers[] = {
-    0, 1,
+static const uint8_t scoped_allocator_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_scoped_allocator_options_descriptor = {
     "tensorflow.ScopedAllocatorOptions", sizeof(leat_pb_scoped_allocator_options_t), 1, 1,
-        scoped_allocator_options_fields, scoped_allocator_options_numbers, 2, false, false,
+        scoped_allocator_options_fields, scoped_allocator_options_tags, false,
 };
 
 static const leat_message_field_t verifier_config_fields[] = {
-    {"verification_timeout_in_ms", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"verification_timeout_in_ms", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_verifier_config_t, verification_timeout_in_ms), -1, NULL, NULL},
-    {"structure_verifier", 2, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"structure_verifier", 2, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_verifier_config_t, structure_verifier), -1, NULL,
         &leat_pb_verifier_config_toggle_descriptor},
 };
-static const uint8_t verifier_config_numbers[] = {
-    0, 1, 2,
+static const uint8_t verifier_config_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_verifier_config_descriptor = {
     "tensorflow.VerifierConfig", sizeof(leat_pb_verifier_config_t), 2, 0, verifier_config_fields,
-        verifier_config_numbers, 3, false, false,
+        verifier_config_tags, false,
 };
 
 static const leat_message_field_t rewriter_config_custom_graph_optimizer_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_custom_graph_optimizer_t, name), -1, NULL, NULL},
-    {"parameter_map", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0,
+    {"parameter_map", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0,
         offsetof(leat_pb_rewriter_config_custom_graph_optimizer_t, parameter_map), -1,
         &leat_pb_rewriter_config_custom_graph_optimizer_parameter_map_entry_descriptor, NULL},
 };
-static const uint8_t rewriter_config_custom_graph_optimizer_numbers[] = {
-    0, 1, 2,
+static const uint8_t rewriter_config_custom_graph_optimizer_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_rewriter_config_custom_graph_optimizer_descriptor = {
     "tensorflow.RewriterConfig.CustomGraphOptimizer",
         sizeof(leat_pb_rewriter_config_custom_graph_optimizer_t), 2, 1,
-        rewriter_config_custom_graph_optimizer_fields,
-        rewriter_config_custom_graph_optimizer_numbers, 3, false, true,
+        rewriter_config_custom_graph_optimizer_fields, rewriter_config_custom_graph_optimizer_tags,
+        false,
 };
 
 static const leat_message_field_t rewriter_config_fields[] = {
-    {"layout_optimizer", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"layout_optimizer", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, layout_optimizer), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"disable_model_pruning", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_model_pruning", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, disable_model_pruning), -1, NULL, NULL},
-    {"constant_folding", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"constant_folding", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, constant_folding), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"memory_optimization", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"memory_optimization", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, memory_optimization), -1, NULL,
         &leat_pb_rewriter_config_mem_opt_type_descriptor},
-    {"auto_parallel", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"auto_parallel", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_t, auto_parallel), -1,
         &leat_pb_auto_parallel_options_descriptor, NULL},
-    {"memory_optimizer_target_node_name_scope", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"memory_optimizer_target_node_name_scope", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_t, memory_optimizer_target_node_name_scope), -1, NULL,
         NULL},
-    {"arithmetic_optimization", 7, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"arithmetic_optimization", 7, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, arithmetic_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"dependency_optimization", 8, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"dependency_optimization", 8, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, dependency_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"loop_optimization", 9, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"loop_optimization", 9, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, loop_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"function_optimization", 10, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"function_optimization", 10, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, function_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"debug_stripper", 11, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"debug_stripper", 11, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, debug_stripper), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"meta_optimizer_iterations", 12, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"meta_optimizer_iterations", 12, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, meta_optimizer_iterations), -1, NULL,
         &leat_pb_rewriter_config_num_iterations_type_descriptor},
-    {"shape_optimization", 13, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"shape_optimization", 13, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, shape_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"remapping", 14, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_rewriter_config_t,
-        remapping), -1, NULL, &leat_pb_rewriter_config_toggle_descriptor},
-    {"scoped_allocator_optimization", 15, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"remapping", 14, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_rewriter_config_t, remapping), -1, NULL,
+        &leat_pb_rewriter_config_toggle_descriptor},
+    {"scoped_allocator_optimization", 15, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, scoped_allocator_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"scoped_allocator_opts", 16, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"scoped_allocator_opts", 16, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_t, scoped_allocator_opts), -1,
         &leat_pb_scoped_allocator_options_descriptor, NULL},
-    {"min_graph_nodes", 17, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"min_graph_nodes", 17, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, min_graph_nodes), -1, NULL, NULL},
-    {"pin_to_host_optimization", 18, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"pin_to_host_optimization", 18, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, pin_to_host_optimization), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"disable_meta_optimizer", 19, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_meta_optimizer", 19, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, disable_meta_optimizer), -1, NULL, NULL},
-    {"meta_optimizer_timeout_ms", 20, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"meta_optimizer_timeout_ms", 20, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, meta_optimizer_timeout_ms), -1, NULL, NULL},
-    {"fail_on_optimizer_errors", 21, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"fail_on_optimizer_errors", 21, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, fail_on_optimizer_errors), -1, NULL, NULL},
-    {"implementation_selector", 22, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"implementation_selector", 22, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, implementation_selector), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"auto_mixed_precision", 23, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"auto_mixed_precision", 23, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, auto_mixed_precision), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"common_subgraph_elimination", 24, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"common_subgraph_elimination", 24, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, common_subgraph_elimination), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"auto_mixed_precision_mkl", 25, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"auto_mixed_precision_mkl", 25, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, auto_mixed_precision_mkl), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
     {"experimental_disable_compressed_tensor_optimization", 26, LEAT_FIELD_BOOL,
-        LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_rewriter_config_t,
+        LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_rewriter_config_t,
         experimental_disable_compressed_tensor_optimization), -1, NULL, NULL},
     {"experimental_disable_folding_quantization_emulation", 27, LEAT_FIELD_BOOL,
-        LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_rewriter_config_t,
+        LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_rewriter_config_t,
         experimental_disable_folding_quantization_emulation), -1, NULL, NULL},
-    {"use_plugin_optimizers", 28, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"use_plugin_optimizers", 28, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, use_plugin_optimizers), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"auto_mixed_precision_cpu", 29, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"auto_mixed_precision_cpu", 29, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, auto_mixed_precision_cpu), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"experimental_conditional_code_motion", 30, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"experimental_conditional_code_motion", 30, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, experimental_conditional_code_motion), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"auto_mixed_precision_onednn_bfloat16", 31, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"auto_mixed_precision_onednn_bfloat16", 31, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, auto_mixed_precision_onednn_bfloat16), -1, NULL,
         &leat_pb_rewriter_config_toggle_descriptor},
-    {"disable_tfg_optimizer", 32, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"disable_tfg_optimizer", 32, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, disable_tfg_optimizer), -1, NULL, NULL},
-    {"cpu_layout_conversion", 50, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"cpu_layout_conversion", 50, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_rewriter_config_t, cpu_layout_conversion), -1, NULL,
         &leat_pb_rewriter_config_cpu_layout_descriptor},
-    {"optimizers", 100, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 0,
+    {"optimizers", 100, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_rewriter_config_t, optimizers), -1, NULL, NULL},
-    {"custom_optimizers", 200, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"custom_optimizers", 200, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_rewriter_config_t, custom_optimizers), -1,
         &leat_pb_rewriter_config_custom_graph_optimizer_descriptor, NULL},
-    {"inter_optimizer_verifier_config", 300, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"inter_optimizer_verifier_config", 300, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_t, inter_optimizer_verifier_config), -1,
         &leat_pb_verifier_config_descriptor, NULL},
-    {"post_optimization_verifier_config", 301, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"post_optimization_verifier_config", 301, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_t, post_optimization_verifier_config), -1,
         &leat_pb_verifier_config_descriptor, NULL},
 };
-static const uint8_t rewriter_config_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
-        26, 27, 28, 29, 30, 31, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 33,
+static const uint8_t rewriter_config_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0,
+        0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 0, 15,
 };
 const leat_message_descriptor_t leat_pb_rewriter_config_descriptor = {
     "tensorflow.RewriterConfig", sizeof(leat_pb_rewriter_config_t), 37, 2, rewriter_config_fields,
-        rewriter_config_numbers, 51, false, false,
+        rewriter_config_tags, false,
 };
 
 static const leat_message_field_t
     rewriter_config_custom_graph_optimizer_parameter_map_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_custom_graph_optimizer_parameter_map_entry_t, key), -1,
         NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_rewriter_config_custom_graph_optimizer_parameter_map_entry_t, value), -1,
         &leat_pb_attr_value_descriptor, NULL},
 };
-static const uint8_t rewriter_config_custom_graph_optimizer_parameter_map_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t
+    rewriter_config_custom_graph_optimizer_parameter_map_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t
     leat_pb_rewriter_config_custom_graph_optimizer_parameter_map_entry_descriptor = {
     "tensorflow.RewriterConfig.CustomGraphOptimizer.parameter_map_entry",
         sizeof(leat_pb_rewriter_config_custom_graph_optimizer_parameter_map_entry_t), 2, 0,
         rewriter_config_custom_graph_optimizer_parameter_map_entry_fields,
-        rewriter_config_custom_graph_optimizer_parameter_map_entry_numbers, 3, true, false,
+        rewriter_config_custom_graph_optimizer_parameter_map_entry_tags, true,
 };

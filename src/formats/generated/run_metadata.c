@@ -4,43 +4,44 @@
 #include <stddef.h>
 
 static const leat_message_field_t run_metadata_function_graphs_fields[] = {
-    {"partition_graphs", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"partition_graphs", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_run_metadata_function_graphs_t, partition_graphs), -1,
         &leat_pb_graph_def_descriptor, NULL},
-    {"pre_optimization_graph", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"pre_optimization_graph", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_metadata_function_graphs_t, pre_optimization_graph), -1,
         &leat_pb_graph_def_descriptor, NULL},
-    {"post_optimization_graph", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"post_optimization_graph", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_metadata_function_graphs_t, post_optimization_graph), -1,
         &leat_pb_graph_def_descriptor, NULL},
 };
-static const uint8_t run_metadata_function_graphs_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t run_metadata_function_graphs_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_run_metadata_function_graphs_descriptor = {
     "tensorflow.RunMetadata.FunctionGraphs", sizeof(leat_pb_run_metadata_function_graphs_t), 3, 1,
-        run_metadata_function_graphs_fields, run_metadata_function_graphs_numbers, 4, false, false,
+        run_metadata_function_graphs_fields, run_metadata_function_graphs_tags, false,
 };
 
 static const leat_message_field_t run_metadata_fields[] = {
-    {"step_stats", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_run_metadata_t,
-        step_stats), -1, &leat_pb_step_stats_descriptor, NULL},
-    {"cost_graph", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_run_metadata_t,
-        cost_graph), -1, &leat_pb_cost_graph_def_descriptor, NULL},
-    {"partition_graphs", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"step_stats", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_t, step_stats), -1, &leat_pb_step_stats_descriptor, NULL},
+    {"cost_graph", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_t, cost_graph), -1, &leat_pb_cost_graph_def_descriptor, NULL},
+    {"partition_graphs", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_run_metadata_t, partition_graphs), -1, &leat_pb_graph_def_descriptor,
         NULL},
-    {"function_graphs", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"function_graphs", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_run_metadata_t, function_graphs), -1,
         &leat_pb_run_metadata_function_graphs_descriptor, NULL},
-    {"session_metadata", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"session_metadata", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_metadata_t, session_metadata), -1,
         &leat_pb_session_metadata_descriptor, NULL},
 };
-static const uint8_t run_metadata_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t run_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_run_metadata_descriptor = {
     "tensorflow.RunMetadata", sizeof(leat_pb_run_metadata_t), 5, 2, run_metadata_fields,
-        run_metadata_numbers, 6, false, false,
+        run_metadata_tags, false,
 };

@@ -4,29 +4,31 @@
 #include <stddef.h>
 
 static const leat_message_field_t server_def_fields[] = {
-    {"cluster", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_server_def_t,
+    {"cluster", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_server_def_t,
         cluster), -1, &leat_pb_cluster_def_descriptor, NULL},
-    {"job_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_server_def_t,
+    {"job_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_server_def_t,
         job_name), -1, NULL, NULL},
-    {"task_index", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_server_def_t,
+    {"task_index", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_server_def_t,
         task_index), -1, NULL, NULL},
-    {"default_session_config", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"default_session_config", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_server_def_t, default_session_config), -1,
         &leat_pb_config_proto_descriptor, NULL},
-    {"protocol", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_server_def_t,
+    {"protocol", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_server_def_t,
         protocol), -1, NULL, NULL},
-    {"port", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_server_def_t, port), -1,
-        NULL, NULL},
-    {"cluster_device_filters", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"port", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_server_def_t, port),
+        -1, NULL, NULL},
+    {"cluster_device_filters", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_server_def_t, cluster_device_filters), -1,
         &leat_pb_cluster_device_filters_descriptor, NULL},
-    {"replica", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_server_def_t,
+    {"replica", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_server_def_t,
         replica), -1, NULL, NULL},
 };
-static const uint8_t server_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8,
+static const uint8_t server_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 8,
 };
 const leat_message_descriptor_t leat_pb_server_def_descriptor = {
-    "tensorflow.ServerDef", sizeof(leat_pb_server_def_t), 8, 0, server_def_fields,
-        server_def_numbers, 9, false, false,
+    "tensorflow.ServerDef", sizeof(leat_pb_server_def_t), 8, 0, server_def_fields, server_def_tags,
+        false,
 };

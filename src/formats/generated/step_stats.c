@@ -4,314 +4,324 @@
 #include <stddef.h>
 
 static const leat_message_field_t allocation_description_fields[] = {
-    {"requested_bytes", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"requested_bytes", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_description_t, requested_bytes), -1, NULL, NULL},
-    {"allocated_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"allocated_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_description_t, allocated_bytes), -1, NULL, NULL},
-    {"allocator_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"allocator_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_allocation_description_t, allocator_name), -1, NULL, NULL},
-    {"allocation_id", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"allocation_id", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_description_t, allocation_id), -1, NULL, NULL},
-    {"has_single_reference", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"has_single_reference", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_description_t, has_single_reference), -1, NULL, NULL},
-    {"ptr", 6, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"ptr", 6, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_description_t, ptr), -1, NULL, NULL},
 };
-static const uint8_t allocation_description_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6,
+static const uint8_t allocation_description_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_allocation_description_descriptor = {
     "tensorflow.AllocationDescription", sizeof(leat_pb_allocation_description_t), 6, 0,
-        allocation_description_fields, allocation_description_numbers, 7, false, false,
+        allocation_description_fields, allocation_description_tags, false,
 };
 
 static const leat_message_field_t tensor_description_fields[] = {
-    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_description_t,
+    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_tensor_description_t,
         dtype), -1, NULL, &leat_pb_data_type_descriptor},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_description_t,
-        shape), -1, &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"allocation_description", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_description_t, shape), -1, &leat_pb_tensor_shape_proto_descriptor,
+        NULL},
+    {"allocation_description", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_description_t, allocation_description), -1,
         &leat_pb_allocation_description_descriptor, NULL},
 };
-static const uint8_t tensor_description_numbers[] = {
-    0, 1, 2, 0, 3,
+static const uint8_t tensor_description_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_tensor_description_descriptor = {
     "tensorflow.TensorDescription", sizeof(leat_pb_tensor_description_t), 3, 0,
-        tensor_description_fields, tensor_description_numbers, 5, false, false,
+        tensor_description_fields, tensor_description_tags, false,
 };
 
 static const leat_message_field_t allocation_record_fields[] = {
-    {"alloc_micros", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"alloc_micros", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_record_t, alloc_micros), -1, NULL, NULL},
-    {"alloc_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"alloc_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocation_record_t, alloc_bytes), -1, NULL, NULL},
 };
-static const uint8_t allocation_record_numbers[] = {
-    0, 1, 2,
+static const uint8_t allocation_record_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_allocation_record_descriptor = {
     "tensorflow.AllocationRecord", sizeof(leat_pb_allocation_record_t), 2, 0,
-        allocation_record_fields, allocation_record_numbers, 3, false, false,
+        allocation_record_fields, allocation_record_tags, false,
 };
 
 static const leat_message_field_t allocator_memory_used_fields[] = {
-    {"allocator_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"allocator_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_allocator_memory_used_t, allocator_name), -1, NULL, NULL},
-    {"total_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"total_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocator_memory_used_t, total_bytes), -1, NULL, NULL},
-    {"peak_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"peak_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocator_memory_used_t, peak_bytes), -1, NULL, NULL},
-    {"live_bytes", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"live_bytes", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocator_memory_used_t, live_bytes), -1, NULL, NULL},
-    {"allocator_bytes_in_use", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"allocator_bytes_in_use", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_allocator_memory_used_t, allocator_bytes_in_use), -1, NULL, NULL},
-    {"allocation_records", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"allocation_records", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_allocator_memory_used_t, allocation_records), -1,
         &leat_pb_allocation_record_descriptor, NULL},
 };
-static const uint8_t allocator_memory_used_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6,
+static const uint8_t allocator_memory_used_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_allocator_memory_used_descriptor = {
     "tensorflow.AllocatorMemoryUsed", sizeof(leat_pb_allocator_memory_used_t), 6, 1,
-        allocator_memory_used_fields, allocator_memory_used_numbers, 7, false, false,
+        allocator_memory_used_fields, allocator_memory_used_tags, false,
 };
 
 static const leat_message_field_t node_output_fields[] = {
-    {"slot", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_node_output_t, slot),
+    {"slot", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_node_output_t, slot),
         -1, NULL, NULL},
-    {"tensor_description", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_description", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_node_output_t, tensor_description), -1,
         &leat_pb_tensor_description_descriptor, NULL},
 };
-static const uint8_t node_output_numbers[] = {
-    0, 1, 0, 2,
+static const uint8_t node_output_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_node_output_descriptor = {
     "tensorflow.NodeOutput", sizeof(leat_pb_node_output_t), 2, 0, node_output_fields,
-        node_output_numbers, 4, false, false,
+        node_output_tags, false,
 };
 
 static const leat_message_field_t memory_stats_fields[] = {
-    {"temp_memory_size", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"temp_memory_size", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_memory_stats_t, temp_memory_size), -1, NULL, NULL},
-    {"device_temp_memory_size", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"device_temp_memory_size", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_memory_stats_t, device_temp_memory_size), -1, NULL, NULL},
-    {"persistent_memory_size", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"persistent_memory_size", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_memory_stats_t, persistent_memory_size), -1, NULL, NULL},
-    {"device_persistent_memory_size", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"device_persistent_memory_size", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_memory_stats_t, device_persistent_memory_size), -1, NULL, NULL},
-    {"persistent_tensor_alloc_ids", 5, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0,
+    {"persistent_tensor_alloc_ids", 5, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 0,
         offsetof(leat_pb_memory_stats_t, persistent_tensor_alloc_ids), -1, NULL, NULL},
-    {"device_persistent_tensor_alloc_ids", 6, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 1,
+    {"device_persistent_tensor_alloc_ids", 6, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 1,
         offsetof(leat_pb_memory_stats_t, device_persistent_tensor_alloc_ids), -1, NULL, NULL},
 };
-static const uint8_t memory_stats_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6,
+static const uint8_t memory_stats_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_memory_stats_descriptor = {
     "tensorflow.MemoryStats", sizeof(leat_pb_memory_stats_t), 6, 2, memory_stats_fields,
-        memory_stats_numbers, 7, false, false,
+        memory_stats_tags, false,
 };
 
 static const leat_message_field_t node_exec_stats_fields[] = {
-    {"node_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_node_exec_stats_t,
-        node_name), -1, NULL, NULL},
-    {"all_start_micros", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"node_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_node_exec_stats_t, node_name), -1, NULL, NULL},
+    {"all_start_micros", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, all_start_micros), -1, NULL, NULL},
-    {"op_start_rel_micros", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"op_start_rel_micros", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, op_start_rel_micros), -1, NULL, NULL},
-    {"op_end_rel_micros", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"op_end_rel_micros", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, op_end_rel_micros), -1, NULL, NULL},
-    {"all_end_rel_micros", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"all_end_rel_micros", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, all_end_rel_micros), -1, NULL, NULL},
-    {"memory", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_node_exec_stats_t,
+    {"memory", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_node_exec_stats_t,
         memory), -1, &leat_pb_allocator_memory_used_descriptor, NULL},
-    {"output", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1, offsetof(leat_pb_node_exec_stats_t,
+    {"output", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1, offsetof(leat_pb_node_exec_stats_t,
         output), -1, &leat_pb_node_output_descriptor, NULL},
-    {"timeline_label", 8, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"timeline_label", 8, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_node_exec_stats_t, timeline_label), -1, NULL, NULL},
-    {"scheduled_micros", 9, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"scheduled_micros", 9, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, scheduled_micros), -1, NULL, NULL},
-    {"thread_id", 10, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, -1,
+    {"thread_id", 10, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, thread_id), -1, NULL, NULL},
-    {"referenced_tensor", 11, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2,
+    {"referenced_tensor", 11, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2,
         offsetof(leat_pb_node_exec_stats_t, referenced_tensor), -1,
         &leat_pb_allocation_description_descriptor, NULL},
-    {"memory_stats", 12, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"memory_stats", 12, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_node_exec_stats_t, memory_stats), -1, &leat_pb_memory_stats_descriptor,
         NULL},
-    {"all_start_nanos", 13, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"all_start_nanos", 13, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, all_start_nanos), -1, NULL, NULL},
-    {"op_start_rel_nanos", 14, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"op_start_rel_nanos", 14, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, op_start_rel_nanos), -1, NULL, NULL},
-    {"op_end_rel_nanos", 15, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"op_end_rel_nanos", 15, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, op_end_rel_nanos), -1, NULL, NULL},
-    {"all_end_rel_nanos", 16, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"all_end_rel_nanos", 16, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, all_end_rel_nanos), -1, NULL, NULL},
-    {"scheduled_nanos", 17, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"scheduled_nanos", 17, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_node_exec_stats_t, scheduled_nanos), -1, NULL, NULL},
 };
-static const uint8_t node_exec_stats_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+static const uint8_t node_exec_stats_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0,
+        0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 0, 15,
 };
 const leat_message_descriptor_t leat_pb_node_exec_stats_descriptor = {
     "tensorflow.NodeExecStats", sizeof(leat_pb_node_exec_stats_t), 17, 3, node_exec_stats_fields,
-        node_exec_stats_numbers, 18, false, false,
+        node_exec_stats_tags, false,
 };
 
 static const leat_message_field_t device_step_stats_fields[] = {
-    {"device", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_device_step_stats_t,
-        device), -1, NULL, NULL},
-    {"node_stats", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"device", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_device_step_stats_t, device), -1, NULL, NULL},
+    {"node_stats", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_device_step_stats_t, node_stats), -1, &leat_pb_node_exec_stats_descriptor,
         NULL},
-    {"thread_names", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 1, offsetof(leat_pb_device_step_stats_t,
-        thread_names), -1, &leat_pb_device_step_stats_thread_names_entry_descriptor, NULL},
+    {"thread_names", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 1,
+        offsetof(leat_pb_device_step_stats_t, thread_names), -1,
+        &leat_pb_device_step_stats_thread_names_entry_descriptor, NULL},
 };
-static const uint8_t device_step_stats_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t device_step_stats_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_device_step_stats_descriptor = {
     "tensorflow.DeviceStepStats", sizeof(leat_pb_device_step_stats_t), 3, 2,
-        device_step_stats_fields, device_step_stats_numbers, 4, false, true,
+        device_step_stats_fields, device_step_stats_tags, false,
 };
 
 static const leat_message_field_t step_stats_fields[] = {
-    {"dev_stats", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_step_stats_t,
+    {"dev_stats", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_step_stats_t,
         dev_stats), -1, &leat_pb_device_step_stats_descriptor, NULL},
 };
-static const uint8_t step_stats_numbers[] = {
-    0, 1,
+static const uint8_t step_stats_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_step_stats_descriptor = {
-    "tensorflow.StepStats", sizeof(leat_pb_step_stats_t), 1, 1, step_stats_fields,
-        step_stats_numbers, 2, false, false,
+    "tensorflow.StepStats", sizeof(leat_pb_step_stats_t), 1, 1, step_stats_fields, step_stats_tags,
+        false,
 };
 
 static const leat_message_field_t cost_graph_def_node_input_info_fields[] = {
-    {"preceding_node", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"preceding_node", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_input_info_t, preceding_node), -1, NULL, NULL},
-    {"preceding_port", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"preceding_port", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_input_info_t, preceding_port), -1, NULL, NULL},
 };
-static const uint8_t cost_graph_def_node_input_info_numbers[] = {
-    0, 1, 2,
+static const uint8_t cost_graph_def_node_input_info_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_cost_graph_def_node_input_info_descriptor = {
     "tensorflow.CostGraphDef.Node.InputInfo", sizeof(leat_pb_cost_graph_def_node_input_info_t), 2,
-        0, cost_graph_def_node_input_info_fields, cost_graph_def_node_input_info_numbers, 3, false,
-        false,
+        0, cost_graph_def_node_input_info_fields, cost_graph_def_node_input_info_tags, false,
 };
 
 static const leat_message_field_t cost_graph_def_node_output_info_fields[] = {
-    {"size", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"size", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_output_info_t, size), -1, NULL, NULL},
-    {"alias_input_port", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"alias_input_port", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_output_info_t, alias_input_port), -1, NULL, NULL},
-    {"shape", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"shape", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_cost_graph_def_node_output_info_t, shape), -1,
         &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"dtype", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"dtype", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_output_info_t, dtype), -1, NULL,
         &leat_pb_data_type_descriptor},
 };
-static const uint8_t cost_graph_def_node_output_info_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t cost_graph_def_node_output_info_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4,
 };
 const leat_message_descriptor_t leat_pb_cost_graph_def_node_output_info_descriptor = {
     "tensorflow.CostGraphDef.Node.OutputInfo", sizeof(leat_pb_cost_graph_def_node_output_info_t), 4,
-        0, cost_graph_def_node_output_info_fields, cost_graph_def_node_output_info_numbers, 5,
-        false, false,
+        0, cost_graph_def_node_output_info_fields, cost_graph_def_node_output_info_tags, false,
 };
 
 static const leat_message_field_t cost_graph_def_node_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_cost_graph_def_node_t,
-        name), -1, NULL, NULL},
-    {"device", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_cost_graph_def_node_t, name), -1, NULL, NULL},
+    {"device", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_cost_graph_def_node_t, device), -1, NULL, NULL},
-    {"id", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_cost_graph_def_node_t,
+    {"id", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_cost_graph_def_node_t,
         id), -1, NULL, NULL},
-    {"input_info", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"input_info", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_cost_graph_def_node_t, input_info), -1,
         &leat_pb_cost_graph_def_node_input_info_descriptor, NULL},
-    {"output_info", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1,
+    {"output_info", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
         offsetof(leat_pb_cost_graph_def_node_t, output_info), -1,
         &leat_pb_cost_graph_def_node_output_info_descriptor, NULL},
-    {"temporary_memory_size", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"temporary_memory_size", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, temporary_memory_size), -1, NULL, NULL},
-    {"is_final", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"is_final", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, is_final), -1, NULL, NULL},
-    {"control_input", 8, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 2,
+    {"control_input", 8, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 2,
         offsetof(leat_pb_cost_graph_def_node_t, control_input), -1, NULL, NULL},
-    {"compute_cost", 9, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"compute_cost", 9, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, compute_cost), -1, NULL, NULL},
-    {"host_temp_memory_size", 10, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"host_temp_memory_size", 10, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, host_temp_memory_size), -1, NULL, NULL},
-    {"device_temp_memory_size", 11, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"device_temp_memory_size", 11, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, device_temp_memory_size), -1, NULL, NULL},
-    {"persistent_memory_size", 12, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"persistent_memory_size", 12, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, persistent_memory_size), -1, NULL, NULL},
-    {"compute_time", 14, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"compute_time", 14, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, compute_time), -1, NULL, NULL},
-    {"memory_time", 15, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"memory_time", 15, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, memory_time), -1, NULL, NULL},
-    {"device_persistent_memory_size", 16, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"device_persistent_memory_size", 16, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, device_persistent_memory_size), -1, NULL, NULL},
-    {"inaccurate", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"inaccurate", 17, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_cost_graph_def_node_t, inaccurate), -1, NULL, NULL},
 };
-static const uint8_t cost_graph_def_node_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 13, 14, 15, 16,
+static const uint8_t cost_graph_def_node_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0,
+        0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 14,
 };
 const leat_message_descriptor_t leat_pb_cost_graph_def_node_descriptor = {
     "tensorflow.CostGraphDef.Node", sizeof(leat_pb_cost_graph_def_node_t), 16, 3,
-        cost_graph_def_node_fields, cost_graph_def_node_numbers, 18, false, false,
+        cost_graph_def_node_fields, cost_graph_def_node_tags, false,
 };
 
 static const leat_message_field_t cost_graph_def_aggregated_cost_fields[] = {
-    {"cost", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, -1,
+    {"cost", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, 5, -1,
         offsetof(leat_pb_cost_graph_def_aggregated_cost_t, cost), -1, NULL, NULL},
-    {"dimension", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"dimension", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_cost_graph_def_aggregated_cost_t, dimension), -1, NULL, NULL},
 };
-static const uint8_t cost_graph_def_aggregated_cost_numbers[] = {
-    0, 1, 2,
+static const uint8_t cost_graph_def_aggregated_cost_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_cost_graph_def_aggregated_cost_descriptor = {
     "tensorflow.CostGraphDef.AggregatedCost", sizeof(leat_pb_cost_graph_def_aggregated_cost_t), 2,
-        0, cost_graph_def_aggregated_cost_fields, cost_graph_def_aggregated_cost_numbers, 3, false,
-        false,
+        0, cost_graph_def_aggregated_cost_fields, cost_graph_def_aggregated_cost_tags, false,
 };
 
 static const leat_message_field_t cost_graph_def_fields[] = {
-    {"node", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_cost_graph_def_t,
+    {"node", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_cost_graph_def_t,
         node), -1, &leat_pb_cost_graph_def_node_descriptor, NULL},
-    {"cost", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 1, offsetof(leat_pb_cost_graph_def_t,
+    {"cost", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1, offsetof(leat_pb_cost_graph_def_t,
         cost), -1, &leat_pb_cost_graph_def_aggregated_cost_descriptor, NULL},
 };
-static const uint8_t cost_graph_def_numbers[] = {
-    0, 1, 2,
+static const uint8_t cost_graph_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_cost_graph_def_descriptor = {
     "tensorflow.CostGraphDef", sizeof(leat_pb_cost_graph_def_t), 2, 2, cost_graph_def_fields,
-        cost_graph_def_numbers, 3, false, false,
+        cost_graph_def_tags, false,
 };
 
 static const leat_message_field_t device_step_stats_thread_names_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_device_step_stats_thread_names_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_device_step_stats_thread_names_entry_t, value), -1, NULL, NULL},
 };
-static const uint8_t device_step_stats_thread_names_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t device_step_stats_thread_names_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_device_step_stats_thread_names_entry_descriptor = {
     "tensorflow.DeviceStepStats.thread_names_entry",
         sizeof(leat_pb_device_step_stats_thread_names_entry_t), 2, 0,
-        device_step_stats_thread_names_entry_fields, device_step_stats_thread_names_entry_numbers,
-        3, true, false,
+        device_step_stats_thread_names_entry_fields, device_step_stats_thread_names_entry_tags,
+        true,
 };

@@ -22,211 +22,215 @@ const leat_enum_descriptor_t leat_pb_type_spec_proto_type_spec_class_descriptor 
     "tensorflow.TypeSpecProto.TypeSpecClass", type_spec_proto_type_spec_class_values, 13};
 
 static const leat_message_field_t structured_value_fields[] = {
-    {"none_value", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"none_value", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, none_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_none_value_descriptor, NULL},
-    {"float64_value", 11, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1,
+    {"float64_value", 11, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_structured_value_t, float64_value), offsetof(leat_pb_structured_value_t,
         kind_case), NULL, NULL},
-    {"int64_value", 12, LEAT_FIELD_SINT64, LEAT_FIELD_SINGULAR, -1,
+    {"int64_value", 12, LEAT_FIELD_SINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_structured_value_t, int64_value), offsetof(leat_pb_structured_value_t,
         kind_case), NULL, NULL},
-    {"string_value", 13, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"string_value", 13, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, string_value), offsetof(leat_pb_structured_value_t,
         kind_case), NULL, NULL},
-    {"bool_value", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"bool_value", 14, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_structured_value_t, bool_value), offsetof(leat_pb_structured_value_t,
         kind_case), NULL, NULL},
-    {"tensor_shape_value", 31, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_shape_value", 31, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, tensor_shape_value),
         offsetof(leat_pb_structured_value_t, kind_case), &leat_pb_tensor_shape_proto_descriptor,
         NULL},
-    {"tensor_dtype_value", 32, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_dtype_value", 32, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_structured_value_t, tensor_dtype_value),
         offsetof(leat_pb_structured_value_t, kind_case), NULL, &leat_pb_data_type_descriptor},
-    {"tensor_spec_value", 33, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_spec_value", 33, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, tensor_spec_value),
         offsetof(leat_pb_structured_value_t, kind_case), &leat_pb_tensor_spec_proto_descriptor,
         NULL},
-    {"type_spec_value", 34, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"type_spec_value", 34, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, type_spec_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_type_spec_proto_descriptor, NULL},
-    {"bounded_tensor_spec_value", 35, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"bounded_tensor_spec_value", 35, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, bounded_tensor_spec_value),
         offsetof(leat_pb_structured_value_t, kind_case),
         &leat_pb_bounded_tensor_spec_proto_descriptor, NULL},
-    {"list_value", 51, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"list_value", 51, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, list_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_list_value_descriptor, NULL},
-    {"tuple_value", 52, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tuple_value", 52, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, tuple_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_tuple_value_descriptor, NULL},
-    {"dict_value", 53, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"dict_value", 53, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, dict_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_dict_value_descriptor, NULL},
-    {"named_tuple_value", 54, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"named_tuple_value", 54, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, named_tuple_value),
         offsetof(leat_pb_structured_value_t, kind_case), &leat_pb_named_tuple_value_descriptor,
         NULL},
-    {"tensor_value", 55, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_value", 55, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, tensor_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_tensor_proto_descriptor, NULL},
-    {"numpy_value", 56, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"numpy_value", 56, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_structured_value_t, numpy_value), offsetof(leat_pb_structured_value_t,
         kind_case), &leat_pb_tensor_proto_descriptor, NULL},
 };
-static const uint8_t structured_value_numbers[] = {
-    0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6,
-        7, 8, 9, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 12, 13, 14, 15, 16,
+static const uint8_t structured_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0,
+        0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_structured_value_descriptor = {
     "tensorflow.StructuredValue", sizeof(leat_pb_structured_value_t), 16, 0,
-        structured_value_fields, structured_value_numbers, 57, false, false,
+        structured_value_fields, structured_value_tags, false,
 };
 
-static const uint8_t none_value_numbers[] = {
+static const uint8_t none_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0,
 };
 const leat_message_descriptor_t leat_pb_none_value_descriptor = {
-    "tensorflow.NoneValue", sizeof(leat_pb_none_value_t), 0, 0, NULL, none_value_numbers, 1, false,
-        false,
+    "tensorflow.NoneValue", sizeof(leat_pb_none_value_t), 0, 0, NULL, none_value_tags, false,
 };
 
 static const leat_message_field_t list_value_fields[] = {
-    {"values", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_list_value_t,
+    {"values", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_list_value_t,
         values), -1, &leat_pb_structured_value_descriptor, NULL},
 };
-static const uint8_t list_value_numbers[] = {
-    0, 1,
+static const uint8_t list_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_list_value_descriptor = {
-    "tensorflow.ListValue", sizeof(leat_pb_list_value_t), 1, 1, list_value_fields,
-        list_value_numbers, 2, false, false,
+    "tensorflow.ListValue", sizeof(leat_pb_list_value_t), 1, 1, list_value_fields, list_value_tags,
+        false,
 };
 
 static const leat_message_field_t tuple_value_fields[] = {
-    {"values", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_tuple_value_t,
+    {"values", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_tuple_value_t,
         values), -1, &leat_pb_structured_value_descriptor, NULL},
 };
-static const uint8_t tuple_value_numbers[] = {
-    0, 1,
+static const uint8_t tuple_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_tuple_value_descriptor = {
     "tensorflow.TupleValue", sizeof(leat_pb_tuple_value_t), 1, 1, tuple_value_fields,
-        tuple_value_numbers, 2, false, false,
+        tuple_value_tags, false,
 };
 
 static const leat_message_field_t dict_value_fields[] = {
-    {"fields", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 0, offsetof(leat_pb_dict_value_t, fields), -1,
-        &leat_pb_dict_value_fields_entry_descriptor, NULL},
+    {"fields", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_MAP, 2, 0, offsetof(leat_pb_dict_value_t, fields),
+        -1, &leat_pb_dict_value_fields_entry_descriptor, NULL},
 };
-static const uint8_t dict_value_numbers[] = {
-    0, 1,
+static const uint8_t dict_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_dict_value_descriptor = {
-    "tensorflow.DictValue", sizeof(leat_pb_dict_value_t), 1, 1, dict_value_fields,
-        dict_value_numbers, 2, false, true,
+    "tensorflow.DictValue", sizeof(leat_pb_dict_value_t), 1, 1, dict_value_fields, dict_value_tags,
+        false,
 };
 
 static const leat_message_field_t pair_value_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_pair_value_t, key), -1,
-        NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_pair_value_t, value),
-        -1, &leat_pb_structured_value_descriptor, NULL},
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_pair_value_t, key),
+        -1, NULL, NULL},
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_pair_value_t,
+        value), -1, &leat_pb_structured_value_descriptor, NULL},
 };
-static const uint8_t pair_value_numbers[] = {
-    0, 1, 2,
+static const uint8_t pair_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_pair_value_descriptor = {
-    "tensorflow.PairValue", sizeof(leat_pb_pair_value_t), 2, 0, pair_value_fields,
-        pair_value_numbers, 3, false, false,
+    "tensorflow.PairValue", sizeof(leat_pb_pair_value_t), 2, 0, pair_value_fields, pair_value_tags,
+        false,
 };
 
 static const leat_message_field_t named_tuple_value_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_named_tuple_value_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_named_tuple_value_t,
         name), -1, NULL, NULL},
-    {"values", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_named_tuple_value_t,
-        values), -1, &leat_pb_pair_value_descriptor, NULL},
+    {"values", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_named_tuple_value_t, values), -1, &leat_pb_pair_value_descriptor, NULL},
 };
-static const uint8_t named_tuple_value_numbers[] = {
-    0, 1, 2,
+static const uint8_t named_tuple_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_named_tuple_value_descriptor = {
     "tensorflow.NamedTupleValue", sizeof(leat_pb_named_tuple_value_t), 2, 1,
-        named_tuple_value_fields, named_tuple_value_numbers, 3, false, false,
+        named_tuple_value_fields, named_tuple_value_tags, false,
 };
 
 static const leat_message_field_t tensor_spec_proto_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_spec_proto_t,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_tensor_spec_proto_t,
         name), -1, NULL, NULL},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_spec_proto_t,
-        shape), -1, &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"dtype", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_spec_proto_t,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_spec_proto_t, shape), -1, &leat_pb_tensor_shape_proto_descriptor,
+        NULL},
+    {"dtype", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_tensor_spec_proto_t,
         dtype), -1, NULL, &leat_pb_data_type_descriptor},
 };
-static const uint8_t tensor_spec_proto_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t tensor_spec_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_tensor_spec_proto_descriptor = {
     "tensorflow.TensorSpecProto", sizeof(leat_pb_tensor_spec_proto_t), 3, 0,
-        tensor_spec_proto_fields, tensor_spec_proto_numbers, 4, false, false,
+        tensor_spec_proto_fields, tensor_spec_proto_tags, false,
 };
 
 static const leat_message_field_t bounded_tensor_spec_proto_fields[] = {
-    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_bounded_tensor_spec_proto_t, name), -1, NULL, NULL},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_bounded_tensor_spec_proto_t, shape), -1,
         &leat_pb_tensor_shape_proto_descriptor, NULL},
-    {"dtype", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"dtype", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_bounded_tensor_spec_proto_t, dtype), -1, NULL,
         &leat_pb_data_type_descriptor},
-    {"minimum", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"minimum", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_bounded_tensor_spec_proto_t, minimum), -1,
         &leat_pb_tensor_proto_descriptor, NULL},
-    {"maximum", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"maximum", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_bounded_tensor_spec_proto_t, maximum), -1,
         &leat_pb_tensor_proto_descriptor, NULL},
 };
-static const uint8_t bounded_tensor_spec_proto_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t bounded_tensor_spec_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_bounded_tensor_spec_proto_descriptor = {
     "tensorflow.BoundedTensorSpecProto", sizeof(leat_pb_bounded_tensor_spec_proto_t), 5, 0,
-        bounded_tensor_spec_proto_fields, bounded_tensor_spec_proto_numbers, 6, false, false,
+        bounded_tensor_spec_proto_fields, bounded_tensor_spec_proto_tags, false,
 };
 
 static const leat_message_field_t type_spec_proto_fields[] = {
-    {"type_spec_class", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"type_spec_class", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_type_spec_proto_t, type_spec_class), -1, NULL,
         &leat_pb_type_spec_proto_type_spec_class_descriptor},
-    {"type_state", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"type_state", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_type_spec_proto_t, type_state), -1, &leat_pb_structured_value_descriptor,
         NULL},
-    {"type_spec_class_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"type_spec_class_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_type_spec_proto_t, type_spec_class_name), -1, NULL, NULL},
-    {"num_flat_components", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"num_flat_components", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_type_spec_proto_t, num_flat_components), -1, NULL, NULL},
 };
-static const uint8_t type_spec_proto_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t type_spec_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4,
 };
 const leat_message_descriptor_t leat_pb_type_spec_proto_descriptor = {
     "tensorflow.TypeSpecProto", sizeof(leat_pb_type_spec_proto_t), 4, 0, type_spec_proto_fields,
-        type_spec_proto_numbers, 5, false, false,
+        type_spec_proto_tags, false,
 };
 
 static const leat_message_field_t dict_value_fields_entry_fields[] = {
-    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_dict_value_fields_entry_t, key), -1, NULL, NULL},
-    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_dict_value_fields_entry_t, value), -1,
         &leat_pb_structured_value_descriptor, NULL},
 };
-static const uint8_t dict_value_fields_entry_numbers[] = {
-    0, 1, 2,
+static const uint8_t dict_value_fields_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_dict_value_fields_entry_descriptor = {
     "tensorflow.DictValue.fields_entry", sizeof(leat_pb_dict_value_fields_entry_t), 2, 0,
-        dict_value_fields_entry_fields, dict_value_fields_entry_numbers, 3, true, false,
+        dict_value_fields_entry_fields, dict_value_fields_entry_tags, true,
 };

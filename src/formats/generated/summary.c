@@ -13,141 +13,148 @@ const leat_enum_descriptor_t leat_pb_data_class_descriptor = {
     "tensorflow.DataClass", data_class_values, 4};
 
 static const leat_message_field_t summary_metadata_plugin_data_fields[] = {
-    {"plugin_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"plugin_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_metadata_plugin_data_t, plugin_name), -1, NULL, NULL},
-    {"content", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"content", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_metadata_plugin_data_t, content), -1, NULL, NULL},
 };
-static const uint8_t summary_metadata_plugin_data_numbers[] = {
-    0, 1, 2,
+static const uint8_t summary_metadata_plugin_data_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_summary_metadata_plugin_data_descriptor = {
     "tensorflow.SummaryMetadata.PluginData", sizeof(leat_pb_summary_metadata_plugin_data_t), 2, 0,
-        summary_metadata_plugin_data_fields, summary_metadata_plugin_data_numbers, 3, false, false,
+        summary_metadata_plugin_data_fields, summary_metadata_plugin_data_tags, false,
 };
 
 static const leat_message_field_t summary_metadata_fields[] = {
-    {"plugin_data", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"plugin_data", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_metadata_t, plugin_data), -1,
         &leat_pb_summary_metadata_plugin_data_descriptor, NULL},
-    {"display_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"display_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_metadata_t, display_name), -1, NULL, NULL},
-    {"summary_description", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"summary_description", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_metadata_t, summary_description), -1, NULL, NULL},
-    {"data_class", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_metadata_t,
-        data_class), -1, NULL, &leat_pb_data_class_descriptor},
+    {"data_class", 4, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_summary_metadata_t, data_class), -1, NULL, &leat_pb_data_class_descriptor},
 };
-static const uint8_t summary_metadata_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t summary_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4,
 };
 const leat_message_descriptor_t leat_pb_summary_metadata_descriptor = {
     "tensorflow.SummaryMetadata", sizeof(leat_pb_summary_metadata_t), 4, 0, summary_metadata_fields,
-        summary_metadata_numbers, 5, false, false,
+        summary_metadata_tags, false,
 };
 
 static const leat_message_field_t histogram_proto_fields[] = {
-    {"min", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_histogram_proto_t, min),
-        -1, NULL, NULL},
-    {"max", 2, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_histogram_proto_t, max),
-        -1, NULL, NULL},
-    {"num", 3, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_histogram_proto_t, num),
-        -1, NULL, NULL},
-    {"sum", 4, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_histogram_proto_t, sum),
-        -1, NULL, NULL},
-    {"sum_squares", 5, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, -1,
+    {"min", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1, offsetof(leat_pb_histogram_proto_t,
+        min), -1, NULL, NULL},
+    {"max", 2, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1, offsetof(leat_pb_histogram_proto_t,
+        max), -1, NULL, NULL},
+    {"num", 3, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1, offsetof(leat_pb_histogram_proto_t,
+        num), -1, NULL, NULL},
+    {"sum", 4, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1, offsetof(leat_pb_histogram_proto_t,
+        sum), -1, NULL, NULL},
+    {"sum_squares", 5, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_histogram_proto_t, sum_squares), -1, NULL, NULL},
-    {"bucket_limit", 6, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 0, offsetof(leat_pb_histogram_proto_t,
-        bucket_limit), -1, NULL, NULL},
-    {"bucket", 7, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, offsetof(leat_pb_histogram_proto_t,
+    {"bucket_limit", 6, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, 0,
+        offsetof(leat_pb_histogram_proto_t, bucket_limit), -1, NULL, NULL},
+    {"bucket", 7, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, 1, offsetof(leat_pb_histogram_proto_t,
         bucket), -1, NULL, NULL},
 };
-static const uint8_t histogram_proto_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7,
+static const uint8_t histogram_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0,
+        0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_histogram_proto_descriptor = {
     "tensorflow.HistogramProto", sizeof(leat_pb_histogram_proto_t), 7, 2, histogram_proto_fields,
-        histogram_proto_numbers, 8, false, false,
+        histogram_proto_tags, false,
 };
 
 static const leat_message_field_t summary_image_fields[] = {
-    {"height", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_image_t,
+    {"height", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_summary_image_t,
         height), -1, NULL, NULL},
-    {"width", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_image_t,
+    {"width", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_summary_image_t,
         width), -1, NULL, NULL},
-    {"colorspace", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_image_t,
-        colorspace), -1, NULL, NULL},
-    {"encoded_image_string", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"colorspace", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_summary_image_t, colorspace), -1, NULL, NULL},
+    {"encoded_image_string", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_image_t, encoded_image_string), -1, NULL, NULL},
 };
-static const uint8_t summary_image_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t summary_image_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4,
 };
 const leat_message_descriptor_t leat_pb_summary_image_descriptor = {
     "tensorflow.Summary.Image", sizeof(leat_pb_summary_image_t), 4, 0, summary_image_fields,
-        summary_image_numbers, 5, false, false,
+        summary_image_tags, false,
 };
 
 static const leat_message_field_t summary_audio_fields[] = {
-    {"sample_rate", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_audio_t,
-        sample_rate), -1, NULL, NULL},
-    {"num_channels", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_audio_t,
-        num_channels), -1, NULL, NULL},
-    {"length_frames", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"sample_rate", 1, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, 5, -1,
+        offsetof(leat_pb_summary_audio_t, sample_rate), -1, NULL, NULL},
+    {"num_channels", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_summary_audio_t, num_channels), -1, NULL, NULL},
+    {"length_frames", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_summary_audio_t, length_frames), -1, NULL, NULL},
-    {"encoded_audio_string", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"encoded_audio_string", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_audio_t, encoded_audio_string), -1, NULL, NULL},
-    {"content_type", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"content_type", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_audio_t, content_type), -1, NULL, NULL},
 };
-static const uint8_t summary_audio_numbers[] = {
-    0, 1, 2, 3, 4, 5,
+static const uint8_t summary_audio_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_summary_audio_descriptor = {
     "tensorflow.Summary.Audio", sizeof(leat_pb_summary_audio_t), 5, 0, summary_audio_fields,
-        summary_audio_numbers, 6, false, false,
+        summary_audio_tags, false,
 };
 
 static const leat_message_field_t summary_value_fields[] = {
-    {"tag", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t, tag),
-        -1, NULL, NULL},
-    {"simple_value", 2, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
-        simple_value), offsetof(leat_pb_summary_value_t, value_case), NULL, NULL},
-    {"obsolete_old_style_histogram", 3, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"tag", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_summary_value_t,
+        tag), -1, NULL, NULL},
+    {"simple_value", 2, LEAT_FIELD_FLOAT, LEAT_FIELD_SINGULAR, 5, -1,
+        offsetof(leat_pb_summary_value_t, simple_value), offsetof(leat_pb_summary_value_t,
+        value_case), NULL, NULL},
+    {"obsolete_old_style_histogram", 3, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_summary_value_t, obsolete_old_style_histogram),
         offsetof(leat_pb_summary_value_t, value_case), NULL, NULL},
-    {"image", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
+    {"image", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_summary_value_t,
         image), offsetof(leat_pb_summary_value_t, value_case), &leat_pb_summary_image_descriptor,
         NULL},
-    {"histo", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
+    {"histo", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_summary_value_t,
         histo), offsetof(leat_pb_summary_value_t, value_case), &leat_pb_histogram_proto_descriptor,
         NULL},
-    {"audio", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
+    {"audio", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_summary_value_t,
         audio), offsetof(leat_pb_summary_value_t, value_case), &leat_pb_summary_audio_descriptor,
         NULL},
-    {"node_name", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
-        node_name), -1, NULL, NULL},
-    {"tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
+    {"node_name", 7, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_summary_value_t, node_name), -1, NULL, NULL},
+    {"tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_summary_value_t,
         tensor), offsetof(leat_pb_summary_value_t, value_case), &leat_pb_tensor_proto_descriptor,
         NULL},
-    {"metadata", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_summary_value_t,
-        metadata), -1, &leat_pb_summary_metadata_descriptor, NULL},
+    {"metadata", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_summary_value_t, metadata), -1, &leat_pb_summary_metadata_descriptor,
+        NULL},
 };
-static const uint8_t summary_value_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+static const uint8_t summary_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9,
 };
 const leat_message_descriptor_t leat_pb_summary_value_descriptor = {
     "tensorflow.Summary.Value", sizeof(leat_pb_summary_value_t), 9, 0, summary_value_fields,
-        summary_value_numbers, 10, false, false,
+        summary_value_tags, false,
 };
 
 static const leat_message_field_t summary_fields[] = {
-    {"value", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_summary_t, value), -1,
-        &leat_pb_summary_value_descriptor, NULL},
+    {"value", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_summary_t, value),
+        -1, &leat_pb_summary_value_descriptor, NULL},
 };
-static const uint8_t summary_numbers[] = {
-    0, 1,
+static const uint8_t summary_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_summary_descriptor = {
-    "tensorflow.Summary", sizeof(leat_pb_summary_t), 1, 1, summary_fields, summary_numbers, 2,
-        false, false,
+    "tensorflow.Summary", sizeof(leat_pb_summary_t), 1, 1, summary_fields, summary_tags, false,
 };

@@ -4,163 +4,169 @@
 #include <stddef.h>
 
 static const leat_message_field_t tensor_shape_proto_dim_fields[] = {
-    {"size", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"size", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_tensor_shape_proto_dim_t, size), -1, NULL, NULL},
-    {"name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_shape_proto_dim_t, name), -1, NULL, NULL},
 };
-static const uint8_t tensor_shape_proto_dim_numbers[] = {
-    0, 1, 2,
+static const uint8_t tensor_shape_proto_dim_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_tensor_shape_proto_dim_descriptor = {
     "tensorflow.TensorShapeProto.Dim", sizeof(leat_pb_tensor_shape_proto_dim_t), 2, 0,
-        tensor_shape_proto_dim_fields, tensor_shape_proto_dim_numbers, 3, false, false,
+        tensor_shape_proto_dim_fields, tensor_shape_proto_dim_tags, false,
 };
 
 static const leat_message_field_t tensor_shape_proto_fields[] = {
-    {"dim", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_tensor_shape_proto_t,
+    {"dim", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_tensor_shape_proto_t,
         dim), -1, &leat_pb_tensor_shape_proto_dim_descriptor, NULL},
-    {"unknown_rank", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1,
+    {"unknown_rank", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_tensor_shape_proto_t, unknown_rank), -1, NULL, NULL},
 };
-static const uint8_t tensor_shape_proto_numbers[] = {
-    0, 0, 1, 2,
+static const uint8_t tensor_shape_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_tensor_shape_proto_descriptor = {
     "tensorflow.TensorShapeProto", sizeof(leat_pb_tensor_shape_proto_t), 2, 1,
-        tensor_shape_proto_fields, tensor_shape_proto_numbers, 4, false, false,
+        tensor_shape_proto_fields, tensor_shape_proto_tags, false,
 };
 
 static const leat_message_field_t tensor_slice_proto_extent_fields[] = {
-    {"start", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"start", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_tensor_slice_proto_extent_t, start), -1, NULL, NULL},
-    {"length", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1,
+    {"length", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_tensor_slice_proto_extent_t, length),
         offsetof(leat_pb_tensor_slice_proto_extent_t, has_length_case), NULL, NULL},
 };
-static const uint8_t tensor_slice_proto_extent_numbers[] = {
-    0, 1, 2,
+static const uint8_t tensor_slice_proto_extent_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_tensor_slice_proto_extent_descriptor = {
     "tensorflow.TensorSliceProto.Extent", sizeof(leat_pb_tensor_slice_proto_extent_t), 2, 0,
-        tensor_slice_proto_extent_fields, tensor_slice_proto_extent_numbers, 3, false, false,
+        tensor_slice_proto_extent_fields, tensor_slice_proto_extent_tags, false,
 };
 
 static const leat_message_field_t tensor_slice_proto_fields[] = {
-    {"extent", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_tensor_slice_proto_t,
-        extent), -1, &leat_pb_tensor_slice_proto_extent_descriptor, NULL},
+    {"extent", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_tensor_slice_proto_t, extent), -1,
+        &leat_pb_tensor_slice_proto_extent_descriptor, NULL},
 };
-static const uint8_t tensor_slice_proto_numbers[] = {
-    0, 1,
+static const uint8_t tensor_slice_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 };
 const leat_message_descriptor_t leat_pb_tensor_slice_proto_descriptor = {
     "tensorflow.TensorSliceProto", sizeof(leat_pb_tensor_slice_proto_t), 1, 1,
-        tensor_slice_proto_fields, tensor_slice_proto_numbers, 2, false, false,
+        tensor_slice_proto_fields, tensor_slice_proto_tags, false,
 };
 
 static const leat_message_field_t resource_handle_proto_dtype_and_shape_fields[] = {
-    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_resource_handle_proto_dtype_and_shape_t, dtype), -1, NULL,
         &leat_pb_data_type_descriptor},
-    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_resource_handle_proto_dtype_and_shape_t, shape), -1,
         &leat_pb_tensor_shape_proto_descriptor, NULL},
 };
-static const uint8_t resource_handle_proto_dtype_and_shape_numbers[] = {
-    0, 1, 2,
+static const uint8_t resource_handle_proto_dtype_and_shape_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
 };
 const leat_message_descriptor_t leat_pb_resource_handle_proto_dtype_and_shape_descriptor = {
     "tensorflow.ResourceHandleProto.DtypeAndShape",
         sizeof(leat_pb_resource_handle_proto_dtype_and_shape_t), 2, 0,
-        resource_handle_proto_dtype_and_shape_fields, resource_handle_proto_dtype_and_shape_numbers,
-        3, false, false,
+        resource_handle_proto_dtype_and_shape_fields, resource_handle_proto_dtype_and_shape_tags,
+        false,
 };
 
 static const leat_message_field_t resource_handle_proto_fields[] = {
-    {"device", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"device", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_resource_handle_proto_t, device), -1, NULL, NULL},
-    {"container", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"container", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_resource_handle_proto_t, container), -1, NULL, NULL},
-    {"name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_resource_handle_proto_t, name), -1, NULL, NULL},
-    {"hash_code", 4, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, -1,
+    {"hash_code", 4, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_resource_handle_proto_t, hash_code), -1, NULL, NULL},
-    {"maybe_type_name", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"maybe_type_name", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_resource_handle_proto_t, maybe_type_name), -1, NULL, NULL},
-    {"dtypes_and_shapes", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"dtypes_and_shapes", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_resource_handle_proto_t, dtypes_and_shapes), -1,
         &leat_pb_resource_handle_proto_dtype_and_shape_descriptor, NULL},
 };
-static const uint8_t resource_handle_proto_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6,
+static const uint8_t resource_handle_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_resource_handle_proto_descriptor = {
     "tensorflow.ResourceHandleProto", sizeof(leat_pb_resource_handle_proto_t), 6, 1,
-        resource_handle_proto_fields, resource_handle_proto_numbers, 7, false, false,
+        resource_handle_proto_fields, resource_handle_proto_tags, false,
 };
 
 static const leat_message_field_t tensor_proto_fields[] = {
-    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_proto_t, dtype),
-        -1, NULL, &leat_pb_data_type_descriptor},
-    {"tensor_shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"dtype", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_tensor_proto_t,
+        dtype), -1, NULL, &leat_pb_data_type_descriptor},
+    {"tensor_shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_proto_t, tensor_shape), -1, &leat_pb_tensor_shape_proto_descriptor,
         NULL},
-    {"version_number", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, -1,
+    {"version_number", 3, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_tensor_proto_t, version_number), -1, NULL, NULL},
-    {"tensor_content", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"tensor_content", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_tensor_proto_t, tensor_content), -1, NULL, NULL},
-    {"float_val", 5, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 0, offsetof(leat_pb_tensor_proto_t,
+    {"float_val", 5, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 5, 0, offsetof(leat_pb_tensor_proto_t,
         float_val), -1, NULL, NULL},
-    {"double_val", 6, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, offsetof(leat_pb_tensor_proto_t,
+    {"double_val", 6, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, 1, offsetof(leat_pb_tensor_proto_t,
         double_val), -1, NULL, NULL},
-    {"int_val", 7, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 2, offsetof(leat_pb_tensor_proto_t,
+    {"int_val", 7, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 2, offsetof(leat_pb_tensor_proto_t,
         int_val), -1, NULL, NULL},
-    {"string_val", 8, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 3, offsetof(leat_pb_tensor_proto_t,
+    {"string_val", 8, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 3, offsetof(leat_pb_tensor_proto_t,
         string_val), -1, NULL, NULL},
-    {"scomplex_val", 9, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 4, offsetof(leat_pb_tensor_proto_t,
+    {"scomplex_val", 9, LEAT_FIELD_FLOAT, LEAT_FIELD_PACKED, 5, 4, offsetof(leat_pb_tensor_proto_t,
         scomplex_val), -1, NULL, NULL},
-    {"int64_val", 10, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 5, offsetof(leat_pb_tensor_proto_t,
+    {"int64_val", 10, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 5, offsetof(leat_pb_tensor_proto_t,
         int64_val), -1, NULL, NULL},
-    {"bool_val", 11, LEAT_FIELD_BOOL, LEAT_FIELD_PACKED, 6, offsetof(leat_pb_tensor_proto_t,
+    {"bool_val", 11, LEAT_FIELD_BOOL, LEAT_FIELD_PACKED, 0, 6, offsetof(leat_pb_tensor_proto_t,
         bool_val), -1, NULL, NULL},
-    {"dcomplex_val", 12, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 7, offsetof(leat_pb_tensor_proto_t,
-        dcomplex_val), -1, NULL, NULL},
-    {"half_val", 13, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 8, offsetof(leat_pb_tensor_proto_t,
+    {"dcomplex_val", 12, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, 7,
+        offsetof(leat_pb_tensor_proto_t, dcomplex_val), -1, NULL, NULL},
+    {"half_val", 13, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 8, offsetof(leat_pb_tensor_proto_t,
         half_val), -1, NULL, NULL},
-    {"resource_handle_val", 14, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 9,
+    {"resource_handle_val", 14, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 9,
         offsetof(leat_pb_tensor_proto_t, resource_handle_val), -1,
         &leat_pb_resource_handle_proto_descriptor, NULL},
-    {"variant_val", 15, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 10,
+    {"variant_val", 15, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 10,
         offsetof(leat_pb_tensor_proto_t, variant_val), -1,
         &leat_pb_variant_tensor_data_proto_descriptor, NULL},
-    {"uint32_val", 16, LEAT_FIELD_UINT32, LEAT_FIELD_PACKED, 11, offsetof(leat_pb_tensor_proto_t,
+    {"uint32_val", 16, LEAT_FIELD_UINT32, LEAT_FIELD_PACKED, 0, 11, offsetof(leat_pb_tensor_proto_t,
         uint32_val), -1, NULL, NULL},
-    {"uint64_val", 17, LEAT_FIELD_UINT64, LEAT_FIELD_PACKED, 12, offsetof(leat_pb_tensor_proto_t,
+    {"uint64_val", 17, LEAT_FIELD_UINT64, LEAT_FIELD_PACKED, 0, 12, offsetof(leat_pb_tensor_proto_t,
         uint64_val), -1, NULL, NULL},
-    {"float8_val", 18, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_tensor_proto_t,
-        float8_val), -1, NULL, NULL},
+    {"float8_val", 18, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_proto_t, float8_val), -1, NULL, NULL},
 };
-static const uint8_t tensor_proto_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+static const uint8_t tensor_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0,
+        0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 0,
+        15,
 };
 const leat_message_descriptor_t leat_pb_tensor_proto_descriptor = {
     "tensorflow.TensorProto", sizeof(leat_pb_tensor_proto_t), 18, 13, tensor_proto_fields,
-        tensor_proto_numbers, 19, false, false,
+        tensor_proto_tags, false,
 };
 
 static const leat_message_field_t variant_tensor_data_proto_fields[] = {
-    {"type_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"type_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variant_tensor_data_proto_t, type_name), -1, NULL, NULL},
-    {"metadata", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, -1,
+    {"metadata", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variant_tensor_data_proto_t, metadata), -1, NULL, NULL},
-    {"tensors", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0,
+    {"tensors", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_variant_tensor_data_proto_t, tensors), -1,
         &leat_pb_tensor_proto_descriptor, NULL},
 };
-static const uint8_t variant_tensor_data_proto_numbers[] = {
-    0, 1, 2, 3,
+static const uint8_t variant_tensor_data_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_variant_tensor_data_proto_descriptor = {
     "tensorflow.VariantTensorDataProto", sizeof(leat_pb_variant_tensor_data_proto_t), 3, 1,
-        variant_tensor_data_proto_fields, variant_tensor_data_proto_numbers, 4, false, false,
+        variant_tensor_data_proto_fields, variant_tensor_data_proto_tags, false,
 };

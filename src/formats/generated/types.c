@@ -115,19 +115,20 @@ const leat_enum_descriptor_t leat_pb_full_type_id_descriptor = {
     "tensorflow.FullTypeId", full_type_id_values, 34};
 
 static const leat_message_field_t full_type_def_fields[] = {
-    {"type_id", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_full_type_def_t,
+    {"type_id", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_full_type_def_t,
         type_id), -1, NULL, &leat_pb_full_type_id_descriptor},
-    {"args", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 0, offsetof(leat_pb_full_type_def_t, args),
-        -1, &leat_pb_full_type_def_descriptor, NULL},
-    {"s", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_full_type_def_t, s),
+    {"args", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_full_type_def_t,
+        args), -1, &leat_pb_full_type_def_descriptor, NULL},
+    {"s", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_full_type_def_t, s),
         offsetof(leat_pb_full_type_def_t, attr_case), NULL, NULL},
-    {"i", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_full_type_def_t, i),
+    {"i", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_full_type_def_t, i),
         offsetof(leat_pb_full_type_def_t, attr_case), NULL, NULL},
 };
-static const uint8_t full_type_def_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t full_type_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4,
 };
 const leat_message_descriptor_t leat_pb_full_type_def_descriptor = {
     "tensorflow.FullTypeDef", sizeof(leat_pb_full_type_def_t), 4, 1, full_type_def_fields,
-        full_type_def_numbers, 5, false, false,
+        full_type_def_tags, false,
 };

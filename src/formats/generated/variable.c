@@ -22,49 +22,52 @@ const leat_enum_descriptor_t leat_pb_variable_aggregation_descriptor = {
     "tensorflow.VariableAggregation", variable_aggregation_values, 4};
 
 static const leat_message_field_t save_slice_info_def_fields[] = {
-    {"full_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"full_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_save_slice_info_def_t, full_name), -1, NULL, NULL},
-    {"full_shape", 2, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0,
+    {"full_shape", 2, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 0,
         offsetof(leat_pb_save_slice_info_def_t, full_shape), -1, NULL, NULL},
-    {"var_offset", 3, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 1,
+    {"var_offset", 3, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 1,
         offsetof(leat_pb_save_slice_info_def_t, var_offset), -1, NULL, NULL},
-    {"var_shape", 4, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 2, offsetof(leat_pb_save_slice_info_def_t,
-        var_shape), -1, NULL, NULL},
+    {"var_shape", 4, LEAT_FIELD_INT64, LEAT_FIELD_PACKED, 0, 2,
+        offsetof(leat_pb_save_slice_info_def_t, var_shape), -1, NULL, NULL},
 };
-static const uint8_t save_slice_info_def_numbers[] = {
-    0, 1, 2, 3, 4,
+static const uint8_t save_slice_info_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4,
 };
 const leat_message_descriptor_t leat_pb_save_slice_info_def_descriptor = {
     "tensorflow.SaveSliceInfoDef", sizeof(leat_pb_save_slice_info_def_t), 4, 3,
-        save_slice_info_def_fields, save_slice_info_def_numbers, 5, false, false,
+        save_slice_info_def_fields, save_slice_info_def_tags, false,
 };
 
 static const leat_message_field_t variable_def_fields[] = {
-    {"variable_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"variable_name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variable_def_t, variable_name), -1, NULL, NULL},
-    {"initializer_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"initializer_name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variable_def_t, initializer_name), -1, NULL, NULL},
-    {"snapshot_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"snapshot_name", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variable_def_t, snapshot_name), -1, NULL, NULL},
-    {"save_slice_info_def", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, -1,
+    {"save_slice_info_def", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variable_def_t, save_slice_info_def), -1,
         &leat_pb_save_slice_info_def_descriptor, NULL},
-    {"is_resource", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_variable_def_t,
+    {"is_resource", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_variable_def_t,
         is_resource), -1, NULL, NULL},
-    {"initial_value_name", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, -1,
+    {"initial_value_name", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_variable_def_t, initial_value_name), -1, NULL, NULL},
-    {"trainable", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_variable_def_t,
+    {"trainable", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_variable_def_t,
         trainable), -1, NULL, NULL},
-    {"synchronization", 8, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1,
+    {"synchronization", 8, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_variable_def_t, synchronization), -1, NULL,
         &leat_pb_variable_synchronization_descriptor},
-    {"aggregation", 9, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, -1, offsetof(leat_pb_variable_def_t,
+    {"aggregation", 9, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_variable_def_t,
         aggregation), -1, NULL, &leat_pb_variable_aggregation_descriptor},
 };
-static const uint8_t variable_def_numbers[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+static const uint8_t variable_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 8, 0, 0, 0, 0, 0, 0, 0, 9,
 };
 const leat_message_descriptor_t leat_pb_variable_def_descriptor = {
     "tensorflow.VariableDef", sizeof(leat_pb_variable_def_t), 9, 0, variable_def_fields,
-        variable_def_numbers, 10, false, false,
+        variable_def_tags, false,
 };

@@ -1,0 +1,290 @@
+// Compiles signatures and coordinates steps. Feeds and fetches of the whole are dealt out to the
+// partitions by the index lists that the partitioner made; with one partition they are handed
+// through as they are.
+#include "master/master.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/sync.h"
+#include "master/partitioner.h"
+
+typedef struct compiled_partition_s {
+  uint64_t handle;
+  bool registered;
+  int* feed_indices;  // NULL: all, in order
+  int feed_count;
+  int* fetch_indices;
+  int fetch_count;
+} compiled_partition_t;
+
+struct leat_compiled_s {
+  leat_allocator_t* allocator;
+  leat_worker_t* worker;
+  compiled_partition_t* partitions;
+  int partition_count;
+  int feed_count;
+  int fetch_count;
+};
+
+static _Atomic(int64_t) next_step_id = 1;
+
+leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signature_t* signature,
+                                leat_rewrite_t* out_rewrite) {
+  return leat_prune(graph, signature->feeds, signature->feed_count, signature->fetches,
+                    signature->fetch_count, signature->targets, signature->target_count,
+                    out_rewrite);
+}
+
+// ---- Waiting ------------------------------------------------------------------------------------
+
+// Counts down the partitions of a step; the first failure is kept. |state| lets the usual case, a
+// step that ends before its call returns, go without any lock.
+typedef enum { WAIT_RUNNING, WAIT_DONE, WAIT_PARKED } wait_state_t;
+typedef struct wait_s {
+  _Atomic(int) pending;
+  _Atomic(int) state;
+  leat_worker_t* worker;
+  int64_t step_id;
+  bool several;  // partitions: a failure must reach the others
+  leat_spinlock_t lock;
+  leat_status_t status;
+  leat_notification_t* notification;
+} wait_t;
+
+static void partition_done(void* data, leat_status_t status) {
+  wait_t* wait = data;
+  if (LEAT_UNLIKELY(status)) {
+    leat_status_t cause = wait->several ? leat_status_clone(status) : NULL;
+    leat_spinlock_lock(&wait->lock);
+    wait->status = leat_status_join(wait->status, status);
+    leat_spinlock_unlock(&wait->lock);
+    if (cause) wait->worker->vtable->abort_step(wait->worker, wait->step_id, cause);
+  }
+  if (atomic_fetch_sub_explicit(&wait->pending, 1, memory_order_acq_rel) != 1) return;
+  int before = atomic_exchange_explicit(&wait->state, WAIT_DONE, memory_order_acq_rel);
+  if (before == WAIT_PARKED) leat_notification_open(wait->notification);
+}
+
+static void park(wait_t* wait, int64_t deadline_ns) {
+  leat_notification_t notification;
+  leat_notification_initialize(&notification);
+  wait->notification = &notification;
+  int running = WAIT_RUNNING;
+  if (atomic_compare_exchange_strong(&wait->state, &running, WAIT_PARKED) &&
+      !leat_notification_wait(&notification, deadline_ns)) {
+    wait->worker->vtable->abort_step(
+        wait->worker, wait->step_id,
+        leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed"));
+    leat_notification_wait(&notification, LEAT_DEADLINE_NEVER);
+  }
+  leat_notification_deinitialize(&notification);
+}
+
+static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&wait->state, memory_order_acquire) != WAIT_DONE)) {
+    park(wait, deadline_ns);
+  }
+  if (LEAT_UNLIKELY(wait->status || wait->several)) {
+    wait->worker->vtable->cleanup_step(wait->worker, wait->step_id);
+  }
+  return wait->status;
+}
+
+// ---- Compiling ----------------------------------------------------------------------------------
+
+typedef struct registration_s {
+  leat_status_t status;
+  leat_notification_t done;
+} registration_t;
+
+static void registered(void* data, leat_status_t status) {
+  registration_t* registration = data;
+  registration->status = status;
+  leat_notification_open(&registration->done);
+}
+
+static leat_status_t register_partition(const leat_master_options_t* options,
+                                        leat_partition_t* partition, int feed_count,
+                                        compiled_partition_t* out) {
+  leat_register_request_t request = {
+      .graph = partition->graph,
+      .device = options->placement.devices[partition->device].name,
+      .feed_count = feed_count,
+      .fetches = partition->fetches,
+      .fetch_count = partition->fetch_count,
+      .executor = options->executor,
+      .deterministic = options->deterministic,
+  };
+  partition->graph = NULL;  // taken over
+  registration_t registration = {0};
+  leat_notification_initialize(&registration.done);
+  options->worker->vtable->register_graph(options->worker, &request, &out->handle, registered,
+                                          &registration);
+  leat_notification_wait(&registration.done, LEAT_DEADLINE_NEVER);
+  leat_notification_deinitialize(&registration.done);
+  out->registered = !registration.status;
+  return registration.status;
+}
+
+static leat_status_t copy_indices(leat_allocator_t* allocator, const int* indices, int count,
+                                  int** out_indices) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, (size_t)(count ? count : 1),
+                                                     sizeof(int), (void**)out_indices));
+  for (int i = 0; i < count; ++i) (*out_indices)[i] = indices[i];
+  return leat_ok_status();
+}
+
+static leat_status_t register_partitions(const leat_master_options_t* options,
+                                         leat_partitions_t* partitions, leat_compiled_t* compiled) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      options->allocator, (size_t)partitions->count, sizeof(compiled_partition_t),
+      (void**)&compiled->partitions));
+  compiled->partition_count = partitions->count;
+  bool several = partitions->count > 1;
+  for (int i = 0; i < partitions->count; ++i) {
+    leat_partition_t* partition = &partitions->items[i];
+    compiled_partition_t* out = &compiled->partitions[i];
+    out->feed_count = several ? partition->feed_count : compiled->feed_count;
+    out->fetch_count = partition->fetch_count;
+    if (several) {
+      LEAT_RETURN_IF_ERROR(copy_indices(options->allocator, partition->feed_indices,
+                                        partition->feed_count, &out->feed_indices));
+      LEAT_RETURN_IF_ERROR(copy_indices(options->allocator, partition->fetch_indices,
+                                        partition->fetch_count, &out->fetch_indices));
+    }
+    LEAT_RETURN_IF_ERROR(register_partition(options, partition, out->feed_count, out));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite) {
+  if (!options->optimize) return leat_ok_status();
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    leat_status_t status = (*pass)->run(rewrite, &options->passes);
+    if (status) return leat_status_annotate(status, "pass %s", (*pass)->name);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                             leat_compiled_t* compiled) {
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite));
+  LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
+  leat_partitions_t partitions = {0};
+  LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
+                                      &options->placement, options->incarnations,
+                                      &partitions));
+  leat_status_t status = register_partitions(options, &partitions, compiled);
+  leat_partitions_free(&partitions);
+  return status;
+}
+
+leat_status_t leat_master_compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                                  int feed_count, leat_compiled_t** out_compiled) {
+  leat_compiled_t* compiled;
+  leat_status_t status =
+      leat_allocator_allocate(options->allocator, sizeof *compiled, (void**)&compiled);
+  if (!status) {
+    compiled->allocator = options->allocator;
+    compiled->worker = options->worker;
+    compiled->feed_count = feed_count;
+    compiled->fetch_count = rewrite->fetch_count;
+    status = compile(options, rewrite, compiled);
+    if (status) leat_compiled_free(compiled);
+  }
+  leat_rewrite_deinitialize(rewrite);
+  if (!status) *out_compiled = compiled;
+  return status;
+}
+
+void leat_compiled_free(leat_compiled_t* compiled) {
+  if (!compiled) return;
+  for (int i = 0; i < compiled->partition_count; ++i) {
+    compiled_partition_t* partition = &compiled->partitions[i];
+    if (partition->registered) {
+      compiled->worker->vtable->deregister_graph(compiled->worker, partition->handle);
+    }
+    leat_allocator_free(compiled->allocator, partition->feed_indices);
+    leat_allocator_free(compiled->allocator, partition->fetch_indices);
+  }
+  leat_allocator_free(compiled->allocator, compiled->partitions);
+  leat_allocator_free(compiled->allocator, compiled);
+}
+
+// ---- Running ------------------------------------------------------------------------------------
+
+static leat_status_t run_one(leat_compiled_t* compiled, leat_run_request_t* request,
+                             wait_t* wait) {
+  request->handle = compiled->partitions[0].handle;
+  wait->pending = 1;
+  compiled->worker->vtable->run_graph(compiled->worker, request, partition_done, wait);
+  return wait_for(wait, request->deadline_ns);
+}
+
+// The tensors of every partition, side by side: feeds copied in (borrowed), fetches copied out.
+static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_request_t* whole,
+                                 wait_t* wait) {
+  int count = compiled->partition_count;
+  size_t tensors = 0;
+  for (int i = 0; i < count; ++i) {
+    tensors += (size_t)compiled->partitions[i].feed_count;
+    tensors += (size_t)compiled->partitions[i].fetch_count;
+  }
+  leat_tensor_t* storage;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(compiled->allocator, tensors + 1,
+                                                     sizeof *storage, (void**)&storage));
+  leat_run_request_t* requests;
+  leat_status_t status = leat_allocator_allocate_array(
+      compiled->allocator, (size_t)count, sizeof *requests, (void**)&requests);
+  if (status) {
+    leat_allocator_free(compiled->allocator, storage);
+    return status;
+  }
+  leat_tensor_t* next = storage;
+  wait->pending = count;
+  wait->several = true;
+  for (int i = 0; i < count; ++i) {
+    const compiled_partition_t* partition = &compiled->partitions[i];
+    requests[i] = *whole;
+    requests[i].handle = partition->handle;
+    requests[i].feeds = next;
+    for (int k = 0; k < partition->feed_count; ++k) {
+      *next++ = whole->feeds[partition->feed_indices[k]];
+    }
+    requests[i].fetches = next;
+    next += partition->fetch_count;
+  }
+  for (int i = 0; i < count; ++i) {
+    compiled->worker->vtable->run_graph(compiled->worker, &requests[i], partition_done, wait);
+  }
+  status = wait_for(wait, whole->deadline_ns);
+  for (int i = 0; i < count; ++i) {
+    const compiled_partition_t* partition = &compiled->partitions[i];
+    for (int k = 0; k < partition->fetch_count; ++k) {
+      if (status) {
+        leat_tensor_release(&requests[i].fetches[k]);  // of a partition that had finished
+      } else {
+        whole->fetches[partition->fetch_indices[k]] = requests[i].fetches[k];
+      }
+    }
+  }
+  leat_allocator_free(compiled->allocator, requests);
+  leat_allocator_free(compiled->allocator, storage);
+  return status;
+}
+
+leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* feeds,
+                                leat_tensor_t* fetches, int64_t deadline_ns, void* collector) {
+  leat_run_request_t request = {
+      .step_id = atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed),
+      .feeds = feeds,
+      .fetches = fetches,
+      .deadline_ns = deadline_ns,
+      .collector = collector,
+  };
+  wait_t wait = {.worker = compiled->worker, .step_id = request.step_id};
+  if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
+  if (compiled->partition_count == 1) return run_one(compiled, &request, &wait);
+  return run_several(compiled, &request, &wait);
+}

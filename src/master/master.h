@@ -1,0 +1,54 @@
+// The master: from a signature of a session (feeds, fetches, targets) to graphs registered with the
+// worker, and one step after another on them (sections 3, 3.2, 4.2):
+//   prune -> optimise -> place -> partition -> register -> run, run, run
+#ifndef LEAT_MASTER_MASTER_H_
+#define LEAT_MASTER_MASTER_H_
+
+#include "graph/graph.h"
+#include "kernel/registry.h"
+#include "master/placer.h"
+#include "optimize/pass.h"
+#include "worker/worker.h"
+
+typedef struct leat_master_options_s {
+  leat_allocator_t* allocator;
+  leat_worker_t* worker;  // borrowed
+  leat_placer_options_t placement;
+  const uint64_t* incarnations;  // of the devices
+  bool optimize;
+  leat_pass_options_t passes;
+  leat_executor_kind_t executor;
+  bool deterministic;
+} leat_master_options_t;
+
+// What is run: outputs of |graph|.
+typedef struct leat_step_signature_s {
+  const leat_output_t* feeds;
+  int feed_count;
+  const leat_output_t* fetches;
+  int fetch_count;
+  const int32_t* targets;
+  int target_count;
+} leat_step_signature_t;
+
+// A signature made ready: partitions registered with the worker. Immutable; any number of steps
+// may run on it at once.
+typedef struct leat_compiled_s leat_compiled_t;
+
+// |graph| is only read (the caller holds its lock) and not kept.
+LEAT_MUST_USE leat_status_t leat_master_prune(const leat_graph_t* graph,
+                                              const leat_step_signature_t* signature,
+                                              leat_rewrite_t* out_rewrite);
+// Takes |rewrite| over, even on failure. No lock is needed.
+LEAT_MUST_USE leat_status_t leat_master_compile(const leat_master_options_t* options,
+                                                leat_rewrite_t* rewrite, int feed_count,
+                                                leat_compiled_t** out_compiled);
+void leat_compiled_free(leat_compiled_t* compiled);
+
+// Runs one step and waits for it; DEADLINE_EXCEEDED when |deadline_ns| passes first. The first
+// failure of a partition ends the step everywhere and is its status.
+LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
+                                              const leat_tensor_t* feeds, leat_tensor_t* fetches,
+                                              int64_t deadline_ns, void* collector);
+
+#endif  // LEAT_MASTER_MASTER_H_

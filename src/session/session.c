@@ -1,0 +1,384 @@
+// A session is a graph, a target and the signatures it has run. A signature is found by comparing
+// with the one that ran last, then in a table by hash; it is made once and lives as long as the
+// session, so that a step takes no lock on its way.
+#include "session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "master/master.h"
+#include "session/evaluate.h"
+
+struct leat_signature_s {
+  uint64_t hash;
+  leat_output_t* feeds;
+  leat_output_t* fetches;
+  int32_t* targets;
+  int feed_count, fetch_count, target_count;
+  int* feed_types;  // base types
+  leat_compiled_t* compiled;
+};
+
+struct leat_session_s {
+  leat_allocator_t* allocator;
+  leat_shared_graph_t* graph;
+  leat_session_options_t options;
+  leat_target_t target;
+  leat_evaluator_t evaluator;
+  leat_placement_device_t* placement_devices;
+  uint64_t* incarnations;
+  leat_master_options_t master;
+  leat_mutex_t mutex;            // signatures
+  leat_word_map_t by_hash;       // hash -> index + 1 of the newest; chained through |next|
+  leat_signature_t** signatures;
+  size_t signature_count, signature_capacity;
+  _Atomic(leat_signature_t*) latest;
+  _Atomic(bool) closed;
+};
+
+// ---- Shared graph -------------------------------------------------------------------------------
+
+leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
+                                       leat_shared_graph_t** out_graph) {
+  leat_shared_graph_t* shared;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(runtime->allocator, sizeof *shared, (void**)&shared));
+  leat_status_t status = leat_graph_create(runtime->ops, runtime->allocator, &shared->graph);
+  if (status) {
+    leat_allocator_free(runtime->allocator, shared);
+    return status;
+  }
+  shared->references = 1;
+  leat_mutex_initialize(&shared->mutex);
+  *out_graph = shared;
+  return leat_ok_status();
+}
+
+void leat_shared_graph_retain(leat_shared_graph_t* graph) {
+  leat_reference_count_retain(&graph->references);
+}
+
+void leat_shared_graph_release(leat_shared_graph_t* graph) {
+  if (!graph || !leat_reference_count_release(&graph->references)) return;
+  leat_allocator_t* allocator = graph->graph->allocator;
+  leat_graph_free(graph->graph);
+  leat_mutex_deinitialize(&graph->mutex);
+  leat_allocator_free(allocator, graph);
+}
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+leat_session_options_t leat_session_options_default(void) {
+  leat_session_options_t options = {.optimize = true};
+  const char* executor = getenv("LEAT_EXECUTOR");
+  if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
+  if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
+  return options;
+}
+
+static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
+  size_t count = (size_t)session->target.device_count;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, count,
+                                                     sizeof(leat_placement_device_t),
+                                                     (void**)&session->placement_devices));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, count, sizeof(uint64_t),
+                                                     (void**)&session->incarnations));
+  for (size_t i = 0; i < count; ++i) {
+    const leat_device_t* device = session->target.devices[i];
+    session->placement_devices[i] =
+        (leat_placement_device_t){device->name, device->type, device->memory_limit_bytes};
+    session->incarnations[i] = device->incarnation;
+  }
+  leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
+                            &session->evaluator);
+  session->master = (leat_master_options_t){
+      .allocator = session->allocator,
+      .worker = session->target.worker,
+      .placement = {.kernels = runtime->kernels,
+                    .devices = session->placement_devices,
+                    .device_count = (int)count,
+                    .allow_soft_placement = session->options.allow_soft_placement,
+                    .log_placement = session->options.log_device_placement},
+      .incarnations = session->incarnations,
+      .optimize = session->options.optimize,
+      .passes = {.evaluate = leat_evaluator_run, .evaluate_data = &session->evaluator},
+      .executor = session->options.executor,
+      .deterministic = session->options.deterministic,
+  };
+  return leat_ok_status();
+}
+
+leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_graph_t* graph,
+                                  const leat_session_options_t* options,
+                                  leat_session_t** out_session) {
+  leat_session_t* session;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(runtime->allocator, sizeof *session, (void**)&session));
+  session->allocator = runtime->allocator;
+  session->options = *options;
+  session->graph = graph;
+  leat_shared_graph_retain(graph);
+  leat_mutex_initialize(&session->mutex);
+  leat_word_map_initialize(session->allocator, &session->by_hash);
+  leat_status_t status =
+      runtime->open_target(runtime, options->target, options, &session->target);
+  if (!status) status = describe_devices(session, runtime);
+  if (status) {
+    leat_session_free(session);
+    return status;
+  }
+  *out_session = session;
+  return leat_ok_status();
+}
+
+leat_status_t leat_session_close(leat_session_t* session) {
+  if (atomic_exchange(&session->closed, true)) return leat_ok_status();
+  leat_worker_t* worker = session->target.worker;
+  if (worker) {
+    worker->vtable->abort_all(worker,
+                              leat_make_status(LEAT_CANCELLED, "Run failed: session was closed"));
+  }
+  return leat_ok_status();
+}
+
+static void signature_free(leat_session_t* session, leat_signature_t* signature) {
+  if (!signature) return;
+  leat_compiled_free(signature->compiled);
+  leat_allocator_free(session->allocator, signature->feeds);
+  leat_allocator_free(session->allocator, signature->fetches);
+  leat_allocator_free(session->allocator, signature->targets);
+  leat_allocator_free(session->allocator, signature->feed_types);
+  leat_allocator_free(session->allocator, signature);
+}
+
+void leat_session_free(leat_session_t* session) {
+  if (!session) return;
+  leat_status_free(leat_session_close(session));
+  for (size_t i = 0; i < session->signature_count; ++i) {
+    signature_free(session, session->signatures[i]);
+  }
+  leat_allocator_free(session->allocator, session->signatures);
+  leat_word_map_deinitialize(&session->by_hash);
+  if (session->target.worker) session->target.worker->vtable->destroy(session->target.worker);
+  for (int i = 0; i < session->target.device_count; ++i) {
+    leat_device_release(session->target.devices[i]);
+  }
+  leat_allocator_free(session->allocator, session->target.devices);
+  leat_allocator_free(session->allocator, session->placement_devices);
+  leat_allocator_free(session->allocator, session->incarnations);
+  leat_mutex_deinitialize(&session->mutex);
+  leat_shared_graph_release(session->graph);
+  leat_allocator_free(session->allocator, session);
+}
+
+int leat_session_device_count(const leat_session_t* session) {
+  return session->target.device_count;
+}
+
+const leat_device_t* leat_session_device(const leat_session_t* session, int index) {
+  return session->target.devices[index];
+}
+
+// ---- Signatures ---------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ hash >> 29;
+}
+
+static uint64_t run_hash(const leat_run_t* run) {
+  uint64_t hash = mix(mix((uint64_t)run->feed_count, (uint64_t)run->fetch_count),
+                      (uint64_t)run->target_count);
+  for (int i = 0; i < run->feed_count; ++i) {
+    hash = mix(hash, (uint64_t)run->feeds[i].node << 32 | (uint32_t)run->feeds[i].index);
+  }
+  for (int i = 0; i < run->fetch_count; ++i) {
+    hash = mix(hash, (uint64_t)run->fetches[i].node << 32 | (uint32_t)run->fetches[i].index);
+  }
+  for (int i = 0; i < run->target_count; ++i) hash = mix(hash, (uint64_t)run->targets[i]);
+  return hash;
+}
+
+static bool same_items(const void* a, const void* b, int count, size_t item_bytes) {
+  return count == 0 || memcmp(a, b, (size_t)count * item_bytes) == 0;
+}
+
+static bool signature_is(const leat_signature_t* s, const leat_run_t* run) {
+  return s->feed_count == run->feed_count && s->fetch_count == run->fetch_count &&
+         s->target_count == run->target_count &&
+         same_items(s->feeds, run->feeds, s->feed_count, sizeof(leat_output_t)) &&
+         same_items(s->fetches, run->fetches, s->fetch_count, sizeof(leat_output_t)) &&
+         same_items(s->targets, run->targets, s->target_count, sizeof(int32_t));
+}
+
+static leat_status_t check_output(const leat_graph_t* graph, leat_output_t output,
+                                  const char* what) {
+  if (output.node < 0 || (size_t)output.node >= graph->node_count) {
+    return leat_make_status(LEAT_NOT_FOUND, "Run failed: %s names no node of the graph", what);
+  }
+  const leat_node_t* node = &graph->nodes[output.node];
+  if (output.index < 0 || output.index >= node->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed for node '%.*s' (%.*s): %s has output index %d, must be in "
+                            "[0, %d)",
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), what,
+                            output.index, node->output_count);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run) {
+  for (int i = 0; i < run->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(check_output(graph, run->feeds[i], "a feed"));
+    for (int k = 0; k < i; ++k) {
+      if (!leat_output_equal(run->feeds[i], run->feeds[k])) continue;
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Run failed for node '%.*s': output %d is fed twice, must be once",
+                              LEAT_SV_ARG(graph->nodes[run->feeds[i].node].name),
+                              run->feeds[i].index);
+    }
+  }
+  for (int i = 0; i < run->fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(check_output(graph, run->fetches[i], "a fetch"));
+  }
+  for (int i = 0; i < run->target_count; ++i) {
+    if (run->targets[i] >= 0 && (size_t)run->targets[i] < graph->node_count) continue;
+    return leat_make_status(LEAT_NOT_FOUND, "Run failed: a target names no node of the graph");
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t clone_items(leat_session_t* session, const void* items, int count,
+                                 size_t item_bytes, void* out_items) {
+  void** out = out_items;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      session->allocator, (size_t)(count ? count : 1), item_bytes, out));
+  if (count) memcpy(*out, items, (size_t)count * item_bytes);
+  return leat_ok_status();
+}
+
+static leat_status_t describe_signature(leat_session_t* session, const leat_run_t* run,
+                                        leat_signature_t* s) {
+  s->feed_count = run->feed_count;
+  s->fetch_count = run->fetch_count;
+  s->target_count = run->target_count;
+  LEAT_RETURN_IF_ERROR(
+      clone_items(session, run->feeds, run->feed_count, sizeof(leat_output_t), &s->feeds));
+  LEAT_RETURN_IF_ERROR(
+      clone_items(session, run->fetches, run->fetch_count, sizeof(leat_output_t), &s->fetches));
+  LEAT_RETURN_IF_ERROR(
+      clone_items(session, run->targets, run->target_count, sizeof(int32_t), &s->targets));
+  return leat_allocator_allocate_array(session->allocator, (size_t)run->feed_count + 1,
+                                       sizeof(int), (void**)&s->feed_types);
+}
+
+// Checks, prunes under the graph's lock, then compiles without it.
+static leat_status_t compile_signature(leat_session_t* session, const leat_run_t* run,
+                                       leat_signature_t* s) {
+  LEAT_RETURN_IF_ERROR(describe_signature(session, run, s));
+  leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
+                                run->fetch_count, run->targets,    run->target_count};
+  leat_rewrite_t rewrite;
+  leat_mutex_lock(&session->graph->mutex);
+  const leat_graph_t* graph = session->graph->graph;
+  leat_status_t status = check_run(graph, run);
+  for (int i = 0; !status && i < run->feed_count; ++i) {
+    s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
+  }
+  if (!status) status = leat_master_prune(graph, &step, &rewrite);
+  leat_mutex_unlock(&session->graph->mutex);
+  if (status) return status;
+  return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
+}
+
+static leat_signature_t* find_signature(leat_session_t* session, const leat_run_t* run,
+                                        uint64_t hash) {
+  uint64_t newest;
+  if (!leat_word_map_get(&session->by_hash, hash, &newest)) return NULL;
+  leat_signature_t* signature = session->signatures[newest];
+  if (signature_is(signature, run)) return signature;
+  for (size_t i = 0; i < session->signature_count; ++i) {  // two signatures with one hash
+    if (signature_is(session->signatures[i], run)) return session->signatures[i];
+  }
+  return NULL;
+}
+
+// Called with the mutex held.
+static leat_status_t make_signature(leat_session_t* session, const leat_run_t* run, uint64_t hash,
+                                    leat_signature_t** out_signature) {
+  leat_signature_t* s;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
+      session->allocator, session->signature_count + 1, sizeof(leat_signature_t*),
+      (void**)&session->signatures, &session->signature_capacity));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(session->allocator, sizeof *s, (void**)&s));
+  s->hash = hash;
+  leat_status_t status = compile_signature(session, run, s);
+  if (!status) status = leat_word_map_set(&session->by_hash, hash, session->signature_count);
+  if (status) {
+    signature_free(session, s);
+    return status;
+  }
+  session->signatures[session->signature_count++] = s;
+  *out_signature = s;
+  return leat_ok_status();
+}
+
+leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
+                                   leat_signature_t** out_signature) {
+  leat_signature_t* latest = atomic_load_explicit(&session->latest, memory_order_acquire);
+  if (LEAT_LIKELY(latest && signature_is(latest, run))) {
+    *out_signature = latest;
+    return leat_ok_status();
+  }
+  uint64_t hash = run_hash(run);
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&session->mutex);
+  leat_signature_t* signature = find_signature(session, run, hash);
+  if (!signature) status = make_signature(session, run, hash, &signature);
+  leat_mutex_unlock(&session->mutex);
+  if (status) return status;
+  atomic_store_explicit(&session->latest, signature, memory_order_release);
+  *out_signature = signature;
+  return leat_ok_status();
+}
+
+// ---- Running ------------------------------------------------------------------------------------
+
+static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signature_t* s, int index,
+                                     int dtype) {
+  leat_mutex_lock(&session->graph->mutex);
+  const leat_node_t* node = &session->graph->graph->nodes[s->feeds[index].node];
+  leat_status_t status = leat_make_status(
+      LEAT_INVALID_ARGUMENT,
+      "Run failed for node '%.*s' (%.*s): the value fed has type %s, must be %s",
+      LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), leat_dtype_name(dtype),
+      leat_dtype_name(s->feed_types[index]));
+  leat_mutex_unlock(&session->graph->mutex);
+  return status;
+}
+
+leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_t* signature,
+                                        const leat_tensor_t* feed_values,
+                                        leat_tensor_t* fetch_values, int64_t timeout_ms,
+                                        struct leat_step_collector_s* collector) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&session->closed, memory_order_acquire))) {
+    return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
+  }
+  for (int i = 0; i < signature->feed_count; ++i) {
+    if (LEAT_UNLIKELY(feed_values[i].dtype != signature->feed_types[i])) {
+      return wrong_feed_type(session, signature, i, feed_values[i].dtype);
+    }
+  }
+  if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
+  int64_t deadline =
+      timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
+  return leat_compiled_run(signature->compiled, feed_values, fetch_values, deadline, collector);
+}
+
+leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {
+  leat_signature_t* signature;
+  LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
+  return leat_session_run_prepared(session, signature, run->feed_values, run->fetch_values,
+                                   run->timeout_ms, run->collector);
+}

@@ -1,0 +1,436 @@
+// The worker of this process. One spinlock guards three small tables: graphs by handle, steps that
+// have a rendezvous or were aborted early, and the runs under way (so that an abort reaches them).
+#include "worker/local_worker.h"
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "kernel/resource.h"
+#include "worker/executor.h"
+#include "worker/local_rendezvous.h"
+
+// A registered graph. Freed by whoever lets go last: the table or a run.
+typedef struct registered_s {
+  leat_plan_t* plan;
+  leat_executor_kind_t executor;
+  bool deterministic;
+  int device;
+  _Atomic(uint32_t) references;
+} registered_t;
+
+// What a step leaves here until its cleanup.
+typedef struct step_s {
+  leat_rendezvous_t* rendezvous;
+  leat_resource_manager_t* resources;
+  leat_status_t aborted;
+} step_t;
+
+typedef struct local_worker_s leat_local_worker_t;
+
+typedef struct run_s {
+  leat_execution_t execution;
+  struct run_s* next;
+  struct run_s* previous;
+  leat_local_worker_t* worker;
+  registered_t* registered;
+  int64_t step_id;
+  leat_worker_done_fn_t done;
+  void* done_data;
+  bool on_stack;
+} run_t;
+
+struct local_worker_s {
+  leat_worker_t base;
+  leat_allocator_t* allocator;
+  leat_device_t** devices;
+  leat_resource_manager_t** resources;  // one a device
+  int device_count;
+  const leat_kernel_registry_t* kernels;
+  leat_thread_pool_t* pool;
+  leat_spinlock_t lock;
+  registered_t** graphs;  // by handle
+  size_t graph_count, graph_capacity;
+  leat_word_map_t steps;  // step id -> step_t*
+  run_t* runs;
+};
+
+static void release_registered(leat_local_worker_t* worker, registered_t* registered) {
+  if (!registered || atomic_fetch_sub(&registered->references, 1) != 1) return;
+  leat_plan_free(registered->plan);
+  leat_allocator_free(worker->allocator, registered);
+}
+
+static int find_device(const leat_local_worker_t* worker, leat_string_view_t name) {
+  for (int i = 0; i < worker->device_count; ++i) {
+    if (leat_string_view_equal(worker->devices[i]->name, name)) return i;
+  }
+  return -1;
+}
+
+static leat_status_t add_graph(leat_local_worker_t* worker, registered_t* registered,
+                               uint64_t* out_handle) {
+  leat_spinlock_lock(&worker->lock);
+  leat_status_t status =
+      leat_allocator_grow_array(worker->allocator, worker->graph_count + 1, sizeof(registered_t*),
+                                (void**)&worker->graphs, &worker->graph_capacity);
+  if (!status) {
+    *out_handle = worker->graph_count;
+    worker->graphs[worker->graph_count++] = registered;
+  }
+  leat_spinlock_unlock(&worker->lock);
+  return status;
+}
+
+static leat_status_t register_graph(leat_local_worker_t* worker,
+                                    const leat_register_request_t* request, uint64_t* out_handle) {
+  int device = find_device(worker, request->device);
+  leat_status_t status = leat_ok_status();
+  registered_t* registered = NULL;
+  if (device < 0) {
+    status = leat_make_status(LEAT_NOT_FOUND,
+                              "RegisterGraph failed: device is '%.*s', must be one of this worker's",
+                              LEAT_SV_ARG(request->device));
+  }
+  if (!status) {
+    status = leat_allocator_allocate(worker->allocator, sizeof *registered, (void**)&registered);
+  }
+  if (!status) {
+    registered->device = device;
+    registered->executor = request->executor;
+    registered->deterministic = request->deterministic;
+    registered->references = 1;
+    leat_plan_options_t options = {worker->kernels, worker->resources[device],
+                                   worker->devices[device], worker->allocator};
+    status = leat_plan_compile(request, &options, &registered->plan);
+  }
+  if (status) leat_graph_free(request->graph);
+  if (!status) status = add_graph(worker, registered, out_handle);
+  if (status) release_registered(worker, registered);
+  return status;
+}
+
+static void worker_register_graph(leat_worker_t* self, const leat_register_request_t* request,
+                                  uint64_t* out_handle, leat_worker_done_fn_t done, void* data) {
+  done(data, register_graph((leat_local_worker_t*)self, request, out_handle));
+}
+
+static void worker_deregister_graph(leat_worker_t* self, uint64_t handle) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  registered_t* registered = NULL;
+  leat_spinlock_lock(&worker->lock);
+  if (handle < worker->graph_count) {
+    registered = worker->graphs[handle];
+    worker->graphs[handle] = NULL;
+  }
+  leat_spinlock_unlock(&worker->lock);
+  release_registered(worker, registered);
+}
+
+// The step's entry, made on first need. Called with the lock held.
+static leat_status_t find_step(leat_local_worker_t* worker, int64_t step_id, step_t** out_step) {
+  uint64_t value;
+  if (leat_word_map_get(&worker->steps, (uint64_t)step_id, &value)) {
+    *out_step = (step_t*)(uintptr_t)value;
+    return leat_ok_status();
+  }
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(worker->allocator, sizeof *step, (void**)&step));
+  leat_status_t status =
+      leat_word_map_set(&worker->steps, (uint64_t)step_id, (uint64_t)(uintptr_t)step);
+  if (status) {
+    leat_allocator_free(worker->allocator, step);
+    return status;
+  }
+  *out_step = step;
+  return leat_ok_status();
+}
+
+// Called with the lock held.
+static leat_status_t find_rendezvous(leat_local_worker_t* worker, int64_t step_id,
+                                     leat_rendezvous_t** out_rendezvous) {
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(find_step(worker, step_id, &step));
+  if (!step->rendezvous) {
+    LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(worker->allocator, &step->rendezvous));
+    if (step->aborted) {
+      step->rendezvous->vtable->abort(step->rendezvous, leat_status_clone(step->aborted));
+    }
+  }
+  *out_rendezvous = step->rendezvous;
+  return leat_ok_status();
+}
+
+static void link_run(leat_local_worker_t* worker, run_t* run) {
+  run->next = worker->runs;
+  if (run->next) run->next->previous = run;
+  worker->runs = run;
+}
+
+static void unlink_run(leat_local_worker_t* worker, run_t* run) {
+  if (run->next) run->next->previous = run->previous;
+  if (run->previous) {
+    run->previous->next = run->next;
+  } else {
+    worker->runs = run->next;
+  }
+}
+
+static void run_done(void* data, leat_status_t status) {
+  run_t* run = data;
+  leat_local_worker_t* worker = run->worker;
+  leat_spinlock_lock(&worker->lock);
+  unlink_run(worker, run);
+  leat_spinlock_unlock(&worker->lock);
+  leat_worker_done_fn_t done = run->done;
+  void* done_data = run->done_data;
+  leat_status_free(run->execution.stop_status);  // nobody can stop it any more
+  leat_rendezvous_release(run->execution.services.rendezvous);
+  release_registered(worker, run->registered);
+  if (!run->on_stack) leat_allocator_free(worker->allocator, run);
+  done(done_data, status);
+}
+
+// Looks up what the run needs and makes it known to aborts.
+static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_request_t* request,
+                               run_t* run) {
+  leat_status_t status = leat_ok_status();
+  leat_spinlock_lock(&worker->lock);
+  step_t* step = NULL;
+  if (LEAT_UNLIKELY(worker->steps.count)) {
+    uint64_t value;
+    if (leat_word_map_get(&worker->steps, (uint64_t)request->step_id, &value)) {
+      step = (step_t*)(uintptr_t)value;
+    }
+  }
+  if (step && step->aborted) status = leat_status_clone(step->aborted);
+  if (!status && run->registered->plan->uses_rendezvous) {
+    status = find_rendezvous(worker, request->step_id, &run->execution.services.rendezvous);
+    if (!status) leat_rendezvous_retain(run->execution.services.rendezvous);
+  }
+  if (!status) link_run(worker, run);
+  leat_spinlock_unlock(&worker->lock);
+  return status;
+}
+
+static void fill_run(leat_local_worker_t* worker, const leat_run_request_t* request, run_t* run) {
+  const registered_t* registered = run->registered;
+  const leat_device_t* device = worker->devices[registered->device];
+  run->worker = worker;
+  run->step_id = request->step_id;
+  leat_execution_t* e = &run->execution;
+  e->plan = registered->plan;
+  e->feeds = request->feeds;
+  e->fetches = request->fetches;
+  e->deadline_ns = request->deadline_ns;
+  e->services.step_id = request->step_id;
+  e->services.memory = device->memory;
+  e->services.pool = device->pool;
+  e->services.resources = worker->resources[registered->device];
+  e->services.collector = request->collector;
+  e->services.deterministic = registered->deterministic;
+}
+
+static leat_status_t find_graph(leat_local_worker_t* worker, uint64_t handle,
+                                registered_t** out_registered) {
+  leat_spinlock_lock(&worker->lock);
+  registered_t* registered = handle < worker->graph_count ? worker->graphs[handle] : NULL;
+  if (registered) atomic_fetch_add_explicit(&registered->references, 1, memory_order_relaxed);
+  leat_spinlock_unlock(&worker->lock);
+  *out_registered = registered;
+  if (registered) return leat_ok_status();
+  return leat_make_status(LEAT_ABORTED,
+                          "RunGraph failed: graph handle %llu is not registered (any more)",
+                          (unsigned long long)handle);
+}
+
+static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* request,
+                             leat_worker_done_fn_t done, void* data) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  registered_t* registered;
+  leat_status_t status = find_graph(worker, request->handle, &registered);
+  if (status) {
+    done(data, status);
+    return;
+  }
+  bool linear = registered->plan->linear && registered->executor != LEAT_EXECUTOR_DATAFLOW;
+  run_t local = {.on_stack = true};
+  run_t* run = &local;
+  if (!linear) {
+    status = leat_allocator_allocate(worker->allocator, sizeof *run, (void**)&run);
+  }
+  if (!status) {
+    run->registered = registered;
+    run->done = done;
+    run->done_data = data;
+    fill_run(worker, request, run);
+    status = enter_run(worker, request, run);
+    if (status && !run->on_stack) leat_allocator_free(worker->allocator, run);
+  }
+  if (status) {
+    release_registered(worker, registered);
+    done(data, status);
+    return;
+  }
+  leat_execution_start(&run->execution, registered->executor, run_done, run);
+}
+
+static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  leat_rendezvous_t* rendezvous = NULL;
+  step_t* step;
+  leat_spinlock_lock(&worker->lock);
+  leat_status_t remembered = find_step(worker, step_id, &step);
+  if (remembered) {
+    leat_status_free(remembered);  // no memory to remember it: running ones still end
+  } else if (!step->aborted) {
+    step->aborted = leat_status_clone(status);
+    rendezvous = step->rendezvous;
+    if (rendezvous) leat_rendezvous_retain(rendezvous);
+  }
+  for (run_t* run = worker->runs; run; run = run->next) {
+    if (run->step_id == step_id) leat_execution_stop(&run->execution, leat_status_clone(status));
+  }
+  leat_spinlock_unlock(&worker->lock);
+  if (rendezvous) rendezvous->vtable->abort(rendezvous, leat_status_clone(status));
+  leat_rendezvous_release(rendezvous);
+  leat_status_free(status);
+}
+
+// The first run under way whose step is not yet stopped; -1 when there is none.
+static int64_t next_running_step(leat_local_worker_t* worker) {
+  int64_t step_id = -1;
+  leat_spinlock_lock(&worker->lock);
+  for (run_t* run = worker->runs; run && step_id < 0; run = run->next) {
+    if (!atomic_load(&run->execution.stopped)) step_id = run->step_id;
+  }
+  leat_spinlock_unlock(&worker->lock);
+  return step_id;
+}
+
+static void worker_abort_all(leat_worker_t* self, leat_status_t status) {
+  for (int64_t step; (step = next_running_step((leat_local_worker_t*)self)) >= 0;) {
+    worker_abort_step(self, step, leat_status_clone(status));
+  }
+  leat_status_free(status);
+}
+
+static void free_step(leat_local_worker_t* worker, step_t* step) {
+  leat_rendezvous_release(step->rendezvous);
+  leat_resource_manager_free(step->resources);
+  leat_status_free(step->aborted);
+  leat_allocator_free(worker->allocator, step);
+}
+
+static void worker_cleanup_step(leat_worker_t* self, int64_t step_id) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  uint64_t value;
+  leat_spinlock_lock(&worker->lock);
+  bool found = leat_word_map_get(&worker->steps, (uint64_t)step_id, &value);
+  if (found) leat_word_map_erase(&worker->steps, (uint64_t)step_id);
+  leat_spinlock_unlock(&worker->lock);
+  if (found) free_step(worker, (step_t*)(uintptr_t)value);
+}
+
+typedef struct reception_s {
+  leat_slot_t* out_value;
+  leat_worker_done_fn_t done;
+  void* data;
+  leat_allocator_t* allocator;
+} reception_t;
+
+static void received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t reception = *(reception_t*)data;
+  leat_allocator_free(reception.allocator, data);
+  if (!status) *reception.out_value = value;
+  reception.done(reception.data, status);
+}
+
+static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
+                                  leat_slot_t* out_value, leat_worker_done_fn_t done, void* data) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  leat_rendezvous_t* rendezvous = NULL;
+  reception_t* reception = NULL;
+  leat_spinlock_lock(&worker->lock);
+  leat_status_t status = find_rendezvous(worker, step_id, &rendezvous);
+  if (!status) leat_rendezvous_retain(rendezvous);
+  leat_spinlock_unlock(&worker->lock);
+  if (!status) {
+    status = leat_allocator_allocate(worker->allocator, sizeof *reception, (void**)&reception);
+  }
+  if (status) {
+    done(data, status);
+  } else {
+    *reception = (reception_t){out_value, done, data, worker->allocator};
+    rendezvous->vtable->receive(rendezvous, key, received, reception);
+  }
+  leat_rendezvous_release(rendezvous);
+}
+
+static void worker_clear_container(leat_worker_t* self, leat_string_view_t container) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  for (int i = 0; i < worker->device_count; ++i) {
+    leat_resource_manager_clear(worker->resources[i], container);
+  }
+}
+
+static void worker_destroy(leat_worker_t* self) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  for (size_t i = 0; i < worker->graph_count; ++i) release_registered(worker, worker->graphs[i]);
+  leat_allocator_free(worker->allocator, worker->graphs);
+  for (size_t i = 0; i < worker->steps.capacity; ++i) {
+    if (worker->steps.used[i]) free_step(worker, (step_t*)(uintptr_t)worker->steps.values[i]);
+  }
+  leat_word_map_deinitialize(&worker->steps);
+  for (int i = 0; worker->resources && i < worker->device_count; ++i) {
+    leat_resource_manager_free(worker->resources[i]);
+  }
+  for (int i = 0; worker->devices && i < worker->device_count; ++i) {
+    leat_device_release(worker->devices[i]);
+  }
+  leat_allocator_free(worker->allocator, worker->resources);
+  leat_allocator_free(worker->allocator, worker->devices);
+  if (worker->pool) leat_thread_pool_release(worker->pool);
+  leat_allocator_free(worker->allocator, worker);
+}
+
+static const leat_worker_vtable_t kVtable = {
+    worker_destroy,      worker_register_graph,  worker_deregister_graph,
+    worker_run_graph,    worker_abort_step,      worker_abort_all,
+    worker_cleanup_step, worker_receive_tensor,  worker_clear_container,
+};
+
+static leat_status_t take_devices(leat_local_worker_t* worker,
+                                  const leat_local_worker_options_t* options) {
+  size_t count = (size_t)options->device_count;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      worker->allocator, count, sizeof(leat_device_t*), (void**)&worker->devices));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      worker->allocator, count, sizeof(void*), (void**)&worker->resources));
+  for (int i = 0; i < options->device_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+    worker->devices[i] = options->devices[i];
+    leat_device_retain(worker->devices[i]);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_local_worker_create(const leat_local_worker_options_t* options,
+                                       leat_worker_t** out_worker) {
+  leat_local_worker_t* worker;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(options->allocator, sizeof *worker, (void**)&worker));
+  worker->base.vtable = &kVtable;
+  worker->allocator = options->allocator;
+  worker->device_count = options->device_count;
+  worker->kernels = options->kernels;
+  worker->pool = options->pool;
+  if (worker->pool) leat_thread_pool_retain(worker->pool);
+  leat_word_map_initialize(options->allocator, &worker->steps);
+  leat_status_t status = take_devices(worker, options);
+  if (status) {
+    worker_destroy(&worker->base);
+    return status;
+  }
+  *out_worker = &worker->base;
+  return leat_ok_status();
+}
