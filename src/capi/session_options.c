@@ -76,7 +76,7 @@ static bool wants_optimizers(const leat_pb_graph_options_t* graph_options) {
   if (!graph_options || !graph_options->optimizer_options || !graph_options->rewrite_options) {
     return true;
   }
-  return graph_options->optimizer_options->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_L0 ||
+  return graph_options->optimizer_options->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0 ||
          !graph_options->rewrite_options->disable_meta_optimizer;
 }
 
