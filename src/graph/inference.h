@@ -34,6 +34,10 @@ LEAT_MUST_USE leat_status_t leat_inference_input_value(leat_inference_t* c, int 
 // Input |index| read as a shape: -1 items and unknown ones are unknown dims.
 LEAT_MUST_USE leat_status_t leat_inference_input_as_shape(leat_inference_t* c, int index,
                                                           leat_partial_shape_t* out_shape);
+// Type and shape of the variable that the handle at input |index| names, found by following the
+// handle to the op that makes it. false when it comes from elsewhere (a placeholder, a function).
+bool leat_inference_input_handle(const leat_inference_t* c, int index, int* out_dtype,
+                                 leat_partial_shape_t* out_shape);
 void leat_inference_set_output(leat_inference_t* c, int index, leat_partial_shape_t shape);
 LEAT_MUST_USE leat_status_t leat_inference_set_output_value(leat_inference_t* c, int index,
                                                             int rank, int count,
