@@ -2,7 +2,7 @@
 //
 //   static const leat_op_case_t kCases[] = {
 //       {.op = "MatMul",
-//        .attrs = LEAT_ATTRS(LEAT_BOOL("transpose_b", true)),
+//        .attrs = {LEAT_CASE_BOOL("transpose_b", true)},
 //        .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 3), -1, 1),
 //                   LEAT_RANDOM(FLOAT, LEAT_DIMS(4, 3), -1, 1)},
 //        .types = LEAT_DTYPES_FLOATING,   // again in each of these types
@@ -32,6 +32,7 @@
 
 #define LEAT_CASE_MAX_VALUES 8
 #define LEAT_CASE_MAX_RANK 8
+#define LEAT_CASE_MAX_ATTRS 12
 
 // What an input is besides its value.
 typedef enum leat_case_role_e {
@@ -78,22 +79,31 @@ typedef struct leat_case_value_s {
    .items = (const double[]){__VA_ARGS__},                              \
    .item_count = (int64_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double))}
 
-// Attributes that graph/attr.h has no literal for.
-#define LEAT_INTS(attr, ...)                                                           \
-  {LEAT_SV(attr),                                                                      \
-   {.kind = LEAT_ATTR_INT, .is_list = true,                                            \
-    .count = (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),     \
-    .ints = (const int64_t[]){__VA_ARGS__}}}
-#define LEAT_FLOATS(attr, ...)                                                         \
-  {LEAT_SV(attr),                                                                      \
-   {.kind = LEAT_ATTR_FLOAT, .is_list = true,                                          \
-    .count = (uint32_t)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)),         \
-    .floats = (const float[]){__VA_ARGS__}}}
-#define LEAT_TYPES(attr, ...)                                                          \
-  {LEAT_SV(attr),                                                                      \
-   {.kind = LEAT_ATTR_TYPE, .is_list = true,                                           \
-    .count = (uint32_t)(sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)),     \
-    .types = (const int32_t[]){__VA_ARGS__}}}
+// Attributes as static data (the literals of graph/attr.h are for code):
+//   .attrs = {LEAT_CASE_BOOL("transpose_b", true), LEAT_CASE_INTS("strides", 1, 2, 2, 1)}
+#define LEAT_CASE_ATTR_(attr, ...) {.name = {"" attr, sizeof(attr) - 1}, .value = {__VA_ARGS__}}
+#define LEAT_CASE_STR(attr, literal) \
+  LEAT_CASE_ATTR_(attr, .kind = LEAT_ATTR_STRING, .s = {"" literal, sizeof(literal) - 1})
+#define LEAT_CASE_INT(attr, v) LEAT_CASE_ATTR_(attr, .kind = LEAT_ATTR_INT, .i = (v))
+#define LEAT_CASE_REAL(attr, v) LEAT_CASE_ATTR_(attr, .kind = LEAT_ATTR_FLOAT, .f = (v))
+#define LEAT_CASE_BOOL(attr, v) LEAT_CASE_ATTR_(attr, .kind = LEAT_ATTR_BOOL, .b = (v))
+#define LEAT_CASE_TYPE(attr, DTYPE) \
+  LEAT_CASE_ATTR_(attr, .kind = LEAT_ATTR_TYPE, .type = LEAT_DTYPE_##DTYPE)
+#define LEAT_CASE_LIST_(attr, k, type, member, ...)                            \
+  LEAT_CASE_ATTR_(attr, .kind = (k), .is_list = true,                          \
+                  .count = (uint32_t)(sizeof((const type[]){__VA_ARGS__}) / sizeof(type)), \
+                  .member = (const type[]){__VA_ARGS__})
+#define LEAT_CASE_INTS(attr, ...) LEAT_CASE_LIST_(attr, LEAT_ATTR_INT, int64_t, ints, __VA_ARGS__)
+#define LEAT_CASE_FLOATS(attr, ...) \
+  LEAT_CASE_LIST_(attr, LEAT_ATTR_FLOAT, float, floats, __VA_ARGS__)
+#define LEAT_CASE_BOOLS(attr, ...) LEAT_CASE_LIST_(attr, LEAT_ATTR_BOOL, bool, bools, __VA_ARGS__)
+// LEAT_DTYPE_FLOAT, ...
+#define LEAT_CASE_TYPES(attr, ...) \
+  LEAT_CASE_LIST_(attr, LEAT_ATTR_TYPE, int32_t, types, __VA_ARGS__)
+#define LEAT_CASE_SHAPE(attr, ...)                                                \
+  LEAT_CASE_ATTR_(attr, .kind = LEAT_ATTR_SHAPE,                                  \
+                  .shape = {(int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+                            (const int64_t[]){__VA_ARGS__}})
 
 struct leat_op_case_s;
 
@@ -119,7 +129,8 @@ typedef enum leat_case_gradient_e {
 typedef struct leat_op_case_s {
   const char* op;
   const char* name;    // told apart in the output; NULL: the op's
-  leat_attrs_t attrs;  // type and number attributes follow from the inputs
+  // Up to one without a name; type and number attributes follow from the inputs.
+  leat_attr_t attrs[LEAT_CASE_MAX_ATTRS];
   leat_case_value_t inputs[LEAT_CASE_MAX_VALUES];
   // Again with every input (and type attribute) of input 0's type in each of these types.
   leat_dtype_set_t types;

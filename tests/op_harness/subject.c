@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "op_harness/value.h"
 
-#define MOST_ATTRS 32
-
 leat_status_t leat_subject_initialize(leat_fixture_t* fixture, const leat_op_case_t* op_case,
                                       int dtype, leat_subject_t* out_subject) {
   *out_subject = (leat_subject_t){.fixture = fixture,
@@ -53,12 +51,13 @@ static leat_output_t build_source(leat_builder_t* builder, const leat_subject_t*
 }
 
 static leat_attrs_t exchange_types(const leat_subject_t* subject, leat_attr_t* attrs) {
-  const leat_attrs_t* given = &subject->op_case->attrs;
-  int count = given->count < MOST_ATTRS ? given->count : MOST_ATTRS;
-  for (int i = 0; i < count; ++i) {
-    attrs[i] = given->items[i];
-    if (attrs[i].value.kind == LEAT_ATTR_TYPE && !attrs[i].value.is_list) {
-      attrs[i].value.type = leat_subject_type(subject, attrs[i].value.type);
+  const leat_attr_t* given = subject->op_case->attrs;
+  int count = 0;
+  for (; count < LEAT_CASE_MAX_ATTRS && given[count].name.data; ++count) {
+    attrs[count] = given[count];
+    leat_attr_value_t* value = &attrs[count].value;
+    if (value->kind == LEAT_ATTR_TYPE && !value->is_list) {
+      value->type = leat_subject_type(subject, value->type);
     }
   }
   return (leat_attrs_t){attrs, count};
@@ -67,7 +66,7 @@ static leat_attrs_t exchange_types(const leat_subject_t* subject, leat_attr_t* a
 leat_status_t leat_subject_build(const leat_subject_t* subject, leat_subject_sources_t sources,
                                  uint32_t as_constant, leat_graph_t** out_graph,
                                  int32_t* out_sources, int32_t* out_node) {
-  leat_attr_t attrs[MOST_ATTRS];
+  leat_attr_t attrs[LEAT_CASE_MAX_ATTRS];
   leat_output_t inputs[LEAT_CASE_MAX_VALUES];
   *out_graph = NULL;
   LEAT_RETURN_IF_ERROR(
