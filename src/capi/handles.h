@@ -67,6 +67,7 @@ LEAT_MUST_USE leat_status_t leat_capi_tensor_wrap(leat_tensor_t* inout_tensor,
 static inline bool leat_capi_tensor_is_raw(const TF_Tensor* handle) {
   return leat_dtype_in(handle->tensor.dtype,
                        LEAT_DTYPE_BIT(RESOURCE) | LEAT_DTYPE_BIT(VARIANT)) &&
+         handle->tensor.shape.element_count > 0 &&
          !(handle->tensor.buffer && handle->tensor.buffer->object_dtype);
 }
 // The value as the rooms below understand it; the caller releases it. INVALID_ARGUMENT for NULL and

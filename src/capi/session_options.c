@@ -85,7 +85,6 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   leat_session_options_t options = leat_session_options_default();
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
-  options.inter_op_threads = config->inter_op_parallelism_threads;
   options.use_per_session_threads = config->use_per_session_threads;
   options.allow_soft_placement = config->allow_soft_placement;
   options.log_device_placement = config->log_device_placement;
