@@ -9,7 +9,7 @@
 // members of a oneof.
 #include "formats/decode.h"
 
-#include "formats/decode_map.h"
+#include "formats/map_entries.h"
 #include "formats/utf8.h"
 #include "formats/wire.h"
 
@@ -424,7 +424,7 @@ static leat_status_t finish_entries(decoder_t* decoder, frame_t* frame) {
     leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
     if (list->count < 2) continue;
     LEAT_RETURN_IF_ERROR(
-        leat_decode_drop_repeated_keys(decoder->arena->allocator, field->message, list));
+        leat_map_entries_drop_repeated(decoder->arena->allocator, field->message, list));
   }
   return leat_ok_status();
 }

@@ -75,6 +75,12 @@ typedef struct leat_rule_s {
 
 #define LEAT_MAX_RULES 6
 
+// The ops that the runtime itself puts into graphs.
+#define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
+#define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
+#define LEAT_OP_NAME_SEND LEAT_SV("_Send")
+#define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
+
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
 

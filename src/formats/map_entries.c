@@ -1,6 +1,6 @@
 // Maps travel as lists, in which a writer may repeat a key: the last one counts. Short lists are
 // compared pairwise, long ones through a hash map.
-#include "formats/decode_map.h"
+#include "formats/map_entries.h"
 
 #include "base/map.h"
 
@@ -82,7 +82,7 @@ cleanup:
   return status;
 }
 
-leat_status_t leat_decode_drop_repeated_keys(leat_allocator_t* allocator,
+leat_status_t leat_map_entries_drop_repeated(leat_allocator_t* allocator,
                                              const leat_message_descriptor_t* entry,
                                              leat_pb_list_t* list) {
   if (list->count <= PAIRWISE_MAX) {
