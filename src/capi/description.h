@@ -43,6 +43,7 @@ struct TF_OperationDescription {
   leat_capi_colocation_t* colocations;
   size_t colocation_count, colocation_capacity;
   leat_capi_held_tensor_t* tensors;
+  leat_graph_storage_t* storage;  // of values that came as messages; made on first need
 };
 
 // Notes what is wrong (taken over), unless something was before.

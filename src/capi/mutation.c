@@ -2,6 +2,7 @@
 // edges (TF_Graph.edits).
 #include "capi/attr_message.h"
 #include "capi/handles.h"
+#include "graph/storage.h"
 
 static leat_status_t check_operation(const TF_Graph* graph, const TF_Operation* operation) {
   if (operation && operation->graph == graph) return leat_ok_status();
@@ -63,11 +64,12 @@ void TF_RemoveAllControlInputs(TF_Graph* graph, TF_Operation* op) {
 static leat_status_t set_attr(TF_Graph* graph, TF_Operation* op, const char* attr_name,
                               leat_string_view_t bytes) {
   leat_attr_t attr = {.name = leat_string_view_from(attr_name)};
-  leat_capi_attr_message_t message;
+  leat_graph_storage_t* storage = NULL;
   LEAT_RETURN_IF_ERROR(check_operation(graph, op));
-  leat_status_t status = leat_capi_attr_message_read(bytes, &message, &attr.value);
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_create(leat_allocator_system(), NULL, &storage));
+  leat_status_t status = leat_capi_attr_decode(bytes, storage, &attr.value);
   if (!status) status = leat_graph_set_attr(graph->shared->graph, op->node, &attr);
-  leat_capi_attr_message_end(&message);
+  leat_graph_storage_release(storage);
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capi/description.h"
+#include "graph/storage.h"
 
 // ---- What is noted on the way -------------------------------------------------------------------
 
@@ -71,6 +72,7 @@ static void free_description(TF_OperationDescription* desc) {
     leat_tensor_release(&desc->tensors->tensor);
     desc->tensors = desc->tensors->next;
   }
+  leat_graph_storage_release(desc->storage);
   leat_status_free(desc->status);
   leat_arena_deinitialize(&desc->arena);
   leat_allocator_free(leat_allocator_system(), desc);

@@ -2,7 +2,9 @@
 // description's arena; tensors are shared.
 #include <string.h>
 
+#include "capi/attr_message.h"
 #include "capi/description.h"
+#include "graph/storage.h"
 
 // Copies |count| items into the arena.
 static leat_status_t copy_items(TF_OperationDescription* desc, const void* items, int count,
@@ -201,6 +203,74 @@ void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name,
   if (!desc) return;
   int count = num_shapes < 0 ? 0 : num_shapes;
   leat_capi_description_note(desc, set_shapes(desc, attr_name, dims, num_dims, count));
+}
+
+static leat_status_t decode_shapes(TF_OperationDescription* desc, const void* const* protos,
+                                   const size_t* proto_lens, int count,
+                                   leat_attr_value_t* out_value) {
+  void* memory = NULL;
+  if (!desc) return leat_capi_description_missing();
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&desc->arena, (size_t)count,
+                                                 sizeof(leat_partial_shape_t), &memory));
+  leat_partial_shape_t* shapes = memory;
+  for (int i = 0; i < count; ++i) {
+    leat_status_t status = leat_capi_shape_decode(leat_string_view_make(protos[i], proto_lens[i]),
+                                                  &desc->arena, &shapes[i]);
+    if (status) return leat_status_annotate(status, "Shape %d", i);
+  }
+  *out_value = (leat_attr_value_t){
+      .kind = LEAT_ATTR_SHAPE, .is_list = true, .count = (uint32_t)count, .shapes = shapes};
+  return leat_ok_status();
+}
+
+void TF_SetAttrTensorShapeProto(TF_OperationDescription* desc, const char* attr_name,
+                                const void* proto, size_t proto_len, TF_Status* status) {
+  leat_attr_value_t value = {.kind = LEAT_ATTR_SHAPE};
+  leat_status_t result =
+      desc ? leat_capi_shape_decode(leat_string_view_make(proto, proto_len), &desc->arena,
+                                    &value.shape)
+           : leat_capi_description_missing();
+  if (!result) set_plain(desc, attr_name, value);
+  leat_capi_status_set(status, result);
+}
+
+void TF_SetAttrTensorShapeProtoList(TF_OperationDescription* desc, const char* attr_name,
+                                    const void* const* protos, const size_t* proto_lens,
+                                    int num_shapes, TF_Status* status) {
+  leat_attr_value_t value = {0};
+  leat_status_t result =
+      decode_shapes(desc, protos, proto_lens, num_shapes < 0 ? 0 : num_shapes, &value);
+  if (!result) set_plain(desc, attr_name, value);
+  leat_capi_status_set(status, result);
+}
+
+// ---- Any kind -----------------------------------------------------------------------------------
+
+static leat_status_t set_message(TF_OperationDescription* desc, const char* attr_name,
+                                 leat_string_view_t bytes) {
+  leat_attr_value_t value = {0};
+  if (!desc) return leat_capi_description_missing();
+  if (!desc->storage) {
+    LEAT_RETURN_IF_ERROR(
+        leat_graph_storage_create(leat_allocator_system(), NULL, &desc->storage));
+  }
+  LEAT_RETURN_IF_ERROR(leat_capi_attr_decode(bytes, desc->storage, &value));
+  if (strcmp(attr_name, "_class") != 0) {
+    set_plain(desc, attr_name, value);
+    return leat_ok_status();
+  }
+  bool is_names = value.kind == LEAT_ATTR_NONE || (value.is_list && value.kind == LEAT_ATTR_STRING);
+  if (!is_names) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Expected \"list\" field for \"_class\" attribute");
+  }
+  return leat_capi_description_set_colocations(desc, value.strings, value.count);
+}
+
+void TF_SetAttrValueProto(TF_OperationDescription* desc, const char* attr_name, const void* proto,
+                          size_t proto_len, TF_Status* status) {
+  leat_capi_status_set(status,
+                       set_message(desc, attr_name, leat_string_view_make(proto, proto_len)));
 }
 
 // ---- Tensors ------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@
 // The serialised handle in |bytes|, as a tensor of it.
 static leat_status_t decode_handle(leat_string_view_t bytes, leat_tensor_t* out_tensor) {
   leat_arena_t arena;
-  leat_pb_resource_handle_proto_t handle = {{0}};
-  leat_pb_tensor_shape_proto_t scalar = {{0}};
+  leat_pb_resource_handle_proto_t handle = {.hash_code = 0};
+  leat_pb_tensor_shape_proto_t scalar = {.unknown_rank = false};
   leat_pb_tensor_proto_t proto = {.dtype = LEAT_DTYPE_RESOURCE,
                                   .tensor_shape = &scalar,
                                   .resource_handle_val = {&handle, 1}};
