@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trace/collector.h"
 #include "worker/executor.h"
 
 static void set_feeds(leat_execution_t* e) {
@@ -106,6 +107,15 @@ leat_status_t leat_execution_prepare(leat_execution_t* e, uint32_t record,
   if (flags & LEAT_RECORD_HAS_REFS) LEAT_RETURN_IF_ERROR(read_references(e, record));
   if (flags & LEAT_RECORD_CONTRACT) return leat_kernel_check_contract(context);
   return leat_ok_status();
+}
+
+void leat_execution_trace(leat_execution_t* e, uint32_t index, int64_t start_ns) {
+  const leat_record_t* record = &e->plan->records[index];
+  const leat_kernel_t* kernel = record->kernel;
+  leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
+                          kernel->op->name, start_ns,
+                          &e->instance->slots[record->first_output].tensor, record->output_count,
+                          sizeof(leat_slot_t));
 }
 
 leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {

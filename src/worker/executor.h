@@ -40,6 +40,8 @@ leat_status_t leat_execution_check(leat_execution_t* execution);
 // Prepares the inputs of a record that has references or a contract.
 leat_status_t leat_execution_prepare(leat_execution_t* execution, uint32_t record,
                                      const leat_kernel_context_t* context);
+// Notes a record that has run, for the step's collector.
+void leat_execution_trace(leat_execution_t* execution, uint32_t record, int64_t start_ns);
 // Names the node in |status| when the kernel did not.
 leat_status_t leat_execution_annotate(leat_execution_t* execution, uint32_t record,
                                       leat_status_t status);
