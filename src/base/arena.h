@@ -1,5 +1,6 @@
 // Bump memory with one lifetime. An arena belongs to one thread at a time. Under ASan (and with
-// LEAT_ARENA_MALLOC=1 at compile time) each allocation is its own heap block, so that overruns show.
+// LEAT_ARENA_MALLOC=1 at compile time) each allocation is its own heap block, so that overruns
+// show.
 #ifndef LEAT_BASE_ARENA_H_
 #define LEAT_BASE_ARENA_H_
 

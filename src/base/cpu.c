@@ -9,8 +9,10 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-
+#define CPUID_1_ECX (1u << 12 | 1u << 27 | 1u << 28 | 1u << 29)  // FMA, OSXSAVE, AVX, F16C
+#define CPUID_7_EBX_AVX2 (1u << 3 | 1u << 5 | 1u << 8)             // BMI1, AVX2, BMI2
+// F, DQ, CD, BW, VL
+#define CPUID_7_EBX_AVX512 (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31)
 #define XCR0_AVX 0x6u      // SSE and AVX state
 #define XCR0_AVX512 0xe6u  // and the mask, upper and high registers
 
@@ -22,16 +24,27 @@ static uint32_t read_xcr0(void) {
   return low;
 }
 
+typedef struct cpuid_s {
+  uint32_t eax, ebx, ecx, edx;
+} cpuid_t;
+
+static cpuid_t read_cpuid(uint32_t leaf) {
+  cpuid_t r;
+  __asm__ __volatile__("cpuid"
+                       : "=a"(r.eax), "=b"(r.ebx), "=c"(r.ecx), "=d"(r.edx)
+                       : "a"(leaf), "c"(0));
+  return r;
+}
+
 static leat_isa_t detect_isa(void) {
-  uint32_t a, b, c, d;
-  if (!__get_cpuid(1, &a, &b, &c, &d)) return LEAT_ISA_BASE;
-  if (!has_all(c, bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C)) return LEAT_ISA_BASE;
+  if (read_cpuid(0).eax < 7) return LEAT_ISA_BASE;
+  if (!has_all(read_cpuid(1).ecx, CPUID_1_ECX)) return LEAT_ISA_BASE;
   uint32_t xcr0 = read_xcr0();
   if (!has_all(xcr0, XCR0_AVX)) return LEAT_ISA_BASE;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return LEAT_ISA_BASE;
-  if (!has_all(b, bit_AVX2 | bit_BMI | bit_BMI2)) return LEAT_ISA_BASE;
-  uint32_t avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_AVX512CD;
-  return has_all(xcr0, XCR0_AVX512) && has_all(b, avx512) ? LEAT_ISA_AVX512 : LEAT_ISA_AVX2;
+  uint32_t ebx = read_cpuid(7).ebx;
+  if (!has_all(ebx, CPUID_7_EBX_AVX2)) return LEAT_ISA_BASE;
+  bool avx512 = has_all(xcr0, XCR0_AVX512) && has_all(ebx, CPUID_7_EBX_AVX512);
+  return avx512 ? LEAT_ISA_AVX512 : LEAT_ISA_AVX2;
 }
 #else
 static leat_isa_t detect_isa(void) { return LEAT_ISA_BASE; }

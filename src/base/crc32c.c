@@ -1,6 +1,6 @@
-// A CRC is a remainder of polynomials over GF(2), bits reflected. Hardware does eight bytes at a time
+// A CRC is a remainder of polynomials over GF(2), bits reflected. Hardware does eight bytes at once
 // but has to wait three cycles for each, so three stretches of the data are run side by side and
-// joined: crc(A B) = crc(A) moved on by |B| zero bytes, xor crc(B). Moving on by a fixed distance is
+// joined: crc(A B) = crc(A) moved on by size(B) zero bytes, xor crc(B). Moving on so far is
 // linear, hence four tables of 256. Without the instruction: eight bytes at a time by eight tables.
 #include "base/crc32c.h"
 
@@ -37,23 +37,30 @@ static void fill_byte_tables(void) {
   }
 }
 
+// The linear map whose value at each single bit is |of_bit|, at |crc|.
+static uint32_t apply(const uint32_t of_bit[32], uint32_t crc) {
+  uint32_t result = 0;
+  for (int bit = 0; crc; ++bit, crc >>= 1) result ^= crc & 1 ? of_bit[bit] : 0;
+  return result;
+}
+
+// |distance| is a power of two: the map for one byte, squared until it reaches so far.
 static void fill_move_table(uint32_t move[4][256], int distance) {
-  uint32_t of_bit[32];
+  uint32_t of_bit[32], doubled[32];
   for (int bit = 0; bit < 32; ++bit) {
     uint32_t crc = 1u << bit;
-    for (int i = 0; i < distance; ++i) crc = (crc >> 8) ^ tables.bytes[0][crc & 255];
-    of_bit[bit] = crc;
+    of_bit[bit] = (crc >> 8) ^ tables.bytes[0][crc & 255];
+  }
+  for (int reached = 1; reached < distance; reached *= 2) {
+    for (int bit = 0; bit < 32; ++bit) doubled[bit] = apply(of_bit, of_bit[bit]);
+    memcpy(of_bit, doubled, sizeof(of_bit));
   }
   for (int k = 0; k < 4; ++k) {
-    for (uint32_t b = 0; b < 256; ++b) {
-      uint32_t crc = 0;
-      for (int bit = 0; bit < 8; ++bit) crc ^= b >> bit & 1 ? of_bit[8 * k + bit] : 0;
-      move[k][b] = crc;
-    }
+    for (uint32_t b = 0; b < 256; ++b) move[k][b] = apply(of_bit, b << (8 * k));
   }
 }
 
-// The first user fills the tables; others who come meanwhile wait some 100 us.
+// The first user fills the tables; others who come meanwhile wait some 10 us.
 static void ensure_tables(void) {
   static _Atomic int state;  // 0 empty, 1 being filled, 2 ready
   if (LEAT_LIKELY(atomic_load_explicit(&state, memory_order_acquire) == 2)) return;

@@ -56,6 +56,7 @@ typedef struct leat_file_vtable_s {
 
 struct leat_file_s {
   const leat_file_vtable_t* vtable;
+  const char* path;  // the implementation's, until close; for messages
 };
 
 leat_file_system_t* leat_file_system_posix(void);

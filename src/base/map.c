@@ -1,5 +1,5 @@
-// String map: entries lie in insertion order in one array; a table of half-full linear probing holds
-// their indices. The stored hash decides almost every comparison, so that a probe that misses
+// String map: entries lie in insertion order in one array; a table with linear probing, half full at
+// most, holds their indices. The stored hash decides almost every comparison, so that a probe that misses
 // touches no key. Word map: keys, values and marks in parallel arrays; erasing shifts the rest of
 // the cluster back, so that there are no tombstones.
 #include "base/map.h"

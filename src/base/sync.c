@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "base/sync.h"
 
-#include <time.h>
-
 #include "base/clock.h"
 #include "base/cpu.h"
 
@@ -15,7 +13,9 @@
 
 enum { NOTIFICATION_CLOSED, NOTIFICATION_PARKED, NOTIFICATION_OPEN, NOTIFICATION_OPEN_LOCKED };
 
-void leat_mutex_initialize(leat_mutex_t* out_mutex) { pthread_mutex_init(&out_mutex->handle, NULL); }
+void leat_mutex_initialize(leat_mutex_t* out_mutex) {
+  pthread_mutex_init(&out_mutex->handle, NULL);
+}
 
 void leat_mutex_deinitialize(leat_mutex_t* mutex) { pthread_mutex_destroy(&mutex->handle); }
 

@@ -57,6 +57,27 @@ static inline void leat_cpu_relax(void) {
 #endif
 }
 
+// A pointer per thread whose owner hears of the thread's end: |at_end|(pointer) runs on the ending
+// thread when its pointer is not NULL (not for the main thread at exit). Keys are few: make them
+// once in a process. Reading is for LEAT_THREAD_LOCAL, which costs nothing.
+typedef struct leat_thread_key_s { pthread_key_t handle; } leat_thread_key_t;
+// false when the system has no more.
+static inline bool leat_thread_key_create(void (*at_end)(void* pointer),
+                                          leat_thread_key_t* out_key) {
+  return pthread_key_create(&out_key->handle, at_end) == 0;
+}
+static inline bool leat_thread_key_set(leat_thread_key_t key, void* pointer) {
+  return pthread_setspecific(key.handle, pointer) == 0;
+}
+
+// A small variable of each thread, read without a call. glibc keeps room for libraries loaded late;
+// elsewhere the compiler's default model is the safe one.
+#if defined(__GLIBC__)
+#define LEAT_THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+#else
+#define LEAT_THREAD_LOCAL __thread
+#endif
+
 // A tiny lock for a few instructions' work.
 typedef _Atomic uint32_t leat_spinlock_t;
 static inline void leat_spinlock_lock(leat_spinlock_t* lock) {

@@ -1,4 +1,4 @@
-// Two sources of work: a queue of tasks (a ring under the mutex) and a few slots with parallel loops.
+// Two sources of work: a queue of tasks (a ring under the mutex) and some slots with parallel loops.
 // A loop lives in a slot of the pool, not on the caller's stack, so that a worker can look at it
 // without owning anything. The slot's |state| word is the whole protocol:
 //
@@ -12,17 +12,14 @@
 // Idle workers spin on |work| for a while, then park on the condition. A publisher makes the work
 // visible before it looks for parked workers, a worker counts itself as parked before it looks for
 // work: one of them sees the other (all sequentially consistent).
-#define _GNU_SOURCE
 #include "base/thread_pool.h"
-
-#include <signal.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/observer.h"
 #include "base/sync.h"
+#include "base/thread.h"
 
 #define SPIN_NS 50000
 #define SPIN_RELAXES_PER_LOOK 16
@@ -50,9 +47,10 @@ typedef struct loop_s {
   void* data;
   int64_t total;
   int64_t chunk;
+  int64_t chunk_count;
   leat_mutex_t mutex;  // for a caller that waits long
   leat_condition_t condition;
-  LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic int64_t next;  // first item not taken yet
+  LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic int64_t next;  // first chunk not taken yet
 } LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) loop_t;
 
 struct leat_thread_pool_s {
@@ -75,7 +73,7 @@ struct leat_thread_pool_s {
   size_t ring_head;
   int alive;      // threads that have not ended
   bool orphaned;  // nobody joins: the last thread frees the pool
-  pthread_t threads[THREAD_LIMIT];
+  leat_thread_t threads[THREAD_LIMIT];
   loop_t loops[LOOP_SLOT_COUNT];
 };
 
@@ -129,11 +127,11 @@ void leat_thread_pool_release(leat_thread_pool_t* pool) {
   atomic_store(&pool->stopping, true);
   pool->orphaned = inside;
   int started = atomic_load(&pool->started);
-  for (int i = 0; inside && i < started; ++i) pthread_detach(pool->threads[i]);
+  for (int i = 0; inside && i < started; ++i) leat_thread_detach(pool->threads[i]);
   leat_condition_notify_all(&pool->wake);
   leat_mutex_unlock(&pool->mutex);
   if (inside) return;
-  for (int i = 0; i < started; ++i) pthread_join(pool->threads[i], NULL);
+  for (int i = 0; i < started; ++i) leat_thread_join(pool->threads[i]);
   free_pool(pool);
 }
 
@@ -179,11 +177,11 @@ static leat_status_t push_task(leat_thread_pool_t* pool, task_t task) {
 // ---- Loops ----
 
 static void run_chunks(loop_t* loop) {
-  int64_t chunk = loop->chunk, total = loop->total;
   for (;;) {
-    int64_t begin = atomic_fetch_add_explicit(&loop->next, chunk, memory_order_relaxed);
-    if (begin >= total) return;
-    loop->fn(loop->data, begin, LEAT_MIN(begin + chunk, total));
+    int64_t index = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed);
+    if (index >= loop->chunk_count) return;
+    int64_t begin = index * loop->chunk;
+    loop->fn(loop->data, begin, begin + LEAT_MIN(loop->chunk, loop->total - begin));
   }
 }
 
@@ -274,7 +272,7 @@ static void end_thread(leat_thread_pool_t* pool) {
   if (last) free_pool(pool);
 }
 
-static void* run_worker(void* data) {
+static void run_worker(void* data) {
   leat_thread_pool_t* pool = data;
   current_pool = pool;
   do {
@@ -282,22 +280,21 @@ static void* run_worker(void* data) {
     }
   } while (spin_for_work(pool) || park_for_work(pool));
   end_thread(pool);
-  return NULL;
 }
 
-// Under the mutex. Signals stay with the program's own threads.
+// Under the mutex.
 static bool start_thread(leat_thread_pool_t* pool) {
   int started = atomic_load(&pool->started);
   if (started >= pool->size || atomic_load(&pool->stopping)) return false;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  leat_status_t status =
+      leat_thread_start("leat_pool", run_worker, pool, &pool->threads[started]);
+  if (status) {
+    leat_status_free(status);  // those that run do the work
+    return false;
+  }
   ++pool->alive;
-  bool ok = pthread_create(&pool->threads[started], NULL, run_worker, pool) == 0;
-  if (!ok) --pool->alive;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (ok) atomic_store(&pool->started, started + 1);
-  return ok;
+  atomic_store(&pool->started, started + 1);
+  return true;
 }
 
 // Sees to it that |wanted| workers come to work that is already visible.
@@ -323,7 +320,8 @@ static void observe_queue(int depth) {
 
 void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void* data) {
   leat_mutex_lock(&pool->mutex);
-  bool has_thread = atomic_load(&pool->started) > 0 || start_thread(pool);
+  bool just_started = atomic_load(&pool->started) == 0 && start_thread(pool);
+  bool has_thread = just_started || atomic_load(&pool->started) > 0;
   leat_status_t status = has_thread ? push_task(pool, (task_t){fn, data}) : leat_ok_status();
   int depth = atomic_load(&pool->queued);
   leat_mutex_unlock(&pool->mutex);
@@ -333,7 +331,9 @@ void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void
     return;
   }
   observe_queue(depth);
-  call_workers(pool, depth, true);
+  // A spinning worker may be on its way to a loop instead.
+  int open = __builtin_popcount(atomic_load(&pool->open_loops));
+  call_workers(pool, depth + open - just_started, true);
 }
 
 // ---- parallel_for ----
@@ -371,7 +371,7 @@ static void run_loop(leat_thread_pool_t* pool, int slot, int helpers, bool may_w
   loop_t* loop = &pool->loops[slot];
   atomic_store(&loop->state, STATE_ACTIVE | (uint64_t)helpers << STATE_LIMIT_SHIFT);
   atomic_fetch_or(&pool->open_loops, 1u << slot);
-  call_workers(pool, helpers, may_wake);
+  call_workers(pool, helpers + atomic_load(&pool->queued), may_wake);
   run_chunks(loop);
   atomic_fetch_and(&pool->open_loops, ~(1u << slot));
   atomic_fetch_and(&loop->state, ~STATE_ACTIVE);
@@ -408,6 +408,7 @@ void leat_thread_pool_parallel_for(leat_thread_pool_t* pool, int width_limit, in
   loop->data = data;
   loop->total = total;
   loop->chunk = (total - 1) / chunk_count + 1;
+  loop->chunk_count = (total - 1) / loop->chunk + 1;
   atomic_store_explicit(&loop->next, 0, memory_order_relaxed);
   run_loop(pool, slot, width - 1, cost_ns >= WAKE_MINIMUM_NS);
 }

@@ -1,4 +1,4 @@
-// Seeds from the kernel's generator; the clocks and this thread's stack stand in where there is none.
+// Seeds from the kernel's generator; the clocks and an address stand in where there is none.
 #define _GNU_SOURCE
 #include <sys/random.h>
 

@@ -1,0 +1,73 @@
+# The short front of the build; CMake and Ninja do the work (CMakeLists.txt).
+#   make           library and programs into build/        make test     unit and install tests
+#   make demo      train, save, restore, classify digits   make check    include laws, budgets, headers
+#   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
+#   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
+#   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
+# JOBS limits parallel work; TESTS selects tests by a regular expression.
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 10
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+TESTS ?= .
+CMAKE_FLAGS ?=
+NINJA = ninja -j $(JOBS)
+CTEST = ctest --output-on-failure -j $(JOBS) -R '$(TESTS)'
+CONFIGURE = cmake -G Ninja -S . $(CMAKE_FLAGS)
+# As without sanitizers, an allocation that cannot be had is NULL.
+SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=1 \
+  LSAN_OPTIONS=suppressions=$(CURDIR)/dev/lsan-suppressions \
+  TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
+
+.PHONY: all setup test check demo install asan tsan asan-build tsan-build fuzz bench test-oracle clean
+all: $(BUILD)/build.ninja
+	@$(NINJA) -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@dev/setup
+	@$(CONFIGURE) -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+setup:
+	@dev/setup
+
+test: setup all
+	@$(NINJA) -C $(BUILD) leat_tests
+	@cd $(BUILD) && $(CTEST)
+
+check:
+	@dev/check
+
+demo: setup all
+	@dev/demo $(BUILD)
+
+install: all
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+build-asan/build.ninja:
+	@dev/setup
+	@$(CONFIGURE) -B build-asan -DLEAT_SANITIZE=address,undefined -DLEAT_DEBUG=ON \
+	  -DLEAT_WERROR=OFF -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g1"
+
+# OpenMP's barriers are invisible to TSan: the oneDNN module stays out.
+build-tsan/build.ninja:
+	@dev/setup
+	@$(CONFIGURE) -B build-tsan -DLEAT_SANITIZE=thread -DLEAT_DEBUG=ON \
+	  -DLEAT_WERROR=OFF -DLEAT_ONEDNN=OFF -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g1"
+
+asan-build tsan-build: %-build: build-%/build.ninja
+	@$(NINJA) -C build-$* all leat_tests
+
+asan tsan: %: %-build
+	@cd build-$* && $(SANITIZER_ENV) $(CTEST)
+
+fuzz:
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) dev/fuzz
+
+bench: all
+	@python3 bench/run.py $(BENCH_ARGS)
+
+test-oracle: setup all
+	@dev/test-oracle $(ORACLE_ARGS)
+
+clean:
+	@rm -rf build build-asan build-tsan build-fuzz

@@ -1,0 +1,31 @@
+# Compiler flags shared by all of our code, as the interface target `leat_flags`.
+find_program(LEAT_CCACHE ccache)
+if(LEAT_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  # Paths below the source folder are hashed as relative ones: checkouts share one cache.
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 ${LEAT_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+add_library(leat_flags INTERFACE)
+target_compile_options(leat_flags INTERFACE
+  -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-psabi -Wstrict-prototypes
+  $<$<BOOL:${LEAT_WERROR}>:-Werror>
+  -fvisibility=hidden -fno-math-errno -fno-trapping-math -ffp-contract=off
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+target_compile_definitions(leat_flags INTERFACE
+  LEAT_VERSION="${PROJECT_VERSION}" $<$<BOOL:${LEAT_DEBUG}>:LEAT_DEBUG=1>)
+target_link_libraries(leat_flags INTERFACE Threads::Threads m ${CMAKE_DL_LIBS})
+
+if(LEAT_SANITIZE)
+  target_compile_options(leat_flags INTERFACE
+    -fsanitize=${LEAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(leat_flags INTERFACE -fsanitize=${LEAT_SANITIZE})
+endif()
+
+# leat_glob(OUT patterns...): sources below the root, an empty list where there is none.
+function(leat_glob out)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${ARGN})
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,31 @@
+# leat_isa_objects(OUT sources...): compiles each source once per instruction set, with LEAT_ISA
+# naming it (base, avx2, avx512), and sets OUT to the objects. base/cpu.h makes the names and
+# chooses at run time.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+  set(LEAT_ISAS base avx2 avx512)
+else()
+  set(LEAT_ISAS base)
+endif()
+set(LEAT_ISA_FLAGS_base "")
+set(LEAT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+set(LEAT_ISA_FLAGS_avx512 -march=skylake-avx512 -mprefer-vector-width=512)
+
+function(leat_isa_objects out)
+  set(objects "")
+  if(NOT LEAT_SANITIZE)
+    set(optimize -O3)
+  endif()
+  if(ARGN)
+    foreach(isa ${LEAT_ISAS})
+      add_library(leat_isa_${isa} OBJECT ${ARGN})
+      target_link_libraries(leat_isa_${isa} PRIVATE leat_flags)
+      target_include_directories(leat_isa_${isa} PRIVATE
+        ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+      target_compile_definitions(leat_isa_${isa} PRIVATE LEAT_ISA=${isa})
+      target_compile_options(leat_isa_${isa} PRIVATE ${LEAT_ISA_FLAGS_${isa}} ${optimize})
+      set_target_properties(leat_isa_${isa} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      list(APPEND objects $<TARGET_OBJECTS:leat_isa_${isa}>)
+    endforeach()
+  endif()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,52 @@
+# The library, compiled once into position independent objects, as libleat.so and libleat.a.
+# Symbols are hidden unless declared for export (LEAT_EXPORT, TF_CAPI_EXPORT), and carry no version.
+leat_glob(sources src/*.c)
+list(FILTER sources EXCLUDE REGEX "_test\\.c$")
+list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/src/modules/")
+set(isa_sources ${sources})
+list(FILTER isa_sources INCLUDE REGEX "_isa\\.c$")
+list(FILTER sources EXCLUDE REGEX "_isa\\.c$")
+if(NOT sources)
+  file(WRITE ${CMAKE_BINARY_DIR}/empty.c "typedef int leat_no_source_yet_t;\n")
+  set(sources ${CMAKE_BINARY_DIR}/empty.c)
+endif()
+
+add_library(leat_objects OBJECT ${sources})
+target_link_libraries(leat_objects PRIVATE leat_flags)
+target_include_directories(leat_objects PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+target_compile_definitions(leat_objects PRIVATE LEAT_BUILDING_LIBRARY=1)
+set_target_properties(leat_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+leat_isa_objects(isa_objects ${isa_sources})
+
+add_library(leat SHARED $<TARGET_OBJECTS:leat_objects> ${isa_objects})
+add_library(leat_static STATIC $<TARGET_OBJECTS:leat_objects> ${isa_objects})
+add_library(Leat::leat ALIAS leat)
+set_target_properties(leat PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C)
+set_target_properties(leat_static PROPERTIES OUTPUT_NAME leat LINKER_LANGUAGE C)
+foreach(target leat leat_static)
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+endforeach()
+target_link_libraries(leat PRIVATE $<BUILD_INTERFACE:leat_flags>)
+target_link_libraries(leat_static PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
+if(LEAT_SANITIZE)
+  target_link_options(leat_static PUBLIC -fsanitize=${LEAT_SANITIZE})
+else()
+  target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections)
+endif()
+
+# Programs built against TensorFlow ask for these names. They are one file under several names,
+# which the loader recognises: a program that needs two of them gets one copy, and each name
+# exports every function.
+set(LEAT_LINK_NAMES "")
+if(LEAT_TENSORFLOW_NAMES)
+  set(LEAT_LINK_NAMES libtensorflow.so.2 libtensorflow_cc.so.2 libtensorflow_framework.so.2
+      libtensorflow.so libtensorflow_framework.so)
+  foreach(name ${LEAT_LINK_NAMES})
+    add_custom_command(TARGET leat POST_BUILD VERBATIM COMMAND ${CMAKE_COMMAND} -E create_symlink
+      libleat.so.${PROJECT_VERSION_MAJOR} ${CMAKE_BINARY_DIR}/lib/${name})
+  endforeach()
+endif()
+file(MAKE_DIRECTORY ${CMAKE_SOURCE_DIR}/include)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include SYMBOLIC)

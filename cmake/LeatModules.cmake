@@ -1,0 +1,32 @@
+# Modules: src/modules/<name>/*.c becomes lib/leat_module_<name>.so, opened by the library on
+# first need. A module reaches the library only through the table that it is handed, and links
+# none of it.
+# leat_module(NAME HEADER LIBRARY PACKAGE) says which foreign library a module needs.
+function(leat_module name header library package)
+  leat_glob(sources src/modules/${name}/*.c)
+  list(FILTER sources EXCLUDE REGEX "_test\\.c$")
+  if(NOT sources)
+    return()
+  endif()
+  find_path(LEAT_${name}_INCLUDE ${header})
+  find_library(LEAT_${name}_LIBRARY ${library})
+  if(NOT LEAT_${name}_INCLUDE OR NOT LEAT_${name}_LIBRARY)
+    message(STATUS "Leat: module ${name} is left out: lib${library} is absent (apt: ${package})")
+    return()
+  endif()
+  add_library(leat_module_${name} MODULE ${sources})
+  target_link_libraries(leat_module_${name} PRIVATE leat_flags ${LEAT_${name}_LIBRARY})
+  target_include_directories(leat_module_${name} PRIVATE
+    ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(leat_module_${name} SYSTEM PRIVATE ${LEAT_${name}_INCLUDE})
+  set_target_properties(leat_module_${name} PROPERTIES PREFIX "")
+  if(NOT LEAT_SANITIZE)
+    target_link_options(leat_module_${name} PRIVATE -Wl,-z,defs)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY LEAT_MODULE_TARGETS leat_module_${name})
+endfunction()
+
+if(LEAT_ONEDNN)
+  leat_module(onednn dnnl.h dnnl libdnnl-dev)
+endif()
+get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

@@ -1,0 +1,60 @@
+# One program and one CTest test per *_test.c, linked with the static library so that internals
+# are in reach. The test of src/base/arena_test.c is `base.arena_test`, that of
+# tests/paper/x_test.c `tests.paper.x_test`. Other C files below tests/ (fixtures, the op harness)
+# form one library that every test may use.
+include(CTest)
+find_path(LEAT_CMOCKA_INCLUDE cmocka.h)
+find_library(LEAT_CMOCKA_LIBRARY cmocka)
+leat_glob(test_sources src/*_test.c tests/*_test.c tools/*_test.c)
+leat_glob(kit_sources tests/*.c)
+list(FILTER kit_sources EXCLUDE REGEX "_test\\.c$")
+list(FILTER kit_sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/tests/(headers|install)/")
+set(LEAT_TEST_ENVIRONMENT "LEAT_SOURCE_DIR=${CMAKE_SOURCE_DIR};LEAT_BUILD_DIR=${CMAKE_BINARY_DIR}"
+    "LEAT_MODULE_DIR=${CMAKE_BINARY_DIR}/lib")
+add_custom_target(leat_tests)
+
+function(leat_test source)
+  file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
+  string(REGEX REPLACE "\\.c$" "" name ${path})
+  string(REGEX REPLACE "^src/" "" name ${name})
+  string(REPLACE "/" "." name ${name})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(${name} PRIVATE leat_testkit)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(leat_tests ${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
+endfunction()
+
+if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
+  add_library(leat_testkit_link INTERFACE)
+  target_link_libraries(leat_testkit_link INTERFACE
+    leat_static leat_flags ${LEAT_CMOCKA_LIBRARY})
+  target_include_directories(leat_testkit_link INTERFACE ${CMAKE_SOURCE_DIR}/include
+    ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests ${LEAT_CMOCKA_INCLUDE})
+  if(kit_sources)
+    add_library(leat_testkit STATIC EXCLUDE_FROM_ALL ${kit_sources})
+    target_link_libraries(leat_testkit PUBLIC leat_testkit_link)
+    set_target_properties(leat_testkit PROPERTIES
+      ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  else()
+    add_library(leat_testkit ALIAS leat_testkit_link)
+  endif()
+  foreach(source ${test_sources})
+    leat_test(${source})
+  endforeach()
+  if(LEAT_MODULE_TARGETS)
+    add_dependencies(leat_tests ${LEAT_MODULE_TARGETS})
+  endif()
+elseif(test_sources)
+  message(STATUS "Leat: no unit tests: cmocka is absent (apt: libcmocka-dev)")
+endif()
+
+# Checks that are scripts: <folder>/run, given the build folder by the environment.
+foreach(name headers install)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/tests/${name}/run AND NOT LEAT_SANITIZE)
+    add_test(NAME tests.${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/${name}/run)
+    set_tests_properties(tests.${name} PROPERTIES TIMEOUT 120
+      ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
+  endif()
+endforeach()

@@ -1,0 +1,84 @@
+// After a '*' the shortest run is tried first; when the rest fails, the *last* star takes one byte
+// more. Earlier stars never need to be tried again, hence no recursion.
+#include "base/file_pattern.h"
+
+// Index past the ']' that closes the set at |begin| (on its '['), or 0 when there is none. A ']'
+// right after the opening belongs to the set.
+static size_t find_set_end(leat_string_view_t pattern, size_t begin) {
+  size_t i = begin + 1;
+  if (i < pattern.size && (pattern.data[i] == '!' || pattern.data[i] == '^')) ++i;
+  if (i < pattern.size && pattern.data[i] == ']') ++i;
+  for (; i < pattern.size; ++i) {
+    if (pattern.data[i] == ']') return i + 1;
+    if (pattern.data[i] == '\\') ++i;
+  }
+  return 0;
+}
+
+static uint8_t read_set_byte(leat_string_view_t pattern, size_t* inout_index) {
+  if (pattern.data[*inout_index] == '\\') ++*inout_index;
+  return (uint8_t)pattern.data[(*inout_index)++];
+}
+
+// |begin| is on the '[', |end| past the ']'.
+static bool set_contains(leat_string_view_t pattern, size_t begin, size_t end, uint8_t byte) {
+  size_t i = begin + 1;
+  bool negated = pattern.data[i] == '!' || pattern.data[i] == '^';
+  if (negated) ++i;
+  bool found = false;
+  while (i < end - 1) {
+    uint8_t low = read_set_byte(pattern, &i);
+    uint8_t high = low;
+    if (i + 1 < end - 1 && pattern.data[i] == '-') {
+      ++i;
+      high = read_set_byte(pattern, &i);
+    }
+    found = found || (low <= byte && byte <= high);
+  }
+  return found != negated;
+}
+
+// Matches |byte| with the element of |pattern| at |*inout_index|, which is not '*', and steps over
+// it.
+static bool match_one(leat_string_view_t pattern, size_t* inout_index, char byte) {
+  size_t i = *inout_index;
+  char c = pattern.data[i];
+  size_t set_end = c == '[' ? find_set_end(pattern, i) : 0;
+  if (set_end) {
+    *inout_index = set_end;
+    return set_contains(pattern, i, set_end, (uint8_t)byte);
+  }
+  if (c == '\\' && i + 1 < pattern.size) {
+    *inout_index = i + 2;
+    return pattern.data[i + 1] == byte;
+  }
+  *inout_index = i + 1;
+  return c == '?' || c == byte;
+}
+
+bool leat_file_pattern_matches(leat_string_view_t pattern, leat_string_view_t name) {
+  size_t p = 0, n = 0;
+  size_t star = SIZE_MAX, star_name = 0;  // past the last star; where its run ends for now
+  while (n < name.size || p < pattern.size) {
+    if (p < pattern.size && pattern.data[p] == '*') {
+      star = ++p;
+      star_name = n;
+      continue;
+    }
+    if (p < pattern.size && n < name.size && match_one(pattern, &p, name.data[n])) {
+      ++n;
+      continue;
+    }
+    if (star == SIZE_MAX || star_name >= name.size) return false;
+    p = star;
+    n = ++star_name;
+  }
+  return true;
+}
+
+bool leat_file_pattern_is_wild(leat_string_view_t pattern) {
+  for (size_t i = 0; i < pattern.size; ++i) {
+    if (memchr("*?[\\", pattern.data[i], 4)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,50 @@
+// Threads start with all signals blocked: the mask is inherited, so it is set around the start.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+
+#define NAME_LIMIT 16
+
+typedef struct start_s {
+  leat_thread_fn_t fn;
+  void* data;
+  char name[NAME_LIMIT];
+} start_t;
+
+static void* run_thread(void* data) {
+  start_t start = *(start_t*)data;
+  free(data);
+#if defined(__linux__)
+  pthread_setname_np(pthread_self(), start.name);
+#endif
+  start.fn(start.data);
+  return NULL;
+}
+
+leat_status_t leat_thread_start(const char* name, leat_thread_fn_t fn, void* data,
+                                leat_thread_t* out_thread) {
+  start_t* start = malloc(sizeof(*start));
+  int error = -1;
+  if (start) {
+    start->fn = fn;
+    start->data = data;
+    snprintf(start->name, sizeof(start->name), "%s", name);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&out_thread->handle, NULL, run_thread, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  if (error == 0) return leat_ok_status();
+  free(start);
+  return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                          "Starting a thread failed for '%s': error is %d, must be 0", name, error);
+}
+
+void leat_thread_join(leat_thread_t thread) { pthread_join(thread.handle, NULL); }
+
+void leat_thread_detach(leat_thread_t thread) { pthread_detach(thread.handle); }

@@ -1,0 +1,168 @@
+// Ops. A row is what a family's source file writes: TensorFlow's mini-language, flags, functions,
+// one-line doc. An op is the row parsed: arguments and attributes in arrays. The registry parses a
+// row when it is first looked up, so that a thousand ops cost nothing at start.
+#ifndef LEAT_GRAPH_OP_H_
+#define LEAT_GRAPH_OP_H_
+
+#include "base/map.h"
+#include "base/sync.h"
+#include "graph/attr.h"
+
+struct leat_inference_s;
+struct leat_gradient_s;
+struct leat_op_s;
+
+typedef enum leat_op_flag_e {
+  // TensorFlow's, written into OpDefs.
+  LEAT_OP_STATEFUL = 1 << 0,
+  LEAT_OP_COMMUTATIVE = 1 << 1,
+  LEAT_OP_AGGREGATE = 1 << 2,
+  LEAT_OP_ALLOWS_UNINITIALIZED_INPUT = 1 << 3,
+  LEAT_OP_DISTRIBUTED_COMMUNICATION = 1 << 4,
+  // Leat's: what the runtime asks instead of an op's name.
+  LEAT_OP_CONSTANT = 1 << 8,       // output 0 is attribute "value"
+  LEAT_OP_PLACEHOLDER = 1 << 9,    // must be fed
+  LEAT_OP_NEVER_FOLD = 1 << 10,    // pure, but not to be computed at optimisation time
+  LEAT_OP_PASS_THROUGH = 1 << 11,  // output 0 is input 0, the same buffer (Identity)
+  LEAT_OP_STOPS_GRADIENT = 1 << 12,
+  LEAT_OP_SEND = 1 << 13,
+  LEAT_OP_RECV = 1 << 14,
+  LEAT_OP_SWITCH = 1 << 15,
+  LEAT_OP_MERGE = 1 << 16,
+  LEAT_OP_ENTER = 1 << 17,
+  LEAT_OP_EXIT = 1 << 18,
+  LEAT_OP_NEXT_ITERATION = 1 << 19,
+  LEAT_OP_LOOP_CONDITION = 1 << 20,
+  LEAT_OP_CONTROL_TRIGGER = 1 << 21,
+  LEAT_OP_ARGUMENT = 1 << 22,      // of a function body
+  LEAT_OP_RETURN_VALUE = 1 << 23,
+  LEAT_OP_ONLY_SHAPE = 1 << 24,    // reads its inputs' shapes, not their values
+  LEAT_OP_VARIABLE = 1 << 25,      // makes the handle or reference of a variable
+} leat_op_flag_t;
+#define LEAT_OP_CONTROL_FLOW                                                      \
+  (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
+
+// What must hold of a kernel's inputs, checked by shared code before it runs, whatever path the
+// values came by. |a|, |b|: input arguments (flattened index); |x|, |y|: see each rule.
+typedef enum leat_rule_kind_e {
+  LEAT_RULE_END_ = 0,
+  LEAT_RULE_RANK_,           // rank(a) == x
+  LEAT_RULE_RANK_AT_LEAST_,  // rank(a) >= x
+  LEAT_RULE_RANK_AT_MOST_,   // rank(a) <= x
+  LEAT_RULE_SAME_SHAPE_,     // shape(a) == shape(b)
+  LEAT_RULE_SAME_DIM_,       // dim x of a == dim y of b (negative: from the end)
+  LEAT_RULE_DIM_,            // dim x of a == y
+  LEAT_RULE_COUNT_,          // elements(a) == x
+  LEAT_RULE_NOT_EMPTY_,      // elements(a) > 0
+} leat_rule_kind_t;
+typedef struct leat_rule_s {
+  uint8_t kind;
+  int8_t a, b;
+  int16_t x, y;
+  const char* text;  // the rule in words: "a vector"; NULL takes the standard wording
+} leat_rule_t;
+#define LEAT_RULE_RANK(a, n, text) {LEAT_RULE_RANK_, a, 0, n, 0, text}
+#define LEAT_RULE_SCALAR(a) {LEAT_RULE_RANK_, a, 0, 0, 0, "a scalar"}
+#define LEAT_RULE_VECTOR(a) {LEAT_RULE_RANK_, a, 0, 1, 0, "a vector"}
+#define LEAT_RULE_MATRIX(a) {LEAT_RULE_RANK_, a, 0, 2, 0, "a matrix"}
+#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0, 0}
+#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0, 0}
+#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0, 0}
+#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y, 0}
+#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size, 0}
+#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0, 0}
+#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0, 0}
+
+#define LEAT_MAX_RULES 6
+
+typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
+typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
+
+// One op as its family's file writes it. Arguments and attributes are separated by ';':
+//   .inputs = "a: T; b: T", .outputs = "product: T",
+//   .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}"
+typedef struct leat_op_row_s {
+  const char* name;
+  const char* inputs;
+  const char* outputs;
+  const char* attrs;
+  uint32_t flags;
+  // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
+  // bit i; bit 63 = every input from 63 on.
+  uint64_t escaping_inputs;
+  leat_shape_fn_t shape;  // NULL: outputs unknown
+  // The small integer values of the outputs where they follow from what is known of the inputs
+  // (Shape, Pack, ...): see leat_inference_set_output_value. NULL: none.
+  leat_shape_fn_t value;
+  leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
+  leat_rule_t contract[LEAT_MAX_RULES];
+  const char* doc;
+  int deprecated_since;             // GraphDef producer version; 0 = never
+  const char* deprecation;          // TensorFlow's explanation text
+} leat_op_row_t;
+
+typedef enum leat_type_source_e {
+  LEAT_TYPE_FIXED,      // |dtype|
+  LEAT_TYPE_FROM_ATTR,  // attribute |type_attr|
+  LEAT_TYPE_FROM_LIST,  // list(type) attribute |type_attr|: one tensor an item
+} leat_type_source_t;
+
+typedef struct leat_op_argument_s {
+  leat_string_view_t name;
+  leat_type_source_t source;
+  leat_dtype_t dtype;
+  int type_attr;    // index in op->attrs, or -1
+  int number_attr;  // index of the int attribute that repeats it, or -1
+  bool is_ref;
+} leat_op_argument_t;
+
+typedef struct leat_op_attr_s {
+  leat_string_view_t name;
+  leat_attr_kind_t kind;
+  bool is_list;
+  bool has_default;
+  bool has_minimum;
+  int64_t minimum;  // of an int, or of a list's length
+  leat_attr_value_t default_value;
+  leat_dtype_set_t allowed_types;           // 0: any
+  const leat_string_view_t* allowed_strings;  // NULL: any
+  int allowed_string_count;
+} leat_op_attr_t;
+
+typedef struct leat_op_s {
+  const leat_op_row_t* row;
+  leat_string_view_t name;
+  uint32_t flags;
+  const leat_op_argument_t* inputs;
+  int input_count;
+  const leat_op_argument_t* outputs;
+  int output_count;
+  const leat_op_attr_t* attrs;
+  int attr_count;
+  bool has_ref_inputs, has_ref_outputs;
+} leat_op_t;
+
+// Index of the attribute or -1.
+int leat_op_find_attr(const leat_op_t* op, leat_string_view_t name);
+
+// Parses a row into |arena|; INVALID_ARGUMENT with the place in the text when it is malformed.
+LEAT_MUST_USE leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena,
+                                          leat_op_t** out_op);
+
+typedef struct leat_op_registry_s leat_op_registry_t;
+LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
+                                                    leat_op_registry_t** out_registry);
+void leat_op_registry_free(leat_op_registry_t* registry);
+// Rows up to one without a name. They must outlive the registry. ALREADY_EXISTS for a second row
+// of a name. Not thread-safe against itself.
+LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
+                                                 const leat_op_row_t* rows);
+// Thread-safe. NOT_FOUND: "Op type not registered 'X'...".
+LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
+                                                  leat_string_view_t name,
+                                                  const leat_op_t** out_op);
+// Names in registration order.
+int leat_op_registry_count(const leat_op_registry_t* registry);
+const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, int index);
+
+#endif  // LEAT_GRAPH_OP_H_

@@ -1,0 +1,210 @@
+// Kernels: the code of an op on a kind of device. A row says which nodes it serves; an instance is
+// made once per node of a plan and then run many times, from many threads at once: its state must
+// not change while it runs (what changes lives in a resource, see kernel/resource.h).
+#ifndef LEAT_KERNEL_KERNEL_H_
+#define LEAT_KERNEL_KERNEL_H_
+
+#include "base/thread_pool.h"
+#include "device/device.h"
+#include "graph/op.h"
+#include "tensor/tensor.h"
+
+typedef struct leat_kernel_s leat_kernel_t;
+typedef struct leat_kernel_context_s leat_kernel_context_t;
+typedef struct leat_kernel_creation_s leat_kernel_creation_t;
+
+// Continuation of an asynchronous kernel; called exactly once, on any thread.
+typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_status_t status);
+
+typedef struct leat_kernel_row_s {
+  const char* op;
+  const char* device_type;  // "CPU"
+  // Types it takes: "T: float, double; Tidx: int32". NULL: any. Attributes not named: any.
+  const char* constraints;
+  int priority;             // the highest that fits serves; then the first in the list
+  const char* host_memory;  // arguments that live in host memory: "shape; axis". CPU: NULL
+  // Makes |state| (zeroed, |state_bytes|) from the node's attributes. NULL: nothing to make.
+  leat_status_t (*create)(leat_kernel_creation_t* creation, void* state);
+  void (*destroy)(void* state);  // NULL: nothing to end
+  size_t state_bytes;
+  // One of the two.
+  leat_status_t (*compute)(leat_kernel_context_t* context);
+  void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
+  // Estimated nanoseconds for inputs of these shapes (NULL: cheap). For cost model and inlining.
+  int64_t (*cost_ns)(const leat_kernel_context_t* context);
+  bool expensive;           // worth its own place in the pool's queue
+} leat_kernel_row_t;
+
+// Instance of a row for a node.
+struct leat_kernel_s {
+  const leat_kernel_row_t* row;
+  const leat_op_t* op;
+  leat_string_view_t node_name;
+  leat_device_t* device;
+  void* state;
+  const uint8_t* input_types;   // with references
+  const uint8_t* output_types;
+  int32_t input_count;
+  int32_t output_count;
+  const leat_rule_t* contract;  // NULL when the op has none
+};
+
+// ---- While a kernel is made ---------------------------------------------------------------------
+
+struct leat_kernel_creation_s {
+  leat_kernel_t* kernel;
+  const leat_attr_t* attrs;
+  int attr_count;
+  leat_allocator_t* allocator;
+  struct leat_resource_manager_s* resources;  // of the device
+};
+// The attribute must be there (the graph filled defaults); INTERNAL when not, by name and kind.
+LEAT_MUST_USE leat_status_t leat_kernel_attr(const leat_kernel_creation_t* c, const char* name,
+                                             const leat_attr_value_t** out_value);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_bool(const leat_kernel_creation_t* c, const char* name,
+                                                  bool* out_value);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_int(const leat_kernel_creation_t* c, const char* name,
+                                                 int64_t* out_value);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_float(const leat_kernel_creation_t* c,
+                                                   const char* name, float* out_value);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_type(const leat_kernel_creation_t* c, const char* name,
+                                                  int* out_dtype);
+// Borrowed from the graph: copy what must outlive creation.
+LEAT_MUST_USE leat_status_t leat_kernel_attr_string(const leat_kernel_creation_t* c,
+                                                    const char* name,
+                                                    leat_string_view_t* out_value);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_ints(const leat_kernel_creation_t* c, const char* name,
+                                                  const int64_t** out_values, int* out_count);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_shape(const leat_kernel_creation_t* c,
+                                                   const char* name,
+                                                   leat_partial_shape_t* out_shape);
+LEAT_MUST_USE leat_status_t leat_kernel_attr_tensor(const leat_kernel_creation_t* c,
+                                                    const char* name,
+                                                    const leat_tensor_t** out_tensor);
+
+// ---- While it runs ------------------------------------------------------------------------------
+
+struct leat_cell_s;  // kernel/resource.h
+struct leat_rendezvous_s;
+struct leat_cancellation_s;
+struct leat_step_services_s;
+
+// What travels on an edge.
+typedef struct leat_slot_s {
+  leat_tensor_t tensor;
+  struct leat_cell_s* ref;  // a reference: the cell it names (retained); |tensor| is then unused
+  bool alive;               // false: a dead tensor (section 4.4)
+} leat_slot_t;
+
+// What a step lends to its kernels.
+typedef struct leat_step_services_s {
+  int64_t step_id;
+  leat_buffer_source_t* memory;
+  leat_thread_pool_t* pool;  // for shards; NULL = none
+  struct leat_resource_manager_s* resources;       // of the device
+  struct leat_resource_manager_s* step_resources;  // end with the step (TensorArray, Stack)
+  struct leat_rendezvous_s* rendezvous;
+  struct leat_cancellation_s* cancellation;
+  struct leat_function_runtime_s* functions;
+  void* collector;           // step statistics, or NULL
+  bool deterministic;
+} leat_step_services_t;
+
+// Depends on neither plan nor session: folding, tests and eager calls make one by hand
+// (leat_kernel_invoke). Inputs are slots[input_slots[i]]; outputs are contiguous.
+struct leat_kernel_context_s {
+  const leat_kernel_t* kernel;
+  leat_slot_t* slots;
+  const uint32_t* input_slots;
+  leat_slot_t* outputs;
+  const leat_step_services_t* services;
+  uint64_t last_readers;  // bit i: nobody reads input i after this kernel (it may be overwritten)
+  // Buffers set aside for outputs by the memory plan, or NULL; one an output, NULL = take one.
+  leat_buffer_t* const* planned_outputs;
+  uint64_t frame_iteration;  // identifies the iteration in rendezvous keys; 0 outside loops
+  bool inputs_dead;          // only ops that take dead inputs (Merge, Send, control trigger) see it
+  void* owner;               // the executor's
+};
+
+static inline const leat_tensor_t* leat_kernel_input(const leat_kernel_context_t* c, int index) {
+  return &c->slots[c->input_slots[index]].tensor;
+}
+static inline int leat_kernel_input_count(const leat_kernel_context_t* c) {
+  return c->kernel->input_count;
+}
+static inline void* leat_kernel_state(const leat_kernel_context_t* c) { return c->kernel->state; }
+static inline leat_tensor_t* leat_kernel_output(leat_kernel_context_t* c, int index) {
+  return &c->outputs[index].tensor;
+}
+// Output |index| with undefined contents (objects: empty), of the op's type.
+LEAT_MUST_USE leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
+                                                        const leat_shape_t* shape,
+                                                        leat_tensor_t** out_tensor);
+// Input |input|'s own bytes when nobody else needs them and type size and element count agree;
+// else a fresh one. The contents are the input's in the first case: read before you write.
+LEAT_MUST_USE leat_status_t leat_kernel_forward_or_allocate(leat_kernel_context_t* c, int input,
+                                                            int output, const leat_shape_t* shape,
+                                                            leat_tensor_t** out_tensor);
+// The first of |inputs| (bit mask) that can be forwarded.
+LEAT_MUST_USE leat_status_t leat_kernel_forward_any_or_allocate(leat_kernel_context_t* c,
+                                                                uint64_t inputs, int output,
+                                                                const leat_shape_t* shape,
+                                                                leat_tensor_t** out_tensor);
+// The output becomes |tensor| (moved in).
+static inline void leat_kernel_set_output(leat_kernel_context_t* c, int index,
+                                          leat_tensor_t tensor) {
+  c->outputs[index].tensor = tensor;
+  c->outputs[index].alive = true;
+}
+// Output |index| shares input |input|'s bytes, perhaps under another shape (as many elements).
+void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output);
+LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int input,
+                                                            int output, const leat_shape_t* shape);
+// Scratch memory of the device, ended by leat_tensor_release.
+LEAT_MUST_USE leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
+                                                           const leat_shape_t* shape,
+                                                           leat_tensor_t* out_tensor);
+// References: the cell that input |index| names; an output that names |cell| (retained).
+struct leat_cell_s* leat_kernel_input_ref(leat_kernel_context_t* c, int index);
+void leat_kernel_set_output_ref(leat_kernel_context_t* c, int index, struct leat_cell_s* cell);
+void leat_kernel_pass_ref(leat_kernel_context_t* c, int input, int output);
+// Runs |fn| over [0, total) on the step's pool.
+static inline void leat_kernel_parallel_for(const leat_kernel_context_t* c, int64_t total,
+                                            double cost_per_item_ns, leat_shard_fn_t fn,
+                                            void* data) {
+  leat_thread_pool_parallel_for(c->services->pool, 0, total, cost_per_item_ns, fn, data);
+}
+// "Compute failed for node 'x' (Op): ..." of INVALID_ARGUMENT.
+#define leat_kernel_invalid(c, ...) \
+  leat_kernel_error_create((c), LEAT_INVALID_ARGUMENT, __FILE__, __LINE__, __VA_ARGS__)
+#define leat_kernel_error(c, code, ...) \
+  leat_kernel_error_create((c), (code), __FILE__, __LINE__, __VA_ARGS__)
+LEAT_MUST_USE leat_status_t leat_kernel_error_create(const leat_kernel_context_t* c,
+                                                     leat_status_code_t code, const char* file,
+                                                     int line, const char* format, ...)
+    LEAT_PRINTF(5, 6);
+
+// Checks the op's contract over the inputs (done by whoever runs kernels, before each run).
+LEAT_MUST_USE leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c);
+
+// Makes an instance for a node's attributes and types. |kernel| borrows the node's type arrays and
+// name (they must outlive it). Ends with leat_kernel_free.
+LEAT_MUST_USE leat_status_t leat_kernel_create(const leat_kernel_row_t* row, const leat_op_t* op,
+                                               leat_string_view_t node_name,
+                                               const leat_attr_t* attrs, int attr_count,
+                                               const uint8_t* input_types, int input_count,
+                                               const uint8_t* output_types, int output_count,
+                                               leat_device_t* device,
+                                               struct leat_resource_manager_s* resources,
+                                               leat_allocator_t* allocator,
+                                               leat_kernel_t** out_kernel);
+void leat_kernel_free(leat_kernel_t* kernel);
+
+// Runs |kernel| alone, contract included: |inputs| are shared, |out_outputs| owned by the caller.
+// An asynchronous kernel is waited for.
+LEAT_MUST_USE leat_status_t leat_kernel_invoke(const leat_kernel_t* kernel,
+                                               const leat_step_services_t* services,
+                                               const leat_tensor_t* inputs,
+                                               leat_tensor_t* out_outputs);
+
+#endif  // LEAT_KERNEL_KERNEL_H_

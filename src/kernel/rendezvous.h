@@ -1,0 +1,34 @@
+// Where a Send meets its Recv (section 3.2.2): values under keys. Send never blocks; a receive is
+// asynchronous; an abort reaches every waiter. The interface; worker and cluster implement it.
+// Key: "srcdevice;%016x incarnation;dstdevice;tensor name;frame:iteration".
+#ifndef LEAT_KERNEL_RENDEZVOUS_H_
+#define LEAT_KERNEL_RENDEZVOUS_H_
+
+#include "kernel/kernel.h"
+
+typedef struct leat_rendezvous_s leat_rendezvous_t;
+// Called once; |value| is the callee's (moved) when |status| is OK.
+typedef void (*leat_rendezvous_receive_fn_t)(void* data, leat_status_t status, leat_slot_t value);
+
+typedef struct leat_rendezvous_vtable_s {
+  void (*destroy)(leat_rendezvous_t* self);
+  // Takes |value| in every case. ALREADY... ABORTED once the rendezvous is aborted.
+  leat_status_t (*send)(leat_rendezvous_t* self, leat_string_view_t key, leat_slot_t value);
+  void (*receive)(leat_rendezvous_t* self, leat_string_view_t key, leat_rendezvous_receive_fn_t fn,
+                  void* data);
+  // Every waiting and later call fails with (a clone of) |status|. Idempotent; the first wins.
+  void (*abort)(leat_rendezvous_t* self, leat_status_t status);
+} leat_rendezvous_vtable_t;
+
+struct leat_rendezvous_s {
+  const leat_rendezvous_vtable_t* vtable;
+  leat_reference_count_t references;
+};
+static inline void leat_rendezvous_retain(leat_rendezvous_t* r) {
+  leat_reference_count_retain(&r->references);
+}
+static inline void leat_rendezvous_release(leat_rendezvous_t* r) {
+  if (r && leat_reference_count_release(&r->references)) r->vtable->destroy(r);
+}
+
+#endif  // LEAT_KERNEL_RENDEZVOUS_H_

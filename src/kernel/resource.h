@@ -1,0 +1,87 @@
+// What lives longer than a step (section 4.7): containers of a device hold named resources of a
+// kind; a variable is a cell. Everything is reference counted and thread-safe.
+#ifndef LEAT_KERNEL_RESOURCE_H_
+#define LEAT_KERNEL_RESOURCE_H_
+
+#include "base/sync.h"
+#include "tensor/tensor.h"
+
+typedef struct leat_resource_s leat_resource_t;
+typedef struct leat_resource_kind_s {
+  const char* name;  // "Var", "FIFOQueue"
+  void (*destroy)(leat_resource_t* resource);
+  // One line for people and logs; NULL prints the name.
+  void (*describe)(leat_resource_t* resource, char* buffer, size_t size);
+} leat_resource_kind_t;
+struct leat_resource_s {
+  const leat_resource_kind_t* kind;
+  leat_reference_count_t references;
+};
+static inline void leat_resource_retain(leat_resource_t* resource) {
+  leat_reference_count_retain(&resource->references);
+}
+void leat_resource_release(leat_resource_t* resource);  // NULL is allowed
+
+typedef struct leat_resource_manager_s leat_resource_manager_t;
+LEAT_MUST_USE leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
+                                                         leat_resource_manager_t** out_manager);
+void leat_resource_manager_free(leat_resource_manager_t* manager);
+#define LEAT_DEFAULT_CONTAINER "localhost"
+
+typedef leat_status_t (*leat_resource_make_fn_t)(void* data, leat_resource_t** out_resource);
+// Finds or makes (under the manager's lock) and retains. "" container is the default one.
+LEAT_MUST_USE leat_status_t leat_resource_manager_find_or_make(
+    leat_resource_manager_t* manager, leat_string_view_t container, leat_string_view_t name,
+    const leat_resource_kind_t* kind, leat_resource_make_fn_t make, void* data,
+    leat_resource_t** out_resource);
+// NOT_FOUND: "Resource C/N/K does not exist."
+LEAT_MUST_USE leat_status_t leat_resource_manager_find(leat_resource_manager_t* manager,
+                                                       leat_string_view_t container,
+                                                       leat_string_view_t name,
+                                                       const leat_resource_kind_t* kind,
+                                                       leat_resource_t** out_resource);
+LEAT_MUST_USE leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
+                                                      leat_string_view_t container,
+                                                      leat_string_view_t name,
+                                                      leat_resource_t* resource);
+// NOT_FOUND when absent.
+LEAT_MUST_USE leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
+                                                         leat_string_view_t container,
+                                                         leat_string_view_t name,
+                                                         const leat_resource_kind_t* kind);
+// Forgets a whole container (TF_Reset).
+void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container);
+
+// A variable's value under its lock. An update works in place when the cell is the sole owner of
+// the buffer, else on a copy, so that readers of an earlier value keep it.
+typedef struct leat_cell_s {
+  leat_resource_t resource;  // kind leat_cell_kind
+  leat_mutex_t mutex;
+  leat_tensor_t tensor;      // "no tensor" until initialised
+} leat_cell_t;
+extern const leat_resource_kind_t leat_cell_kind;
+LEAT_MUST_USE leat_status_t leat_cell_create(leat_cell_t** out_cell);
+static inline void leat_cell_retain(leat_cell_t* cell) { leat_resource_retain(&cell->resource); }
+static inline void leat_cell_release(leat_cell_t* cell) {
+  if (cell) leat_resource_release(&cell->resource);
+}
+// Shares the value; FAILED_PRECONDITION "Attempting to use uninitialized value" is the caller's.
+static inline bool leat_cell_read(leat_cell_t* cell, leat_tensor_t* out_tensor) {
+  leat_mutex_lock(&cell->mutex);
+  bool initialized = cell->tensor.dtype != 0;
+  if (initialized) *out_tensor = leat_tensor_share(&cell->tensor);
+  leat_mutex_unlock(&cell->mutex);
+  return initialized;
+}
+// With the lock held: makes the cell the sole owner of writable bytes (copying when shared).
+LEAT_MUST_USE leat_status_t leat_cell_make_exclusive(leat_cell_t* cell,
+                                                     leat_buffer_source_t* source);
+// With the lock held: the value becomes |tensor| (moved).
+void leat_cell_set(leat_cell_t* cell, leat_tensor_t tensor);
+
+// The cell behind a resource handle (input of ReadVariableOp and its kin), retained.
+LEAT_MUST_USE leat_status_t leat_cell_of_handle(leat_resource_manager_t* manager,
+                                                const leat_tensor_t* handle,
+                                                leat_cell_t** out_cell);
+
+#endif  // LEAT_KERNEL_RESOURCE_H_

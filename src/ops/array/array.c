@@ -1,0 +1,7 @@
+// Ops on the arrangement of tensors: shapes, slices, joins, index order.
+#include "ops/family.h"
+
+#define LEAT_ARRAY_SOURCES(X) \
+  X(shape)
+
+LEAT_OP_FAMILY(array, LEAT_ARRAY_SOURCES)

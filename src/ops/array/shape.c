@@ -1,0 +1,86 @@
+// Shape, ShapeN, Rank, Size: what is known of a tensor without reading its values. They hand the
+// shape on as a value too, so that Reshape(x, Shape(y)) is inferred while the graph is built.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+static leat_status_t shape_shape(leat_inference_t* c) {
+  for (int i = 0; i < leat_inference_input_count(c); ++i) {
+    leat_partial_shape_t input = leat_inference_input(c, i);
+    int64_t rank = input.rank < 0 ? LEAT_DIM_UNKNOWN : input.rank;
+    leat_partial_shape_t output;
+    LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &rank, &output));
+    leat_inference_set_output(c, i, output);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t shape_value(leat_inference_t* c) {
+  for (int i = 0; i < leat_inference_input_count(c); ++i) {
+    leat_partial_shape_t input = leat_inference_input(c, i);
+    if (input.rank < 0) continue;
+    int64_t items[LEAT_SHAPE_MAX_RANK];
+    for (int d = 0; d < input.rank; ++d) {
+      items[d] = input.dims[d] == LEAT_DIM_UNKNOWN ? LEAT_VALUE_UNKNOWN : input.dims[d];
+    }
+    LEAT_RETURN_IF_ERROR(leat_inference_set_output_value(c, i, 1, input.rank, items));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t rank_value(leat_inference_t* c) {
+  leat_partial_shape_t input = leat_inference_input(c, 0);
+  if (input.rank < 0) return leat_ok_status();
+  int64_t rank = input.rank;
+  return leat_inference_set_output_value(c, 0, 0, 1, &rank);
+}
+
+static leat_status_t size_value(leat_inference_t* c) {
+  leat_partial_shape_t input = leat_inference_input(c, 0);
+  if (!leat_partial_shape_is_full(input)) return leat_ok_status();
+  int64_t size = 1;
+  for (int d = 0; d < input.rank; ++d) {
+    LEAT_RETURN_IF_ERROR(leat_inference_multiply(size, input.dims[d], &size));
+  }
+  return leat_inference_set_output_value(c, 0, 0, 1, &size);
+}
+
+const leat_op_row_t leat_shape_ops[] = {
+    {.name = "Shape",
+     .inputs = "input: T",
+     .outputs = "output: out_type",
+     .attrs = "T: type; out_type: {int32, int64} = int32",
+     .flags = LEAT_OP_ONLY_SHAPE,
+     .shape = shape_shape,
+     .value = shape_value,
+     .gradient = leat_gradient_none,
+     .doc = "The sizes of the input's dimensions, as a vector."},
+    {.name = "ShapeN",
+     .inputs = "input: N * T",
+     .outputs = "output: N * out_type",
+     .attrs = "N: int >= 1; T: type; out_type: {int32, int64} = int32",
+     .flags = LEAT_OP_ONLY_SHAPE,
+     .shape = shape_shape,
+     .value = shape_value,
+     .gradient = leat_gradient_none,
+     .doc = "The shapes of several tensors of one type."},
+    {.name = "Rank",
+     .inputs = "input: T",
+     .outputs = "output: int32",
+     .attrs = "T: type",
+     .flags = LEAT_OP_ONLY_SHAPE,
+     .shape = leat_shape_scalar_output,
+     .value = rank_value,
+     .gradient = leat_gradient_none,
+     .doc = "How many dimensions the input has."},
+    {.name = "Size",
+     .inputs = "input: T",
+     .outputs = "output: out_type",
+     .attrs = "T: type; out_type: {int32, int64} = int32",
+     .flags = LEAT_OP_ONLY_SHAPE,
+     .shape = leat_shape_scalar_output,
+     .value = size_value,
+     .gradient = leat_gradient_none,
+     .doc = "How many elements the input has."},
+    LEAT_OP_ROWS_END,
+};

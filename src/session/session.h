@@ -1,0 +1,80 @@
+// Sessions (section 2): run parts of a graph again and again on a set of devices. A session keeps
+// the plan of every signature (feeds, fetches, targets) it has run. Any number of threads may run
+// steps at once.
+#ifndef LEAT_SESSION_SESSION_H_
+#define LEAT_SESSION_SESSION_H_
+
+#include "graph/graph.h"
+#include "worker/worker.h"
+
+// What the process has: ops, kernels; made once by src/init.c.
+typedef struct leat_runtime_s {
+  leat_allocator_t* allocator;
+  leat_op_registry_t* ops;
+  leat_kernel_registry_t* kernels;
+} leat_runtime_t;
+
+// From ConfigProto.
+typedef struct leat_session_options_s {
+  int cpu_device_count;            // 0 = 1
+  int intra_op_threads;            // 0 = all CPUs
+  bool use_per_session_threads;
+  bool allow_soft_placement;
+  bool log_device_placement;
+  bool optimize;                   // false: opt_level L0 and disable_meta_optimizer
+  bool deterministic;
+  int64_t operation_timeout_ms;    // 0 = none
+  leat_executor_kind_t executor;
+} leat_session_options_t;
+// The defaults; LEAT_EXECUTOR=linear|dataflow in the environment chooses the executor.
+leat_session_options_t leat_session_options_default(void);
+
+typedef struct leat_session_s leat_session_t;
+// A graph with its lock: shared by the client, who adds nodes, and its sessions, which read.
+typedef struct leat_shared_graph_s {
+  leat_reference_count_t references;
+  leat_mutex_t mutex;
+  leat_graph_t* graph;
+} leat_shared_graph_t;
+LEAT_MUST_USE leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
+                                                     leat_shared_graph_t** out_graph);
+void leat_shared_graph_retain(leat_shared_graph_t* graph);
+void leat_shared_graph_release(leat_shared_graph_t* graph);  // NULL is allowed
+
+LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
+                                                leat_shared_graph_t* graph,
+                                                const leat_session_options_t* options,
+                                                leat_session_t** out_session);
+// Ends running steps with CANCELLED; later runs fail. Idempotent.
+LEAT_MUST_USE leat_status_t leat_session_close(leat_session_t* session);
+void leat_session_free(leat_session_t* session);  // closes
+
+typedef struct leat_run_s {
+  const leat_output_t* feeds;
+  const leat_tensor_t* feed_values;  // shared, never written
+  int feed_count;
+  const leat_output_t* fetches;
+  leat_tensor_t* fetch_values;       // filled on success, owned by the caller
+  int fetch_count;
+  const int32_t* targets;
+  int target_count;
+  int64_t timeout_ms;                // 0 = the session's
+  struct leat_step_collector_s* collector;  // NULL: no statistics
+} leat_run_t;
+LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);
+
+// A signature resolved once (prepared callable); lives as long as the session.
+typedef struct leat_signature_s leat_signature_t;
+LEAT_MUST_USE leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
+                                                 leat_signature_t** out_signature);
+LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
+                                                      leat_signature_t* signature,
+                                                      const leat_tensor_t* feed_values,
+                                                      leat_tensor_t* fetch_values,
+                                                      int64_t timeout_ms,
+                                                      struct leat_step_collector_s* collector);
+
+int leat_session_device_count(const leat_session_t* session);
+const leat_device_t* leat_session_device(const leat_session_t* session, int index);
+
+#endif  // LEAT_SESSION_SESSION_H_

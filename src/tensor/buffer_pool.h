@@ -1,0 +1,33 @@
+// What the host's source shares with the rest of the room and its tests.
+#ifndef LEAT_TENSOR_BUFFER_POOL_H_
+#define LEAT_TENSOR_BUFFER_POOL_H_
+
+#include "tensor/buffer.h"
+
+// Kept beyond the recent peak of use before memory goes back to the system.
+#define LEAT_BUFFER_POOL_SLACK_BYTES ((size_t)256 << 20)
+
+// The block's own memory, also after |buffer|->data was pointed elsewhere (leat_buffer_wrap).
+void* leat_buffer_pool_memory(leat_buffer_t* buffer);
+
+// Size classes: every 64 bytes up to 512, then four to a doubling.
+enum {
+  LEAT_BUFFER_POOL_MAX_LOG = 47,
+  LEAT_BUFFER_POOL_CLASSES = 8 + (LEAT_BUFFER_POOL_MAX_LOG - 9) * 4,
+};
+#define LEAT_BUFFER_POOL_MAX_BYTES ((size_t)1 << LEAT_BUFFER_POOL_MAX_LOG)
+
+// |size_bytes| <= LEAT_BUFFER_POOL_MAX_BYTES.
+static inline unsigned leat_buffer_pool_class(size_t size_bytes) {
+  size_t last = size_bytes > 0 ? size_bytes - 1 : 0;
+  if (last < 512) return (unsigned)(last >> 6);
+  unsigned log = 63u - (unsigned)__builtin_clzll(last);
+  return 8 + (log - 9) * 4 + (unsigned)(last >> (log - 2) & 3);
+}
+static inline size_t leat_buffer_pool_class_bytes(unsigned size_class) {
+  if (size_class < 8) return ((size_t)size_class + 1) << 6;
+  unsigned log = (size_class - 8) / 4 + 9;
+  return (size_t)((size_class - 8) % 4 + 5) << (log - 2);
+}
+
+#endif  // LEAT_TENSOR_BUFFER_POOL_H_

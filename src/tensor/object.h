@@ -1,0 +1,58 @@
+// Elements that are objects: strings (TF_TString, TensorFlow's public 24-byte layout), resource
+// handles and variants. A zeroed element is valid: the empty string, no handle, the empty variant.
+#ifndef LEAT_TENSOR_OBJECT_H_
+#define LEAT_TENSOR_OBJECT_H_
+
+#include "base/allocator.h"
+#include "base/sync.h"
+#include "tensor/dtype.h"
+#include "tensorflow/c/tf_tstring.h"
+
+// Names a resource of a device's container; a host value, dereferenced only on its device.
+// Immutable, reference counted.
+typedef struct leat_resource_handle_s {
+  leat_reference_count_t references;
+  uint64_t type_hash;
+  leat_string_view_t device;     // full name
+  leat_string_view_t container;  // "localhost" when not stated
+  leat_string_view_t name;
+  leat_string_view_t type_name;  // of the kind of resource, for messages
+} leat_resource_handle_t;
+
+LEAT_MUST_USE leat_status_t leat_resource_handle_create(leat_string_view_t device,
+                                                        leat_string_view_t container,
+                                                        leat_string_view_t name,
+                                                        leat_string_view_t type_name,
+                                                        leat_resource_handle_t** out_handle);
+void leat_resource_handle_retain(leat_resource_handle_t* handle);
+void leat_resource_handle_release(leat_resource_handle_t* handle);  // NULL is allowed
+
+// A value of any kind that travels as an element. |self| is reference counted by its vtable.
+typedef struct leat_variant_vtable_s leat_variant_vtable_t;
+typedef struct leat_variant_s {
+  const leat_variant_vtable_t* vtable;  // NULL: empty
+  void* self;
+} leat_variant_t;
+
+struct leat_tensor_s;
+struct leat_variant_vtable_s {
+  const char* type_name;  // as in VariantTensorData: "tensorflow::TensorList"
+  void (*retain)(void* self);
+  void (*release)(void* self);
+  leat_status_t (*zeros_like)(void* self, leat_variant_t* out_variant);        // may be NULL
+  leat_status_t (*add)(void* a, void* b, leat_variant_t* out_variant);         // may be NULL
+  // Metadata bytes (malloc'ed by the system allocator) and the tensors inside (shared).
+  leat_status_t (*encode)(void* self, char** out_metadata, size_t* out_metadata_size,
+                          struct leat_tensor_s** out_tensors, size_t* out_tensor_count);
+};
+
+// Makes |target| a copy of |text|, which must not lie in |target|; RESOURCE_EXHAUSTED leaves it as
+// it was.
+LEAT_MUST_USE leat_status_t leat_object_set_string(TF_TString* target, leat_string_view_t text);
+
+// Copies / destroys |count| elements of an object dtype.
+LEAT_MUST_USE leat_status_t leat_object_copy(int dtype, const void* source, void* target,
+                                             int64_t count);
+void leat_object_destroy(int dtype, void* elements, int64_t count);
+
+#endif  // LEAT_TENSOR_OBJECT_H_

@@ -1,0 +1,207 @@
+// Tensors as values over buffers. Invariant: a struct whose dtype is not 0 holds one reference of
+// its buffer and one of its shape; one without elements has no buffer, and data that may be read
+// nowhere but is not NULL, so that arithmetic on it is defined.
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+static LEAT_ALIGNED(LEAT_BUFFER_ALIGNMENT) char no_elements[LEAT_BUFFER_ALIGNMENT];
+
+// Bytes of |shape|'s elements; a size that no memory has is RESOURCE_EXHAUSTED, as in TensorFlow.
+static leat_status_t count_bytes(int dtype, const leat_shape_t* shape, size_t* out_size_bytes) {
+  size_t item_bytes = leat_dtype_size(dtype);
+  if (LEAT_UNLIKELY(item_bytes == 0)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Tensor creation failed: dtype is %d, must be a known type", dtype);
+  }
+  int64_t bytes = 0;
+  if (LEAT_UNLIKELY(
+          !leat_checked_multiply(shape->element_count, (int64_t)item_bytes, &bytes))) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                            "OOM when allocating tensor with shape%s and type %s",
+                            LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
+  }
+  *out_size_bytes = (size_t)bytes;
+  return leat_ok_status();
+}
+
+static bool is_object(int dtype) { return leat_dtype_in(dtype, LEAT_DTYPES_OBJECT); }
+
+// Takes over the caller's reference of |buffer|.
+static void become(leat_buffer_t* buffer, void* data, int dtype, const leat_shape_t* shape,
+                   leat_tensor_t* out_tensor) {
+  out_tensor->buffer = buffer;
+  out_tensor->data = data;
+  out_tensor->dtype = dtype;
+  out_tensor->shape = leat_shape_retain(shape);
+}
+
+leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, int dtype,
+                                   const leat_shape_t* shape, leat_tensor_t* out_tensor) {
+  size_t size_bytes = 0;
+  leat_buffer_t* buffer = NULL;
+  *out_tensor = (leat_tensor_t){0};
+  LEAT_RETURN_IF_ERROR(count_bytes(dtype, shape, &size_bytes));
+  if (size_bytes == 0) {
+    become(NULL, no_elements, dtype, shape, out_tensor);
+    return leat_ok_status();
+  }
+  leat_status_t status = leat_buffer_allocate(source, size_bytes, &buffer);
+  if (LEAT_UNLIKELY(status)) {
+    return leat_status_annotate(status, "OOM when allocating tensor with shape%s and type %s",
+                                LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
+  }
+  if (is_object(dtype)) {
+    memset(buffer->data, 0, buffer->size_bytes);
+    buffer->object_dtype = (uint8_t)dtype;
+  }
+  become(buffer, buffer->data, dtype, shape, out_tensor);
+  return leat_ok_status();
+}
+
+leat_status_t leat_tensor_of_buffer(leat_buffer_t* buffer, int dtype, const leat_shape_t* shape,
+                                    leat_tensor_t* out_tensor) {
+  size_t size_bytes = 0;
+  *out_tensor = (leat_tensor_t){0};
+  LEAT_RETURN_IF_ERROR(count_bytes(dtype, shape, &size_bytes));
+  size_t available = buffer ? buffer->size_bytes : 0;
+  if (size_bytes > available) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Tensor creation failed: buffer has %zu bytes, must be >= %zu for "
+                            "shape %s and type %s",
+                            available, size_bytes, LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
+  }
+  if (buffer && buffer->object_dtype && buffer->object_dtype != dtype) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Tensor creation failed: type is %s, must be %s, which the buffer "
+                            "holds",
+                            leat_dtype_name(dtype), leat_dtype_name(buffer->object_dtype));
+  }
+  if (buffer) leat_buffer_retain(buffer);
+  void* data = buffer && buffer->data ? buffer->data : no_elements;
+  become(buffer, data, dtype, shape, out_tensor);
+  return leat_ok_status();
+}
+
+void leat_tensor_release(leat_tensor_t* tensor) {
+  leat_buffer_release(tensor->buffer);
+  leat_shape_release(&tensor->shape);
+  tensor->buffer = NULL;
+  tensor->data = NULL;
+  tensor->dtype = 0;
+  tensor->shape.rank = 0;
+  tensor->shape.element_count = 0;
+}
+
+leat_status_t leat_tensor_reshape(const leat_tensor_t* tensor, const leat_shape_t* shape,
+                                  leat_tensor_t* out_tensor) {
+  if (LEAT_UNLIKELY(tensor->shape.element_count != shape->element_count)) {
+    leat_status_t status = leat_make_status(
+        LEAT_INVALID_ARGUMENT, "Reshape failed: shape %s has %lld elements, must have %lld",
+        LEAT_SHAPE_TEXT(shape), (long long)shape->element_count,
+        (long long)tensor->shape.element_count);
+    *out_tensor = (leat_tensor_t){0};
+    return status;
+  }
+  if (tensor->buffer) leat_buffer_retain(tensor->buffer);
+  become(tensor->buffer, tensor->data, tensor->dtype, shape, out_tensor);
+  return leat_ok_status();
+}
+
+leat_status_t leat_tensor_slice(const leat_tensor_t* tensor, int64_t begin, int64_t end,
+                                leat_tensor_t* out_tensor) {
+  *out_tensor = (leat_tensor_t){0};
+  const leat_shape_t* shape = &tensor->shape;
+  if (shape->rank < 1) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Slice failed: rank is 0, must be >= 1");
+  }
+  const int64_t* dims = leat_shape_dims(shape);
+  if (begin < 0 || begin > end || end > dims[0]) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Slice failed: rows are [%lld, %lld), must lie in [0, %lld]",
+                            (long long)begin, (long long)end, (long long)dims[0]);
+  }
+  int64_t slice_dims[LEAT_SHAPE_MAX_RANK];
+  memcpy(slice_dims, dims, (size_t)shape->rank * sizeof(int64_t));
+  slice_dims[0] = end - begin;
+  leat_shape_t slice_shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(shape->rank, slice_dims, &slice_shape));
+  out_tensor->dtype = tensor->dtype;
+  out_tensor->shape = slice_shape;
+  out_tensor->data = no_elements;
+  if (slice_shape.element_count > 0) {
+    size_t row_bytes = leat_tensor_size_bytes(tensor) / (size_t)dims[0];
+    leat_buffer_retain(tensor->buffer);
+    out_tensor->buffer = tensor->buffer;
+    out_tensor->data = (char*)tensor->data + (size_t)begin * row_bytes;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_tensor_copy(leat_buffer_source_t* source, const leat_tensor_t* tensor,
+                               leat_tensor_t* out_tensor) {
+  leat_tensor_t copy;
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(source, tensor->dtype, &tensor->shape, &copy));
+  leat_status_t status = leat_tensor_copy_elements(tensor->dtype, tensor->data, copy.data,
+                                                   tensor->shape.element_count);
+  if (status) leat_tensor_release(&copy);
+  *out_tensor = copy;
+  return status;
+}
+
+leat_status_t leat_tensor_copy_elements(int dtype, const void* source, void* target,
+                                        int64_t count) {
+  if (is_object(dtype)) return leat_object_copy(dtype, source, target, count);
+  if (count > 0) memcpy(target, source, (size_t)count * leat_dtype_size(dtype));
+  return leat_ok_status();
+}
+
+void leat_tensor_fill_zero(leat_tensor_t* tensor) {
+  if (tensor->shape.element_count == 0 || tensor->dtype == 0) return;
+  if (is_object(tensor->dtype)) {
+    leat_object_destroy(tensor->dtype, tensor->data, tensor->shape.element_count);
+  }
+  memset(tensor->data, 0, leat_tensor_size_bytes(tensor));
+}
+
+static leat_status_t of_values(int dtype, const void* values, const leat_shape_t* shape,
+                               leat_tensor_t* out_tensor) {
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), dtype, shape, out_tensor));
+  leat_status_t status =
+      leat_tensor_copy_elements(dtype, values, out_tensor->data, shape->element_count);
+  if (status) leat_tensor_release(out_tensor);
+  return status;
+}
+
+leat_status_t leat_tensor_scalar(int dtype, const void* value, leat_tensor_t* out_tensor) {
+  leat_shape_t shape = leat_shape_scalar();
+  return of_values(dtype, value, &shape, out_tensor);
+}
+
+leat_status_t leat_tensor_vector(int dtype, const void* values, int64_t count,
+                                 leat_tensor_t* out_tensor) {
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(1, &count, &shape));
+  return of_values(dtype, values, &shape, out_tensor);
+}
+
+leat_status_t leat_tensor_scalar_string(leat_string_view_t value, leat_tensor_t* out_tensor) {
+  leat_shape_t shape = leat_shape_scalar();
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_STRING, &shape,
+                                            out_tensor));
+  leat_status_t status = leat_tensor_set_string(out_tensor, 0, value);
+  if (status) leat_tensor_release(out_tensor);
+  return status;
+}
+
+leat_string_view_t leat_tensor_string_at(const leat_tensor_t* tensor, int64_t index) {
+  const TF_TString* string = &leat_tensor_data(tensor, const TF_TString)[index];
+  return leat_string_view_make(TF_TString_GetDataPointer(string), TF_TString_GetSize(string));
+}
+
+leat_status_t leat_tensor_set_string(leat_tensor_t* tensor, int64_t index,
+                                     leat_string_view_t value) {
+  return leat_object_set_string(&leat_tensor_data(tensor, TF_TString)[index], value);
+}

@@ -1,0 +1,83 @@
+// A tensor is a small struct by value: element type, shape, shared buffer, address of its first
+// element. Copying shares the buffer (leat_tensor_share); slices share too. Row-major, dense.
+// A zeroed struct is "no tensor" (dtype 0). Tensors are values: a struct belongs to one thread, the
+// buffer may be shared by many as long as nobody writes it.
+#ifndef LEAT_TENSOR_TENSOR_H_
+#define LEAT_TENSOR_TENSOR_H_
+
+#include "tensor/buffer.h"
+#include "tensor/dtype.h"
+#include "tensor/object.h"
+#include "tensor/shape.h"
+
+typedef struct leat_tensor_s {
+  leat_buffer_t* buffer;  // NULL only when there are no elements
+  void* data;
+  int32_t dtype;
+  leat_shape_t shape;
+} leat_tensor_t;
+
+#define leat_tensor_data(tensor, type) ((type*)(tensor)->data)
+
+// Contents undefined (objects: zeroed, that is empty strings, null handles). |shape| is copied.
+LEAT_MUST_USE leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, int dtype,
+                                                 const leat_shape_t* shape,
+                                                 leat_tensor_t* out_tensor);
+// A tensor over |buffer| (retained) from its start.
+LEAT_MUST_USE leat_status_t leat_tensor_of_buffer(leat_buffer_t* buffer, int dtype,
+                                                  const leat_shape_t* shape,
+                                                  leat_tensor_t* out_tensor);
+void leat_tensor_release(leat_tensor_t* tensor);  // leaves "no tensor"
+static inline leat_tensor_t leat_tensor_share(const leat_tensor_t* tensor) {
+  if (tensor->buffer) leat_buffer_retain(tensor->buffer);
+  if (LEAT_UNLIKELY(tensor->shape.rank > LEAT_SHAPE_INLINE_RANK)) {
+    leat_shape_retain_shared(&tensor->shape);
+  }
+  return *tensor;
+}
+static inline leat_tensor_t leat_tensor_move(leat_tensor_t* tensor) {
+  leat_tensor_t moved = *tensor;
+  tensor->buffer = NULL;
+  tensor->data = NULL;
+  tensor->dtype = 0;
+  tensor->shape.rank = 0;
+  return moved;
+}
+static inline size_t leat_tensor_size_bytes(const leat_tensor_t* tensor) {
+  return (size_t)tensor->shape.element_count * leat_dtype_size(tensor->dtype);
+}
+// The same bytes under another shape of as many elements (INVALID_ARGUMENT otherwise).
+LEAT_MUST_USE leat_status_t leat_tensor_reshape(const leat_tensor_t* tensor,
+                                                const leat_shape_t* shape,
+                                                leat_tensor_t* out_tensor);
+// Rows [begin, end) of dimension 0, sharing the bytes. The address may lose its alignment.
+LEAT_MUST_USE leat_status_t leat_tensor_slice(const leat_tensor_t* tensor, int64_t begin,
+                                              int64_t end, leat_tensor_t* out_tensor);
+// A deep copy.
+LEAT_MUST_USE leat_status_t leat_tensor_copy(leat_buffer_source_t* source,
+                                             const leat_tensor_t* tensor,
+                                             leat_tensor_t* out_tensor);
+// Copies |count| elements between arrays of |dtype|; objects are copied as objects.
+LEAT_MUST_USE leat_status_t leat_tensor_copy_elements(int dtype, const void* source, void* target,
+                                                      int64_t count);
+// All bytes 0 (objects: empty).
+void leat_tensor_fill_zero(leat_tensor_t* tensor);
+
+// Small host tensors in one line.
+LEAT_MUST_USE leat_status_t leat_tensor_scalar(int dtype, const void* value,
+                                               leat_tensor_t* out_tensor);
+LEAT_MUST_USE leat_status_t leat_tensor_vector(int dtype, const void* values, int64_t count,
+                                               leat_tensor_t* out_tensor);
+LEAT_MUST_USE leat_status_t leat_tensor_scalar_string(leat_string_view_t value,
+                                                      leat_tensor_t* out_tensor);
+// Element |index| of an int32 or int64 tensor.
+static inline int64_t leat_tensor_index_at(const leat_tensor_t* tensor, int64_t index) {
+  return tensor->dtype == LEAT_DTYPE_INT32 ? leat_tensor_data(tensor, const int32_t)[index]
+                                           : leat_tensor_data(tensor, const int64_t)[index];
+}
+// Element |index| of a string tensor.
+leat_string_view_t leat_tensor_string_at(const leat_tensor_t* tensor, int64_t index);
+LEAT_MUST_USE leat_status_t leat_tensor_set_string(leat_tensor_t* tensor, int64_t index,
+                                                   leat_string_view_t value);
+
+#endif  // LEAT_TENSOR_TENSOR_H_

@@ -1,0 +1,18 @@
+// The worker of this process: a graph table, plans, running steps, one rendezvous a step.
+#ifndef LEAT_WORKER_LOCAL_WORKER_H_
+#define LEAT_WORKER_LOCAL_WORKER_H_
+
+#include "worker/worker.h"
+
+typedef struct leat_local_worker_options_s {
+  leat_device_t* const* devices;  // retained
+  int device_count;
+  const leat_kernel_registry_t* kernels;
+  leat_thread_pool_t* pool;  // retained
+  leat_allocator_t* allocator;
+} leat_local_worker_options_t;
+
+LEAT_MUST_USE leat_status_t leat_local_worker_create(const leat_local_worker_options_t* options,
+                                                     leat_worker_t** out_worker);
+
+#endif  // LEAT_WORKER_LOCAL_WORKER_H_

@@ -1,0 +1,402 @@
+// Compiles a partition. Nodes are taken in an order in which every input comes first; each gets its
+// output slots, constants and arguments only those. Then come input slots (with a slot of its own for
+// each reference that must be read as a value), who reads last, successors, and the kernels.
+#include "worker/plan.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+typedef struct compiler_s {
+  const leat_register_request_t* request;
+  const leat_plan_options_t* options;
+  leat_plan_t* plan;
+  const leat_graph_t* graph;
+  int32_t* order;        // [node_count]
+  uint32_t* first_slot;  // node -> its first output slot
+  int64_t* record_of;    // node -> record or -1
+  uint32_t* last_reader; // slot -> 1 + record that reads it last
+} compiler_t;
+
+static bool is_constant(const leat_node_t* node) {
+  return (node->op->flags & LEAT_OP_CONSTANT) && node->control_count == 0;
+}
+
+static bool is_argument(const leat_node_t* node) { return node->op->flags & LEAT_OP_ARGUMENT; }
+
+static leat_status_t allocate(compiler_t* c, size_t count, size_t item_bytes, void* out_pointer) {
+  return leat_arena_allocate_array(&c->plan->arena, count ? count : 1, item_bytes,
+                                   (void**)out_pointer);
+}
+
+// Is the op's argument at flattened input |index| a reference?
+static bool takes_ref(const leat_node_t* node, int index) {
+  if (!node->op->has_ref_inputs) return false;
+  for (int a = 0; a < node->op->input_count; ++a) {
+    int begin, count = leat_node_input_argument(node, a, &begin);
+    if (index >= begin && index < begin + count) return node->op->inputs[a].is_ref;
+  }
+  return false;
+}
+
+static leat_status_t number_slots(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  uint32_t slots = 0, dereferences = 0;
+  for (size_t i = 0; i < c->graph->node_count; ++i) {
+    int32_t index = c->order[i];
+    const leat_node_t* node = &c->graph->nodes[index];
+    c->first_slot[index] = slots;
+    slots += (uint32_t)node->output_count;
+    c->record_of[index] = -1;
+    if (is_constant(node)) {
+      ++plan->constant_count;
+    } else if (!is_argument(node)) {
+      c->record_of[index] = plan->record_count++;
+    }
+    for (int k = 0; k < node->input_count; ++k) {
+      if (leat_dtype_is_ref(leat_graph_output_type(c->graph, node->inputs[k])) &&
+          !takes_ref(node, k)) {
+        ++dereferences;
+      }
+    }
+  }
+  plan->slot_count = slots + dereferences;
+  plan->dereference_count = dereferences;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(uint32_t), &plan->readers));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_aligned(plan->allocator, 64,
+                                      (plan->record_count + 1) * sizeof(leat_record_t),
+                                      (void**)&plan->records));
+  return allocate(c, plan->record_count, sizeof(int32_t), &plan->record_nodes);
+}
+
+static leat_status_t set_constants_and_feeds(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  plan->feed_count = c->request->feed_count;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->constant_count, sizeof(uint32_t), &plan->constant_slots));
+  LEAT_RETURN_IF_ERROR(
+      allocate(c, plan->constant_count, sizeof(leat_tensor_t*), &plan->constant_tensors));
+  LEAT_RETURN_IF_ERROR(allocate(c, (size_t)plan->feed_count, sizeof(uint32_t), &plan->feed_slots));
+  for (int i = 0; i < plan->feed_count; ++i) plan->feed_slots[i] = UINT32_MAX;
+  uint32_t constants = 0;
+  for (size_t i = 0; i < c->graph->node_count; ++i) {
+    const leat_node_t* node = &c->graph->nodes[i];
+    if (is_constant(node)) {
+      const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+      if (!value || value->kind != LEAT_ATTR_TENSOR) {
+        return leat_make_status(LEAT_INVALID_ARGUMENT,
+                                "Compile failed for node '%.*s' (%.*s): attribute value is missing, "
+                                "must be a tensor",
+                                LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+      }
+      plan->constant_slots[constants] = c->first_slot[i];
+      plan->constant_tensors[constants++] = value->tensor;
+    } else if (is_argument(node)) {
+      int64_t index = leat_node_attr_int(node, "index", -1);
+      if (index < 0 || index >= plan->feed_count) {
+        return leat_make_status(LEAT_INVALID_ARGUMENT,
+                                "Compile failed for node '%.*s' (%.*s): index is %lld, must be in "
+                                "[0, %d)",
+                                LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                                (long long)index, plan->feed_count);
+      }
+      plan->feed_slots[index] = c->first_slot[i];
+    }
+  }
+  return leat_ok_status();
+}
+
+// Input slots of one record; counts readers.
+static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_t* node,
+                                 uint32_t* inout_dereference, uint8_t* input_types) {
+  leat_plan_t* plan = c->plan;
+  leat_record_t* record = &plan->records[index];
+  uint32_t* inputs;
+  LEAT_RETURN_IF_ERROR(allocate(c, (size_t)node->input_count, sizeof(uint32_t), &inputs));
+  if (plan->dereference_count) plan->first_dereference[index] = *inout_dereference;
+  for (int k = 0; k < node->input_count; ++k) {
+    leat_output_t source = node->inputs[k];
+    uint32_t slot = c->first_slot[source.node] + (uint32_t)source.index;
+    int type = leat_graph_output_type(c->graph, source);
+    ++plan->readers[slot];
+    c->last_reader[slot] = index + 1;
+    if (leat_dtype_is_ref(type)) record->flags |= LEAT_RECORD_HAS_REFS;
+    if (leat_dtype_is_ref(type) && !takes_ref(node, k)) {
+      uint32_t number = (*inout_dereference)++;
+      uint32_t target = plan->slot_count - plan->dereference_count + number;
+      plan->dereferences[number] = (leat_dereference_t){index, slot, target};
+      plan->readers[target] = 1;
+      c->last_reader[target] = index + 1;
+      slot = target;
+      type = leat_dtype_base(type);
+    }
+    inputs[k] = slot;
+    input_types[k] = (uint8_t)type;
+  }
+  record->input_slots = inputs;
+  record->input_count = (uint32_t)node->input_count;
+  record->output_count = (uint16_t)node->output_count;
+  return leat_ok_status();
+}
+
+static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const leat_node_t* node,
+                                 const uint8_t* input_types) {
+  const leat_kernel_row_t* row;
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(c->options->kernels, node->op, node->attrs,
+                                                 node->attr_count, c->options->device->type, &row));
+  LEAT_RETURN_IF_ERROR(leat_kernel_create(
+      row, node->op, node->name, node->attrs, node->attr_count, input_types, node->input_count,
+      node->output_types, node->output_count, c->options->device, c->options->resources,
+      c->plan->allocator, &record->kernel));
+  record->compute = row->compute;
+  if (record->kernel->contract) record->flags |= LEAT_RECORD_CONTRACT;
+  if (row->compute_async) record->flags |= LEAT_RECORD_ASYNC;
+  if (row->expensive) record->flags |= LEAT_RECORD_EXPENSIVE;
+  if (node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV)) c->plan->uses_rendezvous = true;
+  if ((record->flags & LEAT_RECORD_ASYNC) || (node->op->flags & LEAT_OP_CONTROL_FLOW)) {
+    c->plan->linear = false;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t make_records(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(uint32_t), &c->last_reader));
+  if (plan->dereference_count) {
+    LEAT_RETURN_IF_ERROR(
+        allocate(c, plan->dereference_count, sizeof(leat_dereference_t), &plan->dereferences));
+    LEAT_RETURN_IF_ERROR(
+        allocate(c, plan->record_count + 1, sizeof(uint32_t), &plan->first_dereference));
+  }
+  uint32_t dereference = 0;
+  for (size_t i = 0; i < c->graph->node_count; ++i) {
+    int32_t index = c->order[i];
+    if (c->record_of[index] < 0) continue;
+    const leat_node_t* node = &c->graph->nodes[index];
+    uint32_t number = (uint32_t)c->record_of[index];
+    leat_record_t* record = &plan->records[number];
+    plan->record_nodes[number] = index;
+    record->first_output = c->first_slot[index];
+    for (int k = 0; k < node->output_count; ++k) {
+      if (leat_dtype_is_ref(node->output_types[k])) record->flags |= LEAT_RECORD_HAS_REFS;
+    }
+    uint8_t* input_types;
+    LEAT_RETURN_IF_ERROR(allocate(c, (size_t)node->input_count, 1, &input_types));
+    LEAT_RETURN_IF_ERROR(wire_record(c, number, node, &dereference, input_types));
+    LEAT_RETURN_IF_ERROR(make_kernel(c, record, node, input_types));
+  }
+  if (plan->first_dereference) plan->first_dereference[plan->record_count] = dereference;
+  return leat_ok_status();
+}
+
+static leat_status_t set_fetches(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  plan->fetch_count = c->request->fetch_count;
+  LEAT_RETURN_IF_ERROR(allocate(c, (size_t)plan->fetch_count, sizeof(uint32_t), &plan->fetch_slots));
+  for (int i = 0; i < plan->fetch_count; ++i) {
+    leat_output_t fetch = c->request->fetches[i];
+    uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
+    plan->fetch_slots[i] = slot;
+    ++plan->readers[slot];
+    c->last_reader[slot] = UINT32_MAX;  // read when all records have run
+  }
+  // Constants stay: nobody may release or overwrite them.
+  for (uint32_t i = 0; i < plan->constant_count; ++i) {
+    c->last_reader[plan->constant_slots[i]] = UINT32_MAX;
+  }
+  return leat_ok_status();
+}
+
+static bool reads_twice(const leat_record_t* record, uint32_t slot) {
+  int count = 0;
+  for (uint32_t k = 0; k < record->input_count; ++k) count += record->input_slots[k] == slot;
+  return count > 1;
+}
+
+// Who may overwrite and who empties, in record order.
+static leat_status_t set_releases(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(uint32_t), &plan->releases));
+  bool* released;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(bool), &released));
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    leat_record_t* record = &plan->records[r];
+    record->first_release = plan->release_count;
+    for (uint32_t k = 0; k < record->input_count; ++k) {
+      uint32_t slot = record->input_slots[k];
+      if (c->last_reader[slot] != r + 1 || released[slot]) continue;
+      released[slot] = true;
+      plan->releases[plan->release_count++] = slot;
+      if (k < 64 && !reads_twice(record, slot)) record->last_readers |= UINT64_C(1) << k;
+    }
+    for (uint32_t k = 0; k < record->output_count; ++k) {
+      if (c->last_reader[record->first_output + k] == 0) {
+        plan->releases[plan->release_count++] = record->first_output + k;
+      }
+    }
+    uint32_t d = plan->first_dereference ? plan->first_dereference[r] : 0;
+    uint32_t d_end = plan->first_dereference ? plan->first_dereference[r + 1] : 0;
+    for (; d < d_end; ++d) {
+      uint32_t slot = plan->dereferences[d].source;
+      if (c->last_reader[slot] != r + 1 || released[slot]) continue;
+      released[slot] = true;
+      plan->releases[plan->release_count++] = slot;
+    }
+    record->release_count = plan->release_count - record->first_release;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t set_successors(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(uint32_t), &plan->pending));
+  size_t edges = 0;
+  for (int fill = 0; fill < 2; ++fill) {
+    for (uint32_t r = 0; r < plan->record_count; ++r) {
+      const leat_node_t* node = &c->graph->nodes[plan->record_nodes[r]];
+      for (int k = 0; k < node->input_count + node->control_count; ++k) {
+        int64_t source = c->record_of[node->inputs[k].node];
+        if (source < 0) continue;
+        leat_record_t* from = &plan->records[source];
+        if (fill) {
+          plan->successors[from->first_successor + from->successor_count] = r;
+          ++plan->pending[r];
+        } else {
+          ++edges;
+        }
+        ++from->successor_count;
+      }
+    }
+    if (fill) break;
+    LEAT_RETURN_IF_ERROR(allocate(c, edges, sizeof(uint32_t), &plan->successors));
+    uint32_t next = 0;
+    for (uint32_t r = 0; r < plan->record_count; ++r) {
+      plan->records[r].first_successor = next;
+      next += plan->records[r].successor_count;
+      plan->records[r].successor_count = 0;
+    }
+  }
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(uint32_t), &plan->roots));
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    if (plan->pending[r] == 0) plan->roots[plan->root_count++] = r;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t compile(compiler_t* c) {
+  size_t nodes = c->graph->node_count;
+  LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(int32_t), &c->order));
+  LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(uint32_t), &c->first_slot));
+  LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(int64_t), &c->record_of));
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, c->order));
+  LEAT_RETURN_IF_ERROR(number_slots(c));
+  LEAT_RETURN_IF_ERROR(set_constants_and_feeds(c));
+  LEAT_RETURN_IF_ERROR(make_records(c));
+  LEAT_RETURN_IF_ERROR(set_fetches(c));
+  LEAT_RETURN_IF_ERROR(set_releases(c));
+  return set_successors(c);
+}
+
+leat_status_t leat_plan_compile(const leat_register_request_t* request,
+                                const leat_plan_options_t* options, leat_plan_t** out_plan) {
+  leat_plan_t* plan;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(options->allocator, sizeof *plan, (void**)&plan));
+  plan->allocator = options->allocator;
+  plan->linear = true;
+  plan->device = options->device;
+  leat_device_retain(plan->device);
+  leat_arena_initialize(options->allocator, 0, &plan->arena);
+  compiler_t compiler = {request, options, plan, request->graph, 0, 0, 0, 0};
+  leat_status_t status = compile(&compiler);
+  if (status) {
+    leat_plan_free(plan);
+    return status;
+  }
+  plan->graph = request->graph;
+  *out_plan = plan;
+  return leat_ok_status();
+}
+
+static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
+  for (uint32_t i = 0; instance->slots && i < plan->slot_count; ++i) {
+    leat_slot_clear(&instance->slots[i]);
+  }
+  leat_allocator_free(plan->allocator, instance->slots);
+  leat_allocator_free(plan->allocator, instance->pending);
+  leat_allocator_free(plan->allocator, instance->readers);
+  leat_allocator_free(plan->allocator, instance->next_ready);
+  leat_allocator_free(plan->allocator, instance);
+}
+
+void leat_plan_free(leat_plan_t* plan) {
+  if (!plan) return;
+  while (plan->free_instances) {
+    leat_plan_instance_t* instance = plan->free_instances;
+    plan->free_instances = instance->next;
+    instance_free(plan, instance);
+  }
+  for (uint32_t i = 0; plan->records && i < plan->record_count; ++i) {
+    leat_kernel_free(plan->records[i].kernel);
+  }
+  leat_allocator_free(plan->allocator, plan->records);
+  leat_arena_deinitialize(&plan->arena);
+  leat_graph_free(plan->graph);
+  leat_device_release(plan->device);
+  leat_allocator_free(plan->allocator, plan);
+}
+
+static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
+  leat_plan_instance_t* instance;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(plan->allocator, sizeof *instance, (void**)&instance));
+  leat_status_t status = leat_allocator_allocate_aligned(
+      plan->allocator, 64, (plan->slot_count + 1) * sizeof(leat_slot_t), (void**)&instance->slots);
+  if (status) {
+    instance_free(plan, instance);
+    return status;
+  }
+  for (uint32_t i = 0; i < plan->constant_count; ++i) {
+    leat_slot_t* slot = &instance->slots[plan->constant_slots[i]];
+    slot->tensor = leat_tensor_share(plan->constant_tensors[i]);
+    slot->alive = true;
+  }
+  *out_instance = instance;
+  return leat_ok_status();
+}
+
+leat_status_t leat_plan_acquire(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
+  leat_spinlock_lock(&plan->lock);
+  leat_plan_instance_t* instance = plan->free_instances;
+  if (instance) plan->free_instances = instance->next;
+  leat_spinlock_unlock(&plan->lock);
+  if (LEAT_UNLIKELY(!instance)) return instance_create(plan, out_instance);
+  *out_instance = instance;
+  return leat_ok_status();
+}
+
+static void empty_slots(leat_plan_t* plan, leat_plan_instance_t* instance) {
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    const leat_record_t* record = &plan->records[r];
+    for (uint32_t k = 0; k < record->output_count; ++k) {
+      leat_slot_clear(&instance->slots[record->first_output + k]);
+    }
+  }
+  for (int i = 0; i < plan->feed_count; ++i) {
+    if (plan->feed_slots[i] != UINT32_MAX) leat_slot_clear(&instance->slots[plan->feed_slots[i]]);
+  }
+  for (uint32_t i = 0; i < plan->dereference_count; ++i) {
+    leat_slot_clear(&instance->slots[plan->dereferences[i].target]);
+  }
+}
+
+void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean) {
+  if (!clean) empty_slots(plan, instance);
+  leat_spinlock_lock(&plan->lock);
+  instance->next = plan->free_instances;
+  plan->free_instances = instance;
+  leat_spinlock_unlock(&plan->lock);
+}
+
+leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record) {
+  return plan->graph->nodes[plan->record_nodes[record]].name;
+}

@@ -1,0 +1,124 @@
+// A plan is a partition compiled for running: one 64-byte record a node, kernels made, input and
+// output slots numbered, successors listed. Both executors run the same plan.
+//
+//   slots:  [ outputs of record 0 | outputs of record 1 | ... | dereferenced inputs ]
+//
+// A slot has one writer. Whoever reads it last may overwrite the bytes in place and empties it: in
+// record order that is known here (|last_readers|, |releases|); the dataflow executor counts the
+// readers down. A record that reads one slot twice never overwrites it.
+// Constants and arguments take a slot but no record that runs: constants are set when an instance is
+// made and stay; arguments are set from the feeds.
+#ifndef LEAT_WORKER_PLAN_H_
+#define LEAT_WORKER_PLAN_H_
+
+#include "base/sync.h"
+#include "kernel/resource.h"
+#include "worker/worker.h"
+
+typedef enum leat_record_flag_e {
+  LEAT_RECORD_HAS_REFS = 1 << 0,      // reads or writes references
+  LEAT_RECORD_CONTRACT = 1 << 1,      // inputs are checked first
+  LEAT_RECORD_ASYNC = 1 << 2,
+  LEAT_RECORD_EXPENSIVE = 1 << 3,
+} leat_record_flag_t;
+
+typedef struct LEAT_ALIGNED(64) leat_record_s {
+  leat_status_t (*compute)(leat_kernel_context_t* context);
+  leat_kernel_t* kernel;
+  const uint32_t* input_slots;
+  uint64_t last_readers;      // inputs that may be overwritten, when run in record order
+  uint32_t first_output;      // slot
+  uint32_t first_release;     // in plan->releases: slots nobody reads after this record, in order
+  uint32_t release_count;
+  uint32_t first_successor;   // in plan->successors
+  uint32_t successor_count;
+  uint32_t input_count;
+  uint16_t output_count;
+  uint16_t flags;
+} leat_record_t;
+_Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
+
+// An input that is a reference where the op wants a value: before the record runs, the value of the
+// cell in |source| is shared into |target|.
+typedef struct leat_dereference_s {
+  uint32_t record;
+  uint32_t source;
+  uint32_t target;
+} leat_dereference_t;
+
+typedef struct leat_plan_instance_s leat_plan_instance_t;
+
+typedef struct leat_plan_s {
+  leat_allocator_t* allocator;
+  leat_graph_t* graph;       // keeps names, attributes and types alive
+  leat_device_t* device;
+  leat_arena_t arena;
+  leat_record_t* records;    // in an order in which every input comes first
+  uint32_t record_count;
+  uint32_t slot_count;
+  int32_t* record_nodes;     // record -> node
+  uint32_t* releases;
+  uint32_t release_count;
+  // Dataflow.
+  uint32_t* successors;      // records
+  uint32_t* pending;         // record -> how many predecessors, to copy from
+  uint32_t* roots;           // records without predecessors
+  uint32_t root_count;
+  uint32_t* readers;         // slot -> how many inputs and fetches read it, to copy from
+  leat_dereference_t* dereferences;  // by record
+  uint32_t dereference_count;
+  uint32_t* first_dereference;       // [record_count + 1]; NULL without dereferences
+  // Slots set once per instance.
+  uint32_t* constant_slots;
+  const leat_tensor_t** constant_tensors;
+  uint32_t constant_count;
+  uint32_t* feed_slots;      // by feed index; UINT32_MAX = not read
+  int feed_count;
+  uint32_t* fetch_slots;
+  int fetch_count;
+  bool linear;               // the linear executor can run it
+  bool uses_rendezvous;
+  bool uses_step_resources;
+  leat_spinlock_t lock;
+  leat_plan_instance_t* free_instances;
+} leat_plan_t;
+
+// What a running step owns. Reused.
+struct leat_plan_instance_s {
+  leat_plan_instance_t* next;
+  leat_slot_t* slots;
+  // Of the dataflow executor, made on its first run with this instance.
+  _Atomic(uint32_t)* pending;
+  _Atomic(uint32_t)* readers;
+  uint32_t* next_ready;  // record -> next in a list of ready ones
+};
+
+typedef struct leat_plan_options_s {
+  const leat_kernel_registry_t* kernels;
+  struct leat_resource_manager_s* resources;
+  leat_device_t* device;
+  leat_allocator_t* allocator;
+} leat_plan_options_t;
+
+// |request->graph| is taken over by the plan on success only.
+LEAT_MUST_USE leat_status_t leat_plan_compile(const leat_register_request_t* request,
+                                              const leat_plan_options_t* options,
+                                              leat_plan_t** out_plan);
+void leat_plan_free(leat_plan_t* plan);
+// An instance with its constants set and all other slots empty.
+LEAT_MUST_USE leat_status_t leat_plan_acquire(leat_plan_t* plan,
+                                              leat_plan_instance_t** out_instance);
+// Slots may still hold values (after a failure): |clean| says that all but constants are empty.
+void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean);
+// Empties a slot.
+static inline void leat_slot_clear(leat_slot_t* slot) {
+  if (LEAT_UNLIKELY(slot->ref != NULL)) {
+    leat_cell_release(slot->ref);
+    slot->ref = NULL;
+  }
+  if (slot->tensor.dtype) leat_tensor_release(&slot->tensor);
+  slot->alive = false;
+}
+leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record);
+
+#endif  // LEAT_WORKER_PLAN_H_

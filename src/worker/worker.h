@@ -1,0 +1,72 @@
+// A worker runs graphs on its devices (section 3). The interface is remote from the first day:
+// requests and responses are values, graphs are named by handle, steps by id, every call may
+// complete later on another thread. The local worker (worker/local_worker.h) is joined to the master
+// by a direct call; a transport puts the network between the two.
+#ifndef LEAT_WORKER_WORKER_H_
+#define LEAT_WORKER_WORKER_H_
+
+#include "device/device.h"
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+#include "kernel/registry.h"
+
+typedef struct leat_worker_s leat_worker_t;
+// Called exactly once, on any thread, perhaps before the call returns.
+typedef void (*leat_worker_done_fn_t)(void* data, leat_status_t status);
+
+typedef enum leat_executor_kind_e {
+  LEAT_EXECUTOR_AUTOMATIC,  // linear where the graph allows it
+  LEAT_EXECUTOR_LINEAR,
+  LEAT_EXECUTOR_DATAFLOW,
+} leat_executor_kind_t;
+
+// A partition: a graph whose nodes all lie on one device of the worker. Its ARGUMENT nodes take
+// the feeds by their "index" attribute.
+typedef struct leat_register_request_s {
+  leat_graph_t* graph;  // taken over, even on failure
+  leat_string_view_t device;
+  int feed_count;
+  const leat_output_t* fetches;
+  int fetch_count;
+  leat_executor_kind_t executor;
+  bool deterministic;
+} leat_register_request_t;
+
+// Lent by the caller until done.
+typedef struct leat_run_request_s {
+  uint64_t handle;
+  int64_t step_id;
+  const leat_tensor_t* feeds;  // feed_count; shared
+  leat_tensor_t* fetches;      // fetch_count; filled when the status is OK
+  int64_t deadline_ns;         // leat_clock_now_ns; LEAT_DEADLINE_NEVER
+  void* collector;             // struct leat_step_collector_s, or NULL
+} leat_run_request_t;
+
+typedef struct leat_worker_vtable_s {
+  void (*destroy)(leat_worker_t* self);
+  // |*out_handle| is set before |done|.
+  void (*register_graph)(leat_worker_t* self, const leat_register_request_t* request,
+                         uint64_t* out_handle, leat_worker_done_fn_t done, void* data);
+  // Steps that run on go to their end first.
+  void (*deregister_graph)(leat_worker_t* self, uint64_t handle);
+  void (*run_graph)(leat_worker_t* self, const leat_run_request_t* request,
+                    leat_worker_done_fn_t done, void* data);
+  // Ends a step everywhere on this worker with |status| (taken). May come before run_graph, is
+  // idempotent and remembered until cleanup.
+  void (*abort_step)(leat_worker_t* self, int64_t step_id, leat_status_t status);
+  // Ends every running step of the session with |status| (taken).
+  void (*abort_all)(leat_worker_t* self, leat_status_t status);
+  // Forgets a step: its rendezvous and its step container.
+  void (*cleanup_step)(leat_worker_t* self, int64_t step_id);
+  // A tensor that a Send of |step_id| left or will leave under |key|.
+  void (*receive_tensor)(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
+                         leat_slot_t* out_value, leat_worker_done_fn_t done, void* data);
+  // Forgets containers (TF_Reset); "" = the default one.
+  void (*clear_container)(leat_worker_t* self, leat_string_view_t container);
+} leat_worker_vtable_t;
+
+struct leat_worker_s {
+  const leat_worker_vtable_t* vtable;
+};
+
+#endif  // LEAT_WORKER_WORKER_H_
