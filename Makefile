@@ -14,8 +14,8 @@ CMAKE_FLAGS ?=
 NINJA = ninja -j $(JOBS)
 CTEST = ctest --output-on-failure -j $(JOBS) -R '$(TESTS)'
 CONFIGURE = cmake -G Ninja -S . $(CMAKE_FLAGS)
-# A sanitizer that sees a mistake of ours ends the program, whatever the environment says.
-SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 \
+# As without sanitizers, an allocation that cannot be had is NULL.
+SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=1 \
   LSAN_OPTIONS=suppressions=$(CURDIR)/dev/lsan-suppressions \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
