@@ -11,6 +11,7 @@
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
   X(control)                \
+  X(math)                   \
   X(function)               \
   X(sendrecv)
 
