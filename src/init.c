@@ -11,7 +11,6 @@
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
   X(control)                \
-  X(math)                   \
   X(function)               \
   X(sendrecv)
 
