@@ -194,12 +194,15 @@ static leat_status_t set_fetches(compiler_t* c) {
   plan->fetch_count = c->request->fetch_count;
   LEAT_RETURN_IF_ERROR(allocate(c, (size_t)plan->fetch_count, sizeof(uint32_t), &plan->fetch_slots));
   LEAT_RETURN_IF_ERROR(
-      allocate(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_is_constant));
+      allocate(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_moves));
   for (int i = 0; i < plan->fetch_count; ++i) {
     leat_output_t fetch = c->request->fetches[i];
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
     plan->fetch_slots[i] = slot;
-    plan->fetch_is_constant[i] = is_constant(&c->graph->nodes[fetch.node]);
+    plan->fetch_moves[i] = !is_constant(&c->graph->nodes[fetch.node]);
+    for (int k = 0; k < i; ++k) {
+      if (plan->fetch_slots[k] == slot) plan->fetch_moves[k] = false;
+    }
     ++plan->readers[slot];
     c->last_reader[slot] = UINT32_MAX;  // read when all records have run
   }

@@ -78,7 +78,7 @@ typedef struct leat_plan_s {
   uint32_t* feed_slots;      // by feed index; UINT32_MAX = not read
   int feed_count;
   uint32_t* fetch_slots;
-  bool* fetch_is_constant;   // the slot stays filled
+  bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
   bool linear;               // the linear executor can run it
   bool uses_rendezvous;
