@@ -1,8 +1,9 @@
 /* leat/callable.h: a feed and fetch signature resolved once.
  *
  * TF_SessionRun looks its signature up at every call; a callable has done so. Feeds and fetches go
- * straight from and to the caller's buffers: a feed's memory is read in place (it must stay until the
- * call returns), a fetch is copied into the buffer given, or handed over as a TF_Tensor.
+ * straight from and to the caller's buffers: a feed's memory is read in place (it must stay
+ * until the call returns), a fetch is copied into the buffer given, or handed over as a
+ * TF_Tensor.
  *
  *   leat_callable_t* f = leat_callable_create(session, &x, 1, &y, 1, NULL, 0, status);
  *   float in[3] = {1, 2, 3}, out[1];

@@ -1,6 +1,7 @@
-/* leat/files.h: TensorFlow's files without a graph: event files to write, checkpoints and records to
- * read and write. Handles belong to one thread at a time. Errors come in |status|, naming the file:
- * NOT_FOUND, PERMISSION_DENIED, DATA_LOSS (a checksum does not fit), RESOURCE_EXHAUSTED (full disk). */
+/* leat/files.h: TensorFlow's files without a graph: event files to write, checkpoints and
+ * records to read and write. Handles belong to one thread at a time. Errors come in |status|,
+ * naming the file: NOT_FOUND, PERMISSION_DENIED, DATA_LOSS (a checksum does not fit),
+ * RESOURCE_EXHAUSTED (full disk). */
 #ifndef LEAT_FILES_H_
 #define LEAT_FILES_H_
 
@@ -10,7 +11,7 @@
 extern "C" {
 #endif
 
-/* ---- Events --------------------------------------------------------------------------------------
+/* - Events --------------------------------------------------------------------------------------
  * What TensorBoard shows. The file is <directory>/events.out.tfevents.<time>.<host>.
  *
  *   leat_events_t* events = leat_events_open("logs", status);
@@ -35,7 +36,7 @@ TF_CAPI_EXPORT extern void leat_events_flush(leat_events_t* events, TF_Status* s
 /* Flushes and frees; NULL is allowed. */
 TF_CAPI_EXPORT extern void leat_events_close(leat_events_t* events, TF_Status* status);
 
-/* ---- Checkpoints ---------------------------------------------------------------------------------
+/* - Checkpoints ---------------------------------------------------------------------------------
  *   leat_checkpoint_t* c = leat_checkpoint_open("ckpt/model.ckpt-100", status);
  *   for (size_t i = 0; i < leat_checkpoint_count(c); ++i) puts(leat_checkpoint_name(c, i));
  *   TF_Tensor* w = leat_checkpoint_read(c, "w", status);
@@ -63,7 +64,7 @@ TF_CAPI_EXPORT extern char* leat_checkpoint_latest(const char* directory, TF_Sta
 TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const char* prefix,
                                                    int keep, TF_Status* status);
 
-/* ---- Records (TFRecord) --------------------------------------------------------------------------*/
+/* ---- Records (TFRecord) ---------------------------------------------------------------------*/
 typedef struct leat_record_reader_t leat_record_reader_t;
 TF_CAPI_EXPORT extern leat_record_reader_t* leat_records_open(const char* path, TF_Status* status);
 /* The next record, borrowed until the next call; OUT_OF_RANGE at the end. */

@@ -1,8 +1,9 @@
 /* leat/graph.h: building graphs in straight-line C, over TensorFlow's C API.
  *
- * A scope adds operations to a TF_Graph. The first error is kept; later calls on the scope do nothing
- * and return an output whose |oper| is NULL, so that a model reads like its formula and is checked
- * once, with leat_scope_status(). A scope belongs to one thread; it does not own the graph.
+ * A scope adds operations to a TF_Graph. The first error is kept; later calls on the scope do
+ * nothing and return an output whose |oper| is NULL, so that a model reads like its formula and
+ * is checked once, with leat_scope_status(). A scope belongs to one thread; it does not own the
+ * graph.
  *
  *   TF_Graph* graph = TF_NewGraph();
  *   leat_scope_t* s = leat_scope_create(graph);
@@ -27,15 +28,16 @@ typedef struct leat_scope_t leat_scope_t;
 /* Never NULL unless memory is gone; then every function here accepts NULL and does nothing. */
 TF_CAPI_EXPORT extern leat_scope_t* leat_scope_create(TF_Graph* graph);
 TF_CAPI_EXPORT extern void leat_scope_free(leat_scope_t* scope);
-/* A scope whose names begin with |name|/; it shares the status of |parent|, which must outlive it. */
+/* A scope whose names begin with |name|/; it shares the status of |parent|, which must outlive
+ * it. */
 TF_CAPI_EXPORT extern leat_scope_t* leat_scope_enter(leat_scope_t* parent, const char* name);
 TF_CAPI_EXPORT extern TF_Graph* leat_scope_graph(const leat_scope_t* scope);
 /* Borrowed. The first error of this scope and those entered from it, or TF_OK. */
 TF_CAPI_EXPORT extern TF_Status* leat_scope_status(leat_scope_t* scope);
 
-/* ---- Any operation -------------------------------------------------------------------------------
- * An attribute is named and typed by the macro that makes it; attributes that follow from the inputs
- * (T, N) are left out. |name| NULL takes the op's; names are made unique in the graph.
+/* - Any operation -------------------------------------------------------------------------------
+ * An attribute is named and typed by the macro that makes it; attributes that follow from the
+ * inputs (T, N) are left out. |name| NULL takes the op's; names are made unique in the graph.
  *
  *   leat_operation(s, "Sum", NULL, (TF_Output[]){x, axis}, 2, (leat_attribute_t[]){
  *       leat_attribute_bool("keep_dims", 1)}, 1);                                                */
@@ -66,7 +68,7 @@ TF_CAPI_EXPORT extern TF_Operation* leat_operation(leat_scope_t* scope, const ch
 TF_CAPI_EXPORT extern TF_Operation* leat_group(leat_scope_t* scope, const char* name,
                                                TF_Operation* const* operations, int count);
 
-/* ---- Values --------------------------------------------------------------------------------------
+/* - Values --------------------------------------------------------------------------------------
  * A size of -1 is not known before the run. */
 TF_CAPI_EXPORT extern TF_Output leat_placeholder(leat_scope_t* scope, const char* name,
                                                  TF_DataType dtype, int rank, const int64_t* dims);
@@ -82,7 +84,7 @@ TF_CAPI_EXPORT extern TF_Output leat_constant_ints(leat_scope_t* scope, int coun
                                                    const int32_t* values);
 TF_CAPI_EXPORT extern TF_Output leat_constant_string(leat_scope_t* scope, const char* value);
 
-/* ---- Layers and formulas -------------------------------------------------------------------------*/
+/* ---- Layers and formulas --------------------------------------------------------------------*/
 TF_CAPI_EXPORT extern TF_Output leat_add(leat_scope_t* scope, TF_Output x, TF_Output y);
 TF_CAPI_EXPORT extern TF_Output leat_subtract(leat_scope_t* scope, TF_Output x, TF_Output y);
 TF_CAPI_EXPORT extern TF_Output leat_multiply(leat_scope_t* scope, TF_Output x, TF_Output y);

@@ -1,7 +1,7 @@
 /* leat/train.h: what training needs beside TensorFlow's C API: variables, optimizers, a saver.
  *
- * Everything adds ordinary operations to the graph (TensorFlow's own names and semantics), so that a
- * graph built here runs on TensorFlow and its checkpoints are TensorFlow's.
+ * Everything adds ordinary operations to the graph (TensorFlow's own names and semantics), so
+ * that a graph built here runs on TensorFlow and its checkpoints are TensorFlow's.
  *
  *   TF_Output w = leat_variable(s, "w", TF_FLOAT, 1, (int64_t[]){1}, leat_initializer_constant(5));
  *   TF_Output loss = leat_mean(s, leat_multiply(s, w, w));
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* ---- Variables -----------------------------------------------------------------------------------*/
+/* ---- Variables ------------------------------------------------------------------------------*/
 typedef enum leat_initializer_kind_t {
   LEAT_INITIALIZER_CONSTANT,         /* a */
   LEAT_INITIALIZER_UNIFORM,          /* in [a, b) */
@@ -56,7 +56,7 @@ TF_CAPI_EXPORT extern TF_Output leat_variable_at(const leat_scope_t* scope, int 
 /* One operation that initialises every variable made so far (optimizers' own too). */
 TF_CAPI_EXPORT extern TF_Operation* leat_variables_initializer(leat_scope_t* scope);
 
-/* ---- Optimizers ----------------------------------------------------------------------------------
+/* - Optimizers ----------------------------------------------------------------------------------
  * Defaults are TensorFlow's. The update rules are those of the ops ApplyGradientDescent,
  * ApplyMomentum, ApplyAdam, ApplyAdagrad and ApplyRMSProp. */
 typedef enum leat_optimizer_kind_t {
@@ -81,14 +81,15 @@ TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_momentum(float learning_ra
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_adam(float learning_rate);
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_adagrad(float learning_rate);
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_rmsprop(float learning_rate);
-/* Adds the gradients of |loss| (a scalar) and the updates of every trainable variable that it depends
- * on; running the result does one step. INVALID_ARGUMENT when it depends on none. */
+/* Adds the gradients of |loss| (a scalar) and the updates of every trainable variable that it
+ * depends on; running the result does one step. INVALID_ARGUMENT when it depends on none. */
 TF_CAPI_EXPORT extern TF_Operation* leat_minimize(leat_scope_t* scope, leat_optimizer_t optimizer,
                                                   TF_Output loss);
 
-/* ---- Saver ---------------------------------------------------------------------------------------
- * Checkpoints <directory>/model.ckpt-<step> (TensorFlow's V2 format) and the state file `checkpoint`,
- * which is replaced last: after a crash at any point the newest whole checkpoint is found.
+/* - Saver ---------------------------------------------------------------------------------------
+ * Checkpoints <directory>/model.ckpt-<step> (TensorFlow's V2 format) and the state file
+ * `checkpoint`, which is replaced last: after a crash at any point the newest whole checkpoint
+ * is found.
  *
  *   leat_saver_t* saver = leat_saver_create(s, "ckpt", (leat_saver_options_t){.keep = 3,
  *                                                                            .every_steps = 100});
@@ -101,8 +102,8 @@ typedef struct leat_saver_options_t {
   int64_t every_steps;  /* leat_saver_step saves when this many steps went by; 0 = not by steps */
   double every_seconds; /* or this much time; 0 = not by time */
 } leat_saver_options_t;
-/* Saves the variables made so far; adds its operations to the graph. The directory is made when it is
- * first needed. NULL when the scope has an error. */
+/* Saves the variables made so far; adds its operations to the graph. The directory is made when
+ * it is first needed. NULL when the scope has an error. */
 TF_CAPI_EXPORT extern leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
                                                       leat_saver_options_t options);
 TF_CAPI_EXPORT extern void leat_saver_free(leat_saver_t* saver);
@@ -115,7 +116,7 @@ TF_CAPI_EXPORT extern int leat_saver_step(leat_saver_t* saver, TF_Session* sessi
 TF_CAPI_EXPORT extern void leat_saver_restore_latest(leat_saver_t* saver, TF_Session* session,
                                                      int64_t* out_step, TF_Status* status);
 
-/* ---- Running -------------------------------------------------------------------------------------*/
+/* ---- Running --------------------------------------------------------------------------------*/
 /* Runs one operation and fetches nothing. */
 TF_CAPI_EXPORT extern void leat_target_run(TF_Session* session, TF_Operation* target,
                                            TF_Status* status);
