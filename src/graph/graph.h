@@ -68,6 +68,8 @@ LEAT_MUST_USE leat_status_t leat_graph_create_child(const leat_graph_t* parent,
                                                     leat_graph_t** out_graph);
 void leat_graph_free(leat_graph_t* graph);
 leat_arena_t* leat_graph_arena(leat_graph_t* graph);
+// Makes room for |node_count| nodes in all, so that adding them moves nothing.
+LEAT_MUST_USE leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count);
 
 static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int32_t index) {
   return &graph->nodes[index];
