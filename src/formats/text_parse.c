@@ -2,7 +2,6 @@
 // (leat_message_list_append); an element's address is stable while it is being read, since its list
 // does not grow then.
 #include <math.h>
-#include <strings.h>
 
 #include "formats/map_entries.h"
 #include "formats/text.h"
@@ -125,6 +124,16 @@ static leat_status_t parse_integer(parser_t* parser, const leat_message_field_t*
   return leat_ok_status();
 }
 
+// |text| is |word|, written in any case.
+static bool is_word(leat_string_view_t text, const char* word) {
+  size_t size = strlen(word);
+  if (text.size != size) return false;
+  for (size_t i = 0; i < size; ++i) {
+    if ((text.data[i] | 0x20) != word[i]) return false;
+  }
+  return true;
+}
+
 static leat_status_t parse_floating(parser_t* parser, const leat_message_field_t* field,
                                     bool negative, void* slot) {
   const char* at = parser->scanner.next;
@@ -134,13 +143,10 @@ static leat_status_t parse_floating(parser_t* parser, const leat_message_field_t
   if (text.size == 0) {
     text = leat_text_scanner_number(&parser->scanner);
     valid = text.size > 0 && leat_text_to_double(text, &value);
-  } else if (text.size == 3 && (text.data[0] | 0x20) == 'n') {
-    valid = (text.data[1] | 0x20) == 'a' && (text.data[2] | 0x20) == 'n';
+  } else if (is_word(text, "nan")) {
     value = (double)NAN;
   } else {
-    valid = (text.size == 3 && strncasecmp(text.data, "inf", 3) == 0) ||
-            (text.size == 4 && strncasecmp(text.data, "inff", 4) == 0) ||
-            (text.size == 8 && strncasecmp(text.data, "infinity", 8) == 0);
+    valid = is_word(text, "inf") || is_word(text, "inff") || is_word(text, "infinity");
     value = (double)INFINITY;
   }
   if (!valid) return FAIL(parser, at, "field %s must be a number", field->name);

@@ -1,6 +1,6 @@
-// The simple placer. Nodes that must share a device are united by union-find; each group collects its
-// members' constraints and the devices whose kernels serve all of them; it gets the first of these,
-// accelerators before the CPU, lower numbers first.
+// The simple placer. Nodes that must share a device are united by union-find; each group collects
+// its members' constraints and the devices whose kernels serve all of them; it gets the first of
+// these, accelerators before the CPU, lower numbers first.
 #include "master/placer.h"
 
 #include <string.h>

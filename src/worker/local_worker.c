@@ -87,7 +87,8 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
   registered_t* registered = NULL;
   if (device < 0) {
     status = leat_make_status(LEAT_NOT_FOUND,
-                              "RegisterGraph failed: device is '%.*s', must be one of this worker's",
+                              "RegisterGraph failed: device is '%.*s', must be one of this "
+                              "worker's",
                               LEAT_SV_ARG(request->device));
   }
   if (!status) {

@@ -92,7 +92,7 @@ static leat_status_t add_gradients(function_t* f, bool unknown, uint64_t seed, i
   leat_builder_t builder = {.graph = f->graph};
   for (int i = 0; i < x_count; ++i) {
     out_gradients[i] = leat_output_exists(gradients[i].dense)
-                           ? leat_gradient_to_dense(&builder, gradients[i])
+                           ? leat_gradient_value_to_dense(&builder, gradients[i])
                            : LEAT_OUTPUT_NONE;
   }
   return builder.status;
