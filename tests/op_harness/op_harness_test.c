@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "graph/gradient.h"
 #include "graph/inference.h"
 #include "op_harness/checks.h"
 #include "op_harness/value.h"
@@ -100,12 +101,100 @@ static const leat_kernel_row_t kKernels[] = {
     {.op = 0},
 };
 
+// ---- Products with gradients, right and wrong ---------------------------------------------------
+
+static void build_gradients(leat_gradient_t* g, const char* op, int of_a, int of_b) {
+  leat_output_t dy = leat_gradient_of_output(g, 0);
+  leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_input(g, 1)};
+  leat_gradient_set_input(g, 0, leat_build_binary(&g->builder, op, dy, inputs[of_a]));
+  leat_gradient_set_input(g, 1, leat_build_binary(&g->builder, op, dy, inputs[of_b]));
+}
+static leat_status_t right_gradient(leat_gradient_t* g) {
+  build_gradients(g, "Product", 1, 0);
+  return g->builder.status;
+}
+static leat_status_t wrong_gradient(leat_gradient_t* g) {
+  build_gradients(g, "Product", 1, 1);
+  return g->builder.status;
+}
+// Its gradient is right; the gradient's own is not.
+static leat_status_t wrong_second(leat_gradient_t* g) {
+  build_gradients(g, "WrongFirst", 1, 0);
+  return g->builder.status;
+}
+
+#define PRODUCT(op_name, gradient_function) \
+  {.name = op_name, .inputs = "a: T; b: T", .outputs = "y: T", .attrs = "T: type", \
+   .shape = leat_shape_merge_inputs, .gradient = gradient_function}
+static const leat_op_row_t kProducts[] = {
+    PRODUCT("Product", right_gradient),
+    PRODUCT("WrongFirst", wrong_gradient),
+    PRODUCT("WrongSecond", wrong_second),
+    PRODUCT("NoGradient", NULL),
+    PRODUCT("GradientForgotten", leat_gradient_none),
+    {.name = 0},
+};
+
+static leat_status_t product(leat_kernel_context_t* c) {
+  const leat_tensor_t *a = leat_kernel_input(c, 0), *b = leat_kernel_input(c, 1);
+  leat_tensor_t* y;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, 3, 0, &a->shape, &y));
+  for (int64_t i = 0; i < a->shape.element_count; ++i) {
+    leat_case_set_number(y, i, leat_case_number(a, i) * leat_case_number(b, i));
+  }
+  return leat_ok_status();
+}
+
+static const leat_kernel_row_t kProductKernels[] = {
+    {.op = "Product", .device_type = "CPU", .compute = product},
+    {.op = "WrongFirst", .device_type = "CPU", .compute = product},
+    {.op = "WrongSecond", .device_type = "CPU", .compute = product},
+    {.op = "NoGradient", .device_type = "CPU", .compute = product},
+    {.op = "GradientForgotten", .device_type = "CPU", .compute = product},
+    {.op = 0},
+};
+
+// The walk sums with it; stands in while the math family is not in the build.
+static leat_status_t sum(leat_kernel_context_t* c) {
+  leat_tensor_t* y;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_output(c, 0, &leat_kernel_input(c, 0)->shape, &y));
+  for (int64_t i = 0; i < y->shape.element_count; ++i) {
+    double total = 0;
+    for (int k = 0; k < leat_kernel_input_count(c); ++k) {
+      total += leat_case_number(leat_kernel_input(c, k), i);
+    }
+    leat_case_set_number(y, i, total);
+  }
+  return leat_ok_status();
+}
+static const leat_op_row_t kSum[] = {{.name = "AddN",
+                                      .inputs = "inputs: N * T",
+                                      .outputs = "sum: T",
+                                      .attrs = "N: int >= 1; T: type",
+                                      .shape = leat_shape_merge_inputs},
+                                     {.name = 0}};
+static const leat_kernel_row_t kSumKernels[] = {
+    {.op = "AddN", .device_type = "CPU", .compute = sum}, {.op = 0}};
+
 static leat_fixture_t fixture;
+
+static leat_status_t add_sum(void) {
+  const leat_op_t* op = NULL;
+  leat_status_t status = leat_op_registry_find(fixture.ops, LEAT_SV("AddN"), &op);
+  if (!status) return status;
+  leat_status_free(status);
+  LEAT_RETURN_IF_ERROR(leat_op_registry_add(fixture.ops, kSum));
+  return leat_kernel_registry_add(fixture.kernels, kSumKernels);
+}
 
 static int set_up(void** state) {
   leat_status_t status = leat_fixture_initialize(&fixture);
   if (!status) status = leat_op_registry_add(fixture.ops, kOps);
   if (!status) status = leat_kernel_registry_add(fixture.kernels, kKernels);
+  if (!status) status = leat_op_registry_add(fixture.ops, kProducts);
+  if (!status) status = leat_kernel_registry_add(fixture.kernels, kProductKernels);
+  if (!status) status = add_sum();
   bool failed = status != NULL;
   leat_status_free(status);
   return failed;
@@ -190,6 +279,36 @@ static void variables_are_made_and_looked_at(void** state) {
   assert_non_null(strstr(verdict(&c, LEAT_DTYPE_FLOAT), "variable 0"));
 }
 
+static const char* gradient_verdict(const char* op, leat_case_gradient_t order) {
+  static char message[1024];
+  leat_subject_t subject;
+  const leat_op_case_t c = {.op = op,
+                            .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 3), -1, 1),
+                                       LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 3), 1, 2)},
+                            .gradient = order};
+  LEAT_EXPECT_OK(leat_subject_initialize(&fixture, &c, LEAT_DTYPE_DOUBLE, &subject));
+  leat_status_t status = leat_check_gradient(&subject);
+  snprintf(message, sizeof(message), "%s", leat_status_message(status));
+  leat_status_free(status);
+  leat_subject_deinitialize(&subject);
+  return message;
+}
+
+static void gradients_are_judged(void** state) {
+  assert_string_equal(gradient_verdict("Product", LEAT_GRADIENT_ONCE), "");
+  assert_string_equal(gradient_verdict("WrongSecond", LEAT_GRADIENT_ONCE), "");
+  assert_non_null(strstr(gradient_verdict("WrongFirst", LEAT_GRADIENT_ONCE),
+                         "known shapes: gradient 1, number 0"));
+  assert_non_null(strstr(gradient_verdict("NoGradient", LEAT_GRADIENT_ONCE), "NoGradient"));
+  assert_non_null(strstr(gradient_verdict("GradientForgotten", LEAT_GRADIENT_ONCE),
+                         "gradient 0, number 0 is 0, by differences"));
+}
+
+static void gradients_of_gradients_are_judged(void** state) {
+  assert_string_equal(gradient_verdict("Product", LEAT_GRADIENT_TWICE), "");
+  assert_non_null(strstr(gradient_verdict("WrongSecond", LEAT_GRADIENT_TWICE), "second order"));
+}
+
 static void small_floats_are_rounded_to_nearest(void** state) {
   static const struct {
     int dtype;
@@ -223,6 +342,8 @@ int main(void) {
       cmocka_unit_test(errors_are_judged),
       cmocka_unit_test(every_type_is_converted),
       cmocka_unit_test(variables_are_made_and_looked_at),
+      cmocka_unit_test(gradients_are_judged),
+      cmocka_unit_test(gradients_of_gradients_are_judged),
       cmocka_unit_test(small_floats_are_rounded_to_nearest),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
