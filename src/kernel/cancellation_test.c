@@ -28,7 +28,9 @@ static void cancel_calls_each_once(void** state) {
   // Places are used again, tokens are not.
   _Atomic int late = 0;
   assert_true(leat_cancellation_register(cancellation, count_up, &late, &token));
-  for (int i = 0; i < 100; i += 2) assert_false(leat_cancellation_deregister(cancellation, tokens[i]));
+  for (int i = 0; i < 100; i += 2) {
+    assert_false(leat_cancellation_deregister(cancellation, tokens[i]));
+  }
   assert_false(leat_cancellation_is_cancelled(cancellation));
   leat_cancellation_cancel(cancellation);
   leat_cancellation_cancel(cancellation);

@@ -236,7 +236,8 @@ static void compute_later(leat_kernel_context_t* c, leat_kernel_done_fn_t done) 
 }
 
 static void asynchronous_kernels_are_waited_for(void** state) {
-  static const leat_op_row_t op_row = {.name = "Later", .inputs = "x: float", .outputs = "y: float"};
+  static const leat_op_row_t op_row = {
+      .name = "Later", .inputs = "x: float", .outputs = "y: float"};
   static const leat_kernel_row_t row = {
       .op = "Later", .device_type = "CPU", .compute_async = compute_later};
   static const uint8_t types[] = {LEAT_DTYPE_FLOAT};

@@ -125,8 +125,8 @@ static void failures_say_what_there_is(void** state) {
                                          LEAT_SV("CPU"));
   assert_string_equal(
       leat_status_message(status),
-      "No OpKernel was registered to support Op 'NcclReduce' used by {{node NcclReduce}} with these "
-      "attrs: [reduction=\"sum\", T=DT_FLOAT, num_devices=1]\nRegistered devices: [CPU]\n"
+      "No OpKernel was registered to support Op 'NcclReduce' used by {{node NcclReduce}} with "
+      "these attrs: [reduction=\"sum\", T=DT_FLOAT, num_devices=1]\nRegistered devices: [CPU]\n"
       "Registered kernels:\n  <no registered kernels>\n");
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
   for (int i = 0; i < 2; ++i) {

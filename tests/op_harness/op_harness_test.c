@@ -20,7 +20,8 @@ static leat_status_t wrong_shape(leat_inference_t* c) {
 }
 
 #define TWICE(op_name, shape_function) \
-  {.name = op_name, .inputs = "x: T", .outputs = "y: T", .attrs = "T: type", .shape = shape_function}
+  {.name = op_name, .inputs = "x: T", .outputs = "y: T", .attrs = "T: type", \
+   .shape = shape_function}
 static const leat_op_row_t kOps[] = {
     TWICE("Right", leat_shape_unchanged),
     TWICE("WrongShape", wrong_shape),
@@ -34,7 +35,10 @@ static const leat_op_row_t kOps[] = {
      .attrs = "T: type",
      .shape = leat_shape_unchanged,
      .contract = {LEAT_RULE_MATRIX(0)}},
-    {.name = "Increments", .inputs = "ref: Ref(T)", .outputs = "output: Ref(T)", .attrs = "T: type"},
+    {.name = "Increments",
+     .inputs = "ref: Ref(T)",
+     .outputs = "output: Ref(T)",
+     .attrs = "T: type"},
     {.name = 0},
 };
 
