@@ -139,6 +139,19 @@ leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int inpu
   return leat_tensor_reshape(leat_kernel_input(c, input), shape, &slot->tensor);
 }
 
+leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
+                                     leat_tensor_t* out_tensor) {
+  leat_slot_t* slot = &c->slots[c->input_slots[index]];
+  leat_buffer_t* buffer = slot->tensor.buffer;
+  bool last = index < 64 && (c->last_readers >> index & 1) && is_read_once(c, index);
+  if (last && !slot->ref && buffer && !buffer->planned && leat_buffer_is_exclusive(buffer) &&
+      slot->tensor.data == buffer->data) {
+    *out_tensor = leat_tensor_move(&slot->tensor);
+    return leat_ok_status();
+  }
+  return leat_tensor_copy(c->services->memory, &slot->tensor, out_tensor);
+}
+
 leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
                                              const leat_shape_t* shape,
                                              leat_tensor_t* out_tensor) {
