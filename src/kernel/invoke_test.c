@@ -314,7 +314,7 @@ static void references_are_read_where_values_are_meant(void** state) {
   const leat_op_t* op = parse(&arena, &op_row);
   LEAT_EXPECT_OK(leat_kernel_create(&row, op, LEAT_SV("n"), NULL, 0, types, 2, types, 2, device,
                                     NULL, leat_allocator_system(), &kernel));
-  LEAT_EXPECT_OK(leat_cell_create(&cell));
+  LEAT_EXPECT_OK(leat_cell_create(NULL, &cell));
   leat_slot_t inputs[] = {{.ref = cell, .alive = true}, {.ref = cell, .alive = true}};
   leat_slot_t outputs[2];
   LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION,
