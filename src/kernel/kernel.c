@@ -51,7 +51,13 @@ leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
   leat_buffer_t* planned = planned_buffer(c, index);
   *out_tensor = &slot->tensor;
   if (planned && LEAT_LIKELY(planned_serves(planned, dtype, shape))) {
-    return leat_tensor_of_buffer(planned, dtype, shape, &slot->tensor);
+    // Free until here, so nobody else counts: a plain store makes it ours.
+    atomic_store_explicit(&planned->references, 1, memory_order_relaxed);
+    slot->tensor = (leat_tensor_t){.buffer = planned,
+                                   .data = planned->data,
+                                   .dtype = dtype,
+                                   .shape = leat_shape_retain(shape)};
+    return leat_ok_status();
   }
   return leat_tensor_allocate(c->services->memory, dtype, shape, &slot->tensor);
 }
