@@ -13,7 +13,8 @@
   X(array)                  \
   X(control)                \
   X(function)               \
-  X(sendrecv)
+  X(sendrecv)               \
+  X(state)
 
 #define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;
 LEAT_OP_FAMILIES(LEAT_DECLARE_FAMILY_)

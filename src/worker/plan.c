@@ -141,9 +141,13 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
 
 static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const leat_node_t* node,
                                  const uint8_t* input_types) {
-  const leat_kernel_row_t* row;
-  LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(c->options->kernels, node->op, node->attrs,
-                                                 node->attr_count, c->options->device->type, &row));
+  leat_string_view_t device = c->options->device->type;
+  const leat_kernel_row_t* row = leat_kernel_registry_probe(
+      c->options->kernels, node->op, node->attrs, node->attr_count, device);
+  if (!row) {
+    return leat_kernel_registry_unserved(c->options->kernels, node->op, node->name, node->attrs,
+                                         node->attr_count, device);
+  }
   LEAT_RETURN_IF_ERROR(leat_kernel_create(
       row, node->op, node->name, node->attrs, node->attr_count, input_types, node->input_count,
       node->output_types, node->output_count, c->options->device, c->options->resources,

@@ -114,11 +114,11 @@ LEAT_MUST_USE leat_status_t leat_plan_acquire(leat_plan_t* plan,
                                               leat_plan_instance_t** out_instance);
 // Slots may still hold values (after a failure): |clean| says that all but constants are empty.
 void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean);
-// Empties a slot.
+// Empties a slot: leat_slot_release with the usual case inline.
 static inline void leat_slot_clear(leat_slot_t* slot) {
   if (LEAT_UNLIKELY(slot->ref != NULL)) {
-    leat_cell_release(slot->ref);
-    slot->ref = NULL;
+    leat_slot_release(slot);
+    return;
   }
   if (slot->tensor.dtype) leat_tensor_release(&slot->tensor);
   slot->alive = false;
