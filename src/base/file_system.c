@@ -1,5 +1,5 @@
-// What all file systems share: whole-file reading, atomic publishing, making of parents, matching of
-// patterns; in terms of the interface.
+// What all file systems share, in terms of the interface: whole-file reading, atomic publishing,
+// making of parents, matching of patterns.
 #include "base/file_system.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // Files behind an interface (the conformance suite runs over each implementation). Paths are
 // UTF-8 bytes. Errors are TensorFlow's: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
 // FAILED_PRECONDITION (a directory where a file is meant), RESOURCE_EXHAUSTED (full disk),
-// OUT_OF_RANGE (read past the end), UNKNOWN for the rest; the message names the path.
+// OUT_OF_RANGE (read past the end), INVALID_ARGUMENT (a name too long), UNKNOWN for the rest; the
+// message names the path.
 #ifndef LEAT_BASE_FILE_SYSTEM_H_
 #define LEAT_BASE_FILE_SYSTEM_H_
 

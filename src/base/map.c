@@ -1,7 +1,7 @@
-// String map: entries lie in insertion order in one array; a table with linear probing, half full at
-// most, holds their indices. The stored hash decides almost every comparison, so that a probe that misses
-// touches no key. Word map: keys, values and marks in parallel arrays; erasing shifts the rest of
-// the cluster back, so that there are no tombstones.
+// String map: entries lie in insertion order in one array; a table with linear probing, at most
+// three quarters full, holds their indices. The stored hash decides almost every comparison, so
+// that a probe that misses touches no key. Word map: keys, values and marks in parallel arrays;
+// erasing shifts the rest of the cluster back, so that there are no tombstones.
 #include "base/map.h"
 
 #include <string.h>
@@ -21,6 +21,8 @@ void leat_string_map_deinitialize(leat_string_map_t* map) {
   leat_string_map_initialize(map->allocator, map);
 }
 
+static size_t table_limit(const leat_string_map_t* map) { return map->table_capacity / 4 * 3; }
+
 static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(
@@ -37,19 +39,29 @@ static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
   return leat_ok_status();
 }
 
+// Not zeroed: what is never filled is never touched, and its pages are never taken.
+static leat_status_t reserve_entries(leat_string_map_t* map, size_t count) {
+  if (count <= map->entry_capacity) return leat_ok_status();
+  size_t capacity = LEAT_MAX(count, LEAT_MAX((size_t)8, 2 * map->entry_capacity));
+  void* entries = map->entries;
+  size_t entry_bytes = sizeof(leat_string_map_entry_t);
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(
+      map->allocator, map->entry_capacity * entry_bytes, capacity * entry_bytes, &entries));
+  map->entries = entries;
+  map->entry_capacity = capacity;
+  return leat_ok_status();
+}
+
 leat_status_t leat_string_map_reserve(leat_string_map_t* map, size_t count) {
   if (count >= UINT32_MAX) {
     return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
                             "Growing a map failed: count is %zu, must be below %u", count,
                             UINT32_MAX);
   }
-  void* entries = map->entries;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      map->allocator, count, sizeof(leat_string_map_entry_t), &entries, &map->entry_capacity));
-  map->entries = entries;
-  if (count <= map->table_capacity / 2) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(reserve_entries(map, count));
+  if (count <= table_limit(map)) return leat_ok_status();
   size_t capacity = LEAT_MAX(map->table_capacity, (size_t)MAP_INITIAL_CAPACITY);
-  while (capacity / 2 < count) capacity *= 2;
+  while (capacity / 4 * 3 < count) capacity *= 2;
   return rebuild_table(map, capacity);
 }
 
@@ -68,8 +80,7 @@ leat_status_t leat_string_map_insert(leat_string_map_t* map, leat_string_view_t 
                                      uint64_t value, uint64_t** out_value, bool* out_inserted) {
   if (out_value) *out_value = NULL;
   if (out_inserted) *out_inserted = false;
-  if (LEAT_UNLIKELY(map->count >= map->entry_capacity ||
-                    map->count >= map->table_capacity / 2)) {
+  if (LEAT_UNLIKELY(map->count >= map->entry_capacity || map->count >= table_limit(map))) {
     LEAT_RETURN_IF_ERROR(leat_string_map_reserve(map, map->count + 1));
   }
   uint64_t hash = leat_string_view_hash(key);
@@ -89,6 +100,17 @@ leat_status_t leat_string_map_set(leat_string_map_t* map, leat_string_view_t key
   LEAT_RETURN_IF_ERROR(leat_string_map_insert(map, key, value, &place, NULL));
   *place = value;
   return leat_ok_status();
+}
+
+void leat_string_map_truncate(leat_string_map_t* map, size_t count) {
+  if (count >= map->count) return;
+  map->count = count;
+  memset(map->table, 0, map->table_capacity * sizeof(uint32_t));
+  for (size_t i = 0; i < count; ++i) {
+    size_t slot = map->entries[i].hash & (map->table_capacity - 1);
+    while (map->table[slot]) slot = (slot + 1) & (map->table_capacity - 1);
+    map->table[slot] = (uint32_t)i + 1;
+  }
 }
 
 bool leat_string_map_get(const leat_string_map_t* map, leat_string_view_t key,

@@ -1,5 +1,5 @@
 // Open-addressing hash maps: string -> word and word -> word. Keys of a string map are borrowed:
-// they must outlive the map (arena or literal). Iteration order is insertion order.
+// they must outlive the map (arena or literal). A string map keeps insertion order.
 #ifndef LEAT_BASE_MAP_H_
 #define LEAT_BASE_MAP_H_
 
@@ -32,6 +32,8 @@ LEAT_MUST_USE leat_status_t leat_string_map_set(leat_string_map_t* map, leat_str
 LEAT_MUST_USE leat_status_t leat_string_map_insert(leat_string_map_t* map, leat_string_view_t key,
                                                    uint64_t value, uint64_t** out_value,
                                                    bool* out_inserted);
+// Forgets all but the |count| entries that were added first.
+void leat_string_map_truncate(leat_string_map_t* map, size_t count);
 bool leat_string_map_get(const leat_string_map_t* map, leat_string_view_t key,
                          uint64_t* out_value);
 

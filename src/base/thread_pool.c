@@ -1,4 +1,4 @@
-// Two sources of work: a queue of tasks (a ring under the mutex) and some slots with parallel loops.
+// Two sources of work: a queue of tasks (a ring under the mutex) and slots with parallel loops.
 // A loop lives in a slot of the pool, not on the caller's stack, so that a worker can look at it
 // without owning anything. The slot's |state| word is the whole protocol:
 //
@@ -60,7 +60,7 @@ struct leat_thread_pool_s {
   // What idle workers look at.
   LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic uint32_t open_loops;  // slots that want helpers
   _Atomic int queued;
-  _Atomic int spinning;
+  _Atomic int searching;
   _Atomic int parked;
   _Atomic int started;
   _Atomic bool stopping;
@@ -193,8 +193,8 @@ static void leave_loop(loop_t* loop) {
   leat_mutex_unlock(&loop->mutex);
 }
 
-// Helps with the loop in |slot|; false when it wants nobody.
-static bool help_loop(leat_thread_pool_t* pool, int slot) {
+// Enters the loop in |slot|; false when it wants nobody.
+static bool enter_loop(leat_thread_pool_t* pool, int slot) {
   loop_t* loop = &pool->loops[slot];
   uint64_t state = atomic_load(&loop->state);
   uint64_t limit, count;
@@ -205,54 +205,61 @@ static bool help_loop(leat_thread_pool_t* pool, int slot) {
   } while (!atomic_compare_exchange_weak(&loop->state, &state, state + 1));
   // The slot cannot change hands while this thread is inside, so the bit cleared is this loop's.
   if (count + 1 == limit) atomic_fetch_and(&pool->open_loops, ~(1u << slot));
-  run_chunks(loop);
-  atomic_fetch_and(&pool->open_loops, ~(1u << slot));
-  leave_loop(loop);
   return true;
-}
-
-static bool help_any_loop(leat_thread_pool_t* pool) {
-  uint32_t open = atomic_load_explicit(&pool->open_loops, memory_order_acquire);
-  bool helped = false;
-  for (; open && !helped; open &= open - 1) helped = help_loop(pool, __builtin_ctz(open));
-  return helped;
 }
 
 // ---- Workers ----
 
-// Loops first: somebody waits for them.
-static bool do_some_work(leat_thread_pool_t* pool) {
-  if (help_any_loop(pool)) return true;
+typedef struct work_s {
+  int slot;  // of a loop that this thread has entered, or -1
   task_t task;
-  if (!take_task(pool, &task)) return false;
-  task.fn(task.data);
-  return true;
+} work_t;
+
+// Loops first: somebody waits for them.
+static bool take_work(leat_thread_pool_t* pool, work_t* out_work) {
+  uint32_t open = atomic_load_explicit(&pool->open_loops, memory_order_acquire);
+  for (; open; open &= open - 1) {
+    out_work->slot = __builtin_ctz(open);
+    if (enter_loop(pool, out_work->slot)) return true;
+  }
+  out_work->slot = -1;
+  return take_task(pool, &out_work->task);
+}
+
+static void do_work(leat_thread_pool_t* pool, const work_t* work) {
+  if (work->slot < 0) {
+    work->task.fn(work->task.data);
+    return;
+  }
+  loop_t* loop = &pool->loops[work->slot];
+  run_chunks(loop);
+  atomic_fetch_and(&pool->open_loops, ~(1u << work->slot));
+  leave_loop(loop);
 }
 
 static bool has_work(leat_thread_pool_t* pool) {
   return atomic_load(&pool->open_loops) || atomic_load(&pool->queued);
 }
 
-// Spins until there may be work; false when the time for it is over.
-static bool spin_for_work(leat_thread_pool_t* pool) {
+// Looks for work, for a while. A searching worker is counted from the moment it has nothing to do,
+// so that publishers do not wake another one for the work that it is about to find.
+static bool search_work(leat_thread_pool_t* pool, work_t* out_work) {
   // The caller of a loop computes too, so one CPU is left to it.
-  if (atomic_fetch_add(&pool->spinning, 1) >= pool->size - 1) {
-    atomic_fetch_sub(&pool->spinning, 1);
-    return false;
+  bool may_spin = atomic_fetch_add(&pool->searching, 1) < pool->size - 1;
+  bool found = take_work(pool, out_work);
+  if (!found && may_spin) {
+    int64_t end_ns = leat_clock_now_ns() + SPIN_NS;
+    do {
+      for (int i = 0; i < SPIN_RELAXES_PER_LOOK && !has_work(pool); ++i) leat_cpu_relax();
+      found = take_work(pool, out_work);
+    } while (!found && !atomic_load_explicit(&pool->stopping, memory_order_relaxed) &&
+             leat_clock_now_ns() < end_ns);
   }
-  bool found = false;
-  int64_t end_ns = leat_clock_now_ns() + SPIN_NS;
-  do {
-    for (int i = 0; i < SPIN_RELAXES_PER_LOOK && !found; ++i) {
-      found = has_work(pool) || atomic_load_explicit(&pool->stopping, memory_order_relaxed);
-      if (!found) leat_cpu_relax();
-    }
-  } while (!found && leat_clock_now_ns() < end_ns);
-  atomic_fetch_sub(&pool->spinning, 1);
+  atomic_fetch_sub(&pool->searching, 1);
   return found;
 }
 
-// Waits for work; false when the pool stops and nothing is queued.
+// Waits for work; false when the pool stops and nothing is left to do.
 static bool park_for_work(leat_thread_pool_t* pool) {
   leat_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->parked, 1);
@@ -275,10 +282,10 @@ static void end_thread(leat_thread_pool_t* pool) {
 static void run_worker(void* data) {
   leat_thread_pool_t* pool = data;
   current_pool = pool;
+  work_t work;
   do {
-    while (do_some_work(pool)) {
-    }
-  } while (spin_for_work(pool) || park_for_work(pool));
+    while (search_work(pool, &work)) do_work(pool, &work);
+  } while (park_for_work(pool));
   end_thread(pool);
 }
 
@@ -299,7 +306,7 @@ static bool start_thread(leat_thread_pool_t* pool) {
 
 // Sees to it that |wanted| workers come to work that is already visible.
 static void call_workers(leat_thread_pool_t* pool, int wanted, bool may_wake) {
-  int missing = wanted - atomic_load(&pool->spinning);
+  int missing = wanted - atomic_load(&pool->searching);
   if (missing <= 0 || !may_wake) return;
   int parked = atomic_load(&pool->parked);
   bool may_start = atomic_load(&pool->started) < pool->size;
@@ -331,7 +338,7 @@ void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void
     return;
   }
   observe_queue(depth);
-  // A spinning worker may be on its way to a loop instead.
+  // A searching worker may be on its way to a loop instead.
   int open = __builtin_popcount(atomic_load(&pool->open_loops));
   call_workers(pool, depth + open - just_started, true);
 }

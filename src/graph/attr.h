@@ -63,6 +63,9 @@ const leat_attr_value_t* leat_attr_find(const leat_attr_t* attrs, int count,
 // Equal kind and value (tensors by dtype, shape and bytes).
 bool leat_attr_value_equal(const leat_attr_value_t* a, const leat_attr_value_t* b);
 uint64_t leat_attr_value_hash(const leat_attr_value_t* value);
+// Item |index| of a list as a value of its own (borrowed).
+leat_attr_value_t leat_attr_value_item(const leat_attr_value_t* list, uint32_t index);
+size_t leat_attr_item_bytes(leat_attr_kind_t kind);  // of an item in a list's array
 // "int", "list(type)", as in the mini-language.
 const char* leat_attr_kind_name(leat_attr_kind_t kind, bool is_list);
 
@@ -78,7 +81,8 @@ const char* leat_attr_kind_name(leat_attr_kind_t kind, bool is_list);
 #define LEAT_SHAPE(attr, v) ((leat_attr_t){LEAT_SV(attr), {.kind = LEAT_ATTR_SHAPE, .shape = (v)}})
 #define LEAT_TENSOR(attr, pointer) \
   ((leat_attr_t){LEAT_SV(attr), {.kind = LEAT_ATTR_TENSOR, .tensor = (pointer)}})
-// Any value, borrowed from another node: LEAT_COPY("strides", leat_node_attr(node, LEAT_SV("strides")))
+// Any value, borrowed from another node:
+// LEAT_COPY("strides", leat_node_attr(node, LEAT_SV("strides")))
 #define LEAT_COPY(attr, value_pointer) ((leat_attr_t){LEAT_SV(attr), *(value_pointer)})
 
 #endif  // LEAT_GRAPH_ATTR_H_

@@ -1,6 +1,6 @@
 // The gradient of one node (section 4.1), as its op's gradient function builds it: given dC/dy for
-// the outputs, add nodes that compute dC/dx for the inputs. The walk over the graph, aggregation and
-// zeros are the gradient room's (src/gradient/).
+// the outputs, add nodes that compute dC/dx for the inputs. The walk over the graph, aggregation
+// and zeros are the gradient room's (src/gradient/).
 #ifndef LEAT_GRAPH_GRADIENT_H_
 #define LEAT_GRAPH_GRADIENT_H_
 
@@ -33,6 +33,8 @@ static inline leat_output_t leat_gradient_output(const leat_gradient_t* g, int i
 leat_output_t leat_gradient_of_output(leat_gradient_t* g, int index);
 // false where C does not depend on that output.
 bool leat_gradient_has_output(const leat_gradient_t* g, int index);
+// |value| itself, or its rows added up by UnsortedSegmentSum. Errors are kept in |builder|.
+leat_output_t leat_gradient_value_to_dense(leat_builder_t* builder, leat_gradient_value_t value);
 // As it came, perhaps rows.
 leat_gradient_value_t leat_gradient_value_of_output(leat_gradient_t* g, int index);
 static inline void leat_gradient_set_input(leat_gradient_t* g, int index, leat_output_t value) {
@@ -42,11 +44,13 @@ static inline void leat_gradient_set_input_rows(leat_gradient_t* g, int index, l
                                                 leat_output_t indices, leat_output_t dense_shape) {
   g->input_gradients[index] = (leat_gradient_value_t){values, indices, dense_shape};
 }
-// For binary ops that broadcast: sums |gx| and |gy| down to the shapes of x and y (through
-// BroadcastGradientArgs where shapes are partial) and sets input gradients 0 and 1.
+// For binary ops that broadcast: sums |gx| and |gy| down to the shapes of x and y and sets input
+// gradients 0 and 1 (one that does not exist is left alone). Nothing is added where the static
+// shapes say that nothing was broadcast; BroadcastGradientArgs decides at run time where they do
+// not tell.
 void leat_gradient_set_broadcast_inputs(leat_gradient_t* g, leat_output_t gx, leat_output_t gy);
 
 // For rows whose op is not differentiable: no input has a gradient, and that is no error.
-leat_status_t leat_gradient_none(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_gradient_none(leat_gradient_t* g);
 
 #endif  // LEAT_GRAPH_GRADIENT_H_

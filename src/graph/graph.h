@@ -3,7 +3,8 @@
 // the one that closes a loop into a Merge). Names, attributes and edge lists lie in the graph's
 // storage, which graphs made from it (pruned, optimised, partitioned) share.
 //
-// A graph is not locked: the owner serialises changes. Reading while nobody adds is thread-safe.
+// A graph is not locked: the owner serialises changes. Reading while nobody adds is thread-safe. A
+// child has an arena of its own, so parent and child may grow on different threads.
 #ifndef LEAT_GRAPH_GRAPH_H_
 #define LEAT_GRAPH_GRAPH_H_
 
@@ -52,6 +53,8 @@ typedef struct leat_graph_s {
   leat_string_map_t names;   // -> node index
   int32_t producer_version;  // of the GraphDef that was imported; else the current one
   int32_t min_consumer_version;
+  const int32_t* bad_consumers;  // GraphDef versions that must not read this graph, sorted
+  int bad_consumer_count;
   struct leat_function_library_s* functions;  // NULL until one is added
 } leat_graph_t;
 
@@ -65,12 +68,16 @@ LEAT_MUST_USE leat_status_t leat_graph_create_child(const leat_graph_t* parent,
                                                     leat_graph_t** out_graph);
 void leat_graph_free(leat_graph_t* graph);
 leat_arena_t* leat_graph_arena(leat_graph_t* graph);
+// Makes room for |node_count| nodes in all, so that adding them moves nothing.
+LEAT_MUST_USE leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count);
 
 static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int32_t index) {
   return &graph->nodes[index];
 }
 // -1 when there is no such node.
 int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name);
+// May a node be called that? The runtime's own nodes (|may_be_internal|) may begin with '_'.
+bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal);
 // |base| or base_1, base_2, ...: not yet in the graph; lies in its arena.
 LEAT_MUST_USE leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t base,
                                                    leat_string_view_t* out_name);
@@ -87,7 +94,7 @@ typedef struct leat_node_spec_s {
   const leat_attr_t* attrs;
   int attr_count;
   bool infer_attrs;     // take missing type and number attributes from the inputs
-  bool borrow_storage;  // name, device and attrs already lie in this graph's or its parent's storage
+  bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)
 } leat_node_spec_t;
 
@@ -119,6 +126,9 @@ int leat_node_attr_type(const leat_node_t* node, const char* name);
 // How many flattened inputs / outputs argument |index| of the op stands for, and the first of them.
 int leat_node_input_argument(const leat_node_t* node, int argument, int* out_begin);
 int leat_node_output_argument(const leat_node_t* node, int argument, int* out_begin);
+// Type that data input |index| wants (with + 100 where the op takes a reference); all of them.
+int leat_node_input_type(const leat_node_t* node, int index);
+void leat_node_input_types(const leat_node_t* node, uint8_t* out_types);
 
 static inline int leat_graph_output_type(const leat_graph_t* graph, leat_output_t output) {
   return graph->nodes[output.node].output_types[output.index];

@@ -75,6 +75,12 @@ typedef struct leat_rule_s {
 
 #define LEAT_MAX_RULES 6
 
+// The ops that the runtime itself puts into graphs.
+#define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
+#define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
+#define LEAT_OP_NAME_SEND LEAT_SV("_Send")
+#define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
+
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
 
@@ -125,6 +131,8 @@ typedef struct leat_op_attr_s {
   int64_t minimum;  // of an int, or of a list's length
   leat_attr_value_t default_value;
   leat_dtype_set_t allowed_types;           // 0: any
+  const uint8_t* allowed_type_list;         // the same as written, in order
+  int allowed_type_count;
   const leat_string_view_t* allowed_strings;  // NULL: any
   int allowed_string_count;
 } leat_op_attr_t;
@@ -144,10 +152,20 @@ typedef struct leat_op_s {
 
 // Index of the attribute or -1.
 int leat_op_find_attr(const leat_op_t* op, leat_string_view_t name);
+// "Op<name=Add; signature=x:T, y:T -> z:T; attr=...>" for messages; at most |size| bytes,
+// NUL-terminated; returns |buffer|.
+const char* leat_op_print(const leat_op_t* op, char* buffer, size_t size);
+#define LEAT_OP_TEXT(op) leat_op_print((op), (char[600]){0}, 600)
+// INVALID_ARGUMENT when |value| is not what the attribute's declaration allows. An empty list may
+// be of any kind.
+LEAT_MUST_USE leat_status_t leat_op_attr_check(const leat_op_attr_t* attr,
+                                               const leat_attr_value_t* value);
 
 // Parses a row into |arena|; INVALID_ARGUMENT with the place in the text when it is malformed.
 LEAT_MUST_USE leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena,
                                           leat_op_t** out_op);
+// Lets go of the tensors among an op's default values (the registry does it for its ops).
+void leat_op_release_defaults(leat_op_t* op);
 
 typedef struct leat_op_registry_s leat_op_registry_t;
 LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
@@ -161,6 +179,7 @@ LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,
                                                   const leat_op_t** out_op);
+bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
 // Names in registration order.
 int leat_op_registry_count(const leat_op_registry_t* registry);
 const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, int index);

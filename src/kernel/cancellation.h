@@ -13,7 +13,8 @@ LEAT_MUST_USE leat_status_t leat_cancellation_create(leat_allocator_t* allocator
 void leat_cancellation_retain(leat_cancellation_t* cancellation);
 void leat_cancellation_release(leat_cancellation_t* cancellation);
 bool leat_cancellation_is_cancelled(const leat_cancellation_t* cancellation);
-// false when already cancelled (|fn| is then not called). |out_token| identifies it.
+// false when already cancelled, or when memory is gone (|fn| is then not called). |out_token|
+// identifies it.
 bool leat_cancellation_register(leat_cancellation_t* cancellation, leat_cancel_fn_t fn, void* data,
                                 uint64_t* out_token);
 // After it returns |fn| is not running and will not run. false: it ran or is unknown.

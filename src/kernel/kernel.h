@@ -24,6 +24,8 @@ typedef struct leat_kernel_row_s {
   int priority;             // the highest that fits serves; then the first in the list
   const char* host_memory;  // arguments that live in host memory: "shape; axis". CPU: NULL
   // Makes |state| (zeroed, |state_bytes|) from the node's attributes. NULL: nothing to make.
+  // When it fails |destroy| is still called over what it made so far (the rest is zero): it returns
+  // at once and cleans nothing up itself.
   leat_status_t (*create)(leat_kernel_creation_t* creation, void* state);
   void (*destroy)(void* state);  // NULL: nothing to end
   size_t state_bytes;
@@ -95,6 +97,7 @@ typedef struct leat_slot_s {
   struct leat_cell_s* ref;  // a reference: the cell it names (retained); |tensor| is then unused
   bool alive;               // false: a dead tensor (section 4.4)
 } leat_slot_t;
+void leat_slot_release(leat_slot_t* slot);  // leaves an empty, dead slot
 
 // What a step lends to its kernels.
 typedef struct leat_step_services_s {
@@ -119,7 +122,11 @@ struct leat_kernel_context_s {
   leat_slot_t* outputs;
   const leat_step_services_t* services;
   uint64_t last_readers;  // bit i: nobody reads input i after this kernel (it may be overwritten)
-  // Buffers set aside for outputs by the memory plan, or NULL; one an output, NULL = take one.
+  // Buffers set aside for outputs by the memory plan, or NULL; one an output, NULL = take one. The
+  // plan itself holds no reference: the count is 0 while the buffer is free (its vtable's destroy
+  // puts it back to 0), and one that is not free or too small is passed over. A planned input is
+  // forwarded only to an output for which the plan names that very buffer: an overwrite that the
+  // plan foresaw.
   leat_buffer_t* const* planned_outputs;
   uint64_t frame_iteration;  // identifies the iteration in rendezvous keys; 0 outside loops
   bool inputs_dead;          // only ops that take dead inputs (Merge, Send, control trigger) see it
@@ -160,6 +167,10 @@ static inline void leat_kernel_set_output(leat_kernel_context_t* c, int index,
 void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output);
 LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int input,
                                                             int output, const leat_shape_t* shape);
+// The value of an input as one that may outlive the step (a variable's, a queue's): its own bytes
+// where nobody else has them, else a copy. The caller owns it.
+LEAT_MUST_USE leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
+                                                   leat_tensor_t* out_tensor);
 // Scratch memory of the device, ended by leat_tensor_release.
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
                                                            const leat_shape_t* shape,
@@ -200,11 +211,19 @@ LEAT_MUST_USE leat_status_t leat_kernel_create(const leat_kernel_row_t* row, con
                                                leat_kernel_t** out_kernel);
 void leat_kernel_free(leat_kernel_t* kernel);
 
-// Runs |kernel| alone, contract included: |inputs| are shared, |out_outputs| owned by the caller.
-// An asynchronous kernel is waited for.
+// Runs |kernel| alone, contract included: |inputs| are shared, |out_outputs| owned by the caller
+// (output_count of them; "no tensor" for a dead one and for a reference without a value).
+// |services| NULL lends the device's memory and pool. An asynchronous kernel is waited for.
 LEAT_MUST_USE leat_status_t leat_kernel_invoke(const leat_kernel_t* kernel,
                                                const leat_step_services_t* services,
                                                const leat_tensor_t* inputs,
                                                leat_tensor_t* out_outputs);
+// The same over slots, so that references and dead tensors pass: a reference that feeds an input
+// of the plain type is read (FAILED_PRECONDITION while it has no value). Dead inputs are the
+// caller's to act upon.
+LEAT_MUST_USE leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
+                                                     const leat_step_services_t* services,
+                                                     const leat_slot_t* inputs,
+                                                     leat_slot_t* out_outputs);
 
 #endif  // LEAT_KERNEL_KERNEL_H_

@@ -11,13 +11,25 @@ void leat_kernel_registry_free(leat_kernel_registry_t* registry);
 // Rows up to one without an op; they must outlive the registry. Before any look-up.
 LEAT_MUST_USE leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* registry,
                                                      const leat_kernel_row_t* rows);
-// Thread-safe. NOT_FOUND / INVALID_ARGUMENT ("No OpKernel was registered to support Op ...") names
-// op, device and types.
+// Thread-safe. NOT_FOUND as TensorFlow words it ("No registered 'X' OpKernel for 'CPU' devices
+// ...") names op, device, attributes and the rows there are; INVALID_ARGUMENT when a row constrains
+// an attribute that the node lacks.
 LEAT_MUST_USE leat_status_t leat_kernel_registry_find(const leat_kernel_registry_t* registry,
                                                       const leat_op_t* op,
                                                       const leat_attr_t* attrs, int attr_count,
                                                       leat_string_view_t device_type,
                                                       const leat_kernel_row_t** out_row);
+// The same without the words, for whoever tries one device after another: NULL where none serves.
+const leat_kernel_row_t* leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
+                                                    const leat_op_t* op, const leat_attr_t* attrs,
+                                                    int attr_count, leat_string_view_t device_type);
+// What to say when no device has a kernel for a node: INVALID_ARGUMENT "No OpKernel was registered
+// to support Op 'X' used by {{node n}} ...". |device_types|: "CPU" or "CPU, GPU".
+LEAT_MUST_USE leat_status_t leat_kernel_registry_unserved(const leat_kernel_registry_t* registry,
+                                                          const leat_op_t* op,
+                                                          leat_string_view_t node_name,
+                                                          const leat_attr_t* attrs, int attr_count,
+                                                          leat_string_view_t device_types);
 // Rows of one op ("" = all), in registration order: calls |fn| for each.
 typedef leat_status_t (*leat_kernel_row_fn_t)(void* data, const leat_kernel_row_t* row);
 LEAT_MUST_USE leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,

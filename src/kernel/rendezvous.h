@@ -12,11 +12,12 @@ typedef void (*leat_rendezvous_receive_fn_t)(void* data, leat_status_t status, l
 
 typedef struct leat_rendezvous_vtable_s {
   void (*destroy)(leat_rendezvous_t* self);
-  // Takes |value| in every case. ALREADY... ABORTED once the rendezvous is aborted.
+  // Takes |value| in every case. Fails with the cause once the rendezvous is aborted.
   leat_status_t (*send)(leat_rendezvous_t* self, leat_string_view_t key, leat_slot_t value);
   void (*receive)(leat_rendezvous_t* self, leat_string_view_t key, leat_rendezvous_receive_fn_t fn,
                   void* data);
-  // Every waiting and later call fails with (a clone of) |status|. Idempotent; the first wins.
+  // Every waiting and later call fails with a clone of |status|, which stays the caller's.
+  // Idempotent; the first wins.
   void (*abort)(leat_rendezvous_t* self, leat_status_t status);
 } leat_rendezvous_vtable_t;
 

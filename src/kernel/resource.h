@@ -29,7 +29,8 @@ void leat_resource_manager_free(leat_resource_manager_t* manager);
 #define LEAT_DEFAULT_CONTAINER "localhost"
 
 typedef leat_status_t (*leat_resource_make_fn_t)(void* data, leat_resource_t** out_resource);
-// Finds or makes (under the manager's lock) and retains. "" container is the default one.
+// Finds or makes (under the manager's lock) and retains. "" container is the default one. What
+// |make| makes has one reference, which becomes the manager's; |make| must not call the manager.
 LEAT_MUST_USE leat_status_t leat_resource_manager_find_or_make(
     leat_resource_manager_t* manager, leat_string_view_t container, leat_string_view_t name,
     const leat_resource_kind_t* kind, leat_resource_make_fn_t make, void* data,
@@ -40,6 +41,7 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_find(leat_resource_manager_t* 
                                                        leat_string_view_t name,
                                                        const leat_resource_kind_t* kind,
                                                        leat_resource_t** out_resource);
+// Retains |resource|. ALREADY_EXISTS when there is one of that kind and name.
 LEAT_MUST_USE leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
                                                       leat_string_view_t container,
                                                       leat_string_view_t name,
@@ -58,9 +60,12 @@ typedef struct leat_cell_s {
   leat_resource_t resource;  // kind leat_cell_kind
   leat_mutex_t mutex;
   leat_tensor_t tensor;      // "no tensor" until initialised
+  leat_shape_t shape;        // what a first value must have, when |has_shape|
+  bool has_shape;
 } leat_cell_t;
 extern const leat_resource_kind_t leat_cell_kind;
-LEAT_MUST_USE leat_status_t leat_cell_create(leat_cell_t** out_cell);
+// |shape| may be NULL: any. It is copied.
+LEAT_MUST_USE leat_status_t leat_cell_create(const leat_shape_t* shape, leat_cell_t** out_cell);
 static inline void leat_cell_retain(leat_cell_t* cell) { leat_resource_retain(&cell->resource); }
 static inline void leat_cell_release(leat_cell_t* cell) {
   if (cell) leat_resource_release(&cell->resource);
@@ -79,7 +84,9 @@ LEAT_MUST_USE leat_status_t leat_cell_make_exclusive(leat_cell_t* cell,
 // With the lock held: the value becomes |tensor| (moved).
 void leat_cell_set(leat_cell_t* cell, leat_tensor_t tensor);
 
-// The cell behind a resource handle (input of ReadVariableOp and its kin), retained.
+// The cell behind a resource handle (input of ReadVariableOp and its kin), retained. The handle's
+// type name is leat_cell_kind.name (INVALID_ARGUMENT otherwise). FAILED_PRECONDITION "Could not
+// find variable ..." when there is none.
 LEAT_MUST_USE leat_status_t leat_cell_of_handle(leat_resource_manager_t* manager,
                                                 const leat_tensor_t* handle,
                                                 leat_cell_t** out_cell);

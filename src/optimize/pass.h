@@ -1,6 +1,6 @@
 // Rewriting passes over a pruned graph (section 5). A pass reads one graph and writes a new one (a
-// child that shares the old one's storage); |fetches| are carried along. Passes name no op: they ask
-// flags and hooks of the op's row.
+// child that shares the old one's storage); |fetches| are carried along. Passes name no op: they
+// ask flags and hooks of the op's row.
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 
@@ -41,6 +41,27 @@ LEAT_MUST_USE leat_status_t leat_prune(const leat_graph_t* graph, const leat_out
                                        int fetch_count, const int32_t* targets, int target_count,
                                        leat_rewrite_t* out_rewrite);
 void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
+
+// ---- For passes ---------------------------------------------------------------------------------
+
+// Where outputs of the old graph went: |nodes|[old] is a node of the new one, or -1; an entry of
+// |outputs| (by old node, may be NULL) overrides it for one output index each.
+typedef struct leat_node_map_s {
+  int32_t* nodes;
+  leat_output_t** outputs;
+} leat_node_map_t;
+leat_output_t leat_node_map_output(const leat_node_map_t* map, leat_output_t old_output);
+// Copies |node| into |graph| with its inputs mapped; control inputs whose node went away are left
+// out.
+LEAT_MUST_USE leat_status_t leat_rewrite_copy_node(leat_graph_t* graph, const leat_node_t* node,
+                                                   const leat_node_map_t* map, int32_t* out_node);
+// Puts |graph| in the place of rewrite->graph and maps fetches and targets.
+void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph, const leat_node_map_t* map);
+// |out_needed| [node_count]: nodes that fetches and targets depend on.
+LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite,
+                                                     bool* out_needed);
+// Pure: same inputs, same outputs, nothing else happens. What folding and CSE may touch.
+bool leat_node_is_pure(const leat_node_t* node);
 
 extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_cse;

@@ -5,7 +5,6 @@
 // order of additions in an element of C does not depend on the number of threads.
 #include "device/cpu/gemm.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"

@@ -1,0 +1,27 @@
+#include "base/cpu.h"
+
+#include <stdlib.h>
+
+#include "base/test.h"
+
+static void there_is_a_cpu(void** state) {
+  assert_true(leat_cpu_count() >= 1);
+  assert_true(leat_cpu_l1_bytes() >= 4096);
+  assert_true(leat_cpu_l2_bytes() >= leat_cpu_l1_bytes());
+}
+
+// The environment is read once: this test comes before any other look at the set.
+static void environment_lowers_the_set(void** state) {
+  setenv("LEAT_ISA", "base", 1);
+  assert_int_equal(leat_cpu_isa(), LEAT_ISA_BASE);
+  unsetenv("LEAT_ISA");
+  assert_int_equal(leat_cpu_isa(), LEAT_ISA_BASE);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(there_is_a_cpu),
+      cmocka_unit_test(environment_lowers_the_set),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

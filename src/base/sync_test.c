@@ -1,0 +1,107 @@
+#include "base/sync.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/test.h"
+#include "base/thread.h"
+
+static void conditions_time_out(void** state) {
+  leat_mutex_t mutex;
+  leat_condition_t condition;
+  leat_mutex_initialize(&mutex);
+  leat_condition_initialize(&condition);
+  leat_mutex_lock(&mutex);
+  int64_t before = leat_clock_now_ns();
+  bool in_time = true;
+  while (in_time) in_time = leat_condition_wait_until(&condition, &mutex, before + 3000000);
+  assert_true(leat_clock_now_ns() - before >= 3000000);
+  assert_false(leat_condition_wait_until(&condition, &mutex, 1));
+  leat_mutex_unlock(&mutex);
+  leat_condition_deinitialize(&condition);
+  leat_mutex_deinitialize(&mutex);
+}
+
+typedef struct opening_s {
+  leat_notification_t* notification;
+  int64_t delay_ns;
+} opening_t;
+
+static void open_later(void* data) {
+  opening_t* opening = data;
+  leat_clock_sleep_ns(opening->delay_ns);
+  leat_notification_open(opening->notification);
+}
+
+// The waiter destroys it at once: under valgrind or a sanitizer an opener that comes late shows.
+static void notification_may_be_destroyed_by_its_waiter(void** state) {
+  static const int64_t delays_ns[] = {0, 1000, 20000, 60000, 100000, 1000000};
+  for (int round = 0; round < 300; ++round) {
+    leat_notification_t* notification = malloc(sizeof(*notification));
+    leat_notification_initialize(notification);
+    opening_t opening = {notification, delays_ns[round % 6]};
+    leat_thread_t thread;
+    LEAT_EXPECT_OK(leat_thread_start("opener", open_later, &opening, &thread));
+    assert_true(leat_notification_wait(notification, LEAT_DEADLINE_NEVER));
+    leat_notification_deinitialize(notification);
+    free(notification);
+    leat_thread_join(thread);
+  }
+}
+
+static void notification_wait_times_out(void** state) {
+  leat_notification_t notification;
+  leat_notification_initialize(&notification);
+  int64_t before = leat_clock_now_ns();
+  assert_false(leat_notification_wait(&notification, before + 2000000));
+  assert_true(leat_clock_now_ns() - before >= 2000000);
+  assert_false(leat_notification_wait(&notification, 0));
+  leat_notification_open(&notification);  // after somebody has parked
+  leat_notification_open(&notification);
+  assert_true(leat_notification_wait(&notification, 0));
+  leat_notification_deinitialize(&notification);
+}
+
+typedef struct counting_s {
+  leat_spinlock_t lock;
+  leat_reference_count_t references;
+  int64_t count;
+  _Atomic int last_ones;
+} counting_t;
+
+static void count_under_lock(void* data) {
+  counting_t* counting = data;
+  for (int i = 0; i < 20000; ++i) {
+    leat_spinlock_lock(&counting->lock);
+    ++counting->count;
+    leat_spinlock_unlock(&counting->lock);
+  }
+  if (leat_reference_count_release(&counting->references)) {
+    atomic_fetch_add(&counting->last_ones, 1);
+  }
+}
+
+static void locks_exclude_and_one_is_last(void** state) {
+  enum { THREADS = 3 };
+  counting_t counting = {0};
+  atomic_init(&counting.references, 1);
+  leat_thread_t threads[THREADS];
+  for (int i = 0; i < THREADS; ++i) {
+    leat_reference_count_retain(&counting.references);
+    LEAT_EXPECT_OK(leat_thread_start("counter", count_under_lock, &counting, &threads[i]));
+  }
+  int mine = leat_reference_count_release(&counting.references);
+  for (int i = 0; i < THREADS; ++i) leat_thread_join(threads[i]);
+  assert_int_equal(counting.count, THREADS * 20000);
+  assert_int_equal(counting.last_ones + mine, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(conditions_time_out),
+      cmocka_unit_test(notification_may_be_destroyed_by_its_waiter),
+      cmocka_unit_test(notification_wait_times_out),
+      cmocka_unit_test(locks_exclude_and_one_is_last),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+// The CPU as a device: its memory is the host's, its kernels are synchronous, and a copy is a
+// second reference of the same bytes unless the target has bytes of its own.
+#include <string.h>
+
+#include "base/random.h"
+#include "device/device.h"
+#include "device/device_name.h"
+
+typedef struct leat_cpu_device_s {
+  leat_device_t device;
+  leat_allocator_t* allocator;
+} leat_cpu_device_t;
+
+// What TensorFlow states for CPU devices; nothing enforces it.
+#define MEMORY_LIMIT_BYTES (INT64_C(256) << 20)
+
+static leat_status_t copy(const leat_tensor_t* from, leat_tensor_t* to) {
+  if (to->dtype == 0) {
+    *to = leat_tensor_share(from);
+    return leat_ok_status();
+  }
+  if (from->dtype != to->dtype || !leat_shape_equal(&from->shape, &to->shape)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Copy between devices failed: target is %s of shape %s, must be %s of "
+                            "shape %s",
+                            leat_dtype_name(to->dtype), LEAT_SHAPE_TEXT(&to->shape),
+                            leat_dtype_name(from->dtype), LEAT_SHAPE_TEXT(&from->shape));
+  }
+  if (from->data == to->data) return leat_ok_status();
+  return leat_tensor_copy_elements(from->dtype, from->data, to->data, from->shape.element_count);
+}
+
+static void copy_from_host(leat_device_t* self, const leat_tensor_t* host,
+                           leat_tensor_t* device_tensor, leat_device_done_fn_t done, void* data) {
+  done(data, copy(host, device_tensor));
+}
+
+static void copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
+                         leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
+  done(data, copy(device_tensor, host));
+}
+
+static void destroy(leat_device_t* self) {
+  leat_cpu_device_t* cpu = (leat_cpu_device_t*)self;
+  leat_thread_pool_release(self->pool);
+  leat_allocator_free(cpu->allocator, cpu);
+}
+
+static const leat_device_vtable_t cpu_vtable = {
+    .copy_from_host = copy_from_host,
+    .copy_to_host = copy_to_host,
+    .destroy = destroy,
+};
+
+static leat_status_t check_name(leat_string_view_t name) {
+  leat_device_name_t parsed;
+  LEAT_RETURN_IF_ERROR(leat_device_name_parse(name, &parsed));
+  bool is_full = parsed.job.size > 0 && parsed.replica >= 0 && parsed.task >= 0 &&
+                 parsed.index >= 0 && leat_string_view_equals(parsed.type, "CPU");
+  if (is_full) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Device creation failed: name is '%.*s', must be the full name of a CPU",
+                          LEAT_SV_ARG(name));
+}
+
+leat_status_t leat_cpu_device_create(leat_string_view_t name, leat_thread_pool_t* pool,
+                                     leat_allocator_t* allocator, leat_device_t** out_device) {
+  void* memory = NULL;
+  *out_device = NULL;
+  LEAT_RETURN_IF_ERROR(check_name(name));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(allocator, sizeof(leat_cpu_device_t) + name.size + 1, &memory));
+  leat_cpu_device_t* cpu = memory;
+  char* text = (char*)(cpu + 1);
+  memcpy(text, name.data, name.size);
+  cpu->allocator = allocator;
+  cpu->device = (leat_device_t){
+      .vtable = &cpu_vtable,
+      .references = 1,
+      .name = leat_string_view_make(text, name.size),
+      .type = LEAT_SV("CPU"),
+      .incarnation = leat_random_seed() | 1,  // 0 means "none" in rendezvous keys
+      .memory_limit_bytes = MEMORY_LIMIT_BYTES,
+      .memory = leat_buffer_source_host(),
+      .host_memory = leat_buffer_source_host(),
+      .pool = pool,
+      .shares_host_memory = true,
+  };
+  if (pool) leat_thread_pool_retain(pool);
+  *out_device = &cpu->device;
+  return leat_ok_status();
+}

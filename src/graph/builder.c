@@ -1,0 +1,190 @@
+// Building in straight-line code: the first error stays in the builder and makes the rest of the
+// calls do nothing.
+#include "graph/builder.h"
+
+#include <stdio.h>
+
+#define MAX_EXTRA_ATTRS 1  // "_class"
+
+// The scope and the op's name.
+static leat_status_t make_name(leat_builder_t* builder, leat_string_view_t op,
+                               leat_string_view_t* out_name) {
+  char text[256];
+  leat_string_view_t base;
+  if (builder->scope.size + op.size < sizeof(text)) {
+    if (builder->scope.size > 0) memcpy(text, builder->scope.data, builder->scope.size);
+    memcpy(text + builder->scope.size, op.data, op.size);
+    base = leat_string_view_make(text, builder->scope.size + op.size);
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(builder->graph), &base, "%.*s%.*s",
+                                          LEAT_SV_ARG(builder->scope), LEAT_SV_ARG(op)));
+  }
+  return leat_graph_unique_name(builder->graph, base, out_name);
+}
+
+// |attrs| and the colocation, which the builder adds.
+static leat_status_t make_attrs(leat_builder_t* builder, leat_attrs_t attrs,
+                                leat_node_spec_t* spec) {
+  spec->attrs = attrs.items;
+  spec->attr_count = attrs.count;
+  if (builder->colocate_with.size == 0) return leat_ok_status();
+  leat_arena_t* arena = leat_graph_arena(builder->graph);
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)attrs.count + MAX_EXTRA_ATTRS,
+                                                 sizeof(leat_attr_t), &memory));
+  leat_attr_t* all = memory;
+  if (attrs.count > 0) memcpy(all, attrs.items, (size_t)attrs.count * sizeof(leat_attr_t));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leat_string_view_t), &memory));
+  leat_string_view_t* group = memory;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(arena, group, "loc:@%.*s", LEAT_SV_ARG(builder->colocate_with)));
+  all[attrs.count].name = LEAT_SV("_class");
+  all[attrs.count].value = (leat_attr_value_t){
+      .kind = LEAT_ATTR_STRING, .is_list = true, .count = 1, .strings = group};
+  spec->attrs = all;
+  spec->attr_count = attrs.count + 1;
+  return leat_ok_status();
+}
+
+static leat_status_t build(leat_builder_t* builder, leat_string_view_t op_name,
+                           leat_outputs_t inputs, leat_attrs_t attrs, int32_t* out_node) {
+  leat_node_spec_t spec = {
+      .device = builder->device,
+      .inputs = inputs.items,
+      .input_count = inputs.count,
+      .control_inputs = builder->control_inputs,
+      .control_count = builder->control_count,
+      .infer_attrs = true,
+  };
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(builder->graph->ops, op_name, &spec.op));
+  LEAT_RETURN_IF_ERROR(make_name(builder, op_name, &spec.name));
+  LEAT_RETURN_IF_ERROR(make_attrs(builder, attrs, &spec));
+  return leat_graph_add_node(builder->graph, &spec, out_node);
+}
+
+int32_t leat_build_node(leat_builder_t* builder, const char* op, leat_outputs_t inputs,
+                        leat_attrs_t attrs) {
+  if (builder->status) return -1;
+  int32_t node = -1;
+  builder->status = build(builder, leat_string_view_from(op), inputs, attrs, &node);
+  return builder->status ? -1 : node;
+}
+
+leat_output_t leat_build(leat_builder_t* builder, const char* op, leat_outputs_t inputs,
+                         leat_attrs_t attrs) {
+  return leat_node_output(leat_build_node(builder, op, inputs, attrs), 0);
+}
+
+leat_output_t leat_build_constant(leat_builder_t* builder, const leat_tensor_t* tensor) {
+  return leat_build(builder, "Const", LEAT_NO_INPUTS,
+                    LEAT_ATTRS(LEAT_TENSOR("value", tensor), LEAT_TYPE("dtype", tensor->dtype)));
+}
+
+// Consumes |tensor| when it was made.
+static leat_output_t build_made_constant(leat_builder_t* builder, leat_status_t status,
+                                         leat_tensor_t* tensor) {
+  if (status) {
+    builder->status = status;
+    return LEAT_OUTPUT_NONE;
+  }
+  leat_output_t output = leat_build_constant(builder, tensor);
+  leat_tensor_release(tensor);
+  return output;
+}
+
+// ---- scalars ------------------------------------------------------------------------------------
+
+// The binary16 nearest to |value|, ties to even.
+static leat_half_t half_from_float(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return (leat_half_t)(sign | 0x7e00);       // NaN
+  if (magnitude >= 0x477ff000) return (leat_half_t)(sign | 0x7c00);      // rounds to infinity
+  uint32_t exponent = magnitude >> 23;
+  if (exponent < 102) return (leat_half_t)sign;                          // rounds to zero
+  uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;
+  uint32_t shift = exponent < 113 ? 126 - exponent : 13;                 // subnormal: more is lost
+  uint32_t kept = mantissa >> shift, lost = mantissa & ((1u << shift) - 1), tie = 1u << (shift - 1);
+  if (exponent >= 113) kept += (exponent - 113) << 10;
+  kept += lost > tie || (lost == tie && (kept & 1));
+  return (leat_half_t)(sign | kept);
+}
+
+static leat_bfloat16_t bfloat16_from_float(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  if ((bits & 0x7fffffff) > 0x7f800000) return (leat_bfloat16_t)(bits >> 16 | 0x40);
+  return (leat_bfloat16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// |value| as an element of |dtype|; false for types that are no numbers.
+static bool store_scalar(int dtype, double value, void* target) {
+  switch (dtype) {
+#define STORE_CASE(NAME, type) \
+  case LEAT_DTYPE_##NAME: *(type*)target = (type)value; return true
+    STORE_CASE(FLOAT, float);
+    STORE_CASE(DOUBLE, double);
+    STORE_CASE(INT8, int8_t);
+    STORE_CASE(INT16, int16_t);
+    STORE_CASE(INT32, int32_t);
+    STORE_CASE(INT64, int64_t);
+    STORE_CASE(UINT8, uint8_t);
+    STORE_CASE(UINT16, uint16_t);
+    STORE_CASE(UINT32, uint32_t);
+    STORE_CASE(UINT64, uint64_t);
+    STORE_CASE(COMPLEX64, leat_complex64_t);
+    STORE_CASE(COMPLEX128, leat_complex128_t);
+    STORE_CASE(QINT8, int8_t);
+    STORE_CASE(QUINT8, uint8_t);
+    STORE_CASE(QINT16, int16_t);
+    STORE_CASE(QUINT16, uint16_t);
+    STORE_CASE(QINT32, int32_t);
+#undef STORE_CASE
+    case LEAT_DTYPE_BOOL: *(bool*)target = value != 0; return true;
+    case LEAT_DTYPE_HALF: *(leat_half_t*)target = half_from_float((float)value); return true;
+    case LEAT_DTYPE_BFLOAT16:
+      *(leat_bfloat16_t*)target = bfloat16_from_float((float)value);
+      return true;
+    default: return false;
+  }
+}
+
+leat_output_t leat_build_scalar(leat_builder_t* builder, int dtype, double value) {
+  if (builder->status) return LEAT_OUTPUT_NONE;
+  char element[16] LEAT_ALIGNED(16) = {0};
+  if (!store_scalar(dtype, value, element)) {
+    builder->status = leat_make_status(LEAT_INVALID_ARGUMENT,
+                                       "Building a constant failed: dtype is %s, must be numeric",
+                                       leat_dtype_name(dtype));
+    return LEAT_OUTPUT_NONE;
+  }
+  leat_tensor_t tensor;
+  return build_made_constant(builder, leat_tensor_scalar(dtype, element, &tensor), &tensor);
+}
+
+leat_output_t leat_build_int32_vector(leat_builder_t* builder, const int32_t* values, int count) {
+  if (builder->status) return LEAT_OUTPUT_NONE;
+  leat_tensor_t tensor;
+  return build_made_constant(
+      builder, leat_tensor_vector(LEAT_DTYPE_INT32, values, count, &tensor), &tensor);
+}
+
+// A constant where the shape is known, as TensorFlow's own builders do.
+leat_output_t leat_build_shape_of(leat_builder_t* builder, leat_output_t x) {
+  if (builder->status || !leat_output_exists(x)) return LEAT_OUTPUT_NONE;
+  leat_partial_shape_t shape = leat_graph_output_shape(builder->graph, x);
+  int32_t dims[LEAT_SHAPE_MAX_RANK];
+  bool is_known = leat_partial_shape_is_full(shape);
+  for (int i = 0; is_known && i < shape.rank; ++i) {
+    is_known = shape.dims[i] <= INT32_MAX;
+    dims[i] = (int32_t)shape.dims[i];
+  }
+  if (is_known) return leat_build_int32_vector(builder, dims, shape.rank);
+  return leat_build_unary(builder, "Shape", x);
+}
+
+int leat_build_type_of(const leat_builder_t* builder, leat_output_t x) {
+  if (builder->status || !leat_output_exists(x)) return LEAT_DTYPE_INVALID;
+  return leat_dtype_base(leat_graph_output_type(builder->graph, x));
+}

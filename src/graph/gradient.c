@@ -1,0 +1,131 @@
+// What gradient functions of ops share: dense gradients, and the way back through broadcasting.
+#include "graph/gradient.h"
+
+#include "base/checked.h"
+
+static bool exists(leat_gradient_value_t value) { return leat_output_exists(value.dense); }
+
+bool leat_gradient_has_output(const leat_gradient_t* g, int index) {
+  return exists(g->output_gradients[index]);
+}
+
+leat_gradient_value_t leat_gradient_value_of_output(leat_gradient_t* g, int index) {
+  return g->output_gradients[index];
+}
+
+leat_status_t leat_gradient_none(leat_gradient_t* g) {
+  (void)g;
+  return leat_ok_status();
+}
+
+// ---- dense --------------------------------------------------------------------------------------
+
+// Element 0 of a vector.
+static leat_output_t first_of(leat_builder_t* b, leat_output_t vector) {
+  leat_output_t begin = leat_build_int32_vector(b, (const int32_t[]){0}, 1);
+  leat_output_t end = leat_build_int32_vector(b, (const int32_t[]){1}, 1);
+  leat_output_t strides = leat_build_int32_vector(b, (const int32_t[]){1}, 1);
+  return leat_build(b, "StridedSlice", LEAT_INPUTS(vector, begin, end, strides),
+                    LEAT_ATTRS(LEAT_INT("shrink_axis_mask", 1)));
+}
+
+leat_output_t leat_gradient_value_to_dense(leat_builder_t* builder, leat_gradient_value_t value) {
+  if (!exists(value) || !leat_output_exists(value.indices)) return value.dense;
+  leat_output_t row_count = first_of(builder, value.dense_shape);
+  return leat_build(builder, "UnsortedSegmentSum",
+                    LEAT_INPUTS(value.dense, value.indices, row_count), LEAT_NO_ATTRS);
+}
+
+// Zeros of the variable that a handle names.
+static leat_output_t zeros_of_handle(leat_gradient_t* g, leat_output_t handle) {
+  const leat_node_t* node = leat_graph_node(g->builder.graph, handle.node);
+  int dtype = leat_node_attr_type(node, "dtype");
+  leat_output_t shape = leat_build_unary(&g->builder, "VariableShape", handle);
+  leat_output_t zero =
+      leat_build_scalar(&g->builder, dtype == LEAT_DTYPE_INVALID ? LEAT_DTYPE_FLOAT : dtype, 0);
+  return leat_build_binary(&g->builder, "Fill", shape, zero);
+}
+
+static leat_output_t zeros_of_output(leat_gradient_t* g, int index) {
+  leat_output_t output = leat_gradient_output(g, index);
+  int dtype = leat_build_type_of(&g->builder, output);
+  if (dtype == LEAT_DTYPE_RESOURCE) return zeros_of_handle(g, output);
+  return leat_build_unary(&g->builder, "ZerosLike", output);
+}
+
+leat_output_t leat_gradient_of_output(leat_gradient_t* g, int index) {
+  if (!leat_gradient_has_output(g, index)) return zeros_of_output(g, index);
+  return leat_gradient_value_to_dense(&g->builder, g->output_gradients[index]);
+}
+
+// ---- broadcasting -------------------------------------------------------------------------------
+
+// Along which axes each side was broadcast, where that follows from what is known of the shapes.
+typedef struct reduction_s {
+  bool is_known;
+  int32_t axes[2][LEAT_SHAPE_MAX_RANK];
+  int count[2];
+} reduction_t;
+
+static int64_t dim_at(leat_partial_shape_t shape, int rank, int axis) {
+  int own = axis - (rank - shape.rank);
+  return own < 0 ? 1 : shape.dims[own];
+}
+
+static void find_axes(leat_partial_shape_t x, leat_partial_shape_t y, reduction_t* out_reduction) {
+  out_reduction->is_known = false;
+  out_reduction->count[0] = out_reduction->count[1] = 0;
+  if (x.rank < 0 || y.rank < 0) return;
+  int rank = LEAT_MAX(x.rank, y.rank);
+  for (int axis = 0; axis < rank; ++axis) {
+    int64_t in_x = dim_at(x, rank, axis), in_y = dim_at(y, rank, axis);
+    if ((in_x == 1) != (in_y == 1)) {
+      // A size of 1 beside another, even an unknown one: summing over it does no harm.
+      int side = in_x == 1 ? 0 : 1;
+      out_reduction->axes[side][out_reduction->count[side]++] = axis;
+    } else if (in_x == LEAT_DIM_UNKNOWN || in_y == LEAT_DIM_UNKNOWN) {
+      return;
+    }
+  }
+  out_reduction->is_known = true;
+}
+
+static leat_output_t sum_to(leat_builder_t* b, leat_output_t gradient, leat_output_t axes,
+                            leat_output_t shape) {
+  leat_output_t sum = leat_build(b, "Sum", LEAT_INPUTS(gradient, axes),
+                                 LEAT_ATTRS(LEAT_BOOL("keep_dims", true)));
+  return leat_build_binary(b, "Reshape", sum, shape);
+}
+
+static void set_static(leat_gradient_t* g, const reduction_t* reduction, int side,
+                       leat_output_t gradient) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t input = leat_gradient_input(g, side), other = leat_gradient_input(g, 1 - side);
+  int rank = leat_graph_output_shape(b->graph, input).rank;
+  if (reduction->count[side] > 0 || rank < leat_graph_output_shape(b->graph, other).rank) {
+    leat_output_t axes =
+        leat_build_int32_vector(b, reduction->axes[side], reduction->count[side]);
+    gradient = sum_to(b, gradient, axes, leat_build_shape_of(b, input));
+  }
+  leat_gradient_set_input(g, side, gradient);
+}
+
+void leat_gradient_set_broadcast_inputs(leat_gradient_t* g, leat_output_t gx, leat_output_t gy) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
+  bool has_x = leat_output_exists(gx), has_y = leat_output_exists(gy);
+  if (b->status || (!has_x && !has_y)) return;
+  reduction_t reduction;
+  find_axes(leat_graph_output_shape(b->graph, x), leat_graph_output_shape(b->graph, y),
+            &reduction);
+  if (reduction.is_known) {
+    if (has_x) set_static(g, &reduction, 0, gx);
+    if (has_y) set_static(g, &reduction, 1, gy);
+    return;
+  }
+  leat_output_t x_shape = leat_build_shape_of(b, x), y_shape = leat_build_shape_of(b, y);
+  int32_t axes = leat_build_node(b, "BroadcastGradientArgs", LEAT_INPUTS(x_shape, y_shape),
+                                 LEAT_NO_ATTRS);
+  if (has_x) leat_gradient_set_input(g, 0, sum_to(b, gx, leat_node_output(axes, 0), x_shape));
+  if (has_y) leat_gradient_set_input(g, 1, sum_to(b, gy, leat_node_output(axes, 1), y_shape));
+}

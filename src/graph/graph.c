@@ -1,0 +1,282 @@
+// Making graphs, finding and naming nodes, adding them. A node is checked and inferred completely
+// before the graph learns of it: what fails leaves at most unused bytes in the arena.
+#include "graph/graph.h"
+
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "graph/inference.h"
+#include "graph/signature.h"
+#include "graph/storage.h"
+
+static leat_status_t create_graph(leat_op_registry_t* ops, leat_allocator_t* allocator,
+                                  leat_graph_storage_t* parent, leat_graph_t** out_graph) {
+  *out_graph = NULL;
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof(leat_graph_t), &memory));
+  leat_graph_t* graph = memory;
+  graph->allocator = allocator;
+  graph->ops = ops;
+  graph->producer_version = LEAT_GRAPH_DEF_VERSION;
+  graph->min_consumer_version = LEAT_GRAPH_DEF_MIN_CONSUMER;
+  leat_string_map_initialize(allocator, &graph->names);
+  leat_status_t status = leat_graph_storage_create(allocator, parent, &graph->storage);
+  if (status) {
+    leat_graph_free(graph);
+    return status;
+  }
+  *out_graph = graph;
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_create(leat_op_registry_t* ops, leat_allocator_t* allocator,
+                                leat_graph_t** out_graph) {
+  return create_graph(ops, allocator, NULL, out_graph);
+}
+
+leat_status_t leat_graph_create_child(const leat_graph_t* parent, leat_graph_t** out_graph) {
+  LEAT_RETURN_IF_ERROR(create_graph(parent->ops, parent->allocator, parent->storage, out_graph));
+  (*out_graph)->producer_version = parent->producer_version;
+  (*out_graph)->min_consumer_version = parent->min_consumer_version;
+  (*out_graph)->bad_consumers = parent->bad_consumers;
+  (*out_graph)->bad_consumer_count = parent->bad_consumer_count;
+  (*out_graph)->functions = parent->functions;
+  return leat_ok_status();
+}
+
+void leat_graph_free(leat_graph_t* graph) {
+  if (!graph) return;
+  leat_string_map_deinitialize(&graph->names);
+  leat_allocator_free(graph->allocator, graph->nodes);
+  leat_graph_storage_release(graph->storage);
+  leat_allocator_free(graph->allocator, graph);
+}
+
+leat_arena_t* leat_graph_arena(leat_graph_t* graph) { return &graph->storage->arena; }
+
+int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name) {
+  uint64_t index = 0;
+  return leat_string_map_get(&graph->names, name, &index) ? (int32_t)index : -1;
+}
+
+leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
+  if (node_count >= INT32_MAX) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                            "Growing a graph failed: node count is %zu, must be below 2^31",
+                            node_count);
+  }
+  void* nodes = graph->nodes;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
+      graph->allocator, node_count, sizeof(leat_node_t), &nodes, &graph->node_capacity));
+  graph->nodes = nodes;
+  return leat_string_map_reserve(&graph->names, node_count);
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+// The counter of |base|'s suffixes, which goes on where it was: many nodes of one name are cheap.
+static leat_status_t suffix_of(leat_graph_t* graph, leat_string_view_t base,
+                               uint64_t** out_suffix) {
+  leat_string_map_t* suffixes = &graph->storage->suffixes;
+  if (!leat_string_map_get(suffixes, base, NULL)) {
+    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&graph->storage->arena, base, &base));
+  }
+  return leat_string_map_insert(suffixes, base, 0, out_suffix, NULL);
+}
+
+leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t base,
+                                     leat_string_view_t* out_name) {
+  leat_arena_t* arena = &graph->storage->arena;
+  if (leat_graph_find_node(graph, base) < 0) return leat_arena_copy_string(arena, base, out_name);
+  uint64_t* suffix = NULL;
+  LEAT_RETURN_IF_ERROR(suffix_of(graph, base, &suffix));
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, base.size + 24, &memory));
+  char* text = memory;
+  memcpy(text, base.data, base.size);
+  do {
+    int digits = snprintf(text + base.size, 24, "_%llu", (unsigned long long)++*suffix);
+    *out_name = leat_string_view_make(text, base.size + (size_t)digits);
+  } while (leat_graph_find_node(graph, *out_name) >= 0);
+  return leat_ok_status();
+}
+
+static bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+}
+
+// [A-Za-z0-9.][A-Za-z0-9_.\-/]*, several of them joined by '>'; the runtime's own nodes may begin
+// with '_'.
+bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
+  bool at_start = true;
+  for (size_t i = 0; i < name.size; ++i) {
+    char c = name.data[i];
+    bool fits = is_name_start(c) || (at_start ? may_be_internal && i == 0 && c == '_'
+                                              : c == '_' || c == '-' || c == '/');
+    if (!fits && (at_start || c != '>')) return false;
+    at_start = !fits;
+  }
+  return !at_start;
+}
+
+static leat_status_t check_name(leat_string_view_t name) {
+  if (LEAT_LIKELY(leat_node_name_is_valid(name, true))) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Node '%.*s': Node name contains invalid characters", LEAT_SV_ARG(name));
+}
+
+static leat_status_t duplicate_name(leat_string_view_t name) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
+                          LEAT_SV_ARG(name));
+}
+
+static leat_status_t check_deprecation(const leat_graph_t* graph, const leat_op_t* op) {
+  int since = op->row->deprecated_since;
+  if (since == 0 || graph->producer_version < since) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Op %.*s is not available in GraphDef version %d. It has been removed in "
+                          "version %d. %s.",
+                          LEAT_SV_ARG(op->name), graph->producer_version, since,
+                          op->row->deprecation ? op->row->deprecation : "");
+}
+
+// ---- adding -------------------------------------------------------------------------------------
+
+// Drops repeated sources, keeping the first of each: pairwise for a few, by a map for many.
+static leat_status_t unique_controls(leat_graph_t* graph, leat_output_t* controls,
+                                     int* inout_count) {
+  int kept = 0;
+  leat_word_map_t seen;
+  leat_word_map_initialize(graph->allocator, &seen);
+  leat_status_t status = leat_ok_status();
+  bool many = *inout_count > 16;
+  for (int i = 0; i < *inout_count && !status; ++i) {
+    bool repeated = false;
+    if (many) {
+      repeated = leat_word_map_get(&seen, (uint64_t)controls[i].node, NULL);
+      if (!repeated) status = leat_word_map_set(&seen, (uint64_t)controls[i].node, 1);
+    } else {
+      for (int k = 0; k < kept && !repeated; ++k) repeated = controls[k].node == controls[i].node;
+    }
+    if (!repeated) controls[kept++] = controls[i];
+  }
+  leat_word_map_deinitialize(&seen);
+  *inout_count = kept;
+  return status;
+}
+
+static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                 leat_node_t* node) {
+  size_t count = (size_t)spec->input_count + (size_t)spec->control_count;
+  if (count == 0) return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
+      &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
+  node->inputs = memory;
+  if (spec->input_count > 0) {
+    memcpy(node->inputs, spec->inputs, (size_t)spec->input_count * sizeof(leat_output_t));
+  }
+  leat_output_t* controls = node->inputs + spec->input_count;
+  for (int i = 0; i < spec->control_count; ++i) {
+    int32_t source = spec->control_inputs[i];
+    if (source < 0 || (size_t)source >= graph->node_count) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Adding node '%.*s' (%.*s) failed: control input is node %d, must be "
+                              "one of the graph's %zu",
+                              LEAT_SV_ARG(node->name), LEAT_SV_ARG(spec->op->name), source,
+                              graph->node_count);
+    }
+    controls[i] = (leat_output_t){source, LEAT_CONTROL_INDEX};
+  }
+  node->control_count = spec->control_count;
+  return spec->control_count > 1 ? unique_controls(graph, controls, &node->control_count)
+                                 : leat_ok_status();
+}
+
+static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                leat_node_t* node) {
+  node->name = spec->name;
+  node->device = spec->device;
+  if (spec->borrow_storage) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(graph->storage, spec->name, &node->name));
+  return leat_graph_storage_copy_device(graph->storage, spec->device, &node->device);
+}
+
+static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* node) {
+  const leat_op_row_t* row = node->op->row;
+  if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
+                                                 (size_t)node->output_count,
+                                                 sizeof(leat_partial_shape_t), &memory));
+  node->output_shapes = memory;
+  for (int i = 0; i < node->output_count; ++i) {
+    node->output_shapes[i] = leat_partial_shape_unknown();
+  }
+  return infer ? leat_inference_run(graph, node, node->output_shapes) : leat_ok_status();
+}
+
+// Room first, so that nothing can fail between the array and the map.
+static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
+  if (LEAT_UNLIKELY(graph->node_count >= graph->node_capacity)) {
+    LEAT_RETURN_IF_ERROR(leat_graph_reserve(graph, graph->node_count + 1));
+  }
+  bool inserted = false;
+  LEAT_RETURN_IF_ERROR(
+      leat_string_map_insert(&graph->names, node->name, graph->node_count, NULL, &inserted));
+  if (!inserted) return duplicate_name(node->name);
+  graph->nodes[graph->node_count] = *node;
+  *out_node = (int32_t)graph->node_count++;
+  return leat_ok_status();
+}
+
+static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                 int32_t* out_node) {
+  LEAT_RETURN_IF_ERROR(check_name(spec->name));
+  LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
+  leat_signature_t signature;
+  LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
+  leat_node_t node = {
+      .op = spec->op,
+      .attrs = signature.attrs,
+      .attr_count = signature.attr_count,
+      .input_count = spec->input_count,
+      .output_types = signature.output_types,
+      .output_count = signature.output_count,
+      .assigned_device = -1,
+  };
+  LEAT_RETURN_IF_ERROR(make_texts(graph, spec, &node));
+  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, &node));
+  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes, &node));
+  return append_node(graph, &node, out_node);
+}
+
+leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                  int32_t* out_node) {
+  leat_status_t status = add_checked(graph, spec, out_node);
+  if (LEAT_LIKELY(!status)) return status;
+  *out_node = -1;
+  // A name is looked up once, when the node goes in; but a name that is taken is the first thing to
+  // say of a node that fails.
+  if (leat_graph_find_node(graph, spec->name) < 0) return status;
+  leat_status_free(status);
+  return duplicate_name(spec->name);
+}
+
+leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
+                                   const leat_output_t* inputs, int input_count,
+                                   int control_count, int32_t* out_node) {
+  *out_node = -1;
+  leat_node_t copy = *node;
+  copy.inputs = NULL;
+  copy.input_count = input_count;
+  copy.control_count = control_count;
+  size_t count = (size_t)input_count + (size_t)control_count;
+  if (count > 0) {
+    void* memory = NULL;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
+        &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
+    copy.inputs = memcpy(memory, inputs, count * sizeof(leat_output_t));
+  }
+  return append_node(graph, &copy, out_node);
+}

@@ -1,0 +1,111 @@
+// Changes to nodes that are in a graph already. Arrays that copies of a node may share (attributes,
+// shapes) are replaced, never written.
+#include "graph/signature.h"
+#include "graph/storage.h"
+
+leat_status_t leat_graph_add_control_input(leat_graph_t* graph, int32_t node_index,
+                                           int32_t control_input) {
+  leat_node_t* node = &graph->nodes[node_index];
+  size_t count = (size_t)node->input_count + (size_t)node->control_count;
+  for (size_t i = (size_t)node->input_count; i < count; ++i) {
+    if (node->inputs[i].node == control_input) return leat_ok_status();
+  }
+  if (leat_edge_capacity(count) == count) {
+    void* memory = NULL;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
+                                                   leat_edge_capacity(count + 1),
+                                                   sizeof(leat_output_t), &memory));
+    if (count > 0) memcpy(memory, node->inputs, count * sizeof(leat_output_t));
+    node->inputs = memory;
+  }
+  node->inputs[count] = (leat_output_t){control_input, LEAT_CONTROL_INDEX};
+  ++node->control_count;
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node_index, int index,
+                                   leat_output_t source) {
+  leat_node_t* node = &graph->nodes[node_index];
+  if (index < 0 || index >= node->input_count) {
+    return leat_make_status(LEAT_OUT_OF_RANGE,
+                            "Setting an input of node '%.*s' (%.*s) failed: index is %d, must be in "
+                            "[0, %d)",
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), index,
+                            node->input_count);
+  }
+  const leat_node_t* from = &graph->nodes[source.node];
+  if (source.index < 0 || source.index >= from->output_count) {
+    return leat_make_status(LEAT_OUT_OF_RANGE,
+                            "Setting input %d of node '%.*s' (%.*s) failed: source is output %d of "
+                            "'%.*s', must be in [0, %d)",
+                            index, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                            source.index, LEAT_SV_ARG(from->name), from->output_count);
+  }
+  int expected = leat_node_input_type(node, index);
+  int actual = from->output_types[source.index];
+  if (actual != expected && actual != expected + LEAT_DTYPE_REF_OFFSET) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Input %d of node %.*s was passed %s from %.*s:%d incompatible with "
+                            "expected %s.",
+                            index, LEAT_SV_ARG(node->name), leat_dtype_name(actual),
+                            LEAT_SV_ARG(from->name), source.index, leat_dtype_name(expected));
+  }
+  node->inputs[index] = source;
+  leat_word_map_clear(&graph->storage->values);
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
+                                  const leat_attr_t* attr) {
+  leat_node_t* node = &graph->nodes[node_index];
+  int declared = leat_op_find_attr(node->op, attr->name);
+  if (declared >= 0) {
+    LEAT_RETURN_IF_ERROR(leat_op_attr_check(&node->op->attrs[declared], &attr->value));
+  }
+  int index = 0;
+  while (index < node->attr_count && !leat_string_view_equal(node->attrs[index].name, attr->name)) {
+    ++index;
+  }
+  int count = node->attr_count + (index == node->attr_count);
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena, (size_t)count,
+                                                 sizeof(leat_attr_t), &memory));
+  leat_attr_t* attrs = memory;
+  if (node->attr_count > 0) {
+    memcpy(attrs, node->attrs, (size_t)node->attr_count * sizeof(leat_attr_t));
+  }
+  if (index == node->attr_count) {
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_copy_string(&graph->storage->arena, attr->name, &attrs[index].name));
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_graph_storage_copy_value(graph->storage, &attr->value, &attrs[index].value));
+  if (declared >= 0 && attrs[index].value.is_list) {
+    attrs[index].value.kind = (uint8_t)node->op->attrs[declared].kind;
+  }
+  node->attrs = attrs;
+  node->attr_count = count;
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_output_t output,
+                                      leat_partial_shape_t shape) {
+  leat_node_t* node = &graph->nodes[output.node];
+  leat_partial_shape_t merged;
+  leat_status_t status = leat_partial_shape_merge(node->output_shapes[output.index], shape,
+                                                  &graph->storage->arena, &merged);
+  if (status) {
+    return leat_status_annotate(status, "Setting the shape of output %d of node '%.*s' failed",
+                                output.index, LEAT_SV_ARG(node->name));
+  }
+  if (leat_partial_shape_equal(merged, node->output_shapes[output.index])) return leat_ok_status();
+  void* memory = NULL;
+  size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&graph->storage->arena, bytes, &memory));
+  leat_partial_shape_t* shapes = memcpy(memory, node->output_shapes, bytes);
+  shapes[output.index] = merged;
+  node->output_shapes = shapes;
+  // What was known of values may be known better now.
+  leat_word_map_clear(&graph->storage->values);
+  return leat_ok_status();
+}

@@ -1,0 +1,151 @@
+// What is known of integer values while the graph is built: constants, what passes through
+// Identity, and what ops' value functions derive (Shape, Pack, ...). Results are remembered per
+// output, and one question may cost a bounded number of steps, so that a hostile graph of values
+// costs no more than another.
+#include "graph/inference.h"
+#include "graph/storage.h"
+
+#define MAX_DEPTH 64
+#define MAX_STEPS 1024
+#define MAX_ITEMS 4096
+
+static const leat_partial_value_t nothing = {.rank = -1};
+
+static uint64_t key_of(leat_output_t output) {
+  return (uint64_t)(uint32_t)output.node << 32 | (uint32_t)output.index;
+}
+
+static leat_status_t remember(leat_graph_t* graph, leat_output_t output,
+                              leat_partial_value_t value) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&graph->storage->arena, sizeof(value), &memory));
+  *(leat_partial_value_t*)memory = value;
+  return leat_word_map_set(&graph->storage->values, key_of(output), (uint64_t)(uintptr_t)memory);
+}
+
+static leat_status_t value_of_tensor(leat_graph_t* graph, const leat_tensor_t* tensor,
+                                     leat_partial_value_t* out_value) {
+  bool is_integer = tensor->dtype == LEAT_DTYPE_INT32 || tensor->dtype == LEAT_DTYPE_INT64;
+  int64_t count = tensor->shape.element_count;
+  if (!is_integer || tensor->shape.rank > 1 || count > MAX_ITEMS) return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena, (size_t)count,
+                                                 sizeof(int64_t), &memory));
+  int64_t* items = memory;
+  for (int64_t i = 0; i < count; ++i) items[i] = leat_tensor_index_at(tensor, i);
+  *out_value = (leat_partial_value_t){tensor->shape.rank, (int32_t)count, items};
+  return leat_ok_status();
+}
+
+// Runs the op's value function; the values of all its outputs are remembered.
+static leat_status_t run_value_function(leat_graph_t* graph, leat_output_t output, int depth,
+                                        leat_partial_value_t* out_value) {
+  const leat_node_t* node = &graph->nodes[output.node];
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
+                                                 (size_t)node->output_count,
+                                                 sizeof(leat_partial_value_t), &memory));
+  leat_partial_value_t* values = memory;
+  for (int i = 0; i < node->output_count; ++i) values[i] = nothing;
+  leat_inference_t inference = {.graph = graph,
+                                .arena = &graph->storage->arena,
+                                .node = node,
+                                .outputs = node->output_shapes,
+                                .output_values = values,
+                                .depth = depth};
+  LEAT_RETURN_IF_ERROR(node->op->row->value(&inference));
+  *out_value = values[output.index];
+  return leat_ok_status();
+}
+
+static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int depth,
+                             leat_partial_value_t* out_value) {
+  const leat_node_t* node = &graph->nodes[output.node];
+  if ((node->op->flags & LEAT_OP_CONSTANT) && output.index == 0) {
+    const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+    if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list) return leat_ok_status();
+    return value_of_tensor(graph, value->tensor, out_value);
+  }
+  if ((node->op->flags & LEAT_OP_PASS_THROUGH) && output.index == 0 && node->input_count > 0) {
+    return leat_inference_value_of(graph, node->inputs[0], depth + 1, out_value);
+  }
+  if (!node->op->row->value) return leat_ok_status();
+  return run_value_function(graph, output, depth + 1, out_value);
+}
+
+leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output, int depth,
+                                      leat_partial_value_t* out_value) {
+  *out_value = nothing;
+  leat_graph_storage_t* storage = graph->storage;
+  if (depth == 0) storage->value_budget = MAX_STEPS;
+  if (!leat_output_exists(output) || depth > MAX_DEPTH || storage->value_budget <= 0) {
+    storage->value_budget = 0;  // what is found above here is incomplete: nobody remembers it
+    return leat_ok_status();
+  }
+  uint64_t found = 0;
+  if (leat_word_map_get(&storage->values, key_of(output), &found)) {
+    *out_value = *(const leat_partial_value_t*)(uintptr_t)found;
+    return leat_ok_status();
+  }
+  --storage->value_budget;
+  LEAT_RETURN_IF_ERROR(compute(graph, output, depth, out_value));
+  return storage->value_budget > 0 ? remember(graph, output, *out_value) : leat_ok_status();
+}
+
+leat_status_t leat_inference_input_value(leat_inference_t* c, int index,
+                                         leat_partial_value_t* out_value) {
+  return leat_inference_value_of(c->graph, c->node->inputs[index], c->depth, out_value);
+}
+
+leat_status_t leat_inference_set_output_value(leat_inference_t* c, int index, int rank, int count,
+                                              const int64_t* items) {
+  if (!c->output_values || index >= c->node->output_count || count > MAX_ITEMS) {
+    return leat_ok_status();
+  }
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(c->arena, (size_t)count, sizeof(int64_t), &memory));
+  if (count > 0) memcpy(memory, items, (size_t)count * sizeof(int64_t));
+  c->output_values[index] = (leat_partial_value_t){rank, count, memory};
+  return leat_ok_status();
+}
+
+// ---- a value read as a shape --------------------------------------------------------------------
+
+static leat_status_t shape_of_items(leat_inference_t* c, const leat_partial_value_t* value,
+                                    leat_partial_shape_t* out_shape) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  for (int i = 0; i < value->count && i < LEAT_SHAPE_MAX_RANK; ++i) {
+    dims[i] = value->items[i] == LEAT_VALUE_UNKNOWN ? LEAT_DIM_UNKNOWN : value->items[i];
+    if (dims[i] < LEAT_DIM_UNKNOWN) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid value in tensor used for shape: %lld",
+                              (long long)dims[i]);
+    }
+  }
+  return leat_partial_shape_create(value->count, dims, c->arena, out_shape);
+}
+
+leat_status_t leat_inference_input_as_shape(leat_inference_t* c, int index,
+                                            leat_partial_shape_t* out_shape) {
+  *out_shape = leat_partial_shape_unknown();
+  leat_partial_shape_t input = leat_inference_input(c, index);
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, input, 1));
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, index, &value));
+  if (value.rank == 1) return shape_of_items(c, &value, out_shape);
+  if (value.rank == 0 || input.rank == 0) {
+    // A scalar -1 stands for a shape of which nothing is known.
+    if (value.rank < 0 || value.items[0] == LEAT_VALUE_UNKNOWN || value.items[0] == -1) {
+      return leat_ok_status();
+    }
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Input tensor must be rank 1, or if its rank 0 it must have value -1");
+  }
+  int64_t count = leat_partial_shape_dim(input, 0);
+  if (input.rank < 0 || count == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (count > LEAT_SHAPE_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape must be at most rank %d but is rank %lld",
+                            LEAT_SHAPE_MAX_RANK, (long long)count);
+  }
+  return leat_inference_unknown_of_rank(c, (int)count, out_shape);
+}

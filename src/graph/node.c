@@ -1,0 +1,71 @@
+// Questions to a node: attributes by name, arguments and their types.
+#include "graph/signature.h"
+
+const leat_attr_value_t* leat_node_attr(const leat_node_t* node, leat_string_view_t name) {
+  return leat_attr_find(node->attrs, node->attr_count, name);
+}
+
+// The attribute when it is a single value of |kind|.
+static const leat_attr_value_t* single(const leat_node_t* node, const char* name,
+                                       leat_attr_kind_t kind) {
+  const leat_attr_value_t* value = leat_node_attr(node, leat_string_view_from(name));
+  return value && value->kind == kind && !value->is_list ? value : NULL;
+}
+
+bool leat_node_attr_bool(const leat_node_t* node, const char* name, bool otherwise) {
+  const leat_attr_value_t* value = single(node, name, LEAT_ATTR_BOOL);
+  return value ? value->b : otherwise;
+}
+
+int64_t leat_node_attr_int(const leat_node_t* node, const char* name, int64_t otherwise) {
+  const leat_attr_value_t* value = single(node, name, LEAT_ATTR_INT);
+  return value ? value->i : otherwise;
+}
+
+leat_string_view_t leat_node_attr_string(const leat_node_t* node, const char* name) {
+  const leat_attr_value_t* value = single(node, name, LEAT_ATTR_STRING);
+  return value ? value->s : LEAT_SV("");
+}
+
+int leat_node_attr_type(const leat_node_t* node, const char* name) {
+  const leat_attr_value_t* value = single(node, name, LEAT_ATTR_TYPE);
+  return value ? value->type : LEAT_DTYPE_INVALID;
+}
+
+static int argument_range(const leat_op_argument_t* arguments, const leat_attr_t* attrs,
+                          int argument, int* out_begin) {
+  int64_t begin = 0;
+  for (int i = 0; i < argument; ++i) begin += leat_signature_argument_count(&arguments[i], attrs);
+  if (out_begin) *out_begin = (int)begin;
+  return (int)leat_signature_argument_count(&arguments[argument], attrs);
+}
+
+int leat_node_input_argument(const leat_node_t* node, int argument, int* out_begin) {
+  return argument_range(node->op->inputs, node->attrs, argument, out_begin);
+}
+
+int leat_node_output_argument(const leat_node_t* node, int argument, int* out_begin) {
+  return argument_range(node->op->outputs, node->attrs, argument, out_begin);
+}
+
+int leat_node_input_type(const leat_node_t* node, int index) {
+  int64_t position = index;
+  for (int i = 0; i < node->op->input_count; ++i) {
+    const leat_op_argument_t* argument = &node->op->inputs[i];
+    int64_t count = leat_signature_argument_count(argument, node->attrs);
+    if (position < count) return leat_signature_argument_type(argument, node->attrs, position);
+    position -= count;
+  }
+  return LEAT_DTYPE_INVALID;
+}
+
+void leat_node_input_types(const leat_node_t* node, uint8_t* out_types) {
+  int32_t left = node->input_count;
+  for (int i = 0; i < node->op->input_count; ++i) {
+    const leat_op_argument_t* argument = &node->op->inputs[i];
+    int64_t count = leat_signature_argument_count(argument, node->attrs);
+    for (int64_t k = 0; k < count && left > 0; ++k, --left) {
+      *out_types++ = (uint8_t)leat_signature_argument_type(argument, node->attrs, k);
+    }
+  }
+}

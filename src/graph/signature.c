@@ -1,0 +1,307 @@
+// Attributes come from three places, in this order: the spec, the inputs (types, and how many), the
+// op's defaults. Then the inputs are held against the arguments. With lists of unknown length in
+// the arguments the lengths follow from the number of inputs when one unknown is left.
+#include "graph/signature.h"
+
+#include "graph/storage.h"
+
+#define MAX_OUTPUTS (1 << 20)
+
+typedef struct resolver_s {
+  leat_graph_t* graph;
+  const leat_node_spec_t* spec;
+  const leat_op_t* op;
+  leat_attr_t* attrs;
+} resolver_t;
+
+static bool is_missing(const leat_attr_t* attr) {
+  return attr->value.kind == LEAT_ATTR_NONE && !attr->value.is_list;
+}
+
+int64_t leat_signature_argument_count(const leat_op_argument_t* argument,
+                                      const leat_attr_t* attrs) {
+  if (argument->number_attr >= 0) return attrs[argument->number_attr].value.i;
+  if (argument->source == LEAT_TYPE_FROM_LIST) return attrs[argument->type_attr].value.count;
+  return 1;
+}
+
+int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,
+                                 int64_t index) {
+  int dtype = argument->dtype;
+  if (argument->source == LEAT_TYPE_FROM_ATTR) dtype = attrs[argument->type_attr].value.type;
+  if (argument->source == LEAT_TYPE_FROM_LIST) {
+    dtype = attrs[argument->type_attr].value.types[index];
+  }
+  return argument->is_ref ? (int)leat_dtype_make_ref(dtype) : dtype;
+}
+
+static leat_status_t annotate(const resolver_t* r, leat_status_t status) {
+  return leat_status_annotate(status, "Adding node '%.*s' (%.*s) failed",
+                              LEAT_SV_ARG(r->spec->name), LEAT_SV_ARG(r->op->name));
+}
+
+// ---- attributes given ---------------------------------------------------------------------------
+
+static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int index,
+                                leat_attr_t* target) {
+  if (r->spec->borrow_storage) {
+    target->value = attr->value;
+  } else {
+    LEAT_RETURN_IF_ERROR(
+        leat_graph_storage_copy_value(r->graph->storage, &attr->value, &target->value));
+  }
+  if (index >= 0) {
+    // A list that came empty from a file learns its kind here.
+    if (r->op->attrs[index].is_list && attr->value.kind == LEAT_ATTR_NONE) {
+      target->value = (leat_attr_value_t){.is_list = true};
+    }
+    if (target->value.is_list) target->value.kind = (uint8_t)r->op->attrs[index].kind;
+    return leat_ok_status();
+  }
+  if (r->spec->borrow_storage) {
+    target->name = attr->name;
+    return leat_ok_status();
+  }
+  return leat_graph_storage_copy_text(r->graph->storage, attr->name, &target->name);
+}
+
+// Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
+// logs them; a graph from a newer producer may have some).
+static leat_status_t take_given(resolver_t* r, int* out_count) {
+  int count = r->op->attr_count;
+  for (int i = 0; i < r->spec->attr_count; ++i) {
+    const leat_attr_t* attr = &r->spec->attrs[i];
+    int index = leat_op_find_attr(r->op, attr->name);
+    if (index >= 0) {
+      LEAT_RETURN_IF_ERROR(leat_op_attr_check(&r->op->attrs[index], &attr->value));
+    }
+    leat_attr_t* target = &r->attrs[index >= 0 ? index : count++];
+    LEAT_RETURN_IF_ERROR(store_attr(r, attr, index, target));
+  }
+  *out_count = count;
+  return leat_ok_status();
+}
+
+// ---- attributes from inputs ---------------------------------------------------------------------
+
+// The attribute that says how many tensors |argument| stands for, or -1 when it is one tensor.
+static int length_attr(const leat_op_argument_t* argument) {
+  if (argument->number_attr >= 0) return argument->number_attr;
+  return argument->source == LEAT_TYPE_FROM_LIST ? argument->type_attr : -1;
+}
+
+// Finds the one length that is not known, and sets it: count = known + uses * length.
+static leat_status_t infer_length(resolver_t* r, int* out_list_attr, int64_t* out_list_length) {
+  int unknown = -1;
+  int64_t known = 0, uses = 0;
+  for (int i = 0; i < r->op->input_count; ++i) {
+    int attr = length_attr(&r->op->inputs[i]);
+    if (attr < 0 || !is_missing(&r->attrs[attr])) {
+      known += leat_signature_argument_count(&r->op->inputs[i], r->attrs);
+    } else if (unknown < 0 || unknown == attr) {
+      unknown = attr;
+      ++uses;
+    } else {
+      return leat_ok_status();  // two unknowns: the attributes stay missing
+    }
+  }
+  if (unknown < 0) return leat_ok_status();
+  int64_t left = r->spec->input_count - known;
+  if (left < 0 || left % uses != 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "input count is %d, must be %lld and a multiple of %lld for %s",
+                            r->spec->input_count, (long long)known, (long long)uses,
+                            LEAT_OP_TEXT(r->op));
+  }
+  if (r->op->attrs[unknown].is_list) {
+    *out_list_attr = unknown;
+    *out_list_length = left / uses;
+    return leat_ok_status();
+  }
+  r->attrs[unknown].value = (leat_attr_value_t){.kind = LEAT_ATTR_INT, .i = left / uses};
+  return leat_op_attr_check(&r->op->attrs[unknown], &r->attrs[unknown].value);
+}
+
+static int input_base_type(const resolver_t* r, int64_t index) {
+  leat_output_t input = r->spec->inputs[index];
+  if (!leat_output_exists(input)) return LEAT_DTYPE_INVALID;
+  return leat_dtype_base(leat_graph_output_type(r->graph, input));
+}
+
+static leat_status_t infer_list(resolver_t* r, int attr, int64_t begin, int64_t length) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)length,
+                                                 sizeof(int32_t), &memory));
+  int32_t* types = memory;
+  for (int64_t i = 0; i < length; ++i) types[i] = input_base_type(r, begin + i);
+  r->attrs[attr].value = (leat_attr_value_t){
+      .kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)length, .types = types};
+  return leat_op_attr_check(&r->op->attrs[attr], &r->attrs[attr].value);
+}
+
+static leat_status_t infer_type(resolver_t* r, int attr, int64_t begin, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    int dtype = input_base_type(r, begin + i);
+    if (dtype == LEAT_DTYPE_INVALID) continue;
+    r->attrs[attr].value = (leat_attr_value_t){.kind = LEAT_ATTR_TYPE, .type = dtype};
+    return leat_op_attr_check(&r->op->attrs[attr], &r->attrs[attr].value);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t infer_from_inputs(resolver_t* r) {
+  int list_attr = -1;
+  int64_t list_length = 0, begin = 0;
+  LEAT_RETURN_IF_ERROR(infer_length(r, &list_attr, &list_length));
+  for (int i = 0; i < r->op->input_count; ++i) {
+    const leat_op_argument_t* argument = &r->op->inputs[i];
+    int attr = argument->type_attr;
+    int length = length_attr(argument);
+    if (length >= 0 && length != list_attr && is_missing(&r->attrs[length])) return leat_ok_status();
+    bool is_inferred = length >= 0 && length == list_attr && is_missing(&r->attrs[length]);
+    int64_t count =
+        is_inferred ? list_length : leat_signature_argument_count(argument, r->attrs);
+    if (count < 0 || begin + count > r->spec->input_count) return leat_ok_status();
+    if (attr >= 0 && is_missing(&r->attrs[attr])) {
+      LEAT_RETURN_IF_ERROR(argument->source == LEAT_TYPE_FROM_LIST
+                               ? infer_list(r, attr, begin, count)
+                               : infer_type(r, attr, begin, count));
+    }
+    begin += count;
+  }
+  return leat_ok_status();
+}
+
+// ---- defaults -----------------------------------------------------------------------------------
+
+static leat_status_t take_defaults(resolver_t* r) {
+  for (int i = 0; i < r->op->attr_count; ++i) {
+    const leat_op_attr_t* declared = &r->op->attrs[i];
+    r->attrs[i].name = declared->name;
+    if (!is_missing(&r->attrs[i])) continue;
+    if (!declared->has_default) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "NodeDef missing attr '%.*s' from %s",
+                              LEAT_SV_ARG(declared->name), LEAT_OP_TEXT(r->op));
+    }
+    r->attrs[i].value = declared->default_value;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t resolve_attrs(resolver_t* r, leat_signature_t* out_signature) {
+  int room = r->op->attr_count + r->spec->attr_count;
+  if (room == 0) return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
+                                                 sizeof(leat_attr_t), &memory));
+  r->attrs = memory;
+  LEAT_RETURN_IF_ERROR(take_given(r, &out_signature->attr_count));
+  if (r->spec->infer_attrs && r->op->input_count > 0) LEAT_RETURN_IF_ERROR(infer_from_inputs(r));
+  LEAT_RETURN_IF_ERROR(take_defaults(r));
+  out_signature->attrs = r->attrs;
+  return leat_ok_status();
+}
+
+// ---- inputs and outputs -------------------------------------------------------------------------
+
+static leat_status_t check_input(const resolver_t* r, const leat_op_argument_t* argument,
+                                 int64_t position, int expected) {
+  leat_output_t input = r->spec->inputs[position];
+  if (!leat_output_exists(input)) {
+    if (r->op->flags & LEAT_OP_MERGE) return leat_ok_status();  // closes a loop later
+  } else if ((size_t)input.node < r->graph->node_count) {
+    const leat_node_t* source = &r->graph->nodes[input.node];
+    if (input.index < 0 || input.index >= source->output_count) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "input %lld is output %d of node '%.*s', must be in [0, %d)",
+                              (long long)position, input.index, LEAT_SV_ARG(source->name),
+                              source->output_count);
+    }
+    int actual = source->output_types[input.index];
+    // A reference serves where a value is wanted.
+    if (actual == expected || actual == expected + LEAT_DTYPE_REF_OFFSET) return leat_ok_status();
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Input '%.*s' of '%.*s' Op has type %s that does not match expected "
+                            "type %s",
+                            LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name),
+                            leat_dtype_name(actual), leat_dtype_name(expected));
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "input %lld is node %d, must be one of the graph's %zu",
+                          (long long)position, input.node, r->graph->node_count);
+}
+
+static leat_status_t wrong_input_count(const resolver_t* r) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "NodeDef expected inputs do not match %d inputs specified; %s",
+                          r->spec->input_count, LEAT_OP_TEXT(r->op));
+}
+
+static leat_status_t check_inputs(const resolver_t* r) {
+  int64_t position = 0;
+  for (int i = 0; i < r->op->input_count; ++i) {
+    const leat_op_argument_t* argument = &r->op->inputs[i];
+    int64_t count = leat_signature_argument_count(argument, r->attrs);
+    if (count < 0 || count > r->spec->input_count - position) return wrong_input_count(r);
+    for (int64_t k = 0; k < count; ++k, ++position) {
+      int expected = leat_signature_argument_type(argument, r->attrs, k);
+      LEAT_RETURN_IF_ERROR(check_input(r, argument, position, expected));
+    }
+  }
+  return position == r->spec->input_count ? leat_ok_status() : wrong_input_count(r);
+}
+
+static leat_status_t count_outputs(const resolver_t* r, int* out_count) {
+  int64_t total = 0;
+  for (int i = 0; i < r->op->output_count; ++i) {
+    int64_t count = leat_signature_argument_count(&r->op->outputs[i], r->attrs);
+    if (count < 0 || count > MAX_OUTPUTS - total) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Number of outputs is too big: %lld, must be in [0, %d]",
+                              (long long)count, MAX_OUTPUTS);
+    }
+    total += count;
+  }
+  *out_count = (int)total;
+  return leat_ok_status();
+}
+
+// Every type as an array of one: most nodes have one output and need no array of their own.
+#define TYPES_8(n) n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7
+#define TYPES_32(n) TYPES_8(n), TYPES_8(n + 8), TYPES_8(n + 16), TYPES_8(n + 24)
+static const uint8_t single_types[] = {TYPES_32(0), TYPES_32(32), TYPES_32(64), TYPES_32(96),
+                                       TYPES_32(128)};
+
+static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_signature) {
+  int count = 0;
+  LEAT_RETURN_IF_ERROR(count_outputs(r, &count));
+  out_signature->output_count = count;
+  if (count == 0) return leat_ok_status();
+  if (count == 1 && r->op->output_count == 1) {
+    int dtype = leat_signature_argument_type(r->op->outputs, r->attrs, 0);
+    out_signature->output_types = &single_types[dtype];
+    return leat_ok_status();
+  }
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&r->graph->storage->arena, (size_t)count, &memory));
+  uint8_t* types = memory;
+  out_signature->output_types = types;
+  for (int i = 0; i < r->op->output_count; ++i) {
+    const leat_op_argument_t* argument = &r->op->outputs[i];
+    int64_t length = leat_signature_argument_count(argument, r->attrs);
+    for (int64_t k = 0; k < length; ++k) {
+      *types++ = (uint8_t)leat_signature_argument_type(argument, r->attrs, k);
+    }
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_signature_resolve(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                     leat_signature_t* out_signature) {
+  *out_signature = (leat_signature_t){0};
+  resolver_t r = {.graph = graph, .spec = spec, .op = spec->op};
+  leat_status_t status = resolve_attrs(&r, out_signature);
+  if (!status) status = check_inputs(&r);
+  if (!status) status = resolve_outputs(&r, out_signature);
+  return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
+}

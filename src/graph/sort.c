@@ -1,0 +1,64 @@
+// Kahn's topological sort. An edge from a NextIteration into a Merge closes a loop (section 4.4)
+// and orders nothing.
+#include "graph/graph.h"
+#include "graph/ready_queue.h"
+
+static bool closes_loop(const leat_graph_t* graph, const leat_node_t* reader,
+                        leat_output_t source) {
+  return (reader->op->flags & LEAT_OP_MERGE) &&
+         (graph->nodes[source.node].op->flags & LEAT_OP_NEXT_ITERATION);
+}
+
+static void count_pending(const leat_graph_t* graph, leat_ready_queue_t* queue) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const leat_node_t* node = &graph->nodes[i];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      if (leat_output_exists(node->inputs[k]) && !closes_loop(graph, node, node->inputs[k])) {
+        ++queue->pending[i];
+      }
+    }
+  }
+}
+
+static void settle_readers(const leat_graph_t* graph, const leat_readers_t* readers, int32_t done,
+                           leat_ready_queue_t* queue) {
+  for (uint32_t r = readers->begin[done]; r < readers->begin[done + 1]; ++r) {
+    int32_t reader = readers->readers[r].node;
+    if (closes_loop(graph, &graph->nodes[reader], (leat_output_t){done, 0})) continue;
+    leat_ready_queue_settle(queue, reader);
+  }
+}
+
+static leat_status_t cycle(const leat_graph_t* graph, const leat_ready_queue_t* queue,
+                           size_t done) {
+  size_t node = 0;
+  while (queue->pending[node] <= 0) ++node;
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Sorting the graph failed for node '%.*s' (%.*s): it is on or behind a "
+                          "cycle of edges; %zu nodes cannot be ordered",
+                          LEAT_SV_ARG(graph->nodes[node].name),
+                          LEAT_SV_ARG(graph->nodes[node].op->name), graph->node_count - done);
+}
+
+static leat_status_t sort(const leat_graph_t* graph, const leat_readers_t* readers,
+                          leat_ready_queue_t* queue, int32_t* out_order) {
+  count_pending(graph, queue);
+  size_t done = 0;
+  for (int32_t node; (node = leat_ready_queue_take(queue)) >= 0;) {
+    out_order[done++] = node;
+    settle_readers(graph, readers, node, queue);
+  }
+  return done == graph->node_count ? leat_ok_status() : cycle(graph, queue, done);
+}
+
+leat_status_t leat_graph_sort(const leat_graph_t* graph, int32_t* out_order) {
+  leat_readers_t readers;
+  LEAT_RETURN_IF_ERROR(leat_readers_initialize(graph, &readers));
+  leat_ready_queue_t queue;
+  leat_status_t status =
+      leat_ready_queue_initialize(graph->allocator, (int32_t)graph->node_count, &queue);
+  if (!status) status = sort(graph, &readers, &queue, out_order);
+  leat_ready_queue_deinitialize(&queue);
+  leat_readers_deinitialize(&readers);
+  return status;
+}

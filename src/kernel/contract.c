@@ -1,0 +1,164 @@
+// Contracts: what an op's row says must hold of its inputs' shapes, checked before every run, so
+// that no path by which a value arrives (feed, folding, another machine) goes round it.
+//
+// A rule about an input that this node does not have (a shorter list) holds. The shape of a
+// reference is that of its cell's value now; a cell without a value fails later, in the kernel.
+#include <stdio.h>
+
+#include "kernel/kernel.h"
+#include "kernel/resource.h"
+
+// A shape as a rule sees it: borrowed from a tensor, or shared from a cell.
+typedef struct subject_s {
+  const leat_shape_t* shape;  // NULL: nothing to judge
+  bool is_shared;
+  leat_tensor_t shared;       // where |is_shared|; not set otherwise
+} subject_t;
+
+static inline void find_subject(const leat_kernel_context_t* c, int input, subject_t* out_subject) {
+  out_subject->shape = NULL;
+  out_subject->is_shared = false;
+  if (input < 0 || input >= c->kernel->input_count) return;
+  const leat_slot_t* slot = &c->slots[c->input_slots[input]];
+  if (LEAT_LIKELY(!slot->ref)) {
+    if (slot->tensor.dtype != 0) out_subject->shape = &slot->tensor.shape;
+  } else if (leat_cell_read(slot->ref, &out_subject->shared)) {
+    out_subject->is_shared = true;
+    out_subject->shape = &out_subject->shared.shape;
+  }
+}
+
+static inline void release_subject(subject_t* subject) {
+  if (LEAT_UNLIKELY(subject->is_shared)) leat_tensor_release(&subject->shared);
+}
+
+// Dimension |index| (negative: from the end); -1 when there is none.
+static int64_t dim_of(const leat_shape_t* shape, int index) {
+  if (index < 0) index += shape->rank;
+  return index >= 0 && index < shape->rank ? leat_shape_dim(shape, index) : -1;
+}
+
+static bool holds(const leat_rule_t* rule, const leat_shape_t* a, const leat_shape_t* b) {
+  switch ((leat_rule_kind_t)rule->kind) {
+    case LEAT_RULE_RANK_:
+      return a->rank == rule->x;
+    case LEAT_RULE_RANK_AT_LEAST_:
+      return a->rank >= rule->x;
+    case LEAT_RULE_RANK_AT_MOST_:
+      return a->rank <= rule->x;
+    case LEAT_RULE_SAME_SHAPE_:
+      return leat_shape_equal(a, b);
+    case LEAT_RULE_SAME_DIM_:
+      return dim_of(a, rule->x) >= 0 && dim_of(a, rule->x) == dim_of(b, rule->y);
+    case LEAT_RULE_DIM_:
+      return dim_of(a, rule->x) == rule->y;
+    case LEAT_RULE_COUNT_:
+      return a->element_count == rule->x;
+    case LEAT_RULE_NOT_EMPTY_:
+      return a->element_count > 0;
+    case LEAT_RULE_END_:
+      break;
+  }
+  return true;
+}
+
+// ---- Words --------------------------------------------------------------------------------------
+
+// The name of flattened input |index|: "a", or "values[2]" of an argument that repeats. At most
+// one argument can be told apart by counting; behind two that repeat only the number is known.
+static const char* input_name(const leat_kernel_t* kernel, int index, char* buffer, size_t size) {
+  const leat_op_t* op = kernel->op;
+  int repeating = 0;
+  for (int i = 0; i < op->input_count; ++i) {
+    repeating += op->inputs[i].number_attr >= 0 || op->inputs[i].source == LEAT_TYPE_FROM_LIST;
+  }
+  int begin = 0;
+  for (int i = 0; i < op->input_count && repeating <= 1; ++i) {
+    const leat_op_argument_t* argument = &op->inputs[i];
+    bool repeats = argument->number_attr >= 0 || argument->source == LEAT_TYPE_FROM_LIST;
+    int count = repeats ? kernel->input_count - (op->input_count - 1) : 1;
+    if (index >= begin + count) {
+      begin += count;
+      continue;
+    }
+    if (repeats) {
+      snprintf(buffer, size, "%.*s[%d]", LEAT_SV_ARG(argument->name), index - begin);
+    } else {
+      snprintf(buffer, size, "%.*s", LEAT_SV_ARG(argument->name));
+    }
+    return buffer;
+  }
+  snprintf(buffer, size, "%d", index);
+  return buffer;
+}
+
+#define INPUT_NAME(kernel, index) input_name((kernel), (index), (char[80]){0}, 80)
+
+// What must hold, where the row does not say it in its own words.
+static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* rule,
+                              const leat_shape_t* b, char* buffer, size_t size) {
+  switch ((leat_rule_kind_t)rule->kind) {
+    case LEAT_RULE_RANK_:
+      snprintf(buffer, size, "of rank %d", rule->x);
+      break;
+    case LEAT_RULE_RANK_AT_LEAST_:
+      snprintf(buffer, size, "of rank at least %d", rule->x);
+      break;
+    case LEAT_RULE_RANK_AT_MOST_:
+      snprintf(buffer, size, "of rank at most %d", rule->x);
+      break;
+    case LEAT_RULE_SAME_SHAPE_:
+      snprintf(buffer, size, "the shape of input %s, which is %s", INPUT_NAME(kernel, rule->b),
+               LEAT_SHAPE_TEXT(b));
+      break;
+    case LEAT_RULE_SAME_DIM_:
+      snprintf(buffer, size, "equal in dimension %d to dimension %d of input %s of shape %s",
+               rule->x, rule->y, INPUT_NAME(kernel, rule->b), LEAT_SHAPE_TEXT(b));
+      break;
+    case LEAT_RULE_DIM_:
+      snprintf(buffer, size, "of size %d in dimension %d", rule->y, rule->x);
+      break;
+    case LEAT_RULE_COUNT_:
+      snprintf(buffer, size, "of %d element%s", rule->x, rule->x == 1 ? "" : "s");
+      break;
+    case LEAT_RULE_NOT_EMPTY_:
+    case LEAT_RULE_END_:
+      snprintf(buffer, size, "not empty");
+      break;
+  }
+  return buffer;
+}
+
+static LEAT_COLD leat_status_t violation(const leat_kernel_context_t* c, const leat_rule_t* rule,
+                                         const leat_shape_t* a, const leat_shape_t* b) {
+  char words[512];
+  const char* text = rule->text ? rule->text
+                                : rule_words(c->kernel, rule, b, words, sizeof(words));
+  return leat_kernel_invalid(c, "input %s has shape %s, must be %s",
+                             INPUT_NAME(c->kernel, rule->a), LEAT_SHAPE_TEXT(a), text);
+}
+
+// ---- The check ----------------------------------------------------------------------------------
+
+static leat_status_t check_rule(const leat_kernel_context_t* c, const leat_rule_t* rule) {
+  bool is_binary = rule->kind == LEAT_RULE_SAME_SHAPE_ || rule->kind == LEAT_RULE_SAME_DIM_;
+  subject_t a, b;
+  find_subject(c, rule->a, &a);
+  find_subject(c, is_binary ? rule->b : -1, &b);
+  leat_status_t status = leat_ok_status();
+  if (a.shape && (b.shape || !is_binary) && LEAT_UNLIKELY(!holds(rule, a.shape, b.shape))) {
+    status = violation(c, rule, a.shape, b.shape);
+  }
+  release_subject(&a);
+  release_subject(&b);
+  return status;
+}
+
+leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c) {
+  const leat_rule_t* rules = c->kernel->contract;
+  if (!rules) return leat_ok_status();
+  for (int i = 0; i < LEAT_MAX_RULES && rules[i].kind != LEAT_RULE_END_; ++i) {
+    LEAT_RETURN_IF_ERROR(check_rule(c, &rules[i]));
+  }
+  return leat_ok_status();
+}

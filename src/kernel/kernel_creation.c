@@ -1,0 +1,172 @@
+// Making a kernel for a node: one block of memory holds the instance and its state. The attribute
+// getters trust the graph, which checked and filled every declared attribute; what they refuse is a
+// mistake of the op's row.
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernel/kernel.h"
+
+// The instance as it is allocated; |state| follows it.
+typedef struct leat_kernel_block_s {
+  leat_kernel_t kernel;
+  leat_allocator_t* allocator;
+} leat_kernel_block_t;
+
+#define STATE_ALIGNMENT 64
+#define STATE_OFFSET \
+  ((sizeof(leat_kernel_block_t) + STATE_ALIGNMENT - 1) & ~(size_t)(STATE_ALIGNMENT - 1))
+
+// ---- Attributes ---------------------------------------------------------------------------------
+
+leat_status_t leat_kernel_attr(const leat_kernel_creation_t* c, const char* name,
+                               const leat_attr_value_t** out_value) {
+  *out_value = leat_attr_find(c->attrs, c->attr_count, leat_string_view_from(name));
+  if (LEAT_LIKELY(*out_value != NULL)) return leat_ok_status();
+  return leat_make_status(LEAT_INTERNAL,
+                          "Kernel creation failed for node '%.*s' (%s): attribute %s is missing",
+                          LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op, name);
+}
+
+static leat_status_t find_of_kind(const leat_kernel_creation_t* c, const char* name,
+                                  leat_attr_kind_t kind, bool is_list,
+                                  const leat_attr_value_t** out_value) {
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, out_value));
+  const leat_attr_value_t* value = *out_value;
+  bool is_empty_list = is_list && value->is_list && value->count == 0;
+  if (LEAT_LIKELY((value->kind == kind && value->is_list == is_list) || is_empty_list)) {
+    return leat_ok_status();
+  }
+  return leat_make_status(
+      LEAT_INTERNAL, "Kernel creation failed for node '%.*s' (%s): attribute %s is %s, must be %s",
+      LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op, name,
+      leat_attr_kind_name((leat_attr_kind_t)value->kind, value->is_list),
+      leat_attr_kind_name(kind, is_list));
+}
+
+leat_status_t leat_kernel_attr_bool(const leat_kernel_creation_t* c, const char* name,
+                                    bool* out_value) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_BOOL, false, &value));
+  *out_value = value->b;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_int(const leat_kernel_creation_t* c, const char* name,
+                                   int64_t* out_value) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_INT, false, &value));
+  *out_value = value->i;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_float(const leat_kernel_creation_t* c, const char* name,
+                                     float* out_value) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_FLOAT, false, &value));
+  *out_value = value->f;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_type(const leat_kernel_creation_t* c, const char* name,
+                                    int* out_dtype) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_TYPE, false, &value));
+  *out_dtype = value->type;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_string(const leat_kernel_creation_t* c, const char* name,
+                                      leat_string_view_t* out_value) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_STRING, false, &value));
+  *out_value = value->s;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_ints(const leat_kernel_creation_t* c, const char* name,
+                                    const int64_t** out_values, int* out_count) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_INT, true, &value));
+  *out_values = value->ints;
+  *out_count = (int)value->count;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_shape(const leat_kernel_creation_t* c, const char* name,
+                                     leat_partial_shape_t* out_shape) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_SHAPE, false, &value));
+  *out_shape = value->shape;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_attr_tensor(const leat_kernel_creation_t* c, const char* name,
+                                      const leat_tensor_t** out_tensor) {
+  const leat_attr_value_t* value = NULL;
+  LEAT_RETURN_IF_ERROR(find_of_kind(c, name, LEAT_ATTR_TENSOR, false, &value));
+  *out_tensor = value->tensor;
+  return leat_ok_status();
+}
+
+// ---- Instances ----------------------------------------------------------------------------------
+
+static leat_status_t allocate_block(leat_allocator_t* allocator, size_t state_bytes,
+                                    leat_kernel_block_t** out_block) {
+  size_t size = 0;
+  void* memory = NULL;
+  if (!leat_checked_add(STATE_OFFSET, state_bytes, &size)) {
+    return leat_make_status(LEAT_INTERNAL, "Kernel creation failed: state_bytes is %zu",
+                            state_bytes);
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_aligned(allocator, STATE_ALIGNMENT, size, &memory));
+  *out_block = memory;
+  (*out_block)->allocator = allocator;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_create(const leat_kernel_row_t* row, const leat_op_t* op,
+                                 leat_string_view_t node_name, const leat_attr_t* attrs,
+                                 int attr_count, const uint8_t* input_types, int input_count,
+                                 const uint8_t* output_types, int output_count,
+                                 leat_device_t* device, struct leat_resource_manager_s* resources,
+                                 leat_allocator_t* allocator, leat_kernel_t** out_kernel) {
+  leat_kernel_block_t* block = NULL;
+  *out_kernel = NULL;
+  LEAT_RETURN_IF_ERROR(allocate_block(allocator, row->state_bytes, &block));
+  block->kernel = (leat_kernel_t){
+      .row = row,
+      .op = op,
+      .node_name = node_name,
+      .device = device,
+      .state = row->state_bytes ? (char*)block + STATE_OFFSET : NULL,
+      .input_types = input_types,
+      .output_types = output_types,
+      .input_count = input_count,
+      .output_count = output_count,
+      .contract = op->row->contract[0].kind != LEAT_RULE_END_ ? op->row->contract : NULL,
+  };
+  leat_kernel_creation_t creation = {
+      .kernel = &block->kernel,
+      .attrs = attrs,
+      .attr_count = attr_count,
+      .allocator = allocator,
+      .resources = resources,
+  };
+  leat_status_t status = row->create ? row->create(&creation, block->kernel.state)
+                                     : leat_ok_status();
+  if (status) {
+    // What |create| made before it failed ends here: the state began zeroed.
+    leat_kernel_free(&block->kernel);
+    return status;
+  }
+  *out_kernel = &block->kernel;
+  return leat_ok_status();
+}
+
+void leat_kernel_free(leat_kernel_t* kernel) {
+  if (!kernel) return;
+  leat_kernel_block_t* block = (leat_kernel_block_t*)kernel;
+  if (kernel->row->destroy) kernel->row->destroy(kernel->state);
+  leat_allocator_free(block->allocator, block);
+}

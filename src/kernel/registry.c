@@ -1,0 +1,286 @@
+// Rows of kernels by op. Adding costs one hash per op; the text of an op's constraints is parsed
+// when the op is first looked up, under the lock, and never changes afterwards.
+#include "kernel/registry.h"
+
+#include "kernel/registry_message.h"
+
+typedef struct leat_kernel_constraint_s {
+  leat_string_view_t attr;
+  leat_dtype_set_t types;
+} leat_kernel_constraint_t;
+
+typedef struct leat_kernel_entry_s leat_kernel_entry_t;
+struct leat_kernel_entry_s {
+  const leat_kernel_row_t* row;
+  leat_kernel_entry_t* next;  // of the same op
+  const leat_kernel_constraint_t* constraints;
+  int constraint_count;
+};
+
+typedef struct leat_kernel_list_s {
+  leat_kernel_entry_t* first;
+  leat_kernel_entry_t* last;
+  _Atomic bool is_parsed;
+} leat_kernel_list_t;
+
+// What look-ups may change.
+typedef struct leat_kernel_parser_s {
+  leat_mutex_t mutex;
+  leat_arena_t arena;
+} leat_kernel_parser_t;
+
+struct leat_kernel_registry_s {
+  leat_allocator_t* allocator;
+  leat_string_map_t lists;  // op -> leat_kernel_list_t*
+  leat_kernel_entry_t** tables;  // in the order of registration, each ended by one without a row
+  size_t table_count;
+  size_t table_capacity;
+  leat_kernel_parser_t* parser;
+};
+
+leat_status_t leat_kernel_registry_create(leat_allocator_t* allocator,
+                                          leat_kernel_registry_t** out_registry) {
+  void* memory = NULL;
+  *out_registry = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      allocator, sizeof(leat_kernel_registry_t) + sizeof(leat_kernel_parser_t), &memory));
+  leat_kernel_registry_t* registry = memory;
+  registry->allocator = allocator;
+  registry->parser = (leat_kernel_parser_t*)(registry + 1);
+  leat_mutex_initialize(&registry->parser->mutex);
+  leat_arena_initialize(allocator, 0, &registry->parser->arena);
+  leat_string_map_initialize(allocator, &registry->lists);
+  *out_registry = registry;
+  return leat_ok_status();
+}
+
+void leat_kernel_registry_free(leat_kernel_registry_t* registry) {
+  if (!registry) return;
+  leat_string_map_deinitialize(&registry->lists);
+  leat_arena_deinitialize(&registry->parser->arena);
+  leat_mutex_deinitialize(&registry->parser->mutex);
+  leat_allocator_free(registry->allocator, registry->tables);
+  leat_allocator_free(registry->allocator, registry);
+}
+
+// ---- Adding -------------------------------------------------------------------------------------
+
+static leat_status_t list_of(leat_kernel_registry_t* registry, const char* op,
+                             leat_kernel_list_t** out_list) {
+  uint64_t* value = NULL;
+  bool inserted = false;
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&registry->lists, leat_string_view_from(op), 0,
+                                              &value, &inserted));
+  if (*value == 0) {
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_allocate(&registry->parser->arena, sizeof(leat_kernel_list_t), &memory));
+    *value = (uint64_t)(uintptr_t)memory;
+  }
+  *out_list = (leat_kernel_list_t*)(uintptr_t)*value;
+  return leat_ok_status();
+}
+
+static void append_entry(leat_kernel_list_t* list, leat_kernel_entry_t* entry) {
+  if (list->last) {
+    list->last->next = entry;
+  } else {
+    list->first = entry;
+  }
+  list->last = entry;
+}
+
+static leat_status_t add_table(leat_kernel_registry_t* registry, leat_kernel_entry_t* table) {
+  void* tables = registry->tables;
+  leat_status_t status =
+      leat_allocator_grow_array(registry->allocator, registry->table_count + 1,
+                                sizeof(leat_kernel_entry_t*), &tables, &registry->table_capacity);
+  registry->tables = tables;
+  if (!status) registry->tables[registry->table_count++] = table;
+  return status;
+}
+
+leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* registry,
+                                       const leat_kernel_row_t* rows) {
+  size_t count = 0;
+  void* memory = NULL;
+  while (rows[count].op) ++count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&registry->parser->arena, count + 1,
+                                                 sizeof(leat_kernel_entry_t), &memory));
+  leat_kernel_entry_t* table = memory;
+  LEAT_RETURN_IF_ERROR(add_table(registry, table));
+  leat_kernel_list_t* list = NULL;
+  for (size_t i = 0; i < count; ++i) {
+    // A source writes the rows of an op one after another.
+    if (!list || strcmp(rows[i].op, rows[i - 1].op) != 0) {
+      LEAT_RETURN_IF_ERROR(list_of(registry, rows[i].op, &list));
+    }
+    table[i].row = &rows[i];
+    append_entry(list, &table[i]);
+  }
+  return leat_ok_status();
+}
+
+// ---- Constraints: "T: float, double; Tidx: int32" -----------------------------------------------
+
+static leat_status_t malformed(const leat_kernel_row_t* row, leat_string_view_t where) {
+  return leat_make_status(LEAT_INTERNAL,
+                          "Kernel registration failed for op %s on %s: constraint is '%.*s', must "
+                          "be 'attribute: type, type'",
+                          row->op, row->device_type, LEAT_SV_ARG(where));
+}
+
+// Cuts what stands before |separator| off |inout_text|.
+static leat_string_view_t next_part(leat_string_view_t* inout_text, char separator) {
+  size_t end = leat_string_view_find(*inout_text, separator);
+  leat_string_view_t part = *inout_text;
+  if (end != SIZE_MAX) part.size = end;
+  *inout_text = leat_string_view_from_index(*inout_text, end == SIZE_MAX ? end : end + 1);
+  return leat_string_view_trim(part);
+}
+
+static leat_status_t parse_constraint(const leat_kernel_row_t* row, leat_string_view_t text,
+                                      leat_kernel_constraint_t* out_constraint) {
+  leat_string_view_t types = text;
+  out_constraint->attr = next_part(&types, ':');
+  if (out_constraint->attr.size == 0 || types.size == 0) return malformed(row, text);
+  while (types.size > 0) {
+    leat_dtype_t dtype = leat_dtype_from_name(next_part(&types, ','));
+    if (dtype == LEAT_DTYPE_INVALID) return malformed(row, text);
+    out_constraint->types |= UINT64_C(1) << leat_dtype_base(dtype);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t parse_entry(leat_arena_t* arena, leat_kernel_entry_t* entry) {
+  const char* text = entry->row->constraints;
+  void* memory = NULL;
+  size_t most = 1;
+  if (!text || !*text) return leat_ok_status();
+  for (const char* c = text; *c; ++c) most += *c == ';';
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, most, sizeof(leat_kernel_constraint_t), &memory));
+  leat_kernel_constraint_t* constraints = memory;
+  int count = 0;
+  for (leat_string_view_t rest = leat_string_view_from(text); rest.size > 0;) {
+    leat_string_view_t part = next_part(&rest, ';');
+    if (part.size == 0) continue;
+    LEAT_RETURN_IF_ERROR(parse_constraint(entry->row, part, &constraints[count++]));
+  }
+  entry->constraints = constraints;
+  entry->constraint_count = count;
+  return leat_ok_status();
+}
+
+static leat_status_t parse_list(leat_kernel_parser_t* parser, leat_kernel_list_t* list) {
+  leat_status_t status = leat_ok_status();
+  if (LEAT_LIKELY(atomic_load_explicit(&list->is_parsed, memory_order_acquire))) return status;
+  leat_mutex_lock(&parser->mutex);
+  if (!atomic_load_explicit(&list->is_parsed, memory_order_relaxed)) {
+    for (leat_kernel_entry_t* e = list->first; e && !status; e = e->next) {
+      status = parse_entry(&parser->arena, e);
+    }
+    if (!status) atomic_store_explicit(&list->is_parsed, true, memory_order_release);
+  }
+  leat_mutex_unlock(&parser->mutex);
+  return status;
+}
+
+// ---- Finding ------------------------------------------------------------------------------------
+
+static bool type_is_allowed(const leat_attr_value_t* value, leat_dtype_set_t types) {
+  if (value->is_list) {
+    for (uint32_t i = 0; i < value->count; ++i) {
+      if (!leat_dtype_in(leat_dtype_base(value->types[i]), types)) return false;
+    }
+    return value->count == 0 || value->kind == LEAT_ATTR_TYPE;
+  }
+  return value->kind == LEAT_ATTR_TYPE && leat_dtype_in(leat_dtype_base(value->type), types);
+}
+
+// |out_missing|: an attribute that the row constrains and the node has not.
+static bool entry_serves(const leat_kernel_entry_t* entry, const leat_attr_t* attrs,
+                         int attr_count, leat_string_view_t* out_missing) {
+  for (int i = 0; i < entry->constraint_count; ++i) {
+    const leat_kernel_constraint_t* constraint = &entry->constraints[i];
+    const leat_attr_value_t* value = leat_attr_find(attrs, attr_count, constraint->attr);
+    if (LEAT_UNLIKELY(!value)) {
+      *out_missing = constraint->attr;
+      return false;
+    }
+    if (!type_is_allowed(value, constraint->types)) return false;
+  }
+  return true;
+}
+
+typedef struct search_s {
+  const leat_kernel_row_t* row;  // the best so far
+  bool has_device;               // rows for this kind of device exist
+  leat_string_view_t missing;
+} search_t;
+
+static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,
+                            const leat_attr_t* attrs, int attr_count,
+                            leat_string_view_t device_type, search_t* out_search) {
+  uint64_t value = 0;
+  *out_search = (search_t){0};
+  if (!leat_string_map_get(&registry->lists, op->name, &value)) return leat_ok_status();
+  leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
+  LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
+  for (const leat_kernel_entry_t* e = list->first; e; e = e->next) {
+    if (!leat_string_view_equals(device_type, e->row->device_type)) continue;
+    out_search->has_device = true;
+    if (out_search->row && e->row->priority <= out_search->row->priority) continue;
+    if (entry_serves(e, attrs, attr_count, &out_search->missing)) out_search->row = e->row;
+  }
+  return leat_ok_status();
+}
+
+const leat_kernel_row_t* leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
+                                                    const leat_op_t* op, const leat_attr_t* attrs,
+                                                    int attr_count,
+                                                    leat_string_view_t device_type) {
+  search_t found;
+  leat_status_free(search(registry, op, attrs, attr_count, device_type, &found));
+  return found.row;
+}
+
+leat_status_t leat_kernel_registry_find(const leat_kernel_registry_t* registry, const leat_op_t* op,
+                                        const leat_attr_t* attrs, int attr_count,
+                                        leat_string_view_t device_type,
+                                        const leat_kernel_row_t** out_row) {
+  search_t found;
+  *out_row = NULL;
+  LEAT_RETURN_IF_ERROR(search(registry, op, attrs, attr_count, device_type, &found));
+  if (LEAT_LIKELY(found.row != NULL)) {
+    *out_row = found.row;
+    return leat_ok_status();
+  }
+  if (found.missing.size > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "OpKernel '%.*s' has constraint on attr '%.*s' not in NodeDef",
+                            LEAT_SV_ARG(op->name), LEAT_SV_ARG(found.missing));
+  }
+  return leat_kernel_message_not_found(registry, op, attrs, attr_count, device_type,
+                                       found.has_device);
+}
+
+leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
+                                        leat_string_view_t op, leat_kernel_row_fn_t fn,
+                                        void* data) {
+  uint64_t value = 0;
+  if (op.size > 0) {
+    if (!leat_string_map_get(&registry->lists, op, &value)) return leat_ok_status();
+    const leat_kernel_list_t* list = (const leat_kernel_list_t*)(uintptr_t)value;
+    for (const leat_kernel_entry_t* e = list->first; e; e = e->next) {
+      LEAT_RETURN_IF_ERROR(fn(data, e->row));
+    }
+    return leat_ok_status();
+  }
+  for (size_t i = 0; i < registry->table_count; ++i) {
+    for (const leat_kernel_entry_t* e = registry->tables[i]; e->row; ++e) {
+      LEAT_RETURN_IF_ERROR(fn(data, e->row));
+    }
+  }
+  return leat_ok_status();
+}

@@ -1,0 +1,302 @@
+// Containers of named resources. One hash table over (container, kind, name) serves all containers
+// of a device: look-ups by handle happen in every step, clearing a container hardly ever.
+//
+// Invariant: the table owns one reference of each resource. Resources are released with the lock
+// free, since ending one may end others.
+#include "kernel/resource.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct resource_key_s {
+  leat_string_view_t container;
+  leat_string_view_t name;
+  const leat_resource_kind_t* kind;
+  uint64_t hash;
+} resource_key_t;
+
+typedef struct resource_entry_s resource_entry_t;
+struct resource_entry_s {
+  resource_entry_t* next;
+  resource_key_t key;  // its strings follow the entry
+  leat_resource_t* resource;
+};
+
+struct leat_resource_manager_s {
+  leat_allocator_t* allocator;
+  leat_mutex_t mutex;
+  resource_entry_t** buckets;
+  size_t bucket_count;  // a power of two
+  size_t count;
+};
+
+#define FIRST_BUCKETS 16
+
+void leat_resource_release(leat_resource_t* resource) {
+  if (resource && leat_reference_count_release(&resource->references)) {
+    resource->kind->destroy(resource);
+  }
+}
+
+static resource_key_t make_key(leat_string_view_t container, leat_string_view_t name,
+                               const leat_resource_kind_t* kind) {
+  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  uint64_t hash = leat_string_view_hash(name);
+  hash ^= (leat_string_view_hash(container) ^ (uint64_t)(uintptr_t)kind) * 0x9e3779b97f4a7c15u;
+  return (resource_key_t){container, name, kind, hash ^ hash >> 32};
+}
+
+static bool key_equal(const resource_key_t* a, const resource_key_t* b) {
+  return a->hash == b->hash && a->kind == b->kind && leat_string_view_equal(a->name, b->name) &&
+         leat_string_view_equal(a->container, b->container);
+}
+
+// ---- The table, under the lock ------------------------------------------------------------------
+
+static resource_entry_t** bucket_of(const leat_resource_manager_t* manager, uint64_t hash) {
+  return &manager->buckets[hash & (manager->bucket_count - 1)];
+}
+
+// Where the entry of |key| hangs; a place that holds NULL when there is none.
+static resource_entry_t** find_place(const leat_resource_manager_t* manager,
+                                     const resource_key_t* key) {
+  resource_entry_t** place = bucket_of(manager, key->hash);
+  while (*place && !key_equal(&(*place)->key, key)) place = &(*place)->next;
+  return place;
+}
+
+static leat_status_t grow(leat_resource_manager_t* manager) {
+  void* memory = NULL;
+  size_t former_count = manager->bucket_count;
+  resource_entry_t** former = manager->buckets;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(manager->allocator, former_count * 2,
+                                                     sizeof(resource_entry_t*), &memory));
+  manager->buckets = memory;
+  manager->bucket_count = former_count * 2;
+  for (size_t i = 0; i < former_count; ++i) {
+    while (former[i]) {
+      resource_entry_t* entry = former[i];
+      former[i] = entry->next;
+      resource_entry_t** bucket = bucket_of(manager, entry->key.hash);
+      entry->next = *bucket;
+      *bucket = entry;
+    }
+  }
+  leat_allocator_free(manager->allocator, former);
+  return leat_ok_status();
+}
+
+// An entry for |key|, not yet in the table, without a resource.
+static leat_status_t make_entry(leat_resource_manager_t* manager, const resource_key_t* key,
+                                resource_entry_t** out_entry) {
+  void* memory = NULL;
+  if (manager->count >= manager->bucket_count) LEAT_RETURN_IF_ERROR(grow(manager));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      manager->allocator, sizeof(resource_entry_t) + key->container.size + key->name.size,
+      &memory));
+  resource_entry_t* entry = memory;
+  char* text = (char*)(entry + 1);
+  entry->key = *key;
+  memcpy(text, key->container.data, key->container.size);
+  if (key->name.size) memcpy(text + key->container.size, key->name.data, key->name.size);
+  entry->key.container.data = text;
+  entry->key.name.data = text + key->container.size;
+  *out_entry = entry;
+  return leat_ok_status();
+}
+
+static void link_entry(leat_resource_manager_t* manager, resource_entry_t* entry,
+                       leat_resource_t* resource) {
+  resource_entry_t** bucket = bucket_of(manager, entry->key.hash);
+  entry->resource = resource;
+  entry->next = *bucket;
+  *bucket = entry;
+  manager->count++;
+}
+
+static bool container_exists(const leat_resource_manager_t* manager,
+                             leat_string_view_t container) {
+  for (size_t i = 0; i < manager->bucket_count; ++i) {
+    for (const resource_entry_t* e = manager->buckets[i]; e; e = e->next) {
+      if (leat_string_view_equal(e->key.container, container)) return true;
+    }
+  }
+  return false;
+}
+
+static LEAT_COLD leat_status_t absent(const leat_resource_manager_t* manager,
+                                      const resource_key_t* key) {
+  if (!container_exists(manager, key->container)) {
+    return leat_make_status(
+        LEAT_NOT_FOUND,
+        "Container %.*s does not exist. (Could not find resource: %.*s/%.*s)",
+        LEAT_SV_ARG(key->container), LEAT_SV_ARG(key->container), LEAT_SV_ARG(key->name));
+  }
+  return leat_make_status(LEAT_NOT_FOUND, "Resource %.*s/%.*s/%s does not exist.",
+                          LEAT_SV_ARG(key->container), LEAT_SV_ARG(key->name), key->kind->name);
+}
+
+// ---- The manager --------------------------------------------------------------------------------
+
+leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
+                                           leat_resource_manager_t** out_manager) {
+  void* memory = NULL;
+  void* buckets = NULL;
+  *out_manager = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(allocator, sizeof(leat_resource_manager_t), &memory));
+  leat_status_t status = leat_allocator_allocate_array(allocator, FIRST_BUCKETS,
+                                                       sizeof(resource_entry_t*), &buckets);
+  if (status) {
+    leat_allocator_free(allocator, memory);
+    return status;
+  }
+  leat_resource_manager_t* manager = memory;
+  manager->allocator = allocator;
+  manager->buckets = buckets;
+  manager->bucket_count = FIRST_BUCKETS;
+  leat_mutex_initialize(&manager->mutex);
+  *out_manager = manager;
+  return leat_ok_status();
+}
+
+// Unlinks the entries of |container| (all when its data is NULL).
+static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
+                                        leat_string_view_t container) {
+  resource_entry_t* unlinked = NULL;
+  for (size_t i = 0; i < manager->bucket_count; ++i) {
+    resource_entry_t** place = &manager->buckets[i];
+    while (*place) {
+      resource_entry_t* entry = *place;
+      if (container.data && !leat_string_view_equal(entry->key.container, container)) {
+        place = &entry->next;
+        continue;
+      }
+      *place = entry->next;
+      entry->next = unlinked;
+      unlinked = entry;
+      manager->count--;
+    }
+  }
+  return unlinked;
+}
+
+static void free_entries(leat_resource_manager_t* manager, resource_entry_t* entry) {
+  while (entry) {
+    resource_entry_t* next = entry->next;
+    leat_resource_release(entry->resource);
+    leat_allocator_free(manager->allocator, entry);
+    entry = next;
+  }
+}
+
+void leat_resource_manager_free(leat_resource_manager_t* manager) {
+  if (!manager) return;
+  free_entries(manager, unlink_entries(manager, (leat_string_view_t){0}));
+  leat_mutex_deinitialize(&manager->mutex);
+  leat_allocator_free(manager->allocator, manager->buckets);
+  leat_allocator_free(manager->allocator, manager);
+}
+
+void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container) {
+  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  leat_mutex_lock(&manager->mutex);
+  resource_entry_t* entries = unlink_entries(manager, container);
+  leat_mutex_unlock(&manager->mutex);
+  free_entries(manager, entries);
+}
+
+static leat_status_t find_or_make_locked(leat_resource_manager_t* manager,
+                                         const resource_key_t* key, leat_resource_make_fn_t make,
+                                         void* data, leat_resource_t** out_resource) {
+  resource_entry_t* entry = *find_place(manager, key);
+  if (!entry) {
+    leat_resource_t* resource = NULL;
+    LEAT_RETURN_IF_ERROR(make_entry(manager, key, &entry));
+    leat_status_t status = make(data, &resource);
+    if (status) {
+      leat_allocator_free(manager->allocator, entry);
+      return status;
+    }
+    link_entry(manager, entry, resource);
+  }
+  leat_resource_retain(entry->resource);
+  *out_resource = entry->resource;
+  return leat_ok_status();
+}
+
+leat_status_t leat_resource_manager_find_or_make(leat_resource_manager_t* manager,
+                                                 leat_string_view_t container,
+                                                 leat_string_view_t name,
+                                                 const leat_resource_kind_t* kind,
+                                                 leat_resource_make_fn_t make, void* data,
+                                                 leat_resource_t** out_resource) {
+  resource_key_t key = make_key(container, name, kind);
+  *out_resource = NULL;
+  leat_mutex_lock(&manager->mutex);
+  leat_status_t status = find_or_make_locked(manager, &key, make, data, out_resource);
+  leat_mutex_unlock(&manager->mutex);
+  return status;
+}
+
+leat_status_t leat_resource_manager_find(leat_resource_manager_t* manager,
+                                         leat_string_view_t container, leat_string_view_t name,
+                                         const leat_resource_kind_t* kind,
+                                         leat_resource_t** out_resource) {
+  resource_key_t key = make_key(container, name, kind);
+  leat_status_t status = leat_ok_status();
+  *out_resource = NULL;
+  leat_mutex_lock(&manager->mutex);
+  const resource_entry_t* entry = *find_place(manager, &key);
+  if (LEAT_LIKELY(entry != NULL)) {
+    leat_resource_retain(entry->resource);
+    *out_resource = entry->resource;
+  } else {
+    status = absent(manager, &key);
+  }
+  leat_mutex_unlock(&manager->mutex);
+  return status;
+}
+
+static leat_status_t add_locked(leat_resource_manager_t* manager, const resource_key_t* key,
+                                leat_resource_t* resource) {
+  resource_entry_t* entry = NULL;
+  if (*find_place(manager, key)) {
+    return leat_make_status(LEAT_ALREADY_EXISTS, "Resource %.*s/%.*s/%s",
+                            LEAT_SV_ARG(key->container), LEAT_SV_ARG(key->name), key->kind->name);
+  }
+  LEAT_RETURN_IF_ERROR(make_entry(manager, key, &entry));
+  leat_resource_retain(resource);
+  link_entry(manager, entry, resource);
+  return leat_ok_status();
+}
+
+leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
+                                        leat_string_view_t container, leat_string_view_t name,
+                                        leat_resource_t* resource) {
+  resource_key_t key = make_key(container, name, resource->kind);
+  leat_mutex_lock(&manager->mutex);
+  leat_status_t status = add_locked(manager, &key, resource);
+  leat_mutex_unlock(&manager->mutex);
+  return status;
+}
+
+leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
+                                           leat_string_view_t container, leat_string_view_t name,
+                                           const leat_resource_kind_t* kind) {
+  resource_key_t key = make_key(container, name, kind);
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&manager->mutex);
+  resource_entry_t** place = find_place(manager, &key);
+  resource_entry_t* entry = *place;
+  if (entry) {
+    *place = entry->next;
+    entry->next = NULL;
+    manager->count--;
+  } else {
+    status = absent(manager, &key);
+  }
+  leat_mutex_unlock(&manager->mutex);
+  free_entries(manager, entry);
+  return status;
+}

@@ -1,0 +1,13 @@
+// Arguments and return values are the executor's: a kernel runs only where a graph holds them by
+// mistake.
+#include "ops/family.h"
+
+static leat_status_t outside_function__cpu(leat_kernel_context_t* c) {
+  return leat_kernel_invalid(c, "the node is run outside a function, must be inside one");
+}
+
+const leat_kernel_row_t leat_argument_kernels_cpu[] = {
+    {.op = "_Arg", .device_type = "CPU", .compute = outside_function__cpu},
+    {.op = "_Retval", .device_type = "CPU", .compute = outside_function__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

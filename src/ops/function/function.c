@@ -1,0 +1,7 @@
+// Where values enter and leave a function body, or a graph whose edges are fed.
+#include "ops/family.h"
+
+#define LEAT_FUNCTION_SOURCES(X) \
+  X(argument)
+
+LEAT_OP_FAMILY(function, LEAT_FUNCTION_SOURCES)

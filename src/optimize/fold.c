@@ -1,0 +1,278 @@
+// Constant folding: pure nodes whose inputs are all constant are computed now, under the same
+// contracts as in a step; so are nodes whose value follows from shapes alone (Shape of a tensor
+// whose sizes are known). A node that cannot be computed, or whose result is too large, stays.
+#include <string.h>
+
+#include "graph/inference.h"
+#include "optimize/pass.h"
+
+#define DEFAULT_LIMIT_BYTES (INT64_C(10) << 20)
+
+typedef struct fold_s {
+  const leat_pass_options_t* options;
+  leat_rewrite_t* rewrite;
+  leat_graph_t* graph;
+  leat_arena_t* arena;
+  int32_t* order;
+  leat_tensor_t** values;  // node -> its outputs' values, or NULL
+  bool* needed;            // by readers that stay
+  size_t folded;
+} fold_t;
+
+static bool fits(const fold_t* f, const leat_node_t* node, const leat_tensor_t* outputs) {
+  int64_t limit = f->options->fold_limit_bytes;
+  if (limit <= 0) limit = DEFAULT_LIMIT_BYTES;
+  int64_t total = 0;
+  for (int i = 0; i < node->output_count; ++i) {
+    if (outputs[i].dtype == LEAT_DTYPE_RESOURCE || outputs[i].dtype == LEAT_DTYPE_VARIANT) {
+      return false;
+    }
+    total += (int64_t)leat_tensor_size_bytes(&outputs[i]);
+  }
+  return total <= limit;
+}
+
+// The inferred sizes say beforehand that a result would be too large (Fill of 2^40).
+static bool may_be_huge(const fold_t* f, const leat_node_t* node) {
+  int64_t limit = f->options->fold_limit_bytes > 0 ? f->options->fold_limit_bytes
+                                                   : DEFAULT_LIMIT_BYTES;
+  for (int i = 0; i < node->output_count; ++i) {
+    leat_shape_t shape;
+    if (!leat_partial_shape_is_full(node->output_shapes[i])) return true;
+    leat_status_t status = leat_partial_shape_to_full(node->output_shapes[i], &shape);
+    if (status) {
+      leat_status_free(status);
+      return true;
+    }
+    bool huge = shape.element_count > limit;
+    leat_shape_release(&shape);
+    if (huge) return true;
+  }
+  return false;
+}
+
+static bool inputs_are_constant(const fold_t* f, const leat_node_t* node) {
+  if (node->control_count) return false;
+  for (int i = 0; i < node->input_count; ++i) {
+    if (!f->values[node->inputs[i].node]) return false;
+  }
+  return true;
+}
+
+static void release_all(leat_tensor_t* tensors, int count) {
+  for (int i = 0; i < count; ++i) leat_tensor_release(&tensors[i]);
+}
+
+static leat_status_t allocate_values(const fold_t* f, int count, leat_tensor_t** out_values) {
+  return leat_arena_allocate_array(f->arena, (size_t)count + 1, sizeof **out_values,
+                                   (void**)out_values);
+}
+
+static leat_status_t evaluate(fold_t* f, int32_t index) {
+  const leat_node_t* node = &f->graph->nodes[index];
+  leat_tensor_t *inputs, *outputs;
+  LEAT_RETURN_IF_ERROR(allocate_values(f, node->input_count, &inputs));
+  LEAT_RETURN_IF_ERROR(allocate_values(f, node->output_count, &outputs));
+  for (int i = 0; i < node->input_count; ++i) {
+    inputs[i] = f->values[node->inputs[i].node][node->inputs[i].index];  // borrowed
+  }
+  leat_status_t status =
+      f->options->evaluate(f->options->evaluate_data, f->graph, index, inputs, outputs);
+  if (status) {  // it will fail in the step, where it is reported
+    leat_status_free(status);
+    return leat_ok_status();
+  }
+  if (!fits(f, node, outputs)) {
+    release_all(outputs, node->output_count);
+    return leat_ok_status();
+  }
+  f->values[index] = outputs;
+  ++f->folded;
+  return leat_ok_status();
+}
+
+// A scalar or vector of integers from what inference knows.
+static leat_status_t value_to_tensor(leat_partial_value_t value, int dtype, leat_tensor_t* out) {
+  leat_shape_t shape = value.rank == 0 ? leat_shape_scalar() : leat_shape_vector(value.count);
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), dtype, &shape, out));
+  for (int i = 0; i < value.count; ++i) {
+    if (dtype == LEAT_DTYPE_INT32) {
+      leat_tensor_data(out, int32_t)[i] = (int32_t)value.items[i];
+    } else {
+      leat_tensor_data(out, int64_t)[i] = value.items[i];
+    }
+  }
+  return leat_ok_status();
+}
+
+static bool value_is_full(leat_partial_value_t value, int dtype) {
+  if (value.rank < 0 || (dtype != LEAT_DTYPE_INT32 && dtype != LEAT_DTYPE_INT64)) return false;
+  for (int i = 0; i < value.count; ++i) {
+    if (value.items[i] == LEAT_VALUE_UNKNOWN) return false;
+    if (dtype == LEAT_DTYPE_INT32 && (value.items[i] > INT32_MAX || value.items[i] < INT32_MIN)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static leat_status_t fold_shape(fold_t* f, int32_t index) {
+  const leat_node_t* node = &f->graph->nodes[index];
+  leat_tensor_t* outputs;
+  LEAT_RETURN_IF_ERROR(allocate_values(f, node->output_count, &outputs));
+  for (int i = 0; i < node->output_count; ++i) {
+    leat_partial_value_t value;
+    LEAT_RETURN_IF_ERROR(
+        leat_inference_value_of(f->graph, (leat_output_t){index, i}, 0, &value));
+    if (!value_is_full(value, node->output_types[i])) {
+      release_all(outputs, i);
+      return leat_ok_status();
+    }
+    leat_status_t status = value_to_tensor(value, node->output_types[i], &outputs[i]);
+    if (status) {
+      release_all(outputs, i);
+      return status;
+    }
+  }
+  f->values[index] = outputs;
+  ++f->folded;
+  return leat_ok_status();
+}
+
+static leat_status_t take_constant(fold_t* f, int32_t index) {
+  const leat_attr_value_t* value = leat_node_attr(&f->graph->nodes[index], LEAT_SV("value"));
+  if (!value || value->kind != LEAT_ATTR_TENSOR) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(allocate_values(f, 1, &f->values[index]));
+  f->values[index][0] = leat_tensor_share(value->tensor);
+  return leat_ok_status();
+}
+
+static leat_status_t try_node(fold_t* f, int32_t index) {
+  const leat_node_t* node = &f->graph->nodes[index];
+  if (node->op->flags & LEAT_OP_CONSTANT) {
+    return node->control_count ? leat_ok_status() : take_constant(f, index);
+  }
+  if (!leat_node_is_pure(node) || (node->op->flags & LEAT_OP_NEVER_FOLD)) return leat_ok_status();
+  if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
+    return node->control_count ? leat_ok_status() : fold_shape(f, index);
+  }
+  if (!f->options->evaluate || node->input_count == 0) return leat_ok_status();
+  if (!inputs_are_constant(f, node) || may_be_huge(f, node)) return leat_ok_status();
+  return evaluate(f, index);
+}
+
+static leat_status_t add_constant(leat_graph_t* child, const leat_node_t* node, int output,
+                                  const leat_tensor_t* value) {
+  const leat_op_t* op;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(child->ops, LEAT_OP_NAME_CONSTANT, &op));
+  leat_string_view_t name = node->name;
+  if (output > 0) {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(child), &name, "%.*s/_folded_%d",
+                                          LEAT_SV_ARG(node->name), output));
+  }
+  leat_attr_t attrs[] = {LEAT_TENSOR("value", value), LEAT_TYPE("dtype", value->dtype)};
+  leat_node_spec_t spec = {.name = name, .op = op, .device = node->device, .attrs = attrs,
+                           .attr_count = 2};
+  int32_t added;
+  return leat_graph_add_node(child, &spec, &added);
+}
+
+static bool is_folded(const fold_t* f, int32_t index) {
+  return f->values[index] && !(f->graph->nodes[index].op->flags & LEAT_OP_CONSTANT);
+}
+
+// Kept nodes keep their order; a folded one becomes a constant for each output, side by side.
+static leat_status_t number_nodes(fold_t* f, leat_node_map_t* map) {
+  int32_t next = 0;
+  for (size_t i = 0; i < f->graph->node_count; ++i) {
+    map->nodes[i] = f->needed[i] ? next : -1;
+    if (!f->needed[i]) continue;
+    if (!is_folded(f, (int32_t)i)) {
+      ++next;
+      continue;
+    }
+    int outputs = f->graph->nodes[i].output_count;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)outputs,
+                                                   sizeof(leat_output_t),
+                                                   (void**)&map->outputs[i]));
+    for (int k = 0; k < outputs; ++k) map->outputs[i][k] = (leat_output_t){next++, 0};
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t copy_nodes(fold_t* f, leat_graph_t* child, const leat_node_map_t* map) {
+  for (size_t i = 0; i < f->graph->node_count; ++i) {
+    const leat_node_t* node = &f->graph->nodes[i];
+    if (!f->needed[i]) continue;
+    int32_t copy;
+    if (!is_folded(f, (int32_t)i)) {
+      LEAT_RETURN_IF_ERROR(leat_rewrite_copy_node(child, node, map, &copy));
+      continue;
+    }
+    for (int k = 0; k < node->output_count; ++k) {
+      LEAT_RETURN_IF_ERROR(add_constant(child, node, k, &f->values[i][k]));
+    }
+  }
+  return leat_ok_status();
+}
+
+// What stays: fetches, targets and what they read, not looking behind folded nodes.
+static leat_status_t mark_needed(fold_t* f) {
+  for (size_t i = 0; i < f->graph->node_count; ++i) {
+    if (is_folded(f, (int32_t)i)) f->graph->nodes[i].input_count = 0;  // the old graph goes away
+  }
+  return leat_rewrite_mark_needed(f->rewrite, f->needed);
+}
+
+static leat_status_t rebuild(fold_t* f) {
+  size_t count = f->graph->node_count;
+  leat_node_map_t map = {0};
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, count + 1, sizeof(int32_t), (void**)&map.nodes));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, count + 1, sizeof(void*), (void**)&map.outputs));
+  LEAT_RETURN_IF_ERROR(mark_needed(f));
+  LEAT_RETURN_IF_ERROR(number_nodes(f, &map));
+  leat_graph_t* child;
+  LEAT_RETURN_IF_ERROR(leat_graph_create_child(f->graph, &child));
+  leat_status_t status = copy_nodes(f, child, &map);
+  if (status) {
+    leat_graph_free(child);
+    return status;
+  }
+  leat_rewrite_replace(f->rewrite, child, &map);
+  return leat_ok_status();
+}
+
+static leat_status_t run(fold_t* f) {
+  size_t count = f->graph->node_count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 4, (void**)&f->order));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, count + 1, sizeof(void*), (void**)&f->values));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->needed));
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, f->order));
+  for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
+  return f->folded ? rebuild(f) : leat_ok_status();
+}
+
+static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  leat_arena_t arena;
+  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
+  fold_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph, .arena = &arena};
+  size_t count = f.graph->node_count;
+  int* output_counts = NULL;
+  leat_status_t status = leat_arena_allocate_array(&arena, count + 1, sizeof(int),
+                                                   (void**)&output_counts);
+  for (size_t i = 0; !status && i < count; ++i) output_counts[i] = f.graph->nodes[i].output_count;
+  if (!status) status = run(&f);
+  for (size_t i = 0; f.values && i < count; ++i) {
+    if (f.values[i]) release_all(f.values[i], output_counts[i]);
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_fold = {"fold", "computes what is constant before the first step",
+                                    fold};
+
+const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_cse, NULL};

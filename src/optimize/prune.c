@@ -1,0 +1,156 @@
+// Prune (§4.2): partial execution. Walks back from the fetches and targets and stops at fed edges.
+#include <string.h>
+
+#include "optimize/pass.h"
+
+typedef struct prune_s {
+  const leat_graph_t* graph;
+  const leat_output_t* feeds;
+  int feed_count;
+  bool* needed;
+  int32_t* stack;
+  size_t depth;
+  leat_node_map_t map;
+  leat_arena_t arena;
+} prune_t;
+
+static int find_feed(const prune_t* p, leat_output_t output) {
+  const leat_output_t* fed = p->map.outputs[output.node];
+  if (!fed || output.index < 0) return -1;
+  return fed[output.index].index;  // while walking: the feed's place
+}
+
+static void need(prune_t* p, int32_t node) {
+  if (p->needed[node]) return;
+  p->needed[node] = true;
+  p->stack[p->depth++] = node;
+}
+
+// A control edge from a placeholder that is fed asks for nothing.
+static bool is_fed_placeholder(const prune_t* p, int32_t node) {
+  return p->map.outputs[node] && (p->graph->nodes[node].op->flags & LEAT_OP_PLACEHOLDER);
+}
+
+static void walk(prune_t* p) {
+  while (p->depth) {
+    const leat_node_t* node = &p->graph->nodes[p->stack[--p->depth]];
+    for (int i = 0; i < node->input_count + node->control_count; ++i) {
+      leat_output_t source = node->inputs[i];
+      if (source.index >= 0 ? find_feed(p, source) >= 0 : is_fed_placeholder(p, source.node)) {
+        continue;
+      }
+      need(p, source.node);
+    }
+  }
+}
+
+// Notes each fed output: a list by output index of its place among the feeds (-1 elsewhere).
+static leat_status_t note_feeds(prune_t* p) {
+  for (int i = 0; i < p->feed_count; ++i) {
+    leat_output_t feed = p->feeds[i];
+    const leat_node_t* node = &p->graph->nodes[feed.node];
+    leat_output_t** list = &p->map.outputs[feed.node];
+    if (!*list) {
+      LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, (size_t)node->output_count,
+                                                     sizeof **list, (void**)list));
+      for (int k = 0; k < node->output_count; ++k) (*list)[k] = (leat_output_t){-1, -1};
+    }
+    (*list)[feed.index].index = i;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_arguments(prune_t* p, leat_graph_t* child) {
+  const leat_op_t* op;
+  if (p->feed_count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(child->ops, LEAT_OP_NAME_ARGUMENT, &op));
+  for (int i = 0; i < p->feed_count; ++i) {
+    leat_output_t feed = p->feeds[i];
+    const leat_node_t* fed = &p->graph->nodes[feed.node];
+    leat_attr_t attrs[] = {
+        LEAT_TYPE("T", leat_dtype_base(leat_graph_output_type(p->graph, feed))),
+        LEAT_INT("index", i)};
+    leat_string_view_t name;
+    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(child), &name, "_arg_%.*s_%d_%d",
+                                          LEAT_SV_ARG(fed->name), feed.index, i));
+    leat_node_spec_t spec = {.name = name, .op = op, .attrs = attrs, .attr_count = 2,
+                             .skip_shapes = true};
+    int32_t node;
+    LEAT_RETURN_IF_ERROR(leat_graph_add_node(child, &spec, &node));
+    child->nodes[node].output_shapes[0] = fed->output_shapes[feed.index];
+    p->map.outputs[feed.node][feed.index] = (leat_output_t){node, 0};
+  }
+  return leat_ok_status();
+}
+
+// Numbers the kept nodes behind the arguments in their old order, then copies them.
+static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
+  int32_t next = (int32_t)child->node_count;
+  for (size_t i = 0; i < p->graph->node_count; ++i) {
+    p->map.nodes[i] = p->needed[i] ? next++ : -1;
+  }
+  for (size_t i = 0; i < p->graph->node_count; ++i) {
+    if (!p->needed[i]) continue;
+    int32_t copy;
+    LEAT_RETURN_IF_ERROR(leat_rewrite_copy_node(child, &p->graph->nodes[i], &p->map, &copy));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t make_rewrite(const prune_t* p, leat_graph_t* child,
+                                  const leat_output_t* fetches, int fetch_count,
+                                  const int32_t* targets, int target_count,
+                                  leat_rewrite_t* rewrite) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      allocator, (size_t)fetch_count + 1, sizeof *rewrite->fetches, (void**)&rewrite->fetches));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      allocator, (size_t)target_count + 1, sizeof *rewrite->targets, (void**)&rewrite->targets));
+  for (int i = 0; i < fetch_count; ++i) {
+    rewrite->fetches[i] = leat_node_map_output(&p->map, fetches[i]);
+  }
+  for (int i = 0; i < target_count; ++i) rewrite->targets[i] = p->map.nodes[targets[i]];
+  rewrite->fetch_count = fetch_count;
+  rewrite->target_count = target_count;
+  rewrite->graph = child;
+  return leat_ok_status();
+}
+
+static leat_status_t prepare(prune_t* p) {
+  size_t count = p->graph->node_count + 1;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, count, 1, (void**)&p->needed));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&p->arena, count, sizeof(int32_t), (void**)&p->stack));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&p->arena, count, sizeof(int32_t), (void**)&p->map.nodes));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&p->arena, count, sizeof(void*), (void**)&p->map.outputs));
+  return note_feeds(p);
+}
+
+leat_status_t leat_prune(const leat_graph_t* graph, const leat_output_t* feeds, int feed_count,
+                         const leat_output_t* fetches, int fetch_count, const int32_t* targets,
+                         int target_count, leat_rewrite_t* out_rewrite) {
+  memset(out_rewrite, 0, sizeof *out_rewrite);
+  prune_t p = {.graph = graph, .feeds = feeds, .feed_count = feed_count};
+  leat_arena_initialize(graph->allocator, 0, &p.arena);
+  leat_graph_t* child = NULL;
+  leat_status_t status;
+  LEAT_GOTO_IF_ERROR(status, prepare(&p));
+  for (int i = 0; i < fetch_count; ++i) {
+    if (find_feed(&p, fetches[i]) < 0) need(&p, fetches[i].node);
+  }
+  for (int i = 0; i < target_count; ++i) need(&p, targets[i]);
+  walk(&p);
+  LEAT_GOTO_IF_ERROR(status, leat_graph_create_child(graph, &child));
+  LEAT_GOTO_IF_ERROR(status, add_arguments(&p, child));
+  LEAT_GOTO_IF_ERROR(status, copy_needed(&p, child));
+  LEAT_GOTO_IF_ERROR(status, make_rewrite(&p, child, fetches, fetch_count, targets, target_count,
+                                          out_rewrite));
+  child = NULL;
+cleanup:
+  leat_graph_free(child);
+  if (status) leat_rewrite_deinitialize(out_rewrite);
+  leat_arena_deinitialize(&p.arena);
+  return status;
+}

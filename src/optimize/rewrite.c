@@ -1,0 +1,93 @@
+// What every pass needs: mapping edges from the old graph to the new one.
+#include "optimize/pass.h"
+
+#include <string.h>
+
+void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
+  leat_graph_t* graph = rewrite->graph;
+  leat_allocator_free(leat_allocator_system(), rewrite->fetches);
+  leat_allocator_free(leat_allocator_system(), rewrite->targets);
+  leat_graph_free(graph);
+  memset(rewrite, 0, sizeof *rewrite);
+}
+
+leat_output_t leat_node_map_output(const leat_node_map_t* map, leat_output_t old_output) {
+  if (old_output.index >= 0 && map->outputs && map->outputs[old_output.node]) {
+    leat_output_t special = map->outputs[old_output.node][old_output.index];
+    if (leat_output_exists(special)) return special;
+  }
+  return (leat_output_t){map->nodes[old_output.node], old_output.index};
+}
+
+leat_status_t leat_rewrite_copy_node(leat_graph_t* graph, const leat_node_t* node,
+                                     const leat_node_map_t* map, int32_t* out_node) {
+  leat_output_t few[16];
+  leat_output_t* inputs = few;
+  int total = node->input_count + node->control_count;
+  if (total > 16) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(graph->allocator, (size_t)total,
+                                                       sizeof *inputs, (void**)&inputs));
+  }
+  for (int i = 0; i < node->input_count; ++i) {
+    inputs[i] = leat_node_map_output(map, node->inputs[i]);
+  }
+  int controls = 0;
+  for (int i = node->input_count; i < total; ++i) {
+    int32_t control = map->nodes[node->inputs[i].node];
+    if (control >= 0) {
+      inputs[node->input_count + controls++] = (leat_output_t){control, LEAT_CONTROL_INDEX};
+    }
+  }
+  leat_status_t status =
+      leat_graph_copy_node(graph, node, inputs, node->input_count, controls, out_node);
+  if (inputs != few) leat_allocator_free(graph->allocator, inputs);
+  return status;
+}
+
+void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph,
+                          const leat_node_map_t* map) {
+  for (int i = 0; i < rewrite->fetch_count; ++i) {
+    rewrite->fetches[i] = leat_node_map_output(map, rewrite->fetches[i]);
+  }
+  for (int i = 0; i < rewrite->target_count; ++i) {
+    rewrite->targets[i] = map->nodes[rewrite->targets[i]];
+  }
+  leat_graph_free(rewrite->graph);
+  rewrite->graph = graph;
+}
+
+leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite, bool* out_needed) {
+  const leat_graph_t* graph = rewrite->graph;
+  int32_t* stack;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(graph->allocator, graph->node_count + 1,
+                                                     sizeof *stack, (void**)&stack));
+  size_t depth = 0;
+  memset(out_needed, 0, graph->node_count);
+  int roots = rewrite->fetch_count + rewrite->target_count;
+  for (int i = 0; i < roots; ++i) {
+    int32_t root = i < rewrite->fetch_count ? rewrite->fetches[i].node
+                                            : rewrite->targets[i - rewrite->fetch_count];
+    if (root < 0 || out_needed[root]) continue;
+    out_needed[root] = true;
+    stack[depth++] = root;
+  }
+  while (depth) {
+    const leat_node_t* node = &graph->nodes[stack[--depth]];
+    for (int i = 0; i < node->input_count + node->control_count; ++i) {
+      int32_t source = node->inputs[i].node;
+      if (out_needed[source]) continue;
+      out_needed[source] = true;
+      stack[depth++] = source;
+    }
+  }
+  leat_allocator_free(graph->allocator, stack);
+  return leat_ok_status();
+}
+
+bool leat_node_is_pure(const leat_node_t* node) {
+  const uint32_t impure = LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_ARGUMENT |
+                          LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW |
+                          LEAT_OP_LOOP_CONDITION | LEAT_OP_RETURN_VALUE | LEAT_OP_VARIABLE;
+  return node->output_count > 0 && !(node->op->flags & impure) && !node->op->has_ref_inputs &&
+         !node->op->has_ref_outputs;
+}
