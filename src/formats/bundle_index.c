@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "formats/encode.h"
+#include "formats/path.h"
 #include "formats/table.h"
 
 leat_status_t leat_bundle_index_path(const char* prefix, leat_arena_t* arena,
@@ -21,19 +22,6 @@ leat_status_t leat_bundle_data_path(const char* prefix, int shard, int shard_cou
   leat_status_t status =
       leat_arena_print(arena, &path, "%s.data-%05d-of-%05d", prefix, shard, shard_count);
   *out_path = path.data;
-  return status;
-}
-
-leat_status_t leat_bundle_directory(const char* path, leat_arena_t* arena,
-                                    const char** out_directory) {
-  leat_string_view_t directory = {0};
-  const char* slash = strrchr(path, '/');
-  leat_status_t status =
-      !slash ? leat_arena_copy_string(arena, LEAT_SV("."), &directory)
-             : leat_arena_copy_string(
-                   arena, leat_string_view_make(path, slash == path ? 1 : (size_t)(slash - path)),
-                   &directory);
-  *out_directory = directory.data;
   return status;
 }
 
@@ -116,7 +104,7 @@ leat_status_t leat_bundle_index_write(leat_bundle_index_t* index, leat_file_syst
   leat_file_t* file;
   leat_arena_t* arena = &index->arena;
   LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix, arena, &path));
-  LEAT_RETURN_IF_ERROR(leat_bundle_directory(prefix, arena, &directory));
+  LEAT_RETURN_IF_ERROR(leat_path_directory(prefix, arena, &directory));
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &temporary, "%s.tempstate%llu", path,
                                         (unsigned long long)leat_random_seed()));
   LEAT_RETURN_IF_ERROR(

@@ -30,8 +30,4 @@ LEAT_MUST_USE leat_status_t leat_bundle_index_write(leat_bundle_index_t* index,
                                                     leat_file_system_t* fs, const char* prefix,
                                                     int shard_count);
 
-// "." or what is before the last slash of |path|, in |arena|.
-LEAT_MUST_USE leat_status_t leat_bundle_directory(const char* path, leat_arena_t* arena,
-                                                  const char** out_directory);
-
 #endif  // LEAT_FORMATS_BUNDLE_INDEX_H_

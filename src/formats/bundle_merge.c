@@ -2,6 +2,7 @@
 #include "formats/bundle.h"
 #include "formats/bundle_index.h"
 #include "formats/decode.h"
+#include "formats/path.h"
 #include "formats/table.h"
 
 typedef struct merge_s {
@@ -115,7 +116,7 @@ leat_status_t leat_bundle_merge(leat_file_system_t* fs, const char* const* prefi
   const char* path;
   leat_bundle_index_initialize(allocator, &merge.index);
   leat_string_map_initialize(allocator, &merge.shards);
-  LEAT_GOTO_IF_ERROR(status, leat_bundle_directory(prefix, &merge.index.arena, &path));
+  LEAT_GOTO_IF_ERROR(status, leat_path_directory(prefix, &merge.index.arena, &path));
   LEAT_GOTO_IF_ERROR(status, leat_file_make_directories(fs, path));
   for (size_t i = 0; i < count; ++i) {
     LEAT_GOTO_IF_ERROR(status, add_bundle(&merge, prefixes[i]));

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "formats/bundle.h"
 #include "formats/bundle_index.h"
+#include "formats/path.h"
 #include "formats/shape_proto.h"
 #include "formats/wire.h"
 
@@ -26,7 +27,7 @@ static leat_status_t prepare(leat_bundle_writer_t* writer, const char* prefix) {
   const char *path, *directory;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, leat_string_view_from(prefix), &copy));
   writer->prefix = copy.data;
-  LEAT_RETURN_IF_ERROR(leat_bundle_directory(prefix, arena, &directory));
+  LEAT_RETURN_IF_ERROR(leat_path_directory(prefix, arena, &directory));
   LEAT_RETURN_IF_ERROR(leat_bundle_data_path(prefix, 0, 1, arena, &path));
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &temporary, "%s.tempstate%llu", path,
                                         (unsigned long long)leat_random_seed()));
