@@ -62,7 +62,7 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
     target->name = attr->name;
     return leat_ok_status();
   }
-  return leat_arena_copy_string(&r->graph->storage->arena, attr->name, &target->name);
+  return leat_graph_storage_copy_text(r->graph->storage, attr->name, &target->name);
 }
 
 // Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
