@@ -13,6 +13,7 @@
   X(array)                  \
   X(control)                \
   X(function)               \
+  X(math)                   \
   X(sendrecv)               \
   X(state)
 

@@ -33,14 +33,18 @@ bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_n
   while (cursor->next < cursor->end) {
     uint32_t number, type;
     const uint8_t* value = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
+    if (!value) break;
     if (number == FIELD_NODE && type == LEAT_WIRE_LENGTH) {
       size_t size = 0;
       value = leat_wire_read_length(value, cursor->end, &size);
+      if (!value) break;  // the scan has seen that it is well formed
       cursor->next = value + size;
       *out_node_def = view_of(value, size);
       return true;
     }
-    cursor->next = leat_wire_skip(value, cursor->end, number, type);
+    value = leat_wire_skip(value, cursor->end, number, type);
+    if (!value) break;
+    cursor->next = value;
   }
   return false;
 }

@@ -163,7 +163,7 @@ static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
   leat_attr_t* attr = &importer->attrs[draft->attr_count++];
   attr->name = entry->key;
   if (leat_op_find_attr(draft->op, entry->key) < 0) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, entry->key, &attr->name));
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_attr_name(storage, entry->key, &attr->name));
   }
   LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &nothing, storage,
                                                   &attr->value));
