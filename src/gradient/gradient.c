@@ -188,7 +188,8 @@ static leat_status_t call_gradient(walk_t* w, int32_t index,
   }
   leat_gradient_t g = {*builder, index, output_gradients, gradients};
   leat_status_t status = fn(&g);
-  status = leat_status_join(status, g.builder.status);
+  // Many return the builder's own.
+  if (status != g.builder.status) status = leat_status_join(status, g.builder.status);
   if (status) {
     node = &w->graph->nodes[index];
     return leat_status_annotate(status, "AddGradients failed for node '%.*s' (%.*s)",
