@@ -1,6 +1,7 @@
 // The portable convolution, oneDNN's and the plans against seven loops in double: strides,
-// dilations, explicit padding, groups, windows that leave the input, empty batches; the same bits with a pool;
-// the types beside float; one primitive made on one thread and run on two others at once.
+// dilations, explicit padding, groups, windows that leave the input, empty batches; the same bits
+// with a pool; the types beside float; one primitive made on one thread and run on two others at
+// once.
 #include "device/cpu/convolution.h"
 
 #include <math.h>

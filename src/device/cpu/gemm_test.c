@@ -185,8 +185,8 @@ static void test_nan_is_not_hidden(void** state) {
         type* a = malloc(count_a(&s) * sizeof(type));                                              \
         type* b = malloc(count_b(&s) * sizeof(type));                                              \
         type* c = malloc(count_c(&s) * sizeof(type));                                              \
-        for (size_t t = 0; t < count_a(&s); ++t) a[t] = (type)pick_bits();                           \
-        for (size_t t = 0; t < count_b(&s); ++t) b[t] = (type)pick_bits();                           \
+        for (size_t t = 0; t < count_a(&s); ++t) a[t] = (type)pick_bits();                     \
+        for (size_t t = 0; t < count_b(&s); ++t) b[t] = (type)pick_bits();                     \
         for (size_t t = 0; t < count_c(&s); ++t) c[t] = 7;                                         \
         leat_gemm_##name(&s, a, b, accumulate, c, *state);                                         \
         for (int64_t r = 0; r < s.m; r += 3) {                                                     \
