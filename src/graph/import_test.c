@@ -8,7 +8,7 @@
 #include "graph/export.h"
 #include "graph/graph_functions.h"
 #include "graph/op_def.h"
-#include "graph/toy_ops_test.h"
+#include "toy_graph/toy_ops.h"
 
 #define V "versions { producer: 1000 } "
 #define FLOAT "attr { key: 'T' value { type: DT_FLOAT } }"
@@ -96,7 +96,8 @@ static void malformed_graphs_are_refused(void** state) {
        LEAT_INVALID_ARGUMENT, "Control dependencies must come after regular dependencies"},
       {V X "node { name: 'a' op: 'Identity' input: 'x' }", LEAT_INVALID_ARGUMENT,
        "NodeDef missing attr 'T' from Op<name=Identity"},
-      {V X "node { name: 'a' op: 'Identity' input: 'x' attr { key: 'T' value { type: DT_INT32 } } }",
+      {V X "node { name: 'a' op: 'Identity' input: 'x'"
+           "  attr { key: 'T' value { type: DT_INT32 } } }",
        LEAT_INVALID_ARGUMENT, "float"},
       {V X "node { name: 'a' op: 'Identity' input: 'x' input: 'x' " FLOAT "}",
        LEAT_INVALID_ARGUMENT, "do not match 2 inputs"},
@@ -328,7 +329,8 @@ static void functions_are_kept(void** state) {
   (void)state;
   toy_t toy;
   toy_open(&toy);
-  toy_ok(import_text(&toy, V "library { " F1 " gradient { function_name: 'F1' gradient_func: 'G' } }",
+  toy_ok(import_text(&toy,
+                     V "library { " F1 " gradient { function_name: 'F1' gradient_func: 'G' } }",
                      NULL, NULL));
   toy_ok(import_text(&toy, V "library { " F1 "}", NULL, NULL));
   assert_int_equal(leat_function_library_count(toy.graph->functions), 1);
@@ -362,15 +364,18 @@ static void what_goes_out_comes_in_again(void** state) {
   toy_open(&toy);
   toy_open(&other);
   toy_ok(import_text(&toy,
-                     "versions { producer: 40 min_consumer: 3 bad_consumers: 9 } library { " F1 "}" X
+                     "versions { producer: 40 min_consumer: 3 bad_consumers: 9 }"
+                     "library { " F1 "}" X
                      "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }"
                      "  attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {"
                      "    dim { size: 3 } } int_val: 7 int_val: 8 } } } }"
                      "node { name: 's' op: 'Shape' input: 'x' device: '/cpu:0' " FLOAT
                      "  attr { key: '_l' value { list { i: [1, 2] } } }"
-                     "  attr { key: '_f' value { func { name: 'F1' attr { key: 'k' value { b: true } }"
-                     "  } } } attr { key: '_s' value { shape { dim { size: -1 } dim { size: 2 } } } }"
-                     "  attr { key: '_e' value { list { } } } attr { key: '_r' value { f: 1.5 } } }",
+                     "  attr { key: '_f' value { func { name: 'F1'"
+                     "    attr { key: 'k' value { b: true } } } } }"
+                     "  attr { key: '_s' value { shape { dim { size: -1 } dim { size: 2 } } } }"
+                     "  attr { key: '_e' value { list { } } }"
+                     "  attr { key: '_r' value { f: 1.5 } } }",
                      NULL, NULL));
   assert_string_equal(TOY_SHAPE(&toy, leat_node_output(1, 0)), "[3]");
   leat_string_builder_t first, second;
@@ -394,9 +399,10 @@ static void output_shapes_refine(void** state) {
   toy_t toy;
   toy_open(&toy);
   toy_ok(import_text(&toy,
-                     V "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT"
-                       "  } } attr { key: '_output_shapes' value { list { shape { dim { size: 3 } } }"
-                       "  } } }",
+                     V "node { name: 'x' op: 'Placeholder'"
+                       "  attr { key: 'dtype' value { type: DT_FLOAT } }"
+                       "  attr { key: '_output_shapes'"
+                       "    value { list { shape { dim { size: 3 } } } } } }",
                      NULL, NULL));
   assert_string_equal(TOY_SHAPE(&toy, leat_node_output(0, 0)), "[3]");
   assert_null(leat_node_attr(&toy.graph->nodes[0], LEAT_SV("_output_shapes")));
@@ -430,7 +436,8 @@ static void op_defs_keep_their_order(void** state) {
       LEAT_SV("op { name: 'A' } op { name: 'B'"
               "  input_arg { name: 'x' type_attr: 'T' number_attr: 'N' }"
               "  input_arg { name: 'r' type: DT_FLOAT is_ref: true }"
-              "  input_arg { name: 'l' type_list_attr: 'L' } output_arg { name: 'y' type_attr: 'T' }"
+              "  input_arg { name: 'l' type_list_attr: 'L' }"
+              "  output_arg { name: 'y' type_attr: 'T' }"
               "  attr { name: 'N' type: 'int' has_minimum: true minimum: 1 }"
               "  attr { name: 'T' type: 'type' default_value { type: DT_INT32 }"
               "    allowed_values { list { type: DT_INT32 type: DT_FLOAT } } }"

@@ -1,7 +1,7 @@
 // Shapes and values known while a graph is built, and what the builder makes of them.
 #include "graph/gradient.h"
 #include "graph/storage.h"
-#include "graph/toy_ops_test.h"
+#include "toy_graph/toy_ops.h"
 
 static leat_partial_shape_t shape_of(leat_inference_t* c, int rank, const int64_t* dims) {
   leat_partial_shape_t shape;
