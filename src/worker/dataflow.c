@@ -1,8 +1,8 @@
-// The dataflow executor: a record runs when its pending count is zero. The thread that makes a record
-// ready keeps it on its own list and runs it next, unless it is expensive and there is other work
-// here: then it becomes a task of the pool. Asynchronous kernels hold the step open and continue
-// wherever they finish. The step ends when its last activity (a running list or an asynchronous
-// kernel) does.
+// The dataflow executor: a record runs when its pending count is zero. The thread that makes a
+// record ready keeps it on its own list and runs it next, unless it is expensive and there is other
+// work here: then it becomes a task of the pool. Asynchronous kernels hold the step open and
+// continue wherever they finish. The step ends when its last activity (a running list or an
+// asynchronous kernel) does.
 #include <string.h>
 
 #include "trace/collector.h"

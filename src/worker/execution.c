@@ -139,7 +139,8 @@ static leat_status_t take_fetch(leat_execution_t* e, int index) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: fetch %d was not computed (a dead tensor)", index);
   }
-  *fetch = leat_tensor_share(&slot->tensor);
+  *fetch = plan->fetch_moves[index] ? leat_tensor_move(&slot->tensor)
+                                    : leat_tensor_share(&slot->tensor);
   return leat_ok_status();
 }
 
@@ -162,7 +163,7 @@ static void empty_edges(leat_execution_t* e) {
     if (plan->feed_slots[i] != UINT32_MAX) leat_slot_clear(&slots[plan->feed_slots[i]]);
   }
   for (int i = 0; i < plan->fetch_count; ++i) {
-    if (!plan->fetch_is_constant[i]) leat_slot_clear(&slots[plan->fetch_slots[i]]);
+    if (plan->fetch_moves[i]) leat_slot_clear(&slots[plan->fetch_slots[i]]);
   }
 }
 
