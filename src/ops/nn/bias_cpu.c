@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/cpu/half.h"
 #include "ops/family.h"
 #include "ops/nn/widen_cpu.h"
 
@@ -237,6 +238,26 @@ DEFINE_SUM_CHANNELS(f64, double, SUM_F64)
   DEFINE_SUM_CHANNELS(suffix, type, plain_sum_##suffix)
 PLAIN_TYPES(DEFINE_PLAIN_SUMS)
 
+// TensorFlow's sums of bfloat16 are rounded to bfloat16 after every addition, in blocks of about
+// 2000 elements. So are these, within a block; blocks are then added in float.
+#define BFLOAT16_BLOCK 2000
+static void sum_rows_bf16(void* data, int64_t begin, int64_t end) {
+  const sum_t* sum = data;
+  const int64_t channels = sum->extent.channels;
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t first = block * sum->block_rows;
+    const int64_t last = LEAT_MIN(first + sum->block_rows, sum->extent.outer);
+    float* to = (float*)sum->sums + block * channels;
+    memset(to, 0, (size_t)channels * sizeof(float));
+    for (int64_t row = first; row < last; ++row) {
+      const float* x = (const float*)sum->x + row * channels;
+      for (int64_t i = 0; i < channels; ++i) {
+        to[i] = leat_bfloat16_to_float(leat_bfloat16_from_float(to[i] + x[i]));
+      }
+    }
+  }
+}
+
 #define FUNCTIONS(suffix, type) \
   static const functions_t functions_##suffix = { \
       add_rows_##suffix, add_channels_##suffix, sum_rows_##suffix, sum_channels_##suffix};
@@ -264,7 +285,9 @@ static const functions_t* functions_of(int dtype) {
 static leat_status_t run_sums(leat_kernel_context_t* c, const leat_tensor_t* x,
                               leat_tensor_t* output) {
   const functions_t* functions = functions_of(x->dtype);
-  const extent_t extent = extent_of(leat_kernel_state(c), &x->shape);
+  const leat_bias_t* bias = leat_kernel_state(c);
+  const bool is_bfloat16 = bias->dtype == LEAT_DTYPE_BFLOAT16;
+  const extent_t extent = extent_of(bias, &x->shape);
   sum_t sum = {.x = x->data, .sums = output->data, .extent = extent};
   if (extent.inner != 1) {
     leat_kernel_parallel_for(c, extent.channels, 0.2 * (double)(extent.outer * extent.inner),
@@ -273,9 +296,11 @@ static leat_status_t run_sums(leat_kernel_context_t* c, const leat_tensor_t* x,
   }
   const int64_t least_rows = LEAT_MAX(65536 / extent.channels, 8);
   sum.block_rows = LEAT_MAX((extent.outer + SUM_BLOCKS - 1) / SUM_BLOCKS, least_rows);
+  if (is_bfloat16) sum.block_rows = BFLOAT16_BLOCK / extent.channels + 1;
+  const leat_shard_fn_t sum_blocks = is_bfloat16 ? sum_rows_bf16 : functions->sum_rows;
   const int64_t blocks = (extent.outer + sum.block_rows - 1) / sum.block_rows;
   if (blocks == 1) {
-    functions->sum_rows(&sum, 0, 1);
+    sum_blocks(&sum, 0, 1);
     return leat_ok_status();
   }
   leat_tensor_t parts;
@@ -283,7 +308,7 @@ static leat_status_t run_sums(leat_kernel_context_t* c, const leat_tensor_t* x,
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, x->dtype, &shape, &parts));
   sum.sums = parts.data;
   leat_kernel_parallel_for(c, blocks, 0.2 * (double)(sum.block_rows * extent.channels),
-                           functions->sum_rows, &sum);
+                           sum_blocks, &sum);
   sum_t total = {.x = parts.data,
                  .sums = output->data,
                  .extent = {blocks, extent.channels, 1},

@@ -62,6 +62,7 @@ typedef struct leat_activation_s {
   leat_activation_fn_t loop;
   int dtype;
   float alpha;
+  float limit;    // of narrow types: above it the result is x (0: none)
   float cost_ns;  // an element
 } leat_activation_t;
 
@@ -77,13 +78,16 @@ typedef struct shard_s {
 
 static void run_narrow(const shard_t* shard, int64_t begin, int64_t end) {
   const leat_activation_t* activation = shard->activation;
-  float dy[BLOCK], x[BLOCK];
+  float dy[BLOCK], x[BLOCK], y[BLOCK];
   for (int64_t i = begin; i < end; i += BLOCK) {
     const int64_t n = end - i < BLOCK ? end - i : BLOCK;
     if (shard->dy) leat_widen_elements(activation->dtype, shard->dy + 2 * i, dy, n);
     leat_widen_elements(activation->dtype, shard->x + 2 * i, x, n);
-    activation->loop(dy, x, x, n, activation->alpha);
-    leat_narrow_elements(activation->dtype, x, shard->y + 2 * i, n);
+    activation->loop(dy, x, y, n, activation->alpha);
+    for (int64_t k = 0; k < n && activation->limit > 0; ++k) {
+      if (x[k] > activation->limit) y[k] = x[k];
+    }
+    leat_narrow_elements(activation->dtype, y, shard->y + 2 * i, n);
   }
 }
 
@@ -136,6 +140,16 @@ static leat_status_t create(leat_kernel_creation_t* c, leat_activation_t* activa
   return leat_kernel_attr_type(c, "T", &activation->dtype);
 }
 
+// alpha in the type of x.
+static leat_status_t read_alpha(leat_kernel_creation_t* c, leat_activation_t* activation) {
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "alpha", &activation->alpha));
+  if (!leat_is_narrow(activation->dtype)) return leat_ok_status();
+  uint16_t bits;
+  leat_narrow_elements(activation->dtype, &activation->alpha, &bits, 1);
+  leat_widen_elements(activation->dtype, &bits, &activation->alpha, 1);
+  return leat_ok_status();
+}
+
 #define CREATE(name, cost)                                                                   \
   static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {               \
     leat_activation_t* activation = state;                                                   \
@@ -148,7 +162,7 @@ static leat_status_t create(leat_kernel_creation_t* c, leat_activation_t* activa
     leat_activation_t* activation = state;                                                   \
     LEAT_RETURN_IF_ERROR(create(c, activation, 0.3f));                                       \
     activation->loop = loops_of(activation->dtype)->name;                                    \
-    return leat_kernel_attr_float(c, "alpha", &activation->alpha);                           \
+    return read_alpha(c, activation);                                                        \
   }
 CREATE(relu, 0.3f)
 CREATE(relu_grad, 0.4f)
@@ -160,10 +174,19 @@ CREATE(elu, 1.0f)
 CREATE(elu_grad, 0.4f)
 CREATE(selu, 1.0f)
 CREATE(selu_grad, 0.4f)
-CREATE(softplus, 2.0f)
 CREATE(softplus_grad, 1.0f)
 CREATE(softsign, 0.5f)
 CREATE(softsign_grad, 0.5f)
+
+// In half and bfloat16 TensorFlow has x itself from -(log(epsilon) + 2) on.
+static leat_status_t create_softplus(leat_kernel_creation_t* c, void* state) {
+  leat_activation_t* activation = state;
+  LEAT_RETURN_IF_ERROR(create(c, activation, 2));
+  activation->loop = loops_of(activation->dtype)->softplus;
+  if (activation->dtype == LEAT_DTYPE_HALF) activation->limit = 4.93f;
+  if (activation->dtype == LEAT_DTYPE_BFLOAT16) activation->limit = 2.85f;
+  return leat_ok_status();
+}
 
 #define FLOATING "T: half, bfloat16, float, double"
 #define REAL FLOATING ", int8, int16, int32, int64, uint8, uint16, uint32, uint64"
