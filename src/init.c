@@ -14,6 +14,8 @@
   X(control)                \
   X(function)               \
   X(math)                   \
+  X(matrix)                 \
+  X(nn)                     \
   X(sendrecv)               \
   X(state)
 
