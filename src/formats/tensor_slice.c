@@ -132,7 +132,6 @@ void leat_tensor_slice_print(const leat_tensor_slice_t* slice, leat_string_build
 leat_status_t leat_tensor_slice_resolve(leat_tensor_slice_t* slice, const leat_shape_t* full_shape,
                                         leat_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
-  *out_shape = leat_shape_scalar();
   if (slice->rank != full_shape->rank) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Tensor slice failed: rank is %d, must be %d, the tensor's",

@@ -35,7 +35,7 @@ LEAT_MUST_USE leat_status_t leat_tensor_slice_parse_spec(leat_string_view_t text
 void leat_tensor_slice_print(const leat_tensor_slice_t* slice, leat_string_builder_t* out);
 
 // The same slice with every range spelt out, once the whole's shape is known (INVALID_ARGUMENT when
-// it does not fit into |full_shape|), and the shape of the slice.
+// it does not fit into |full_shape|), and the shape of the slice (not touched on failure).
 LEAT_MUST_USE leat_status_t leat_tensor_slice_resolve(leat_tensor_slice_t* slice,
                                                       const leat_shape_t* full_shape,
                                                       leat_shape_t* out_shape);
