@@ -156,7 +156,7 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
   if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
     return node->control_count ? leat_ok_status() : fold_shape(f, index);
   }
-  if (!f->options->evaluate || node->input_count == 0) return leat_ok_status();
+  if (node->input_count == 0) return leat_ok_status();
   if (!inputs_are_constant(f, node) || may_be_huge(f, node)) return leat_ok_status();
   return evaluate(f, index);
 }
@@ -256,6 +256,7 @@ static leat_status_t run(fold_t* f) {
 }
 
 static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  if (!options->evaluate) return leat_ok_status();
   leat_arena_t arena;
   leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
   fold_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph, .arena = &arena};
