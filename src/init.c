@@ -1,4 +1,5 @@
-// The composition root: the only file that sees every room. Lists the op families and opens targets.
+// The composition root: the only file that sees every room. Lists the op families and opens
+// targets.
 #include "init.h"
 
 #include <stdio.h>
@@ -12,7 +13,9 @@
   X(array)                  \
   X(control)                \
   X(function)               \
-  X(sendrecv)
+  X(math)                   \
+  X(sendrecv)               \
+  X(state)
 
 #define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;
 LEAT_OP_FAMILIES(LEAT_DECLARE_FAMILY_)
@@ -21,7 +24,8 @@ static const leat_op_family_t* const kFamilies[] = {LEAT_OP_FAMILIES(LEAT_FAMILY
 
 // ---- Targets ------------------------------------------------------------------------------------
 
-// Sessions that ask for the same number of threads share a pool, which lives as long as the process.
+// Sessions that ask for the same number of threads share a pool, which lives as long as the
+// process.
 #define LEAT_SHARED_POOL_MAX 64
 static leat_mutex_t pools_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static leat_thread_pool_t* pools[LEAT_SHARED_POOL_MAX + 1];

@@ -3,7 +3,6 @@
 // through as they are.
 #include "master/master.h"
 
-#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/sync.h"

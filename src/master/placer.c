@@ -1,6 +1,6 @@
-// The simple placer. Nodes that must share a device are united by union-find; each group collects its
-// members' constraints and the devices whose kernels serve all of them; it gets the first of these,
-// accelerators before the CPU, lower numbers first.
+// The simple placer. Nodes that must share a device are united by union-find; each group collects
+// its members' constraints and the devices whose kernels serve all of them; it gets the first of
+// these, accelerators before the CPU, lower numbers first.
 #include "master/placer.h"
 
 #include <string.h>
@@ -71,16 +71,13 @@ static leat_status_t unite(placement_t* p, int32_t a, int32_t b) {
   return leat_ok_status();
 }
 
-static uint64_t devices_with_kernel(const placement_t* p, const leat_node_t* node,
-                                    leat_status_t* out_last_error) {
+static uint64_t devices_with_kernel(const placement_t* p, const leat_node_t* node) {
   uint64_t feasible = 0;
   for (int i = 0; i < p->options->device_count && i < 64; ++i) {
-    const leat_kernel_row_t* row;
-    leat_status_t status = leat_kernel_registry_find(p->options->kernels, node->op, node->attrs,
-                                                     node->attr_count,
-                                                     p->options->devices[i].type, &row);
-    if (!status) feasible |= UINT64_C(1) << i;
-    *out_last_error = leat_status_join(*out_last_error, status);
+    if (leat_kernel_registry_probe(p->options->kernels, node->op, node->attrs, node->attr_count,
+                                   p->options->devices[i].type)) {
+      feasible |= UINT64_C(1) << i;
+    }
   }
   return feasible;
 }
@@ -90,10 +87,11 @@ static leat_status_t start_groups(placement_t* p) {
     const leat_node_t* node = &p->graph->nodes[i];
     group_t* group = &p->groups[i];
     group->parent = (int32_t)i;
-    leat_status_t error = leat_ok_status();
-    group->feasible = devices_with_kernel(p, node, &error);
-    if (!group->feasible) return error;
-    leat_status_free(error);
+    group->feasible = devices_with_kernel(p, node);
+    if (!group->feasible) {
+      return leat_kernel_registry_unserved(p->options->kernels, node->op, node->name, node->attrs,
+                                           node->attr_count, p->options->devices[0].type);
+    }
     if (node->device.size == 0) continue;
     leat_status_t status = leat_device_name_parse(node->device, &group->constraint);
     if (status) {

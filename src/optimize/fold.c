@@ -1,6 +1,6 @@
 // Constant folding: pure nodes whose inputs are all constant are computed now, under the same
-// contracts as in a step; so are nodes whose value follows from shapes alone (Shape of a tensor whose
-// sizes are known). A node that cannot be computed, or whose result is too large, stays.
+// contracts as in a step; so are nodes whose value follows from shapes alone (Shape of a tensor
+// whose sizes are known). A node that cannot be computed, or whose result is too large, stays.
 #include <string.h>
 
 #include "graph/inference.h"

@@ -6,7 +6,7 @@
 //        .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 3), -1, 1),
 //                   LEAT_RANDOM(FLOAT, LEAT_DIMS(4, 3), -1, 1)},
 //        .types = LEAT_DTYPES_FLOATING,   // again in each of these types
-//        .reference = matmul_reference,   // or .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 4), ...)}
+//        .reference = matmul_reference, // or .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 4), ...)}
 //        .gradient = LEAT_GRADIENT_TWICE},
 //       {.op = "MatMul", .inputs = {...}, .code = LEAT_INVALID_ARGUMENT, .message = "matrix"},
 //   };
@@ -19,7 +19,7 @@
 //              inputs that may be overwritten, on unaligned ones, with and without a pool
 //   gradient   leat_add_gradients against central differences in double, shapes known and unknown
 //   error      the code, when the node is built or when it runs; it must not pass on any way
-//   speed      LEAT_BENCH=1 prints a line for each case with .bench; LEAT_BENCH_THREADS sets the pool
+//   speed      LEAT_BENCH=1 prints a line for each case with .bench (LEAT_BENCH_THREADS: the pool)
 // The whole file runs once per instruction set (LEAT_ISA=base|avx2|avx512 selects one).
 // LEAT_CASE=text runs the cases whose name contains it.
 //

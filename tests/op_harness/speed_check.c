@@ -37,7 +37,10 @@ static leat_status_t measure(const leat_subject_t* subject, leat_kernel_context_
   size_t bytes = 0;
   int64_t ns = 0, count = 1;
   LEAT_RETURN_IF_ERROR(call_many(context, 1, &ns, &bytes));
-  for (; ns < LEAST_NS; count *= 2) LEAT_RETURN_IF_ERROR(call_many(context, count * 2, &ns, &bytes));
+  while (ns < LEAST_NS) {
+    count *= 2;
+    LEAT_RETURN_IF_ERROR(call_many(context, count, &ns, &bytes));
+  }
   double per_call = (double)ns / (double)count;
   bytes += bytes_of(context->slots, subject->input_count);
   char types[160] = "";

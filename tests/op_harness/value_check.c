@@ -174,8 +174,8 @@ static leat_status_t run_way(const leat_subject_t* subject, const leat_kernel_t*
   LEAT_RETURN_IF_ERROR(leat_subject_make_slots(subject, way, slots));
   leat_status_t status = leat_subject_run(subject, kernel, way, slots, outputs);
   if (!status) {
-    status = take_outputs(subject, kernel, outputs, is_first, e);
-    if (!status) status = check_inputs_kept(subject, slots, before);
+    status = check_inputs_kept(subject, slots, before);
+    if (!status) status = take_outputs(subject, kernel, outputs, is_first, e);
     for (int o = 0; o < kernel->output_count; ++o) leat_slot_release(&outputs[o]);
   }
   leat_subject_free_slots(subject, slots);

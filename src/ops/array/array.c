@@ -2,6 +2,15 @@
 #include "ops/family.h"
 
 #define LEAT_ARRAY_SOURCES(X) \
-  X(shape)
+  X(concat)      \
+  X(constant)    \
+  X(fill)        \
+  X(identity)    \
+  X(numerics)    \
+  X(pack)        \
+  X(placeholder) \
+  X(reshape)     \
+  X(shape)       \
+  X(split)
 
 LEAT_OP_FAMILY(array, LEAT_ARRAY_SOURCES)

@@ -1,0 +1,87 @@
+// Writing tables: a block goes to the file when it is full; its last key and where it lies go into
+// the index, which is the last block.
+#include "base/crc32c.h"
+#include "formats/table.h"
+#include "formats/table_format.h"
+#include "formats/wire.h"
+
+void leat_table_writer_initialize(leat_file_t* file, size_t block_size,
+                                  leat_allocator_t* allocator, leat_table_writer_t* out_writer) {
+  *out_writer = (leat_table_writer_t){
+      .file = file, .block_size = block_size ? block_size : LEAT_TABLE_BLOCK_SIZE};
+  leat_table_block_builder_initialize(allocator, &out_writer->entries);
+  leat_table_block_builder_initialize(allocator, &out_writer->index);
+  leat_string_builder_initialize(allocator, &out_writer->last_key);
+}
+
+void leat_table_writer_deinitialize(leat_table_writer_t* writer) {
+  leat_table_block_builder_deinitialize(&writer->entries);
+  leat_table_block_builder_deinitialize(&writer->index);
+  leat_string_builder_deinitialize(&writer->last_key);
+}
+
+static leat_status_t write_bytes(leat_table_writer_t* writer, const void* data, size_t size) {
+  LEAT_RETURN_IF_ERROR(writer->file->vtable->write(writer->file, data, size));
+  writer->offset += size;
+  return leat_ok_status();
+}
+
+// Writes the builder's block and clears it; |out_handle| (20 bytes) receives where it lies.
+static leat_status_t write_block(leat_table_writer_t* writer, leat_table_block_builder_t* builder,
+                                 uint8_t* out_handle, size_t* out_handle_size) {
+  leat_string_view_t block;
+  uint8_t trailer[LEAT_TABLE_TRAILER_BYTES] = {LEAT_TABLE_UNCOMPRESSED};
+  LEAT_RETURN_IF_ERROR(leat_table_block_builder_finish(builder, &block));
+  uint8_t* end = leat_wire_write_varint(out_handle, writer->offset);
+  end = leat_wire_write_varint(end, block.size);
+  *out_handle_size = (size_t)(end - out_handle);
+  uint32_t crc = leat_crc32c_extend(leat_crc32c(block.data, block.size), trailer, 1);
+  leat_wire_store32(trailer + 1, leat_crc32c_mask(crc));
+  LEAT_RETURN_IF_ERROR(write_bytes(writer, block.data, block.size));
+  LEAT_RETURN_IF_ERROR(write_bytes(writer, trailer, sizeof(trailer)));
+  leat_table_block_builder_clear(builder);
+  return leat_ok_status();
+}
+
+static leat_status_t finish_data_block(leat_table_writer_t* writer) {
+  uint8_t handle[2 * LEAT_WIRE_MAX_VARINT_BYTES];
+  size_t size;
+  LEAT_RETURN_IF_ERROR(write_block(writer, &writer->entries, handle, &size));
+  return leat_table_block_builder_add(&writer->index, leat_string_builder_view(&writer->last_key),
+                                      leat_string_view_make((const char*)handle, size), 1);
+}
+
+leat_status_t leat_table_writer_add(leat_table_writer_t* writer, leat_string_view_t key,
+                                    leat_string_view_t value) {
+  if (writer->has_key &&
+      leat_string_view_compare(leat_string_builder_view(&writer->last_key), key) >= 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Table write failed for '%s': key %.*s comes after %.*s, must be "
+                            "greater",
+                            writer->file->path, LEAT_SV_ARG(key),
+                            LEAT_SV_ARG(leat_string_builder_view(&writer->last_key)));
+  }
+  if (writer->entries.bytes.size >= writer->block_size) {
+    LEAT_RETURN_IF_ERROR(finish_data_block(writer));
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_table_block_builder_add(&writer->entries, key, value, LEAT_TABLE_RESTART_INTERVAL));
+  writer->has_key = true;
+  writer->last_key.size = 0;
+  leat_string_builder_append(&writer->last_key, key);
+  return leat_status_clone(writer->last_key.status);
+}
+
+leat_status_t leat_table_writer_finish(leat_table_writer_t* writer) {
+  leat_table_block_builder_t metaindex;
+  uint8_t footer[LEAT_TABLE_FOOTER_BYTES] = {0};
+  size_t first, second;
+  if (writer->entries.bytes.size > 0) LEAT_RETURN_IF_ERROR(finish_data_block(writer));
+  leat_table_block_builder_initialize(writer->last_key.allocator, &metaindex);
+  leat_status_t status = write_block(writer, &metaindex, footer, &first);
+  leat_table_block_builder_deinitialize(&metaindex);
+  LEAT_RETURN_IF_ERROR(status);
+  LEAT_RETURN_IF_ERROR(write_block(writer, &writer->index, footer + first, &second));
+  leat_wire_store64(footer + 40, LEAT_TABLE_MAGIC);
+  return write_bytes(writer, footer, sizeof(footer));
+}
