@@ -5,11 +5,14 @@
   X(concat)         \
   X(constant)       \
   X(fill)           \
+  X(gather)         \
+  X(gather_nd)      \
   X(identity)       \
   X(numerics)       \
   X(pack)           \
   X(placeholder)    \
   X(reshape)        \
+  X(scatter_nd)     \
   X(shape)          \
   X(slice)          \
   X(split)          \
