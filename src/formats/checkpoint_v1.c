@@ -98,7 +98,7 @@ static leat_status_t read_meta(leat_checkpoint_v1_t* checkpoint, const leat_tabl
                                            &checkpoint->arena, NULL, &slices));
   for (size_t i = 0; slices.meta && i < slices.meta->tensor.count; ++i) {
     const leat_pb_saved_slice_meta_t* meta = &slices.meta->tensor.items[i];
-    stored_tensor_t* tensor;
+    stored_tensor_t* tensor = NULL;
     if (!leat_dtype_is_valid(meta->type) || leat_dtype_is_ref(meta->type)) {
       return corrupt(meta->name, "dtype is unknown");
     }
