@@ -1,7 +1,7 @@
 // CPU kernels of the random ops that keep a generator.
 #include "ops/family.h"
-#include "ops/random/fill.h"
-#include "ops/random/generator.h"
+#include "ops/random/fill_cpu.h"
+#include "ops/random/generator_cpu.h"
 
 static leat_status_t run(leat_kernel_context_t* c, leat_random_fill_t* fill) {
   const leat_generator_state_t* state = leat_kernel_state(c);

@@ -1,6 +1,6 @@
 // Filling arrays, block by block: the words of a block lie in the first-level cache when the
 // distribution reads them.
-#include "ops/random/fill.h"
+#include "ops/random/fill_cpu.h"
 
 #include <math.h>
 #include <string.h>
@@ -153,19 +153,44 @@ static void truncated_group_float(leat_philox_t philox, float out[4]) {
   }
 }
 
+// Appends to a group of |count| numbers those of |tries| that lie within the bound; -1 when one is
+// too near to it to tell.
+static int keep_within(const float tries[4], int count, float out[4]) {
+  for (int i = 0; i < 4 && count < 4; ++i) {
+    float size = fabsf(tries[i]);
+    if (LEAT_UNLIKELY(fabsf(size - BOUND) < MARGIN)) return -1;
+    if (size < BOUND) out[count++] = tries[i];
+  }
+  return count;
+}
+
+// The first tries of all groups at once; then the second ones of those that lack numbers (one in
+// six); what then is left goes by the book.
 static void truncated_FLOAT(const leat_random_fill_t* fill, const leat_philox_t* philox,
                             int64_t groups, void* out) {
   uint32_t words[BLOCK_WORDS];
-  float* x = out;
+  float tries[BLOCK_WORDS];
+  uint8_t lacking[BLOCK_GROUPS];
+  int8_t kept[BLOCK_GROUPS];
+  int lacking_count = 0;
   leat_philox_vectors()->words(philox, LEAT_RANDOM_RESERVED, groups, words);
-  normal_floats(words, x, groups * 4);
-  for (int64_t i = 0; i < groups; ++i, x += 4) {
-    bool keeps_all = fabsf(x[0]) < BOUND - MARGIN && fabsf(x[1]) < BOUND - MARGIN &&
-                     fabsf(x[2]) < BOUND - MARGIN && fabsf(x[3]) < BOUND - MARGIN;
-    if (LEAT_LIKELY(keeps_all)) continue;
+  normal_floats(words, tries, groups * 4);
+  for (int i = 0; i < groups; ++i) {
+    kept[i] = (int8_t)keep_within(tries + 4 * i, 0, (float*)out + 4 * i);
+    if (kept[i] == 4) continue;
+    leat_philox_t second = *philox;
+    leat_philox_skip(&second, (uint64_t)i * LEAT_RANDOM_RESERVED + 1);
+    leat_philox_next(&second, words + 4 * lacking_count);
+    lacking[lacking_count++] = (uint8_t)i;
+  }
+  normal_floats(words, tries, lacking_count * 4);
+  for (int k = 0; k < lacking_count; ++k) {
+    int i = lacking[k];
+    float* group = (float*)out + 4 * i;
+    if (kept[i] >= 0 && keep_within(tries + 4 * k, kept[i], group) == 4) continue;
     leat_philox_t own = *philox;
     leat_philox_skip(&own, (uint64_t)i * LEAT_RANDOM_RESERVED);
-    truncated_group_float(own, x);
+    truncated_group_float(own, group);
   }
 }
 

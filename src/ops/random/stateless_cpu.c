@@ -1,8 +1,8 @@
 // CPU kernels of the stateless random ops.
-#include "ops/random/stateless.h"
+#include "ops/random/stateless_cpu.h"
 
 #include "ops/family.h"
-#include "ops/random/fill.h"
+#include "ops/random/fill_cpu.h"
 
 // ---- Generators ---------------------------------------------------------------------------------
 

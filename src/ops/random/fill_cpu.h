@@ -2,8 +2,8 @@
 // bits) is made of the generator's group g; or of groups from a region of its own where a number
 // may need several tries (truncated normal). So a group's numbers depend on nothing but the
 // generator and g, and threads may share an array out as they like.
-#ifndef LEAT_OPS_RANDOM_FILL_H_
-#define LEAT_OPS_RANDOM_FILL_H_
+#ifndef LEAT_OPS_RANDOM_FILL_CPU_H_
+#define LEAT_OPS_RANDOM_FILL_CPU_H_
 
 #include "base/random.h"
 #include "kernel/kernel.h"
@@ -45,4 +45,4 @@ double leat_random_uniform_double(uint32_t high, uint32_t low);
 void leat_random_pair_float(const uint32_t words[2], float out_pair[2]);
 void leat_random_pair_double(const uint32_t words[4], double out_pair[2]);
 
-#endif  // LEAT_OPS_RANDOM_FILL_H_
+#endif  // LEAT_OPS_RANDOM_FILL_CPU_H_

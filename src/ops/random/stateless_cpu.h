@@ -1,7 +1,7 @@
 // Generators of the stateless random ops: from a seed of two numbers (scrambled), or from a key
 // and a counter.
-#ifndef LEAT_OPS_RANDOM_STATELESS_H_
-#define LEAT_OPS_RANDOM_STATELESS_H_
+#ifndef LEAT_OPS_RANDOM_STATELESS_CPU_H_
+#define LEAT_OPS_RANDOM_STATELESS_CPU_H_
 
 #include "base/random.h"
 #include "kernel/kernel.h"
@@ -17,4 +17,4 @@ LEAT_MUST_USE leat_status_t leat_stateless_from_key(const leat_kernel_context_t*
 #define LEAT_STATELESS_THREEFRY 2
 #define LEAT_STATELESS_AUTO_SELECT 3
 
-#endif  // LEAT_OPS_RANDOM_STATELESS_H_
+#endif  // LEAT_OPS_RANDOM_STATELESS_CPU_H_

@@ -1,4 +1,4 @@
-#include "ops/random/generator.h"
+#include "ops/random/generator_cpu.h"
 
 #include "base/string_builder.h"
 #include "kernel/resource.h"

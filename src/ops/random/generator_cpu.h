@@ -1,7 +1,7 @@
 // The generator of a stateful random op. It moves on with every run of its node; all plans of a
 // session that hold the node share it, as they do in TensorFlow.
-#ifndef LEAT_OPS_RANDOM_GENERATOR_H_
-#define LEAT_OPS_RANDOM_GENERATOR_H_
+#ifndef LEAT_OPS_RANDOM_GENERATOR_CPU_H_
+#define LEAT_OPS_RANDOM_GENERATOR_CPU_H_
 
 #include "base/random.h"
 #include "kernel/kernel.h"
@@ -18,7 +18,7 @@ leat_philox_t leat_generator_reserve(leat_generator_t* generator, uint64_t sampl
 typedef struct leat_generator_state_s {
   leat_generator_t* generator;
 } leat_generator_state_t;
-leat_status_t leat_generator_state_create(leat_kernel_creation_t* c, void* state);
+LEAT_MUST_USE leat_status_t leat_generator_state_create(leat_kernel_creation_t* c, void* state);
 void leat_generator_state_destroy(void* state);
 
-#endif  // LEAT_OPS_RANDOM_GENERATOR_H_
+#endif  // LEAT_OPS_RANDOM_GENERATOR_CPU_H_
