@@ -8,6 +8,7 @@
   X(broadcast)               \
   X(cast)                    \
   X(compare)                 \
+  X(reduction)               \
   X(select)                  \
   X(unary)
 

@@ -5,6 +5,7 @@
   X(bias)                  \
   X(relu)                  \
   X(softmax)               \
-  X(cross_entropy)
+  X(cross_entropy)         \
+  X(conv2d)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)
