@@ -28,5 +28,8 @@ endfunction()
 
 if(LEAT_ONEDNN)
   leat_module(onednn dnnl.h dnnl libdnnl-dev)
+  if(TARGET leat_module_onednn)
+    target_link_options(leat_module_onednn PRIVATE -fopenmp)  # it sets OpenMP's number of threads
+  endif()
 endif()
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

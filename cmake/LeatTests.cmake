@@ -26,6 +26,24 @@ function(leat_test source)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
 endfunction()
 
+# The op families below src/ops/, for the op harness: a test sees all ops of its checkout.
+leat_glob(gradient_sources src/gradient/*.c)
+function(leat_write_families out)
+  file(GLOB folders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*)
+  set(names "")
+  foreach(folder ${folders})
+    get_filename_component(name ${folder} NAME)
+    if(EXISTS ${folder}/${name}.c)
+      string(APPEND declarations "extern const leat_op_family_t leat_family_${name};\n")
+      string(APPEND names "&leat_family_${name}, ")
+    endif()
+  endforeach()
+  set(path ${CMAKE_BINARY_DIR}/op_families.c)
+  file(CONFIGURE OUTPUT ${path} CONTENT "#include \"ops/family.h\"\n${declarations}\
+const leat_op_family_t* const leat_fixture_families[] = {${names}0};\n" @ONLY)
+  set(${out} ${path} PARENT_SCOPE)
+endfunction()
+
 if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   add_library(leat_testkit_link INTERFACE)
   target_link_libraries(leat_testkit_link INTERFACE
@@ -33,7 +51,11 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   target_include_directories(leat_testkit_link INTERFACE ${CMAKE_SOURCE_DIR}/include
     ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests ${LEAT_CMOCKA_INCLUDE})
   if(kit_sources)
-    add_library(leat_testkit STATIC EXCLUDE_FROM_ALL ${kit_sources})
+    leat_write_families(families)
+    add_library(leat_testkit STATIC EXCLUDE_FROM_ALL ${kit_sources} ${families})
+    if(gradient_sources)
+      target_compile_definitions(leat_testkit PRIVATE LEAT_HAVE_GRADIENTS=1)
+    endif()
     target_link_libraries(leat_testkit PUBLIC leat_testkit_link)
     set_target_properties(leat_testkit PROPERTIES
       ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

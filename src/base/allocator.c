@@ -53,7 +53,20 @@ static void system_free(leat_allocator_t* self, void* pointer) {
   free(pointer);
 }
 
-static const leat_allocator_vtable_t system_vtable = {system_allocate, system_free};
+static leat_status_t system_reallocate(leat_allocator_t* self, size_t old_size_bytes,
+                                       size_t new_size_bytes, void** inout_pointer) {
+  (void)self;
+  (void)old_size_bytes;
+  LEAT_RETURN_IF_ERROR(observe_allocation(new_size_bytes));
+  if (new_size_bytes > PTRDIFF_MAX) return out_of_memory(new_size_bytes);
+  void* pointer = realloc(*inout_pointer, new_size_bytes);
+  if (!pointer) return out_of_memory(new_size_bytes);
+  *inout_pointer = pointer;
+  return leat_ok_status();
+}
+
+static const leat_allocator_vtable_t system_vtable = {system_allocate, system_free,
+                                                      system_reallocate};
 
 leat_allocator_t* leat_allocator_system(void) {
   static leat_allocator_t allocator = {&system_vtable};
@@ -96,6 +109,23 @@ leat_status_t leat_allocator_allocate_uninitialized(leat_allocator_t* allocator,
   return allocator->vtable->allocate(allocator, alignment, size_bytes, out_pointer);
 }
 
+leat_status_t leat_allocator_reallocate(leat_allocator_t* allocator, size_t old_size_bytes,
+                                        size_t new_size_bytes, void** inout_pointer) {
+  if (new_size_bytes == 0) new_size_bytes = 1;
+  if (allocator->vtable->reallocate && *inout_pointer) {
+    return allocator->vtable->reallocate(allocator, old_size_bytes, new_size_bytes,
+                                         inout_pointer);
+  }
+  void* pointer = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(allocator, MALLOC_ALIGNMENT_BYTES,
+                                                             new_size_bytes, &pointer));
+  size_t kept_bytes = LEAT_MIN(old_size_bytes, new_size_bytes);
+  if (kept_bytes) memcpy(pointer, *inout_pointer, kept_bytes);
+  leat_allocator_free(allocator, *inout_pointer);
+  *inout_pointer = pointer;
+  return leat_ok_status();
+}
+
 leat_status_t leat_allocator_clone_string(leat_allocator_t* allocator, const char* data,
                                           size_t size, char** out_string) {
   *out_string = NULL;
@@ -117,14 +147,9 @@ leat_status_t leat_allocator_grow_array(leat_allocator_t* allocator, size_t need
   if (capacity < SIZE_MAX - old_capacity) capacity = LEAT_MAX(capacity, 2 * old_capacity);
   size_t size_bytes = 0;
   if (!leat_checked_multiply(capacity, item_bytes, &size_bytes)) return out_of_memory(SIZE_MAX);
-  void* items = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(allocator, MALLOC_ALIGNMENT_BYTES,
-                                                             size_bytes, &items));
   size_t old_bytes = old_capacity * item_bytes;
-  if (old_bytes) memcpy(items, *inout_items, old_bytes);
-  memset((char*)items + old_bytes, 0, size_bytes - old_bytes);
-  leat_allocator_free(allocator, *inout_items);
-  *inout_items = items;
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(allocator, old_bytes, size_bytes, inout_items));
+  memset((char*)*inout_items + old_bytes, 0, size_bytes - old_bytes);
   *inout_capacity = capacity;
   return leat_ok_status();
 }

@@ -15,6 +15,10 @@ typedef struct leat_allocator_vtable_s {
   leat_status_t (*allocate)(leat_allocator_t* self, size_t alignment, size_t size_bytes,
                             void** out_pointer);
   void (*free)(leat_allocator_t* self, void* pointer);
+  // Optional (NULL: allocate, copy, free). Resizes |*inout_pointer|, which has an alignment of at
+  // most 16, keeping its bytes; on failure nothing has changed.
+  leat_status_t (*reallocate)(leat_allocator_t* self, size_t old_size_bytes,
+                              size_t new_size_bytes, void** inout_pointer);
 } leat_allocator_vtable_t;
 
 struct leat_allocator_s {
@@ -37,6 +41,13 @@ LEAT_MUST_USE leat_status_t leat_allocator_allocate_uninitialized(leat_allocator
                                                                   size_t alignment,
                                                                   size_t size_bytes,
                                                                   void** out_pointer);
+// Grows or shrinks memory of alignment 16 at most, keeping what fits of its bytes; a new part is
+// not zeroed. |*inout_pointer| may be NULL with |old_size_bytes| 0; it stays valid on failure.
+// Large blocks of the system's heap move without being copied.
+LEAT_MUST_USE leat_status_t leat_allocator_reallocate(leat_allocator_t* allocator,
+                                                      size_t old_size_bytes,
+                                                      size_t new_size_bytes,
+                                                      void** inout_pointer);
 // A NUL-terminated copy of |size| bytes at |data|.
 LEAT_MUST_USE leat_status_t leat_allocator_clone_string(leat_allocator_t* allocator,
                                                         const char* data, size_t size,

@@ -80,6 +80,46 @@ static void arrays_grow(void** state) {
   leat_allocator_free(allocator, memory);
 }
 
+static leat_status_t plain_allocate(leat_allocator_t* self, size_t alignment, size_t size_bytes,
+                                    void** out_pointer) {
+  return leat_allocator_allocate_uninitialized(leat_allocator_system(), alignment, size_bytes,
+                                               out_pointer);
+}
+
+static void plain_free(leat_allocator_t* self, void* pointer) {
+  leat_allocator_free(leat_allocator_system(), pointer);
+}
+
+static void expect_reallocation(leat_allocator_t* allocator) {
+  void* p = NULL;
+  LEAT_EXPECT_OK(leat_allocator_reallocate(allocator, 0, 5, &p));
+  memcpy(p, "01234", 5);
+  LEAT_EXPECT_OK(leat_allocator_reallocate(allocator, 5, 1 << 20, &p));
+  assert_memory_equal(p, "01234", 5);
+  memset(p, 'x', 1 << 20);
+  LEAT_EXPECT_OK(leat_allocator_reallocate(allocator, 1 << 20, 3, &p));
+  assert_memory_equal(p, "xxx", 3);
+  void* before = p;
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED,
+                   leat_allocator_reallocate(allocator, 3, SIZE_MAX - 100, &p));
+  leat_fault_t fault;
+  leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, 1);
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, leat_allocator_reallocate(allocator, 3, 100, &p));
+  leat_fault_remove(&fault);
+  assert_ptr_equal(p, before);
+  assert_memory_equal(p, "xxx", 3);
+  LEAT_EXPECT_OK(leat_allocator_reallocate(allocator, 3, 0, &p));
+  assert_non_null(p);
+  leat_allocator_free(allocator, p);
+}
+
+static void memory_is_resized_by_all_allocators(void** state) {
+  static const leat_allocator_vtable_t plain_vtable = {plain_allocate, plain_free, NULL};
+  leat_allocator_t plain = {&plain_vtable};
+  expect_reallocation(leat_allocator_system());
+  expect_reallocation(&plain);
+}
+
 static void observer_makes_it_fail(void** state) {
   leat_fault_t fault;
   void* p = NULL;
@@ -116,6 +156,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_zeroed_and_aligned), cmocka_unit_test(too_much_is_an_error),
       cmocka_unit_test(strings_are_cloned),           cmocka_unit_test(arrays_grow),
+      cmocka_unit_test(memory_is_resized_by_all_allocators),
       cmocka_unit_test(observer_makes_it_fail),       cmocka_unit_test(observer_sees_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,25 +28,29 @@ typedef struct leat_fault_s {
   _Atomic int64_t events_left;  // until the fault
 } leat_fault_t;
 
-static inline LEAT_MUST_USE leat_status_t leat_fault_meet(leat_fault_t* fault, leat_fault_kind_t kind) {
+static inline LEAT_MUST_USE leat_status_t leat_fault_meet(leat_fault_t* fault,
+                                                          leat_fault_kind_t kind) {
   if (!(fault->kinds & (int)kind)) return leat_ok_status();
   if (atomic_fetch_sub(&fault->events_left, 1) != 1) return leat_ok_status();
   return leat_make_status(
       kind == LEAT_FAULT_ALLOCATION ? LEAT_RESOURCE_EXHAUSTED : LEAT_UNAVAILABLE, "injected fault");
 }
 
-static inline LEAT_MUST_USE leat_status_t leat_fault_on_allocation(void* data, size_t size_bytes) {
+static inline LEAT_MUST_USE leat_status_t leat_fault_on_allocation(void* data,
+                                                                   size_t size_bytes) {
   (void)size_bytes;
   return leat_fault_meet(data, LEAT_FAULT_ALLOCATION);
 }
 
-static inline LEAT_MUST_USE leat_status_t leat_fault_on_file(void* data, const char* call, const char* path) {
+static inline LEAT_MUST_USE leat_status_t leat_fault_on_file(void* data, const char* call,
+                                                             const char* path) {
   (void)call;
   (void)path;
   return leat_fault_meet(data, LEAT_FAULT_FILE);
 }
 
-static inline LEAT_MUST_USE leat_status_t leat_fault_on_message(void* data, const char* kind, size_t size_bytes) {
+static inline LEAT_MUST_USE leat_status_t leat_fault_on_message(void* data, const char* kind,
+                                                                size_t size_bytes) {
   (void)kind;
   (void)size_bytes;
   return leat_fault_meet(data, LEAT_FAULT_MESSAGE);

@@ -1,6 +1,6 @@
 // What every file system must do. A test over one fills in leat_file_conformance_fs (and _root, an
-// existing directory in it) and runs LEAT_FILE_CONFORMANCE_TESTS among its own; each case works in a
-// directory of its own, made and removed by the setup and teardown.
+// existing directory in it) and runs LEAT_FILE_CONFORMANCE_TESTS among its own; each case works in
+// a directory of its own, made and removed by the setup and teardown.
 #ifndef LEAT_BASE_FILE_SYSTEM_CONFORMANCE_H_
 #define LEAT_BASE_FILE_SYSTEM_CONFORMANCE_H_
 

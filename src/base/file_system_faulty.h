@@ -1,6 +1,6 @@
 // A file system for tests that stands before another and lets it go wrong: the n-th call fails, or
-// the disk fills up. A write that fails leaves half of its bytes behind (what fits, on a full disk),
-// as real ones do. Files must be closed before it is deinitialized.
+// the disk fills up. A write that fails leaves half of its bytes behind (on a full disk what fits),
+// as real ones do. It must outlive the files opened through it.
 #ifndef LEAT_BASE_FILE_SYSTEM_FAULTY_H_
 #define LEAT_BASE_FILE_SYSTEM_FAULTY_H_
 

@@ -43,12 +43,11 @@ static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
 static leat_status_t reserve_entries(leat_string_map_t* map, size_t count) {
   if (count <= map->entry_capacity) return leat_ok_status();
   size_t capacity = LEAT_MAX(count, LEAT_MAX((size_t)8, 2 * map->entry_capacity));
-  void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(
-      map->allocator, 16, capacity * sizeof(leat_string_map_entry_t), &memory));
-  if (map->count) memcpy(memory, map->entries, map->count * sizeof(leat_string_map_entry_t));
-  leat_allocator_free(map->allocator, map->entries);
-  map->entries = memory;
+  void* entries = map->entries;
+  size_t entry_bytes = sizeof(leat_string_map_entry_t);
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(
+      map->allocator, map->entry_capacity * entry_bytes, capacity * entry_bytes, &entries));
+  map->entries = entries;
   map->entry_capacity = capacity;
   return leat_ok_status();
 }

@@ -1,5 +1,5 @@
 // Open-addressing hash maps: string -> word and word -> word. Keys of a string map are borrowed:
-// they must outlive the map (arena or literal). Iteration order is insertion order.
+// they must outlive the map (arena or literal). A string map keeps insertion order.
 #ifndef LEAT_BASE_MAP_H_
 #define LEAT_BASE_MAP_H_
 

@@ -28,11 +28,9 @@ static leat_status_t grow(leat_string_builder_t* builder, size_t size) {
   if (needed <= builder->capacity) return leat_ok_status();
   size_t capacity = LEAT_MAX(needed, LEAT_MAX((size_t)64, builder->capacity));
   if (builder->capacity < PTRDIFF_MAX) capacity = LEAT_MAX(capacity, 2 * builder->capacity);
-  void* data = NULL;
+  void* data = builder->data;
   LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate_uninitialized(builder->allocator, 8, capacity, &data));
-  if (builder->size) memcpy(data, builder->data, builder->size);
-  leat_allocator_free(builder->allocator, builder->data);
+      leat_allocator_reallocate(builder->allocator, builder->capacity, capacity, &data));
   builder->data = data;
   builder->capacity = capacity;
   return leat_ok_status();

@@ -11,8 +11,10 @@ typedef void (*leat_device_done_fn_t)(void* data, leat_status_t status);
 
 typedef struct leat_device_vtable_s {
   // Copies between this device's memory and the host's; |done| may be called before it returns.
-  void (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host, leat_tensor_t* device_tensor,
-                         leat_device_done_fn_t done, void* data);
+  // A target without a type ("no tensor") becomes the copy; one with bytes of its own (same type
+  // and shape: INVALID_ARGUMENT otherwise) is filled.
+  void (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host,
+                         leat_tensor_t* device_tensor, leat_device_done_fn_t done, void* data);
   void (*copy_to_host)(leat_device_t* self, const leat_tensor_t* device_tensor, leat_tensor_t* host,
                        leat_device_done_fn_t done, void* data);
   // All work enqueued so far is finished when |done| is called. NULL: kernels are synchronous.

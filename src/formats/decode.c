@@ -99,7 +99,8 @@ static inline size_t count_short(const uint8_t* next, const uint8_t* end, uint8_
 }
 
 // Counts items of |field| from the one at |next| on: those of the run, or all to the frame's end.
-// Stops at what is malformed, which decoding reports when it gets there. |out_end|: where it stopped.
+// Stops at what is malformed, which decoding reports when it gets there. |out_end|: where it
+// stopped.
 static size_t count_items(const frame_t* frame, const leat_message_field_t* field,
                           const uint8_t* next, bool run_only, const uint8_t** out_end) {
   size_t count = 0;
@@ -270,8 +271,8 @@ static inline void set_case(frame_t* frame, const leat_message_field_t* field) {
   *set = field->number;
 }
 
-// The part of the frame in which occurrences of |field| merge: all of it, or for a member of a oneof
-// what lies between other members. |here| is inside it. |out_size|: bytes of the occurrences.
+// The part of the frame in which occurrences of |field| merge: all of it, or for a member of a
+// oneof what lies between other members. |here| is inside it. |out_size|: bytes of the occurrences.
 static void find_run(const frame_t* frame, const leat_message_field_t* field, const uint8_t* here,
                      const uint8_t** out_begin, const uint8_t** out_end, size_t* out_size) {
   const uint8_t* next = frame->begin;

@@ -16,7 +16,5 @@ LEAT_MUST_USE leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_o
                                                const leat_output_t* stop, int stop_count,
                                                leat_string_view_t prefix,
                                                leat_gradient_value_t* out_gradients);
-// Rows summed into a dense tensor; a dense one stays. Errors are kept in |builder|.
-leat_output_t leat_gradient_to_dense(leat_builder_t* builder, leat_gradient_value_t value);
 
 #endif  // LEAT_GRADIENT_GRADIENT_H_

@@ -1,5 +1,5 @@
-// Attribute values as the op mini-language writes them after '=': numbers, 'strings', true, DT_FLOAT
-// (or float), shapes { dim { size: 2 } }, tensors { dtype: DT_INT32 ... }, lists [1, 2].
+// Attribute values as the op mini-language writes them after '=': numbers, 'strings', true,
+// DT_FLOAT (or float), shapes { dim { size: 2 } }, tensors { dtype: DT_INT32 ... }, lists [1, 2].
 #ifndef LEAT_GRAPH_ATTR_TEXT_H_
 #define LEAT_GRAPH_ATTR_TEXT_H_
 

@@ -1,6 +1,6 @@
 // The gradient of one node (section 4.1), as its op's gradient function builds it: given dC/dy for
-// the outputs, add nodes that compute dC/dx for the inputs. The walk over the graph, aggregation and
-// zeros are the gradient room's (src/gradient/).
+// the outputs, add nodes that compute dC/dx for the inputs. The walk over the graph, aggregation
+// and zeros are the gradient room's (src/gradient/).
 #ifndef LEAT_GRAPH_GRADIENT_H_
 #define LEAT_GRAPH_GRADIENT_H_
 
@@ -46,11 +46,11 @@ static inline void leat_gradient_set_input_rows(leat_gradient_t* g, int index, l
 }
 // For binary ops that broadcast: sums |gx| and |gy| down to the shapes of x and y and sets input
 // gradients 0 and 1 (one that does not exist is left alone). Nothing is added where the static
-// shapes say that nothing was broadcast; BroadcastGradientArgs decides at run time where they do not
-// tell.
+// shapes say that nothing was broadcast; BroadcastGradientArgs decides at run time where they do
+// not tell.
 void leat_gradient_set_broadcast_inputs(leat_gradient_t* g, leat_output_t gx, leat_output_t gy);
 
 // For rows whose op is not differentiable: no input has a gradient, and that is no error.
-leat_status_t leat_gradient_none(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_gradient_none(leat_gradient_t* g);
 
 #endif  // LEAT_GRAPH_GRADIENT_H_

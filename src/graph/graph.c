@@ -59,6 +59,19 @@ int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name)
   return leat_string_map_get(&graph->names, name, &index) ? (int32_t)index : -1;
 }
 
+leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
+  if (node_count >= INT32_MAX) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                            "Growing a graph failed: node count is %zu, must be below 2^31",
+                            node_count);
+  }
+  void* nodes = graph->nodes;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
+      graph->allocator, node_count, sizeof(leat_node_t), &nodes, &graph->node_capacity));
+  graph->nodes = nodes;
+  return leat_string_map_reserve(&graph->names, node_count);
+}
+
 // ---- names --------------------------------------------------------------------------------------
 
 // The counter of |base|'s suffixes, which goes on where it was: many nodes of one name are cheap.
@@ -106,17 +119,15 @@ bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
   return !at_start;
 }
 
-static leat_status_t check_name(const leat_graph_t* graph, leat_string_view_t name) {
-  if (!leat_node_name_is_valid(name, true)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Node '%.*s': Node name contains invalid characters",
-                            LEAT_SV_ARG(name));
-  }
-  if (leat_graph_find_node(graph, name) >= 0) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
-                            LEAT_SV_ARG(name));
-  }
-  return leat_ok_status();
+static leat_status_t check_name(leat_string_view_t name) {
+  if (LEAT_LIKELY(leat_node_name_is_valid(name, true))) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Node '%.*s': Node name contains invalid characters", LEAT_SV_ARG(name));
+}
+
+static leat_status_t duplicate_name(leat_string_view_t name) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
+                          LEAT_SV_ARG(name));
 }
 
 static leat_status_t check_deprecation(const leat_graph_t* graph, const leat_op_t* op) {
@@ -187,10 +198,8 @@ static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spe
   node->name = spec->name;
   node->device = spec->device;
   if (spec->borrow_storage) return leat_ok_status();
-  leat_arena_t* arena = &graph->storage->arena;
-  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, spec->name, &node->name));
-  if (spec->device.size == 0) return leat_ok_status();
-  return leat_arena_copy_string(arena, spec->device, &node->device);
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(graph->storage, spec->name, &node->name));
+  return leat_graph_storage_copy_device(graph->storage, spec->device, &node->device);
 }
 
 static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* node) {
@@ -209,30 +218,21 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
 
 // Room first, so that nothing can fail between the array and the map.
 static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
-  if (graph->node_count >= INT32_MAX) {
-    return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Adding a node failed: graph is full");
+  if (LEAT_UNLIKELY(graph->node_count >= graph->node_capacity)) {
+    LEAT_RETURN_IF_ERROR(leat_graph_reserve(graph, graph->node_count + 1));
   }
-  void* nodes = graph->nodes;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(graph->allocator, graph->node_count + 1,
-                                                 sizeof(leat_node_t), &nodes,
-                                                 &graph->node_capacity));
-  graph->nodes = nodes;
   bool inserted = false;
   LEAT_RETURN_IF_ERROR(
       leat_string_map_insert(&graph->names, node->name, graph->node_count, NULL, &inserted));
-  if (!inserted) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
-                            LEAT_SV_ARG(node->name));
-  }
+  if (!inserted) return duplicate_name(node->name);
   graph->nodes[graph->node_count] = *node;
   *out_node = (int32_t)graph->node_count++;
   return leat_ok_status();
 }
 
-leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
-                                  int32_t* out_node) {
-  *out_node = -1;
-  LEAT_RETURN_IF_ERROR(check_name(graph, spec->name));
+static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                 int32_t* out_node) {
+  LEAT_RETURN_IF_ERROR(check_name(spec->name));
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_signature_t signature;
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
@@ -249,6 +249,18 @@ leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* s
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, &node));
   LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes, &node));
   return append_node(graph, &node, out_node);
+}
+
+leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                  int32_t* out_node) {
+  leat_status_t status = add_checked(graph, spec, out_node);
+  if (LEAT_LIKELY(!status)) return status;
+  *out_node = -1;
+  // A name is looked up once, when the node goes in; but a name that is taken is the first thing to
+  // say of a node that fails.
+  if (leat_graph_find_node(graph, spec->name) < 0) return status;
+  leat_status_free(status);
+  return duplicate_name(spec->name);
 }
 
 leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,

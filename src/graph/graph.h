@@ -68,6 +68,8 @@ LEAT_MUST_USE leat_status_t leat_graph_create_child(const leat_graph_t* parent,
                                                     leat_graph_t** out_graph);
 void leat_graph_free(leat_graph_t* graph);
 leat_arena_t* leat_graph_arena(leat_graph_t* graph);
+// Makes room for |node_count| nodes in all, so that adding them moves nothing.
+LEAT_MUST_USE leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count);
 
 static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int32_t index) {
   return &graph->nodes[index];
@@ -92,7 +94,7 @@ typedef struct leat_node_spec_s {
   const leat_attr_t* attrs;
   int attr_count;
   bool infer_attrs;     // take missing type and number attributes from the inputs
-  bool borrow_storage;  // name, device and attrs already lie in this graph's or its parent's storage
+  bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)
 } leat_node_spec_t;
 

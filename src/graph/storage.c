@@ -5,6 +5,7 @@
 #include "graph/function_library.h"
 
 #define MAX_FUNCTION_DEPTH 32
+#define TEXT_CHUNK_BYTES 4096
 
 leat_status_t leat_graph_storage_create(leat_allocator_t* allocator, leat_graph_storage_t* parent,
                                         leat_graph_storage_t** out_storage) {
@@ -73,6 +74,47 @@ leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage, void*
   return leat_ok_status();
 }
 
+leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage, leat_string_view_t text,
+                                           leat_string_view_t* out_text) {
+  if (text.size >= TEXT_CHUNK_BYTES / 8) {
+    return leat_arena_copy_string(&storage->arena, text, out_text);
+  }
+  if (LEAT_UNLIKELY((size_t)(storage->text_end - storage->text_next) <= text.size)) {
+    void* chunk = NULL;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate(&storage->arena, TEXT_CHUNK_BYTES, &chunk));
+    storage->text_next = chunk;
+    storage->text_end = storage->text_next + TEXT_CHUNK_BYTES;
+  }
+  *out_text = leat_string_view_make(storage->text_next, text.size);
+  if (text.size > 0) memcpy(storage->text_next, text.data, text.size);
+  storage->text_next += text.size + 1;  // the NUL is there already
+  return leat_ok_status();
+}
+
+static leat_status_t copy_unless_last(leat_graph_storage_t* storage, leat_string_view_t text,
+                                      leat_string_view_t* inout_last,
+                                      leat_string_view_t* out_text) {
+  *out_text = LEAT_SV("");
+  if (text.size == 0) return leat_ok_status();
+  if (!leat_string_view_equal(text, *inout_last)) {
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, text, inout_last));
+  }
+  *out_text = *inout_last;
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
+                                             leat_string_view_t device,
+                                             leat_string_view_t* out_device) {
+  return copy_unless_last(storage, device, &storage->last_device, out_device);
+}
+
+leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
+                                                leat_string_view_t name,
+                                                leat_string_view_t* out_name) {
+  return copy_unless_last(storage, name, &storage->last_attr_name, out_name);
+}
+
 static leat_status_t copy_value(leat_graph_storage_t* storage, const leat_attr_value_t* value,
                                 int depth, leat_attr_value_t* out_value);
 
@@ -85,14 +127,14 @@ static leat_status_t copy_function(leat_graph_storage_t* storage,
                             MAX_FUNCTION_DEPTH);
   }
   LEAT_RETURN_IF_ERROR(
-      leat_arena_copy_string(&storage->arena, function->name, &out_function->name));
+      leat_graph_storage_copy_text(storage, function->name, &out_function->name));
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&storage->arena, (size_t)function->attr_count,
                                                  sizeof(leat_attr_t), &memory));
   leat_attr_t* attrs = memory;
   for (int i = 0; i < function->attr_count; ++i) {
     LEAT_RETURN_IF_ERROR(
-        leat_arena_copy_string(&storage->arena, function->attrs[i].name, &attrs[i].name));
+        leat_graph_storage_copy_text(storage, function->attrs[i].name, &attrs[i].name));
     LEAT_RETURN_IF_ERROR(
         copy_value(storage, &function->attrs[i].value, depth + 1, &attrs[i].value));
   }
@@ -108,7 +150,7 @@ static leat_status_t copy_item(leat_graph_storage_t* storage, leat_attr_kind_t k
   switch (kind) {
     case LEAT_ATTR_PLACEHOLDER:
     case LEAT_ATTR_STRING:
-      return leat_arena_copy_string(arena, *(const leat_string_view_t*)source, target);
+      return leat_graph_storage_copy_text(storage, *(const leat_string_view_t*)source, target);
     case LEAT_ATTR_SHAPE: {
       leat_partial_shape_t shape = *(const leat_partial_shape_t*)source;
       return leat_partial_shape_create(shape.rank, shape.dims, arena, target);

@@ -21,6 +21,12 @@ struct leat_graph_storage_s {
   leat_allocator_t* allocator;
   leat_graph_storage_t* parent;  // retained
   leat_arena_t arena;
+  char* text_next;  // short texts lie close together: a part of the arena
+  char* text_end;
+  leat_string_view_t last_device;
+  leat_string_view_t last_attr_name;  // of those that ops do not declare
+  leat_attr_t* last_attrs;            // of the node added last, shared by those like it
+  int last_attr_count;
   leat_kept_tensor_t* tensors;
   leat_kept_bytes_t* bytes;
   leat_string_map_t suffixes;    // base name -> last suffix tried
@@ -44,6 +50,20 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* 
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_value(leat_graph_storage_t* storage,
                                                           const leat_attr_value_t* value,
                                                           leat_attr_value_t* out_value);
+
+// A copy of |text|, NUL-terminated, at any address.
+LEAT_MUST_USE leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage,
+                                                         leat_string_view_t text,
+                                                         leat_string_view_t* out_text);
+// The same for devices, of which one copy serves the nodes that follow each other.
+LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
+                                                           leat_string_view_t device,
+                                                           leat_string_view_t* out_device);
+
+// The same for names of attributes that ops do not declare.
+LEAT_MUST_USE leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
+                                                              leat_string_view_t name,
+                                                              leat_string_view_t* out_name);
 
 // A power of two >= |count|: the room that an edge list of |count| has.
 static inline size_t leat_edge_capacity(size_t count) {

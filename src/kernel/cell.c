@@ -7,6 +7,7 @@
 static void cell_destroy(leat_resource_t* resource) {
   leat_cell_t* cell = (leat_cell_t*)resource;
   leat_tensor_release(&cell->tensor);
+  leat_shape_release(&cell->shape);
   leat_mutex_deinitialize(&cell->mutex);
   leat_allocator_free(leat_allocator_system(), cell);
 }
@@ -27,7 +28,7 @@ const leat_resource_kind_t leat_cell_kind = {
     .describe = cell_describe,
 };
 
-leat_status_t leat_cell_create(leat_cell_t** out_cell) {
+leat_status_t leat_cell_create(const leat_shape_t* shape, leat_cell_t** out_cell) {
   void* memory = NULL;
   *out_cell = NULL;
   LEAT_RETURN_IF_ERROR(
@@ -36,6 +37,8 @@ leat_status_t leat_cell_create(leat_cell_t** out_cell) {
   cell->resource.kind = &leat_cell_kind;
   atomic_init(&cell->resource.references, 1);
   leat_mutex_initialize(&cell->mutex);
+  if (shape) cell->shape = leat_shape_retain(shape);
+  cell->has_shape = shape != NULL;
   *out_cell = cell;
   return leat_ok_status();
 }

@@ -1,7 +1,5 @@
 // Runs one kernel outside a plan: constant folding, eager calls, tests. The context is made on the
 // stack over the caller's values; nothing may be overwritten, since the caller keeps its inputs.
-#include <string.h>
-
 #include "base/clock.h"
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
@@ -76,7 +74,6 @@ static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t
       .outputs = outputs,
       .services = services,
   };
-  memset(outputs, 0, (size_t)kernel->output_count * sizeof(*outputs));
   leat_status_t status = compute(&context);
   if (status) {
     for (int i = 0; i < kernel->output_count; ++i) leat_slot_release(&outputs[i]);
@@ -103,7 +100,7 @@ leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
   leat_invocation_t invocation;
   leat_status_t status = leat_ok_status();
   int borrowed = 0;
-  memset(out_outputs, 0, (size_t)kernel->output_count * sizeof(*out_outputs));
+  for (int i = 0; i < kernel->output_count; ++i) out_outputs[i] = (leat_slot_t){0};
   LEAT_RETURN_IF_ERROR(initialize_invocation(kernel->input_count, &invocation));
   for (; borrowed < kernel->input_count && !status; ++borrowed) {
     status = borrow_input(kernel, borrowed, &inputs[borrowed], &invocation.inputs[borrowed]);
@@ -145,15 +142,16 @@ static leat_status_t invoke_into(const leat_kernel_t* kernel, const leat_step_se
 
 leat_status_t leat_kernel_invoke(const leat_kernel_t* kernel, const leat_step_services_t* services,
                                  const leat_tensor_t* inputs, leat_tensor_t* out_outputs) {
-  leat_slot_t inline_outputs[INLINE_SLOTS] = {0};
+  leat_slot_t inline_outputs[INLINE_SLOTS];
   void* memory = NULL;
-  memset(out_outputs, 0, (size_t)kernel->output_count * sizeof(*out_outputs));
+  for (int i = 0; i < kernel->output_count; ++i) out_outputs[i] = (leat_tensor_t){0};
   if (kernel->output_count > INLINE_SLOTS) {
     LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
         leat_allocator_system(), (size_t)kernel->output_count, sizeof(leat_slot_t), &memory));
   }
-  leat_status_t status = invoke_into(kernel, services, inputs,
-                                     memory ? memory : inline_outputs, out_outputs);
+  leat_slot_t* outputs = memory ? memory : inline_outputs;
+  for (int i = 0; i < kernel->output_count; ++i) outputs[i] = (leat_slot_t){0};
+  leat_status_t status = invoke_into(kernel, services, inputs, outputs, out_outputs);
   leat_allocator_free(leat_allocator_system(), memory);
   return status;
 }

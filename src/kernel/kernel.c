@@ -51,7 +51,13 @@ leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
   leat_buffer_t* planned = planned_buffer(c, index);
   *out_tensor = &slot->tensor;
   if (planned && LEAT_LIKELY(planned_serves(planned, dtype, shape))) {
-    return leat_tensor_of_buffer(planned, dtype, shape, &slot->tensor);
+    // Free until here, so nobody else counts: a plain store makes it ours.
+    atomic_store_explicit(&planned->references, 1, memory_order_relaxed);
+    slot->tensor = (leat_tensor_t){.buffer = planned,
+                                   .data = planned->data,
+                                   .dtype = dtype,
+                                   .shape = leat_shape_retain(shape)};
+    return leat_ok_status();
   }
   return leat_tensor_allocate(c->services->memory, dtype, shape, &slot->tensor);
 }
@@ -131,6 +137,19 @@ leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int inpu
                                               const leat_shape_t* shape) {
   leat_slot_t* slot = renewed_output(c, output);
   return leat_tensor_reshape(leat_kernel_input(c, input), shape, &slot->tensor);
+}
+
+leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
+                                     leat_tensor_t* out_tensor) {
+  leat_slot_t* slot = &c->slots[c->input_slots[index]];
+  leat_buffer_t* buffer = slot->tensor.buffer;
+  bool last = index < 64 && (c->last_readers >> index & 1) && is_read_once(c, index);
+  if (last && !slot->ref && buffer && !buffer->planned && leat_buffer_is_exclusive(buffer) &&
+      slot->tensor.data == buffer->data) {
+    *out_tensor = leat_tensor_move(&slot->tensor);
+    return leat_ok_status();
+  }
+  return leat_tensor_copy(c->services->memory, &slot->tensor, out_tensor);
 }
 
 leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,

@@ -167,6 +167,10 @@ static inline void leat_kernel_set_output(leat_kernel_context_t* c, int index,
 void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output);
 LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int input,
                                                             int output, const leat_shape_t* shape);
+// The value of an input as one that may outlive the step (a variable's, a queue's): its own bytes
+// where nobody else has them, else a copy. The caller owns it.
+LEAT_MUST_USE leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
+                                                   leat_tensor_t* out_tensor);
 // Scratch memory of the device, ended by leat_tensor_release.
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
                                                            const leat_shape_t* shape,

@@ -60,9 +60,12 @@ typedef struct leat_cell_s {
   leat_resource_t resource;  // kind leat_cell_kind
   leat_mutex_t mutex;
   leat_tensor_t tensor;      // "no tensor" until initialised
+  leat_shape_t shape;        // what a first value must have, when |has_shape|
+  bool has_shape;
 } leat_cell_t;
 extern const leat_resource_kind_t leat_cell_kind;
-LEAT_MUST_USE leat_status_t leat_cell_create(leat_cell_t** out_cell);
+// |shape| may be NULL: any. It is copied.
+LEAT_MUST_USE leat_status_t leat_cell_create(const leat_shape_t* shape, leat_cell_t** out_cell);
 static inline void leat_cell_retain(leat_cell_t* cell) { leat_resource_retain(&cell->resource); }
 static inline void leat_cell_release(leat_cell_t* cell) {
   if (cell) leat_resource_release(&cell->resource);

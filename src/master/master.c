@@ -3,7 +3,6 @@
 // through as they are.
 #include "master/master.h"
 
-#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/sync.h"
@@ -173,8 +172,8 @@ static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
   leat_partitions_t partitions = {0};
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
-                                      compiled->feed_count, &options->placement,
-                                      options->incarnations, &partitions));
+                                      &options->placement, options->incarnations,
+                                      &partitions));
   leat_status_t status = register_partitions(options, &partitions, compiled);
   leat_partitions_free(&partitions);
   return status;

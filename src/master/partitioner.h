@@ -24,7 +24,7 @@ typedef struct leat_partitions_s {
 // |incarnations| [device_count] go into the rendezvous keys. One device: the graph itself is handed
 // through (|*inout_graph| becomes NULL), with no Send.
 LEAT_MUST_USE leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fetches,
-                                           int fetch_count, int feed_count,
+                                           int fetch_count,
                                            const leat_placer_options_t* placement,
                                            const uint64_t* incarnations,
                                            leat_partitions_t* out_partitions);

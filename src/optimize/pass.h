@@ -1,6 +1,6 @@
 // Rewriting passes over a pruned graph (section 5). A pass reads one graph and writes a new one (a
-// child that shares the old one's storage); |fetches| are carried along. Passes name no op: they ask
-// flags and hooks of the op's row.
+// child that shares the old one's storage); |fetches| are carried along. Passes name no op: they
+// ask flags and hooks of the op's row.
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 

@@ -15,7 +15,7 @@ typedef struct leat_evaluator_s {
 void leat_evaluator_initialize(const leat_kernel_registry_t* kernels, leat_device_t* device,
                                leat_allocator_t* allocator, leat_evaluator_t* out_evaluator);
 // A leat_evaluate_fn_t; |data| is the evaluator. The node must be stateless.
-leat_status_t leat_evaluator_run(void* data, const leat_graph_t* graph, int32_t node,
+LEAT_MUST_USE leat_status_t leat_evaluator_run(void* data, const leat_graph_t* graph, int32_t node,
                                  const leat_tensor_t* inputs, leat_tensor_t* out_outputs);
 
 #endif  // LEAT_SESSION_EVALUATE_H_

@@ -1,10 +1,11 @@
-// The dataflow executor: a record runs when its pending count is zero. The thread that makes a record
-// ready keeps it on its own list and runs it next, unless it is expensive and there is other work
-// here: then it becomes a task of the pool. Asynchronous kernels hold the step open and continue
-// wherever they finish. The step ends when its last activity (a running list or an asynchronous
-// kernel) does.
+// The dataflow executor: a record runs when its pending count is zero. The thread that makes a
+// record ready keeps it on its own list and runs it next, unless it is expensive and there is other
+// work here: then it becomes a task of the pool. Asynchronous kernels hold the step open and
+// continue wherever they finish. The step ends when its last activity (a running list or an
+// asynchronous kernel) does.
 #include <string.h>
 
+#include "trace/collector.h"
 #include "worker/executor.h"
 
 #define NONE UINT32_MAX
@@ -24,6 +25,7 @@ typedef struct async_call_s {
   leat_kernel_context_t context;
   dataflow_t* dataflow;
   uint32_t record;
+  int64_t start_ns;
 } async_call_t;
 
 typedef struct task_s {
@@ -147,6 +149,9 @@ static void async_done(leat_kernel_context_t* context, leat_status_t status) {
   async_call_t* call = context->owner;
   dataflow_t* d = call->dataflow;
   uint32_t record = call->record;
+  if (d->execution->services.collector && !status) {
+    leat_execution_trace(d->execution, record, call->start_ns);
+  }
   leat_allocator_free(d->plan->allocator, call);
   if (status) {
     fail(d, leat_execution_annotate(d->execution, record, status));
@@ -163,7 +168,8 @@ static leat_status_t start_async(dataflow_t* d, const leat_kernel_context_t* con
   async_call_t* call;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(d->plan->allocator, sizeof *call, (void**)&call));
-  *call = (async_call_t){*context, d, index};
+  *call = (async_call_t){.context = *context, .dataflow = d, .record = index};
+  if (d->execution->services.collector) call->start_ns = leat_step_collector_now();
   call->context.owner = call;
   atomic_fetch_add_explicit(&d->activities, 1, memory_order_relaxed);
   context->kernel->row->compute_async(&call->context, async_done);
@@ -189,7 +195,12 @@ static leat_status_t run_record(dataflow_t* d, uint32_t index, bool* out_complet
     LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, index, &context));
   }
   *out_completed = !(record->flags & LEAT_RECORD_ASYNC);
-  return *out_completed ? record->compute(&context) : start_async(d, &context, index);
+  if (!*out_completed) return start_async(d, &context, index);
+  if (LEAT_LIKELY(!e->services.collector)) return record->compute(&context);
+  int64_t start_ns = leat_step_collector_now();
+  LEAT_RETURN_IF_ERROR(record->compute(&context));
+  leat_execution_trace(e, index, start_ns);
+  return leat_ok_status();
 }
 
 static void run_list(dataflow_t* d, ready_list_t* ready) {

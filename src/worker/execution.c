@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trace/collector.h"
 #include "worker/executor.h"
 
 static void set_feeds(leat_execution_t* e) {
@@ -108,6 +109,15 @@ leat_status_t leat_execution_prepare(leat_execution_t* e, uint32_t record,
   return leat_ok_status();
 }
 
+void leat_execution_trace(leat_execution_t* e, uint32_t index, int64_t start_ns) {
+  const leat_record_t* record = &e->plan->records[index];
+  const leat_kernel_t* kernel = record->kernel;
+  leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
+                          kernel->op->name, start_ns,
+                          &e->instance->slots[record->first_output].tensor, record->output_count,
+                          sizeof(leat_slot_t));
+}
+
 leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {
   if (strstr(leat_status_message(status), "node '")) return status;
   const leat_kernel_t* kernel = e->plan->records[record].kernel;
@@ -129,7 +139,8 @@ static leat_status_t take_fetch(leat_execution_t* e, int index) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: fetch %d was not computed (a dead tensor)", index);
   }
-  *fetch = leat_tensor_share(&slot->tensor);
+  *fetch = plan->fetch_moves[index] ? leat_tensor_move(&slot->tensor)
+                                    : leat_tensor_share(&slot->tensor);
   return leat_ok_status();
 }
 
@@ -152,7 +163,7 @@ static void empty_edges(leat_execution_t* e) {
     if (plan->feed_slots[i] != UINT32_MAX) leat_slot_clear(&slots[plan->feed_slots[i]]);
   }
   for (int i = 0; i < plan->fetch_count; ++i) {
-    if (!plan->fetch_is_constant[i]) leat_slot_clear(&slots[plan->fetch_slots[i]]);
+    if (plan->fetch_moves[i]) leat_slot_clear(&slots[plan->fetch_slots[i]]);
   }
 }
 

@@ -87,7 +87,8 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
   registered_t* registered = NULL;
   if (device < 0) {
     status = leat_make_status(LEAT_NOT_FOUND,
-                              "RegisterGraph failed: device is '%.*s', must be one of this worker's",
+                              "RegisterGraph failed: device is '%.*s', must be one of this "
+                              "worker's",
                               LEAT_SV_ARG(request->device));
   }
   if (!status) {
@@ -152,7 +153,7 @@ static leat_status_t find_rendezvous(leat_local_worker_t* worker, int64_t step_i
   if (!step->rendezvous) {
     LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(worker->allocator, &step->rendezvous));
     if (step->aborted) {
-      step->rendezvous->vtable->abort(step->rendezvous, leat_status_clone(step->aborted));
+      step->rendezvous->vtable->abort(step->rendezvous, step->aborted);
     }
   }
   *out_rendezvous = step->rendezvous;
@@ -290,7 +291,7 @@ static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_
     if (run->step_id == step_id) leat_execution_stop(&run->execution, leat_status_clone(status));
   }
   leat_spinlock_unlock(&worker->lock);
-  if (rendezvous) rendezvous->vtable->abort(rendezvous, leat_status_clone(status));
+  if (rendezvous) rendezvous->vtable->abort(rendezvous, status);
   leat_rendezvous_release(rendezvous);
   leat_status_free(status);
 }

@@ -1,6 +1,6 @@
 // Compiles a partition. Nodes are taken in an order in which every input comes first; each gets its
-// output slots, constants and arguments only those. Then come input slots (with a slot of its own for
-// each reference that must be read as a value), who reads last, successors, and the kernels.
+// output slots, constants and arguments only those. Then come input slots (with a slot of its own
+// for each reference that must be read as a value), who reads last, successors, and the kernels.
 #include "worker/plan.h"
 
 #include <string.h>
@@ -85,8 +85,8 @@ static leat_status_t set_constants_and_feeds(compiler_t* c) {
       const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
       if (!value || value->kind != LEAT_ATTR_TENSOR) {
         return leat_make_status(LEAT_INVALID_ARGUMENT,
-                                "Compile failed for node '%.*s' (%.*s): attribute value is missing, "
-                                "must be a tensor",
+                                "Compile failed for node '%.*s' (%.*s): attribute value is "
+                                "missing, must be a tensor",
                                 LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
       }
       plan->constant_slots[constants] = c->first_slot[i];
@@ -141,9 +141,13 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
 
 static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const leat_node_t* node,
                                  const uint8_t* input_types) {
-  const leat_kernel_row_t* row;
-  LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(c->options->kernels, node->op, node->attrs,
-                                                 node->attr_count, c->options->device->type, &row));
+  leat_string_view_t device = c->options->device->type;
+  const leat_kernel_row_t* row = leat_kernel_registry_probe(
+      c->options->kernels, node->op, node->attrs, node->attr_count, device);
+  if (!row) {
+    return leat_kernel_registry_unserved(c->options->kernels, node->op, node->name, node->attrs,
+                                         node->attr_count, device);
+  }
   LEAT_RETURN_IF_ERROR(leat_kernel_create(
       row, node->op, node->name, node->attrs, node->attr_count, input_types, node->input_count,
       node->output_types, node->output_count, c->options->device, c->options->resources,
@@ -192,14 +196,18 @@ static leat_status_t make_records(compiler_t* c) {
 static leat_status_t set_fetches(compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->fetch_count = c->request->fetch_count;
-  LEAT_RETURN_IF_ERROR(allocate(c, (size_t)plan->fetch_count, sizeof(uint32_t), &plan->fetch_slots));
   LEAT_RETURN_IF_ERROR(
-      allocate(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_is_constant));
+      allocate(c, (size_t)plan->fetch_count, sizeof(uint32_t), &plan->fetch_slots));
+  LEAT_RETURN_IF_ERROR(
+      allocate(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_moves));
   for (int i = 0; i < plan->fetch_count; ++i) {
     leat_output_t fetch = c->request->fetches[i];
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
     plan->fetch_slots[i] = slot;
-    plan->fetch_is_constant[i] = is_constant(&c->graph->nodes[fetch.node]);
+    plan->fetch_moves[i] = !is_constant(&c->graph->nodes[fetch.node]);
+    for (int k = 0; k < i; ++k) {
+      if (plan->fetch_slots[k] == slot) plan->fetch_moves[k] = false;
+    }
     ++plan->readers[slot];
     c->last_reader[slot] = UINT32_MAX;  // read when all records have run
   }

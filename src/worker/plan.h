@@ -5,9 +5,9 @@
 //
 // A slot has one writer. Whoever reads it last may overwrite the bytes in place and empties it: in
 // record order that is known here (|last_readers|, |releases|); the dataflow executor counts the
-// readers down. A record that reads one slot twice never overwrites it.
-// Constants and arguments take a slot but no record that runs: constants are set when an instance is
-// made and stay; arguments are set from the feeds.
+// readers down. A record that reads one slot twice never overwrites it. Constants and arguments
+// take a slot but no record that runs: constants are set when an instance is made and stay;
+// arguments are set from the feeds.
 #ifndef LEAT_WORKER_PLAN_H_
 #define LEAT_WORKER_PLAN_H_
 
@@ -78,7 +78,7 @@ typedef struct leat_plan_s {
   uint32_t* feed_slots;      // by feed index; UINT32_MAX = not read
   int feed_count;
   uint32_t* fetch_slots;
-  bool* fetch_is_constant;   // the slot stays filled
+  bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
   bool linear;               // the linear executor can run it
   bool uses_rendezvous;
@@ -114,11 +114,11 @@ LEAT_MUST_USE leat_status_t leat_plan_acquire(leat_plan_t* plan,
                                               leat_plan_instance_t** out_instance);
 // Slots may still hold values (after a failure): |clean| says that all but constants are empty.
 void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean);
-// Empties a slot.
+// Empties a slot: leat_slot_release with the usual case inline.
 static inline void leat_slot_clear(leat_slot_t* slot) {
   if (LEAT_UNLIKELY(slot->ref != NULL)) {
-    leat_cell_release(slot->ref);
-    slot->ref = NULL;
+    leat_slot_release(slot);
+    return;
   }
   if (slot->tensor.dtype) leat_tensor_release(&slot->tensor);
   slot->alive = false;

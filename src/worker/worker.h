@@ -1,7 +1,7 @@
 // A worker runs graphs on its devices (section 3). The interface is remote from the first day:
 // requests and responses are values, graphs are named by handle, steps by id, every call may
-// complete later on another thread. The local worker (worker/local_worker.h) is joined to the master
-// by a direct call; a transport puts the network between the two.
+// complete later on another thread. The local worker (worker/local_worker.h) is joined to the
+// master by a direct call; a transport puts the network between the two.
 #ifndef LEAT_WORKER_WORKER_H_
 #define LEAT_WORKER_WORKER_H_
 

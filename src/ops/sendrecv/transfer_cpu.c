@@ -6,11 +6,9 @@
 #include "kernel/rendezvous.h"
 #include "ops/family.h"
 
-#define ITERATION_TEXT_BYTES 40
-
 typedef struct transfer_s {
   leat_allocator_t* allocator;
-  char* key;  // the fixed part, then room for the iteration
+  char* key;  // the fixed part
   size_t fixed_bytes;
 } transfer_t;
 
@@ -22,7 +20,7 @@ static leat_status_t transfer_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "recv_device", &receiver));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "tensor_name", &name));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "send_device_incarnation", &incarnation));
-  size_t room = sender.size + receiver.size + name.size + 24 + ITERATION_TEXT_BYTES;
+  size_t room = sender.size + receiver.size + name.size + 24;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(c->allocator, room, (void**)&transfer->key));
   transfer->allocator = c->allocator;
   transfer->fixed_bytes = (size_t)snprintf(
@@ -36,7 +34,7 @@ static void transfer_destroy(void* state) {
   leat_allocator_free(transfer->allocator, transfer->key);
 }
 
-// The whole key in |storage| or, outside loops, ready-made.
+// The whole key, in |storage|.
 static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_builder_t* storage,
                                   leat_string_view_t* out_key) {
   const transfer_t* transfer = leat_kernel_state(c);

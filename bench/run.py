@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Speed beside TensorFlow: bench/run.py [--rows REGEX] [--rounds N] [--seconds S] [--core N]
+
+Every row is one graph of LEAT_BENCH_DIR (../shared/bench) run by one program, capibench, through
+Leat and through TensorFlow with oneDNN off and on, alternating in each round and pinned to one
+core. Shown are medians over the rounds of min, median and 99th percentile of a step; the ratio is
+TensorFlow's better median over Leat's. Absolute times mean nothing on shared machines. The goal is
+what Leat must reach; `limit` is the time that the machine needs for the row's arithmetic or memory
+traffic, as bench/peak.c measures it. A row whose fetched values differ between the libraries after
+three steps does not count.
+"""
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, 'dev'))
+import oracle_venv  # noqa: E402
+
+NULL_OPS = ['chain1k', 'exec16x1024', 'exec1024x16']
+MAX_STRIPPED_BYTES, MAX_RESIDENT_MB = 3 << 20, 20
+LIMIT_SLACK = 1.25
+
+
+class Row:
+  """A graph, how it is run, what is measured, the ratio wanted, and the work of a step."""
+
+  def __init__(self, graph, goal=None, flags=(), executor=None, measure='med_us', gflop=0,
+               read_mb=0, moved_mb=0, bound=False):
+    self.graph, self.goal, self.flags, self.measure = graph, goal, list(flags), measure
+    self.executor, self.gflop, self.read_mb, self.moved_mb = executor, gflop, read_mb, moved_mb
+    self.bound = bound  # the limit is part of the goal
+    self.name = graph + (' ' + executor if executor else '') + (
+        '' if measure == 'med_us' else ' ' + measure)
+
+  def limit_us(self, peak):
+    seconds = (self.gflop / peak['gflops'] + self.read_mb / 1e3 / peak['read_gbs']
+               + self.moved_mb / 1e3 / peak['copy_gbs'])
+    return seconds * 1e6
+
+
+OFF = ['-g', '1']  # graph optimizers off
+ONCE = ['-n', '1', '-w', '0']
+ROWS = [
+    Row('feedfetch1', 12), Row('feedfetch10', 10), Row('feedfetch100mb'),
+    *[Row(g, 2.5, OFF, 'dataflow') for g in NULL_OPS],
+    *[Row(g, 8, OFF, 'linear') for g in NULL_OPS],
+    Row('addchain1k', 5, OFF), Row('wide1k', 8, OFF),
+    Row('chain36k', 40, ONCE, measure='first'),
+    Row('feedfetch1', 30, ONCE, measure='start'),
+    Row('mnist_mlp', 1, gflop=0.21, bound=True), Row('mnist_cnn', 1, gflop=4.7, bound=True),
+    Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),
+    Row('matmul2048', 1, gflop=17.2),
+    Row('ewchain16m', 1, moved_mb=134), Row('softmax4kx1k', 1, moved_mb=33.6),
+    Row('reduce16m', 1, read_mb=67), Row('adam25m', 1, moved_mb=700),
+]
+
+
+class Library:
+  def __init__(self, name, folder, **env):
+    self.name, self.folder, self.env = name, folder, env
+
+
+class Bench:
+  def __init__(self, options):
+    self.options = options
+    self.out = os.path.join(options.build, 'bench')
+    os.makedirs(self.out, exist_ok=True)
+    home = os.environ.get('LEAT_BENCH_DIR') or os.path.join(ROOT, '..', 'shared', 'bench')
+    if not os.path.exists(os.path.join(home, 'capibench.c')):
+      raise SystemExit('bench: no capibench.c in %s; set LEAT_BENCH_DIR' % home)
+    self.graphs = os.path.join(home, 'graphs')
+    self.capibench = self.compile(os.path.join(home, 'capibench.c'), '-O2', '-ldl')
+    self.pin = ['taskset', '-c', str(options.core)]
+    output = subprocess.check_output(
+        self.pin + [self.compile(os.path.join(ROOT, 'bench', 'peak.c'), '-O3')], text=True)
+    self.peak = numbers(output)
+    tf = oracle_venv.library_folder()
+    self.leat = os.path.join(options.build, 'lib')
+    self.peers = [Library('tf', tf, TF_ENABLE_ONEDNN_OPTS='0'),
+                  Library('tf+onednn', tf, TF_ENABLE_ONEDNN_OPTS='1')]
+
+  def compile(self, source, *flags):
+    binary = os.path.join(self.out, os.path.basename(source)[:-2])
+    if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
+      subprocess.check_call([os.environ.get('CC', 'cc'), flags[0], '-o', binary, source, '-w']
+                            + list(flags[1:]))
+    return binary
+
+  def run(self, library, graph, flags):
+    """What capibench prints, as numbers, with the time of loading nothing in `exec_ms`."""
+    env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', CUDA_VISIBLE_DEVICES='', **library.env)
+    path = os.path.join(self.graphs, graph + '.pb')
+    start = time.perf_counter()
+    subprocess.run(self.pin + [self.capibench, '/nonexistent', path], capture_output=True)
+    exec_ms = (time.perf_counter() - start) * 1e3
+    try:
+      run = subprocess.run(self.pin + [self.capibench, library.folder, path] + flags, env=env,
+                           capture_output=True, text=True, timeout=self.options.timeout)
+    except subprocess.TimeoutExpired:
+      return {'error': 'no answer in %d s' % self.options.timeout}
+    if run.returncode or 'med_us' not in run.stdout:
+      return {'error': (run.stdout + run.stderr).strip()[-160:] or 'exit %d' % run.returncode}
+    found = numbers(run.stdout.split(None, 1)[1])
+    found['first'] = 1e3 * (found['import_ms'] + found['create_ms'] + found['init_ms']
+                            + found['first_ms'])
+    found['start'] = found['first'] + 1e3 * (found['lib_ms'] + exec_ms)
+    return found
+
+  def measure(self, row):
+    """{library: {field: median over rounds}}; alternates the libraries in every round."""
+    env = {'LEAT_EXECUTOR': row.executor} if row.executor else {}
+    libraries = [Library('leat', self.leat, **env)] + self.peers
+    flags = row.flags + ([] if row.flags == ONCE else ['-s', str(self.options.seconds)])
+    samples = {library.name: [] for library in libraries}
+    for _ in range(self.options.rounds):
+      for library in libraries:
+        samples[library.name].append(self.run(library, row.graph, flags))
+    result = {}
+    for name, runs in samples.items():
+      errors = [r['error'] for r in runs if 'error' in r]
+      result[name] = {'error': errors[0]} if errors else {
+          field: statistics.median(r[field] for r in runs) for field in runs[0]}
+    check = [self.run(library, row.graph, [f for f in row.flags if f not in ONCE]
+                      + ['-n', '3', '-w', '0']) for library in libraries]
+    result['last'] = [c.get('last') for c in check]
+    return result
+
+
+def numbers(text):
+  words = text.split()
+  return {k: float(v) for k, v in zip(words[::2], words[1::2]) if re.fullmatch(r'-?[\d.e+-]+', v)}
+
+
+def close(a, b):
+  return a is not None and b is not None and (a == b or abs(a - b) <= 1e-3 * max(abs(a), abs(b)))
+
+
+def us(value):
+  return '%.2f' % value if value < 100 else '%.0f' % value
+
+
+def judge(row, result, peak):
+  """(cells, verdict) of one row; the verdict is ok, short or a reason."""
+  leat, peers = result['leat'], [v for k, v in result.items() if k.startswith('tf')]
+  peers = [p for p in peers if 'error' not in p]
+  limit = row.limit_us(peak)
+  field = row.measure
+  cells = [row.name]
+  if 'error' in leat:
+    return cells + ['-'] * 7, 'error: ' + leat['error']
+  cells += [us(leat[f]) for f in ('min_us', 'med_us', 'p99_us')] if field == 'med_us' else [
+      '-', us(leat[field]), '-']
+  if not peers:
+    return cells + ['-'] * 4, 'TensorFlow does not run it'
+  ratio = min(p[field] for p in peers) / leat[field]
+  near = leat[field] / limit if limit else 0
+  cells += [us(min(p[field] for p in peers)), '%.2f' % ratio,
+            '%.4g' % row.goal if row.goal else '-', '%.2fx' % near if limit else '-']
+  if not any(close(result['last'][0], other) for other in result['last'][1:]):
+    return cells, 'values differ: %s, TensorFlow %s' % tuple(result['last'][:2])
+  reached = row.goal is None or (ratio > row.goal if row.bound else ratio >= row.goal)
+  if row.bound and near > LIMIT_SLACK:
+    return cells, 'short: %.2f of the limit, at most %.2f%s' % (
+        near, LIMIT_SLACK, '' if reached else '; behind TensorFlow')
+  return cells, 'ok' if reached else 'short'
+
+
+def footprint(bench):
+  """Library size and resident memory, as (line, ok)."""
+  stripped = os.path.join(bench.out, 'stripped.so')
+  subprocess.check_call(['strip', '-o', stripped, os.path.join(bench.leat, 'libleat.so.0')])
+  size = os.path.getsize(stripped)
+  yield 'libleat.so stripped: %.2f MB, at most 3' % (size / (1 << 20)), size <= MAX_STRIPPED_BYTES
+  found = bench.run(Library('leat', bench.leat), 'feedfetch1', ['-n', '1000'])
+  if 'error' in found:
+    yield 'resident memory of feedfetch1: error: ' + found['error'], False
+  else:
+    yield 'resident memory of feedfetch1: %.0f MB, at most %d' % (
+        found['rss_mb'], MAX_RESIDENT_MB), found['rss_mb'] <= MAX_RESIDENT_MB
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('--rows', default='.', help='regular expression of row names')
+  parser.add_argument('--rounds', type=int, default=3)
+  parser.add_argument('--seconds', type=float, default=1.0, help='of steps in each run')
+  parser.add_argument('--core', type=int, default=max(os.sched_getaffinity(0)))
+  parser.add_argument('--timeout', type=float, default=120)
+  parser.add_argument('--build', default=os.path.join(ROOT, 'build'))
+  options = parser.parse_args()
+  options.build = os.path.abspath(options.build)
+  bench = Bench(options)
+  print('one core: %(gflops).0f GFLOP/s, %(read_gbs).1f GB/s read, %(copy_gbs).1f GB/s copied; '
+        'times in us' % bench.peak)
+  head = ['graph', 'leat min', 'median', 'p99', 'TF median', 'ratio', 'goal', 'of limit']
+  form = '%-22s' + '%11s' * 4 + '%9s' * 3 + '  %s'
+  print(form % (*head, ''), flush=True)
+  results, short = {}, 0
+  for row in ROWS:
+    if re.search(options.rows, row.name):
+      results[row.name] = bench.measure(row)
+      cells, verdict = judge(row, results[row.name], bench.peak)
+      short += verdict != 'ok'
+      print(form % (*cells, verdict), flush=True)
+  for line, ok in footprint(bench):
+    short += not ok
+    print(line, 'ok' if ok else 'short')
+  with open(os.path.join(bench.out, 'results.json'), 'w') as f:
+    json.dump({'peak': bench.peak, 'rows': results}, f, indent=1)
+  print('%d rows fall short' % short if short else 'every goal is reached')
+  return 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())

@@ -1,0 +1,87 @@
+/* leat/files.h: TensorFlow's files without a graph: event files to write, checkpoints and
+ * records to read and write. Handles belong to one thread at a time. Errors come in |status|,
+ * naming the file: NOT_FOUND, PERMISSION_DENIED, DATA_LOSS (a checksum does not fit),
+ * RESOURCE_EXHAUSTED (full disk). */
+#ifndef LEAT_FILES_H_
+#define LEAT_FILES_H_
+
+#include "tensorflow/c/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* - Events --------------------------------------------------------------------------------------
+ * What TensorBoard shows. The file is <directory>/events.out.tfevents.<time>.<host>.
+ *
+ *   leat_events_t* events = leat_events_open("logs", status);
+ *   leat_events_add_scalar(events, step, "loss", 0.25, status);
+ *   leat_events_close(events, status);                                                          */
+typedef struct leat_events_t leat_events_t;
+TF_CAPI_EXPORT extern leat_events_t* leat_events_open(const char* directory, TF_Status* status);
+TF_CAPI_EXPORT extern void leat_events_add_scalar(leat_events_t* events, int64_t step,
+                                                  const char* tag, double value,
+                                                  TF_Status* status);
+/* A histogram of |count| values in TensorFlow's exponential buckets. */
+TF_CAPI_EXPORT extern void leat_events_add_histogram(leat_events_t* events, int64_t step,
+                                                     const char* tag, const double* values,
+                                                     size_t count, TF_Status* status);
+TF_CAPI_EXPORT extern void leat_events_add_graph(leat_events_t* events, TF_Graph* graph,
+                                                 TF_Status* status);
+/* A serialised Summary, as the summary ops make them. */
+TF_CAPI_EXPORT extern void leat_events_add_summary(leat_events_t* events, int64_t step,
+                                                   const void* summary, size_t size,
+                                                   TF_Status* status);
+TF_CAPI_EXPORT extern void leat_events_flush(leat_events_t* events, TF_Status* status);
+/* Flushes and frees; NULL is allowed. */
+TF_CAPI_EXPORT extern void leat_events_close(leat_events_t* events, TF_Status* status);
+
+/* - Checkpoints ---------------------------------------------------------------------------------
+ *   leat_checkpoint_t* c = leat_checkpoint_open("ckpt/model.ckpt-100", status);
+ *   for (size_t i = 0; i < leat_checkpoint_count(c); ++i) puts(leat_checkpoint_name(c, i));
+ *   TF_Tensor* w = leat_checkpoint_read(c, "w", status);
+ *   leat_checkpoint_close(c);                                                                   */
+typedef struct leat_checkpoint_t leat_checkpoint_t;
+/* |prefix| as TensorFlow names checkpoints, without ".index". */
+TF_CAPI_EXPORT extern leat_checkpoint_t* leat_checkpoint_open(const char* prefix,
+                                                              TF_Status* status);
+TF_CAPI_EXPORT extern void leat_checkpoint_close(leat_checkpoint_t* checkpoint);
+TF_CAPI_EXPORT extern size_t leat_checkpoint_count(const leat_checkpoint_t* checkpoint);
+/* Borrowed, sorted by name. */
+TF_CAPI_EXPORT extern const char* leat_checkpoint_name(const leat_checkpoint_t* checkpoint,
+                                                       size_t index);
+/* |dims| may be NULL, else has room for |max_rank| sizes; returns the rank, or -1. */
+TF_CAPI_EXPORT extern int leat_checkpoint_shape(const leat_checkpoint_t* checkpoint, size_t index,
+                                                TF_DataType* out_dtype, int64_t* dims,
+                                                int max_rank);
+/* The caller deletes the tensor. */
+TF_CAPI_EXPORT extern TF_Tensor* leat_checkpoint_read(leat_checkpoint_t* checkpoint,
+                                                      const char* name, TF_Status* status);
+/* The newest checkpoint that the state file in |directory| names; freed with free(). */
+TF_CAPI_EXPORT extern char* leat_checkpoint_latest(const char* directory, TF_Status* status);
+/* Puts |prefix| (in |directory|) at the head of the state file, keeps the newest |keep| and removes
+ * the files of the others. */
+TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const char* prefix,
+                                                   int keep, TF_Status* status);
+
+/* ---- Records (TFRecord) ---------------------------------------------------------------------*/
+typedef struct leat_records_t leat_records_t;
+TF_CAPI_EXPORT extern leat_records_t* leat_records_open(const char* path, TF_Status* status);
+/* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. */
+TF_CAPI_EXPORT extern const void* leat_records_next(leat_records_t* records, size_t* out_size,
+                                                    TF_Status* status);
+TF_CAPI_EXPORT extern void leat_records_close(leat_records_t* records);
+typedef struct leat_records_writer_t leat_records_writer_t;
+/* The file is made, or emptied. */
+TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create(const char* path,
+                                                                 TF_Status* status);
+TF_CAPI_EXPORT extern void leat_records_write(leat_records_writer_t* writer, const void* data,
+                                              size_t size, TF_Status* status);
+/* Syncs, closes and frees; NULL is allowed. */
+TF_CAPI_EXPORT extern void leat_records_finish(leat_records_writer_t* writer, TF_Status* status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LEAT_FILES_H_ */

@@ -1,0 +1,66 @@
+// TF_Buffer: blocks of bytes that carry serialised messages across the C API.
+#include <string.h>
+
+#include "capi/handles.h"
+
+static void free_block(void* data, size_t length) {
+  leat_allocator_free(leat_allocator_system(), data);
+}
+
+TF_Buffer* TF_NewBuffer(void) {
+  void* buffer = NULL;
+  leat_status_free(leat_allocator_allocate(leat_allocator_system(), sizeof(TF_Buffer), &buffer));
+  return buffer;
+}
+
+TF_Buffer* TF_NewBufferFromString(const void* proto, size_t proto_len) {
+  TF_Buffer* buffer = TF_NewBuffer();
+  char* copy = NULL;
+  if (!buffer) return NULL;
+  leat_status_t status =
+      leat_allocator_clone_string(leat_allocator_system(), proto, proto_len, &copy);
+  if (status) {
+    leat_status_free(status);
+    TF_DeleteBuffer(buffer);
+    return NULL;
+  }
+  *buffer = (TF_Buffer){copy, proto_len, free_block};
+  return buffer;
+}
+
+void TF_DeleteBuffer(TF_Buffer* buffer) {
+  if (!buffer) return;
+  if (buffer->data_deallocator) {
+    buffer->data_deallocator((void*)(uintptr_t)buffer->data, buffer->length);
+  }
+  leat_allocator_free(leat_allocator_system(), buffer);
+}
+
+TF_Buffer TF_GetBuffer(TF_Buffer* buffer) {
+  return buffer ? *buffer : (TF_Buffer){NULL, 0, NULL};
+}
+
+leat_status_t leat_capi_buffer_check_empty(const TF_Buffer* buffer) {
+  if (buffer && !buffer->data) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Returning a message failed: output buffer is %s, must be empty, as "
+                          "TF_NewBuffer makes it",
+                          buffer ? "in use" : "NULL");
+}
+
+leat_status_t leat_capi_buffer_take(leat_string_builder_t* builder, TF_Buffer* out_buffer) {
+  char* data = NULL;
+  size_t size = 0;
+  leat_status_t status = leat_capi_buffer_check_empty(out_buffer);
+  if (!status) status = leat_string_builder_finish(builder, &data, &size);
+  // An empty message is a message: its address says that it is there.
+  if (!status && !data) {
+    status = leat_allocator_clone_string(leat_allocator_system(), "", 0, &data);
+  }
+  if (status) {
+    leat_string_builder_deinitialize(builder);
+    return status;
+  }
+  *out_buffer = (TF_Buffer){data, size, free_block};
+  return leat_ok_status();
+}

@@ -1,0 +1,58 @@
+// RunOptions in, RunMetadata out. Statistics of a step are the trace room's: |collector| is where a
+// step leaves them.
+#include "capi/run_options.h"
+
+#include "formats/decode.h"
+#include "formats/generated/config.h"
+#include "trace/run_metadata.h"
+
+static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,
+                                  bool* out_traced) {
+  leat_arena_t arena;
+  leat_pb_run_options_t options = {0};
+  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
+  leat_status_t status =
+      leat_message_decode(&leat_pb_run_options_descriptor, bytes, &arena, NULL, &options);
+  if (status) {
+    status = leat_status_annotate(status, "Unparseable RunOptions proto");
+  } else {
+    out_options->timeout_ms = options.timeout_in_ms;
+    *out_traced = options.trace_level > 0;
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
+                                          const TF_Buffer* run_metadata,
+                                          leat_capi_run_options_t* out_options) {
+  *out_options = (leat_capi_run_options_t){0};
+  if (run_metadata && run_metadata->data) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Passing non-empty run_metadata is invalid.");
+  }
+  bool traced = false;
+  if (run_options) {
+    LEAT_RETURN_IF_ERROR(
+        read_options(leat_capi_buffer_bytes(run_options), out_options, &traced));
+  }
+  if (traced && run_metadata) {
+    leat_step_collector_initialize(leat_allocator_system(), &out_options->storage);
+    out_options->collector = &out_options->storage;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
+                                        TF_Buffer* run_metadata) {
+  if (!options->collector) return leat_ok_status();
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_status_t status = leat_run_metadata_encode(options->collector, &bytes);
+  leat_step_collector_deinitialize(options->collector);
+  if (status) {
+    leat_string_builder_deinitialize(&bytes);
+    return status;
+  }
+  return leat_capi_buffer_take(&bytes, run_metadata);
+}

@@ -1,0 +1,23 @@
+// What the caller of one step asks for beside its values (RunOptions), and what he is told of it
+// (RunMetadata).
+#ifndef LEAT_CAPI_RUN_OPTIONS_H_
+#define LEAT_CAPI_RUN_OPTIONS_H_
+
+#include "capi/handles.h"
+#include "trace/collector.h"
+
+typedef struct leat_capi_run_options_s {
+  int64_t timeout_ms;  // 0: the session's
+  leat_step_collector_t* collector;  // NULL: no statistics; else |storage|
+  leat_step_collector_t storage;
+} leat_capi_run_options_t;
+
+// Reads |run_options| (may be NULL), and makes sure that |run_metadata| (may be NULL) can receive.
+LEAT_MUST_USE leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
+                                                        const TF_Buffer* run_metadata,
+                                                        leat_capi_run_options_t* out_options);
+// After the step, however it ended: writes what was collected to |run_metadata|.
+LEAT_MUST_USE leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
+                                                      TF_Buffer* run_metadata);
+
+#endif  // LEAT_CAPI_RUN_OPTIONS_H_

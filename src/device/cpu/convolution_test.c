@@ -1,0 +1,448 @@
+// The portable convolution, oneDNN's and the plans against seven loops in double: strides,
+// dilations, explicit padding, groups, windows that leave the input, empty batches; the same bits
+// with a pool; the types beside float; one primitive made on one thread and run on two others at
+// once.
+#include "device/cpu/convolution.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "base/file_system.h"
+#include "device/cpu/convolution_plan.h"
+#include "device/cpu/half.h"
+#include "device/cpu/module.h"
+
+typedef struct small_shape_s {
+  int batch, in_height, in_width, in_channels, filter_height, filter_width, out_channels;
+  int stride_height, stride_width, dilation_height, dilation_width;
+  int pad_top, pad_bottom, pad_left, pad_right, groups;
+} small_shape_t;
+
+static const small_shape_t small_shapes[] = {
+    {2, 7, 9, 3, 3, 3, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1},     // same
+    {1, 8, 8, 1, 5, 5, 32, 1, 1, 1, 1, 2, 2, 2, 2, 1},    // one channel
+    {2, 8, 7, 4, 3, 2, 6, 2, 1, 1, 1, 0, 0, 0, 0, 1},     // valid, stride
+    {3, 9, 9, 2, 3, 3, 4, 2, 2, 1, 1, 0, 1, 0, 1, 1},     // uneven padding
+    {1, 12, 11, 5, 3, 3, 7, 1, 1, 2, 3, 2, 2, 3, 3, 1},   // dilation
+    {2, 6, 6, 16, 1, 1, 24, 1, 1, 1, 1, 0, 0, 0, 0, 1},   // pointwise
+    {2, 6, 6, 16, 1, 1, 24, 2, 2, 1, 1, 0, 0, 0, 0, 1},   // pointwise, stride
+    {1, 10, 10, 64, 3, 3, 64, 1, 1, 1, 1, 1, 1, 1, 1, 1}, // winograd where there is one
+    {2, 9, 8, 8, 3, 3, 12, 1, 1, 1, 1, 1, 1, 1, 1, 4},    // groups
+    {2, 9, 8, 6, 3, 3, 12, 2, 2, 1, 1, 1, 1, 1, 1, 6},    // depthwise, multiplier 2
+    {1, 4, 4, 2, 6, 6, 3, 1, 1, 1, 1, 3, 3, 3, 3, 1},     // filter larger than the input
+    {1, 3, 3, 2, 1, 1, 3, 1, 1, 1, 1, 4, 2, 0, 5, 1},     // windows of padding only
+    {1, 5, 1, 1, 5, 1, 1, 1, 1, 1, 1, 2, 2, 0, 0, 1},     // a column
+    {0, 5, 5, 2, 3, 3, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1},     // no images
+    {1, 40, 40, 3, 7, 7, 16, 2, 2, 1, 1, 3, 3, 3, 3, 1},  // many tiles
+    {1, 32, 32, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1, 1, 1},  // bands of rows
+    {1, 33, 30, 16, 5, 3, 32, 2, 1, 2, 1, 4, 4, 1, 1, 1},  // bands, stride and dilation
+    {5, 16, 16, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1, 1, 1},  // uneven shares of images
+};
+
+static int64_t out_size(int in, int filter, int stride, int dilation, int before, int after) {
+  return (in + before + after - ((filter - 1) * dilation + 1)) / stride + 1;
+}
+
+static leat_convolution_shape_t make_shape(const small_shape_t* s) {
+  const leat_convolution_shape_t shape = {
+      .batch = s->batch,
+      .in_height = s->in_height,
+      .in_width = s->in_width,
+      .in_channels = s->in_channels,
+      .filter_height = s->filter_height,
+      .filter_width = s->filter_width,
+      .out_height = out_size(s->in_height, s->filter_height, s->stride_height, s->dilation_height,
+                             s->pad_top, s->pad_bottom),
+      .out_width = out_size(s->in_width, s->filter_width, s->stride_width, s->dilation_width,
+                            s->pad_left, s->pad_right),
+      .out_channels = s->out_channels,
+      .stride_height = s->stride_height,
+      .stride_width = s->stride_width,
+      .dilation_height = s->dilation_height,
+      .dilation_width = s->dilation_width,
+      .pad_top = s->pad_top,
+      .pad_left = s->pad_left,
+      .groups = s->groups,
+  };
+  return shape;
+}
+
+// Input, filter and output by number.
+typedef struct arrays_s {
+  leat_convolution_shape_t shape;
+  int64_t counts[3];
+  double* exact[3];  // what the direction computes from the two others
+  double* given[3];
+} arrays_t;
+
+// One product of the sum, in whatever direction.
+static void add_product(arrays_t* a, int64_t in, int64_t filter, int64_t out) {
+  a->exact[2][out] += a->given[0][in] * a->given[1][filter];
+  a->exact[0][in] += a->given[2][out] * a->given[1][filter];
+  a->exact[1][filter] += a->given[0][in] * a->given[2][out];
+}
+
+static void add_window(arrays_t* a, int64_t b, int64_t y, int64_t x) {
+  const leat_convolution_shape_t* s = &a->shape;
+  const int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups;
+  for (int64_t h = 0; h < s->filter_height; ++h) {
+    const int64_t iy = y * s->stride_height + h * s->dilation_height - s->pad_top;
+    for (int64_t w = 0; w < s->filter_width; ++w) {
+      const int64_t ix = x * s->stride_width + w * s->dilation_width - s->pad_left;
+      if (iy < 0 || iy >= s->in_height || ix < 0 || ix >= s->in_width) continue;
+      for (int64_t o = 0; o < s->out_channels; ++o) {
+        for (int64_t i = 0; i < in; ++i) {
+          add_product(a, ((b * s->in_height + iy) * s->in_width + ix) * s->in_channels +
+                             o / out * in + i,
+                      ((h * s->filter_width + w) * in + i) * s->out_channels + o,
+                      ((b * s->out_height + y) * s->out_width + x) * s->out_channels + o);
+        }
+      }
+    }
+  }
+}
+
+// Values are small integers over |scale|, so that every type holds them exactly.
+static arrays_t make_arrays(const small_shape_t* small, int range, double scale) {
+  arrays_t a = {.shape = make_shape(small)};
+  assert_true(leat_convolution_is_valid(&a.shape));
+  a.counts[0] = leat_convolution_input_count(&a.shape);
+  a.counts[1] = leat_convolution_filter_count(&a.shape);
+  a.counts[2] = leat_convolution_output_count(&a.shape);
+  for (int i = 0; i < 3; ++i) {
+    a.exact[i] = calloc((size_t)a.counts[i] + 1, sizeof(double));
+    a.given[i] = calloc((size_t)a.counts[i] + 1, sizeof(double));
+    for (int64_t t = 0; t < a.counts[i]; ++t) {
+      a.given[i][t] = (double)(lrand48() % (2 * range + 1) - range) / scale;
+    }
+  }
+  for (int64_t b = 0; b < a.shape.batch; ++b) {
+    for (int64_t y = 0; y < a.shape.out_height; ++y) {
+      for (int64_t x = 0; x < a.shape.out_width; ++x) add_window(&a, b, y, x);
+    }
+  }
+  return a;
+}
+
+static void free_arrays(arrays_t* a) {
+  for (int i = 0; i < 3; ++i) {
+    free(a->exact[i]);
+    free(a->given[i]);
+  }
+}
+
+// Numbers of first, second and result by direction.
+static const int roles[3][3] = {{0, 1, 2}, {1, 2, 0}, {0, 2, 1}};
+
+static void* allocate(size_t bytes) {
+  void* memory = NULL;
+  assert_int_equal(posix_memalign(&memory, 64, bytes + 64), 0);
+  memset(memory, 0x7f, bytes + 64);
+  return memory;
+}
+
+#define PLAIN(x) (x)
+#define DEFINE_TYPE_TEST(name, type, range, scale, FROM, TO, relative, absolute)                   \
+  static void test_##name(void** state) {                                                          \
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {                                   \
+      arrays_t a = make_arrays(&small_shapes[i], range, scale);                                    \
+      for (int d = 0; d < 3; ++d) {                                                                \
+        type* data[3];                                                                             \
+        for (int r = 0; r < 3; ++r) {                                                              \
+          data[r] = allocate((size_t)a.counts[roles[d][r]] * sizeof(type));                        \
+          for (int64_t t = 0; t < a.counts[roles[d][r]]; ++t) {                                    \
+            data[r][t] = FROM((float)a.given[roles[d][r]][t]);                                     \
+          }                                                                                        \
+        }                                                                                          \
+        const int64_t count = a.counts[roles[d][2]];                                               \
+        type* pooled = allocate((size_t)count * sizeof(type));                                     \
+        void* workspace = allocate(leat_convolution_##name##_workspace_bytes(d, &a.shape, 4)); \
+        leat_convolution_##name(d, &a.shape, data[0], data[1], data[2], workspace, NULL);          \
+        leat_convolution_##name(d, &a.shape, data[0], data[1], pooled, workspace, *state);         \
+        assert_memory_equal(data[2], pooled, (size_t)count * sizeof(type));                        \
+        for (int64_t t = 0; t < count; ++t) {                                                      \
+          const double exact = a.exact[roles[d][2]][t];                                            \
+          if (!(fabs(TO(data[2][t]) - exact) <= relative * fabs(exact) + absolute)) {              \
+            fail_msg("shape %zu direction %d at %ld: %g, must be %g", i, d, (long)t,               \
+                     (double)TO(data[2][t]), exact);                                               \
+          }                                                                                        \
+        }                                                                                          \
+        free(workspace);                                                                           \
+        free(pooled);                                                                              \
+        for (int r = 0; r < 3; ++r) free(data[r]);                                                 \
+      }                                                                                            \
+      free_arrays(&a);                                                                             \
+    }                                                                                              \
+  }
+DEFINE_TYPE_TEST(f32, float, 100, 64.0, PLAIN, PLAIN, 1e-5, 1e-3)
+DEFINE_TYPE_TEST(f64, double, 100, 64.0, PLAIN, PLAIN, 1e-13, 1e-13)
+DEFINE_TYPE_TEST(i32, int32_t, 1000, 1.0, (int32_t), PLAIN, 0, 0)
+DEFINE_TYPE_TEST(f16, uint16_t, 20, 16.0, leat_half_from_float, leat_half_to_float, 0x1p-11, 1e-3)
+DEFINE_TYPE_TEST(bf16, uint16_t, 20, 16.0, leat_bfloat16_from_float, leat_bfloat16_to_float, 0x1p-8,
+                 1e-3)
+
+static void test_validity(void** state) {
+  (void)state;
+  const leat_convolution_shape_t good = make_shape(&small_shapes[0]);
+  assert_true(leat_convolution_is_valid(&good));
+  leat_convolution_shape_t s = good;
+  s.groups = 2;
+  assert_false(leat_convolution_is_valid(&s));
+  s = good;
+  s.stride_width = 0;
+  assert_false(leat_convolution_is_valid(&s));
+  s = good;
+  s.batch = INT64_MAX / 4;
+  assert_false(leat_convolution_is_valid(&s));
+  s = good;
+  s.pad_left = -1;
+  assert_false(leat_convolution_is_valid(&s));
+  s = good;
+  s.stride_height = INT64_MAX / 2;
+  assert_false(leat_convolution_is_valid(&s));
+}
+
+static void check_onednn(const leat_onednn_module_t* module, const small_shape_t* small, int d,
+                         int* inout_served) {
+  arrays_t a = make_arrays(small, 100, 64.0);
+  leat_onednn_convolution_t* convolution = NULL;
+  const int code = module->convolution_create(d, &a.shape, 0, &convolution);
+  if (code == LEAT_OK) {
+    ++*inout_served;
+    float* data[3];
+    for (int r = 0; r < 3; ++r) {
+      data[r] = allocate((size_t)a.counts[roles[d][r]] * sizeof(float));
+      for (int64_t t = 0; t < a.counts[roles[d][r]]; ++t) {
+        data[r][t] = (float)a.given[roles[d][r]][t];
+      }
+    }
+    void* scratch = allocate(module->convolution_scratch_bytes(convolution));
+    assert_int_equal(
+        module->convolution_execute(convolution, data[0], data[1], NULL, data[2], scratch), 0);
+    for (int64_t t = 0; t < a.counts[roles[d][2]]; ++t) {
+      const double exact = a.exact[roles[d][2]][t];
+      if (!(fabs(data[2][t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) {
+        fail_msg("%s, direction %d at %ld: %g, must be %g", module->convolution_name(convolution),
+                 d, (long)t, (double)data[2][t], exact);
+      }
+    }
+    free(scratch);
+    for (int r = 0; r < 3; ++r) free(data[r]);
+  } else {
+    assert_int_equal(code, LEAT_UNIMPLEMENTED);
+  }
+  module->convolution_destroy(convolution);
+  free_arrays(&a);
+}
+
+static void test_onednn(void** state) {
+  (void)state;
+  const leat_onednn_module_t* module = leat_cpu_onednn();
+  if (!module) skip();
+  int served = 0;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {
+    if (small_shapes[i].batch == 0) continue;
+    for (int d = 0; d < 3; ++d) check_onednn(module, &small_shapes[i], d, &served);
+  }
+  printf("oneDNN %s serves %d of %zu\n", module->version, served,
+         3 * (LEAT_ARRAY_SIZE(small_shapes) - 1));
+  assert_true(served > 0);
+}
+
+// Bias, relu, and a filter laid out once.
+static void test_onednn_epilogue(void** state) {
+  (void)state;
+  const leat_onednn_module_t* module = leat_cpu_onednn();
+  if (!module) skip();
+  arrays_t a = make_arrays(&small_shapes[7], 100, 64.0);
+  leat_onednn_convolution_t* convolution = NULL;
+  const int flags = LEAT_ONEDNN_BIAS | LEAT_ONEDNN_RELU;
+  assert_int_equal(module->convolution_create(0, &a.shape, flags, &convolution), LEAT_OK);
+  float* data[3];
+  for (int r = 0; r < 3; ++r) {
+    data[r] = allocate((size_t)a.counts[r] * sizeof(float));
+    for (int64_t t = 0; t < a.counts[r]; ++t) data[r][t] = (float)a.given[r][t];
+  }
+  float bias[64];
+  for (int o = 0; o < 64; ++o) bias[o] = (float)o - 30;
+  void* scratch = allocate(module->convolution_scratch_bytes(convolution));
+  for (int packed = 0; packed < 2; ++packed) {
+    const size_t bytes = module->convolution_packed_filter_bytes(convolution);
+    if (packed && bytes == 0) break;
+    void* filter = allocate(bytes);
+    if (packed) {
+      assert_int_equal(module->convolution_pack_filter(convolution, data[1], filter, scratch), 0);
+      assert_int_equal(module->convolution_execute_packed(convolution, data[0], filter, bias,
+                                                          data[2], scratch), LEAT_OK);
+    } else {
+      assert_int_equal(module->convolution_execute(convolution, data[0], data[1], bias, data[2],
+                                                   scratch), LEAT_OK);
+    }
+    for (int64_t t = 0; t < a.counts[2]; ++t) {
+      const double sum = a.exact[2][t] + bias[t % 64];
+      assert_true(fabs(data[2][t] - (sum > 0 ? sum : 0)) <= 1e-5 * fabs(sum) + 1e-3);
+    }
+    free(filter);
+  }
+  free(scratch);
+  for (int r = 0; r < 3; ++r) free(data[r]);
+  module->convolution_destroy(convolution);
+  free_arrays(&a);
+}
+
+typedef struct runner_s {
+  const leat_onednn_module_t* module;
+  leat_onednn_convolution_t* convolution;
+  const arrays_t* arrays;
+  const float* input;
+  const float* filter;
+  bool is_right;
+} runner_t;
+
+static void* run_on_thread(void* data) {
+  runner_t* runner = data;
+  const arrays_t* a = runner->arrays;
+  float* output = allocate((size_t)a->counts[2] * sizeof(float));
+  void* scratch = allocate(runner->module->convolution_scratch_bytes(runner->convolution));
+  runner->is_right = true;
+  for (int i = 0; i < 200; ++i) {
+    memset(output, 0, (size_t)a->counts[2] * sizeof(float));
+    const int code = runner->module->convolution_execute(
+        runner->convolution, runner->input, runner->filter, NULL, output, scratch);
+    if (code != LEAT_OK) runner->is_right = false;
+    for (int64_t t = 0; t < a->counts[2]; t += 17) {
+      const double exact = a->exact[2][t];
+      if (!(fabs(output[t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) runner->is_right = false;
+    }
+  }
+  free(scratch);
+  free(output);
+  return NULL;
+}
+
+static int count_threads(void) {
+  char* text = NULL;
+  size_t size = 0;
+  leat_status_t status = leat_file_read_all(leat_file_system_posix(), "/proc/self/status",
+                                            leat_allocator_system(), &text, &size);
+  assert_true(leat_status_is_ok(status));
+  const char* line = strstr(text, "Threads:");
+  const int count = line ? atoi(line + 8) : -1;
+  leat_allocator_free(leat_allocator_system(), text);
+  return count;
+}
+
+// Made here, run on two other threads at once; oneDNN's own threads never appear.
+static void test_onednn_threads(void** state) {
+  (void)state;
+  const leat_onednn_module_t* module = leat_cpu_onednn();
+  if (!module) skip();
+  const int before = count_threads();
+  for (int which = 7; which <= 14; which += 7) {
+    arrays_t a = make_arrays(&small_shapes[which], 100, 64.0);
+    float* data[2];
+    for (int r = 0; r < 2; ++r) {
+      data[r] = allocate((size_t)a.counts[r] * sizeof(float));
+      for (int64_t t = 0; t < a.counts[r]; ++t) data[r][t] = (float)a.given[r][t];
+    }
+    leat_onednn_convolution_t* convolution = NULL;
+    assert_int_equal(module->convolution_create(0, &a.shape, 0, &convolution), LEAT_OK);
+    runner_t runners[2];
+    pthread_t threads[2];
+    for (int i = 0; i < 2; ++i) {
+      runners[i] = (runner_t){module, convolution, &a, data[0], data[1], false};
+      assert_int_equal(pthread_create(&threads[i], NULL, run_on_thread, &runners[i]), 0);
+    }
+    assert_true(count_threads() <= before + 2);
+    for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+    assert_true(runners[0].is_right && runners[1].is_right);
+    module->convolution_destroy(convolution);
+    for (int r = 0; r < 2; ++r) free(data[r]);
+    free_arrays(&a);
+  }
+  assert_true(count_threads() <= before);
+}
+
+static void check_plan(const arrays_t* a, int d, int flags, int width, leat_thread_pool_t* pool) {
+  leat_convolution_plan_t* plan = NULL;
+  leat_status_t status =
+      leat_convolution_plan_create(d, &a->shape, flags, width, leat_allocator_system(), &plan);
+  assert_true(leat_status_is_ok(status));
+  float* data[3];
+  for (int r = 0; r < 3; ++r) {
+    data[r] = allocate((size_t)a->counts[roles[d][r]] * sizeof(float));
+    for (int64_t t = 0; t < a->counts[roles[d][r]]; ++t) {
+      data[r][t] = (float)a->given[roles[d][r]][t];
+    }
+  }
+  float bias[64];
+  for (int o = 0; o < 64; ++o) bias[o] = (float)o - 10;
+  const size_t bytes = leat_convolution_plan_workspace_bytes(plan);
+  char* workspace = allocate(bytes);
+  for (int step = 0; step < 2; ++step) {
+    status = leat_convolution_plan_run(plan, data[0], data[1], bias, data[2], workspace, pool);
+    assert_true(leat_status_is_ok(status));
+    for (int64_t t = 0; t < a->counts[roles[d][2]]; ++t) {
+      double exact = a->exact[roles[d][2]][t];
+      if (flags & LEAT_CONVOLUTION_BIAS) exact += bias[t % a->shape.out_channels];
+      if ((flags & LEAT_CONVOLUTION_RELU) && exact < 0) exact = 0;
+      if (!(fabs(data[2][t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) {
+        fail_msg("%s, direction %d flags %d at %ld: %g, must be %g",
+                 leat_convolution_plan_name(plan), d, flags, (long)t, (double)data[2][t], exact);
+      }
+    }
+  }
+  for (int t = 0; t < 64; ++t) assert_int_equal(workspace[bytes + (size_t)t], 0x7f);
+  free(workspace);
+  for (int r = 0; r < 3; ++r) free(data[r]);
+  leat_convolution_plan_destroy(plan);
+}
+
+static void test_plan(void** state) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {
+    const arrays_t a = make_arrays(&small_shapes[i], 100, 64.0);
+    for (int d = 0; d < 3; ++d) {
+      check_plan(&a, d, 0, 1, NULL);
+      check_plan(&a, d, 0, 4, *state);
+      check_plan(&a, d, LEAT_CONVOLUTION_CONSTANT_FILTER, 4, *state);
+      check_plan(&a, d, LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
+    }
+    const int after = LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_RELU;
+    check_plan(&a, 0, after, 4, *state);
+    check_plan(&a, 0, after | LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
+    arrays_t done = a;
+    free_arrays(&done);
+  }
+}
+
+static int make_pool(void** state) {
+  leat_thread_pool_t* pool = NULL;
+  leat_status_t status = leat_thread_pool_create(4, leat_allocator_system(), &pool);
+  *state = pool;
+  return leat_status_is_ok(status) ? 0 : -1;
+}
+static int release_pool(void** state) {
+  leat_thread_pool_release(*state);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_f32),    cmocka_unit_test(test_f64),
+      cmocka_unit_test(test_i32),    cmocka_unit_test(test_f16),
+      cmocka_unit_test(test_bf16),   cmocka_unit_test(test_validity),
+      cmocka_unit_test(test_onednn), cmocka_unit_test(test_onednn_epilogue),
+      cmocka_unit_test(test_onednn_threads),
+      cmocka_unit_test(test_plan),
+  };
+  return cmocka_run_group_tests(tests, make_pool, release_pool);
+}

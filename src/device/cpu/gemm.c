@@ -1,0 +1,179 @@
+// Chooses the path of a matrix product (vector, blocked, oneDNN, plain loops without memory), cuts
+// C into a grid of parts for the pool, and finds each part its packing buffers.
+//
+// The path is chosen by the whole shape, before the cut, and a part is cut at tile borders: the
+// order of additions in an element of C does not depend on the number of threads.
+#include "device/cpu/gemm.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/sync.h"
+#include "device/cpu/gemm_kernels.h"
+#include "device/cpu/module.h"
+
+#define MOST_PARTS 64
+
+leat_gemm_shape_t leat_gemm_shape_dense(leat_gemm_op_t op_a, leat_gemm_op_t op_b, int64_t m,
+                                        int64_t n, int64_t k) {
+  const leat_gemm_shape_t shape = {.op_a = op_a,
+                                   .op_b = op_b,
+                                   .m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .lda = op_a == LEAT_GEMM_PLAIN ? k : m,
+                                   .ldb = op_b == LEAT_GEMM_PLAIN ? n : k,
+                                   .ldc = n};
+  return shape;
+}
+
+static const leat_gemm_kernels_t* select_kernels(void) {
+  return LEAT_ISA_SELECT(leat_gemm_kernels);
+}
+
+// How C is cut: parts of |rows| x |columns|, the last ones smaller.
+typedef struct grid_s {
+  int64_t rows, columns;
+  int64_t row_parts, column_parts;
+} grid_t;
+
+static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+static int64_t count_parts(int64_t total, int64_t part) { return (total + part - 1) / part; }
+
+// The cut whose parts have the smallest rows + columns (what each part must pack) among those with
+// |width| parts. Parts under about 20 us of work are not made.
+static grid_t choose_grid(const leat_gemm_shape_t* shape, const leat_gemm_blocking_t* blocking,
+                          int width) {
+  grid_t best = {LEAT_MAX(shape->m, 1), LEAT_MAX(shape->n, 1), 1, 1};
+  const double work = (double)shape->m * (double)shape->n * (double)shape->k;
+  const int limit = (int)LEAT_MIN(LEAT_MIN(width, MOST_PARTS), work / 1e6 + 1);
+  double best_cost = 0;
+  for (int row_parts = 1; row_parts <= limit; ++row_parts) {
+    const int column_parts = limit / row_parts;
+    const int64_t rows = round_up(count_parts(shape->m, row_parts), blocking->tile_rows);
+    const int64_t columns = round_up(count_parts(shape->n, column_parts), blocking->tile_columns);
+    const double cost = (double)rows * (double)columns * (1 + 8.0 / (double)rows +
+                                                          8.0 / (double)columns);
+    if (row_parts == 1 || cost < best_cost) {
+      best_cost = cost;
+      best = (grid_t){rows, columns, count_parts(shape->m, rows), count_parts(shape->n, columns)};
+    }
+  }
+  return best;
+}
+
+static size_t part_bytes(const leat_gemm_blocking_t* blocking, const grid_t* grid, int64_t k,
+                         size_t item_bytes) {
+  const int64_t depth = LEAT_MIN(k, blocking->depth);
+  const int64_t columns = round_up(LEAT_MIN(grid->columns, blocking->columns),
+                                   blocking->tile_columns);
+  const size_t a = (size_t)(LEAT_MIN(grid->rows, blocking->rows) * depth) * item_bytes;
+  return leat_align_up(a, 64) + leat_align_up((size_t)(columns * depth) * item_bytes, 64);
+}
+
+static bool is_vector_shape(const leat_gemm_shape_t* shape) {
+  return shape->m == 1 || shape->n == 1;
+}
+
+static int pool_width(const leat_thread_pool_t* pool) {
+  return pool ? leat_thread_pool_size(pool) : 1;
+}
+
+static size_t workspace_bytes(const leat_gemm_shape_t* shape, const leat_gemm_blocking_t* blocking,
+                              size_t item_bytes, const leat_thread_pool_t* pool) {
+  if (is_vector_shape(shape) || shape->m <= 0 || shape->n <= 0 || shape->k <= 0) return 0;
+  const grid_t grid = choose_grid(shape, blocking, pool_width(pool));
+  return part_bytes(blocking, &grid, shape->k, item_bytes) *
+         (size_t)(grid.row_parts * grid.column_parts);
+}
+
+size_t leat_gemm_f32_workspace_bytes(const leat_gemm_shape_t* shape,
+                                     const leat_thread_pool_t* pool) {
+  return workspace_bytes(shape, &select_kernels()->blocking_f32, sizeof(float), pool);
+}
+
+size_t leat_gemm_f64_workspace_bytes(const leat_gemm_shape_t* shape,
+                                     const leat_thread_pool_t* pool) {
+  return workspace_bytes(shape, &select_kernels()->blocking_f64, sizeof(double), pool);
+}
+
+// Buffers that calls without a workspace borrow. They are kept for the next call, and so grow to
+// the number of products that ever ran at once.
+typedef struct buffer_s {
+  struct buffer_s* next;
+  size_t size_bytes;
+  char pad[64 - sizeof(void*) - sizeof(size_t)];
+} buffer_t;
+
+static leat_spinlock_t cache_lock;
+static buffer_t* cache_first;
+
+// NULL when memory is gone. The data follow the header.
+static buffer_t* borrow_buffer(size_t size_bytes) {
+  leat_spinlock_lock(&cache_lock);
+  buffer_t** link = &cache_first;
+  while (*link && (*link)->size_bytes < size_bytes) link = &(*link)->next;
+  buffer_t* buffer = *link;
+  buffer_t* small = NULL;
+  if (buffer) {
+    *link = buffer->next;
+  } else if (cache_first) {  // too small for this call: replaced by a larger one
+    small = cache_first;
+    cache_first = small->next;
+  }
+  leat_spinlock_unlock(&cache_lock);
+  if (buffer) return buffer;
+  leat_allocator_free(leat_allocator_system(), small);
+  void* memory = NULL;
+  leat_status_t status = leat_allocator_allocate_uninitialized(
+      leat_allocator_system(), 64, sizeof(buffer_t) + size_bytes, &memory);
+  if (!leat_status_is_ok(status)) {
+    leat_status_free(status);
+    return NULL;
+  }
+  buffer = memory;
+  buffer->size_bytes = size_bytes;
+  return buffer;
+}
+
+static void return_buffer(buffer_t* buffer) {
+  leat_spinlock_lock(&cache_lock);
+  buffer->next = cache_first;
+  cache_first = buffer;
+  leat_spinlock_unlock(&cache_lock);
+}
+
+#define REAL float
+#define SUFFIX(x) x##_f32
+#include "device/cpu/gemm_parts.inc"
+#undef REAL
+#undef SUFFIX
+
+#define REAL double
+#define SUFFIX(x) x##_f64
+#include "device/cpu/gemm_parts.inc"
+#undef REAL
+#undef SUFFIX
+
+bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape) {
+  if (shape->m < 4 || shape->n < 4) return false;
+  return (double)shape->m * (double)shape->n * (double)shape->k > 128.0 * 128.0 * 128.0;
+}
+
+void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, float alpha, const float* a,
+                            const float* b, float beta, float* c, void* workspace,
+                            leat_thread_pool_t* pool) {
+  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool, NULL);
+}
+
+void leat_gemm_f32(const leat_gemm_shape_t* shape, float alpha, const float* a, const float* b,
+                   float beta, float* c, void* workspace, leat_thread_pool_t* pool) {
+  const leat_onednn_module_t* onednn =
+      leat_gemm_f32_prefers_onednn(shape) ? leat_cpu_onednn() : NULL;
+  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool, onednn ? onednn->gemm_f32 : NULL);
+}
+
+void leat_gemm_f64(const leat_gemm_shape_t* shape, double alpha, const double* a, const double* b,
+                   double beta, double* c, void* workspace, leat_thread_pool_t* pool) {
+  run_product_f64(shape, alpha, a, b, beta, c, workspace, pool, NULL);
+}

@@ -1,0 +1,172 @@
+// Matrix products of the types without a kernel of their own. half and bfloat16 are turned into
+// float a tile at a time, so that sums stay in float over the whole depth; integers and complex
+// numbers run plain loops, blocked so that a strip of B stays in cache.
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/gemm.h"
+#include "device/cpu/half.h"
+#include "device/cpu/vector_math.h"
+
+typedef struct generic_s {
+  leat_gemm_shape_t shape;
+  const void* a;
+  const void* b;
+  void* c;
+  bool accumulate;
+} generic_t;
+
+#define STRIP_COLUMNS 128
+#define STRIP_DEPTH 32
+
+// Rows [begin, end) of C. Sums of a strip of a row live in |sums|; ADD(sum, a, b) adds a product.
+// A and B are read through strides, so one loop serves all transposes.
+#define DEFINE_LOOPS(name, element_t, sum_t, ZERO, LOAD_C, STORE_C, LOAD_A, LOAD_B, ADD)          \
+  static void run_rows_##name(void* data, int64_t begin, int64_t end) {                           \
+    const generic_t* product = data;                                                              \
+    const leat_gemm_shape_t* shape = &product->shape;                                             \
+    const bool turned_a = shape->op_a != LEAT_GEMM_PLAIN;                                         \
+    const bool turned_b = shape->op_b != LEAT_GEMM_PLAIN;                                         \
+    const int64_t a_row = turned_a ? 1 : shape->lda, a_column = turned_a ? shape->lda : 1;        \
+    const int64_t b_row = turned_b ? 1 : shape->ldb, b_column = turned_b ? shape->ldb : 1;        \
+    const element_t* a = product->a;                                                              \
+    const element_t* b = product->b;                                                              \
+    element_t* c = product->c;                                                                    \
+    sum_t strip[STRIP_DEPTH][STRIP_COLUMNS];                                                      \
+    sum_t sums[STRIP_COLUMNS];                                                                    \
+    for (int64_t j = 0; j < shape->n; j += STRIP_COLUMNS) {                                       \
+      const int64_t width = LEAT_MIN(shape->n - j, STRIP_COLUMNS);                                \
+      for (int64_t p = 0; p < LEAT_MAX(shape->k, 1); p += STRIP_DEPTH) {                          \
+        const int64_t depth = LEAT_MIN(shape->k - p, STRIP_DEPTH);                                \
+        const bool starts = p == 0 && !product->accumulate;                                       \
+        for (int64_t q = 0; q < depth; ++q) {                                                     \
+          for (int64_t t = 0; t < width; ++t) {                                                   \
+            strip[q][t] = LOAD_B(b[(p + q) * b_row + (j + t) * b_column]);                        \
+          }                                                                                       \
+        }                                                                                         \
+        for (int64_t i = begin; i < end; ++i) {                                                   \
+          element_t* row = c + i * shape->ldc + j;                                                \
+          for (int64_t t = 0; t < width; ++t) sums[t] = starts ? ZERO : LOAD_C(row[t]);           \
+          for (int64_t q = 0; q < depth; ++q) {                                                   \
+            const sum_t value = LOAD_A(a[i * a_row + (p + q) * a_column]);                        \
+            for (int64_t t = 0; t < width; ++t) sums[t] = ADD(sums[t], value, strip[q][t]);       \
+          }                                                                                       \
+          for (int64_t t = 0; t < width; ++t) row[t] = STORE_C(sums[t]);                          \
+        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
+  }                                                                                               \
+  static void run_##name(const generic_t* product, leat_thread_pool_t* pool) {                    \
+    const double row_ns = (double)product->shape.n * (double)product->shape.k * 0.5;              \
+    leat_thread_pool_parallel_for(pool, 0, product->shape.m, row_ns, run_rows_##name,             \
+                                  (void*)product);                                                \
+  }
+
+#define AS_IS(x) (x)
+#define ADD_REAL(sum, a, b) ((sum) + (a) * (b))
+// Unsigned arithmetic wraps; the narrow types are promoted to unsigned first.
+DEFINE_LOOPS(i8, uint8_t, uint32_t, 0, AS_IS, (uint8_t), AS_IS, AS_IS, ADD_REAL)
+DEFINE_LOOPS(i16, uint16_t, uint32_t, 0, AS_IS, (uint16_t), AS_IS, AS_IS, ADD_REAL)
+DEFINE_LOOPS(i32, uint32_t, uint32_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
+DEFINE_LOOPS(i64, uint64_t, uint64_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
+
+#define DEFINE_COMPLEX(name, real_t)                                                 \
+  typedef struct name##_s {                                                          \
+    real_t re, im;                                                                   \
+  } name##_t;                                                                        \
+  static inline name##_t add_##name(name##_t sum, name##_t a, name##_t b) {          \
+    sum.re += a.re * b.re - a.im * b.im;                                             \
+    sum.im += a.re * b.im + a.im * b.re;                                             \
+    return sum;                                                                      \
+  }                                                                                  \
+  static inline name##_t turn_##name(leat_gemm_op_t op, name##_t value) {            \
+    if (op == LEAT_GEMM_ADJOINT) value.im = -value.im;                               \
+    return value;                                                                    \
+  }
+DEFINE_COMPLEX(c64, float)
+DEFINE_COMPLEX(c128, double)
+
+#define ZERO_C64 ((c64_t){0, 0})
+#define ZERO_C128 ((c128_t){0, 0})
+#define LOAD_A_C64(x) turn_c64(shape->op_a, x)
+#define LOAD_B_C64(x) turn_c64(shape->op_b, x)
+#define LOAD_A_C128(x) turn_c128(shape->op_a, x)
+#define LOAD_B_C128(x) turn_c128(shape->op_b, x)
+DEFINE_LOOPS(c64, c64_t, c64_t, ZERO_C64, AS_IS, AS_IS, LOAD_A_C64, LOAD_B_C64, add_c64)
+DEFINE_LOOPS(c128, c128_t, c128_t, ZERO_C128, AS_IS, AS_IS, LOAD_A_C128, LOAD_B_C128, add_c128)
+
+// A 16-bit float's product: tiles of C in float, over float copies of pieces of A and B.
+#define HALF_TILE 64
+#define HALF_DEPTH 128
+
+typedef void (*widen_fn_t)(const uint16_t* x, float* y, int64_t n);
+typedef void (*narrow_fn_t)(const float* x, uint16_t* y, int64_t n);
+
+static void widen(widen_fn_t fn, const uint16_t* from, int64_t ld, int64_t rows, int64_t columns,
+                  float* to) {
+  for (int64_t i = 0; i < rows; ++i) fn(from + i * ld, to + i * columns, columns);
+}
+
+static void run_half_tile(const generic_t* product, widen_fn_t widen_fn, narrow_fn_t narrow_fn,
+                          int64_t i, int64_t j) {
+  const leat_gemm_shape_t* whole = &product->shape;
+  float a[HALF_TILE * HALF_DEPTH], b[HALF_TILE * HALF_DEPTH], c[HALF_TILE * HALF_TILE];
+  leat_gemm_shape_t part = *whole;
+  part.m = LEAT_MIN(whole->m - i, HALF_TILE);
+  part.n = LEAT_MIN(whole->n - j, HALF_TILE);
+  part.ldc = part.n;
+  uint16_t* to = (uint16_t*)product->c + i * whole->ldc + j;
+  memset(c, 0, sizeof c);
+  if (product->accumulate) widen(widen_fn, to, whole->ldc, part.m, part.n, c);
+  for (int64_t p = 0; p < whole->k; p += HALF_DEPTH) {
+    part.k = LEAT_MIN(whole->k - p, HALF_DEPTH);
+    const uint16_t* from_a = product->a;
+    const uint16_t* from_b = product->b;
+    if (part.op_a == LEAT_GEMM_PLAIN) {
+      widen(widen_fn, from_a + i * whole->lda + p, whole->lda, part.m, part.k, a);
+      part.lda = part.k;
+    } else {
+      widen(widen_fn, from_a + p * whole->lda + i, whole->lda, part.k, part.m, a);
+      part.lda = part.m;
+    }
+    if (part.op_b == LEAT_GEMM_PLAIN) {
+      widen(widen_fn, from_b + p * whole->ldb + j, whole->ldb, part.k, part.n, b);
+      part.ldb = part.n;
+    } else {
+      widen(widen_fn, from_b + j * whole->ldb + p, whole->ldb, part.n, part.k, b);
+      part.ldb = part.k;
+    }
+    leat_gemm_f32_portable(&part, 1, a, b, 1, c, NULL, NULL);
+  }
+  for (int64_t r = 0; r < part.m; ++r) narrow_fn(c + r * part.n, to + r * whole->ldc, part.n);
+}
+
+// Items are tiles of C.
+#define DEFINE_HALF(name, to_float, from_float)                                                  \
+  static void run_tiles_##name(void* data, int64_t begin, int64_t end) {                         \
+    const generic_t* product = data;                                                             \
+    const int64_t tiles = (product->shape.n + HALF_TILE - 1) / HALF_TILE;                        \
+    const leat_vector_math_t* math = leat_vector_math();                                         \
+    for (int64_t t = begin; t < end; ++t) {                                                      \
+      run_half_tile(product, math->to_float, math->from_float, t / tiles * HALF_TILE,            \
+                    t % tiles * HALF_TILE);                                                      \
+    }                                                                                            \
+  }                                                                                              \
+  static void run_##name(const generic_t* product, leat_thread_pool_t* pool) {                   \
+    const leat_gemm_shape_t* shape = &product->shape;                                            \
+    const int64_t tiles = ((shape->n + HALF_TILE - 1) / HALF_TILE) *                             \
+                          ((shape->m + HALF_TILE - 1) / HALF_TILE);                              \
+    const double tile_ns = HALF_TILE * HALF_TILE * 0.03 * (double)shape->k;                      \
+    leat_thread_pool_parallel_for(pool, 0, tiles, tile_ns, run_tiles_##name, (void*)product);    \
+  }
+DEFINE_HALF(f16, half_to_float, half_from_float)
+DEFINE_HALF(bf16, bfloat16_to_float, bfloat16_from_float)
+
+#define DEFINE_ENTRY(name, type)                                                             \
+  void leat_gemm_##name(const leat_gemm_shape_t* shape, const type* a, const type* b,        \
+                        bool accumulate, type* c, leat_thread_pool_t* pool) {                \
+    const generic_t product = {*shape, a, b, c, accumulate};                                 \
+    if (shape->m > 0 && shape->n > 0) run_##name(&product, pool);                            \
+  }
+LEAT_GEMM_GENERIC_TYPES(DEFINE_ENTRY)

@@ -1,0 +1,37 @@
+// The part of the matrix product that is compiled once per instruction set: one thread's product
+// of one block of C. gemm.c chooses the path and divides C among threads.
+#ifndef LEAT_DEVICE_CPU_GEMM_KERNELS_H_
+#define LEAT_DEVICE_CPU_GEMM_KERNELS_H_
+
+#include "base/cpu.h"
+#include "device/cpu/gemm.h"
+
+// Blocks of |rows| x |depth| of A and |depth| x |columns| of B are packed; tiles of C are
+// |tile_rows| x |tile_columns|.
+typedef struct leat_gemm_blocking_s {
+  int64_t rows, columns, depth;
+  int64_t tile_rows, tile_columns;
+} leat_gemm_blocking_t;
+
+#define LEAT_GEMM_KERNEL_FIELDS(type, suffix)                                                  \
+  leat_gemm_blocking_t blocking_##suffix;                                                      \
+  /* |workspace| holds a packed block of A, then one of B. */                                  \
+  void (*block_##suffix)(const leat_gemm_shape_t* shape, type alpha, const type* a,            \
+                         const type* b, type beta, type* c, void* workspace);                  \
+  /* y[r * y_stride] = alpha * (matrix [rows, columns] . x)[r] + beta * y */                   \
+  void (*rows_##suffix)(int64_t rows, int64_t columns, type alpha, const type* matrix,         \
+                        int64_t ld, const type* x, int64_t x_stride, type beta, type* y,       \
+                        int64_t y_stride);                                                     \
+  /* y[c * y_stride] = alpha * (x . matrix [rows, columns])[c] + beta * y */                   \
+  void (*columns_##suffix)(int64_t rows, int64_t columns, type alpha, const type* matrix,      \
+                           int64_t ld, const type* x, int64_t x_stride, type beta, type* y,    \
+                           int64_t y_stride);
+
+typedef struct leat_gemm_kernels_s {
+  LEAT_GEMM_KERNEL_FIELDS(float, f32)
+  LEAT_GEMM_KERNEL_FIELDS(double, f64)
+} leat_gemm_kernels_t;
+
+LEAT_ISA_DECLARE(leat_gemm_kernels_t, leat_gemm_kernels);
+
+#endif  // LEAT_DEVICE_CPU_GEMM_KERNELS_H_

@@ -1,0 +1,60 @@
+// half (IEEE binary16) and bfloat16 as bits in uint16_t, to and from float. Rounding is to nearest,
+// ties to even; overflow goes to infinity, small values to denormals; a NaN stays a NaN (quiet, its
+// sign and the high bits of its payload kept: what the F16C instructions do). In bulk:
+// vector_math.h.
+#ifndef LEAT_DEVICE_CPU_HALF_H_
+#define LEAT_DEVICE_CPU_HALF_H_
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t leat_float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static inline float leat_float_from_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static inline float leat_bfloat16_to_float(uint16_t bits) {
+  return leat_float_from_bits((uint32_t)bits << 16);
+}
+
+static inline uint16_t leat_bfloat16_from_float(float value) {
+  const uint32_t bits = leat_float_bits(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static inline float leat_half_to_float(uint16_t half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+  const uint32_t magnitude = half & 0x7fff;
+  if (magnitude >= 0x7c00) {  // infinity, or a NaN that becomes quiet
+    const uint32_t quiet = magnitude > 0x7c00 ? 0x400000 : 0;
+    return leat_float_from_bits(sign | 0x7f800000 | quiet | (magnitude & 0x3ff) << 13);
+  }
+  if (magnitude < 0x400) {  // denormal: an exact small integer times 2^-24
+    const float value = (float)magnitude * 0x1p-24f;
+    return leat_float_from_bits(sign | leat_float_bits(value));
+  }
+  return leat_float_from_bits(sign | ((magnitude << 13) + 0x38000000));
+}
+
+static inline uint16_t leat_half_from_float(float value) {
+  const uint32_t bits = leat_float_bits(value);
+  const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds to 2^16 or more
+  if (magnitude < 0x38800000) {  // below 2^-14: adding 2^-1 leaves the rounded denormal in the bits
+    const float shifted = leat_float_from_bits(magnitude) + 0.5f;
+    return (uint16_t)(sign | (leat_float_bits(shifted) - 0x3f000000));
+  }
+  return (uint16_t)(sign | ((magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13));
+}
+
+#endif  // LEAT_DEVICE_CPU_HALF_H_

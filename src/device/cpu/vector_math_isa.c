@@ -1,0 +1,194 @@
+// The functions that networks spend time in, in float arithmetic throughout: exp, log, tanh,
+// sigmoid, roots; and the table of this instruction set. Polynomials are minimax fits of our own
+// (relative error below 2^-27); what is left of the error is rounding.
+#include "device/cpu/vector_math.h"
+
+#include "device/cpu/half.h"
+#include "device/cpu/vector_math_lanes.h"
+#include "device/cpu/vector_math_tables.h"
+
+// Adding it rounds a small number to an integer, which is then in the low bits.
+#define ROUNDING_MAGIC 0x1.8p23f
+
+// exp(x) = 2^n exp(r), |r| <= ln(2) / 2. n takes two factors, since 2^n may be a denormal or exceed
+// the range when the result does not. A NaN passes the clamps. |out_relative_error| is what the
+// sum lost, in parts of the result.
+ALWAYS_INLINE floats_t exp_with_error(floats_t x, floats_t* out_relative_error) {
+  x = select_floats(x > 89.0f, FLOATS(89.0f), x);
+  x = select_floats(x < -104.0f, FLOATS(-104.0f), x);
+  const floats_t shifted = x * 0x1.715476p0f + ROUNDING_MAGIC;
+  const floats_t n = shifted - ROUNDING_MAGIC;
+  const floats_t high = x - n * 0.693359375f;  // ln(2) in 9 bits: exact
+  const floats_t low = n * -0x1.bd0106p-13f;
+  const floats_t r = high - low;
+  const floats_t lost = (high - r) - low;
+  floats_t p = EXP_4 * r + EXP_3;
+  p = p * r + EXP_2;
+  p = p * r + EXP_1;
+  p = p * r + EXP_0;
+  const floats_t rest = (p * (r * r) + lost) + r;
+  const floats_t value = rest + 1.0f;
+  *out_relative_error = ((1.0f - value) + rest) * (2.0f - value);  // 2 - v is nearly 1 / v
+  const uints_t power = (uints_t)shifted - 0x4b400000u;
+  const uints_t first = (uints_t)((ints_t)power >> 1);
+  const uints_t second = power - first;
+  return value * (floats_t)((first + 127u) << 23) * (floats_t)((second + 127u) << 23);
+}
+
+ALWAYS_INLINE floats_t exp_core(floats_t x) {
+  floats_t unused;
+  return exp_with_error(x, &unused);
+}
+
+// log(x) = e ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)).
+ALWAYS_INLINE floats_t log_core(floats_t x) {
+  const ints_t is_small = x < 0x1p-126f;
+  const floats_t scaled = select_floats(is_small, x * 0x1p23f, x);
+  const ints_t power = (ints_t)((uints_t)scaled - 0x3f3504f3u) >> 23;
+  const floats_t f = (floats_t)((uints_t)scaled - ((uints_t)power << 23)) - 1.0f;
+  const floats_t e = __builtin_convertvector(power - (is_small & 23), floats_t);
+  const floats_t z = f * f;
+  floats_t p = LOG_8 * f + LOG_7;
+  p = p * f + LOG_6;
+  p = p * f + LOG_5;
+  p = p * f + LOG_4;
+  p = p * f + LOG_3;
+  p = p * f + LOG_2;
+  p = p * f + LOG_1;
+  p = p * f + LOG_0;
+  floats_t low = p * (f * z);
+  low = low + e * -0x1.bd0106p-13f;
+  low = low - z * 0.5f;
+  floats_t value = (f + low) + e * 0.693359375f;
+  value = select_floats(x == 0, FLOATS(-__builtin_inff()), value);
+  value = select_floats(x < 0, FLOATS(__builtin_nanf("")), value);
+  const ints_t is_special = ~(x < __builtin_inff());  // infinity or NaN
+  return select_floats(is_special, x, value);
+}
+
+// Small arguments by x + x^3 P(x^2), where 1 - 2 / (exp(2x) + 1) would cancel.
+ALWAYS_INLINE floats_t tanh_core(floats_t x) {
+  const floats_t magnitude = absolute_floats(x);
+  const floats_t z = x * x;
+  floats_t p = TANH_5 * z + TANH_4;
+  p = p * z + TANH_3;
+  p = p * z + TANH_2;
+  p = p * z + TANH_1;
+  p = p * z + TANH_0;
+  const floats_t small = (p * z) * magnitude + magnitude;
+  const floats_t large = 1.0f - 2.0f / (exp_core(magnitude + magnitude) + 1.0f);
+  return copy_sign_floats(select_floats(magnitude < 0.625f, small, large), x);
+}
+
+// 1 / (1 + e) or e / (1 + e), so that nothing overflows. In the latter the error of e shows in
+// full, and is put back: the derivative is s (1 - s).
+ALWAYS_INLINE floats_t sigmoid_core(floats_t x) {
+  floats_t error;
+  const ints_t is_negative = x < 0;
+  const floats_t e = exp_with_error(-absolute_floats(x), &error);
+  const floats_t s = select_floats(is_negative, e, FLOATS(1.0f)) / (1.0f + e);
+  return s + (s - s * s) * (floats_t)(is_negative & (ints_t)error);
+}
+
+ALWAYS_INLINE floats_t rsqrt_core(floats_t x) { return 1.0f / square_root_floats(x); }
+
+DEFINE_FLOAT_LOOP(exp_f32, exp_core)
+DEFINE_FLOAT_LOOP(log_f32, log_core)
+DEFINE_FLOAT_LOOP(tanh_f32, tanh_core)
+DEFINE_FLOAT_LOOP(sigmoid_f32, sigmoid_core)
+DEFINE_FLOAT_LOOP(sqrt_f32, square_root_floats)
+DEFINE_FLOAT_LOOP(rsqrt_f32, rsqrt_core)
+
+// Element i is added to lane i % 16, whatever the width of a vector; lanes are emptied into a
+// double every SUM_BLOCK elements, in a fixed order.
+#define SUM_LANES 16
+#define SUM_BLOCK 4096
+
+static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t n) {
+  const floats_t shifts = FLOATS(shift);
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += SUM_BLOCK) {
+    const int64_t end = LEAT_MIN(n, i + SUM_BLOCK);
+    floats_t sums[SUM_LANES / LANES];
+    for (int v = 0; v < SUM_LANES / LANES; ++v) sums[v] = (floats_t){0};
+    int64_t j = i;
+    for (; j + SUM_LANES <= end; j += SUM_LANES) {
+      for (int v = 0; v < SUM_LANES / LANES; ++v) {
+        const floats_t value = exp_core(load_floats(x + j + v * LANES) - shifts);
+        store_floats(y + j + v * LANES, value);
+        sums[v] += value;
+      }
+    }
+    float tail[SUM_LANES] = {0};
+    if (j < end) {
+      memcpy(tail, x + j, (size_t)(end - j) * sizeof(float));
+      for (int v = 0; v < SUM_LANES / LANES; ++v) {
+        store_floats(tail + v * LANES, exp_core(load_floats(tail + v * LANES) - shifts));
+      }
+      memcpy(y + j, tail, (size_t)(end - j) * sizeof(float));
+    }
+    float lanes[SUM_LANES];
+    memcpy(lanes, sums, sizeof lanes);
+    for (int t = 0; t < SUM_LANES; ++t) sum += (double)lanes[t] + (j + t < end ? tail[t] : 0.0f);
+  }
+  return sum;
+}
+
+static void half_to_float(const uint16_t* x, float* y, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) {
+    _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)(x + i))));
+  }
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
+  }
+#endif
+  for (; i < n; ++i) y[i] = leat_half_to_float(x[i]);
+}
+
+static void half_from_float(const float* x, uint16_t* y, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) {
+    _mm256_storeu_si256((__m256i*)(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
+  }
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8) {
+    _mm_storeu_si128((__m128i*)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+  }
+#endif
+  for (; i < n; ++i) y[i] = leat_half_from_float(x[i]);
+}
+
+static void bfloat16_to_float(const uint16_t* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = leat_bfloat16_to_float(x[i]);
+}
+
+static void bfloat16_from_float(const float* x, uint16_t* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = leat_float_bits(x[i]);
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const uint32_t quiet = bits >> 16 | 0x40;
+    y[i] = (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+  }
+}
+
+const leat_vector_math_t LEAT_ISA_NAME(leat_vector_math) = {
+#define WIDE_F32(name) .name##_f32 = LEAT_ISA_NAME(leat_vector_##name##_f32),
+    LEAT_VECTOR_MATH_WIDE_FUNCTIONS(WIDE_F32)
+#define ANY_F64(name) .name##_f64 = leat_vector_##name##_f64,
+        LEAT_VECTOR_MATH_FUNCTIONS(ANY_F64)
+            .exp_f32 = exp_f32,
+    .log_f32 = log_f32,
+    .tanh_f32 = tanh_f32,
+    .sigmoid_f32 = sigmoid_f32,
+    .sqrt_f32 = sqrt_f32,
+    .rsqrt_f32 = rsqrt_f32,
+    .exp_shifted_sum_f32 = exp_shifted_sum_f32,
+    .half_to_float = half_to_float,
+    .half_from_float = half_from_float,
+    .bfloat16_to_float = bfloat16_to_float,
+    .bfloat16_from_float = bfloat16_from_float,
+};

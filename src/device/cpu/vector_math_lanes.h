@@ -1,0 +1,99 @@
+// Vectors of one instruction set, for files that are compiled once per set (*_isa.c). A vector has
+// LANES floats, or HALF_LANES doubles; arithmetic is written with C's operators and never fused, so
+// that every set gives the same bits.
+#ifndef LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
+#define LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/checked.h"
+#include "base/cpu.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+#define LANES (VECTOR_BYTES / 4)
+#define HALF_LANES (VECTOR_BYTES / 8)
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+typedef float floats_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef int32_t ints_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t uints_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef double doubles_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef int64_t longs_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint64_t ulongs_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef float half_floats_t __attribute__((vector_size(VECTOR_BYTES / 2)));
+
+#define FLOATS(x) ((x) - (floats_t){0})
+#define DOUBLES(x) ((x) - (doubles_t){0})
+
+ALWAYS_INLINE floats_t load_floats(const float* p) {
+  floats_t v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v); }
+
+// |mask| has all bits set in the lanes that take |a|.
+ALWAYS_INLINE floats_t select_floats(ints_t mask, floats_t a, floats_t b) {
+  return (floats_t)((mask & (ints_t)a) | (~mask & (ints_t)b));
+}
+ALWAYS_INLINE doubles_t select_doubles(longs_t mask, doubles_t a, doubles_t b) {
+  return (doubles_t)((mask & (longs_t)a) | (~mask & (longs_t)b));
+}
+
+ALWAYS_INLINE floats_t absolute_floats(floats_t x) {
+  return (floats_t)((ints_t)x & 0x7fffffff);
+}
+ALWAYS_INLINE floats_t copy_sign_floats(floats_t magnitude, floats_t sign) {
+  return (floats_t)(((ints_t)magnitude & 0x7fffffff) | ((ints_t)sign & INT32_MIN));
+}
+ALWAYS_INLINE doubles_t absolute_doubles(doubles_t x) {
+  return (doubles_t)((longs_t)x & INT64_MAX);
+}
+ALWAYS_INLINE doubles_t copy_sign_doubles(doubles_t magnitude, doubles_t sign) {
+  return (doubles_t)(((longs_t)magnitude & INT64_MAX) | ((longs_t)sign & INT64_MIN));
+}
+
+ALWAYS_INLINE floats_t square_root_floats(floats_t x) {
+#if defined(__AVX512F__)
+  return (floats_t)_mm512_sqrt_ps((__m512)x);
+#elif defined(__AVX2__)
+  return (floats_t)_mm256_sqrt_ps((__m256)x);
+#elif defined(__x86_64__)
+  return (floats_t)_mm_sqrt_ps((__m128)x);
+#else
+  for (int i = 0; i < LANES; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+
+// Defines |name|(x, y, n) from |core|, a function of one vector. The last lanes go through a
+// buffer padded with ones.
+#define DEFINE_FLOAT_LOOP(name, core)                                 \
+  static void name(const float* x, float* y, int64_t n) {             \
+    int64_t i = 0;                                                    \
+    for (; i + LANES <= n; i += LANES) {                              \
+      store_floats(y + i, core(load_floats(x + i)));                  \
+    }                                                                 \
+    if (i < n) {                                                      \
+      float tail[LANES];                                              \
+      for (int t = 0; t < LANES; ++t) tail[t] = 1;                    \
+      memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));           \
+      store_floats(tail, core(load_floats(tail)));                    \
+      memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));           \
+    }                                                                 \
+  }
+
+#endif  // LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_

@@ -1,0 +1,48 @@
+// The coefficients of the polynomials, and the functions that the table of vector_math_isa.c takes
+// from its neighbours.
+#ifndef LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_
+#define LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_
+
+#include "device/cpu/vector_math.h"
+
+// (exp(r) - 1 - r) / r^2 on |r| <= ln(2) / 2.
+#define EXP_0 0.5f
+#define EXP_1 0.16666518f
+#define EXP_2 0.041666206f
+#define EXP_3 0.00836889f
+#define EXP_4 0.0013950495f
+
+// (log(1 + f) - f + f^2 / 2) / f^3 on [sqrt(1/2), sqrt(2)).
+#define LOG_0 0.33333313f
+#define LOG_1 -0.2500001f
+#define LOG_2 0.20002119f
+#define LOG_3 -0.16667995f
+#define LOG_4 0.14219555f
+#define LOG_5 -0.12405597f
+#define LOG_6 0.11888154f
+#define LOG_7 -0.116756044f
+#define LOG_8 0.06746603f
+
+// (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625.
+#define TANH_0 -0.3333333f
+#define TANH_1 0.1333321f
+#define TANH_2 -0.053947203f
+#define TANH_3 0.02170297f
+#define TANH_4 -0.008182678f
+#define TANH_5 0.0021475411f
+
+// Those that work in double inside (vector_math_wide_isa.c).
+#define LEAT_VECTOR_MATH_WIDE_FUNCTIONS(X) \
+  X(expm1) X(log1p) X(softplus) X(erf) X(erfc) X(sin) X(cos)
+#define LEAT_VECTOR_MATH_WIDE_DECLARE(name) \
+  void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n);
+#if defined(LEAT_ISA)
+LEAT_VECTOR_MATH_WIDE_FUNCTIONS(LEAT_VECTOR_MATH_WIDE_DECLARE)
+#endif
+
+// vector_math_f64.c
+#define LEAT_VECTOR_MATH_F64_DECLARE(name) \
+  void leat_vector_##name##_f64(const double* x, double* y, int64_t n);
+LEAT_VECTOR_MATH_FUNCTIONS(LEAT_VECTOR_MATH_F64_DECLARE)
+
+#endif  // LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_

@@ -1,0 +1,207 @@
+// float functions that work in double inside: rounding once at the end makes them nearly exact, and
+// their edges (overflow, denormals, infinities) fall out of the conversion. Half the speed of float
+// arithmetic, for functions that are not where the time goes.
+#include "device/cpu/vector_math_lanes.h"
+#include "device/cpu/vector_math_tables.h"
+
+#define ROUNDING_MAGIC 0x1.8p52
+#define MAGIC_BITS 0x4338000000000000
+
+// x = n ln(2) + r; 2^n as a double. |x| < 700.
+typedef struct reduced_s {
+  doubles_t r, power;
+} reduced_t;
+
+ALWAYS_INLINE reduced_t reduce_exp(doubles_t x) {
+  const doubles_t shifted = x * 0x1.71547652b82fep0 + ROUNDING_MAGIC;
+  const doubles_t n = shifted - ROUNDING_MAGIC;
+  const doubles_t r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
+  const ulongs_t power = (ulongs_t)shifted - MAGIC_BITS;
+  return (reduced_t){r, (doubles_t)((power + 1023) << 52)};
+}
+
+// exp(r) - 1 for |r| <= ln(2) / 2: Taylor's series, relative error 2e-11.
+ALWAYS_INLINE doubles_t expm1_reduced(doubles_t r) {
+  doubles_t p = r * (1.0 / 362880) + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 1.0 / 2;
+  return p * (r * r) + r;
+}
+
+ALWAYS_INLINE doubles_t clamp_exp(doubles_t x) {
+  x = select_doubles(x > 200.0, DOUBLES(200.0), x);
+  return select_doubles(x < -200.0, DOUBLES(-200.0), x);
+}
+
+ALWAYS_INLINE doubles_t exp_wide(doubles_t x) {
+  const reduced_t reduced = reduce_exp(clamp_exp(x));
+  return (expm1_reduced(reduced.r) + 1.0) * reduced.power;
+}
+
+ALWAYS_INLINE doubles_t expm1_wide(doubles_t x) {
+  const reduced_t reduced = reduce_exp(clamp_exp(x));
+  const doubles_t value = expm1_reduced(reduced.r) * reduced.power + (reduced.power - 1.0);
+  return select_doubles(x == 0, x, value);
+}
+
+// log(1 + x) for x > -1: the series of 2 atanh(f / (2 + f)), where 1 + f is 1 + x over a power of
+// two. While that power is 1, f is x itself and nothing of it is lost.
+ALWAYS_INLINE doubles_t log1p_finite(doubles_t x) {
+  const doubles_t u = x + 1.0;
+  const ulongs_t biased = ((ulongs_t)u + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd)) >> 52;
+  const doubles_t e = (doubles_t)(biased | 0x4330000000000000) - (0x1p52 + 1023);
+  const doubles_t m = (doubles_t)((ulongs_t)u - ((biased - 1023) << 52));
+  const doubles_t f = select_doubles(e == 0, x, m - 1.0);
+  const doubles_t s = f / (f + 2.0);
+  const doubles_t z = s * s;
+  doubles_t p = z * (2.0 / 11) + 2.0 / 9;
+  p = p * z + 2.0 / 7;
+  p = p * z + 2.0 / 5;
+  p = p * z + 2.0 / 3;
+  p = p * z + 2.0;
+  return p * s + e * 0x1.62e42fefa39efp-1;
+}
+
+ALWAYS_INLINE doubles_t log1p_wide(doubles_t x) {
+  doubles_t value = log1p_finite(x);
+  value = select_doubles(x == -1.0, DOUBLES(-__builtin_inf()), value);
+  value = select_doubles(x < -1.0, DOUBLES(__builtin_nan("")), value);
+  const longs_t passes = ~(x < __builtin_inf()) | (x == 0);  // infinity, NaN, signed zero
+  return select_doubles(passes, x, value);
+}
+
+ALWAYS_INLINE doubles_t softplus_wide(doubles_t x) {
+  const doubles_t positive = select_doubles(x < 0, DOUBLES(0.0), x);
+  return positive + log1p_finite(exp_wide(-absolute_doubles(x)));
+}
+
+// erfc(x) for 0 <= x: exp(-x^2) times a polynomial in (x - 2.5) / (x + 2.5), relative error 3e-11.
+ALWAYS_INLINE doubles_t erfc_positive(doubles_t x) {
+  x = select_doubles(x > 10.5, DOUBLES(10.5), x);
+  const doubles_t t = (x - 2.5) / (x + 2.5);
+  doubles_t p = t * 0x1.9615c4d55a2a3p-18 + 0x1.01760ca960fd6p-16;
+  p = p * t + -0x1.1c78af799ffbbp-15;
+  p = p * t + -0x1.0a453a3cb2cd4p-13;
+  p = p * t + 0x1.df2f35990b53ap-13;
+  p = p * t + 0x1.caefae677aec4p-11;
+  p = p * t + -0x1.5a58a081b0759p-9;
+  p = p * t + -0x1.05b9c328e03efp-8;
+  p = p * t + 0x1.470ba47a3c3dfp-5;
+  p = p * t + -0x1.001154fa1f354p-3;
+  p = p * t + 0x1.01c11a71b2f36p-2;
+  p = p * t + -0x1.7ca88dea40ad5p-2;
+  p = p * t + 0x1.afbb3f3b6f2f8p-3;
+  return p * exp_wide(-(x * x));
+}
+
+ALWAYS_INLINE doubles_t erfc_wide(doubles_t x) {
+  const doubles_t value = erfc_positive(absolute_doubles(x));
+  return select_doubles(x < 0, 2.0 - value, value);
+}
+
+// Near zero by the series of erf, whose relative error is 2e-11 up to 1/2.
+ALWAYS_INLINE doubles_t erf_wide(doubles_t x) {
+  const doubles_t z = x * x;
+  doubles_t p = z * (-1.0 / (5040 * 15)) + 1.0 / (720 * 13);
+  p = p * z + -1.0 / (120 * 11);
+  p = p * z + 1.0 / (24 * 9);
+  p = p * z + -1.0 / (6 * 7);
+  p = p * z + 1.0 / (2 * 5);
+  p = p * z + -1.0 / 3;
+  p = p * z + 1.0;
+  const doubles_t small = p * x * 0x1.20dd750429b6dp0;  // 2 / sqrt(pi)
+  const doubles_t magnitude = absolute_doubles(x);
+  const doubles_t large = copy_sign_doubles(1.0 - erfc_positive(magnitude), x);
+  return select_doubles(magnitude < 0.5, small, large);
+}
+
+// 2 / pi in binary, after 64 zeros.
+static const uint64_t two_over_pi[5] = {0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
+                                        0xdb6295993c439041, 0xfe5163abdebbc561};
+
+// Payne and Hanek: |x| = m 2^e; of 2/pi only the bits that matter modulo 4 and 126 below are
+// multiplied. Gives r in [-pi/4, pi/4] and the quadrant.
+static double reduce_huge(float x, int64_t* out_quadrant) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  const int exponent = (int)(bits >> 23 & 0xff) - 150;
+  const uint64_t m = (bits & 0x7fffff) | 0x800000;
+  const int position = exponent - 2 + 64;
+  const int word = position / 64, shift = position % 64;
+  unsigned __int128 window = (unsigned __int128)two_over_pi[word] << 64 | two_over_pi[word + 1];
+  if (shift > 0) window = window << shift | two_over_pi[word + 2] >> (64 - shift);
+  const unsigned __int128 turns = window * m;  // 2^126 is a quadrant
+  const uint64_t quadrant = ((uint64_t)(turns >> 125) + 1) >> 1;
+  const __int128 rest = (__int128)(turns - ((unsigned __int128)quadrant << 126));
+  const double r = (double)rest * (0x1.921fb54442d18p0 * 0x1p-126);
+  *out_quadrant = x < 0 ? -(int64_t)quadrant : (int64_t)quadrant;
+  return x < 0 ? -r : r;
+}
+
+// sin(x + |quarter| pi/2).
+ALWAYS_INLINE doubles_t sin_turned(doubles_t x, int64_t quarter) {
+  const doubles_t shifted = x * 0x1.45f306dc9c883p-1 + ROUNDING_MAGIC;
+  const doubles_t n = shifted - ROUNDING_MAGIC;
+  doubles_t r = (x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
+  ulongs_t quadrant = (ulongs_t)shifted;
+  const longs_t huge = absolute_doubles(x) > 0x1p20;
+  for (int i = 0; i < HALF_LANES; ++i) {
+    if (LEAT_UNLIKELY(huge[i])) {
+      int64_t turns = 0;
+      r[i] = __builtin_isinf(x[i]) ? __builtin_nan("") : reduce_huge((float)x[i], &turns);
+      quadrant[i] = (uint64_t)turns;
+    }
+  }
+  quadrant += (uint64_t)quarter;
+  const doubles_t z = r * r;
+  doubles_t s = z * (-1.0 / 39916800) + 1.0 / 362880;
+  s = s * z + -1.0 / 5040;
+  s = s * z + 1.0 / 120;
+  s = s * z + -1.0 / 6;
+  s = s * z * r + r;
+  doubles_t c = z * (-1.0 / 3628800) + 1.0 / 40320;
+  c = c * z + -1.0 / 720;
+  c = c * z + 1.0 / 24;
+  c = c * z + -1.0 / 2;
+  c = c * z + 1.0;
+  const doubles_t value = select_doubles((longs_t)-(quadrant & 1), c, s);
+  return (doubles_t)((ulongs_t)value ^ (quadrant & 2) << 62);
+}
+
+ALWAYS_INLINE doubles_t sin_wide(doubles_t x) {
+  return select_doubles(x == 0, x, sin_turned(x, 0));
+}
+ALWAYS_INLINE doubles_t cos_wide(doubles_t x) { return sin_turned(x, 1); }
+
+// |name|_wide over an array of float, half a vector at a time.
+#define DEFINE_WIDE(name)                                                                       \
+  static void name##_half(const float* x, float* y) {                                           \
+    half_floats_t value;                                                                        \
+    memcpy(&value, x, sizeof value);                                                            \
+    value = __builtin_convertvector(name##_wide(__builtin_convertvector(value, doubles_t)),     \
+                                    half_floats_t);                                             \
+    memcpy(y, &value, sizeof value);                                                            \
+  }                                                                                             \
+  void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n) {           \
+    int64_t i = 0;                                                                              \
+    for (; i + HALF_LANES <= n; i += HALF_LANES) name##_half(x + i, y + i);                     \
+    if (i < n) {                                                                                \
+      float tail[HALF_LANES];                                                                   \
+      for (int t = 0; t < HALF_LANES; ++t) tail[t] = 1;                                         \
+      memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));                                     \
+      name##_half(tail, tail);                                                                  \
+      memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));                                     \
+    }                                                                                           \
+  }
+
+DEFINE_WIDE(expm1)
+DEFINE_WIDE(log1p)
+DEFINE_WIDE(softplus)
+DEFINE_WIDE(erf)
+DEFINE_WIDE(erfc)
+DEFINE_WIDE(sin)
+DEFINE_WIDE(cos)

@@ -1,0 +1,175 @@
+// Nodes are encoded one at a time behind each other, so that a large graph needs no second copy of
+// itself as messages.
+#include "graph/export.h"
+
+#include <stdlib.h>
+
+#include "formats/encode.h"
+#include "formats/wire.h"
+#include "graph/attr_proto.h"
+#include "graph/function_library.h"
+
+#define NODES_PER_ARENA 256
+#define NODE_TAG (1 << 3 | LEAT_WIRE_LENGTH)  // GraphDef.node
+
+// ---- nodes --------------------------------------------------------------------------------------
+
+static leat_status_t input_text(const leat_graph_t* graph, leat_output_t input,
+                                leat_arena_t* arena, leat_string_view_t* out_text) {
+  *out_text = LEAT_SV("");
+  if (!leat_output_exists(input)) return leat_ok_status();
+  leat_string_view_t name = graph->nodes[input.node].name;
+  *out_text = name;
+  if (input.index == 0) return leat_ok_status();
+  if (input.index > 0) {
+    return leat_arena_print(arena, out_text, "%.*s:%d", LEAT_SV_ARG(name), input.index);
+  }
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, name.size + 1, &memory));
+  char* text = memory;
+  text[0] = '^';
+  memcpy(text + 1, name.data, name.size);
+  *out_text = leat_string_view_make(text, name.size + 1);
+  return leat_ok_status();
+}
+
+static int compare_texts(const void* a, const void* b) {
+  return leat_string_view_compare(*(const leat_string_view_t*)a, *(const leat_string_view_t*)b);
+}
+
+// Control inputs by name, as TensorFlow writes them.
+static leat_status_t inputs_to_def(const leat_graph_t* graph, const leat_node_t* node,
+                                   leat_arena_t* arena, leat_pb_string_list_t* out_list) {
+  size_t count = (size_t)node->input_count + (size_t)node->control_count;
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(leat_string_view_t), &memory));
+  out_list->items = memory;
+  out_list->count = count;
+  for (size_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(input_text(graph, node->inputs[i], arena, &out_list->items[i]));
+  }
+  if (node->control_count > 1) {
+    qsort(out_list->items + node->input_count, (size_t)node->control_count,
+          sizeof(leat_string_view_t), compare_texts);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t attrs_to_def(const leat_node_t* node, leat_arena_t* arena,
+                                  leat_pb_node_def_attr_entry_list_t* out_list) {
+  size_t count = (size_t)node->attr_count;
+  void *entries = NULL, *values = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(leat_pb_node_def_attr_entry_t), &entries));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(leat_pb_attr_value_t), &values));
+  out_list->items = entries;
+  out_list->count = count;
+  for (size_t i = 0; i < count; ++i) {
+    leat_pb_attr_value_t* value = (leat_pb_attr_value_t*)values + i;
+    out_list->items[i].key = node->attrs[i].name;
+    out_list->items[i].value = value;
+    LEAT_RETURN_IF_ERROR(leat_attr_value_to_proto(&node->attrs[i].value, arena, value));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t index, leat_arena_t* arena,
+                               leat_pb_node_def_t* out_def) {
+  const leat_node_t* node = &graph->nodes[index];
+  *out_def = (leat_pb_node_def_t){.name = node->name, .op = node->op->name, .device = node->device};
+  LEAT_RETURN_IF_ERROR(inputs_to_def(graph, node, arena, &out_def->input));
+  return attrs_to_def(node, arena, &out_def->attr);
+}
+
+leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
+                               leat_string_builder_t* out) {
+  leat_arena_t arena;
+  leat_arena_initialize(graph->allocator, 0, &arena);
+  leat_pb_node_def_t def;
+  leat_status_t status = leat_node_to_def(graph, node, &arena, &def);
+  if (!status) status = leat_message_encode(&leat_pb_node_def_descriptor, &def, out);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+// ---- the graph ----------------------------------------------------------------------------------
+
+leat_status_t leat_graph_functions_to_def(const leat_graph_t* graph, leat_arena_t* arena,
+                                          leat_pb_function_def_library_t* out_library) {
+  const leat_function_library_t* library = graph->functions;
+  size_t count = (size_t)leat_function_library_count(library);
+  size_t gradient_count = (size_t)leat_function_library_gradient_count(library);
+  *out_library = (leat_pb_function_def_library_t){.function = {NULL, count}};
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(leat_pb_function_def_t), &memory));
+  out_library->function.items = memory;
+  for (size_t i = 0; i < count; ++i) {
+    out_library->function.items[i] = *leat_function_library_at(library, (int)i);
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, gradient_count, sizeof(leat_pb_gradient_def_t), &memory));
+  out_library->gradient.items = memory;
+  out_library->gradient.count = gradient_count;
+  for (size_t i = 0; i < gradient_count; ++i) {
+    out_library->gradient.items[i] = *leat_function_library_gradient_at(library, (int)i);
+  }
+  return leat_ok_status();
+}
+
+// |encoded| is scratch.
+static leat_status_t append_node(const leat_graph_t* graph, int32_t node, leat_arena_t* arena,
+                                 leat_string_builder_t* encoded, leat_string_builder_t* out) {
+  leat_pb_node_def_t def;
+  LEAT_RETURN_IF_ERROR(leat_node_to_def(graph, node, arena, &def));
+  encoded->size = 0;
+  LEAT_RETURN_IF_ERROR(leat_message_encode(&leat_pb_node_def_descriptor, &def, encoded));
+  uint8_t head[1 + LEAT_WIRE_MAX_VARINT_BYTES] = {NODE_TAG};
+  size_t size = (size_t)(leat_wire_write_varint(head + 1, encoded->size) - head);
+  leat_string_builder_append(out, leat_string_view_make((const char*)head, size));
+  leat_string_builder_append(out, leat_string_builder_view(encoded));
+  return leat_ok_status();
+}
+
+static leat_status_t append_nodes(const leat_graph_t* graph, leat_string_builder_t* encoded,
+                                  leat_string_builder_t* out) {
+  leat_arena_t arena;
+  leat_arena_initialize(graph->allocator, 0, &arena);
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; i < graph->node_count && !status; ++i) {
+    status = append_node(graph, (int32_t)i, &arena, encoded, out);
+    if ((i + 1) % NODES_PER_ARENA != 0) continue;
+    leat_arena_deinitialize(&arena);
+    leat_arena_initialize(graph->allocator, 0, &arena);
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+// Library and versions: a GraphDef without nodes.
+static leat_status_t append_rest(const leat_graph_t* graph, leat_string_builder_t* out) {
+  leat_arena_t arena;
+  leat_arena_initialize(graph->allocator, 0, &arena);
+  leat_pb_function_def_library_t library;
+  leat_pb_version_def_t versions = {
+      .bad_consumers = {(int32_t*)(uintptr_t)graph->bad_consumers,
+                        (size_t)graph->bad_consumer_count},
+      .producer = graph->producer_version,
+      .min_consumer = graph->min_consumer_version};
+  leat_pb_graph_def_t def = {.library = &library, .versions = &versions};
+  leat_status_t status = leat_graph_functions_to_def(graph, &arena, &library);
+  if (!status) status = leat_message_encode(&leat_pb_graph_def_descriptor, &def, out);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+leat_status_t leat_graph_export(const leat_graph_t* graph, leat_string_builder_t* out) {
+  leat_string_builder_t encoded;
+  leat_string_builder_initialize(graph->allocator, &encoded);
+  leat_status_t status = append_nodes(graph, &encoded, out);
+  if (!status) status = append_rest(graph, out);
+  leat_string_builder_deinitialize(&encoded);
+  return leat_status_join(status, leat_status_clone(out->status));
+}

@@ -1,0 +1,14 @@
+// The function library of a graph, made when the first function comes.
+#ifndef LEAT_GRAPH_GRAPH_FUNCTIONS_H_
+#define LEAT_GRAPH_GRAPH_FUNCTIONS_H_
+
+#include "graph/function_library.h"
+#include "graph/graph.h"
+
+// The library of |graph| itself: that of a parent is copied before the first change.
+LEAT_MUST_USE leat_status_t leat_graph_own_functions(leat_graph_t* graph,
+                                                     leat_function_library_t** out_library);
+LEAT_MUST_USE leat_status_t leat_graph_add_functions(leat_graph_t* graph,
+                                                     const leat_pb_function_def_library_t* source);
+
+#endif  // LEAT_GRAPH_GRAPH_FUNCTIONS_H_

@@ -1,0 +1,169 @@
+// Names on their way from the file into the graph: prefix, uniqueness, colocation, the input map.
+// As in TensorFlow "a" is taken when a node "a" or a node "a/..." is in the graph.
+#include <stdio.h>
+
+#include "graph/importer.h"
+#include "graph/storage.h"
+
+// Adds "a" and "a/b" of "a/b/c".
+static leat_status_t add_prefixes(leat_string_map_t* prefixes, leat_string_view_t name) {
+  for (size_t i = 0; i < name.size; ++i) {
+    if (name.data[i] != '/') continue;
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(prefixes, leat_string_view_make(name.data, i), 1));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_importer_learn_names(leat_importer_t* importer, leat_string_view_t name) {
+  LEAT_RETURN_IF_ERROR(leat_string_map_set(&importer->file_names, name, 1));
+  return add_prefixes(&importer->file_names, name);
+}
+
+// Was it taken before the import began?
+static bool is_taken(const leat_importer_t* importer, leat_string_view_t name) {
+  int32_t node = leat_graph_find_node(importer->graph, name);
+  return (node >= 0 && node < importer->first) ||
+         leat_string_map_get(&importer->taken, name, NULL);
+}
+
+// |name| or name_1, name_2, ...
+static leat_status_t find_unique(leat_importer_t* importer, leat_string_view_t name,
+                                 leat_string_view_t* out_name) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate(&importer->graph->storage->arena, name.size + 24, &memory));
+  char* text = memory;
+  if (name.size > 0) memcpy(text, name.data, name.size);
+  *out_name = leat_string_view_make(text, name.size);
+  for (unsigned long long count = 1; is_taken(importer, *out_name) ||
+                                     (count > 1 && leat_string_map_get(&importer->file_names,
+                                                                       *out_name, NULL));
+       ++count) {
+    int digits = snprintf(text + name.size, 24, "_%llu", count);
+    *out_name = leat_string_view_make(text, name.size + (size_t)digits);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t prepare_prefix(leat_importer_t* importer) {
+  leat_string_view_t prefix = importer->options->prefix;
+  if (leat_string_view_ends_with(prefix, LEAT_SV("/"))) --prefix.size;
+  if (prefix.size == 0 && importer->options->prefix.size == 0) return leat_ok_status();
+  if (!leat_node_name_is_valid(prefix, false)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Imported node name prefix '%.*s/' would lead to invalid node names",
+                            LEAT_SV_ARG(prefix));
+  }
+  if (importer->options->uniquify_prefix) {
+    LEAT_RETURN_IF_ERROR(find_unique(importer, prefix, &prefix));
+  }
+  return leat_arena_print(&importer->graph->storage->arena, &importer->prefix, "%.*s/",
+                          LEAT_SV_ARG(prefix));
+}
+
+leat_status_t leat_importer_prepare_names(leat_importer_t* importer) {
+  const leat_import_options_t* options = importer->options;
+  bool may_clash = options->prefix.size == 0 || options->uniquify_prefix || options->uniquify_names;
+  for (int32_t i = 0; may_clash && i < importer->first; ++i) {
+    LEAT_RETURN_IF_ERROR(add_prefixes(&importer->taken, importer->graph->nodes[i].name));
+  }
+  LEAT_RETURN_IF_ERROR(prepare_prefix(importer));
+  bool has_prefix = importer->prefix.size > 0;
+  importer->renames = options->uniquify_names && !(has_prefix && options->uniquify_prefix);
+  importer->direct_names = !has_prefix && !importer->renames;
+  return leat_ok_status();
+}
+
+leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
+                                 leat_string_view_t* out_name) {
+  leat_graph_storage_t* storage = importer->graph->storage;
+  // Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
+  bool is_internal = name.size > 0 && name.data[0] == '_';
+  bool is_valid = importer->direct_names ||
+                  leat_node_name_is_valid(name, importer->options->allow_internal_names);
+  if (!is_valid || (is_internal && !importer->options->allow_internal_names)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Node '%.*s': Node name contains invalid characters",
+                            LEAT_SV_ARG(name));
+  }
+  if (importer->direct_names) {
+    if (importer->first > 0 && is_taken(importer, name)) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Node name '%.*s' already exists in the Graph", LEAT_SV_ARG(name));
+    }
+    return leat_graph_storage_copy_text(storage, name, out_name);
+  }
+  if (leat_string_map_get(&importer->imported, name, NULL)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Node '%.*s' is not unique", LEAT_SV_ARG(name));
+  }
+  *out_name = name;
+  if (importer->prefix.size > 0) {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(&storage->arena, out_name, "%.*s%.*s",
+                                          LEAT_SV_ARG(importer->prefix), LEAT_SV_ARG(name)));
+  }
+  if (importer->renames && is_taken(importer, *out_name)) {
+    return find_unique(importer, *out_name, out_name);
+  }
+  return importer->prefix.size > 0 ? leat_ok_status()
+                                   : leat_graph_storage_copy_text(storage, name, out_name);
+}
+
+int32_t leat_importer_find(const leat_importer_t* importer, leat_string_view_t name) {
+  if (importer->direct_names) {
+    int32_t node = leat_graph_find_node(importer->graph, name);
+    return node >= importer->first ? node : -1;
+  }
+  uint64_t node = 0;
+  return leat_string_map_get(&importer->imported, name, &node) ? (int32_t)node : -1;
+}
+
+int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_t from) {
+  uint64_t last = 0;
+  if (!leat_string_map_get(&importer->mapped, from.node, &last)) return -1;
+  int32_t mapping = (int32_t)last;
+  while (mapping >= 0 && importer->options->input_map[mapping].from.index != from.index) {
+    mapping = importer->next_mapping[mapping];
+  }
+  return mapping;
+}
+
+// ---- colocation ---------------------------------------------------------------------------------
+
+// "loc:@old" becomes "loc:@<prefix><name>". The strings were made by this import.
+static leat_status_t rename_group(leat_importer_t* importer, const leat_colocation_t* colocation,
+                                  leat_string_view_t prefix, leat_string_view_t name) {
+  const leat_node_t* node = &importer->graph->nodes[colocation->node];
+  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("_class"));
+  leat_string_view_t* groups = (leat_string_view_t*)(uintptr_t)value->strings;
+  for (uint32_t i = 0; i < value->count; ++i) {
+    if (!leat_string_view_starts_with(groups[i], LEAT_SV("loc:@"))) continue;
+    if (!leat_string_view_equal(leat_string_view_from_index(groups[i], 5), colocation->target)) {
+      continue;
+    }
+    return leat_arena_print(&importer->graph->storage->arena, &groups[i],
+                            "loc:@%.*s%.*s", LEAT_SV_ARG(prefix), LEAT_SV_ARG(name));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_importer_finish_colocations(leat_importer_t* importer) {
+  for (size_t i = 0; i < importer->colocation_count; ++i) {
+    const leat_colocation_t* colocation = &importer->colocations[i];
+    int32_t target = leat_importer_find(importer, colocation->target);
+    if (target < 0 && importer->options->ignore_colocation) {
+      LEAT_RETURN_IF_ERROR(
+          rename_group(importer, colocation, importer->prefix, colocation->target));
+      continue;
+    }
+    if (target < 0) {
+      return leat_make_status(
+          LEAT_INVALID_ARGUMENT, "Node '%.*s' expects to be colocated with unknown node '%.*s'",
+          LEAT_SV_ARG(importer->graph->nodes[colocation->node].name),
+          LEAT_SV_ARG(colocation->target));
+    }
+    if (importer->direct_names) continue;
+    LEAT_RETURN_IF_ERROR(rename_group(importer, colocation, LEAT_SV(""),
+                                      importer->graph->nodes[target].name));
+  }
+  return leat_ok_status();
+}

@@ -1,0 +1,252 @@
+// One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
+// then added as any node is.
+#include "graph/attr_proto.h"
+#include "graph/importer.h"
+#include "graph/storage.h"
+
+// A node being put together.
+typedef struct draft_s {
+  const leat_pb_node_def_t* def;
+  const leat_op_t* op;
+  int input_count, control_count, attr_count;
+  bool inherits_controls;  // reads something that was imported too
+  const leat_pb_attr_value_t* output_shapes;
+} draft_t;
+
+static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
+  return leat_status_annotate(status, "Importing node '%.*s' (%.*s) failed",
+                              LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(draft->def->op));
+}
+
+leat_status_t leat_importer_op(leat_importer_t* importer, const leat_pb_node_def_t* def,
+                               const leat_op_t** out_op) {
+  if (importer->last_op && leat_string_view_equal(importer->last_op->name, def->op)) {
+    *out_op = importer->last_op;
+    return leat_ok_status();
+  }
+  if (def->op.size == 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Node '%.*s' does not specify an operation",
+                            LEAT_SV_ARG(def->name));
+  }
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(importer->graph->ops, def->op, out_op));
+  importer->last_op = *out_op;
+  return leat_ok_status();
+}
+
+// ---- inputs -------------------------------------------------------------------------------------
+
+static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t input) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Node '%.*s': Unknown input node '%.*s'",
+                          LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(input));
+}
+
+static leat_status_t add_control(leat_importer_t* importer, draft_t* draft, int32_t source) {
+  void* controls = importer->controls;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                 (size_t)draft->control_count + 1,
+                                                 sizeof(int32_t), &controls,
+                                                 &importer->control_capacity));
+  importer->controls = controls;
+  importer->controls[draft->control_count++] = source;
+  return leat_ok_status();
+}
+
+static leat_status_t add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
+  void* inputs = importer->inputs;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                 (size_t)draft->input_count + 1,
+                                                 sizeof(leat_output_t), &inputs,
+                                                 &importer->input_capacity));
+  importer->inputs = inputs;
+  importer->inputs[draft->input_count++] = source;
+  return leat_ok_status();
+}
+
+// An input that is made later: only a Merge may have one.
+static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
+                                   leat_string_view_t input, leat_tensor_name_t source) {
+  if (!(draft->op->flags & LEAT_OP_MERGE) || source.index < 0) return unknown_input(draft, input);
+  void* edges = importer->back_edges;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                 importer->back_edge_count + 1,
+                                                 sizeof(leat_back_edge_t), &edges,
+                                                 &importer->back_edge_capacity));
+  importer->back_edges = edges;
+  importer->back_edges[importer->back_edge_count++] = (leat_back_edge_t){
+      (int32_t)importer->graph->node_count, draft->input_count, source};
+  return add_data(importer, draft, LEAT_OUTPUT_NONE);
+}
+
+static leat_status_t add_input(leat_importer_t* importer, draft_t* draft, leat_tensor_name_t name,
+                               int32_t node) {
+  if (name.index < 0) return add_control(importer, draft, node);
+  const leat_node_t* source = &importer->graph->nodes[node];
+  if (name.index < source->output_count) {
+    return add_data(importer, draft, (leat_output_t){node, name.index});
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Node '%.*s': Connecting to invalid output %d of source node %.*s which "
+                          "has %d outputs.",
+                          LEAT_SV_ARG(draft->def->name), name.index, LEAT_SV_ARG(source->name),
+                          source->output_count);
+}
+
+static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
+                                   leat_string_view_t input, bool may_defer, bool* out_deferred) {
+  leat_tensor_name_t name;
+  leat_status_t status = leat_tensor_name_parse(input, &name.node, &name.index);
+  if (LEAT_UNLIKELY(status)) {
+    leat_status_free(status);
+    return unknown_input(draft, input);
+  }
+  if (name.index >= 0 && draft->control_count > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Node '%.*s': Control dependencies must come after regular "
+                            "dependencies",
+                            LEAT_SV_ARG(draft->def->name));
+  }
+  int32_t mapping = importer->mapped.count ? leat_importer_mapping(importer, name) : -1;
+  if (mapping >= 0) {
+    leat_output_t to = importer->options->input_map[mapping].to;
+    importer->mapping_used[mapping] = true;
+    return add_input(importer, draft, (leat_tensor_name_t){name.node, to.index}, to.node);
+  }
+  int32_t node = leat_importer_find(importer, name.node);
+  if (node >= 0) {
+    draft->inherits_controls = true;
+    return add_input(importer, draft, name, node);
+  }
+  if (may_defer) {
+    *out_deferred = true;
+    return leat_ok_status();
+  }
+  return add_back_edge(importer, draft, input, name);
+}
+
+static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
+                                    bool* out_deferred) {
+  for (size_t i = 0; i < draft->def->input.count && !*out_deferred; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        resolve_input(importer, draft, draft->def->input.items[i], may_defer, out_deferred));
+  }
+  if (draft->inherits_controls || *out_deferred) return leat_ok_status();
+  for (int i = 0; i < importer->options->control_dependency_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        add_control(importer, draft, importer->options->control_dependencies[i]));
+  }
+  return leat_ok_status();
+}
+
+// ---- attributes ---------------------------------------------------------------------------------
+
+// Remembers what "_class" names: it is checked and renamed when all nodes are there.
+static leat_status_t note_colocations(leat_importer_t* importer, const leat_attr_value_t* value) {
+  if (value->kind != LEAT_ATTR_STRING || !value->is_list) return leat_ok_status();
+  for (uint32_t i = 0; i < value->count; ++i) {
+    if (!leat_string_view_starts_with(value->strings[i], LEAT_SV("loc:@"))) continue;
+    void* colocations = importer->colocations;
+    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                   importer->colocation_count + 1,
+                                                   sizeof(leat_colocation_t), &colocations,
+                                                   &importer->colocation_capacity));
+    importer->colocations = colocations;
+    importer->colocations[importer->colocation_count++] =
+        (leat_colocation_t){(int32_t)importer->graph->node_count,
+                            leat_string_view_from_index(value->strings[i], 5)};
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
+                              const leat_pb_node_def_attr_entry_t* entry) {
+  static const leat_pb_attr_value_t nothing = {0};
+  leat_graph_storage_t* storage = importer->graph->storage;
+  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
+  attr->name = entry->key;
+  if (leat_op_find_attr(draft->op, entry->key) < 0) {
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_attr_name(storage, entry->key, &attr->name));
+  }
+  LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &nothing, storage,
+                                                  &attr->value));
+  if (!leat_string_view_equals(entry->key, "_class")) return leat_ok_status();
+  return note_colocations(importer, &attr->value);
+}
+
+static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
+  const leat_pb_node_def_t* def = draft->def;
+  void* attrs = importer->attrs;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, def->attr.count,
+                                                 sizeof(leat_attr_t), &attrs,
+                                                 &importer->attr_capacity));
+  importer->attrs = attrs;
+  for (size_t i = 0; i < def->attr.count; ++i) {
+    const leat_pb_node_def_attr_entry_t* entry = &def->attr.items[i];
+    if (leat_string_view_equals(entry->key, "_output_shapes") && entry->value) {
+      draft->output_shapes = entry->value;
+      continue;
+    }
+    LEAT_RETURN_IF_ERROR(add_attr(importer, draft, entry));
+  }
+  return leat_ok_status();
+}
+
+// "_output_shapes" tells what inference could not know; it does not stay as an attribute.
+static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
+  leat_attr_value_t shapes;
+  LEAT_RETURN_IF_ERROR(
+      leat_attr_value_from_proto(draft->output_shapes, importer->graph->storage, &shapes));
+  int output_count = importer->graph->nodes[node].output_count;
+  if (!shapes.is_list || (shapes.count > 0 && shapes.kind != LEAT_ATTR_SHAPE)) {
+    return leat_ok_status();
+  }
+  if (shapes.count < (uint32_t)output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
+                            "shapes for %u outputs",
+                            LEAT_SV_ARG(draft->def->name), output_count, shapes.count);
+  }
+  for (int i = 0; i < output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(importer->graph, ((leat_output_t){node, i}),
+                                                 shapes.shapes[i]));
+  }
+  return leat_ok_status();
+}
+
+// ---- the node -----------------------------------------------------------------------------------
+
+static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
+  leat_graph_t* graph = importer->graph;
+  if (draft->def->attr.count > 0) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  leat_string_view_t device = draft->def->device;
+  leat_node_spec_t spec = {
+      .op = draft->op,
+      .inputs = importer->inputs,
+      .input_count = draft->input_count,
+      .control_inputs = importer->controls,
+      .control_count = draft->control_count,
+      .attrs = importer->attrs,
+      .attr_count = draft->attr_count,
+      .borrow_storage = true,
+  };
+  LEAT_RETURN_IF_ERROR(leat_importer_name(importer, draft->def->name, &spec.name));
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(
+      graph->storage, device.size > 0 ? device : importer->options->default_device, &spec.device));
+  int32_t node = -1;
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, &spec, &node));
+  if (!importer->direct_names) {
+    LEAT_RETURN_IF_ERROR(
+        leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));
+  }
+  return draft->output_shapes ? refine_shapes(importer, draft, node) : leat_ok_status();
+}
+
+leat_status_t leat_importer_add(leat_importer_t* importer, const leat_pb_node_def_t* def,
+                                bool may_defer, bool* out_deferred) {
+  *out_deferred = false;
+  draft_t draft = {.def = def};
+  LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
+  LEAT_RETURN_IF_ERROR(resolve_inputs(importer, &draft, may_defer, out_deferred));
+  if (*out_deferred) return leat_ok_status();
+  leat_status_t status = add_draft(importer, &draft);
+  return LEAT_UNLIKELY(status) ? annotate(&draft, status) : leat_ok_status();
+}

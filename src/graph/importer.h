@@ -1,0 +1,90 @@
+// The state of one import, shared by its parts: import.c (the whole), import_names.c (names),
+// import_node.c (one node), import_order.c (nodes that refer to later ones).
+#ifndef LEAT_GRAPH_IMPORTER_H_
+#define LEAT_GRAPH_IMPORTER_H_
+
+#include "formats/generated/graph.h"
+#include "graph/import.h"
+
+// Walks the nodes of an encoded GraphDef.
+typedef struct leat_node_cursor_s {
+  const uint8_t* next;
+  const uint8_t* end;
+} leat_node_cursor_t;
+bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def);
+
+typedef struct leat_back_edge_s {
+  int32_t node;
+  int32_t position;
+  leat_tensor_name_t source;
+} leat_back_edge_t;
+
+typedef struct leat_colocation_s {
+  int32_t node;
+  leat_string_view_t target;  // a name of the GraphDef
+} leat_colocation_t;
+
+typedef struct leat_importer_s {
+  leat_graph_t* graph;
+  const leat_import_options_t* options;
+  leat_allocator_t* allocator;
+  int32_t first;            // nodes that were there before
+  leat_string_view_t prefix;  // "a/", or ""
+  // Names in the GraphDef are names in the graph: graph->names serves as the index of what has been
+  // imported. Otherwise |imported| does, and names of the file may be changed.
+  bool direct_names;
+  bool renames;               // uniquify_names, and no unique prefix that makes it needless
+  leat_string_map_t imported;      // name in the GraphDef -> node
+  leat_string_map_t taken;         // names' prefixes ("a", "a/b") of nodes that were there before
+  leat_string_map_t file_names;    // names and prefixes in the GraphDef (where it renames)
+  leat_string_map_t mapped;        // node of a mapping's |from| -> last mapping of it
+  int32_t* next_mapping;           // the one before it of the same node, or -1
+  bool* mapping_used;
+  const leat_op_t* last_op;        // most nodes repeat the op of the one before
+  leat_output_t* inputs;           // of the node at hand
+  size_t input_capacity;
+  int32_t* controls;
+  size_t control_capacity;
+  leat_attr_t* attrs;
+  size_t attr_capacity;
+  leat_back_edge_t* back_edges;
+  size_t back_edge_count, back_edge_capacity;
+  leat_colocation_t* colocations;
+  size_t colocation_count, colocation_capacity;
+} leat_importer_t;
+
+// ---- names (import_names.c) ---------------------------------------------------------------------
+
+LEAT_MUST_USE leat_status_t leat_importer_prepare_names(leat_importer_t* importer);
+// Learns the names of the whole file, which renaming must avoid.
+LEAT_MUST_USE leat_status_t leat_importer_learn_names(leat_importer_t* importer,
+                                                      leat_string_view_t name);
+// Name of the new node in the graph, in its storage. Refuses what is malformed or taken.
+LEAT_MUST_USE leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
+                                               leat_string_view_t* out_name);
+// The node that |name| of the GraphDef became, or -1.
+int32_t leat_importer_find(const leat_importer_t* importer, leat_string_view_t name);
+// Index of the mapping of that tensor, or -1.
+int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_t from);
+// Corrects colocations with renamed nodes, and checks that all name imported ones.
+LEAT_MUST_USE leat_status_t leat_importer_finish_colocations(leat_importer_t* importer);
+
+// ---- nodes (import_node.c) ----------------------------------------------------------------------
+
+LEAT_MUST_USE leat_status_t leat_importer_op(leat_importer_t* importer,
+                                             const leat_pb_node_def_t* def,
+                                             const leat_op_t** out_op);
+// Adds the node. One that reads a node not imported yet: |*out_deferred| when |may_defer|; a Merge
+// leaves that input open; else INVALID_ARGUMENT.
+LEAT_MUST_USE leat_status_t leat_importer_add(leat_importer_t* importer,
+                                              const leat_pb_node_def_t* def, bool may_defer,
+                                              bool* out_deferred);
+
+// ---- order (import_order.c) ---------------------------------------------------------------------
+
+// Imports |count| nodes from |cursor| on, in the order of their inputs, the first |skipped| of the
+// file being done.
+LEAT_MUST_USE leat_status_t leat_importer_add_ordered(leat_importer_t* importer,
+                                                      leat_node_cursor_t* cursor, size_t count);
+
+#endif  // LEAT_GRAPH_IMPORTER_H_

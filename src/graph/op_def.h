@@ -1,0 +1,20 @@
+// An op's declaration as TensorFlow's OpDef message (no summary, no descriptions).
+#ifndef LEAT_GRAPH_OP_DEF_H_
+#define LEAT_GRAPH_OP_DEF_H_
+
+#include "base/string_builder.h"
+#include "formats/generated/op_def.h"
+#include "graph/op.h"
+
+// Fills |out_def|, which borrows from |op|; the rest lies in |arena|.
+LEAT_MUST_USE leat_status_t leat_op_to_def(const leat_op_t* op, leat_arena_t* arena,
+                                           leat_pb_op_def_t* out_def);
+// Appends the encoded OpDef.
+LEAT_MUST_USE leat_status_t leat_op_to_op_def(const leat_op_t* op, leat_allocator_t* allocator,
+                                              leat_string_builder_t* out);
+// Appends the encoded OpList of all ops, in the order of their names.
+LEAT_MUST_USE leat_status_t leat_op_registry_export(leat_op_registry_t* registry,
+                                                    leat_allocator_t* allocator,
+                                                    leat_string_builder_t* out);
+
+#endif  // LEAT_GRAPH_OP_DEF_H_

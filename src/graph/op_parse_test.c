@@ -1,0 +1,146 @@
+// The mini-language: what it accepts, what each form means, what it refuses.
+#include "toy_graph/toy_ops.h"
+
+static const leat_op_t* parse(leat_arena_t* arena, const leat_op_row_t* row) {
+  leat_op_t* op = NULL;
+  toy_ok(leat_op_parse(row, arena, &op));
+  return op;
+}
+
+static void refuses(const char* attrs, const char* inputs, const char* part) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_op_row_t row = {.name = "Bad", .attrs = attrs, .inputs = inputs};
+  leat_op_t* op = NULL;
+  toy_fails(leat_op_parse(&row, &arena, &op), LEAT_INVALID_ARGUMENT, part);
+  assert_null(op);
+  leat_arena_deinitialize(&arena);
+}
+
+static void attributes_of_every_kind(void** state) {
+  (void)state;
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_op_row_t row = {
+      .name = "A",
+      .attrs = "i: int >= -2 = 7; f: float = -1.5e-3; b: bool = true; s: string = 'a;\\n\"b';"
+               "t: type = DT_FLOAT; sh: shape = { dim { size: 2 } dim { size: -1 } };"
+               "u: shape = { unknown_rank: true }; li: list(int) >= 4 = [1, 2,3 , 4];"
+               "ls: list(string) = ['x', \"y\"]; lt: list({int32, float}) = [DT_INT32];"
+               "lsh: list(shape) = [{}, {unknown_rank:true}]; le: list(float) = [];"
+               "ty: {float , int32,}; st: { 'SAME', 'VALID' } = 'VALID'; n: numbertype;"
+               "r: {realnumbertype, string}; q: quantizedtype; f2: func; in: float = inf;"
+               "te: tensor = { dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: 5 };"
+               "out_type: {int32, int64} = int32"};
+  const leat_op_t* op = parse(&arena, &row);
+  assert_int_equal(op->attr_count, 21);
+  const leat_op_attr_t* a = op->attrs;
+  assert_true(a[0].has_minimum && a[0].minimum == -2 && a[0].default_value.i == 7);
+  assert_true(a[1].default_value.f == -1.5e-3f);
+  assert_true(a[2].default_value.b);
+  assert_true(leat_string_view_equals(a[3].default_value.s, "a;\n\"b"));
+  assert_int_equal(a[4].default_value.type, LEAT_DTYPE_FLOAT);
+  assert_string_equal(LEAT_PARTIAL_SHAPE_TEXT(a[5].default_value.shape), "[2,?]");
+  assert_int_equal(a[6].default_value.shape.rank, -1);
+  assert_int_equal(a[7].minimum, 4);
+  assert_int_equal(a[7].default_value.count, 4);
+  assert_int_equal(a[7].default_value.ints[3], 4);
+  assert_true(leat_string_view_equals(a[8].default_value.strings[1], "y"));
+  assert_true(a[9].is_list && a[9].kind == LEAT_ATTR_TYPE && a[9].allowed_type_count == 2);
+  assert_int_equal(a[10].default_value.shapes[0].rank, 0);
+  assert_int_equal(a[10].default_value.shapes[1].rank, -1);
+  assert_true(a[11].has_default && a[11].default_value.count == 0);
+  assert_int_equal(a[12].allowed_type_list[0], LEAT_DTYPE_FLOAT);
+  assert_int_equal(a[12].allowed_type_list[1], LEAT_DTYPE_INT32);
+  assert_true(leat_string_view_equals(a[13].allowed_strings[0], "SAME"));
+  assert_int_equal(a[14].allowed_type_count, 19);
+  assert_true(a[14].allowed_types == (LEAT_DTYPES_NUMBER | LEAT_DTYPES_QUANTIZED));
+  assert_int_equal(a[15].allowed_type_list[12], LEAT_DTYPE_STRING);
+  assert_true(a[16].allowed_types == LEAT_DTYPES_QUANTIZED);
+  assert_int_equal(a[17].kind, LEAT_ATTR_FUNCTION);
+  assert_true(a[18].default_value.f > 3e38f);
+  assert_int_equal(leat_tensor_index_at(a[19].default_value.tensor, 1), 5);
+  assert_int_equal(a[20].default_value.type, LEAT_DTYPE_INT32);
+  leat_op_release_defaults((leat_op_t*)op);
+  leat_arena_deinitialize(&arena);
+}
+
+static void arguments_of_every_kind(void** state) {
+  (void)state;
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_op_row_t row = {.name = "B",
+                       .inputs = "a: T; b: N * T; c: Tlist; d: Ref(T); e: float; f: N*int32;"
+                                 "g: Ref(M * float); h: resource",
+                       .outputs = "o: Ref(T)",
+                       .attrs = "T: type; N: int; Tlist: list(type); M: int >= 0"};
+  const leat_op_t* op = parse(&arena, &row);
+  assert_int_equal(op->input_count, 8);
+  assert_int_equal(op->inputs[0].source, LEAT_TYPE_FROM_ATTR);
+  assert_int_equal(op->inputs[1].number_attr, 1);
+  assert_int_equal(op->inputs[2].source, LEAT_TYPE_FROM_LIST);
+  assert_true(op->inputs[3].is_ref);
+  assert_int_equal(op->inputs[4].dtype, LEAT_DTYPE_FLOAT);
+  assert_true(op->inputs[5].number_attr == 1 && op->inputs[5].dtype == LEAT_DTYPE_INT32);
+  assert_true(op->inputs[6].is_ref && op->inputs[6].number_attr == 3);
+  assert_true(op->attrs[1].has_minimum && op->attrs[1].minimum == 1);
+  assert_true(op->attrs[2].has_minimum && op->attrs[2].minimum == 1);
+  assert_true(op->attrs[3].has_minimum && op->attrs[3].minimum == 0);
+  assert_true(op->flags & LEAT_OP_STATEFUL);  // it takes a resource
+  assert_true(op->has_ref_inputs && op->has_ref_outputs);
+  leat_arena_deinitialize(&arena);
+}
+
+static void malformed_rows_are_refused(void** state) {
+  (void)state;
+  refuses("T", NULL, "'<name>:'");
+  refuses("T: what", NULL, "type is 'what'");
+  refuses("T: {float, what}", NULL, "allowed value is 'what'");
+  refuses("T: {float", NULL, "must be ',' or '}'");
+  refuses("T: list(int", NULL, "must be closed");
+  refuses("T: string >= 3", NULL, "after '>='");
+  refuses("T: int = x", NULL, "must be int");
+  refuses("T: int = 3 4", NULL, "the end");
+  refuses("T: int >= 3 = 2", NULL, "minimum 3");
+  refuses("T: {float} = DT_INT32", NULL, "allowed values");
+  refuses("T: list(int) = 3", NULL, "a list");
+  refuses("T: string = 'a", NULL, "a string that ends");
+  refuses("T: shape = { dims: 3 }", NULL, "a field of a shape");
+  refuses("T: type; T: type", NULL, "name must be new");
+  refuses("T: type x", NULL, "left at the end");
+  refuses("T: type", "a: U", "type is 'U'");
+  refuses("T: int", "a: T", "type is 'T'");
+  refuses("T: type", "a: T * T", "count is 'T'");
+  refuses("T: type", "a: Ref(T", "must be closed");
+  refuses("T: type", "a: T b", "left at the end");
+}
+
+static void registry_parses_when_asked(void** state) {
+  (void)state;
+  static const leat_op_row_t rows[] = {
+      {.name = "Good"}, {.name = "Bad", .attrs = "x"}, {.name = 0}};
+  leat_op_registry_t* registry = NULL;
+  toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
+  toy_ok(leat_op_registry_add(registry, rows));
+  const leat_op_t *op = NULL, *again = NULL;
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Good"), &op));
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Good"), &again));
+  assert_ptr_equal(op, again);
+  toy_fails(leat_op_registry_find(registry, LEAT_SV("Bad"), &op), LEAT_INVALID_ARGUMENT, "'Bad'");
+  toy_fails(leat_op_registry_find(registry, LEAT_SV("None"), &op), LEAT_NOT_FOUND,
+            "Op type not registered 'None'");
+  toy_fails(leat_op_registry_add(registry, rows), LEAT_ALREADY_EXISTS, "Good");
+  assert_int_equal(leat_op_registry_count(registry), 2);
+  assert_string_equal(leat_op_registry_row(registry, 1)->name, "Bad");
+  leat_op_registry_free(registry);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(attributes_of_every_kind),
+      cmocka_unit_test(arguments_of_every_kind),
+      cmocka_unit_test(malformed_rows_are_refused),
+      cmocka_unit_test(registry_parses_when_asked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+// The composition root: the only file that sees every room. Lists the op families and opens
+// targets.
+#include "init.h"
+
+#include <stdio.h>
+
+#include "base/cpu.h"
+#include "base/random.h"
+#include "ops/family.h"
+#include "worker/local_worker.h"
+
+#define LEAT_OP_FAMILIES(X) \
+  X(array)                  \
+  X(control)                \
+  X(function)               \
+  X(math)                   \
+  X(matrix)                 \
+  X(nn)                     \
+  X(sendrecv)               \
+  X(state)                  \
+  X(train)
+
+#define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;
+LEAT_OP_FAMILIES(LEAT_DECLARE_FAMILY_)
+#define LEAT_FAMILY_ADDRESS_(name) &leat_family_##name,
+static const leat_op_family_t* const kFamilies[] = {LEAT_OP_FAMILIES(LEAT_FAMILY_ADDRESS_)};
+
+// ---- Targets ------------------------------------------------------------------------------------
+
+// Sessions that ask for the same number of threads share a pool, which lives as long as the
+// process.
+#define LEAT_SHARED_POOL_MAX 64
+static leat_mutex_t pools_mutex = {PTHREAD_MUTEX_INITIALIZER};
+static leat_thread_pool_t* pools[LEAT_SHARED_POOL_MAX + 1];
+
+static leat_status_t open_pool(const leat_session_options_t* options, leat_allocator_t* allocator,
+                               leat_thread_pool_t** out_pool) {
+  int threads = options->intra_op_threads > 0 ? options->intra_op_threads : leat_cpu_count();
+  if (options->use_per_session_threads || threads > LEAT_SHARED_POOL_MAX) {
+    return leat_thread_pool_create(threads, allocator, out_pool);
+  }
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&pools_mutex);
+  if (!pools[threads]) status = leat_thread_pool_create(threads, allocator, &pools[threads]);
+  if (!status) {
+    leat_thread_pool_retain(pools[threads]);
+    *out_pool = pools[threads];
+  }
+  leat_mutex_unlock(&pools_mutex);
+  return status;
+}
+
+static void close_target(leat_target_t* target, leat_allocator_t* allocator) {
+  if (target->worker) target->worker->vtable->destroy(target->worker);
+  for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);
+  leat_allocator_free(allocator, target->devices);
+  *target = (leat_target_t){0};
+}
+
+static leat_status_t open_devices(int count, leat_thread_pool_t* pool, leat_allocator_t* allocator,
+                                  leat_target_t* target) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      allocator, (size_t)count, sizeof(leat_device_t*), (void**)&target->devices));
+  for (int i = 0; i < count; ++i) {
+    char name[64];
+    snprintf(name, sizeof name, "/job:localhost/replica:0/task:0/device:CPU:%d", i);
+    LEAT_RETURN_IF_ERROR(leat_cpu_device_create(leat_string_view_from(name), pool, allocator,
+                                                &target->devices[target->device_count]));
+    ++target->device_count;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t open_local(const leat_runtime_t* runtime,
+                                const leat_session_options_t* options, leat_target_t* target) {
+  leat_thread_pool_t* pool;
+  LEAT_RETURN_IF_ERROR(open_pool(options, runtime->allocator, &pool));
+  int count = options->cpu_device_count > 0 ? options->cpu_device_count : 1;
+  leat_status_t status = open_devices(count, pool, runtime->allocator, target);
+  if (!status) {
+    leat_local_worker_options_t worker = {
+        .devices = target->devices,
+        .device_count = target->device_count,
+        .kernels = runtime->kernels,
+        .pool = pool,
+        .allocator = runtime->allocator,
+    };
+    status = leat_local_worker_create(&worker, &target->worker);
+  }
+  leat_thread_pool_release(pool);
+  if (status) close_target(target, runtime->allocator);
+  return status;
+}
+
+static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view_t name,
+                                 const leat_session_options_t* options,
+                                 leat_target_t* out_target) {
+  *out_target = (leat_target_t){0};
+  if (name.size == 0) return open_local(runtime, options, out_target);
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "NewSession failed: target is '%.*s', must be '' (no transport for "
+                          "remote targets is part of this build)",
+                          LEAT_SV_ARG(name));
+}
+
+// ---- The runtime --------------------------------------------------------------------------------
+
+static leat_mutex_t runtime_mutex = {PTHREAD_MUTEX_INITIALIZER};
+static leat_runtime_t runtime_storage;
+static _Atomic(const leat_runtime_t*) runtime_ready;
+
+static leat_status_t register_families(leat_runtime_t* runtime) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
+    for (const leat_op_row_t* const* rows = kFamilies[i]->ops; *rows; ++rows) {
+      LEAT_RETURN_IF_ERROR(leat_op_registry_add(runtime->ops, *rows));
+    }
+    for (const leat_kernel_row_t* const* rows = kFamilies[i]->kernels; *rows; ++rows) {
+      LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(runtime->kernels, *rows));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t make_runtime(leat_runtime_t* runtime) {
+  *runtime = (leat_runtime_t){.allocator = leat_allocator_system(), .open_target = open_target};
+  leat_status_t status = leat_op_registry_create(runtime->allocator, &runtime->ops);
+  if (!status) status = leat_kernel_registry_create(runtime->allocator, &runtime->kernels);
+  if (!status) status = register_families(runtime);
+  if (status) {
+    leat_op_registry_free(runtime->ops);
+    leat_kernel_registry_free(runtime->kernels);
+  }
+  return status;
+}
+
+leat_status_t leat_runtime_get(const leat_runtime_t** out_runtime) {
+  const leat_runtime_t* ready = atomic_load_explicit(&runtime_ready, memory_order_acquire);
+  leat_status_t status = leat_ok_status();
+  if (LEAT_UNLIKELY(!ready)) {
+    leat_mutex_lock(&runtime_mutex);
+    ready = atomic_load_explicit(&runtime_ready, memory_order_relaxed);
+    if (!ready) {
+      status = make_runtime(&runtime_storage);
+      if (!status) {
+        ready = &runtime_storage;
+        atomic_store_explicit(&runtime_ready, ready, memory_order_release);
+      }
+    }
+    leat_mutex_unlock(&runtime_mutex);
+  }
+  *out_runtime = ready;
+  return status;
+}

@@ -1,0 +1,237 @@
+#include "kernel/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/test.h"
+#include "base/thread.h"
+
+static leat_status_t nothing(leat_kernel_context_t* c) { return leat_ok_status(); }
+
+static const leat_kernel_row_t kRows[] = {
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: float, double", .compute = nothing},
+    {.op = "MatMul", .device_type = "CPU", .constraints = " T : float ; ", .priority = 5,
+     .compute = nothing},
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: float", .priority = 5,
+     .compute = nothing},
+    {.op = "MatMul", .device_type = "GPU", .constraints = "T: half", .compute = nothing},
+    {.op = "Gather", .device_type = "CPU", .constraints = "T: float; I: int32, int64",
+     .compute = nothing},
+    {.op = "Many", .device_type = "CPU", .constraints = "types: float, int32", .compute = nothing},
+    {.op = "Any", .device_type = "CPU", .compute = nothing},
+    {.op = NULL},
+};
+static const leat_kernel_row_t kMoreRows[] = {
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: int32", .compute = nothing},
+    {.op = "Bad", .device_type = "CPU", .constraints = "T float", .compute = nothing},
+    {.op = "Worse", .device_type = "CPU", .constraints = "T: floot", .compute = nothing},
+    {.op = NULL},
+};
+
+static leat_kernel_registry_t* make(void) {
+  leat_kernel_registry_t* registry = NULL;
+  LEAT_EXPECT_OK(leat_kernel_registry_create(leat_allocator_system(), &registry));
+  LEAT_EXPECT_OK(leat_kernel_registry_add(registry, kRows));
+  LEAT_EXPECT_OK(leat_kernel_registry_add(registry, kMoreRows));
+  return registry;
+}
+
+static leat_op_t op_named(const char* name) {
+  return (leat_op_t){.name = leat_string_view_from(name)};
+}
+
+static const leat_kernel_row_t* find(const leat_kernel_registry_t* registry, const char* op_name,
+                                     const char* device_type, const leat_attr_t* attrs,
+                                     int attr_count) {
+  leat_op_t op = op_named(op_name);
+  const leat_kernel_row_t* row = NULL;
+  leat_string_view_t device = leat_string_view_from(device_type);
+  leat_status_t status =
+      leat_kernel_registry_find(registry, &op, attrs, attr_count, device, &row);
+  assert_true((status == NULL) == (row != NULL));
+  leat_status_free(status);
+  assert_ptr_equal(row, leat_kernel_registry_probe(registry, &op, attrs, attr_count, device));
+  return row;
+}
+
+static const leat_kernel_row_t* find_type(const leat_kernel_registry_t* registry, const char* op,
+                                          const char* device_type, int dtype) {
+  const leat_attr_t attrs[] = {LEAT_TYPE("T", dtype)};
+  return find(registry, op, device_type, attrs, 1);
+}
+
+static void the_highest_row_that_fits_serves(void** state) {
+  leat_kernel_registry_t* registry = make();
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_FLOAT), &kRows[1]);
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_DOUBLE), &kRows[0]);
+  assert_ptr_equal(find_type(registry, "MatMul", "GPU", LEAT_DTYPE_HALF), &kRows[3]);
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_INT32), &kMoreRows[0]);
+  assert_ptr_equal(
+      find_type(registry, "MatMul", "CPU", leat_dtype_make_ref(LEAT_DTYPE_DOUBLE)), &kRows[0]);
+  assert_null(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_HALF));
+  assert_null(find_type(registry, "MatMul", "TPU", LEAT_DTYPE_FLOAT));
+  assert_ptr_equal(find_type(registry, "Any", "CPU", LEAT_DTYPE_STRING), &kRows[6]);
+  assert_null(find_type(registry, "Nothing", "CPU", LEAT_DTYPE_FLOAT));
+  leat_kernel_registry_free(registry);
+}
+
+static void every_constraint_and_every_item_counts(void** state) {
+  leat_kernel_registry_t* registry = make();
+  const leat_attr_t fits[] = {LEAT_TYPE("I", LEAT_DTYPE_INT64), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
+  const leat_attr_t wrong[] = {LEAT_TYPE("I", LEAT_DTYPE_INT8), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
+  assert_ptr_equal(find(registry, "Gather", "CPU", fits, 2), &kRows[4]);
+  assert_null(find(registry, "Gather", "CPU", wrong, 2));
+  const int32_t good_types[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_INT32, LEAT_DTYPE_FLOAT};
+  const int32_t bad_types[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_STRING};
+  leat_attr_t list = {LEAT_SV("types"),
+                      {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 3, .types = good_types}};
+  assert_ptr_equal(find(registry, "Many", "CPU", &list, 1), &kRows[5]);
+  list.value.count = 0;
+  assert_ptr_equal(find(registry, "Many", "CPU", &list, 1), &kRows[5]);
+  list.value.count = 2;
+  list.value.types = bad_types;
+  assert_null(find(registry, "Many", "CPU", &list, 1));
+  leat_kernel_registry_free(registry);
+}
+
+static void failures_say_what_there_is(void** state) {
+  leat_kernel_registry_t* registry = make();
+  const leat_kernel_row_t* row = NULL;
+  leat_op_t gather = op_named("Gather");
+  const leat_attr_t attrs[] = {LEAT_TYPE("I", LEAT_DTYPE_INT8), LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                               LEAT_STR("_class", "x"), LEAT_STR("mode", "SAME"),
+                               LEAT_INT("n", 1)};
+  leat_status_t status =
+      leat_kernel_registry_find(registry, &gather, attrs, 5, LEAT_SV("CPU"), &row);
+  assert_string_equal(
+      leat_status_message(status),
+      "No registered 'Gather' OpKernel for 'CPU' devices compatible with node of op Gather\n\t "
+      "(OpKernel was found, but attributes didn't match) Requested Attributes: I=DT_INT8, "
+      "T=DT_FLOAT, mode=\"SAME\", n=1\n\t.  Registered:  device='CPU'; T in [DT_FLOAT]; I in "
+      "[DT_INT32, DT_INT64]\n");
+  LEAT_EXPECT_CODE(LEAT_NOT_FOUND, status);
+  status = leat_kernel_registry_find(registry, &gather, attrs, 1, LEAT_SV("CPU"), &row);
+  assert_string_equal(leat_status_message(status),
+                      "OpKernel 'Gather' has constraint on attr 'T' not in NodeDef");
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
+
+  // As TensorFlow 2.21 answers a run of an op without a kernel.
+  leat_op_t reduce = op_named("NcclReduce");
+  const leat_attr_t nccl[] = {LEAT_STR("reduction", "sum"), LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                              LEAT_INT("num_devices", 1)};
+  status = leat_kernel_registry_unserved(registry, &reduce, LEAT_SV("NcclReduce"), nccl, 3,
+                                         LEAT_SV("CPU"));
+  assert_string_equal(
+      leat_status_message(status),
+      "No OpKernel was registered to support Op 'NcclReduce' used by {{node NcclReduce}} with "
+      "these attrs: [reduction=\"sum\", T=DT_FLOAT, num_devices=1]\nRegistered devices: [CPU]\n"
+      "Registered kernels:\n  <no registered kernels>\n");
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
+  for (int i = 0; i < 2; ++i) {
+    leat_op_t bad = op_named(i ? "Bad" : "Worse");
+    LEAT_EXPECT_CODE(LEAT_INTERNAL,
+                     leat_kernel_registry_find(registry, &bad, NULL, 0, LEAT_SV("CPU"), &row));
+  }
+  leat_kernel_registry_free(registry);
+}
+
+static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
+  ++*(int*)data;
+  return leat_ok_status();
+}
+
+static void rows_are_listed(void** state) {
+  leat_kernel_registry_t* registry = make();
+  int all = 0, of_matmul = 0, of_nothing = 0;
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &all));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV("MatMul"), count_row, &of_matmul));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV("X"), count_row, &of_nothing));
+  assert_int_equal(all, 10);
+  assert_int_equal(of_matmul, 5);
+  assert_int_equal(of_nothing, 0);
+  leat_kernel_registry_free(registry);
+}
+
+static void look_up(void* data) {
+  for (int i = 0; i < 500; ++i) {
+    assert_ptr_equal(find_type(data, "MatMul", "CPU", LEAT_DTYPE_DOUBLE), &kRows[0]);
+    assert_null(find_type(data, "Gather", "CPU", LEAT_DTYPE_DOUBLE));
+    assert_ptr_equal(find_type(data, "Any", "CPU", LEAT_DTYPE_DOUBLE), &kRows[6]);
+  }
+}
+
+static void threads_look_up_at_once(void** state) {
+  leat_kernel_registry_t* registry = make();
+  leat_thread_t threads[4];
+  for (int i = 0; i < 4; ++i) {
+    LEAT_EXPECT_OK(leat_thread_start("finder", look_up, registry, &threads[i]));
+  }
+  for (int i = 0; i < 4; ++i) leat_thread_join(threads[i]);
+  leat_kernel_registry_free(registry);
+}
+
+#define ROWS 1500
+
+// A process starts in milliseconds: adding all kernels is a small part of one.
+static void adding_is_quick(void** state) {
+  static leat_kernel_row_t rows[ROWS + 1];
+  static char names[ROWS / 3 + 1][16];
+  for (int i = 0; i < ROWS; ++i) {
+    snprintf(names[i / 3], sizeof(names[0]), "Op%d", i / 3);
+    rows[i] = (leat_kernel_row_t){.op = names[i / 3],
+                                  .device_type = "CPU",
+                                  .constraints = "T: float, double, half; Tidx: int32, int64"};
+  }
+  int64_t best = INT64_MAX;
+  for (int round = 0; round < 20; ++round) {
+    leat_kernel_registry_t* registry = NULL;
+    int64_t begin = leat_clock_now_ns();
+    LEAT_EXPECT_OK(leat_kernel_registry_create(leat_allocator_system(), &registry));
+    LEAT_EXPECT_OK(leat_kernel_registry_add(registry, rows));
+    int64_t taken = leat_clock_now_ns() - begin;
+    if (taken < best) best = taken;
+    leat_kernel_registry_free(registry);
+  }
+  print_message("adding %d rows takes %lld us\n", ROWS, (long long)best / 1000);
+  assert_true(best < 5000000);
+}
+
+static leat_status_t fill_and_find(leat_kernel_registry_t** out_registry) {
+  leat_op_t op = op_named("Gather");
+  const leat_attr_t attrs[] = {LEAT_TYPE("I", LEAT_DTYPE_INT64), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
+  const leat_kernel_row_t* row = NULL;
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_create(leat_allocator_system(), out_registry));
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(*out_registry, kRows));
+  return leat_kernel_registry_find(*out_registry, &op, attrs, 2, LEAT_SV("CPU"), &row);
+}
+
+static void memory_may_fail(void** state) {
+  for (int64_t n = 1;; ++n) {
+    leat_fault_t fault;
+    leat_kernel_registry_t* registry = NULL;
+    leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
+    leat_status_t status = fill_and_find(&registry);
+    bool met = leat_fault_remove(&fault);
+    leat_kernel_registry_free(registry);
+    if (!met) {
+      LEAT_EXPECT_OK(status);
+      break;
+    }
+    LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, status);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_highest_row_that_fits_serves),
+      cmocka_unit_test(every_constraint_and_every_item_counts),
+      cmocka_unit_test(failures_say_what_there_is),
+      cmocka_unit_test(rows_are_listed),
+      cmocka_unit_test(threads_look_up_at_once),
+      cmocka_unit_test(adding_is_quick),
+      cmocka_unit_test(memory_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+// Cuts edges. Every node goes, in its old order, into the graph of its device; an input from
+// elsewhere is replaced by the Recv of that (output, destination), made on first need together with
+// its Send.
+//
+//   A: x ── y          A: x ── _Send          B: _Recv ── y
+//        (y on B)
+#include "master/partitioner.h"
+
+#include <string.h>
+
+typedef struct cut_s {
+  const leat_graph_t* graph;
+  const leat_placer_options_t* placement;
+  const uint64_t* incarnations;
+  leat_partition_t* by_device;  // [device_count]; graph NULL where nothing lies
+  int32_t* place;               // node -> its index in its device's graph
+  leat_word_map_t receives;     // (output, destination) -> Recv in the destination's graph
+  leat_arena_t arena;
+} cut_t;
+
+static uint64_t receive_key(leat_output_t source, int device) {
+  return ((uint64_t)(uint32_t)source.node << 24 | (uint64_t)((source.index + 1) & 0xffff) << 8) |
+         (uint64_t)device;
+}
+
+static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_string_view_t op,
+                         int32_t* out_node) {
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, op, &spec->op));
+  return leat_graph_add_node(graph, spec, out_node);
+}
+
+// A control edge travels as an empty tensor that is made when its source has run.
+static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
+                               leat_string_view_t edge, leat_output_t* out_value) {
+  leat_tensor_t* empty;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&c->arena, sizeof *empty, (void**)&empty));
+  LEAT_RETURN_IF_ERROR(leat_tensor_vector(LEAT_DTYPE_FLOAT, "", 0, empty));
+  leat_attr_t attrs[] = {LEAT_TENSOR("value", empty), LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = 2, .control_inputs = &source,
+                           .control_count = 1};
+  leat_status_t status =
+      leat_arena_print(&c->arena, &spec.name, "%.*s/control", LEAT_SV_ARG(edge));
+  if (!status) status = add(graph, &spec, LEAT_OP_NAME_CONSTANT, &out_value->node);
+  out_value->index = 0;
+  leat_tensor_release(empty);
+  return status;
+}
+
+static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, int32_t* out_receive) {
+  const leat_node_t* node = &c->graph->nodes[source.node];
+  int from = node->assigned_device;
+  leat_graph_t* sender = c->by_device[from].graph;
+  leat_string_view_t edge, name;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &edge, "edge_%d_%d_%.*s", source.node,
+                                        source.index, LEAT_SV_ARG(node->name)));
+  leat_output_t value = {c->place[source.node], source.index};
+  int dtype = LEAT_DTYPE_FLOAT;
+  if (source.index == LEAT_CONTROL_INDEX) {
+    LEAT_RETURN_IF_ERROR(add_dummy(c, sender, c->place[source.node], edge, &value));
+  } else {
+    dtype = leat_dtype_base(leat_graph_output_type(c->graph, source));
+  }
+  leat_attr_t attrs[] = {
+      LEAT_TYPE("T", dtype),
+      LEAT_STRING("tensor_name", edge),
+      LEAT_STRING("send_device", c->placement->devices[from].name),
+      LEAT_INT("send_device_incarnation", (int64_t)c->incarnations[from]),
+      LEAT_STRING("recv_device", c->placement->devices[to].name),
+  };
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(&c->arena, &name, "%.*s/send_%d", LEAT_SV_ARG(edge), to));
+  leat_node_spec_t send = {.name = name, .inputs = &value, .input_count = 1, .attrs = attrs,
+                           .attr_count = 5};
+  int32_t sent;
+  LEAT_RETURN_IF_ERROR(add(sender, &send, LEAT_OP_NAME_SEND, &sent));
+  attrs[0].name = LEAT_SV("tensor_type");
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "%.*s/recv", LEAT_SV_ARG(edge)));
+  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5};
+  return add(c->by_device[to].graph, &receive, LEAT_OP_NAME_RECV, out_receive);
+}
+
+// |source| as seen from device |to|.
+static leat_status_t map_input(cut_t* c, leat_output_t source, int to, leat_output_t* out) {
+  if (c->graph->nodes[source.node].assigned_device == to) {
+    *out = (leat_output_t){c->place[source.node], source.index};
+    return leat_ok_status();
+  }
+  uint64_t receive;
+  uint64_t key = receive_key(source, to);
+  if (!leat_word_map_get(&c->receives, key, &receive)) {
+    int32_t node;
+    LEAT_RETURN_IF_ERROR(add_pair(c, source, to, &node));
+    receive = (uint64_t)node;
+    LEAT_RETURN_IF_ERROR(leat_word_map_set(&c->receives, key, receive));
+  }
+  out->node = (int32_t)receive;
+  out->index = source.index == LEAT_CONTROL_INDEX ? LEAT_CONTROL_INDEX : 0;
+  return leat_ok_status();
+}
+
+static leat_status_t note_feed(leat_partition_t* partition, int32_t node) {
+  leat_graph_t* graph = partition->graph;
+  int index = (int)leat_node_attr_int(&graph->nodes[node], "index", 0);
+  leat_attr_t local = LEAT_INT("index", partition->feed_count);
+  LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, node, &local));
+  size_t capacity = (size_t)partition->feed_count;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(graph->allocator,
+                                                 (size_t)partition->feed_count + 1, sizeof(int),
+                                                 (void**)&partition->feed_indices, &capacity));
+  partition->feed_indices[partition->feed_count++] = index;
+  return leat_ok_status();
+}
+
+static leat_status_t copy_node(cut_t* c, int32_t index) {
+  const leat_node_t* node = &c->graph->nodes[index];
+  leat_partition_t* partition = &c->by_device[node->assigned_device];
+  int total = node->input_count + node->control_count;
+  leat_output_t* inputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)total + 1, sizeof *inputs,
+                                                 (void**)&inputs));
+  for (int i = 0; i < total; ++i) {
+    LEAT_RETURN_IF_ERROR(map_input(c, node->inputs[i], node->assigned_device, &inputs[i]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_graph_copy_node(partition->graph, node, inputs, node->input_count,
+                                            node->control_count, &c->place[index]));
+  if (node->op->flags & LEAT_OP_ARGUMENT) return note_feed(partition, c->place[index]);
+  return leat_ok_status();
+}
+
+static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fetch_count) {
+  for (int d = 0; d < c->placement->device_count; ++d) {
+    leat_partition_t* partition = &c->by_device[d];
+    if (!partition->graph) continue;
+    leat_allocator_t* allocator = partition->graph->allocator;
+    size_t room = (size_t)fetch_count + 1;
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, room, sizeof(leat_output_t),
+                                                       (void**)&partition->fetches));
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, room, sizeof(int),
+                                                       (void**)&partition->fetch_indices));
+  }
+  for (int i = 0; i < fetch_count; ++i) {
+    leat_partition_t* partition =
+        &c->by_device[c->graph->nodes[fetches[i].node].assigned_device];
+    partition->fetches[partition->fetch_count] =
+        (leat_output_t){c->place[fetches[i].node], fetches[i].index};
+    partition->fetch_indices[partition->fetch_count++] = i;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count) {
+  size_t count = c->graph->node_count;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&c->arena, count + 1, sizeof(int32_t), (void**)&c->place));
+  int32_t* order;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, count + 1, sizeof(int32_t),
+                                                 (void**)&order));
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, order));
+  for (size_t i = 0; i < count; ++i) {
+    leat_partition_t* partition = &c->by_device[c->graph->nodes[i].assigned_device];
+    if (partition->graph) continue;
+    LEAT_RETURN_IF_ERROR(leat_graph_create_child(c->graph, &partition->graph));
+  }
+  for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(copy_node(c, order[i]));
+  return note_fetches(c, fetches, fetch_count);
+}
+
+static leat_status_t allocate_partitions(int count, leat_partitions_t* partitions) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)count,
+                                                     sizeof(leat_partition_t),
+                                                     (void**)&partitions->items));
+  for (int i = 0; i < count; ++i) partitions->items[i].device = i;
+  partitions->count = count;
+  return leat_ok_status();
+}
+
+// All nodes on one device: the graph itself.
+static leat_status_t hand_through(leat_graph_t** inout_graph, const leat_output_t* fetches,
+                                  int fetch_count, int device, leat_partitions_t* partitions) {
+  LEAT_RETURN_IF_ERROR(allocate_partitions(1, partitions));
+  leat_partition_t* partition = &partitions->items[0];
+  partition->device = device;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      (*inout_graph)->allocator, (size_t)fetch_count + 1, sizeof(leat_output_t),
+      (void**)&partition->fetches));
+  if (fetch_count) memcpy(partition->fetches, fetches, (size_t)fetch_count * sizeof *fetches);
+  partition->fetch_count = fetch_count;
+  partition->graph = *inout_graph;
+  *inout_graph = NULL;
+  return leat_ok_status();
+}
+
+// The device that holds every node, or -1.
+static int only_device(const leat_graph_t* graph) {
+  int device = graph->node_count ? graph->nodes[0].assigned_device : 0;
+  for (size_t i = 1; i < graph->node_count; ++i) {
+    if (graph->nodes[i].assigned_device != device) return -1;
+  }
+  return device;
+}
+
+static void drop_empty(leat_partitions_t* partitions) {
+  int kept = 0;
+  for (int i = 0; i < partitions->count; ++i) {
+    if (partitions->items[i].graph) partitions->items[kept++] = partitions->items[i];
+  }
+  partitions->count = kept;
+}
+
+leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fetches,
+                             int fetch_count,
+                             const leat_placer_options_t* placement, const uint64_t* incarnations,
+                             leat_partitions_t* out_partitions) {
+  memset(out_partitions, 0, sizeof *out_partitions);
+  int device = only_device(*inout_graph);
+  if (device >= 0) {
+    leat_status_t status =
+        hand_through(inout_graph, fetches, fetch_count, device, out_partitions);
+    if (status) leat_partitions_free(out_partitions);
+    return status;
+  }
+  LEAT_RETURN_IF_ERROR(allocate_partitions(placement->device_count, out_partitions));
+  cut_t c = {.graph = *inout_graph, .placement = placement, .incarnations = incarnations,
+             .by_device = out_partitions->items};
+  leat_arena_initialize((*inout_graph)->allocator, 0, &c.arena);
+  leat_word_map_initialize((*inout_graph)->allocator, &c.receives);
+  leat_status_t status = cut(&c, fetches, fetch_count);
+  leat_word_map_deinitialize(&c.receives);
+  leat_arena_deinitialize(&c.arena);
+  drop_empty(out_partitions);
+  if (status) leat_partitions_free(out_partitions);
+  return status;
+}
+
+void leat_partitions_free(leat_partitions_t* partitions) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  for (int i = 0; i < partitions->count; ++i) {
+    leat_partition_t* partition = &partitions->items[i];
+    leat_graph_free(partition->graph);
+    leat_allocator_free(allocator, partition->fetches);
+    leat_allocator_free(allocator, partition->fetch_indices);
+    leat_allocator_free(allocator, partition->feed_indices);
+  }
+  leat_allocator_free(allocator, partitions->items);
+  memset(partitions, 0, sizeof *partitions);
+}

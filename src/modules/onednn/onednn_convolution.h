@@ -1,0 +1,62 @@
+// A convolution of one shape: oneDNN's primitive, and a reorder for each array that it wants laid
+// out otherwise than plain NHWC or HWIO.
+//
+//   scratch:  [first, relaid] [second, relaid] [result, relaid] [scratchpads of all, shared]
+//
+// A primitive may run on several threads at once, but a memory object names one address: each run
+// borrows a frame, a set of memory objects. Frames are kept, as many as ever ran at once.
+#ifndef LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_
+#define LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_
+
+#include "base/sync.h"
+#include "modules/onednn/onednn_engine.h"
+
+enum { FIRST, SECOND, RESULT, ARRAYS };
+
+// One of the three arrays of a convolution.
+typedef struct array_s {
+  int argument;              // DNNL_ARG_*
+  dnnl_memory_desc_t plain;  // as the caller has it
+  dnnl_memory_desc_t inner;  // as the primitive wants it
+  dnnl_primitive_t reorder;  // between the two; NULL when they are the same
+  size_t scratch_offset;     // of the relaid copy
+  dnnl_memory_desc_t reorder_scratchpad;
+} array_t;
+
+typedef struct frame_s {
+  struct frame_s* next;
+  dnnl_stream_t stream;
+  dnnl_memory_t plain[ARRAYS], inner[ARRAYS];  // the same object where there is no reorder
+  dnnl_memory_t reorder_scratchpad[ARRAYS];
+  dnnl_memory_t bias, scratchpad;
+} frame_t;
+
+struct leat_onednn_convolution_s {
+  leat_convolution_direction_t direction;
+  array_t arrays[ARRAYS];
+  bool has_bias;
+  dnnl_memory_desc_t bias;
+  dnnl_primitive_desc_t description;
+  dnnl_primitive_t primitive;
+  dnnl_memory_desc_t scratchpad;
+  size_t pads_offset, scratch_bytes;
+  leat_spinlock_t lock;  // of |frames|
+  frame_t* frames;
+};
+
+// The index of the filter among the arrays; RESULT when it is computed.
+static inline int onednn_filter_index(leat_convolution_direction_t direction) {
+  return direction == LEAT_CONVOLUTION_FORWARD          ? SECOND
+         : direction == LEAT_CONVOLUTION_BACKWARD_INPUT ? FIRST
+                                                        : RESULT;
+}
+
+void onednn_frame_destroy(frame_t* frame);
+
+#define RETURN_IF_FAILED(expression)                \
+  do {                                              \
+    const dnnl_status_t status_ = (expression);     \
+    if (status_ != dnnl_success) return status_;    \
+  } while (0)
+
+#endif  // LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_

@@ -1,0 +1,26 @@
+// Const: a tensor written into the graph. The runtime reads the attribute itself wherever it can (the
+// flag says so); the kernel serves those that wait for control inputs.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+static leat_status_t constant_shape(leat_inference_t* c) {
+  const leat_attr_value_t* value = leat_node_attr(c->node, LEAT_SV("value"));
+  if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list) return leat_ok_status();
+  const leat_shape_t* shape = &value->tensor->shape;
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, shape->rank, leat_shape_dims(shape), &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_constant_ops[] = {
+    {.name = "Const",
+     .outputs = "output: dtype",
+     .attrs = "value: tensor; dtype: type",
+     .flags = LEAT_OP_CONSTANT,
+     .shape = constant_shape,
+     .gradient = leat_gradient_none,
+     .doc = "A tensor of fixed value."},
+    LEAT_OP_ROWS_END,
+};

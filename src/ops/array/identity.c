@@ -1,0 +1,103 @@
+// Identity and its kin: ops whose output is their input. They differ in what they say to the
+// gradient, to the optimizer and to people.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+static leat_status_t identity_n_shape(leat_inference_t* c) {
+  for (int i = 0; i < leat_inference_input_count(c); ++i) {
+    leat_inference_set_output(c, i, leat_inference_input(c, i));
+  }
+  return leat_ok_status();
+}
+
+// Every input has a gradient as soon as one output has: zeros for the others.
+static leat_status_t identity_n_gradient(leat_gradient_t* g) {
+  const leat_dtype_set_t flows =
+      LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX | LEAT_DTYPE_BIT(RESOURCE);
+  for (int i = 0; i < leat_gradient_node(g)->input_count; ++i) {
+    if (leat_gradient_has_output(g, i)) {
+      g->input_gradients[i] = leat_gradient_value_of_output(g, i);
+    } else if (leat_dtype_in(leat_gradient_node(g)->output_types[i], flows)) {
+      leat_gradient_set_input(g, i, leat_gradient_of_output(g, i));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t identity_gradient(leat_gradient_t* g) {
+  for (int i = 0; i < leat_gradient_node(g)->input_count; ++i) {
+    g->input_gradients[i] = leat_gradient_value_of_output(g, i);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t prevent_gradient_gradient(leat_gradient_t* g) {
+  leat_string_view_t message = leat_node_attr_string(leat_gradient_node(g), "message");
+  return leat_make_status(LEAT_NOT_FOUND, "Gradient explicitly disabled. Reason: %.*s",
+                          LEAT_SV_ARG(message));
+}
+
+const leat_op_row_t leat_identity_ops[] = {
+    {.name = "Identity",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = LEAT_OP_PASS_THROUGH,
+     .shape = leat_shape_unchanged,
+     .gradient = identity_gradient,
+     .doc = "The input."},
+    {.name = "RefIdentity",
+     .inputs = "input: Ref(T)",
+     .outputs = "output: Ref(T)",
+     .attrs = "T: type",
+     .flags = LEAT_OP_ALLOWS_UNINITIALIZED_INPUT,
+     .shape = leat_shape_unchanged,
+     .gradient = identity_gradient,
+     .doc = "The same reference."},
+    {.name = "IdentityN",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: list(type) >= 1",
+     .shape = identity_n_shape,
+     .gradient = identity_n_gradient,
+     .doc = "The inputs, each in its place."},
+    {.name = "StopGradient",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = LEAT_OP_PASS_THROUGH | LEAT_OP_STOPS_GRADIENT,
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "The input, a constant to whoever differentiates."},
+    {.name = "PreventGradient",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type; message: string = ''",
+     .flags = LEAT_OP_PASS_THROUGH,
+     .shape = leat_shape_unchanged,
+     .gradient = prevent_gradient_gradient,
+     .doc = "The input; to differentiate through it is an error with the message."},
+    {.name = "Snapshot",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = LEAT_OP_PASS_THROUGH,
+     .shape = leat_shape_unchanged,
+     .doc = "The input as it is now."},
+    {.name = "DebugGradientIdentity",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = LEAT_OP_ALLOWS_UNINITIALIZED_INPUT,
+     .shape = leat_shape_unchanged,
+     .doc = "The input, where a debugger watches gradients."},
+    {.name = "GuaranteeConst",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_unchanged,
+     .doc = "The input, which the caller promises never to change."},
+    LEAT_OP_ROWS_END,
+};

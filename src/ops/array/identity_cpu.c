@@ -1,0 +1,38 @@
+// CPU kernels of Identity and its kin: the output shares the input's bytes.
+#include "ops/family.h"
+
+static leat_status_t identity__cpu(leat_kernel_context_t* c) {
+  for (int i = 0; i < leat_kernel_input_count(c); ++i) leat_kernel_pass_input(c, i, i);
+  return leat_ok_status();
+}
+
+static leat_status_t guarantee_const__cpu(leat_kernel_context_t* c) {
+  if (leat_kernel_input(c, 0)->dtype == LEAT_DTYPE_RESOURCE) {
+    return leat_kernel_invalid(c, "input is a resource handle, must be a value");
+  }
+  return identity__cpu(c);
+}
+
+static leat_status_t ref_identity__cpu(leat_kernel_context_t* c) {
+  leat_kernel_pass_ref(c, 0, 0);
+  return leat_ok_status();
+}
+
+#define PLAIN_TYPES                                                                       \
+  "T: bfloat16, bool, complex128, complex64, double, float, half, int16, int32, int64, "  \
+  "int8, uint16, uint32, uint64, uint8"
+
+const leat_kernel_row_t leat_identity_kernels_cpu[] = {
+    {.op = "Identity", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "RefIdentity", .device_type = "CPU", .compute = ref_identity__cpu},
+    {.op = "IdentityN", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "StopGradient", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "PreventGradient", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "Snapshot",
+     .device_type = "CPU",
+     .constraints = PLAIN_TYPES,
+     .compute = identity__cpu},
+    {.op = "DebugGradientIdentity", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "GuaranteeConst", .device_type = "CPU", .compute = guarantee_const__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

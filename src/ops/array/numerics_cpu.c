@@ -1,0 +1,141 @@
+// CPU kernels of CheckNumerics: one fast pass over the exponents says whether all is finite; only
+// when it is not, a second pass finds out what is wrong. The shape of floating-point bits is data, so
+// that one code serves all widths.
+#include <stdatomic.h>
+
+#include "ops/family.h"
+
+enum { FOUND_NAN = 1, FOUND_NEGATIVE_INF = 2, FOUND_POSITIVE_INF = 4 };
+
+typedef struct numerics_state_s {
+  leat_string_view_t message;
+  leat_allocator_t* allocator;
+  bool tells_signs;
+} numerics_state_t;
+
+static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
+  numerics_state_t* state = memory;
+  leat_string_view_t message;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(creation, "message", &message));
+  state->allocator = creation->allocator;
+  state->tells_signs =
+      leat_string_view_equals(creation->kernel->op->name, "CheckNumericsV2");
+  if (message.size == 0) return leat_ok_status();
+  void* copy = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(creation->allocator, message.size, &copy));
+  memcpy(copy, message.data, message.size);
+  state->message = leat_string_view_make(copy, message.size);
+  return leat_ok_status();
+}
+
+static void destroy(void* memory) {
+  numerics_state_t* state = memory;
+  if (state->message.data) leat_allocator_free(state->allocator, (void*)state->message.data);
+}
+
+// ---- Bits ---------------------------------------------------------------------------------------
+
+// Is there an all-ones exponent? What remains of the value below the sign says which of the three.
+#define DEFINE_SCAN(bits, type, exponent_mask)                                       \
+  static bool has_nonfinite_##bits(const type* items, int64_t begin, int64_t end) {  \
+    type found = 0;                                                                  \
+    for (int64_t i = begin; i < end; ++i) {                                          \
+      found |= (type)((items[i] & (type)(exponent_mask)) == (type)(exponent_mask));  \
+    }                                                                                \
+    return found != 0;                                                               \
+  }                                                                                  \
+  static int classify_##bits(const type* items, int64_t count, type infinity) {      \
+    const type magnitude_mask = (type)~((type)1 << (bits - 1));                      \
+    int found = 0;                                                                   \
+    for (int64_t i = 0; i < count; ++i) {                                            \
+      type magnitude = items[i] & magnitude_mask;                                    \
+      if (magnitude > infinity) found |= FOUND_NAN;                                  \
+      if (magnitude != infinity) continue;                                           \
+      found |= items[i] == magnitude ? FOUND_POSITIVE_INF : FOUND_NEGATIVE_INF;      \
+    }                                                                                \
+    return found;                                                                    \
+  }
+DEFINE_SCAN(32, uint32_t, UINT32_C(0x7f800000))
+DEFINE_SCAN(64, uint64_t, UINT64_C(0x7ff0000000000000))
+
+static bool has_nonfinite_16(const uint16_t* items, int64_t begin, int64_t end, uint16_t mask) {
+  uint16_t found = 0;
+  for (int64_t i = begin; i < end; ++i) found |= (uint16_t)((items[i] & mask) == mask);
+  return found != 0;
+}
+
+static int classify_16(const uint16_t* items, int64_t count, uint16_t infinity) {
+  int found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t magnitude = items[i] & 0x7fff;
+    if (magnitude > infinity) found |= FOUND_NAN;
+    if (magnitude != infinity) continue;
+    found |= items[i] == magnitude ? FOUND_POSITIVE_INF : FOUND_NEGATIVE_INF;
+  }
+  return found;
+}
+
+static uint16_t infinity_16(int dtype) { return dtype == LEAT_DTYPE_HALF ? 0x7c00 : 0x7f80; }
+
+static int classify(const leat_tensor_t* tensor) {
+  int64_t count = tensor->shape.element_count;
+  switch (tensor->dtype) {
+    case LEAT_DTYPE_FLOAT:
+      return classify_32(tensor->data, count, UINT32_C(0x7f800000));
+    case LEAT_DTYPE_DOUBLE:
+      return classify_64(tensor->data, count, UINT64_C(0x7ff0000000000000));
+    default:
+      return classify_16(tensor->data, count, infinity_16(tensor->dtype));
+  }
+}
+
+// ---- The kernel ---------------------------------------------------------------------------------
+
+typedef struct scan_s {
+  const leat_tensor_t* tensor;
+  atomic_bool is_bad;
+} scan_t;
+
+static void scan_shard(void* data, int64_t begin, int64_t end) {
+  scan_t* scan = data;
+  const void* items = scan->tensor->data;
+  bool is_bad = scan->tensor->dtype == LEAT_DTYPE_FLOAT    ? has_nonfinite_32(items, begin, end)
+                : scan->tensor->dtype == LEAT_DTYPE_DOUBLE ? has_nonfinite_64(items, begin, end)
+                : has_nonfinite_16(items, begin, end, infinity_16(scan->tensor->dtype));
+  if (is_bad) atomic_store_explicit(&scan->is_bad, true, memory_order_relaxed);
+}
+
+static const char* words(int found, bool tells_signs) {
+  static const char* const plain[] = {"", "NaN", "Inf", "Inf and NaN"};
+  static const char* const with_signs[] = {
+      "",     "NaN",          "-Inf",          "-Inf and NaN",
+      "+Inf", "+Inf and NaN", "-Inf and +Inf", "-Inf, +Inf, and NaN"};
+  if (tells_signs) return with_signs[found];
+  return plain[(found & FOUND_NAN) | (found & ~FOUND_NAN ? 2 : 0)];
+}
+
+static leat_status_t check_numerics__cpu(leat_kernel_context_t* c) {
+  const numerics_state_t* state = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  scan_t scan = {.tensor = input};
+  double cost = (double)leat_dtype_size(input->dtype) * 0.03;
+  leat_kernel_parallel_for(c, input->shape.element_count, cost, scan_shard, &scan);
+  if (LEAT_UNLIKELY(scan.is_bad)) {
+    return leat_kernel_invalid(c, "%.*s : Tensor had %s values", LEAT_SV_ARG(state->message),
+                               words(classify(input), state->tells_signs));
+  }
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+#define NUMERICS_ROW(name)                                                     \
+  {.op = name, .device_type = "CPU",                                           \
+   .constraints = "T: bfloat16, double, float, half", .create = create,        \
+   .destroy = destroy, .state_bytes = sizeof(numerics_state_t),                \
+   .compute = check_numerics__cpu}
+
+const leat_kernel_row_t leat_numerics_kernels_cpu[] = {
+    NUMERICS_ROW("CheckNumerics"),
+    NUMERICS_ROW("CheckNumericsV2"),
+    LEAT_KERNEL_ROWS_END,
+};

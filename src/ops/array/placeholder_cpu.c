@@ -1,0 +1,48 @@
+// Kernels of the placeholders. A placeholder's runs only when nobody fed it, which is the caller's
+// mistake; with a default, the default passes.
+#include <stdio.h>
+
+#include "ops/family.h"
+
+typedef struct placeholder_state_s {
+  char shape[160];
+  int dtype;
+} placeholder_state_t;
+
+static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
+  placeholder_state_t* state = memory;
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(creation, "dtype", &state->dtype));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_shape(creation, "shape", &shape));
+  leat_partial_shape_print(shape, state->shape, sizeof(state->shape));
+  return leat_ok_status();
+}
+
+static leat_status_t placeholder__cpu(leat_kernel_context_t* c) {
+  const placeholder_state_t* state = leat_kernel_state(c);
+  bool has_rank = state->shape[0] == '[' && state->shape[1] != ']';
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "You must feed a value for placeholder tensor '%.*s' with dtype %s%s%s",
+                          LEAT_SV_ARG(c->kernel->node_name), leat_dtype_name(state->dtype),
+                          has_rank ? " and shape " : "", has_rank ? state->shape : "");
+}
+
+static leat_status_t pass__cpu(leat_kernel_context_t* c) {
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+const leat_kernel_row_t leat_placeholder_kernels_cpu[] = {
+    {.op = "Placeholder",
+     .device_type = "CPU",
+     .create = create,
+     .state_bytes = sizeof(placeholder_state_t),
+     .compute = placeholder__cpu},
+    {.op = "PlaceholderV2",
+     .device_type = "CPU",
+     .create = create,
+     .state_bytes = sizeof(placeholder_state_t),
+     .compute = placeholder__cpu},
+    {.op = "PlaceholderWithDefault", .device_type = "CPU", .compute = pass__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

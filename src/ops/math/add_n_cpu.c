@@ -1,0 +1,185 @@
+// CPU kernel of AddN and AccumulateNV2: the sum of many tensors of one shape, in the order of the
+// inputs. Every input is read once: a block of the sum stays in the cache while all are added to it.
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/vector_math.h"
+#include "ops/family.h"
+#include "ops/math/binary_cpu.h"
+
+#define BLOCK 1024
+#define MAX_ELEMENT_BYTES 16
+
+typedef struct leat_add_n_s {
+  leat_elementwise_loop_t add;
+  int64_t element_bytes;
+  bool is_half, is_bfloat16;  // summed as float
+} leat_add_n_t;
+
+static leat_status_t create_add_n(leat_kernel_creation_t* c, void* state) {
+  leat_add_n_t* add_n = state;
+  int dtype = leat_dtype_base(c->kernel->output_types[0]);
+  add_n->element_bytes = (int64_t)leat_dtype_size(dtype);
+  add_n->is_bfloat16 = dtype == LEAT_DTYPE_BFLOAT16;
+  add_n->is_half = dtype == LEAT_DTYPE_HALF || add_n->is_bfloat16;
+  const leat_elementwise_loop_t* loops = LEAT_ISA_SELECT(leat_binary_loops)->items[LEAT_BINARY_ADD];
+  add_n->add = loops[add_n->is_half ? LEAT_DTYPE_FLOAT : dtype];
+  return leat_ok_status();
+}
+
+typedef struct leat_add_n_job_s {
+  const leat_kernel_context_t* context;
+  const leat_add_n_t* add_n;
+  char* output;
+  bool overwrites_late_input;  // the output's bytes are those of an input after the first
+} leat_add_n_job_t;
+
+static inline const char* input_at(const leat_add_n_job_t* job, int i, int64_t offset) {
+  return (const char*)leat_kernel_input(job->context, i)->data +
+         offset * job->add_n->element_bytes;
+}
+
+static void add_halves(const leat_add_n_job_t* job, int64_t begin, int64_t n) {
+  const leat_vector_math_t* m = leat_vector_math();
+  bool is_bfloat16 = job->add_n->is_bfloat16;
+  float sum[BLOCK], term[BLOCK];
+  int count = leat_kernel_input_count(job->context);
+  for (int i = 0; i < count; ++i) {
+    float* target = i == 0 ? sum : term;
+    (is_bfloat16 ? m->bfloat16_to_float : m->half_to_float)(
+        (const uint16_t*)input_at(job, i, begin), target, n);
+    if (i > 0) job->add_n->add((const void* const[]){sum, term}, sum, n);
+  }
+  (is_bfloat16 ? m->bfloat16_from_float : m->half_from_float)(
+      sum, (uint16_t*)job->output + begin, n);
+}
+
+static void add_n_shard(void* data, int64_t begin, int64_t end) {
+  const leat_add_n_job_t* job = data;
+  int count = leat_kernel_input_count(job->context);
+  for (int64_t block = begin; block < end; block += BLOCK) {
+    int64_t n = LEAT_MIN(end - block, BLOCK);
+    if (job->add_n->is_half) {
+      add_halves(job, block, n);
+      continue;
+    }
+    _Alignas(64) char late[BLOCK * MAX_ELEMENT_BYTES];
+    char* target = job->output + block * job->add_n->element_bytes;
+    char* sum = job->overwrites_late_input ? late : target;
+    const void* left = input_at(job, 0, block);
+    for (int i = 1; i < count; ++i) {
+      job->add_n->add((const void* const[]){left, input_at(job, i, block)}, sum, n);
+      left = sum;
+    }
+    if (sum == late) memcpy(target, late, (size_t)(n * job->add_n->element_bytes));
+  }
+}
+
+static leat_status_t check_shapes(const leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    const leat_shape_t* other = &leat_kernel_input(c, i)->shape;
+    if (LEAT_LIKELY((shape->rank | other->rank) == 0 || leat_shape_equal(shape, other))) continue;
+    return leat_kernel_invalid(c, "input %d is %s, must have the shape of input 0, %s", i,
+                               LEAT_SHAPE_TEXT(other), LEAT_SHAPE_TEXT(shape));
+  }
+  return leat_ok_status();
+}
+
+static bool is_late_input(const leat_kernel_context_t* c, const leat_tensor_t* output) {
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    if (leat_kernel_input(c, i)->data == output->data) return true;
+  }
+  return false;
+}
+
+// Many scalars: no loop is called.
+static leat_status_t add_float_scalars(leat_kernel_context_t* c, const leat_shape_t* shape) {
+  double sum = 0;
+  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
+    sum += (double)*leat_tensor_data(leat_kernel_input(c, i), const float);
+  }
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  *leat_tensor_data(output, float) = (float)sum;
+  return leat_ok_status();
+}
+
+static leat_status_t add_n__cpu(leat_kernel_context_t* c) {
+  const leat_add_n_t* add_n = leat_kernel_state(c);
+  const leat_tensor_t* first = leat_kernel_input(c, 0);
+  int count = leat_kernel_input_count(c);
+  LEAT_RETURN_IF_ERROR(check_shapes(c));
+  if (count == 1) {
+    leat_kernel_pass_input(c, 0, 0);
+    return leat_ok_status();
+  }
+  if (first->shape.element_count == 1 && first->dtype == LEAT_DTYPE_FLOAT) {
+    return add_float_scalars(c, &first->shape);
+  }
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, UINT64_MAX, 0, &first->shape,
+                                                           &output));
+  leat_add_n_job_t job = {c, add_n, output->data, is_late_input(c, output)};
+  leat_kernel_parallel_for(c, first->shape.element_count, 0.15 * count, add_n_shard, &job);
+  return leat_ok_status();
+}
+
+// ---- Variants -----------------------------------------------------------------------------------
+
+// Adds |right| to |inout_sum|.
+static leat_status_t add_variant(leat_kernel_context_t* c, leat_variant_t* inout_sum,
+                                 const leat_variant_t* right) {
+  if (!inout_sum->vtable || inout_sum->vtable != right->vtable || !inout_sum->vtable->add) {
+    return leat_kernel_error(c, LEAT_INTERNAL, "variants are %s and %s, must be of one kind that adds",
+                             inout_sum->vtable ? inout_sum->vtable->type_name : "empty",
+                             right->vtable ? right->vtable->type_name : "empty");
+  }
+  leat_variant_t sum = {0};
+  LEAT_RETURN_IF_ERROR(inout_sum->vtable->add(inout_sum->self, right->self, &sum));
+  inout_sum->vtable->release(inout_sum->self);
+  *inout_sum = sum;
+  return leat_ok_status();
+}
+
+static leat_status_t add_n_variant__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* first = leat_kernel_input(c, 0);
+  LEAT_RETURN_IF_ERROR(check_shapes(c));
+  if (leat_kernel_input_count(c) == 1) {
+    leat_kernel_pass_input(c, 0, 0);
+    return leat_ok_status();
+  }
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &first->shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_object_copy(LEAT_DTYPE_VARIANT, first->data, output->data,
+                                        first->shape.element_count));
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    const leat_tensor_t* term = leat_kernel_input(c, i);
+    for (int64_t j = 0; j < term->shape.element_count; ++j) {
+      LEAT_RETURN_IF_ERROR(add_variant(c, &leat_tensor_data(output, leat_variant_t)[j],
+                                       &leat_tensor_data(term, leat_variant_t)[j]));
+    }
+  }
+  return leat_ok_status();
+}
+
+#define NUMBERS                                                                                \
+  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, " \
+  "complex64, complex128"
+#define ROW(name)                            \
+  {.op = name,                               \
+   .device_type = "CPU",                     \
+   .constraints = NUMBERS,                   \
+   .create = create_add_n,                   \
+   .state_bytes = sizeof(leat_add_n_t),      \
+   .compute = add_n__cpu}
+
+const leat_kernel_row_t leat_add_n_kernels_cpu[] = {
+    ROW("AddN"),
+    ROW("AccumulateNV2"),
+    {.op = "AddN",
+     .device_type = "CPU",
+     .constraints = "T: variant",
+     .compute = add_n_variant__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

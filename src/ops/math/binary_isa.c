@@ -1,0 +1,109 @@
+// Loops of two operands that the compiler turns into vector code, per instruction set.
+#include "ops/math/binary_cpu.h"
+
+#include "base/checked.h"
+#include "device/cpu/vector_math.h"
+#include "ops/math/loops_cpu.h"
+
+#define FLOAT_LOOP(suffix, DTYPE, type, wide, name, expression) \
+  LEAT_LOOP_BINARY(name##_##suffix, type, type, expression)
+#define INTEGER_LOOP(suffix, DTYPE, type, wide, name, op) \
+  LEAT_LOOP_BINARY(name##_##suffix, type, type, (wide)x op(wide)y)
+#define COMPLEX_LOOP(suffix, DTYPE, type, part, name, re, im) \
+  LEAT_LOOP_COMPLEX_BINARY(name##_##suffix, part, re, im)
+
+LEAT_LOOP_FLOATS(FLOAT_LOOP, add, x + y)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, sub, x - y)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, mul, x * y)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, real_div, x / y)
+LEAT_LOOP_INTEGERS(INTEGER_LOOP, add, +)
+LEAT_LOOP_INTEGERS(INTEGER_LOOP, sub, -)
+LEAT_LOOP_INTEGERS(INTEGER_LOOP, mul, *)
+LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, add, a + c, b + d)
+LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, sub, a - c, b - d)
+LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, mul, a * c - b * d, a * d + b * c)
+
+// A NaN of either operand is the result.
+LEAT_LOOP_FLOATS(FLOAT_LOOP, maximum, x > y || x != x ? x : y)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, minimum, x < y || x != x ? x : y)
+LEAT_LOOP_INTEGERS(FLOAT_LOOP, maximum, x > y ? x : y)
+LEAT_LOOP_INTEGERS(FLOAT_LOOP, minimum, x < y ? x : y)
+
+LEAT_LOOP_FLOATS(FLOAT_LOOP, squared_difference, (x - y) * (x - y))
+#define SQUARED_DIFFERENCE(suffix, DTYPE, type, wide, name) \
+  LEAT_LOOP_BINARY(name##_##suffix, type, type, ((wide)x - (wide)y) * ((wide)x - (wide)y))
+LEAT_LOOP_SIGNED(SQUARED_DIFFERENCE, squared_difference)
+LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, squared_difference, (a - c) * (a - c) + (b - d) * (b - d), 0)
+
+LEAT_LOOP_FLOATS(FLOAT_LOOP, div_no_nan, y != 0 ? x / y : 0)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, mul_no_nan, y != 0 ? x * y : 0)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, xdivy, x != 0 ? x / y : 0)
+
+// What rounding needs: an exact floor that vectors have everywhere.
+LEAT_LOOP_FLOATS(FLOAT_LOOP, floor_div, __builtin_floor(x / y))
+LEAT_LOOP_FLOATS(FLOAT_LOOP, truncate_div, __builtin_trunc(x / y))
+
+// x is the value y that the forward op gave, y the gradient dy.
+LEAT_LOOP_FLOATS(FLOAT_LOOP, tanh_grad, y * (1 - x * x))
+LEAT_LOOP_FLOATS(FLOAT_LOOP, sigmoid_grad, y * x * (1 - x))
+LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, 0.5f * y / x)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, rsqrt_grad, -0.5f * (y * x) * (x * x))
+LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, -y * (x * x))
+
+LEAT_LOOP_INTEGERS(FLOAT_LOOP, and, x & y)
+LEAT_LOOP_INTEGERS(FLOAT_LOOP, or, x | y)
+LEAT_LOOP_INTEGERS(FLOAT_LOOP, xor, x ^ y)
+
+// x log(y), 0 where x is 0, in blocks.
+#define LOG_BLOCK 256
+#define LOG_LOOP(suffix, DTYPE, type, wide, name, function)                                \
+  static int name##_##suffix(const void* const inputs[], void* output, int64_t n) {        \
+    const type* xs = inputs[0];                                                            \
+    const type* ys = inputs[1];                                                            \
+    type* zs = output;                                                                     \
+    for (int64_t begin = 0; begin < n; begin += LOG_BLOCK) {                               \
+      type logs[LOG_BLOCK];                                                                \
+      int64_t count = LEAT_MIN(n - begin, LOG_BLOCK);                                      \
+      leat_vector_math()->function##_##suffix(ys + begin, logs, count);                    \
+      for (int64_t i = 0; i < count; ++i) {                                                \
+        const type x = xs[begin + i];                                                      \
+        zs[begin + i] = x != 0 ? x * logs[i] : 0;                                          \
+      }                                                                                    \
+    }                                                                                      \
+    return 0;                                                                              \
+  }
+LEAT_LOOP_FLOATS(LOG_LOOP, xlogy, log)
+LEAT_LOOP_FLOATS(LOG_LOOP, xlog1py, log1p)
+
+#define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
+#define INTEGERS(name) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)
+#define COMPLEXES(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)
+
+extern const leat_binary_loops_t LEAT_ISA_NAME(leat_binary_loops);
+const leat_binary_loops_t LEAT_ISA_NAME(leat_binary_loops) = {.items = {
+    [LEAT_BINARY_ADD] = {FLOATS(add) INTEGERS(add) COMPLEXES(add)},
+    [LEAT_BINARY_SUB] = {FLOATS(sub) INTEGERS(sub) COMPLEXES(sub)},
+    [LEAT_BINARY_MUL] = {FLOATS(mul) INTEGERS(mul) COMPLEXES(mul)},
+    [LEAT_BINARY_REAL_DIV] = {FLOATS(real_div)},
+    [LEAT_BINARY_DIV] = {FLOATS(real_div)},
+    [LEAT_BINARY_TRUNCATE_DIV] = {FLOATS(truncate_div)},
+    [LEAT_BINARY_FLOOR_DIV] = {FLOATS(floor_div)},
+    [LEAT_BINARY_MAXIMUM] = {FLOATS(maximum) INTEGERS(maximum)},
+    [LEAT_BINARY_MINIMUM] = {FLOATS(minimum) INTEGERS(minimum)},
+    [LEAT_BINARY_SQUARED_DIFFERENCE] =
+        {FLOATS(squared_difference) LEAT_LOOP_SIGNED(LEAT_LOOP_ENTRY, squared_difference)
+             COMPLEXES(squared_difference)},
+    [LEAT_BINARY_DIV_NO_NAN] = {FLOATS(div_no_nan)},
+    [LEAT_BINARY_MUL_NO_NAN] = {FLOATS(mul_no_nan)},
+    [LEAT_BINARY_XDIVY] = {FLOATS(xdivy)},
+    [LEAT_BINARY_XLOGY] = {FLOATS(xlogy)},
+    [LEAT_BINARY_XLOG1PY] = {FLOATS(xlog1py)},
+    [LEAT_BINARY_TANH_GRAD] = {FLOATS(tanh_grad)},
+    [LEAT_BINARY_SIGMOID_GRAD] = {FLOATS(sigmoid_grad)},
+    [LEAT_BINARY_SQRT_GRAD] = {FLOATS(sqrt_grad)},
+    [LEAT_BINARY_RSQRT_GRAD] = {FLOATS(rsqrt_grad)},
+    [LEAT_BINARY_RECIPROCAL_GRAD] = {FLOATS(reciprocal_grad)},
+    [LEAT_BINARY_AND] = {INTEGERS(and)},
+    [LEAT_BINARY_OR] = {INTEGERS(or)},
+    [LEAT_BINARY_XOR] = {INTEGERS(xor)},
+}};

@@ -1,0 +1,30 @@
+// The steps of which casts are made. A type is first widened to a pivot that holds it exactly, then
+// stored as the wanted type; a type that is a pivot itself needs no first step.
+#ifndef LEAT_OPS_MATH_CAST_CPU_H_
+#define LEAT_OPS_MATH_CAST_CPU_H_
+
+#include "base/cpu.h"
+#include "tensor/dtype.h"
+
+typedef enum leat_cast_pivot_e {
+  LEAT_CAST_I32,
+  LEAT_CAST_I64,
+  LEAT_CAST_U64,
+  LEAT_CAST_F32,
+  LEAT_CAST_F64,
+  LEAT_CAST_C64,
+  LEAT_CAST_C128,
+  LEAT_CAST_PIVOT_COUNT,
+} leat_cast_pivot_t;
+
+// Converts |n| elements; the arrays may be the same where the sizes agree.
+typedef void (*leat_cast_step_t)(const void* from, void* to, int64_t n);
+
+typedef struct leat_cast_steps_s {
+  leat_cast_step_t load[LEAT_DTYPE_COUNT];  // to the type's pivot
+  leat_cast_step_t store[LEAT_CAST_PIVOT_COUNT][LEAT_DTYPE_COUNT];
+  leat_cast_step_t real_c64, real_c128;  // the real part
+} leat_cast_steps_t;
+LEAT_ISA_DECLARE(leat_cast_steps_t, leat_cast_steps);
+
+#endif  // LEAT_OPS_MATH_CAST_CPU_H_

@@ -1,0 +1,386 @@
+// The engine of elementwise kernels. Work is cut into shards of the output, a shard into pieces in
+// which every operand can be handed to the loop as a dense array: an operand that is read on is
+// used in place; one that is repeated is laid out in a block on the stack first. Where a loop wants
+// floats and the tensor holds halves, the pieces pass through converted blocks.
+#include "ops/math/elementwise_cpu.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/vector_math.h"
+
+#define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
+#define BLOCK 512           // elements of a block on the stack
+#define SHORT_ROW 64        // rows below are gathered into blocks instead of being visited one by one
+#define MAX_ELEMENT_BYTES 24
+
+// ---- Creation -----------------------------------------------------------------------------------
+
+static bool is_half(int dtype) {
+  return dtype == LEAT_DTYPE_HALF || dtype == LEAT_DTYPE_BFLOAT16;
+}
+
+static leat_elementwise_loop_t find_loop(const leat_elementwise_loops_t vector,
+                                         const leat_elementwise_loops_t plain, int dtype) {
+  if (vector && vector[dtype]) return vector[dtype];
+  return plain ? plain[dtype] : NULL;
+}
+
+leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
+                                      const leat_elementwise_loops_t vector,
+                                      const leat_elementwise_loops_t plain, int deciding,
+                                      float cost_ns) {
+  leat_elementwise_t* e = state;
+  const leat_kernel_t* kernel = c->kernel;
+  int dtype = leat_dtype_base(kernel->input_types[deciding]);
+  e->cost_ns = cost_ns;
+  e->input_count = (uint8_t)kernel->input_count;
+  e->output_size = (uint8_t)leat_dtype_size(kernel->output_types[0]);
+  e->object_output =
+      leat_dtype_in(leat_dtype_base(kernel->output_types[0]), LEAT_DTYPES_OBJECT);
+  for (int i = 0; i < kernel->input_count; ++i) {
+    int input_type = leat_dtype_base(kernel->input_types[i]);
+    e->input_size[i] = (uint8_t)leat_dtype_size(input_type);
+    if (input_type == LEAT_DTYPE_STRING) e->string_inputs |= (uint8_t)(1 << i);
+  }
+  e->loop = find_loop(vector, plain, dtype);
+  if (!e->loop && is_half(dtype)) {
+    e->loop = find_loop(vector, plain, LEAT_DTYPE_FLOAT);
+    e->is_bfloat16 = dtype == LEAT_DTYPE_BFLOAT16;
+    e->float_output = is_half(leat_dtype_base(kernel->output_types[0]));
+    for (int i = 0; i < kernel->input_count; ++i) {
+      if (is_half(leat_dtype_base(kernel->input_types[i]))) e->float_inputs |= (uint8_t)(1 << i);
+    }
+  }
+  if (e->loop) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Create failed for node '%.*s' (%s): T is %s, must be a type with a loop",
+                          LEAT_SV_ARG(kernel->node_name), kernel->row->op, leat_dtype_name(dtype));
+}
+
+// ---- One piece ----------------------------------------------------------------------------------
+
+static int run_through_float(const leat_elementwise_t* e, const void* const inputs[], void* output,
+                             int64_t n) {
+  const leat_vector_math_t* m = leat_vector_math();
+  float blocks[MAX_INPUTS][BLOCK], result[BLOCK];
+  int faults = 0;
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    int64_t count = LEAT_MIN(n - i, BLOCK);
+    const void* pieces[MAX_INPUTS];
+    for (int k = 0; k < e->input_count; ++k) {
+      const char* piece = (const char*)inputs[k] + i * e->input_size[k];
+      pieces[k] = piece;
+      if (!(e->float_inputs >> k & 1)) continue;
+      (e->is_bfloat16 ? m->bfloat16_to_float : m->half_to_float)((const uint16_t*)piece, blocks[k],
+                                                                 count);
+      pieces[k] = blocks[k];
+    }
+    char* target = (char*)output + i * e->output_size;
+    faults |= e->loop(pieces, e->float_output ? (void*)result : target, count);
+    if (!e->float_output) continue;
+    (e->is_bfloat16 ? m->bfloat16_from_float : m->half_from_float)(result, (uint16_t*)target,
+                                                                   count);
+  }
+  return faults;
+}
+
+// Inputs whose bytes the output may take, as a mask.
+static inline uint64_t forwardable(const leat_elementwise_t* e) {
+  return e->object_output ? 0 : (UINT64_C(1) << e->input_count) - 1;
+}
+
+static inline int run_piece(const leat_elementwise_t* e, const void* const inputs[], void* output,
+                            int64_t n) {
+  if (LEAT_LIKELY(!e->float_inputs)) return e->loop(inputs, output, n);
+  return run_through_float(e, inputs, output, n);
+}
+
+static LEAT_COLD leat_status_t fault_status(const leat_kernel_context_t* c, int faults) {
+  if (faults & LEAT_ELEMENTWISE_DIVISION_BY_ZERO) {
+    return leat_kernel_invalid(c, "Integer division by zero");
+  }
+  return leat_kernel_invalid(c, "Integers to negative integer powers are not allowed");
+}
+
+// ---- All operands alike -------------------------------------------------------------------------
+
+typedef struct leat_elementwise_job_s {
+  const leat_elementwise_t* e;
+  const char* inputs[MAX_INPUTS];
+  char* output;
+  const leat_broadcast_t* plan;
+  atomic_int faults;
+} leat_elementwise_job_t;
+
+static void same_shard(void* data, int64_t begin, int64_t end) {
+  leat_elementwise_job_t* job = data;
+  const leat_elementwise_t* e = job->e;
+  const void* pieces[MAX_INPUTS];
+  for (int k = 0; k < e->input_count; ++k) pieces[k] = job->inputs[k] + begin * e->input_size[k];
+  int faults = run_piece(e, pieces, job->output + begin * e->output_size, end - begin);
+  if (faults) atomic_fetch_or(&job->faults, faults);
+}
+
+static leat_status_t run_same(leat_kernel_context_t* c, const leat_elementwise_t* e,
+                              const leat_tensor_t* const inputs[], leat_tensor_t* output) {
+  int64_t n = output->shape.element_count;
+  leat_elementwise_job_t job = {.e = e, .output = output->data};
+  for (int k = 0; k < e->input_count; ++k) job.inputs[k] = inputs[k]->data;
+  if ((double)n * e->cost_ns < 10000) {
+    if (n) same_shard(&job, 0, n);
+  } else {
+    leat_kernel_parallel_for(c, n, e->cost_ns, same_shard, &job);
+  }
+  int faults = atomic_load_explicit(&job.faults, memory_order_relaxed);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+}
+
+leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c) {
+  const leat_elementwise_t* e = leat_kernel_state(c);
+  const leat_tensor_t* inputs[MAX_INPUTS] = {0};
+  for (int k = 0; k < e->input_count; ++k) {
+    inputs[k] = leat_kernel_input(c, k);
+    if (inputs[k]->shape.element_count != inputs[0]->shape.element_count) {
+      return leat_kernel_invalid(c, "input %d is %s, must have as many elements as %s", k,
+                                 LEAT_SHAPE_TEXT(&inputs[k]->shape),
+                                 LEAT_SHAPE_TEXT(&inputs[0]->shape));
+    }
+  }
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
+      c, forwardable(e), 0, &inputs[0]->shape, &output));
+  return run_same(c, e, inputs, output);
+}
+
+// ---- Broadcast ----------------------------------------------------------------------------------
+
+// Where an operand's dense pieces come from.
+typedef enum leat_operand_kind_e {
+  OPERAND_DIRECT,    // it has every element of the output
+  OPERAND_PERIODIC,  // one short row, repeated: laid out several times, once
+  OPERAND_GATHERED,
+} leat_operand_kind_t;
+
+typedef struct leat_operand_block_s {
+  _Alignas(64) char bytes[(BLOCK + SHORT_ROW) * MAX_ELEMENT_BYTES];
+} leat_operand_block_t;
+
+static void fill(char* target, const char* value, int size, int64_t n) {
+  switch (size) {
+#define LEAT_FILL_(bytes, type)                                   \
+  case bytes: {                                                   \
+    type v;                                                       \
+    memcpy(&v, value, sizeof v);                                  \
+    for (int64_t i = 0; i < n; ++i) ((type*)target)[i] = v;       \
+    break;                                                        \
+  }
+    LEAT_FILL_(1, uint8_t)
+    LEAT_FILL_(2, uint16_t)
+    LEAT_FILL_(4, uint32_t)
+    LEAT_FILL_(8, uint64_t)
+#undef LEAT_FILL_
+    default:
+      for (int64_t i = 0; i < n; ++i) memcpy(target + i * size, value, (size_t)size);
+  }
+}
+
+// Copies |n| strings as views of the originals, or one of them |n| times.
+static void lay_strings(char* target, const char* source, int64_t n, bool is_repeated) {
+  TF_TString* to = (TF_TString*)target;
+  const TF_TString* from = (const TF_TString*)source;
+  for (int64_t i = 0; i < n; ++i) {
+    const TF_TString* string = is_repeated ? from : from + i;
+    TF_TString_Init(&to[i]);
+    TF_TString_AssignView(&to[i], TF_TString_GetDataPointer(string), TF_TString_GetSize(string));
+  }
+}
+
+// Lays |n| elements of operand |k| from |source| into |target|, or one of them |n| times.
+static void lay(const leat_elementwise_t* e, int k, const char* source, char* target, int64_t n,
+                bool is_repeated) {
+  int size = e->input_size[k];
+  if (LEAT_UNLIKELY(e->string_inputs >> k & 1)) {
+    lay_strings(target, source, n, is_repeated);
+  } else if (is_repeated) {
+    fill(target, source, size, n);
+  } else {
+    memcpy(target, source, (size_t)(n * size));
+  }
+}
+
+// Long rows: each is visited, in pieces where an operand is repeated along it.
+static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* blocks,
+                      int64_t begin, int64_t end) {
+  const leat_elementwise_t* e = job->e;
+  const leat_broadcast_t* plan = job->plan;
+  leat_broadcast_place_t place;
+  leat_broadcast_seek(plan, begin, &place);
+  int64_t filled_from[MAX_INPUTS] = {-1, -1, -1}, filled[MAX_INPUTS] = {0};
+  bool any_repeated = false;
+  for (int k = 0; k < plan->count; ++k) any_repeated |= !plan->strides[k][plan->rank - 1];
+  int faults = 0;
+  for (int64_t i = begin; i < end;) {
+    int64_t n = LEAT_MIN(leat_broadcast_row_left(plan, &place), end - i);
+    if (any_repeated) n = LEAT_MIN(n, BLOCK);
+    const void* pieces[MAX_INPUTS];
+    for (int k = 0; k < plan->count; ++k) {
+      const char* source = job->inputs[k] + place.offsets[k] * e->input_size[k];
+      pieces[k] = source;
+      if (plan->strides[k][plan->rank - 1]) continue;
+      if (filled_from[k] != place.offsets[k] || filled[k] < n) {
+        lay(e, k, source, blocks[k].bytes, n, true);
+        filled_from[k] = place.offsets[k];
+        filled[k] = n;
+      }
+      pieces[k] = blocks[k].bytes;
+    }
+    faults |= run_piece(e, pieces, job->output + i * e->output_size, n);
+    leat_broadcast_advance(plan, n, &place);
+    i += n;
+  }
+  return faults;
+}
+
+// Lays operand |k| of |n| output elements from |index| on into |target|.
+static void gather(const leat_elementwise_job_t* job, int k, int64_t index, int64_t n,
+                   char* target) {
+  const leat_broadcast_t* plan = job->plan;
+  int size = job->e->input_size[k];
+  bool is_repeated = !plan->strides[k][plan->rank - 1];
+  leat_broadcast_place_t place;
+  leat_broadcast_seek(plan, index, &place);
+  while (n > 0) {
+    int64_t count = LEAT_MIN(leat_broadcast_row_left(plan, &place), n);
+    const char* source = job->inputs[k] + place.offsets[k] * size;
+    lay(job->e, k, source, target, count, is_repeated);
+    leat_broadcast_advance(plan, count, &place);
+    target += count * size;
+    n -= count;
+  }
+}
+
+static leat_operand_kind_t operand_kind(const leat_broadcast_t* plan, int k) {
+  bool reads_all = true, reads_outer = false;
+  for (int d = 0; d < plan->rank; ++d) {
+    reads_all &= plan->strides[k][d] != 0;
+    reads_outer |= d < plan->rank - 1 && plan->strides[k][d] != 0;
+  }
+  if (reads_all) return OPERAND_DIRECT;
+  return reads_outer ? OPERAND_GATHERED : OPERAND_PERIODIC;
+}
+
+// Short rows: many of them make one piece.
+static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t* blocks,
+                        int64_t begin, int64_t end) {
+  const leat_elementwise_t* e = job->e;
+  const leat_broadcast_t* plan = job->plan;
+  const int64_t row = plan->dims[plan->rank - 1];
+  leat_operand_kind_t kinds[MAX_INPUTS];
+  for (int k = 0; k < plan->count; ++k) {
+    kinds[k] = operand_kind(plan, k);
+    if (kinds[k] != OPERAND_PERIODIC) continue;
+    gather(job, k, 0, LEAT_MIN(BLOCK + row, job->plan->dims[0] * row), blocks[k].bytes);
+  }
+  int faults = 0;
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = LEAT_MIN(end - i, BLOCK);
+    const void* pieces[MAX_INPUTS];
+    for (int k = 0; k < plan->count; ++k) {
+      if (kinds[k] == OPERAND_DIRECT) {
+        pieces[k] = job->inputs[k] + i * e->input_size[k];
+      } else if (kinds[k] == OPERAND_PERIODIC) {
+        pieces[k] = blocks[k].bytes + i % row * e->input_size[k];
+      } else {
+        gather(job, k, i, n, blocks[k].bytes);
+        pieces[k] = blocks[k].bytes;
+      }
+    }
+    faults |= run_piece(e, pieces, job->output + i * e->output_size, n);
+  }
+  return faults;
+}
+
+static void broadcast_shard(void* data, int64_t begin, int64_t end) {
+  leat_elementwise_job_t* job = data;
+  leat_operand_block_t blocks[MAX_INPUTS];
+  bool has_short_rows = job->plan->rank > 1 && job->plan->dims[job->plan->rank - 1] < SHORT_ROW;
+  int faults = has_short_rows ? visit_blocks(job, blocks, begin, end)
+                              : visit_rows(job, blocks, begin, end);
+  if (faults) atomic_fetch_or(&job->faults, faults);
+}
+
+static leat_status_t run_broadcast(leat_kernel_context_t* c, const leat_elementwise_t* e,
+                                   const leat_tensor_t* const inputs[], leat_tensor_t* output) {
+  const leat_shape_t* shapes[MAX_INPUTS];
+  leat_elementwise_job_t job = {.e = e, .output = output->data};
+  for (int k = 0; k < e->input_count; ++k) {
+    shapes[k] = &inputs[k]->shape;
+    job.inputs[k] = inputs[k]->data;
+  }
+  leat_broadcast_t plan;
+  leat_broadcast_plan(shapes, e->input_count, &output->shape, &plan);
+  job.plan = &plan;
+  leat_kernel_parallel_for(c, output->shape.element_count, e->cost_ns, broadcast_shard, &job);
+  int faults = atomic_load_explicit(&job.faults, memory_order_relaxed);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+}
+
+leat_status_t leat_elementwise_run(leat_kernel_context_t* c, const leat_elementwise_t* e,
+                                   const leat_tensor_t* const inputs[], leat_tensor_t* output) {
+  bool is_same = true;
+  for (int k = 0; k < e->input_count; ++k) {
+    is_same &= inputs[k]->shape.element_count == output->shape.element_count;
+  }
+  if (is_same || output->shape.element_count == 0) return run_same(c, e, inputs, output);
+  return run_broadcast(c, e, inputs, output);
+}
+
+leat_status_t leat_elementwise_shape(leat_kernel_context_t* c, int count,
+                                     const leat_tensor_t* const inputs[],
+                                     leat_shape_t* out_shape) {
+  leat_shape_t shape = leat_shape_retain(&inputs[0]->shape);
+  for (int k = 1; k < count; ++k) {
+    leat_shape_t wider;
+    leat_status_t status = leat_shape_broadcast(&shape, &inputs[k]->shape, &wider);
+    if (status) {
+      leat_status_free(status);
+      status = leat_kernel_invalid(c, "Incompatible shapes: %s vs. %s", LEAT_SHAPE_TEXT(&shape),
+                                   LEAT_SHAPE_TEXT(&inputs[k]->shape));
+      leat_shape_release(&shape);
+      return status;
+    }
+    leat_shape_release(&shape);
+    shape = wider;
+  }
+  *out_shape = shape;
+  return leat_ok_status();
+}
+
+static leat_status_t broadcast_general(leat_kernel_context_t* c, const leat_elementwise_t* e,
+                                       const leat_tensor_t* const inputs[]) {
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_elementwise_shape(c, e->input_count, inputs, &shape));
+  leat_tensor_t* output;
+  leat_status_t status = leat_kernel_forward_any_or_allocate(c, forwardable(e), 0,
+                                                             &shape, &output);
+  if (!status) status = leat_elementwise_run(c, e, inputs, output);
+  leat_shape_release(&shape);
+  return status;
+}
+
+leat_status_t leat_elementwise_broadcast__cpu(leat_kernel_context_t* c) {
+  const leat_elementwise_t* e = leat_kernel_state(c);
+  const leat_tensor_t* inputs[MAX_INPUTS] = {0};
+  bool is_same = true;
+  for (int k = 0; k < e->input_count; ++k) {
+    inputs[k] = leat_kernel_input(c, k);
+    is_same &= k == 0 || leat_shape_equal(&inputs[0]->shape, &inputs[k]->shape);
+  }
+  if (!is_same) return broadcast_general(c, e, inputs);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
+      c, forwardable(e), 0, &inputs[0]->shape, &output));
+  return run_same(c, e, inputs, output);
+}

@@ -1,0 +1,18 @@
+// Loops of three operands.
+#ifndef LEAT_OPS_MATH_TERNARY_CPU_H_
+#define LEAT_OPS_MATH_TERNARY_CPU_H_
+
+#include "ops/math/elementwise_cpu.h"
+
+typedef enum leat_ternary_e {
+  LEAT_TERNARY_SELECT,  // condition ? t : e; by the type of t
+  LEAT_TERNARY_CLIP,    // t between bounds
+  LEAT_TERNARY_COUNT,
+} leat_ternary_t;
+
+typedef struct leat_ternary_loops_s {
+  leat_elementwise_loops_t items[LEAT_TERNARY_COUNT];
+} leat_ternary_loops_t;
+LEAT_ISA_DECLARE(leat_ternary_loops_t, leat_ternary_loops);
+
+#endif  // LEAT_OPS_MATH_TERNARY_CPU_H_

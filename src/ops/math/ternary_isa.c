@@ -1,0 +1,94 @@
+// Loops of three operands, per instruction set. Selecting moves bits, so that one loop serves all
+// types of a size.
+#include "ops/math/ternary_cpu.h"
+
+#include "ops/math/loops_cpu.h"
+
+typedef struct leat_pair64_s {
+  uint64_t low, high;
+} leat_pair64_t;
+
+#define SELECT(name, type)                                                  \
+  static int name(const void* const inputs[], void* output, int64_t n) {    \
+    const uint8_t* condition = inputs[0];                                   \
+    const type* xs = inputs[1];                                             \
+    const type* ys = inputs[2];                                             \
+    type* zs = output;                                                      \
+    LEAT_LOOP_INDEPENDENT                                                   \
+    for (int64_t i = 0; i < n; ++i) {                                       \
+      const type x = xs[i], y = ys[i];                                      \
+      zs[i] = condition[i] ? x : y;                                         \
+    }                                                                       \
+    return 0;                                                               \
+  }
+SELECT(select_1, uint8_t)
+SELECT(select_2, uint16_t)
+SELECT(select_4, uint32_t)
+SELECT(select_8, uint64_t)
+SELECT(select_16, leat_pair64_t)
+
+#define SELECT_OBJECT(name, type, copy)                                     \
+  static int name(const void* const inputs[], void* output, int64_t n) {    \
+    const uint8_t* condition = inputs[0];                                   \
+    type* zs = output;                                                      \
+    for (int64_t i = 0; i < n; ++i) {                                       \
+      const type* source = (const type*)inputs[condition[i] ? 1 : 2] + i;   \
+      leat_status_free(copy);                                               \
+    }                                                                       \
+    return 0;                                                               \
+  }
+static leat_string_view_t view_of(const TF_TString* string) {
+  return (leat_string_view_t){TF_TString_GetDataPointer(string), TF_TString_GetSize(string)};
+}
+SELECT_OBJECT(select_string, TF_TString, leat_object_set_string(&zs[i], view_of(source)))
+SELECT_OBJECT(select_resource, leat_resource_handle_t*,
+              leat_object_copy(LEAT_DTYPE_RESOURCE, source, &zs[i], 1))
+SELECT_OBJECT(select_variant, leat_variant_t,
+              leat_object_copy(LEAT_DTYPE_VARIANT, source, &zs[i], 1))
+
+// Not a number stays what it is.
+#define CLIP(suffix, DTYPE, type, wide, name)                               \
+  static int name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
+    const type* xs = inputs[0];                                             \
+    const type* lows = inputs[1];                                           \
+    const type* highs = inputs[2];                                          \
+    type* zs = output;                                                      \
+    LEAT_LOOP_INDEPENDENT                                                   \
+    for (int64_t i = 0; i < n; ++i) {                                       \
+      const type x = xs[i], low = lows[i], high = highs[i];                 \
+      const type below = high < x ? high : x;                               \
+      zs[i] = below < low ? low : below;                                    \
+    }                                                                       \
+    return 0;                                                               \
+  }
+LEAT_LOOP_FLOATS(CLIP, clip)
+LEAT_LOOP_INTEGERS(CLIP, clip)
+
+// The bounds are corners of a box.
+static int clip_c64(const void* const inputs[], void* output, int64_t n) {
+  return clip_f32(inputs, output, 2 * n);
+}
+static int clip_c128(const void* const inputs[], void* output, int64_t n) {
+  return clip_f64(inputs, output, 2 * n);
+}
+
+extern const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops);
+const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops) = {.items = {
+    [LEAT_TERNARY_SELECT] =
+        {
+            [LEAT_DTYPE_BOOL] = select_1,      [LEAT_DTYPE_UINT8] = select_1,
+            [LEAT_DTYPE_INT8] = select_1,      [LEAT_DTYPE_UINT16] = select_2,
+            [LEAT_DTYPE_INT16] = select_2,     [LEAT_DTYPE_HALF] = select_2,
+            [LEAT_DTYPE_BFLOAT16] = select_2,  [LEAT_DTYPE_UINT32] = select_4,
+            [LEAT_DTYPE_INT32] = select_4,     [LEAT_DTYPE_FLOAT] = select_4,
+            [LEAT_DTYPE_UINT64] = select_8,    [LEAT_DTYPE_INT64] = select_8,
+            [LEAT_DTYPE_DOUBLE] = select_8,    [LEAT_DTYPE_COMPLEX64] = select_8,
+            [LEAT_DTYPE_COMPLEX128] = select_16,
+            [LEAT_DTYPE_STRING] = select_string,
+            [LEAT_DTYPE_RESOURCE] = select_resource,
+            [LEAT_DTYPE_VARIANT] = select_variant,
+        },
+    [LEAT_TERNARY_CLIP] = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, clip)
+                               LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, clip)
+                                   LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, clip)},
+}};

@@ -1,0 +1,95 @@
+// CPU kernels of the ops of one operand: each picks its loop and leaves the rest to the engine.
+#include "ops/math/unary_cpu.h"
+
+#include "ops/family.h"
+
+// X(op, enum, nanoseconds an element of float)
+#define UNARY_KERNELS(X)             \
+  X(Neg, NEG, 0.25f)                 \
+  X(Abs, ABS, 0.25f)                 \
+  X(Sign, SIGN, 0.25f)               \
+  X(Square, SQUARE, 0.25f)           \
+  X(Reciprocal, RECIPROCAL, 0.3f)    \
+  X(Inv, RECIPROCAL, 0.3f)           \
+  X(Floor, FLOOR, 0.25f)             \
+  X(Ceil, CEIL, 0.25f)               \
+  X(Round, ROUND, 0.25f)             \
+  X(Rint, ROUND, 0.25f)              \
+  X(Sqrt, SQRT, 0.4f)                \
+  X(Rsqrt, RSQRT, 0.5f)              \
+  X(Exp, EXP, 0.5f)                  \
+  X(Expm1, EXPM1, 1.5f)              \
+  X(Log, LOG, 0.5f)                  \
+  X(Log1p, LOG1P, 1.5f)              \
+  X(Tanh, TANH, 0.7f)                \
+  X(Sigmoid, SIGMOID, 0.7f)          \
+  X(Erf, ERF, 2)                     \
+  X(Erfc, ERFC, 2)                   \
+  X(Sin, SIN, 1.5f)                  \
+  X(Cos, COS, 1.5f)                  \
+  X(Tan, TAN, 15)                    \
+  X(Asin, ASIN, 10)                  \
+  X(Acos, ACOS, 10)                  \
+  X(Atan, ATAN, 10)                  \
+  X(Sinh, SINH, 10)                  \
+  X(Cosh, COSH, 10)                  \
+  X(Asinh, ASINH, 15)                \
+  X(Acosh, ACOSH, 15)                \
+  X(Atanh, ATANH, 15)                \
+  X(IsNan, IS_NAN, 0.25f)            \
+  X(IsInf, IS_INF, 0.25f)            \
+  X(IsFinite, IS_FINITE, 0.25f)      \
+  X(LogicalNot, NOT, 0.1f)
+
+#define CREATE(name, index, cost_ns)                                               \
+  LEAT_ELEMENTWISE_CREATE(create_##name, leat_unary_loops, leat_unary_plain_loops, \
+                          LEAT_UNARY_##index, 0, cost_ns)
+UNARY_KERNELS(CREATE)
+
+#define ROW(name, types) LEAT_ELEMENTWISE_ROW(name, types, leat_elementwise_same__cpu)
+#define FLOATS "half, bfloat16, float, double"
+#define COMPLEXES FLOATS ", complex64, complex128"
+#define SIGNED "int8, int16, int32, int64"
+
+const leat_kernel_row_t leat_unary_kernels_cpu[] = {
+    ROW(Neg, COMPLEXES ", " SIGNED),
+    ROW(Abs, FLOATS ", " SIGNED),
+    ROW(Sign, COMPLEXES ", " SIGNED),
+    ROW(Square, COMPLEXES ", " SIGNED ", uint8, uint16, uint32, uint64"),
+    ROW(Reciprocal, COMPLEXES),
+    ROW(Inv, COMPLEXES),
+    ROW(Floor, FLOATS),
+    ROW(Ceil, FLOATS),
+    ROW(Round, FLOATS ", int32, int64"),
+    ROW(Rint, "float, double"),
+    ROW(Sqrt, COMPLEXES),
+    ROW(Rsqrt, COMPLEXES),
+    ROW(Exp, COMPLEXES),
+    ROW(Expm1, COMPLEXES),
+    ROW(Log, COMPLEXES),
+    ROW(Log1p, COMPLEXES),
+    ROW(Tanh, COMPLEXES),
+    ROW(Sigmoid, COMPLEXES),
+    ROW(Erf, FLOATS),
+    ROW(Erfc, FLOATS),
+    ROW(Sin, COMPLEXES),
+    ROW(Cos, COMPLEXES),
+    ROW(Tan, COMPLEXES),
+    ROW(Asin, COMPLEXES),
+    ROW(Acos, COMPLEXES),
+    ROW(Atan, COMPLEXES),
+    ROW(Sinh, COMPLEXES),
+    ROW(Cosh, COMPLEXES),
+    ROW(Asinh, COMPLEXES),
+    ROW(Acosh, COMPLEXES),
+    ROW(Atanh, COMPLEXES),
+    ROW(IsNan, FLOATS),
+    ROW(IsInf, FLOATS),
+    ROW(IsFinite, FLOATS),
+    {.op = "LogicalNot",
+     .device_type = "CPU",
+     .create = create_LogicalNot,
+     .state_bytes = sizeof(leat_elementwise_t),
+     .compute = leat_elementwise_same__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,88 @@
+// Variables by handle: the handle is a value that names a cell; reading and updating are ops.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+// The variable's declared shape, where its handle comes straight from VarHandleOp.
+static leat_status_t read_shape(leat_inference_t* c) {
+  leat_output_t handle = c->node->inputs[0];
+  const leat_node_t* source = leat_graph_node(c->graph, handle.node);
+  const leat_attr_value_t* shape = NULL;
+  if (source->op->flags & LEAT_OP_VARIABLE) shape = leat_node_attr(source, LEAT_SV("shape"));
+  leat_inference_set_output(c, 0, shape ? shape->shape : leat_partial_shape_unknown());
+  return leat_ok_status();
+}
+
+static leat_status_t variable_shape_shape(leat_inference_t* c) {
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+static leat_status_t read_gradient(leat_gradient_t* g) {
+  leat_gradient_value_t dy = leat_gradient_value_of_output(g, 0);
+  g->input_gradients[0] = dy;
+  return leat_ok_status();
+}
+
+#define UPDATE_OP(op_name, words)                              \
+  {.name = op_name,                                            \
+   .inputs = "resource: resource; value: dtype",               \
+   .attrs = "dtype: type",                                     \
+   .flags = LEAT_OP_STATEFUL,                                  \
+   .shape = leat_shape_none,                                   \
+   .gradient = leat_gradient_none,                             \
+   .doc = words}
+
+const leat_op_row_t leat_resource_variable_ops[] = {
+    {.name = "VarHandleOp",
+     .outputs = "resource: resource",
+     .attrs = "container: string = ''; shared_name: string = ''; debug_name: string = ''; "
+              "dtype: type; shape: shape; allowed_devices: list(string) = []",
+     .flags = LEAT_OP_STATEFUL | LEAT_OP_VARIABLE,
+     .shape = leat_shape_scalar_output,
+     .gradient = leat_gradient_none,
+     .doc = "A handle to a variable, which lives in a container across steps."},
+    {.name = "ReadVariableOp",
+     .inputs = "resource: resource",
+     .outputs = "value: dtype",
+     .attrs = "dtype: type",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = read_shape,
+     .gradient = read_gradient,
+     .doc = "The value of a variable now."},
+    {.name = "AssignVariableOp",
+     .inputs = "resource: resource; value: dtype",
+     .attrs = "dtype: type; validate_shape: bool = false",
+     .flags = LEAT_OP_STATEFUL,
+     .escaping_inputs = 2,
+     .shape = leat_shape_none,
+     .gradient = leat_gradient_none,
+     .doc = "Gives a variable a value."},
+    UPDATE_OP("AssignAddVariableOp", "Adds to a variable in place."),
+    UPDATE_OP("AssignSubVariableOp", "Subtracts from a variable in place."),
+    {.name = "VarIsInitializedOp",
+     .inputs = "resource: resource",
+     .outputs = "is_initialized: bool",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .gradient = leat_gradient_none,
+     .doc = "Whether the variable has a value."},
+    {.name = "VariableShape",
+     .inputs = "input: resource",
+     .outputs = "output: out_type",
+     .attrs = "out_type: {int32, int64} = int32",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = variable_shape_shape,
+     .gradient = leat_gradient_none,
+     .doc = "The shape of a variable's value."},
+    {.name = "DestroyResourceOp",
+     .inputs = "resource: resource",
+     .attrs = "ignore_lookup_error: bool = true",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .gradient = leat_gradient_none,
+     .doc = "Forgets a resource; who still uses it may finish."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,212 @@
+// CPU kernels of resource variables.
+#include "ops/family.h"
+#include "ops/state/update.h"
+
+// ---- The handle ---------------------------------------------------------------------------------
+
+typedef struct handle_s {
+  leat_tensor_t tensor;  // a scalar, handed out at every step
+} handle_t;
+
+static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
+  handle_t* handle = state;
+  leat_string_view_t container, name;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
+  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  leat_shape_t scalar = leat_shape_scalar();
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_RESOURCE,
+                                            &scalar, &handle->tensor));
+  return leat_resource_handle_create(c->kernel->device->name, container, name, LEAT_SV("Var"),
+                                     leat_tensor_data(&handle->tensor, leat_resource_handle_t*));
+}
+
+static void handle_destroy(void* state) { leat_tensor_release(&((handle_t*)state)->tensor); }
+
+static leat_status_t var_handle__cpu(leat_kernel_context_t* c) {
+  const handle_t* handle = leat_kernel_state(c);
+  leat_kernel_set_output(c, 0, leat_tensor_share(&handle->tensor));
+  return leat_ok_status();
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+static leat_status_t no_value(leat_kernel_context_t* c) {
+  const leat_tensor_t* tensor = leat_kernel_input(c, 0);
+  const leat_resource_handle_t* handle = NULL;
+  if (tensor->shape.element_count) handle = *leat_tensor_data(tensor, leat_resource_handle_t*);
+  leat_string_view_t name = handle ? handle->name : LEAT_SV("");
+  return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                           "Could not find variable %.*s: it is not initialized or was deleted",
+                           LEAT_SV_ARG(name));
+}
+
+static leat_status_t find_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
+  return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), out_cell);
+}
+
+static leat_status_t read_variable__cpu(leat_kernel_context_t* c) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
+  leat_tensor_t value;
+  bool initialized = leat_cell_read(cell, &value);
+  leat_cell_release(cell);
+  if (!initialized) return no_value(c);
+  int wanted = c->kernel->output_types[0];
+  if (value.dtype != wanted) {
+    int dtype = value.dtype;
+    leat_tensor_release(&value);
+    return leat_kernel_invalid(c, "dtype is %s, must be the variable's, %s",
+                               leat_dtype_name(wanted), leat_dtype_name(dtype));
+  }
+  leat_kernel_set_output(c, 0, value);
+  return leat_ok_status();
+}
+
+static leat_status_t var_is_initialized__cpu(leat_kernel_context_t* c) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  leat_cell_t* cell;
+  leat_status_t status =
+      leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), &cell);
+  bool initialized = false;
+  if (!status) {
+    leat_mutex_lock(&cell->mutex);
+    initialized = cell->tensor.dtype != 0;
+    leat_mutex_unlock(&cell->mutex);
+    leat_cell_release(cell);
+  }
+  leat_status_free(status);
+  *leat_tensor_data(output, bool) = initialized;
+  return leat_ok_status();
+}
+
+static leat_status_t variable_shape__cpu(leat_kernel_context_t* c) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
+  leat_tensor_t value;
+  bool initialized = leat_cell_read(cell, &value);
+  leat_cell_release(cell);
+  if (!initialized) return no_value(c);
+  leat_shape_t vector = leat_shape_vector(value.shape.rank);
+  leat_tensor_t* output;
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &vector, &output);
+  for (int d = 0; !status && d < value.shape.rank; ++d) {
+    int64_t size = leat_shape_dim(&value.shape, d);
+    if (output->dtype == LEAT_DTYPE_INT64) {
+      leat_tensor_data(output, int64_t)[d] = size;
+    } else if (size > INT32_MAX) {
+      status = leat_kernel_invalid(c, "size is %lld, must be below 2^31 for out_type int32",
+                                   (long long)size);
+    } else {
+      leat_tensor_data(output, int32_t)[d] = (int32_t)size;
+    }
+  }
+  leat_tensor_release(&value);
+  return status;
+}
+
+// ---- Updating -----------------------------------------------------------------------------------
+
+static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
+  (void)data;
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(leat_cell_create(NULL, &cell));
+  *out_resource = &cell->resource;
+  return leat_ok_status();
+}
+
+typedef struct assign_s {
+  bool validate_shape;
+} assign_t;
+
+static leat_status_t assign_create(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "validate_shape", &((assign_t*)state)->validate_shape);
+}
+
+static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
+  leat_status_t status = find_cell(c, out_cell);
+  if (!status || leat_status_code(status) != LEAT_FAILED_PRECONDITION) return status;
+  leat_status_free(status);
+  const leat_resource_handle_t* handle =
+      *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*);
+  leat_resource_t* resource;
+  LEAT_RETURN_IF_ERROR(leat_resource_manager_find_or_make(c->services->resources,
+                                                          handle->container, handle->name,
+                                                          &leat_cell_kind, make_cell, NULL,
+                                                          &resource));
+  *out_cell = (leat_cell_t*)resource;
+  return leat_ok_status();
+}
+
+static leat_status_t assign_cell(leat_kernel_context_t* c, leat_cell_t* cell) {
+  const assign_t* assign = leat_kernel_state(c);
+  const leat_tensor_t* value = leat_kernel_input(c, 1);
+  if (cell->tensor.dtype && cell->tensor.dtype != value->dtype) {
+    return leat_kernel_invalid(c, "value has type %s, must be the variable's, %s",
+                               leat_dtype_name(value->dtype),
+                               leat_dtype_name(cell->tensor.dtype));
+  }
+  if (assign->validate_shape && cell->tensor.dtype &&
+      !leat_shape_equal(&cell->tensor.shape, &value->shape)) {
+    return leat_kernel_invalid(c, "value has shape %s, must be the variable's, %s",
+                               LEAT_SHAPE_TEXT(&value->shape),
+                               LEAT_SHAPE_TEXT(&cell->tensor.shape));
+  }
+  return leat_update_assign(c, cell, 1);
+}
+
+static leat_status_t assign_variable__cpu(leat_kernel_context_t* c) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(find_or_make_cell(c, &cell));
+  leat_mutex_lock(&cell->mutex);
+  leat_status_t status = assign_cell(c, cell);
+  leat_mutex_unlock(&cell->mutex);
+  leat_cell_release(cell);
+  return status;
+}
+
+static leat_status_t add(leat_kernel_context_t* c, int sign) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
+  leat_mutex_lock(&cell->mutex);
+  leat_status_t status = cell->tensor.dtype ? leat_update_add(c, cell, 1, sign) : no_value(c);
+  leat_mutex_unlock(&cell->mutex);
+  leat_cell_release(cell);
+  return status;
+}
+
+static leat_status_t assign_add_variable__cpu(leat_kernel_context_t* c) { return add(c, 1); }
+
+static leat_status_t assign_sub_variable__cpu(leat_kernel_context_t* c) { return add(c, -1); }
+
+#define NUMBERS                                                                              \
+  "dtype: bfloat16, complex128, complex64, double, float, half, int16, int32, int64, int8, " \
+  "uint16, uint32, uint64, uint8"
+
+const leat_kernel_row_t leat_resource_variable_kernels_cpu[] = {
+    {.op = "VarHandleOp",
+     .device_type = "CPU",
+     .create = handle_create,
+     .destroy = handle_destroy,
+     .state_bytes = sizeof(handle_t),
+     .compute = var_handle__cpu},
+    {.op = "ReadVariableOp", .device_type = "CPU", .compute = read_variable__cpu},
+    {.op = "AssignVariableOp",
+     .device_type = "CPU",
+     .create = assign_create,
+     .state_bytes = sizeof(assign_t),
+     .compute = assign_variable__cpu},
+    {.op = "AssignAddVariableOp",
+     .device_type = "CPU",
+     .constraints = NUMBERS,
+     .compute = assign_add_variable__cpu},
+    {.op = "AssignSubVariableOp",
+     .device_type = "CPU",
+     .constraints = NUMBERS,
+     .compute = assign_sub_variable__cpu},
+    {.op = "VarIsInitializedOp", .device_type = "CPU", .compute = var_is_initialized__cpu},
+    {.op = "VariableShape", .device_type = "CPU", .compute = variable_shape__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,9 @@
+// Variables and what updates them (section 4.7): references and resources.
+#include "ops/family.h"
+
+#define LEAT_STATE_SOURCES(X) \
+  X(variable)                 \
+  X(assign)                   \
+  X(resource_variable)
+
+LEAT_OP_FAMILY(state, LEAT_STATE_SOURCES)

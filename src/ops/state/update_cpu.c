@@ -1,0 +1,134 @@
+// In-place updates on the CPU. A cell whose value somebody else holds is copied first
+// (leat_cell_make_exclusive), so that readers keep what they read.
+#include <string.h>
+
+#include "device/cpu/half.h"
+#include "ops/state/update.h"
+
+leat_status_t leat_update_find_cell(leat_kernel_context_t* c, int index, leat_cell_t** out_cell) {
+  if (leat_dtype_is_ref(c->kernel->input_types[index])) {
+    *out_cell = leat_kernel_input_ref(c, index);
+    leat_cell_retain(*out_cell);
+    return leat_ok_status();
+  }
+  return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, index), out_cell);
+}
+
+// Insertion by address; a cell that is there already is not locked again.
+static void insert_ordered(leat_update_cells_t* cells, leat_cell_t* cell) {
+  int at = 0;
+  while (at < cells->locked_count && cells->locked[at] < cell) ++at;
+  if (at < cells->locked_count && cells->locked[at] == cell) {
+    cells->has_duplicates = true;
+    return;
+  }
+  for (int i = cells->locked_count; i > at; --i) cells->locked[i] = cells->locked[i - 1];
+  cells->locked[at] = cell;
+  ++cells->locked_count;
+}
+
+leat_status_t leat_update_lock(leat_kernel_context_t* c, int count,
+                               leat_update_cells_t* out_cells) {
+  *out_cells = (leat_update_cells_t){0};
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; !status && i < count; ++i) {
+    status = leat_update_find_cell(c, i, &out_cells->cells[i]);
+    if (!status) ++out_cells->count;
+  }
+  if (status) {
+    leat_update_unlock(out_cells);
+    return status;
+  }
+  for (int i = 0; i < count; ++i) insert_ordered(out_cells, out_cells->cells[i]);
+  for (int i = 0; i < out_cells->locked_count; ++i) leat_mutex_lock(&out_cells->locked[i]->mutex);
+  return status;
+}
+
+void leat_update_unlock(leat_update_cells_t* cells) {
+  for (int i = cells->locked_count; i-- > 0;) leat_mutex_unlock(&cells->locked[i]->mutex);
+  for (int i = 0; i < cells->count; ++i) leat_cell_release(cells->cells[i]);
+  cells->locked_count = cells->count = 0;
+}
+
+leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_cell_t* cell, int index) {
+  const leat_tensor_t* value = leat_kernel_input(c, index);
+  leat_buffer_t* own = cell->tensor.buffer;
+  bool plain = !leat_dtype_in(value->dtype, LEAT_DTYPES_OBJECT);
+  bool reuse = plain && own && leat_buffer_is_exclusive(own) &&
+               cell->tensor.dtype == value->dtype &&
+               leat_shape_equal(&cell->tensor.shape, &value->shape);
+  if (reuse) {
+    memcpy(cell->tensor.data, value->data, leat_tensor_size_bytes(value));
+    return leat_ok_status();
+  }
+  leat_tensor_t taken;
+  LEAT_RETURN_IF_ERROR(leat_kernel_take_input(c, index, &taken));
+  leat_cell_set(cell, taken);
+  return leat_ok_status();
+}
+
+typedef void (*add_fn_t)(void* target, const void* value, int64_t count, int sign);
+
+// Unsigned arithmetic, so that integers wrap.
+#define ADD_PLAIN(NAME, type, arithmetic)                                              \
+  static void add_##NAME(void* target, const void* value, int64_t count, int sign) {   \
+    type* t = target;                                                                  \
+    const type* v = value;                                                             \
+    if (sign > 0) {                                                                    \
+      for (int64_t i = 0; i < count; ++i) t[i] = (type)((arithmetic)t[i] + (arithmetic)v[i]); \
+    } else {                                                                           \
+      for (int64_t i = 0; i < count; ++i) t[i] = (type)((arithmetic)t[i] - (arithmetic)v[i]); \
+    }                                                                                  \
+  }
+#define ADD_PLAIN_TYPES(X)                        \
+  X(FLOAT, float, float)                          \
+  X(DOUBLE, double, double)                       \
+  X(INT8, int8_t, uint8_t)                        \
+  X(INT16, int16_t, uint16_t)                     \
+  X(INT32, int32_t, uint32_t)                     \
+  X(INT64, int64_t, uint64_t)                     \
+  X(UINT8, uint8_t, uint8_t)                      \
+  X(UINT16, uint16_t, uint16_t)                   \
+  X(UINT32, uint32_t, uint32_t)                   \
+  X(UINT64, uint64_t, uint64_t)                   \
+  X(COMPLEX64, leat_complex64_t, leat_complex64_t) \
+  X(COMPLEX128, leat_complex128_t, leat_complex128_t)
+ADD_PLAIN_TYPES(ADD_PLAIN)
+
+#define ADD_NARROW(NAME, type, widen, narrow)                                        \
+  static void add_##NAME(void* target, const void* value, int64_t count, int sign) { \
+    type* t = target;                                                                \
+    const type* v = value;                                                           \
+    for (int64_t i = 0; i < count; ++i) {                                            \
+      float step = sign > 0 ? widen(v[i]) : -widen(v[i]);                            \
+      t[i] = narrow(widen(t[i]) + step);                                             \
+    }                                                                                \
+  }
+ADD_NARROW(HALF, leat_half_t, leat_half_to_float, leat_half_from_float)
+ADD_NARROW(BFLOAT16, leat_bfloat16_t, leat_bfloat16_to_float, leat_bfloat16_from_float)
+
+static const add_fn_t kAdd[LEAT_DTYPE_COUNT] = {
+#define ADD_ENTRY(NAME, type, arithmetic) [LEAT_DTYPE_##NAME] = add_##NAME,
+    ADD_PLAIN_TYPES(ADD_ENTRY)
+#undef ADD_ENTRY
+    [LEAT_DTYPE_HALF] = add_HALF,
+    [LEAT_DTYPE_BFLOAT16] = add_BFLOAT16,
+};
+
+leat_status_t leat_update_add(leat_kernel_context_t* c, leat_cell_t* cell, int index, int sign) {
+  const leat_tensor_t* value = leat_kernel_input(c, index);
+  if (!leat_shape_equal(&cell->tensor.shape, &value->shape)) {
+    return leat_kernel_invalid(c, "value has shape %s, must be the variable's, %s",
+                               LEAT_SHAPE_TEXT(&value->shape),
+                               LEAT_SHAPE_TEXT(&cell->tensor.shape));
+  }
+  add_fn_t add = kAdd[value->dtype];
+  if (!add || cell->tensor.dtype != value->dtype) {
+    return leat_kernel_invalid(c, "value has type %s, must be the variable's, %s",
+                               leat_dtype_name(value->dtype),
+                               leat_dtype_name(cell->tensor.dtype));
+  }
+  LEAT_RETURN_IF_ERROR(leat_cell_make_exclusive(cell, c->services->memory));
+  add(cell->tensor.data, value->data, value->shape.element_count, sign);
+  return leat_ok_status();
+}

@@ -1,0 +1,72 @@
+// CPU kernels of reference variables: the kernel finds its cell when it is made and names it at
+// every step.
+#include "kernel/resource.h"
+#include "ops/family.h"
+
+typedef struct variable_s {
+  leat_cell_t* cell;
+} variable_t;
+
+static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(leat_cell_create(data, &cell));
+  *out_resource = &cell->resource;
+  return leat_ok_status();
+}
+
+// What a first value that is validated must have. An unknown rank counts as a scalar, as in
+// TensorFlow, whose Python then asks for no validation.
+static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out_shape) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_shape(c, "shape", &shape));
+  *out_shape = leat_shape_scalar();
+  return shape.rank < 0 ? leat_ok_status() : leat_partial_shape_to_full(shape, out_shape);
+}
+
+static leat_status_t variable_create(leat_kernel_creation_t* c, void* state) {
+  leat_string_view_t container, name;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
+  if (name.size == 0) name = c->kernel->node_name;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(declared_shape(c, &shape));
+  leat_resource_t* resource = NULL;
+  leat_status_t status =
+      leat_resource_manager_find_or_make(c->resources, container, name, &leat_cell_kind, make_cell,
+                                         &shape, &resource);
+  leat_shape_release(&shape);
+  ((variable_t*)state)->cell = (leat_cell_t*)resource;
+  return status;
+}
+
+static void variable_destroy(void* state) { leat_cell_release(((variable_t*)state)->cell); }
+
+static leat_status_t variable__cpu(leat_kernel_context_t* c) {
+  const variable_t* variable = leat_kernel_state(c);
+  leat_kernel_set_output_ref(c, 0, variable->cell);
+  return leat_ok_status();
+}
+
+static leat_status_t is_variable_initialized__cpu(leat_kernel_context_t* c) {
+  leat_cell_t* cell = leat_kernel_input_ref(c, 0);
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  leat_mutex_lock(&cell->mutex);
+  *leat_tensor_data(output, bool) = cell->tensor.dtype != 0;
+  leat_mutex_unlock(&cell->mutex);
+  return leat_ok_status();
+}
+
+#define VARIABLE_KERNEL(name)                                                                 \
+  {.op = name, .device_type = "CPU", .create = variable_create, .destroy = variable_destroy, \
+   .state_bytes = sizeof(variable_t), .compute = variable__cpu}
+
+const leat_kernel_row_t leat_variable_kernels_cpu[] = {
+    VARIABLE_KERNEL("Variable"),
+    VARIABLE_KERNEL("VariableV2"),
+    {.op = "IsVariableInitialized",
+     .device_type = "CPU",
+     .compute = is_variable_initialized__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

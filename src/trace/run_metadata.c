@@ -1,0 +1,82 @@
+// Times are written twice, as TensorFlow does: microseconds for old readers, nanoseconds for new.
+#include "trace/run_metadata.h"
+
+#include "formats/encode.h"
+#include "formats/generated/run_metadata.h"
+#include "formats/generated/step_stats.h"
+
+static leat_status_t fill_output(leat_arena_t* arena, const leat_node_event_t* event, int index,
+                                 leat_pb_node_output_t* out) {
+  out->slot = index;
+  if (!event->outputs[index].dtype) return leat_ok_status();
+  leat_partial_shape_t shape = event->outputs[index].shape;
+  leat_pb_tensor_description_t* tensor;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof *tensor, (void**)&tensor));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate(arena, sizeof *tensor->shape, (void**)&tensor->shape));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof *tensor->allocation_description,
+                                           (void**)&tensor->allocation_description));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)shape.rank + 1,
+                                                 sizeof *tensor->shape->dim.items,
+                                                 (void**)&tensor->shape->dim.items));
+  tensor->dtype = event->outputs[index].dtype;
+  tensor->shape->dim.count = (size_t)shape.rank;
+  for (int d = 0; d < shape.rank; ++d) tensor->shape->dim.items[d].size = shape.dims[d];
+  tensor->allocation_description->requested_bytes = (int64_t)event->outputs[index].size_bytes;
+  out->tensor_description = tensor;
+  return leat_ok_status();
+}
+
+static leat_status_t fill_node(leat_arena_t* arena, const leat_node_event_t* event,
+                               leat_pb_node_exec_stats_t* out) {
+  int64_t duration = event->end_ns - event->start_ns;
+  out->node_name = event->node;
+  out->all_start_micros = event->start_ns / 1000;
+  out->op_end_rel_micros = (duration + 999) / 1000;
+  out->all_end_rel_micros = (duration + 999) / 1000;
+  out->all_start_nanos = event->start_ns;
+  out->op_end_rel_nanos = duration;
+  out->all_end_rel_nanos = duration;
+  out->scheduled_micros = event->start_ns / 1000;
+  out->scheduled_nanos = event->start_ns;
+  out->thread_id = event->thread;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &out->timeline_label, "%.*s = %.*s()",
+                                        LEAT_SV_ARG(event->node), LEAT_SV_ARG(event->op)));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)event->output_count + 1,
+                                                 sizeof *out->output.items,
+                                                 (void**)&out->output.items));
+  out->output.count = (size_t)event->output_count;
+  for (int i = 0; i < event->output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(fill_output(arena, event, i, &out->output.items[i]));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fill_device(leat_arena_t* arena, const leat_device_events_t* events,
+                                 leat_pb_device_step_stats_t* out) {
+  size_t count = 0;
+  for (const leat_node_event_t* e = events->first; e; e = e->next) ++count;
+  out->device = events->device;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof *out->node_stats.items,
+                                                 (void**)&out->node_stats.items));
+  for (const leat_node_event_t* e = events->first; e; e = e->next) {
+    LEAT_RETURN_IF_ERROR(fill_node(arena, e, &out->node_stats.items[out->node_stats.count++]));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_run_metadata_encode(leat_step_collector_t* collector,
+                                       leat_string_builder_t* out_bytes) {
+  leat_arena_t* arena = &collector->arena;
+  leat_pb_step_stats_t stats = {0};
+  leat_pb_run_metadata_t metadata = {.step_stats = &stats};
+  size_t count = 0;
+  for (const leat_device_events_t* d = collector->devices; d; d = d->next) ++count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof *stats.dev_stats.items,
+                                                 (void**)&stats.dev_stats.items));
+  for (const leat_device_events_t* d = collector->devices; d; d = d->next) {
+    LEAT_RETURN_IF_ERROR(
+        fill_device(arena, d, &stats.dev_stats.items[stats.dev_stats.count++]));
+  }
+  return leat_message_encode(&leat_pb_run_metadata_descriptor, &metadata, out_bytes);
+}
