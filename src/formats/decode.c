@@ -41,7 +41,8 @@ typedef struct decoder_s {
 LEAT_COLD static leat_status_t malformed(const decoder_t* decoder, const frame_t* frame,
                                          const uint8_t* at, const char* what, const char* rule) {
   // A range that was joined from several is not part of the input; count from its own start then.
-  const uint8_t* origin = at >= decoder->begin && at <= decoder->end ? decoder->begin : frame->begin;
+  bool is_input = at >= decoder->begin && at <= decoder->end;
+  const uint8_t* origin = is_input ? decoder->begin : frame->begin;
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "decode failed for message '%s': %s at byte %zu of %zu, must be %s",
                           frame->descriptor->name, what, (size_t)(at - origin),
@@ -485,7 +486,8 @@ leat_status_t leat_message_decode(const leat_message_descriptor_t* descriptor,
   memset(out_message, 0, descriptor->size_bytes);
   if (limits->max_size_bytes && bytes.size > limits->max_size_bytes) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "decode failed for message '%s': size is %zu bytes, must be within %llu",
+                            "decode failed for message '%s': size is %zu bytes, must be within "
+                            "%llu",
                             descriptor->name, bytes.size,
                             (unsigned long long)limits->max_size_bytes);
   }

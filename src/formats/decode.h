@@ -9,7 +9,7 @@
 typedef struct leat_decode_limits_s {
   uint32_t max_depth;       // messages inside messages; 0: 100, which is also the most
   uint64_t max_size_bytes;  // of the encoded message; 0: any
-  uint64_t max_memory_bytes;  // taken from the arena; 0: any (it is at most some 200 times the size)
+  uint64_t max_memory_bytes;  // taken from the arena; 0: any (at most some 200 times the size)
 } leat_decode_limits_t;
 
 // Decodes |bytes|, which must outlive the message: strings are views of it. |out_message| is the
