@@ -9,11 +9,15 @@
 // members of a oneof.
 #include "formats/decode.h"
 
+#include "base/checked.h"
 #include "formats/map_entries.h"
 #include "formats/utf8.h"
 #include "formats/wire.h"
 
 #define MERGE_SCAN_FACTOR 64
+#define SMALL_BYTES 1024
+// On the way of every field: a call each is a tenth of the time.
+#define HOT static inline __attribute__((always_inline))
 
 typedef struct frame_s {
   const leat_message_descriptor_t* descriptor;
@@ -60,14 +64,23 @@ LEAT_COLD static leat_status_t refuse_memory(size_t count, size_t item_bytes) {
                           "the limit", count, item_bytes);
 }
 
-static inline leat_status_t allocate(decoder_t* decoder, size_t count, size_t item_bytes,
-                                     void** out_items) {
+HOT leat_status_t allocate(decoder_t* decoder, size_t count, size_t item_bytes,
+                           void** out_items) {
   size_t size;
   if (__builtin_mul_overflow(count, item_bytes, &size) || size > decoder->memory_left) {
     return refuse_memory(count, item_bytes);
   }
   decoder->memory_left -= size;
-  return leat_arena_allocate(decoder->arena, size, out_items);
+  // Most allocations are small and fit: bumped here, without a call.
+  leat_arena_t* arena = decoder->arena;
+  size_t bytes = leat_align_up(size, 16);
+  if (LEAT_LIKELY((size_t)(arena->end - arena->next) >= bytes && size - 1 < SMALL_BYTES)) {
+    *out_items = arena->next;
+    arena->next += bytes;
+    arena->used_bytes += bytes;
+    return leat_ok_status();
+  }
+  return leat_arena_allocate(arena, size, out_items);
 }
 
 // Is this the packed form of a list of scalars?
@@ -335,10 +348,10 @@ static leat_status_t push_merged(decoder_t* decoder, frame_t* frame,
 }
 
 // |data| is the content of a submessage whose tag stands at |begin|.
-static inline leat_status_t begin_submessage(decoder_t* decoder, frame_t* frame,
-                                             const leat_message_field_t* field,
-                                             const uint8_t* begin, const uint8_t* data,
-                                             size_t size) {
+HOT leat_status_t begin_submessage(decoder_t* decoder, frame_t* frame,
+                                   const leat_message_field_t* field,
+                                   const uint8_t* begin, const uint8_t* data,
+                                   size_t size) {
   if (field->list_index >= 0) {
     LEAT_RETURN_IF_ERROR(reserve(decoder, frame, field, begin));
     leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
@@ -355,9 +368,9 @@ static inline leat_status_t begin_submessage(decoder_t* decoder, frame_t* frame,
   return push(decoder, field->message, *slot, data, size);
 }
 
-static inline leat_status_t store_string(decoder_t* decoder, frame_t* frame,
-                                         const leat_message_field_t* field, const uint8_t* begin,
-                                         leat_string_view_t text) {
+HOT leat_status_t store_string(decoder_t* decoder, frame_t* frame,
+                               const leat_message_field_t* field, const uint8_t* begin,
+                               leat_string_view_t text) {
   if (field->kind == LEAT_FIELD_STRING && LEAT_UNLIKELY(!leat_utf8_is_valid(text))) {
     return malformed(decoder, frame, begin, "string is not UTF-8", "UTF-8");
   }
