@@ -14,8 +14,12 @@
   X(control)                \
   X(function)               \
   X(math)                   \
+  X(matrix)                 \
+  X(nn)                     \
+  X(random)                 \
   X(sendrecv)               \
-  X(state)
+  X(state)                  \
+  X(train)
 
 #define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;
 LEAT_OP_FAMILIES(LEAT_DECLARE_FAMILY_)

@@ -220,6 +220,7 @@ static inline const uint8_t* read_scalar(uint8_t kind, const uint8_t* next, cons
       break;
   }
   next = leat_wire_read_varint(next, end, &raw);
+  if (LEAT_UNLIKELY(!next)) return NULL;  // there may be no room: what is cut off was not counted
   switch ((leat_field_kind_t)kind) {
     case LEAT_FIELD_INT64:
     case LEAT_FIELD_UINT64:

@@ -17,7 +17,7 @@ typedef struct leat_decode_limits_s {
 // skipped, the last of several scalars wins, several of a singular message are merged, packed and
 // unpacked lists are both read, the last of equal map keys wins. Work and memory are linear in the
 // size, whatever the bytes. INVALID_ARGUMENT says which byte of which message breaks which rule; the
-// struct is then unspecified but harmless.
+// struct must not be read then.
 LEAT_MUST_USE leat_status_t leat_message_decode(const leat_message_descriptor_t* descriptor,
                                                 leat_string_view_t bytes, leat_arena_t* arena,
                                                 const leat_decode_limits_t* limits,

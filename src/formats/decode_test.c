@@ -163,6 +163,8 @@ static void malformed_bytes_are_refused(void** state) {
   expect_refused(tensor, BYTES(0x3a, 2, 1, 0x80));          // packed varints end inside one
   expect_refused(tensor, BYTES(0x38, 1, 0x20, 0, 0x3a, 2, 1, 0x80));
   expect_refused(tensor, BYTES(0x2d, 0, 0));                // float cut off
+  expect_refused(tensor, BYTES(0x38, 0x80));                // varint cut off: there is no room for it
+  expect_refused(tensor, BYTES(0x38, 1, 0x38, 2, 0x38, 3, 0x38, 4, 0x38, 0x80));
   expect_refused(tensor, BYTES(0x3a, 12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
                                0x80, 1));
 }

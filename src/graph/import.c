@@ -10,9 +10,8 @@
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
+#include "graph/node_def_reader.h"
 #include "graph/storage.h"
-
-#define NODES_PER_ARENA 256
 
 // Field numbers of GraphDef.
 enum { FIELD_NODE = 1, FIELD_LIBRARY = 2, FIELD_VERSIONS = 4 };
@@ -33,14 +32,18 @@ bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_n
   while (cursor->next < cursor->end) {
     uint32_t number, type;
     const uint8_t* value = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
+    if (!value) break;
     if (number == FIELD_NODE && type == LEAT_WIRE_LENGTH) {
       size_t size = 0;
       value = leat_wire_read_length(value, cursor->end, &size);
+      if (!value) break;  // the scan has seen that it is well formed
       cursor->next = value + size;
       *out_node_def = view_of(value, size);
       return true;
     }
-    cursor->next = leat_wire_skip(value, cursor->end, number, type);
+    value = leat_wire_skip(value, cursor->end, number, type);
+    if (!value) break;
+    cursor->next = value;
   }
   return false;
 }
@@ -281,24 +284,21 @@ void leat_import_results_deinitialize(leat_import_results_t* results) {
 // Adds nodes as they come until one reads a later one; says how many were added.
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
                                      size_t* out_added) {
-  leat_arena_t arena;
-  leat_arena_initialize(importer->allocator, 0, &arena);
+  leat_node_def_reader_t reader;
+  leat_node_def_reader_initialize(importer->allocator, &reader);
   leat_status_t status = leat_ok_status();
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
   bool deferred = false;
-  while (!status && !deferred && leat_node_cursor_take(cursor, &bytes)) {
+  while (leat_node_cursor_take(cursor, &bytes)) {
     leat_pb_node_def_t def;
-    status = leat_message_decode(&leat_pb_node_def_descriptor, bytes, &arena, NULL, &def);
+    status = leat_node_def_read(&reader, bytes, &def);
     if (!status) status = leat_importer_add(importer, &def, true, &deferred);
     if (status || deferred) break;
     before = *cursor;
-    if (++*out_added % NODES_PER_ARENA == 0) {
-      leat_arena_deinitialize(&arena);
-      leat_arena_initialize(importer->allocator, 0, &arena);
-    }
+    ++*out_added;
   }
-  leat_arena_deinitialize(&arena);
+  leat_node_def_reader_deinitialize(&reader);
   *cursor = before;
   return status;
 }

@@ -101,7 +101,8 @@ static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
   }
   if (name.index >= 0 && draft->control_count > 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Node '%.*s': Control dependencies must come after regular dependencies",
+                            "Node '%.*s': Control dependencies must come after regular "
+                            "dependencies",
                             LEAT_SV_ARG(draft->def->name));
   }
   int32_t mapping = importer->mapped.count ? leat_importer_mapping(importer, name) : -1;
@@ -163,7 +164,7 @@ static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
   leat_attr_t* attr = &importer->attrs[draft->attr_count++];
   attr->name = entry->key;
   if (leat_op_find_attr(draft->op, entry->key) < 0) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, entry->key, &attr->name));
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_attr_name(storage, entry->key, &attr->name));
   }
   LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &nothing, storage,
                                                   &attr->value));

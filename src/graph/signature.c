@@ -6,6 +6,7 @@
 #include "graph/storage.h"
 
 #define MAX_OUTPUTS (1 << 20)
+#define SCRATCH_ATTRS 16
 
 typedef struct resolver_s {
   leat_graph_t* graph;
@@ -62,7 +63,7 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
     target->name = attr->name;
     return leat_ok_status();
   }
-  return leat_graph_storage_copy_text(r->graph->storage, attr->name, &target->name);
+  return leat_graph_storage_copy_attr_name(r->graph->storage, attr->name, &target->name);
 }
 
 // Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
@@ -157,8 +158,9 @@ static leat_status_t infer_from_inputs(resolver_t* r) {
     const leat_op_argument_t* argument = &r->op->inputs[i];
     int attr = argument->type_attr;
     int length = length_attr(argument);
-    if (length >= 0 && length != list_attr && is_missing(&r->attrs[length])) return leat_ok_status();
-    bool is_inferred = length >= 0 && length == list_attr && is_missing(&r->attrs[length]);
+    bool is_unknown = length >= 0 && is_missing(&r->attrs[length]);
+    bool is_inferred = is_unknown && length == list_attr;
+    if (is_unknown && !is_inferred) return leat_ok_status();
     int64_t count =
         is_inferred ? list_length : leat_signature_argument_count(argument, r->attrs);
     if (count < 0 || begin + count > r->spec->input_count) return leat_ok_status();
@@ -188,16 +190,44 @@ static leat_status_t take_defaults(resolver_t* r) {
   return leat_ok_status();
 }
 
+static leat_status_t complete_attrs(resolver_t* r, int* out_count) {
+  LEAT_RETURN_IF_ERROR(take_given(r, out_count));
+  if (r->spec->infer_attrs && r->op->input_count > 0) LEAT_RETURN_IF_ERROR(infer_from_inputs(r));
+  return take_defaults(r);
+}
+
+// Nodes in a row often have the very same attributes: one array serves them all, since arrays of
+// attributes are never written. Equal bytes mean equal values.
+static leat_status_t keep_attrs(resolver_t* r, int count) {
+  leat_graph_storage_t* storage = r->graph->storage;
+  size_t bytes = (size_t)count * sizeof(leat_attr_t);
+  if (storage->last_attr_count == count && memcmp(storage->last_attrs, r->attrs, bytes) == 0) {
+    r->attrs = storage->last_attrs;
+    return leat_ok_status();
+  }
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&storage->arena, bytes, &memory));
+  r->attrs = storage->last_attrs = memcpy(memory, r->attrs, bytes);
+  storage->last_attr_count = count;
+  return leat_ok_status();
+}
+
 static leat_status_t resolve_attrs(resolver_t* r, leat_signature_t* out_signature) {
   int room = r->op->attr_count + r->spec->attr_count;
   if (room == 0) return leat_ok_status();
-  void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
-                                                 sizeof(leat_attr_t), &memory));
-  r->attrs = memory;
-  LEAT_RETURN_IF_ERROR(take_given(r, &out_signature->attr_count));
-  if (r->spec->infer_attrs && r->op->input_count > 0) LEAT_RETURN_IF_ERROR(infer_from_inputs(r));
-  LEAT_RETURN_IF_ERROR(take_defaults(r));
+  leat_attr_t scratch[SCRATCH_ATTRS];
+  if (room <= SCRATCH_ATTRS) {
+    memset(scratch, 0, (size_t)room * sizeof(leat_attr_t));
+    r->attrs = scratch;
+    LEAT_RETURN_IF_ERROR(complete_attrs(r, &out_signature->attr_count));
+    LEAT_RETURN_IF_ERROR(keep_attrs(r, out_signature->attr_count));
+  } else {
+    void* memory = NULL;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
+                                                   sizeof(leat_attr_t), &memory));
+    r->attrs = memory;
+    LEAT_RETURN_IF_ERROR(complete_attrs(r, &out_signature->attr_count));
+  }
   out_signature->attrs = r->attrs;
   return leat_ok_status();
 }

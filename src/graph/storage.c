@@ -91,18 +91,28 @@ leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage, leat_s
   return leat_ok_status();
 }
 
+static leat_status_t copy_unless_last(leat_graph_storage_t* storage, leat_string_view_t text,
+                                      leat_string_view_t* inout_last,
+                                      leat_string_view_t* out_text) {
+  *out_text = LEAT_SV("");
+  if (text.size == 0) return leat_ok_status();
+  if (!leat_string_view_equal(text, *inout_last)) {
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, text, inout_last));
+  }
+  *out_text = *inout_last;
+  return leat_ok_status();
+}
+
 leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
                                              leat_string_view_t device,
                                              leat_string_view_t* out_device) {
-  if (device.size == 0) {
-    *out_device = LEAT_SV("");
-    return leat_ok_status();
-  }
-  if (!leat_string_view_equal(device, storage->last_device)) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, device, &storage->last_device));
-  }
-  *out_device = storage->last_device;
-  return leat_ok_status();
+  return copy_unless_last(storage, device, &storage->last_device, out_device);
+}
+
+leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
+                                                leat_string_view_t name,
+                                                leat_string_view_t* out_name) {
+  return copy_unless_last(storage, name, &storage->last_attr_name, out_name);
 }
 
 static leat_status_t copy_value(leat_graph_storage_t* storage, const leat_attr_value_t* value,

@@ -24,6 +24,9 @@ struct leat_graph_storage_s {
   char* text_next;  // short texts lie close together: a part of the arena
   char* text_end;
   leat_string_view_t last_device;
+  leat_string_view_t last_attr_name;  // of those that ops do not declare
+  leat_attr_t* last_attrs;            // of the node added last, shared by those like it
+  int last_attr_count;
   leat_kept_tensor_t* tensors;
   leat_kept_bytes_t* bytes;
   leat_string_map_t suffixes;    // base name -> last suffix tried
@@ -56,6 +59,11 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* s
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
                                                            leat_string_view_t device,
                                                            leat_string_view_t* out_device);
+
+// The same for names of attributes that ops do not declare.
+LEAT_MUST_USE leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
+                                                              leat_string_view_t name,
+                                                              leat_string_view_t* out_name);
 
 // A power of two >= |count|: the room that an edge list of |count| has.
 static inline size_t leat_edge_capacity(size_t count) {

@@ -14,7 +14,9 @@ typedef struct leat_session_options_s {
   bool use_per_session_threads;
   bool allow_soft_placement;
   bool log_device_placement;
-  bool optimize;                   // false: opt_level L0 and disable_meta_optimizer
+  bool optimize;                   // run the passes of src/optimize
+  bool fold;                       // among them constant folding
+  bool place_pruned_graph;         // only what a step needs must find a device
   bool deterministic;
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;

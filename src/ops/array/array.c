@@ -2,10 +2,23 @@
 #include "ops/family.h"
 
 #define LEAT_ARRAY_SOURCES(X) \
-  X(constant)    \
-  X(identity)    \
-  X(numerics)    \
-  X(placeholder) \
-  X(shape)
+  X(concat)         \
+  X(constant)       \
+  X(fill)           \
+  X(gather)         \
+  X(gather_nd)      \
+  X(identity)       \
+  X(numerics)       \
+  X(pack)           \
+  X(placeholder)    \
+  X(reshape)        \
+  X(scatter_nd)     \
+  X(shape)          \
+  X(slice)          \
+  X(split)          \
+  X(strided_assign) \
+  X(strided_slice)  \
+  X(tile)           \
+  X(transpose)
 
 LEAT_OP_FAMILY(array, LEAT_ARRAY_SOURCES)

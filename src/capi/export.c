@@ -1,0 +1,87 @@
+// Graphs, nodes and op declarations as messages.
+#include "graph/export.h"
+
+#include "capi/handles.h"
+#include "formats/encode.h"
+#include "graph/function_library.h"
+#include "graph/op_def.h"
+
+// Moves what was appended to |bytes| into |out_buffer| unless |status| (taken over) says why not.
+static leat_status_t finish(leat_status_t status, leat_string_builder_t* bytes,
+                            TF_Buffer* out_buffer) {
+  if (!status) return leat_capi_buffer_take(bytes, out_buffer);
+  leat_string_builder_deinitialize(bytes);
+  return status;
+}
+
+void TF_GraphToGraphDef(TF_Graph* graph, TF_Buffer* output_graph_def, TF_Status* status) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_status_t result = leat_capi_buffer_check_empty(output_graph_def);
+  leat_graph_t* g = leat_capi_lock(graph);
+  if (!result) result = leat_graph_export(g, &bytes);
+  leat_capi_unlock(graph);
+  leat_capi_status_set(status, finish(result, &bytes, output_graph_def));
+}
+
+void TF_OperationToNodeDef(TF_Operation* oper, TF_Buffer* output_node_def, TF_Status* status) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_graph_t* g = leat_capi_lock(oper->graph);
+  leat_status_t result = leat_node_export(g, oper->node, &bytes);
+  leat_capi_unlock(oper->graph);
+  leat_capi_status_set(status, finish(result, &bytes, output_node_def));
+}
+
+void TF_GraphVersions(TF_Graph* graph, TF_Buffer* output_version_def, TF_Status* status) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_graph_t* g = leat_capi_lock(graph);
+  leat_pb_version_def_t versions = {
+      .producer = g->producer_version,
+      .min_consumer = g->min_consumer_version,
+      .bad_consumers = {(int32_t*)(uintptr_t)g->bad_consumers, (size_t)g->bad_consumer_count},
+  };
+  leat_status_t result = leat_message_encode(&leat_pb_version_def_descriptor, &versions, &bytes);
+  leat_capi_unlock(graph);
+  leat_capi_status_set(status, finish(result, &bytes, output_version_def));
+}
+
+// ---- Op declarations ----------------------------------------------------------------------------
+
+static leat_status_t export_op(TF_Graph* graph, leat_string_view_t name,
+                               leat_string_builder_t* bytes) {
+  leat_graph_t* g = graph->shared->graph;
+  const leat_op_t* op = NULL;
+  const leat_pb_function_def_t* function =
+      g->functions ? leat_function_library_find(g->functions, name) : NULL;
+  if (function && function->signature) {
+    return leat_message_encode(&leat_pb_op_def_descriptor, function->signature, bytes);
+  }
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(g->ops, name, &op));
+  return leat_op_to_op_def(op, leat_allocator_system(), bytes);
+}
+
+void TF_GraphGetOpDef(TF_Graph* graph, const char* op_name, TF_Buffer* output_op_def,
+                      TF_Status* status) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_capi_lock(graph);
+  leat_status_t result = export_op(graph, leat_string_view_from(op_name), &bytes);
+  leat_capi_unlock(graph);
+  leat_capi_status_set(status, finish(result, &bytes, output_op_def));
+}
+
+TF_Buffer* TF_GetAllOpList(void) {
+  const leat_runtime_t* runtime = NULL;
+  leat_string_builder_t bytes;
+  TF_Buffer* buffer = TF_NewBuffer();
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_status_t status = leat_runtime_get(&runtime);
+  if (!status) status = leat_op_registry_export(runtime->ops, leat_allocator_system(), &bytes);
+  status = finish(status, &bytes, buffer);
+  if (!status) return buffer;
+  leat_status_free(status);
+  TF_DeleteBuffer(buffer);
+  return NULL;
+}

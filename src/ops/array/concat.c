@@ -1,0 +1,301 @@
+// Concat, ConcatV2, ConcatOffset: tensors joined along an axis.
+#include "base/checked.h"
+#include "graph/gradient.h"
+#include "ops/array/index.h"
+#include "ops/family.h"
+
+// Inputs [first, first + count) are the values, input |axis_input| the axis.
+typedef struct layout_s {
+  int first, count, axis_input;
+} layout_t;
+
+static layout_t layout_of(const leat_node_t* node) {
+  bool axis_first = leat_string_view_equals(node->op->inputs[0].name, "concat_dim");
+  return (layout_t){axis_first, node->input_count - 1, axis_first ? 0 : node->input_count - 1};
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+static leat_status_t shape_of_unknown_axis(leat_inference_t* c, layout_t l) {
+  leat_partial_shape_t shape = leat_partial_shape_unknown(), unused;
+  for (int i = 0; i < l.count && shape.rank < 0; ++i) shape = leat_inference_input(c, l.first + i);
+  if (shape.rank < 0) return leat_ok_status();
+  if (shape.rank == 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Can't concatenate scalars (use tf.stack instead)");
+  }
+  for (int i = 0; i < l.count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, l.first + i),
+                                                  shape.rank, &unused));
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, shape.rank, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+// One input split at the axis.
+typedef struct around_s {
+  leat_partial_shape_t before, after;
+  int64_t middle;
+} around_t;
+
+static leat_status_t look_around(leat_inference_t* c, leat_partial_shape_t shape, int64_t axis,
+                                 around_t* a) {
+  int64_t least = axis < 0 ? -axis : axis + 1;
+  if (least > LEAT_SHAPE_MAX_RANK) least = LEAT_SHAPE_MAX_RANK + 1;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, shape, (int)least));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, shape, 0, (int)axis, &a->before));
+  a->middle = shape.rank < 0 ? LEAT_DIM_UNKNOWN : leat_partial_shape_dim(shape, (int)axis);
+  a->after = leat_partial_shape_scalar();
+  if (axis == -1) return leat_ok_status();
+  return leat_inference_subshape(c, shape, (int)axis + 1, INT32_MAX, &a->after);
+}
+
+static leat_status_t concat_shape(leat_inference_t* c) {
+  layout_t l = layout_of(c->node);
+  leat_partial_shape_t shape;
+  bool is_known;
+  int64_t axis = 0;
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_with_rank(c, leat_inference_input(c, l.axis_input), 0, &shape));
+  LEAT_RETURN_IF_ERROR(leat_inference_index(c, l.axis_input, &is_known, &axis));
+  if (!is_known) return shape_of_unknown_axis(c, l);
+  if (axis < -LEAT_SHAPE_MAX_RANK || axis >= LEAT_SHAPE_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Concatenation axis %lld is out of range",
+                            (long long)axis);
+  }
+  around_t sum, one;
+  LEAT_RETURN_IF_ERROR(
+      look_around(c, leat_inference_input(c, l.first + l.count - 1), axis, &sum));
+  for (int i = l.count - 2; i >= 0; --i) {
+    LEAT_RETURN_IF_ERROR(look_around(c, leat_inference_input(c, l.first + i), axis, &one));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, one.before, sum.before, &sum.before));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, one.after, sum.after, &sum.after));
+    if (one.middle == LEAT_DIM_UNKNOWN) sum.middle = LEAT_DIM_UNKNOWN;
+    LEAT_RETURN_IF_ERROR(leat_inference_add(sum.middle, one.middle, &sum.middle));
+  }
+  leat_partial_shape_t middle = {1, &sum.middle};
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, sum.before, middle, &shape));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, shape, sum.after, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t concat_offset_shape(leat_inference_t* c) {
+  for (int i = 1; i < leat_inference_input_count(c); ++i) {
+    leat_inference_set_output(c, i - 1, leat_inference_input(c, i));
+  }
+  return leat_ok_status();
+}
+
+#define MAX_VALUE_ITEMS 512
+
+// Vectors of integers end to end, as far as they are known.
+static leat_status_t concat_value(leat_inference_t* c) {
+  layout_t l = layout_of(c->node);
+  int64_t items[MAX_VALUE_ITEMS];
+  int count = 0;
+  for (int i = 0; i < l.count; ++i) {
+    leat_partial_shape_t shape = leat_inference_input(c, l.first + i);
+    leat_partial_value_t value;
+    LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, l.first + i, &value));
+    int64_t size = shape.rank == 1 ? shape.dims[0] : -1;
+    if (value.rank == 1) size = value.count;
+    if (size < 0 || count + size > MAX_VALUE_ITEMS) return leat_ok_status();
+    for (int64_t k = 0; k < size; ++k) {
+      items[count++] = value.rank == 1 ? value.items[k] : LEAT_VALUE_UNKNOWN;
+    }
+  }
+  return leat_inference_set_output_value(c, 0, 1, count, items);
+}
+
+// ---- The gradient -------------------------------------------------------------------------------
+
+// From so many values on the gradient is split instead of sliced.
+#define MAX_SLICED 16
+
+typedef struct way_back_s {
+  leat_gradient_t* g;
+  leat_builder_t* b;
+  layout_t layout;
+  leat_output_t axis;     // int32, not negative
+  int64_t known_axis;     // or -1
+  const leat_output_t* values;
+  int32_t shapes;         // a node: their shapes
+} way_back_t;
+
+static leat_status_t find_axis(way_back_t* w) {
+  leat_graph_t* graph = w->b->graph;
+  leat_output_t axis = leat_gradient_input(w->g, w->layout.axis_input);
+  int rank = leat_graph_output_shape(graph, w->values[0]).rank;
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_inference_value_of(graph, axis, 0, &value));
+  w->known_axis = value.rank >= 0 && value.count == 1 ? value.items[0] : -1;
+  if (w->known_axis < 0 && w->known_axis != LEAT_VALUE_UNKNOWN && rank >= 0 && value.rank >= 0) {
+    w->known_axis += rank;
+  }
+  if (w->known_axis >= 0) {
+    w->axis = leat_build_scalar(w->b, LEAT_DTYPE_INT32, (double)w->known_axis);
+    return leat_ok_status();
+  }
+  if (leat_build_type_of(w->b, axis) == LEAT_DTYPE_INT64) {
+    axis = leat_build(w->b, "Cast", LEAT_INPUTS(axis),
+                      LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_INT32)));
+  }
+  w->axis =
+      leat_build_binary(w->b, "FloorMod", axis, leat_build_unary(w->b, "Rank", w->values[0]));
+  return leat_ok_status();
+}
+
+static void set_value_gradient(way_back_t* w, int index, leat_output_t gradient) {
+  leat_gradient_set_input(w->g, w->layout.first + index, gradient);
+}
+
+static leat_status_t slice_dense(way_back_t* w, leat_output_t gradient) {
+  int count = w->layout.count;
+  leat_output_t inputs[MAX_SLICED + 1] = {w->axis};
+  for (int i = 0; i < count; ++i) inputs[i + 1] = leat_node_output(w->shapes, i);
+  int32_t offsets =
+      leat_build_node(w->b, "ConcatOffset", (leat_outputs_t){inputs, count + 1}, LEAT_NO_ATTRS);
+  for (int i = 0; i < count; ++i) {
+    set_value_gradient(w, i,
+                       leat_build(w->b, "Slice",
+                                  LEAT_INPUTS(gradient, leat_node_output(offsets, i),
+                                              leat_node_output(w->shapes, i)),
+                                  LEAT_NO_ATTRS));
+  }
+  return leat_ok_status();
+}
+
+// The sizes along the axis are a row of the shapes put side by side.
+static leat_status_t split_dense(way_back_t* w, leat_output_t gradient) {
+  leat_builder_t* b = w->b;
+  int count = w->layout.count;
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(b->graph), (size_t)count,
+                                                 sizeof(leat_output_t), &memory));
+  leat_output_t* shapes = memory;
+  for (int i = 0; i < count; ++i) shapes[i] = leat_node_output(w->shapes, i);
+  leat_output_t table = leat_build(b, "Pack", (leat_outputs_t){shapes, count},
+                                   LEAT_ATTRS(LEAT_INT("axis", 1)));
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t sizes =
+      leat_build(b, "GatherV2", LEAT_INPUTS(table, w->axis, zero), LEAT_NO_ATTRS);
+  int32_t parts = leat_build_node(b, "SplitV", LEAT_INPUTS(gradient, sizes, w->axis),
+                                  LEAT_ATTRS(LEAT_INT("num_split", count)));
+  for (int i = 0; i < count; ++i) set_value_gradient(w, i, leat_node_output(parts, i));
+  return leat_ok_status();
+}
+
+// Rows [-1, tail of |shape|] from |begin|.
+static leat_output_t slice_columns(leat_builder_t* b, leat_output_t values, leat_output_t begin,
+                                   leat_output_t shape) {
+  leat_output_t one = leat_build_int32_vector(b, (const int32_t[]){1}, 1);
+  leat_output_t rest = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
+  leat_output_t tail = leat_build(b, "Slice", LEAT_INPUTS(shape, one, rest), LEAT_NO_ATTRS);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t size = leat_build(b, "ConcatV2", LEAT_INPUTS(rest, tail, zero), LEAT_NO_ATTRS);
+  return leat_build(b, "Slice", LEAT_INPUTS(values, begin, size), LEAT_NO_ATTRS);
+}
+
+// Another axis than the rows': each value has all the rows, and its columns of them.
+static leat_status_t slice_rows(way_back_t* w, leat_gradient_value_t gradient) {
+  leat_builder_t* b = w->b;
+  int count = w->layout.count;
+  leat_output_t inputs[MAX_SLICED + 1] = {w->axis};
+  if (count > MAX_SLICED) return split_dense(w, leat_gradient_value_to_dense(b, gradient));
+  for (int i = 0; i < count; ++i) inputs[i + 1] = leat_node_output(w->shapes, i);
+  int32_t offsets =
+      leat_build_node(b, "ConcatOffset", (leat_outputs_t){inputs, count + 1}, LEAT_NO_ATTRS);
+  for (int i = 0; i < count; ++i) {
+    leat_output_t shape = leat_node_output(w->shapes, i);
+    leat_output_t values =
+        slice_columns(b, gradient.dense, leat_node_output(offsets, i), shape);
+    leat_gradient_set_input_rows(w->g, w->layout.first + i, values, gradient.indices, shape);
+  }
+  return leat_ok_status();
+}
+
+// Rows [start, end) of the whole are those of one value.
+static void select_rows(way_back_t* w, int index, leat_gradient_value_t gradient,
+                        leat_output_t start, leat_output_t end) {
+  leat_builder_t* b = w->b;
+  leat_output_t from = leat_build_binary(b, "GreaterEqual", gradient.indices, start);
+  leat_output_t below = leat_build_binary(b, "Less", gradient.indices, end);
+  leat_output_t where = leat_build_unary(b, "Where", leat_build_binary(b, "LogicalAnd", from, below));
+  leat_output_t flat = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
+  leat_output_t selected = leat_build_binary(b, "Reshape", where, flat);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t indices =
+      leat_build(b, "GatherV2", LEAT_INPUTS(gradient.indices, selected, zero), LEAT_NO_ATTRS);
+  leat_output_t values =
+      leat_build(b, "GatherV2", LEAT_INPUTS(gradient.dense, selected, zero), LEAT_NO_ATTRS);
+  leat_gradient_set_input_rows(w->g, w->layout.first + index, values,
+                               leat_build_binary(b, "Sub", indices, start),
+                               leat_node_output(w->shapes, index));
+}
+
+static leat_status_t share_rows(way_back_t* w, leat_gradient_value_t gradient) {
+  leat_builder_t* b = w->b;
+  int dtype = leat_build_type_of(b, gradient.indices);
+  leat_output_t start = leat_build_scalar(b, dtype, 0);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  for (int i = 0; i < w->layout.count; ++i) {
+    leat_output_t size = leat_build(
+        b, "GatherV2", LEAT_INPUTS(leat_node_output(w->shapes, i), w->axis, zero), LEAT_NO_ATTRS);
+    if (dtype != LEAT_DTYPE_INT32) {
+      size = leat_build(b, "Cast", LEAT_INPUTS(size), LEAT_ATTRS(LEAT_TYPE("DstT", dtype)));
+    }
+    leat_output_t end = leat_build_binary(b, "AddV2", start, size);
+    select_rows(w, i, gradient, start, end);
+    start = end;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t concat_gradient(leat_gradient_t* g) {
+  way_back_t w = {.g = g, .b = &g->builder, .layout = layout_of(leat_gradient_node(g))};
+  int count = w.layout.count;
+  // The node may move while others are added: its inputs are copied.
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(w.b->graph), (size_t)count,
+                                                 sizeof(leat_output_t), &memory));
+  leat_output_t* values = memory;
+  for (int i = 0; i < count; ++i) values[i] = leat_gradient_input(g, w.layout.first + i);
+  w.values = values;
+  LEAT_RETURN_IF_ERROR(find_axis(&w));
+  w.shapes = leat_build_node(w.b, "ShapeN", (leat_outputs_t){values, count}, LEAT_NO_ATTRS);
+  leat_gradient_value_t gradient = leat_gradient_value_of_output(g, 0);
+  if (leat_output_exists(gradient.indices) && w.known_axis >= 0) {
+    return w.known_axis == 0 ? share_rows(&w, gradient) : slice_rows(&w, gradient);
+  }
+  leat_output_t dense = leat_gradient_of_output(g, 0);
+  return count <= MAX_SLICED ? slice_dense(&w, dense) : split_dense(&w, dense);
+}
+
+const leat_op_row_t leat_concat_ops[] = {
+    {.name = "Concat",
+     .inputs = "concat_dim: int32; values: N * T",
+     .outputs = "output: T",
+     .attrs = "N: int >= 2; T: type",
+     .shape = concat_shape,
+     .value = concat_value,
+     .gradient = concat_gradient,
+     .doc = "The values joined along dimension concat_dim."},
+    {.name = "ConcatV2",
+     .inputs = "values: N * T; axis: Tidx",
+     .outputs = "output: T",
+     .attrs = "N: int >= 2; T: type; Tidx: {int32, int64} = int32",
+     .shape = concat_shape,
+     .value = concat_value,
+     .gradient = concat_gradient,
+     .doc = "The values joined along the axis."},
+    {.name = "ConcatOffset",
+     .inputs = "concat_dim: int32; shape: N * shape_type",
+     .outputs = "offset: N * shape_type",
+     .attrs = "N: int >= 2; shape_type: {int32, int64} = int32",
+     .shape = concat_offset_shape,
+     .gradient = leat_gradient_none,
+     .doc = "Where each of the tensors of these shapes begins in their concatenation."},
+    LEAT_OP_ROWS_END,
+};

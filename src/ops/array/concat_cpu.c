@@ -1,0 +1,114 @@
+// CPU kernels of Concat, ConcatV2, ConcatOffset.
+#include "base/checked.h"
+#include "ops/array/index.h"
+#include "ops/array/parts.h"
+#include "ops/array/types.h"
+#include "ops/family.h"
+
+// Checks that |shape| differs from the first value's along |axis| only; adds up the sizes there.
+static leat_status_t add_value(const leat_kernel_context_t* c, const leat_shape_t* first, int index,
+                               const leat_shape_t* shape, int axis, int64_t* inout_size) {
+  if (shape->rank != first->rank) {
+    return leat_kernel_invalid(c, "rank of value %d of shape %s is %d, must be that of shape %s",
+                               index, LEAT_SHAPE_TEXT(shape), shape->rank, LEAT_SHAPE_TEXT(first));
+  }
+  const int64_t* dims = leat_shape_dims(shape);
+  const int64_t* first_dims = leat_shape_dims(first);
+  for (int d = 0; d < shape->rank; ++d) {
+    if (d != axis && dims[d] != first_dims[d]) {
+      return leat_kernel_invalid(c, "dimension %d of value %d of shape %s must be that of shape %s",
+                                 d, index, LEAT_SHAPE_TEXT(shape), LEAT_SHAPE_TEXT(first));
+    }
+  }
+  if (!leat_checked_add(*inout_size, dims[axis], inout_size)) {
+    return leat_kernel_invalid(c, "size along the axis is too large, must be below 2^63");
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t join(leat_kernel_context_t* c, int first_input, int count, int axis_input) {
+  const leat_shape_t* first = &leat_kernel_input(c, first_input)->shape;
+  int axis;
+  int64_t dims[LEAT_SHAPE_MAX_RANK], size = 0;
+  if (first->rank == 0) {
+    return leat_kernel_invalid(c, "rank of the values is 0, must be at least 1");
+  }
+  LEAT_RETURN_IF_ERROR(leat_axis_read(c, axis_input, first->rank, &axis));
+  for (int i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        add_value(c, first, i, &leat_kernel_input(c, first_input + i)->shape, axis, &size));
+  }
+  memcpy(dims, leat_shape_dims(first), (size_t)first->rank * sizeof(int64_t));
+  dims[axis] = size;
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(first->rank, dims, &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
+  if (!status && shape.element_count > 0) {
+    status = leat_parts_join(c, first_input, count, leat_shape_product(&shape, 0, axis));
+  }
+  leat_shape_release(&shape);
+  return status;
+}
+
+static leat_status_t concat__cpu(leat_kernel_context_t* c) {
+  return join(c, 1, leat_kernel_input_count(c) - 1, 0);
+}
+
+static leat_status_t concat_v2__cpu(leat_kernel_context_t* c) {
+  int count = leat_kernel_input_count(c) - 1;
+  return join(c, 0, count, count);
+}
+
+// ---- ConcatOffset -------------------------------------------------------------------------------
+
+static leat_status_t check_offset_input(const leat_kernel_context_t* c, int index, int axis) {
+  const leat_tensor_t* first = leat_kernel_input(c, 1);
+  const leat_tensor_t* shape = leat_kernel_input(c, index);
+  if (shape->shape.rank != 1 || shape->shape.element_count != first->shape.element_count) {
+    return leat_kernel_invalid(c, "shape[%d] has shape %s, must be a vector as long as shape[0]",
+                               index - 1, LEAT_SHAPE_TEXT(&shape->shape));
+  }
+  for (int64_t d = 0; d < shape->shape.element_count; ++d) {
+    if (d != axis && leat_tensor_index_at(shape, d) != leat_tensor_index_at(first, d)) {
+      return leat_kernel_invalid(c, "shape[%d] differs from shape[0] in dimension %lld, must not",
+                                 index - 1, (long long)d);
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t concat_offset__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* first = leat_kernel_input(c, 1);
+  int axis;
+  LEAT_RETURN_IF_ERROR(leat_axis_read(c, 0, first->shape.element_count, &axis));
+  int64_t offset = 0;
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    LEAT_RETURN_IF_ERROR(check_offset_input(c, i, axis));
+    leat_tensor_t* output;
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, i - 1, &first->shape, &output));
+    for (int64_t d = 0; d < first->shape.element_count; ++d) {
+      leat_index_write(output, d, d == axis ? offset : 0);
+    }
+    if (!leat_checked_add(offset, leat_tensor_index_at(leat_kernel_input(c, i), axis), &offset)) {
+      return leat_kernel_invalid(c, "offset is too large, must be below 2^63");
+    }
+  }
+  return leat_ok_status();
+}
+
+#define CONCAT_TYPES \
+  "T: " LEAT_TYPES_STRINGS ", " LEAT_TYPES_FLOAT8 ", qint8, qint16, qint32, quint8, quint16"
+
+const leat_kernel_row_t leat_concat_kernels_cpu[] = {
+    {.op = "Concat", .device_type = "CPU", .constraints = CONCAT_TYPES, .compute = concat__cpu},
+    {.op = "ConcatV2",
+     .device_type = "CPU",
+     .constraints = CONCAT_TYPES,
+     .compute = concat_v2__cpu},
+    {.op = "ConcatOffset",
+     .device_type = "CPU",
+     .constraints = "shape_type: " LEAT_TYPES_INDEX,
+     .compute = concat_offset__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

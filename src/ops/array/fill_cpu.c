@@ -1,0 +1,170 @@
+// CPU kernels of Fill and its kin.
+#include "base/checked.h"
+#include "ops/array/index.h"
+#include "ops/array/strided.h"
+#include "ops/array/types.h"
+#include "ops/family.h"
+
+// The shape that a vector of sizes (or a scalar, as old graphs have it) states.
+static leat_status_t read_shape(const leat_kernel_context_t* c, const leat_tensor_t* sizes,
+                                leat_shape_t* out_shape) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  int64_t rank = sizes->shape.element_count;
+  if (sizes->shape.rank > 1 || rank > LEAT_SHAPE_MAX_RANK) {
+    return leat_kernel_invalid(c, "dims has shape %s, must be a vector of at most %d sizes",
+                               LEAT_SHAPE_TEXT(&sizes->shape), LEAT_SHAPE_MAX_RANK);
+  }
+  for (int64_t d = 0; d < rank; ++d) dims[d] = leat_tensor_index_at(sizes, d);
+  return leat_shape_create((int)rank, dims, out_shape);
+}
+
+static bool is_zero(const leat_tensor_t* value) {
+  const char* bytes = value->data;
+  size_t size = leat_dtype_size(value->dtype);
+  for (size_t i = 0; i < size; ++i) {
+    if (bytes[i]) return false;
+  }
+  return true;
+}
+
+static void zero_shard(void* data, int64_t begin, int64_t end) {
+  memset((char*)data + begin, 0, (size_t)(end - begin));
+}
+static void fill_zero(const leat_kernel_context_t* c, leat_tensor_t* tensor) {
+  leat_kernel_parallel_for(c, (int64_t)leat_tensor_size_bytes(tensor), 0.04, zero_shard,
+                           tensor->data);
+}
+
+static leat_status_t fill_with(const leat_kernel_context_t* c, leat_tensor_t* output,
+                               const leat_tensor_t* value) {
+  if (!leat_dtype_is_object(output->dtype) && is_zero(value)) {
+    fill_zero(c, output);
+    return leat_ok_status();
+  }
+  leat_strided_t block;
+  leat_strided_begin(&block, output->dtype);
+  leat_strided_add(&block, output->shape.element_count, 1, 0);
+  return leat_strided_copy(c, &block, value->data, output->data);
+}
+
+static leat_status_t fill__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* value = leat_kernel_input(c, 1);
+  if (value->shape.element_count != 1) {
+    return leat_kernel_invalid(c, "value has shape %s, must be a scalar",
+                               LEAT_SHAPE_TEXT(&value->shape));
+  }
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(read_shape(c, leat_kernel_input(c, 0), &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
+  if (!status) status = fill_with(c, output, value);
+  leat_shape_release(&shape);
+  return status;
+}
+
+// ---- Like another -------------------------------------------------------------------------------
+
+static leat_status_t variant_zeros(leat_kernel_context_t* c, const leat_tensor_t* input) {
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  const leat_variant_t* from = input->data;
+  leat_variant_t* to = output->data;
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    if (!from[i].vtable) continue;
+    if (!from[i].vtable->zeros_like) {
+      return leat_kernel_error(c, LEAT_INVALID_ARGUMENT,
+                               "variant of type %s has no zeros, must be of a type that has",
+                               from[i].vtable->type_name);
+    }
+    LEAT_RETURN_IF_ERROR(from[i].vtable->zeros_like(from[i].self, &to[i]));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t zeros_like__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  if (input->dtype == LEAT_DTYPE_VARIANT) return variant_zeros(c, input);
+  leat_tensor_t* output;
+  if (leat_dtype_is_object(input->dtype)) {
+    return leat_kernel_allocate_output(c, 0, &input->shape, &output);
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, &output));
+  fill_zero(c, output);
+  return leat_ok_status();
+}
+
+// One, in every type that OnesLike takes.
+static const void* one_of(int dtype) {
+  static const float of_float = 1;
+  static const double of_double = 1;
+  static const uint64_t of_integer = 1;  // little-endian: serves all widths
+  static const uint16_t of_half = 0x3c00, of_bfloat16 = 0x3f80;
+  static const leat_complex64_t of_complex64 = 1;
+  static const leat_complex128_t of_complex128 = 1;
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: return &of_float;
+    case LEAT_DTYPE_DOUBLE: return &of_double;
+    case LEAT_DTYPE_HALF: return &of_half;
+    case LEAT_DTYPE_BFLOAT16: return &of_bfloat16;
+    case LEAT_DTYPE_COMPLEX64: return &of_complex64;
+    case LEAT_DTYPE_COMPLEX128: return &of_complex128;
+    default: return &of_integer;
+  }
+}
+
+static leat_status_t ones_like__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, &output));
+  leat_strided_t block;
+  leat_strided_begin(&block, output->dtype);
+  leat_strided_add(&block, output->shape.element_count, 1, 0);
+  return leat_strided_copy(c, &block, one_of(output->dtype), output->data);
+}
+
+// ---- Empty --------------------------------------------------------------------------------------
+
+typedef struct empty_state_s {
+  bool init;
+} empty_state_t;
+
+static leat_status_t create_empty(leat_kernel_creation_t* creation, void* memory) {
+  empty_state_t* state = memory;
+  return leat_kernel_attr_bool(creation, "init", &state->init);
+}
+
+static leat_status_t empty__cpu(leat_kernel_context_t* c) {
+  const empty_state_t* state = leat_kernel_state(c);
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(read_shape(c, leat_kernel_input(c, 0), &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
+  if (!status && state->init && !leat_dtype_is_object(output->dtype)) fill_zero(c, output);
+  leat_shape_release(&shape);
+  return status;
+}
+
+#define FILL_TYPES \
+  LEAT_TYPES_ALL ", qint8, qint16, qint32, quint8, quint16, int4, uint4"
+
+const leat_kernel_row_t leat_fill_kernels_cpu[] = {
+    {.op = "Fill",
+     .device_type = "CPU",
+     .constraints = "T: " FILL_TYPES "; index_type: " LEAT_TYPES_INDEX,
+     .compute = fill__cpu},
+    {.op = "ZerosLike",
+     .device_type = "CPU",
+     .constraints = "T: " LEAT_TYPES_STRINGS ", variant",
+     .compute = zeros_like__cpu},
+    {.op = "OnesLike",
+     .device_type = "CPU",
+     .constraints = "T: " LEAT_TYPES_PLAIN,
+     .compute = ones_like__cpu},
+    {.op = "Empty",
+     .device_type = "CPU",
+     .constraints = "dtype: " LEAT_TYPES_STRINGS,
+     .create = create_empty,
+     .state_bytes = sizeof(empty_state_t),
+     .compute = empty__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

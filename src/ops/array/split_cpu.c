@@ -1,0 +1,130 @@
+// CPU kernels of Split and SplitV.
+#include "base/checked.h"
+#include "ops/array/index.h"
+#include "ops/array/parts.h"
+#include "ops/array/types.h"
+#include "ops/family.h"
+
+// How long part |index| is along the axis.
+typedef struct lengths_s {
+  const leat_tensor_t* sizes;  // NULL: all are |equal|
+  int64_t equal;
+  int64_t rest;  // what a size of -1 stands for
+} lengths_t;
+
+static int64_t length_at(const lengths_t* l, int index) {
+  if (!l->sizes) return l->equal;
+  int64_t size = leat_index_read(l->sizes, index);
+  return size == -1 ? l->rest : size;
+}
+
+// Along dimension 0 long parts share the whole's bytes.
+static leat_status_t share_parts(leat_kernel_context_t* c, const leat_tensor_t* whole,
+                                 const lengths_t* l) {
+  int64_t begin = 0;
+  for (int i = 0; i < c->kernel->output_count; ++i) {
+    int64_t end = begin + length_at(l, i);
+    leat_tensor_t part;
+    LEAT_RETURN_IF_ERROR(leat_tensor_slice(whole, begin, end, &part));
+    leat_kernel_set_output(c, i, part);
+    begin = end;
+  }
+  return leat_ok_status();
+}
+
+static bool parts_share(const leat_kernel_context_t* c, const leat_tensor_t* whole,
+                        const lengths_t* l) {
+  int64_t rows = leat_shape_dim(&whole->shape, 0), begin = 0;
+  if (rows == 0) return false;
+  int64_t row_bytes = (int64_t)leat_tensor_size_bytes(whole) / rows;
+  for (int i = 0; i < c->kernel->output_count; ++i) {
+    int64_t length = length_at(l, i);
+    const char* at = (const char*)whole->data + begin * row_bytes;
+    if (!leat_parts_should_share(at, (size_t)(length * row_bytes))) return false;
+    begin += length;
+  }
+  return true;
+}
+
+static leat_status_t allocate_part(leat_kernel_context_t* c, const leat_shape_t* whole, int axis,
+                                   int index, int64_t length) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  memcpy(dims, leat_shape_dims(whole), (size_t)whole->rank * sizeof(int64_t));
+  dims[axis] = length;
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(whole->rank, dims, &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, index, &shape, &output);
+  leat_shape_release(&shape);
+  return status;
+}
+
+static leat_status_t split(leat_kernel_context_t* c, int value_input, int axis,
+                           const lengths_t* l) {
+  const leat_tensor_t* whole = leat_kernel_input(c, value_input);
+  if (c->kernel->output_count == 1) {
+    leat_kernel_pass_input(c, value_input, 0);
+    return leat_ok_status();
+  }
+  if (axis == 0 && parts_share(c, whole, l)) return share_parts(c, whole, l);
+  for (int i = 0; i < c->kernel->output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(allocate_part(c, &whole->shape, axis, i, length_at(l, i)));
+  }
+  if (whole->shape.element_count == 0) return leat_ok_status();
+  return leat_parts_split(c, value_input, leat_shape_product(&whole->shape, 0, axis));
+}
+
+static leat_status_t split__cpu(leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 1)->shape;
+  int axis, count = c->kernel->output_count;
+  LEAT_RETURN_IF_ERROR(leat_axis_read(c, 0, shape->rank, &axis));
+  int64_t size = leat_shape_dim(shape, axis);
+  if (size % count != 0) {
+    return leat_kernel_invalid(c, "dimension %d of shape %s must be divisible by num_split, %d",
+                               axis, LEAT_SHAPE_TEXT(shape), count);
+  }
+  return split(c, 1, axis, &(lengths_t){.equal = size / count});
+}
+
+static leat_status_t read_lengths(const leat_kernel_context_t* c, int64_t whole, lengths_t* l) {
+  int rests = 0, count = c->kernel->output_count;
+  int64_t total = 0;
+  if (l->sizes->shape.rank != 1 || l->sizes->shape.element_count != count) {
+    return leat_kernel_invalid(c, "size_splits has shape %s, must be a vector of num_split items",
+                               LEAT_SHAPE_TEXT(&l->sizes->shape));
+  }
+  for (int i = 0; i < count; ++i) {
+    int64_t size = leat_index_read(l->sizes, i);
+    if (size < -1 || (size == -1 && ++rests > 1) ||
+        (size >= 0 && !leat_checked_add(total, size, &total))) {
+      return leat_kernel_invalid(c, "size_splits[%d] is %lld, must be non-negative, or -1 once", i,
+                                 (long long)size);
+    }
+  }
+  if (rests ? total > whole : total != whole) {
+    return leat_kernel_invalid(c, "sizes add up to %lld, must %s the size of the axis, %lld",
+                               (long long)total, rests ? "not exceed" : "be", (long long)whole);
+  }
+  l->rest = whole - total;
+  return leat_ok_status();
+}
+
+static leat_status_t split_v__cpu(leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int axis;
+  lengths_t lengths = {.sizes = leat_kernel_input(c, 1)};
+  LEAT_RETURN_IF_ERROR(leat_axis_read(c, 2, shape->rank, &axis));
+  LEAT_RETURN_IF_ERROR(read_lengths(c, leat_shape_dim(shape, axis), &lengths));
+  return split(c, 0, axis, &lengths);
+}
+
+#define SPLIT_TYPES "T: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8 ", quint8, int4, uint4"
+
+const leat_kernel_row_t leat_split_kernels_cpu[] = {
+    {.op = "Split", .device_type = "CPU", .constraints = SPLIT_TYPES, .compute = split__cpu},
+    {.op = "SplitV",
+     .device_type = "CPU",
+     .constraints = SPLIT_TYPES "; Tlen: int8, int32, int64",
+     .compute = split_v__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

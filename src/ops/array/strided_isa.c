@@ -1,0 +1,243 @@
+// Inner loops of strided copies.
+//
+// Transposition works on square blocks as wide as a cache line: every line that is read or written is
+// used whole at once, so that strides that fall on few cache sets do no harm. A block consists of
+// smaller ones that fit the registers and are turned by log2(n) rounds of interleaving.
+#include "ops/array/strided_isa.h"
+
+#include <string.h>
+
+typedef uint64_t wide_t __attribute__((vector_size(16)));
+
+// ---- Runs ---------------------------------------------------------------------------------------
+
+#define COPY_FIXED(bytes)                                                      \
+  case bytes:                                                                  \
+    for (int64_t i = 0; i < p->count; ++i) {                                   \
+      memcpy(to + i * p->to_step, from + i * p->from_step, bytes);             \
+    }                                                                          \
+    return
+
+// 16 < bytes <= 64 in two or four moves that overlap.
+static inline void copy_medium(char* to, const char* from, int64_t bytes) {
+  if (bytes <= 32) {
+    char head[16], tail[16];
+    memcpy(head, from, 16);
+    memcpy(tail, from + bytes - 16, 16);
+    memcpy(to, head, 16);
+    memcpy(to + bytes - 16, tail, 16);
+    return;
+  }
+  char head[32], tail[32];
+  memcpy(head, from, 32);
+  memcpy(tail, from + bytes - 32, 32);
+  memcpy(to, head, 32);
+  memcpy(to + bytes - 32, tail, 32);
+}
+
+static void runs(const leat_strided_plane_t* p, const char* from, char* to) {
+  switch (p->inner) {
+    COPY_FIXED(1);
+    COPY_FIXED(2);
+    COPY_FIXED(3);
+    COPY_FIXED(4);
+    COPY_FIXED(6);
+    COPY_FIXED(8);
+    COPY_FIXED(12);
+    COPY_FIXED(16);
+    COPY_FIXED(32);
+    COPY_FIXED(64);
+    default: break;
+  }
+  if (p->inner > 16 && p->inner < 64) {
+    for (int64_t i = 0; i < p->count; ++i) {
+      copy_medium(to + i * p->to_step, from + i * p->from_step, p->inner);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < p->count; ++i) {
+    memcpy(to + i * p->to_step, from + i * p->from_step, (size_t)p->inner);
+  }
+}
+
+// ---- Elements -----------------------------------------------------------------------------------
+
+#define DEFINE_ELEMENTS(width, type)                                                       \
+  typedef type unaligned_##width##_t __attribute__((aligned(1), may_alias));               \
+  static void fill_##width(unaligned_##width##_t* to, type value, int64_t count) {         \
+    for (int64_t i = 0; i < count; ++i) to[i] = value;                                     \
+  }                                                                                        \
+  static void reverse_##width(unaligned_##width##_t* to, const unaligned_##width##_t* from, \
+                              int64_t count) {                                             \
+    for (int64_t i = 0; i < count; ++i) to[i] = from[-i];                                  \
+  }                                                                                        \
+  static void elements_##width(const leat_strided_plane_t* p, const char* from, char* to) { \
+    for (int64_t i = 0; i < p->count; ++i) {                                               \
+      const unaligned_##width##_t* source =                                                \
+          (const unaligned_##width##_t*)from + i * p->from_step;                           \
+      unaligned_##width##_t* target = (unaligned_##width##_t*)to + i * p->to_step;         \
+      int64_t from_inner = p->from_inner, to_inner = p->to_inner;                          \
+      if (to_inner == 1 && from_inner == 0) {                                              \
+        fill_##width(target, *source, p->inner);                                           \
+      } else if (to_inner == 1 && from_inner == -1) {                                      \
+        reverse_##width(target, source, p->inner);                                         \
+      } else if (to_inner == 1 && from_inner == 2) {                                       \
+        for (int64_t k = 0; k < p->inner; ++k) target[k] = source[2 * k];                  \
+      } else {                                                                             \
+        for (int64_t k = 0; k < p->inner; ++k) {                                           \
+          target[k * to_inner] = source[k * from_inner];                                   \
+        }                                                                                  \
+      }                                                                                    \
+    }                                                                                      \
+  }
+
+DEFINE_ELEMENTS(1, uint8_t)
+DEFINE_ELEMENTS(2, uint16_t)
+DEFINE_ELEMENTS(4, uint32_t)
+DEFINE_ELEMENTS(8, uint64_t)
+DEFINE_ELEMENTS(16, wide_t)
+
+// ---- Transposition in registers -----------------------------------------------------------------
+
+typedef uint8_t bytes16_t __attribute__((vector_size(16)));
+typedef uint16_t halves8_t __attribute__((vector_size(16)));
+typedef uint32_t words8_t __attribute__((vector_size(32)));
+typedef uint64_t longs4_t __attribute__((vector_size(32)));
+
+#define LOAD(vector, at) \
+  ({                     \
+    vector v_;           \
+    memcpy(&v_, (at), sizeof v_); \
+    v_;                  \
+  })
+#define STORE(at, v) memcpy((at), &(v), sizeof(v))
+
+// |from| rows are |from_step| elements apart, |to| rows |to_step|.
+static inline void turn_1(const char* from, int64_t from_step, char* to, int64_t to_step) {
+  bytes16_t a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = LOAD(bytes16_t, from + i * from_step);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      b[2 * i] = __builtin_shufflevector(a[i], a[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
+                                         6, 22, 7, 23);
+      b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28,
+                                             13, 29, 14, 30, 15, 31);
+    }
+    memcpy(a, b, sizeof a);
+  }
+  for (int i = 0; i < 16; ++i) STORE(to + i * to_step, a[i]);
+}
+
+static inline void turn_2(const char* from, int64_t from_step, char* to, int64_t to_step) {
+  halves8_t a[8], b[8];
+  for (int i = 0; i < 8; ++i) a[i] = LOAD(halves8_t, from + 2 * i * from_step);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 4; ++i) {
+      b[2 * i] = __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    memcpy(a, b, sizeof a);
+  }
+  for (int i = 0; i < 8; ++i) STORE(to + 2 * i * to_step, a[i]);
+}
+
+// Within the 128-bit halves first, then the halves change places.
+static inline void turn_4(const char* from, int64_t from_step, char* to, int64_t to_step) {
+  words8_t a[8], b[8];
+  for (int i = 0; i < 8; ++i) a[i] = LOAD(words8_t, from + 4 * i * from_step);
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+    a[i + 1] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    a[i + 2] = __builtin_shufflevector(b[i + 1], b[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+    a[i + 3] = __builtin_shufflevector(b[i + 1], b[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  for (int i = 0; i < 4; ++i) {
+    b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+  for (int i = 0; i < 8; ++i) STORE(to + 4 * i * to_step, b[i]);
+}
+
+static inline void turn_8(const char* from, int64_t from_step, char* to, int64_t to_step) {
+  longs4_t a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = LOAD(longs4_t, from + 8 * i * from_step);
+  for (int i = 0; i < 4; i += 2) {
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 4, 2, 6);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 5, 3, 7);
+  }
+  for (int i = 0; i < 2; ++i) {
+    a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 4, 5);
+    a[i + 2] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 6, 7);
+  }
+  for (int i = 0; i < 4; ++i) STORE(to + 8 * i * to_step, a[i]);
+}
+
+static inline void turn_16(const char* from, int64_t from_step, char* to, int64_t to_step) {
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 4; ++k) {
+      memcpy(to + 16 * (k * to_step + i), from + 16 * (i * from_step + k), 16);
+    }
+  }
+}
+
+// ---- Transposition of a plane -------------------------------------------------------------------
+
+// |side|: of a block in registers; |line|: elements of a cache line. Rows of |to| are |count|, their
+// length |inner|.
+#define DEFINE_TRANSPOSED(width, side, line)                                                \
+  static void turn_edge_##width(const char* from, int64_t from_step, char* to,              \
+                                int64_t to_step, int64_t rows, int64_t columns) {           \
+    const unaligned_##width##_t* source = (const unaligned_##width##_t*)from;               \
+    unaligned_##width##_t* target = (unaligned_##width##_t*)to;                             \
+    for (int64_t r = 0; r < rows; ++r) {                                                    \
+      for (int64_t k = 0; k < columns; ++k) {                                               \
+        target[r * to_step + k] = source[k * from_step + r];                                \
+      }                                                                                     \
+    }                                                                                       \
+  }                                                                                         \
+  static void turn_line_##width(const char* from, int64_t from_step, char* to,              \
+                                int64_t to_step, int64_t rows, int64_t columns) {           \
+    int64_t whole_rows = rows - rows % side, whole_columns = columns - columns % side;      \
+    for (int64_t k = 0; k < whole_columns; k += side) {                                     \
+      for (int64_t r = 0; r < whole_rows; r += side) {                                      \
+        turn_##width(from + width * (k * from_step + r), from_step,                         \
+                     to + width * (r * to_step + k), to_step);                              \
+      }                                                                                     \
+    }                                                                                       \
+    if (whole_columns < columns) {                                                          \
+      turn_edge_##width(from + width * whole_columns * from_step, from_step,                \
+                        to + width * whole_columns, to_step, whole_rows,                    \
+                        columns - whole_columns);                                           \
+    }                                                                                       \
+    if (whole_rows < rows) {                                                                \
+      turn_edge_##width(from + width * whole_rows, from_step,                               \
+                        to + width * whole_rows * to_step, to_step, rows - whole_rows,      \
+                        columns);                                                           \
+    }                                                                                       \
+  }                                                                                         \
+  static void transposed_##width(const leat_strided_plane_t* p, const char* from, char* to) { \
+    for (int64_t k = 0; k < p->inner; k += line) {                                          \
+      int64_t columns = p->inner - k < line ? p->inner - k : line;                          \
+      for (int64_t r = 0; r < p->count; r += line) {                                        \
+        int64_t rows = p->count - r < line ? p->count - r : line;                           \
+        turn_line_##width(from + width * (k * p->from_inner + r), p->from_inner,            \
+                          to + width * (r * p->to_step + k), p->to_step, rows, columns);    \
+      }                                                                                     \
+    }                                                                                       \
+  }
+
+DEFINE_TRANSPOSED(1, 16, 64)
+DEFINE_TRANSPOSED(2, 8, 32)
+DEFINE_TRANSPOSED(4, 8, 16)
+DEFINE_TRANSPOSED(8, 4, 8)
+DEFINE_TRANSPOSED(16, 4, 4)
+
+const leat_strided_loops_t LEAT_ISA_NAME(leat_strided_loops) = {
+    .runs = runs,
+    .elements = {elements_1, elements_2, elements_4, elements_8, elements_16},
+    .transposed = {transposed_1, transposed_2, transposed_4, transposed_8, transposed_16},
+};

@@ -1,0 +1,14 @@
+// Constraints of kernel rows, as TensorFlow's CPU kernels state them.
+#ifndef LEAT_OPS_ARRAY_TYPES_H_
+#define LEAT_OPS_ARRAY_TYPES_H_
+
+#define LEAT_TYPES_INDEX "int32, int64"
+#define LEAT_TYPES_REAL                                                                     \
+  "float, double, int32, int64, half, bfloat16, int8, int16, uint8, uint16, uint32, uint64"
+#define LEAT_TYPES_NUMBER LEAT_TYPES_REAL ", complex64, complex128"
+#define LEAT_TYPES_PLAIN LEAT_TYPES_NUMBER ", bool"
+#define LEAT_TYPES_STRINGS LEAT_TYPES_PLAIN ", string"
+#define LEAT_TYPES_ALL LEAT_TYPES_STRINGS ", resource, variant"
+#define LEAT_TYPES_FLOAT8 "float8_e4m3fn, float8_e5m2"
+
+#endif  // LEAT_OPS_ARRAY_TYPES_H_
