@@ -77,7 +77,7 @@ static leat_status_t run_ready(single_t* s) {
     }
     leat_status_t status = run_record(s, index);
     if (LEAT_UNLIKELY(status)) return leat_execution_annotate(e, index, status);
-    release(s, index);
+    if (record->input_count | record->output_count) release(s, index);
     const uint32_t* successors = plan->successors + record->first_successor;
     // Written in any case, kept when ready: a branch here would be guessed wrong half of the time.
     for (uint32_t i = 0; i < record->successor_count; ++i) {
