@@ -16,9 +16,9 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, add, x + y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sub, x - y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, mul, x * y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, real_div, x / y)
-LEAT_LOOP_INTEGERS(INTEGER_LOOP, add, +)
-LEAT_LOOP_INTEGERS(INTEGER_LOOP, sub, -)
-LEAT_LOOP_INTEGERS(INTEGER_LOOP, mul, *)
+LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, add, +)
+LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, sub, -)
+LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, mul, *)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, add, a + c, b + d)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, sub, a - c, b - d)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, mul, a * c - b * d, a * d + b * c)
@@ -26,13 +26,13 @@ LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, mul, a * c - b * d, a * d + b * c)
 // A NaN of either operand is the result.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, maximum, x > y || x != x ? x : y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, minimum, x < y || x != x ? x : y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, maximum, x > y ? x : y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, minimum, x < y ? x : y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, maximum, x > y ? x : y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, minimum, x < y ? x : y)
 
 LEAT_LOOP_FLOATS(FLOAT_LOOP, squared_difference, (x - y) * (x - y))
 #define SQUARED_DIFFERENCE(suffix, DTYPE, type, wide, name) \
   LEAT_LOOP_BINARY(name##_##suffix, type, type, ((wide)x - (wide)y) * ((wide)x - (wide)y))
-LEAT_LOOP_SIGNED(SQUARED_DIFFERENCE, squared_difference)
+LEAT_LOOP_ISA_SIGNED(SQUARED_DIFFERENCE, squared_difference)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, squared_difference, (a - c) * (a - c) + (b - d) * (b - d), 0)
 
 LEAT_LOOP_FLOATS(FLOAT_LOOP, div_no_nan, y != 0 ? x / y : 0)
@@ -50,9 +50,9 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, 0.5f * y / x)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, rsqrt_grad, -0.5f * (y * x) * (x * x))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, -y * (x * x))
 
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, and, x & y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, or, x | y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, xor, x ^ y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, and, x & y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, or, x | y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, xor, x ^ y)
 
 // x log(y), 0 where x is 0, in blocks.
 #define LOG_BLOCK 256
@@ -76,7 +76,7 @@ LEAT_LOOP_FLOATS(LOG_LOOP, xlogy, log)
 LEAT_LOOP_FLOATS(LOG_LOOP, xlog1py, log1p)
 
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
-#define INTEGERS(name) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)
+#define INTEGERS(name) LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, name)
 #define COMPLEXES(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)
 
 extern const leat_binary_loops_t LEAT_ISA_NAME(leat_binary_loops);
@@ -91,7 +91,7 @@ const leat_binary_loops_t LEAT_ISA_NAME(leat_binary_loops) = {.items = {
     [LEAT_BINARY_MAXIMUM] = {FLOATS(maximum) INTEGERS(maximum)},
     [LEAT_BINARY_MINIMUM] = {FLOATS(minimum) INTEGERS(minimum)},
     [LEAT_BINARY_SQUARED_DIFFERENCE] =
-        {FLOATS(squared_difference) LEAT_LOOP_SIGNED(LEAT_LOOP_ENTRY, squared_difference)
+        {FLOATS(squared_difference) LEAT_LOOP_ISA_SIGNED(LEAT_LOOP_ENTRY, squared_difference)
              COMPLEXES(squared_difference)},
     [LEAT_BINARY_DIV_NO_NAN] = {FLOATS(div_no_nan)},
     [LEAT_BINARY_MUL_NO_NAN] = {FLOATS(mul_no_nan)},

@@ -22,13 +22,16 @@ static bool is_half(int dtype) {
 }
 
 static leat_elementwise_loop_t find_loop(const leat_elementwise_loops_t vector,
+                                         const leat_elementwise_loops_t base,
                                          const leat_elementwise_loops_t plain, int dtype) {
   if (vector && vector[dtype]) return vector[dtype];
+  if (base && base[dtype]) return base[dtype];
   return plain ? plain[dtype] : NULL;
 }
 
 leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
                                       const leat_elementwise_loops_t vector,
+                                      const leat_elementwise_loops_t base,
                                       const leat_elementwise_loops_t plain, int deciding,
                                       float cost_ns) {
   leat_elementwise_t* e = state;
@@ -44,9 +47,9 @@ leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
     e->input_size[i] = (uint8_t)leat_dtype_size(input_type);
     if (input_type == LEAT_DTYPE_STRING) e->string_inputs |= (uint8_t)(1 << i);
   }
-  e->loop = find_loop(vector, plain, dtype);
+  e->loop = find_loop(vector, base, plain, dtype);
   if (!e->loop && is_half(dtype)) {
-    e->loop = find_loop(vector, plain, LEAT_DTYPE_FLOAT);
+    e->loop = find_loop(vector, base, plain, LEAT_DTYPE_FLOAT);
     e->is_bfloat16 = dtype == LEAT_DTYPE_BFLOAT16;
     e->float_output = is_half(leat_dtype_base(kernel->output_types[0]));
     for (int i = 0; i < kernel->input_count; ++i) {

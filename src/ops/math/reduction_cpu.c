@@ -30,7 +30,7 @@ static leat_status_t create_reduction(leat_kernel_creation_t* c, void* state,
                                       leat_reduction_t reduction, leat_finish_t finish) {
   leat_reduction_state_t* s = state;
   int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = LEAT_ISA_SELECT(leat_reducers)->items[reduction][dtype];
+  s->reducer = *leat_reducer(reduction, dtype);
   s->finish = finish == FINISH_MEAN   ? s->reducer.finish_mean
               : finish == FINISH_ROOT ? s->reducer.finish_root
                                       : s->reducer.finish;
