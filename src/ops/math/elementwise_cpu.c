@@ -246,12 +246,27 @@ static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* b
   return faults;
 }
 
+// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle of
+// a row on. For elements of 4 bytes, of which there are most.
+static void gather_column(const uint32_t* source, int64_t row, int64_t index, int64_t n,
+                          uint32_t* target) {
+  int64_t r = index / row, left = row - index % row;
+  for (int64_t i = 0; i < n; left = row, ++r) {
+    const uint32_t value = source[r];
+    for (int64_t end = LEAT_MIN(n, i + left); i < end; ++i) target[i] = value;
+  }
+}
+
 // Lays operand |k| of |n| output elements from |index| on into |target|.
 static void gather(const leat_elementwise_job_t* job, int k, int64_t index, int64_t n,
                    char* target) {
   const leat_broadcast_t* plan = job->plan;
   int size = job->e->input_size[k];
   bool is_repeated = !plan->strides[k][plan->rank - 1];
+  if (is_repeated && plan->rank == 2 && plan->strides[k][0] && size == 4) {
+    gather_column((const uint32_t*)job->inputs[k], plan->dims[1], index, n, (uint32_t*)target);
+    return;
+  }
   leat_broadcast_place_t place;
   leat_broadcast_seek(plan, index, &place);
   while (n > 0) {

@@ -50,13 +50,21 @@ static void sum_pairs_f32(const float* x, int64_t n, double* out_even, double* o
     for (int l = 0; l < 16; l += 2) even += (double)lanes[l];
     for (int l = 1; l < 16; l += 2) odd += (double)lanes[l];
   }
-  for (; i + 2 <= n; i += 2) {
+  double later_even = 0, later_odd = 0;
+  for (; i + 4 <= n; i += 4) {
     even += (double)x[i];
     odd += (double)x[i + 1];
+    later_even += (double)x[i + 2];
+    later_odd += (double)x[i + 3];
+  }
+  if (i + 2 <= n) {
+    even += (double)x[i];
+    odd += (double)x[i + 1];
+    i += 2;
   }
   if (i < n) even += (double)x[i];
-  *out_even = even;
-  *out_odd = odd;
+  *out_even = even + later_even;
+  *out_odd = odd + later_odd;
 }
 static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
   double even, odd;
@@ -85,9 +93,7 @@ DOUBLE_FOLD(fold_norm_f32, float, widen_floats, total + value * value)
 DOUBLE_FOLD(fold_norm_f64, double, load_doubles, total + value * value)
 #define LARGER_VECTOR select_doubles((value > total) | (value != value), value, total)
 #define SMALLER_VECTOR select_doubles((value < total) | (value != value), value, total)
-DOUBLE_FOLD(fold_max_f32, float, widen_floats, LARGER_VECTOR)
 DOUBLE_FOLD(fold_max_f64, double, load_doubles, LARGER_VECTOR)
-DOUBLE_FOLD(fold_min_f32, float, widen_floats, SMALLER_VECTOR)
 DOUBLE_FOLD(fold_min_f64, double, load_doubles, SMALLER_VECTOR)
 
 ALWAYS_INLINE double larger(double total, double x) { return x > total || x != x ? x : total; }
@@ -119,10 +125,35 @@ DOUBLE_ROW(prod_row_f32, float, fold_prod_f32, 1, MULTIPLY, MULTIPLY)
 DOUBLE_ROW(prod_row_f64, double, fold_prod_f64, 1, MULTIPLY, MULTIPLY)
 DOUBLE_ROW(norm_row_f32, float, fold_norm_f32, 0, ADD_SQUARE, ADD)
 DOUBLE_ROW(norm_row_f64, double, fold_norm_f64, 0, ADD_SQUARE, ADD)
-DOUBLE_ROW(max_row_f32, float, fold_max_f32, -INFINITE, larger, larger)
 DOUBLE_ROW(max_row_f64, double, fold_max_f64, -INFINITE, larger, larger)
-DOUBLE_ROW(min_row_f32, float, fold_min_f32, INFINITE, smaller, smaller)
 DOUBLE_ROW(min_row_f64, double, fold_min_f64, INFINITE, smaller, smaller)
+
+// Extrema of floats in as many lanes as there are; their order does not matter.
+#define FLOAT_EXTREMUM(name, wins, join)                                              \
+  static void name(const void* data, int64_t n, void* accumulator) {                  \
+    const float* x = data;                                                            \
+    double total = *(double*)accumulator;                                             \
+    int64_t i = 0;                                                                    \
+    if (n >= FLOAT_LANES) {                                                           \
+      floats_t bests[FLOAT_VECTORS];                                                  \
+      for (int v = 0; v < FLOAT_VECTORS; ++v) bests[v] = load_floats(x + v * LANES);  \
+      for (i = FLOAT_LANES; i + FLOAT_LANES <= n; i += FLOAT_LANES) {                 \
+        for (int v = 0; v < FLOAT_VECTORS; ++v) {                                     \
+          const floats_t value = load_floats(x + i + v * LANES), best = bests[v];     \
+          bests[v] = select_floats((value wins best) | (value != value), value, best); \
+        }                                                                             \
+      }                                                                               \
+      for (int v = 1; v < FLOAT_VECTORS; ++v) {                                       \
+        const floats_t value = bests[v], best = bests[0];                             \
+        bests[0] = select_floats((value wins best) | (value != value), value, best);  \
+      }                                                                               \
+      for (int l = 0; l < LANES; ++l) total = join(total, (double)bests[0][l]);       \
+    }                                                                                 \
+    for (; i < n; ++i) total = join(total, (double)x[i]);                             \
+    *(double*)accumulator = total;                                                    \
+  }
+FLOAT_EXTREMUM(max_row_f32, >, larger)
+FLOAT_EXTREMUM(min_row_f32, <, smaller)
 
 // ---- Rows folded into one another ----------------------------------------------------------------
 
