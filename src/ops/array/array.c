@@ -14,13 +14,16 @@
   X(pad)            \
   X(placeholder)    \
   X(reshape)        \
+  X(reverse)        \
   X(scatter_nd)     \
   X(shape)          \
   X(slice)          \
   X(split)          \
+  X(stitch)         \
   X(strided_assign) \
   X(strided_slice)  \
   X(tile)           \
-  X(transpose)
+  X(transpose)      \
+  X(where)
 
 LEAT_OP_FAMILY(array, LEAT_ARRAY_SOURCES)
