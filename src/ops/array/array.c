@@ -24,6 +24,7 @@
   X(strided_slice)  \
   X(tile)           \
   X(transpose)      \
+  X(unique)         \
   X(where)
 
 LEAT_OP_FAMILY(array, LEAT_ARRAY_SOURCES)
