@@ -2,12 +2,14 @@
 #include "ops/family.h"
 
 #define LEAT_ARRAY_SOURCES(X) \
+  X(band)           \
   X(concat)         \
   X(constant)       \
   X(fill)           \
   X(gather)         \
   X(gather_nd)      \
   X(identity)       \
+  X(matrix_diag)    \
   X(mirror_pad)     \
   X(numerics)       \
   X(pack)           \
@@ -18,6 +20,8 @@
   X(scatter_nd)     \
   X(shape)          \
   X(slice)          \
+  X(space_batch)    \
+  X(space_depth)    \
   X(split)          \
   X(stitch)         \
   X(strided_assign) \
