@@ -100,7 +100,7 @@ static void set_strides(const image_t* i, bool channels_first, int64_t* fine, in
 static leat_status_t move_depth__cpu(leat_kernel_context_t* c) {
   const depth_state_t* state = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
-  image_t image;
+  image_t image = {0};
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(read_image(c, &image));
   LEAT_RETURN_IF_ERROR(make_output(c, &image, &output));
