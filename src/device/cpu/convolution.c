@@ -7,7 +7,7 @@
 //   FORWARD          output   = patches * filter                    tiles are shared out
 //   BACKWARD_INPUT   patches  = output gradient * filter^T, added back where they came from
 //                                                                    images are shared out
-//   BACKWARD_FILTER  filter  += patches^T * output gradient          filter positions are shared out
+//   BACKWARD_FILTER  filter  += patches^T * output gradient         filter positions shared out
 // Whoever is given a share writes nothing that another reads or writes, and adds in a fixed order.
 #include "device/cpu/convolution.h"
 
@@ -15,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/sync.h"
+#include "device/cpu/convolution_depthwise.h"
 #include "device/cpu/gemm.h"
 #include "device/cpu/vector_math.h"
 
@@ -143,8 +144,49 @@ static origin_t find_origin(const leat_convolution_shape_t* s, int64_t row) {
                     x * s->stride_width - s->pad_left};
 }
 
+// Depthwise in float has kernels of its own, which need no workspace.
+typedef struct depthwise_s {
+  const leat_convolution_shape_t* shape;
+  leat_convolution_direction_t direction;
+  const float* first;
+  const float* second;
+  float* result;
+} depthwise_t;
+
+static void run_depthwise_part(void* data, int64_t begin, int64_t end) {
+  const depthwise_t* d = data;
+  const leat_depthwise_kernels_t* kernels = LEAT_ISA_SELECT(leat_depthwise_kernels);
+  switch (d->direction) {
+    case LEAT_CONVOLUTION_FORWARD:
+      kernels->forward(d->shape, d->first, d->second, d->result, begin, end);
+      break;
+    case LEAT_CONVOLUTION_BACKWARD_INPUT:
+      kernels->backward_input(d->shape, d->first, d->second, d->result, begin, end);
+      break;
+    case LEAT_CONVOLUTION_BACKWARD_FILTER:
+      kernels->backward_filter(d->shape, d->first, d->second, d->result, begin, end);
+      break;
+  }
+}
+
+// False when this is not a depthwise convolution (or one channel, which is an ordinary one).
+static bool run_depthwise_f32(leat_convolution_direction_t direction,
+                              const leat_convolution_shape_t* shape, const float* first,
+                              const float* second, float* result, leat_thread_pool_t* pool) {
+  if (shape->groups != shape->in_channels || shape->groups == 1) return false;
+  depthwise_t depthwise = {shape, direction, first, second, result};
+  const int64_t items = direction == LEAT_CONVOLUTION_FORWARD ? shape->batch * shape->out_height
+                        : direction == LEAT_CONVOLUTION_BACKWARD_INPUT
+                            ? shape->batch * shape->in_height
+                            : shape->filter_height * shape->filter_width;
+  const double item_ns = leat_convolution_flops(shape) * 0.1 / (double)LEAT_MAX(items, 1);
+  leat_thread_pool_parallel_for(pool, 0, items, item_ns, run_depthwise_part, &depthwise);
+  return true;
+}
+
 #define REAL float
 #define SUFFIX(x) x##_f32
+#define DEPTHWISE(...) run_depthwise_f32(__VA_ARGS__)
 #define WORKSPACE_BYTES leat_convolution_f32_workspace_bytes
 #define GEMM(shape, a, b, accumulate, c, workspace, pool) \
   leat_gemm_f32_portable(shape, 1, a, b, (accumulate) ? 1 : 0, c, workspace, pool)
@@ -155,6 +197,9 @@ static origin_t find_origin(const leat_convolution_shape_t* s, int64_t row) {
 #undef WORKSPACE_BYTES
 #undef GEMM
 #undef GEMM_BYTES
+
+#undef DEPTHWISE
+#define DEPTHWISE(...) false
 
 #define REAL double
 #define SUFFIX(x) x##_f64
@@ -201,12 +246,12 @@ static void count_arrays(leat_convolution_direction_t direction, const leat_conv
 #define DEFINE_HALF(name, to_float, from_float)                                                   \
   size_t leat_convolution_##name##_workspace_bytes(leat_convolution_direction_t direction,        \
                                                    const leat_convolution_shape_t* shape,         \
-                                                   const leat_thread_pool_t* pool) {              \
+                                                   int width) {                                   \
     int64_t counts[3];                                                                            \
     count_arrays(direction, shape, counts);                                                       \
     size_t bytes = 0;                                                                             \
     for (int i = 0; i < 3; ++i) bytes += leat_align_up((size_t)counts[i] * sizeof(float), 64);    \
-    return bytes + leat_convolution_f32_workspace_bytes(direction, shape, pool);                  \
+    return bytes + leat_convolution_f32_workspace_bytes(direction, shape, width);                 \
   }                                                                                               \
   void leat_convolution_##name(leat_convolution_direction_t direction,                            \
                                const leat_convolution_shape_t* shape, const uint16_t* first,      \

@@ -1,6 +1,7 @@
-// The portable convolution and oneDNN's against seven loops in double: strides, dilations, explicit
-// padding, groups, windows that leave the input, empty batches; the same bits with a pool; the types
-// beside float; one primitive made on one thread and run on two others at once.
+// The portable convolution, oneDNN's and the plans against seven loops in double: strides,
+// dilations, explicit padding, groups, windows that leave the input, empty batches; the same bits
+// with a pool; the types beside float; one primitive made on one thread and run on two others at
+// once.
 #include "device/cpu/convolution.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 
 #include "base/checked.h"
 #include "base/file_system.h"
+#include "device/cpu/convolution_plan.h"
 #include "device/cpu/half.h"
 #include "device/cpu/module.h"
 
@@ -41,6 +43,9 @@ static const small_shape_t small_shapes[] = {
     {1, 5, 1, 1, 5, 1, 1, 1, 1, 1, 1, 2, 2, 0, 0, 1},     // a column
     {0, 5, 5, 2, 3, 3, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1},     // no images
     {1, 40, 40, 3, 7, 7, 16, 2, 2, 1, 1, 3, 3, 3, 3, 1},  // many tiles
+    {1, 32, 32, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1, 1, 1},  // bands of rows
+    {1, 33, 30, 16, 5, 3, 32, 2, 1, 2, 1, 4, 4, 1, 1, 1},  // bands, stride and dilation
+    {5, 16, 16, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1, 1, 1},  // uneven shares of images
 };
 
 static int64_t out_size(int in, int filter, int stride, int dilation, int before, int after) {
@@ -160,7 +165,7 @@ static void* allocate(size_t bytes) {
         }                                                                                          \
         const int64_t count = a.counts[roles[d][2]];                                               \
         type* pooled = allocate((size_t)count * sizeof(type));                                     \
-        void* workspace = allocate(leat_convolution_##name##_workspace_bytes(d, &a.shape, *state)); \
+        void* workspace = allocate(leat_convolution_##name##_workspace_bytes(d, &a.shape, 4)); \
         leat_convolution_##name(d, &a.shape, data[0], data[1], data[2], workspace, NULL);          \
         leat_convolution_##name(d, &a.shape, data[0], data[1], pooled, workspace, *state);         \
         assert_memory_equal(data[2], pooled, (size_t)count * sizeof(type));                        \
@@ -222,7 +227,7 @@ static void check_onednn(const leat_onednn_module_t* module, const small_shape_t
     }
     void* scratch = allocate(module->convolution_scratch_bytes(convolution));
     assert_int_equal(
-        module->convolution_execute(convolution, data[0], data[1], NULL, data[2], scratch), LEAT_OK);
+        module->convolution_execute(convolution, data[0], data[1], NULL, data[2], scratch), 0);
     for (int64_t t = 0; t < a.counts[roles[d][2]]; ++t) {
       const double exact = a.exact[roles[d][2]][t];
       if (!(fabs(data[2][t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) {
@@ -260,7 +265,7 @@ static void test_onednn_epilogue(void** state) {
   if (!module) skip();
   arrays_t a = make_arrays(&small_shapes[7], 100, 64.0);
   leat_onednn_convolution_t* convolution = NULL;
-  const int flags = LEAT_ONEDNN_EPILOGUE_BIAS | LEAT_ONEDNN_EPILOGUE_RELU;
+  const int flags = LEAT_ONEDNN_BIAS | LEAT_ONEDNN_RELU;
   assert_int_equal(module->convolution_create(0, &a.shape, flags, &convolution), LEAT_OK);
   float* data[3];
   for (int r = 0; r < 3; ++r) {
@@ -367,6 +372,58 @@ static void test_onednn_threads(void** state) {
   assert_true(count_threads() <= before);
 }
 
+static void check_plan(const arrays_t* a, int d, int flags, int width, leat_thread_pool_t* pool) {
+  leat_convolution_plan_t* plan = NULL;
+  leat_status_t status =
+      leat_convolution_plan_create(d, &a->shape, flags, width, leat_allocator_system(), &plan);
+  assert_true(leat_status_is_ok(status));
+  float* data[3];
+  for (int r = 0; r < 3; ++r) {
+    data[r] = allocate((size_t)a->counts[roles[d][r]] * sizeof(float));
+    for (int64_t t = 0; t < a->counts[roles[d][r]]; ++t) {
+      data[r][t] = (float)a->given[roles[d][r]][t];
+    }
+  }
+  float bias[64];
+  for (int o = 0; o < 64; ++o) bias[o] = (float)o - 10;
+  const size_t bytes = leat_convolution_plan_workspace_bytes(plan);
+  char* workspace = allocate(bytes);
+  for (int step = 0; step < 2; ++step) {
+    status = leat_convolution_plan_run(plan, data[0], data[1], bias, data[2], workspace, pool);
+    assert_true(leat_status_is_ok(status));
+    for (int64_t t = 0; t < a->counts[roles[d][2]]; ++t) {
+      double exact = a->exact[roles[d][2]][t];
+      if (flags & LEAT_CONVOLUTION_BIAS) exact += bias[t % a->shape.out_channels];
+      if ((flags & LEAT_CONVOLUTION_RELU) && exact < 0) exact = 0;
+      if (!(fabs(data[2][t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) {
+        fail_msg("%s, direction %d flags %d at %ld: %g, must be %g",
+                 leat_convolution_plan_name(plan), d, flags, (long)t, (double)data[2][t], exact);
+      }
+    }
+  }
+  for (int t = 0; t < 64; ++t) assert_int_equal(workspace[bytes + (size_t)t], 0x7f);
+  free(workspace);
+  for (int r = 0; r < 3; ++r) free(data[r]);
+  leat_convolution_plan_destroy(plan);
+}
+
+static void test_plan(void** state) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {
+    const arrays_t a = make_arrays(&small_shapes[i], 100, 64.0);
+    for (int d = 0; d < 3; ++d) {
+      check_plan(&a, d, 0, 1, NULL);
+      check_plan(&a, d, 0, 4, *state);
+      check_plan(&a, d, LEAT_CONVOLUTION_CONSTANT_FILTER, 4, *state);
+      check_plan(&a, d, LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
+    }
+    const int after = LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_RELU;
+    check_plan(&a, 0, after, 4, *state);
+    check_plan(&a, 0, after | LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
+    arrays_t done = a;
+    free_arrays(&done);
+  }
+}
+
 static int make_pool(void** state) {
   leat_thread_pool_t* pool = NULL;
   leat_status_t status = leat_thread_pool_create(4, leat_allocator_system(), &pool);
@@ -385,6 +442,7 @@ int main(void) {
       cmocka_unit_test(test_bf16),   cmocka_unit_test(test_validity),
       cmocka_unit_test(test_onednn), cmocka_unit_test(test_onednn_epilogue),
       cmocka_unit_test(test_onednn_threads),
+      cmocka_unit_test(test_plan),
   };
   return cmocka_run_group_tests(tests, make_pool, release_pool);
 }

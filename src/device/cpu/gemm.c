@@ -1,4 +1,4 @@
-// Chooses the path of a matrix product (vector, blocked, or plain loops when memory is gone), cuts
+// Chooses the path of a matrix product (vector, blocked, oneDNN, plain loops without memory), cuts
 // C into a grid of parts for the pool, and finds each part its packing buffers.
 //
 // The path is chosen by the whole shape, before the cut, and a part is cut at tile borders: the
@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/sync.h"
 #include "device/cpu/gemm_kernels.h"
+#include "device/cpu/module.h"
 
 #define MOST_PARTS 64
 
@@ -154,18 +155,25 @@ static void return_buffer(buffer_t* buffer) {
 #undef REAL
 #undef SUFFIX
 
+bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape) {
+  if (shape->m < 4 || shape->n < 4) return false;
+  return (double)shape->m * (double)shape->n * (double)shape->k > 128.0 * 128.0 * 128.0;
+}
+
 void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, float alpha, const float* a,
                             const float* b, float beta, float* c, void* workspace,
                             leat_thread_pool_t* pool) {
-  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool);
+  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool, NULL);
 }
 
 void leat_gemm_f32(const leat_gemm_shape_t* shape, float alpha, const float* a, const float* b,
                    float beta, float* c, void* workspace, leat_thread_pool_t* pool) {
-  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool);
+  const leat_onednn_module_t* onednn =
+      leat_gemm_f32_prefers_onednn(shape) ? leat_cpu_onednn() : NULL;
+  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool, onednn ? onednn->gemm_f32 : NULL);
 }
 
 void leat_gemm_f64(const leat_gemm_shape_t* shape, double alpha, const double* a, const double* b,
                    double beta, double* c, void* workspace, leat_thread_pool_t* pool) {
-  run_product_f64(shape, alpha, a, b, beta, c, workspace, pool);
+  run_product_f64(shape, alpha, a, b, beta, c, workspace, pool, NULL);
 }

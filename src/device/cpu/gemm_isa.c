@@ -2,6 +2,7 @@
 // them a tile keeps in registers, and a fused multiply-add where the machine has one.
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "device/cpu/gemm_kernels.h"
@@ -14,9 +15,11 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL_DEPTH _Pragma("GCC unroll 4")
 
 #define TILES_TO_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define TILES_TO_12(X) TILES_TO_6(X) X(7) X(8) X(9) X(10) X(11) X(12)
+#define TILES_TO_14(X) TILES_TO_12(X) X(13) X(14)
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
@@ -56,7 +59,13 @@
 
 // A packed block of A takes BLOCK_ROWS * BLOCK_DEPTH elements: 240 KiB, half of the smallest L2.
 #define BLOCK_DEPTH 256
-#define DIRECT_ROWS (3 * TILE_ROWS)
+// When packing costs more than it saves: matrices that L1 holds; few rows over a B that L2 holds;
+// an A that only a few panels of B meet.
+#define DIRECT_ELEMENTS (16 * 1024)
+#define DIRECT_ROWS 120
+#define FEW_ROWS 24
+#define L2_ELEMENTS (448 * 1024)
+#define DIRECT_PANELS 4
 
 #define REAL float
 #define NAME(x) f32_##x
@@ -64,7 +73,7 @@
 #define FMA FMA_F32
 #define FMA_SCALAR FMA_SCALAR_F32
 #define BLOCK_ROWS 240
-#define BLOCK_COLUMNS 2048
+#define BLOCK_COLUMNS 1024
 #include "device/cpu/gemm_kernel.inc"
 #undef REAL
 #undef NAME

@@ -15,12 +15,11 @@
 
 typedef struct leat_onednn_convolution_s leat_onednn_convolution_t;
 
-// What a forward convolution does before it writes: bias, then relu.
-typedef enum leat_onednn_epilogue_e {
-  LEAT_ONEDNN_EPILOGUE_NONE = 0,
-  LEAT_ONEDNN_EPILOGUE_BIAS = 1,  // |bias| [out_channels]
-  LEAT_ONEDNN_EPILOGUE_RELU = 2,
-} leat_onednn_epilogue_t;  // flags
+typedef enum leat_onednn_flags_e {
+  LEAT_ONEDNN_BIAS = 1,  // FORWARD: |bias| [out_channels] is added
+  LEAT_ONEDNN_RELU = 2,  // FORWARD: then negative results become 0
+  LEAT_ONEDNN_CONSTANT_FILTER = 4,  // runs are by execute_packed: laying out costs nothing
+} leat_onednn_flags_t;
 
 typedef struct leat_onednn_module_s {
   size_t struct_size;   // of the module's struct: a field past it is absent
@@ -31,9 +30,10 @@ typedef struct leat_onednn_module_s {
                   const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
                   int64_t ldc);
 
-  // UNIMPLEMENTED when oneDNN has only its reference code for the shape. |epilogue| is for FORWARD.
+  // UNIMPLEMENTED when oneDNN has only its reference code for the shape. |flags| are of
+  // leat_onednn_flags_t.
   int (*convolution_create)(leat_convolution_direction_t direction,
-                            const leat_convolution_shape_t* shape, int epilogue,
+                            const leat_convolution_shape_t* shape, int flags,
                             leat_onednn_convolution_t** out_convolution);
   void (*convolution_destroy)(leat_onednn_convolution_t* convolution);  // NULL is allowed
   // The name that oneDNN gives to the code chosen; borrowed.
@@ -41,7 +41,7 @@ typedef struct leat_onednn_module_s {
   // What execute needs at 64-byte alignment.
   size_t (*convolution_scratch_bytes)(const leat_onednn_convolution_t* convolution);
   // |first|, |second| and |result| as leat_convolution_direction_t says, plain NHWC and HWIO.
-  // |bias| is read only with EPILOGUE_BIAS.
+  // |bias| is read only with LEAT_ONEDNN_BIAS.
   int (*convolution_execute)(leat_onednn_convolution_t* convolution, const float* first,
                              const float* second, const float* bias, float* result, void* scratch);
 

@@ -101,11 +101,11 @@ static dnnl_status_t describe_forward(const leat_onednn_convolution_t* self,
   return dnnl_primitive_desc_create(out_hint, &desc, NULL, onednn_engine(), NULL);
 }
 
-static dnnl_status_t make_attributes(int epilogue, dnnl_primitive_attr_t* out_attributes) {
+static dnnl_status_t make_attributes(int flags, dnnl_primitive_attr_t* out_attributes) {
   RETURN_IF_FAILED(dnnl_primitive_attr_create(out_attributes));
   RETURN_IF_FAILED(
       dnnl_primitive_attr_set_scratchpad_mode(*out_attributes, dnnl_scratchpad_mode_user));
-  if (!(epilogue & LEAT_ONEDNN_EPILOGUE_RELU)) return dnnl_success;
+  if (!(flags & LEAT_ONEDNN_RELU)) return dnnl_success;
   dnnl_post_ops_t steps;
   RETURN_IF_FAILED(dnnl_post_ops_create(&steps));
   dnnl_status_t status = dnnl_post_ops_append_eltwise(steps, 1, dnnl_eltwise_relu, 0, 0);
@@ -184,15 +184,18 @@ static dnnl_status_t make_reorders(leat_onednn_convolution_t* self,
   return dnnl_success;
 }
 
-// Measured on AVX-512: the transforms of data and filter, and relaying both, cost more than the
-// multiplications saved when there are few channels.
+// Measured on AVX-512. Transforming the filter takes time in proportion to it (and far more in the
+// forward primitive, whose filter is laid out by a slow general reorder), the gain is in proportion
+// to filter times positions; with few channels the transforms of the data eat it up.
 static bool winograd_pays(leat_convolution_direction_t direction,
-                          const leat_convolution_shape_t* s) {
+                          const leat_convolution_shape_t* s, int flags) {
   if (s->filter_height != 3 || s->filter_width != 3 || s->groups != 1) return false;
   if (s->stride_height != 1 || s->stride_width != 1) return false;
   if (s->dilation_height != 1 || s->dilation_width != 1) return false;
-  (void)direction;
-  return s->in_channels >= 64 && s->out_channels >= 64;
+  if (s->in_channels < 32 || s->out_channels < 32) return false;
+  const int64_t positions = s->batch * s->out_height * s->out_width;
+  if (flags & LEAT_ONEDNN_CONSTANT_FILTER) return positions >= 128;
+  return positions >= (direction == LEAT_CONVOLUTION_FORWARD ? 4000 : 500);
 }
 
 // Whether the primitive was given a faster algorithm than the direct one.
@@ -200,15 +203,15 @@ static bool is_winograd(const leat_onednn_convolution_t* self) {
   return strstr(implementation(self->description), "wino") != NULL;
 }
 
-// Winograd where oneDNN has it (3x3, stride 1, AVX-512) and it pays, else direct on plain data, else
-// direct on data relaid.
+// Winograd where oneDNN has it (3x3, stride 1, AVX-512) and it pays, else direct on plain data,
+// else direct on data relaid.
 static dnnl_status_t choose_request(leat_onednn_convolution_t* self,
-                                    const leat_convolution_shape_t* shape,
+                                    const leat_convolution_shape_t* shape, int flags,
                                     dnnl_primitive_attr_t attributes) {
   static const request_t winograd = {dnnl_convolution_winograd, true};
   static const request_t direct = {dnnl_convolution_direct, false};
   static const request_t relaid = {dnnl_convolution_direct, true};
-  if (winograd_pays(self->direction, shape) &&
+  if (winograd_pays(self->direction, shape, flags) &&
       choose_primitive(self, shape, winograd, attributes) == dnnl_success) {
     if (is_winograd(self)) return dnnl_success;
     dnnl_primitive_desc_destroy(self->description);
@@ -220,14 +223,14 @@ static dnnl_status_t choose_request(leat_onednn_convolution_t* self,
 }
 
 static dnnl_status_t make_primitive(leat_onednn_convolution_t* self,
-                                    const leat_convolution_shape_t* shape, int epilogue) {
+                                    const leat_convolution_shape_t* shape, int flags) {
   dnnl_primitive_attr_t attributes = NULL, plain = NULL;
   const dnnl_dims_t bias = {shape->out_channels};
   RETURN_IF_FAILED(describe_arrays(self, shape));
   RETURN_IF_FAILED(dnnl_memory_desc_init_by_tag(&self->bias, 1, bias, dnnl_f32, dnnl_a));
-  dnnl_status_t status = make_attributes(epilogue, &attributes);
+  dnnl_status_t status = make_attributes(flags, &attributes);
   if (status == dnnl_success) status = make_attributes(0, &plain);
-  if (status == dnnl_success) status = choose_request(self, shape, attributes);
+  if (status == dnnl_success) status = choose_request(self, shape, flags, attributes);
   if (status == dnnl_success) status = dnnl_primitive_create(&self->primitive, self->description);
   if (status == dnnl_success) status = make_reorders(self, plain);
   if (attributes) dnnl_primitive_attr_destroy(attributes);
@@ -236,16 +239,17 @@ static dnnl_status_t make_primitive(leat_onednn_convolution_t* self,
 }
 
 int onednn_convolution_create(leat_convolution_direction_t direction,
-                              const leat_convolution_shape_t* shape, int epilogue,
+                              const leat_convolution_shape_t* shape, int flags,
                               leat_onednn_convolution_t** out_convolution) {
   *out_convolution = NULL;
-  if (epilogue && direction != LEAT_CONVOLUTION_FORWARD) return LEAT_INVALID_ARGUMENT;
+  const int after = LEAT_ONEDNN_BIAS | LEAT_ONEDNN_RELU;
+  if ((flags & after) && direction != LEAT_CONVOLUTION_FORWARD) return LEAT_INVALID_ARGUMENT;
   leat_onednn_convolution_t* self = calloc(1, sizeof *self);
   if (!self) return LEAT_RESOURCE_EXHAUSTED;
   self->direction = direction;
-  self->has_bias = epilogue & LEAT_ONEDNN_EPILOGUE_BIAS;
+  self->has_bias = flags & LEAT_ONEDNN_BIAS;
   const int threads = onednn_enter();
-  const dnnl_status_t status = make_primitive(self, shape, epilogue);
+  const dnnl_status_t status = make_primitive(self, shape, flags);
   onednn_leave(threads);
   if (status != dnnl_success) {
     onednn_convolution_destroy(self);

@@ -25,7 +25,7 @@ static inline void onednn_leave(int threads) {
 int onednn_code(dnnl_status_t status);
 
 int onednn_convolution_create(leat_convolution_direction_t direction,
-                              const leat_convolution_shape_t* shape, int epilogue,
+                              const leat_convolution_shape_t* shape, int flags,
                               leat_onednn_convolution_t** out_convolution);
 void onednn_convolution_destroy(leat_onednn_convolution_t* convolution);
 const char* onednn_convolution_name(const leat_onednn_convolution_t* convolution);

@@ -1,0 +1,224 @@
+// Callables of leat/callable.h: a session's signature, prepared. A feed's memory is wrapped for the
+// time of the call; a fetch is copied into the caller's buffer.
+#include "leat/callable.h"
+
+#include <string.h>
+
+#include "capi/handles.h"
+
+#define FEW 16  // feeds and fetches that need no allocation
+
+struct leat_callable_t {
+  TF_Session* session;
+  leat_signature_t* signature;
+  int feed_count;
+  int fetch_count;
+};
+
+static leat_status_t resolve_outputs(const TF_Graph* graph, const TF_Output* outputs, int count,
+                                     const char* what, leat_output_t* out_outputs) {
+  for (int i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, outputs[i], what, &out_outputs[i]));
+  }
+  return leat_ok_status();
+}
+
+typedef struct request_s {
+  const TF_Output* feeds;
+  int feed_count;
+  const TF_Output* fetches;
+  int fetch_count;
+  const TF_Operation* const* targets;
+  int target_count;
+} request_t;
+
+static leat_status_t prepare(TF_Session* session, const request_t* request, leat_arena_t* arena,
+                             leat_signature_t** out_signature) {
+  leat_output_t *feeds, *fetches;
+  int32_t* targets;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)request->feed_count + 1,
+                                                 sizeof *feeds, (void**)&feeds));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)request->fetch_count + 1,
+                                                 sizeof *fetches, (void**)&fetches));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)request->target_count + 1,
+                                                 sizeof *targets, (void**)&targets));
+  leat_capi_lock(session->graph);
+  leat_status_t status = resolve_outputs(session->graph, request->feeds, request->feed_count,
+                                         "a feed", feeds);
+  if (!status) {
+    status = resolve_outputs(session->graph, request->fetches, request->fetch_count, "a fetch",
+                             fetches);
+  }
+  leat_capi_unlock(session->graph);
+  if (status) return status;
+  for (int i = 0; i < request->target_count; ++i) targets[i] = request->targets[i]->node;
+  leat_run_t run = {.feeds = feeds,
+                    .feed_count = request->feed_count,
+                    .fetches = fetches,
+                    .fetch_count = request->fetch_count,
+                    .targets = targets,
+                    .target_count = request->target_count};
+  return leat_session_prepare(session->session, &run, out_signature);
+}
+
+static leat_status_t create(TF_Session* session, const request_t* request,
+                            leat_callable_t** out_callable) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_callable_t* callable;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(allocator, sizeof *callable, (void**)&callable));
+  callable->session = session;
+  callable->feed_count = request->feed_count;
+  callable->fetch_count = request->fetch_count;
+  leat_arena_t arena;
+  leat_arena_initialize(allocator, 0, &arena);
+  leat_status_t status = prepare(session, request, &arena, &callable->signature);
+  leat_arena_deinitialize(&arena);
+  if (status) {
+    leat_allocator_free(allocator, callable);
+    return status;
+  }
+  *out_callable = callable;
+  return leat_ok_status();
+}
+
+leat_callable_t* leat_callable_create(TF_Session* session, const TF_Output* feeds, int feed_count,
+                                      const TF_Output* fetches, int fetch_count,
+                                      const TF_Operation* const* targets, int target_count,
+                                      TF_Status* status) {
+  leat_callable_t* callable = NULL;
+  request_t request = {feeds, feed_count, fetches, fetch_count, targets, target_count};
+  leat_capi_status_set(status, create(session, &request, &callable));
+  return callable;
+}
+
+void leat_callable_free(leat_callable_t* callable) {
+  leat_allocator_free(leat_allocator_system(), callable);
+}
+
+// The tensors of one call: on the stack when they are few.
+typedef struct call_s {
+  leat_tensor_t few[2 * FEW];
+  leat_tensor_t* tensors;
+  leat_tensor_t* feeds;
+  leat_tensor_t* fetches;
+} call_t;
+
+static leat_status_t begin_call(const leat_callable_t* callable, call_t* call) {
+  call->tensors = call->few;
+  if (callable->feed_count > FEW || callable->fetch_count > FEW) {
+    size_t count = (size_t)callable->feed_count + (size_t)callable->fetch_count;
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), count,
+                                                       sizeof(leat_tensor_t),
+                                                       (void**)&call->tensors));
+  } else {
+    memset(call->few, 0, sizeof(leat_tensor_t) * (size_t)callable->feed_count);
+  }
+  call->feeds = call->tensors;
+  call->fetches = call->tensors + callable->feed_count;
+  return leat_ok_status();
+}
+
+static void end_call(const leat_callable_t* callable, call_t* call) {
+  for (int i = 0; i < callable->feed_count; ++i) leat_tensor_release(&call->feeds[i]);
+  if (call->tensors != call->few) leat_allocator_free(leat_allocator_system(), call->tensors);
+}
+
+static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_tensor) {
+  if (array->rank < 0 || array->rank > LEAT_ARRAY_MAX_RANK ||
+      leat_dtype_in((int)array->dtype, LEAT_DTYPES_OBJECT) || !leat_dtype_size((int)array->dtype)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: a feed has rank %d and type %d, must be at most %d and a "
+                            "type of fixed size",
+                            array->rank, (int)array->dtype, LEAT_ARRAY_MAX_RANK);
+  }
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(array->rank, array->dims, &shape));
+  size_t needed = (size_t)shape.element_count * leat_dtype_size((int)array->dtype);
+  if (needed > array->size_bytes) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: a feed has %zu bytes, must have %zu for its shape",
+                            array->size_bytes, needed);
+  }
+  leat_buffer_t* buffer;
+  LEAT_RETURN_IF_ERROR(leat_buffer_wrap(array->data, array->size_bytes, NULL, NULL, &buffer));
+  buffer->read_only = true;
+  leat_status_t status = leat_tensor_of_buffer(buffer, (int)array->dtype, &shape, out_tensor);
+  leat_buffer_release(buffer);
+  return status;
+}
+
+static leat_status_t copy_fetch(const leat_tensor_t* tensor, leat_array_t* array) {
+  size_t size = leat_tensor_size_bytes(tensor);
+  if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT) ||
+      tensor->shape.rank > LEAT_ARRAY_MAX_RANK || size > array->size_bytes) {
+    return leat_make_status(LEAT_OUT_OF_RANGE,
+                            "Run failed: a fetch of type %s and shape %s needs %zu bytes, the "
+                            "buffer has %zu",
+                            leat_dtype_name(tensor->dtype), LEAT_SHAPE_TEXT(&tensor->shape), size,
+                            array->size_bytes);
+  }
+  array->dtype = (TF_DataType)tensor->dtype;
+  array->rank = tensor->shape.rank;
+  memcpy(array->dims, leat_shape_dims(&tensor->shape),
+         (size_t)tensor->shape.rank * sizeof(int64_t));
+  if (size) memcpy(array->data, tensor->data, size);
+  return leat_ok_status();
+}
+
+static leat_status_t run_arrays(leat_callable_t* callable, const leat_array_t* feeds,
+                                leat_array_t* fetches, call_t* call) {
+  for (int i = 0; i < callable->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(wrap_feed(&feeds[i], &call->feeds[i]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_session_run_prepared(callable->session->session, callable->signature,
+                                                 call->feeds, call->fetches, 0, NULL));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < callable->fetch_count; ++i) {
+    if (!status) status = copy_fetch(&call->fetches[i], &fetches[i]);
+    leat_tensor_release(&call->fetches[i]);
+  }
+  return status;
+}
+
+void leat_callable_run(leat_callable_t* callable, const leat_array_t* feeds,
+                       leat_array_t* fetches, TF_Status* status) {
+  call_t call;
+  leat_status_t result = begin_call(callable, &call);
+  if (!result) {
+    result = run_arrays(callable, feeds, fetches, &call);
+    end_call(callable, &call);
+  }
+  leat_capi_status_set(status, result);
+}
+
+static leat_status_t run_tensors(leat_callable_t* callable, TF_Tensor* const* feeds,
+                                 TF_Tensor** fetches, call_t* call) {
+  for (int i = 0; i < callable->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(feeds[i], &call->feeds[i]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_session_run_prepared(callable->session->session, callable->signature,
+                                                 call->feeds, call->fetches, 0, NULL));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < callable->fetch_count; ++i) {
+    fetches[i] = NULL;
+    leat_status_t wrapped = leat_capi_tensor_wrap(&call->fetches[i], &fetches[i]);
+    status = leat_status_join(status, wrapped);
+  }
+  for (int i = 0; status && i < callable->fetch_count; ++i) {
+    TF_DeleteTensor(fetches[i]);
+    fetches[i] = NULL;
+  }
+  return status;
+}
+
+void leat_callable_run_tensors(leat_callable_t* callable, TF_Tensor* const* feeds,
+                               TF_Tensor** fetches, TF_Status* status) {
+  call_t call;
+  leat_status_t result = begin_call(callable, &call);
+  if (!result) {
+    result = run_tensors(callable, feeds, fetches, &call);
+    end_call(callable, &call);
+  }
+  leat_capi_status_set(status, result);
+}

@@ -1,0 +1,235 @@
+// Optimizers of leat/train.h: gradients by TF_AddGradients, one Apply op a variable, and the slots
+// (accumulators) that the update rule keeps.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/scope.h"
+
+leat_optimizer_t leat_optimizer_sgd(float learning_rate) {
+  return (leat_optimizer_t){.kind = LEAT_OPTIMIZER_SGD, .learning_rate = learning_rate};
+}
+
+leat_optimizer_t leat_optimizer_momentum(float learning_rate, float momentum) {
+  return (leat_optimizer_t){
+      .kind = LEAT_OPTIMIZER_MOMENTUM, .learning_rate = learning_rate, .momentum = momentum};
+}
+
+leat_optimizer_t leat_optimizer_adam(float learning_rate) {
+  return (leat_optimizer_t){.kind = LEAT_OPTIMIZER_ADAM,
+                            .learning_rate = learning_rate,
+                            .beta1 = 0.9f,
+                            .beta2 = 0.999f,
+                            .epsilon = 1e-8f};
+}
+
+leat_optimizer_t leat_optimizer_adagrad(float learning_rate) {
+  return (leat_optimizer_t){.kind = LEAT_OPTIMIZER_ADAGRAD,
+                            .learning_rate = learning_rate,
+                            .initial_accumulator = 0.1f};
+}
+
+leat_optimizer_t leat_optimizer_rmsprop(float learning_rate) {
+  return (leat_optimizer_t){.kind = LEAT_OPTIMIZER_RMSPROP,
+                            .learning_rate = learning_rate,
+                            .decay = 0.9f,
+                            .epsilon = 1e-10f};
+}
+
+// What an optimizer's updates share.
+typedef struct update_t {
+  leat_scope_t* scope;
+  const leat_optimizer_t* optimizer;
+  TF_Output beta1_power, beta2_power;  // Adam: references
+} update_t;
+
+static TF_Output scalar(const update_t* u, TF_DataType dtype, float value) {
+  TF_Output constant = leat_constant_float(u->scope, value);
+  return dtype == TF_FLOAT ? constant : leat_cast(u->scope, constant, dtype);
+}
+
+// The reference behind a variable made last.
+static TF_Output newest_handle(leat_scope_t* scope) {
+  int count = leat_variable_count(scope);
+  return leat_variable_at(scope, count - 1);
+}
+
+static TF_Output slot(const update_t* u, const leat_variable_record_t* v, const char* kind,
+                      float initial) {
+  char name[512];
+  snprintf(name, sizeof name, "%s/%s", v->name, kind);
+  leat_scope_t* scope = leat_scope_enter(u->scope, "slots");
+  leat_variable_untrained(scope, name, v->dtype, v->rank, v->dims,
+                          leat_initializer_constant(initial));
+  leat_scope_free(scope);
+  return newest_handle(u->scope);
+}
+
+static TF_Operation* apply(const update_t* u, const char* op, const TF_Output* inputs, int count,
+                           int nesterov) {
+  leat_attribute_t attribute = leat_attribute_bool("use_nesterov", nesterov);
+  return leat_operation(u->scope, op, NULL, inputs, count, &attribute, nesterov >= 0 ? 1 : 0);
+}
+
+// A power is read as a value of the variable's type.
+static TF_Output power(const update_t* u, TF_Output handle, TF_DataType dtype) {
+  TF_Output read = {leat_operation(u->scope, "Identity", NULL, &handle, 1, NULL, 0), 0};
+  return dtype == TF_FLOAT ? read : leat_cast(u->scope, read, dtype);
+}
+
+static TF_Operation* apply_adam(const update_t* u, const leat_variable_record_t* v, TF_Output g) {
+  const leat_optimizer_t* o = u->optimizer;
+  TF_Output m = slot(u, v, "m", 0), n = slot(u, v, "v", 0);
+  TF_Output inputs[] = {v->handle,
+                        m,
+                        n,
+                        power(u, u->beta1_power, v->dtype),
+                        power(u, u->beta2_power, v->dtype),
+                        scalar(u, v->dtype, o->learning_rate),
+                        scalar(u, v->dtype, o->beta1),
+                        scalar(u, v->dtype, o->beta2),
+                        scalar(u, v->dtype, o->epsilon),
+                        g};
+  return apply(u, "ApplyAdam", inputs, 10, 0);
+}
+
+static TF_Operation* apply_rmsprop(const update_t* u, const leat_variable_record_t* v,
+                                   TF_Output g) {
+  const leat_optimizer_t* o = u->optimizer;
+  TF_Output ms = slot(u, v, "rms", 1), momentum = slot(u, v, "momentum", 0);
+  TF_Output inputs[] = {v->handle,
+                        ms,
+                        momentum,
+                        scalar(u, v->dtype, o->learning_rate),
+                        scalar(u, v->dtype, o->decay),
+                        scalar(u, v->dtype, o->momentum),
+                        scalar(u, v->dtype, o->epsilon),
+                        g};
+  return apply(u, "ApplyRMSProp", inputs, 8, -1);
+}
+
+static TF_Operation* apply_one(const update_t* u, const leat_variable_record_t* variable,
+                               TF_Output gradient) {
+  // Slots are added to the list that |variable| points into.
+  leat_variable_record_t copy = *variable;
+  const leat_variable_record_t* v = &copy;
+  const leat_optimizer_t* o = u->optimizer;
+  TF_Output rate = scalar(u, v->dtype, o->learning_rate);
+  switch (o->kind) {
+    case LEAT_OPTIMIZER_SGD:
+      return apply(u, "ApplyGradientDescent", (TF_Output[]){v->handle, rate, gradient}, 3, -1);
+    case LEAT_OPTIMIZER_MOMENTUM: {
+      TF_Output accumulator = slot(u, v, "momentum", 0);
+      TF_Output momentum = scalar(u, v->dtype, o->momentum);
+      TF_Output inputs[] = {v->handle, accumulator, rate, gradient, momentum};
+      return apply(u, "ApplyMomentum", inputs, 5, o->use_nesterov != 0);
+    }
+    case LEAT_OPTIMIZER_ADAGRAD: {
+      TF_Output accumulator = slot(u, v, "adagrad", o->initial_accumulator);
+      TF_Output inputs[] = {v->handle, accumulator, rate, gradient};
+      return apply(u, "ApplyAdagrad", inputs, 4, -1);
+    }
+    case LEAT_OPTIMIZER_ADAM: return apply_adam(u, v, gradient);
+    case LEAT_OPTIMIZER_RMSPROP: return apply_rmsprop(u, v, gradient);
+  }
+  leat_scope_fail(u->scope, TF_INVALID_ARGUMENT, "the optimizer's kind is %d, must be known",
+                  (int)o->kind);
+  return NULL;
+}
+
+static TF_Output add_power(leat_scope_t* scope, const char* name, float value) {
+  leat_variable_untrained(scope, name, TF_FLOAT, 0, NULL, leat_initializer_constant(value));
+  return newest_handle(scope);
+}
+
+// Adam's powers go on when all updates have read them.
+static TF_Operation* advance_power(leat_scope_t* scope, TF_Output power_handle, float beta,
+                                   TF_Operation* const* updates, int count) {
+  TF_Output read = {leat_operation(scope, "Identity", NULL, &power_handle, 1, NULL, 0), 0};
+  TF_Output next = leat_multiply(scope, read, leat_constant_float(scope, beta));
+  TF_Output inputs[] = {power_handle, next};
+  char* name = leat_scope_name(scope, "Assign");
+  if (!name) return NULL;
+  TF_Operation* assign =
+      leat_scope_add(scope, "Assign", name, inputs, 2, NULL, 0, updates, count);
+  free(name);
+  return assign;
+}
+
+typedef struct gradients_t {
+  TF_Output* variables;  // values read
+  TF_Output* gradients;
+  int* records;          // index of each among the scope's variables
+  int count;
+} gradients_t;
+
+static void add_gradients(leat_scope_t* scope, TF_Output loss, gradients_t* g) {
+  int total = scope->root->variable_count;
+  g->variables = calloc((size_t)total + 1, sizeof(TF_Output));
+  g->gradients = calloc((size_t)total + 1, sizeof(TF_Output));
+  g->records = calloc((size_t)total + 1, sizeof(int));
+  if (!g->variables || !g->gradients || !g->records) {
+    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for %d gradients", total);
+    return;
+  }
+  for (int i = 0; i < total; ++i) {
+    if (!scope->root->variables[i].trainable) continue;
+    g->variables[g->count] = scope->root->variables[i].handle;
+    g->records[g->count++] = i;
+  }
+  if (g->count == 0) return;
+  TF_AddGradients(scope->root->graph, &loss, 1, g->variables, g->count, NULL, scope->root->status,
+                  g->gradients);
+}
+
+static TF_Operation* add_updates(update_t* u, const gradients_t* g) {
+  leat_scope_t* scope = u->scope;
+  TF_Operation** updates = calloc((size_t)g->count + 3, sizeof *updates);
+  if (!updates) {
+    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for %d updates", g->count);
+    return NULL;
+  }
+  int count = 0;
+  for (int i = 0; i < g->count; ++i) {
+    if (!g->gradients[i].oper) continue;  // the loss does not depend on it
+    updates[count++] = apply_one(u, &scope->root->variables[g->records[i]], g->gradients[i]);
+  }
+  if (count == 0) {
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "the loss depends on no trainable variable, must on one at least");
+  }
+  if (u->optimizer->kind == LEAT_OPTIMIZER_ADAM && leat_scope_is_ok(scope)) {
+    int applied = count;
+    updates[count++] =
+        advance_power(scope, u->beta1_power, u->optimizer->beta1, updates, applied);
+    updates[count++] =
+        advance_power(scope, u->beta2_power, u->optimizer->beta2, updates, applied);
+  }
+  TF_Operation* train =
+      leat_scope_is_ok(scope) ? leat_group(scope, "train", updates, count) : NULL;
+  free(updates);
+  return train;
+}
+
+TF_Operation* leat_minimize(leat_scope_t* scope, leat_optimizer_t optimizer, TF_Output loss) {
+  if (!leat_scope_is_ok(scope)) return NULL;
+  if (!loss.oper) {
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT, "the loss is no output, must be one");
+    return NULL;
+  }
+  gradients_t gradients = {0};
+  add_gradients(scope, loss, &gradients);
+  TF_Operation* train = NULL;
+  if (leat_scope_is_ok(scope)) {
+    update_t update = {.scope = scope, .optimizer = &optimizer};
+    if (optimizer.kind == LEAT_OPTIMIZER_ADAM) {
+      update.beta1_power = add_power(scope, "beta1_power", optimizer.beta1);
+      update.beta2_power = add_power(scope, "beta2_power", optimizer.beta2);
+    }
+    train = add_updates(&update, &gradients);
+  }
+  free(gradients.variables);
+  free(gradients.gradients);
+  free(gradients.records);
+  return train;
+}

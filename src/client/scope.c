@@ -1,0 +1,206 @@
+// Scopes over the C API. The root holds what all scopes of a graph share: its status and the list of
+// variables; it ends with the last scope.
+#include "client/scope.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+static leat_scope_t* make_scope(leat_scope_root_t* root, const char* parent, const char* name) {
+  leat_scope_t* scope = calloc(1, sizeof *scope);
+  size_t size = strlen(parent) + (name ? strlen(name) + 1 : 0) + 1;
+  char* prefix = malloc(size);
+  if (!scope || !prefix) {
+    free(scope);
+    free(prefix);
+    return NULL;
+  }
+  snprintf(prefix, size, "%s%s%s", parent, name ? name : "", name ? "/" : "");
+  scope->root = root;
+  scope->prefix = prefix;
+  ++root->references;
+  return scope;
+}
+
+leat_scope_t* leat_scope_create(TF_Graph* graph) {
+  leat_scope_root_t* root = calloc(1, sizeof *root);
+  if (!root) return NULL;
+  root->graph = graph;
+  root->status = TF_NewStatus();
+  leat_scope_t* scope = root->status ? make_scope(root, "", NULL) : NULL;
+  if (!scope) {
+    TF_DeleteStatus(root->status);
+    free(root);
+  }
+  return scope;
+}
+
+leat_scope_t* leat_scope_enter(leat_scope_t* parent, const char* name) {
+  return parent ? make_scope(parent->root, parent->prefix, name) : NULL;
+}
+
+void leat_scope_free(leat_scope_t* scope) {
+  if (!scope) return;
+  leat_scope_root_t* root = scope->root;
+  free(scope->prefix);
+  free(scope);
+  if (--root->references > 0) return;
+  for (int i = 0; i < root->variable_count; ++i) {
+    free(root->variables[i].name);
+    free(root->variables[i].dims);
+  }
+  free(root->variables);
+  TF_DeleteStatus(root->status);
+  free(root);
+}
+
+TF_Graph* leat_scope_graph(const leat_scope_t* scope) { return scope ? scope->root->graph : NULL; }
+
+TF_Status* leat_scope_status(leat_scope_t* scope) { return scope ? scope->root->status : NULL; }
+
+int leat_scope_is_ok(const leat_scope_t* scope) {
+  return scope && TF_GetCode(scope->root->status) == TF_OK;
+}
+
+void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...) {
+  if (!leat_scope_is_ok(scope)) return;
+  char message[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  TF_SetStatus(scope->root->status, code, message);
+}
+
+// ---- Adding -------------------------------------------------------------------------------------
+
+char* leat_scope_name(leat_scope_t* scope, const char* base) {
+  if (!leat_scope_is_ok(scope)) return NULL;
+  size_t size = strlen(scope->prefix) + strlen(base) + 16;
+  char* name = malloc(size);
+  if (!name) {
+    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for the name of '%s'", base);
+    return NULL;
+  }
+  snprintf(name, size, "%s%s", scope->prefix, base);
+  for (int i = 1; TF_GraphOperationByName(scope->root->graph, name); ++i) {
+    snprintf(name, size, "%s%s_%d", scope->prefix, base, i);
+  }
+  return name;
+}
+
+static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a,
+                          TF_Status* status) {
+  switch (a->kind) {
+    case 'i': TF_SetAttrInt(op, a->name, a->integer); break;
+    case 'f': TF_SetAttrFloat(op, a->name, a->real); break;
+    case 'b': TF_SetAttrBool(op, a->name, (unsigned char)(a->integer != 0)); break;
+    case 't': TF_SetAttrType(op, a->name, (TF_DataType)a->integer); break;
+    case 's': TF_SetAttrString(op, a->name, a->text, strlen(a->text)); break;
+    case 'l': TF_SetAttrIntList(op, a->name, a->integers, (int)a->integer); break;
+    case 'h': TF_SetAttrShape(op, a->name, a->integers, (int)a->integer); break;
+    case 'v': TF_SetAttrTensor(op, a->name, a->tensor, status); break;
+    default: TF_SetStatus(status, TF_INVALID_ARGUMENT, "unknown kind of attribute");
+  }
+}
+
+// An N that is stated says how many inputs from |index| on are one list argument.
+static int list_length(const leat_attribute_t* attributes, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (attributes[i].kind == 'i' && !strcmp(attributes[i].name, "N")) {
+      return (int)attributes[i].integer;
+    }
+  }
+  return 0;
+}
+
+static void add_inputs(TF_OperationDescription* op, const TF_Output* inputs, int count, int list) {
+  int i = 0;
+  if (list > 0 && list <= count) {
+    TF_AddInputList(op, inputs, list);
+    i = list;
+  }
+  for (; i < count; ++i) TF_AddInput(op, inputs[i]);
+}
+
+TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op_type, const char* name,
+                             const TF_Output* inputs, int input_count,
+                             const leat_attribute_t* attributes, int attribute_count,
+                             TF_Operation* const* controls, int control_count) {
+  if (!leat_scope_is_ok(scope)) return NULL;
+  TF_Status* status = scope->root->status;
+  for (int i = 0; i < input_count; ++i) {
+    if (inputs[i].oper) continue;
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT, "%s '%s': input %d has no operation", op_type,
+                    name, i);
+    return NULL;
+  }
+  TF_OperationDescription* op = TF_NewOperation(scope->root->graph, op_type, name);
+  int list = list_length(attributes, attribute_count);
+  add_inputs(op, inputs, input_count, list);
+  for (int i = 0; i < control_count; ++i) TF_AddControlInput(op, controls[i]);
+  for (int i = 0; i < attribute_count && TF_GetCode(status) == TF_OK; ++i) {
+    int is_list_length = list > 0 && !strcmp(attributes[i].name, "N");
+    if (!is_list_length) set_attribute(op, &attributes[i], status);
+  }
+  if (TF_GetCode(status) != TF_OK) {
+    TF_Status* ignored = TF_NewStatus();  // the description must be consumed
+    TF_FinishOperation(op, ignored);
+    TF_DeleteStatus(ignored);
+    return NULL;
+  }
+  return TF_FinishOperation(op, status);
+}
+
+TF_Operation* leat_operation(leat_scope_t* scope, const char* op, const char* name,
+                             const TF_Output* inputs, int input_count,
+                             const leat_attribute_t* attributes, int attribute_count) {
+  char* unique = leat_scope_name(scope, name ? name : op);
+  if (!unique) return NULL;
+  TF_Operation* operation = leat_scope_add(scope, op, unique, inputs, input_count, attributes,
+                                           attribute_count, NULL, 0);
+  free(unique);
+  return operation;
+}
+
+TF_Operation* leat_group(leat_scope_t* scope, const char* name, TF_Operation* const* operations,
+                         int count) {
+  char* unique = leat_scope_name(scope, name ? name : "group");
+  if (!unique) return NULL;
+  TF_Operation* group =
+      leat_scope_add(scope, "NoOp", unique, NULL, 0, NULL, 0, operations, count);
+  free(unique);
+  return group;
+}
+
+void leat_scope_add_variable(leat_scope_t* scope, TF_Output handle, TF_Operation* initializer,
+                             const char* name, TF_DataType dtype, int rank, const int64_t* dims,
+                             int trainable) {
+  if (!leat_scope_is_ok(scope)) return;
+  leat_scope_root_t* root = scope->root;
+  if (root->variable_count == root->variable_capacity) {
+    int capacity = root->variable_capacity ? 2 * root->variable_capacity : 16;
+    void* grown = realloc(root->variables, (size_t)capacity * sizeof *root->variables);
+    if (!grown) {
+      leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for variable '%s'", name);
+      return;
+    }
+    root->variables = grown;
+    root->variable_capacity = capacity;
+  }
+  leat_variable_record_t* record = &root->variables[root->variable_count];
+  *record = (leat_variable_record_t){handle, initializer, strdup(name), dtype,
+                                     rank,   NULL,        trainable};
+  record->dims = malloc((size_t)(rank + 1) * sizeof(int64_t));
+  if (!record->name || !record->dims) {
+    free(record->name);
+    free(record->dims);
+    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for variable '%s'", name);
+    return;
+  }
+  if (rank > 0) memcpy(record->dims, dims, (size_t)rank * sizeof(int64_t));
+  ++root->variable_count;
+}

@@ -1,0 +1,48 @@
+// A scope: where builders of this room add operations, and what they remember of the graph.
+#ifndef LEAT_CLIENT_SCOPE_H_
+#define LEAT_CLIENT_SCOPE_H_
+
+#include "leat/train.h"
+
+typedef struct leat_variable_record_t {
+  TF_Output handle;  // the reference
+  TF_Operation* initializer;
+  char* name;
+  TF_DataType dtype;
+  int rank;
+  int64_t* dims;
+  int trainable;
+} leat_variable_record_t;
+
+// Shared by a scope and those entered from it.
+typedef struct leat_scope_root_t {
+  TF_Graph* graph;
+  TF_Status* status;
+  leat_variable_record_t* variables;
+  int variable_count;
+  int variable_capacity;
+  int references;
+} leat_scope_root_t;
+
+struct leat_scope_t {
+  leat_scope_root_t* root;
+  char* prefix;  // "" or "a/b/"
+};
+
+// true when there is no error yet.
+int leat_scope_is_ok(const leat_scope_t* scope);
+// Keeps the first error.
+void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...);
+// A name under the scope's prefix that is new in the graph; malloc'ed, NULL after an error.
+char* leat_scope_name(leat_scope_t* scope, const char* base);
+// Adds an operation under exactly |name|, which runs after |controls|.
+TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op, const char* name,
+                             const TF_Output* inputs, int input_count,
+                             const leat_attribute_t* attributes, int attribute_count,
+                             TF_Operation* const* controls, int control_count);
+// Remembers a variable; takes over nothing.
+void leat_scope_add_variable(leat_scope_t* scope, TF_Output handle, TF_Operation* initializer,
+                             const char* name, TF_DataType dtype, int rank, const int64_t* dims,
+                             int trainable);
+
+#endif  // LEAT_CLIENT_SCOPE_H_

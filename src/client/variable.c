@@ -1,0 +1,148 @@
+// Variables of leat/train.h: a VariableV2, its initial value, an Assign, and an Identity named
+// "<name>/read", as TensorFlow's Python names them.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/scope.h"
+
+leat_initializer_t leat_initializer_constant(double value) {
+  return (leat_initializer_t){LEAT_INITIALIZER_CONSTANT, value, 0, 0};
+}
+
+leat_initializer_t leat_initializer_uniform(double low, double high, int64_t seed) {
+  return (leat_initializer_t){LEAT_INITIALIZER_UNIFORM, low, high, seed};
+}
+
+leat_initializer_t leat_initializer_truncated_normal(double mean, double deviation, int64_t seed) {
+  return (leat_initializer_t){LEAT_INITIALIZER_TRUNCATED_NORMAL, mean, deviation, seed};
+}
+
+leat_initializer_t leat_initializer_glorot_uniform(int64_t seed) {
+  return (leat_initializer_t){LEAT_INITIALIZER_GLOROT_UNIFORM, 0, 0, seed};
+}
+
+leat_initializer_t leat_initializer_he_normal(int64_t seed) {
+  return (leat_initializer_t){LEAT_INITIALIZER_HE_NORMAL, 0, 0, seed};
+}
+
+// Matrix [in, out]; filter [h, w, in, out]: each tap counts.
+static void fans(int rank, const int64_t* dims, double* out_in, double* out_out) {
+  double taps = 1;
+  for (int i = 0; i + 2 < rank; ++i) taps *= (double)dims[i];
+  *out_in = rank > 1 ? taps * (double)dims[rank - 2] : rank == 1 ? (double)dims[0] : 1;
+  *out_out = rank > 0 ? taps * (double)dims[rank - 1] : 1;
+}
+
+// The kinds that follow from the shape, as uniform or truncated normal.
+static leat_initializer_t resolve(leat_initializer_t initializer, int rank, const int64_t* dims) {
+  // A normal cut at two deviations has this much of the deviation left.
+  const double kTruncated = 0.87962566103423978;
+  double in, out;
+  fans(rank, dims, &in, &out);
+  if (initializer.kind == LEAT_INITIALIZER_GLOROT_UNIFORM) {
+    double limit = sqrt(6 / (in + out));
+    return leat_initializer_uniform(-limit, limit, initializer.seed);
+  }
+  if (initializer.kind == LEAT_INITIALIZER_HE_NORMAL) {
+    return leat_initializer_truncated_normal(0, sqrt(2 / in) / kTruncated, initializer.seed);
+  }
+  return initializer;
+}
+
+static TF_Output scalar(leat_scope_t* s, TF_DataType dtype, double value) {
+  return leat_cast(s, leat_constant(s, TF_DOUBLE, 0, NULL, &value), dtype);
+}
+
+static TF_Output binary(leat_scope_t* s, const char* op, TF_Output x, TF_Output y) {
+  TF_Output inputs[] = {x, y};
+  return (TF_Output){leat_operation(s, op, NULL, inputs, 2, NULL, 0), 0};
+}
+
+static TF_Output add_random(leat_scope_t* s, const char* op, TF_Output shape, TF_DataType dtype,
+                        int64_t seed) {
+  leat_attribute_t attributes[] = {leat_attribute_type("dtype", dtype),
+                                   leat_attribute_int("seed", seed),
+                                   leat_attribute_int("seed2", seed)};
+  return (TF_Output){leat_operation(s, op, NULL, &shape, 1, attributes, 3), 0};
+}
+
+static TF_Output initial_value(leat_scope_t* s, TF_DataType dtype, int rank, const int64_t* dims,
+                               leat_initializer_t initializer) {
+  int64_t size = rank;
+  TF_Output shape = leat_constant(s, TF_INT64, 1, &size, dims);
+  initializer = resolve(initializer, rank, dims);
+  double a = initializer.a, b = initializer.b;
+  if (initializer.kind == LEAT_INITIALIZER_CONSTANT) {
+    return binary(s, "Fill", shape, scalar(s, dtype, a));
+  }
+  bool uniform = initializer.kind == LEAT_INITIALIZER_UNIFORM;
+  TF_Output noise =
+      add_random(s, uniform ? "RandomUniform" : "TruncatedNormal", shape, dtype, initializer.seed);
+  TF_Output scaled = binary(s, "Mul", noise, scalar(s, dtype, uniform ? b - a : b));
+  return binary(s, "AddV2", scaled, scalar(s, dtype, a));
+}
+
+static TF_Output add_variable(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
+                              const int64_t* dims, leat_initializer_t initializer, int trainable) {
+  TF_Output none = {NULL, 0};
+  char* full = leat_scope_name(scope, name);
+  if (!full) return none;
+  leat_attribute_t attributes[] = {leat_attribute_shape("shape", rank, dims),
+                                   leat_attribute_type("dtype", dtype)};
+  TF_Output handle = {
+      leat_scope_add(scope, "VariableV2", full, NULL, 0, attributes, 2, NULL, 0), 0};
+  leat_scope_t* inner = leat_scope_enter(scope, full + strlen(scope->prefix));
+  TF_Output value = initial_value(inner, dtype, rank, dims, initializer);
+  TF_Output assign_inputs[] = {handle, value};
+  TF_Operation* assign = leat_operation(inner, "Assign", NULL, assign_inputs, 2, NULL, 0);
+  TF_Output read = {leat_operation(inner, "Identity", "read", &handle, 1, NULL, 0), 0};
+  leat_scope_add_variable(scope, handle, assign, full, dtype, rank, dims, trainable);
+  leat_scope_free(inner);
+  free(full);
+  return leat_scope_is_ok(scope) ? read : none;
+}
+
+TF_Output leat_variable(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
+                        const int64_t* dims, leat_initializer_t initializer) {
+  return add_variable(scope, name, dtype, rank, dims, initializer, 1);
+}
+
+TF_Output leat_variable_untrained(leat_scope_t* scope, const char* name, TF_DataType dtype,
+                                  int rank, const int64_t* dims,
+                                  leat_initializer_t initializer) {
+  return add_variable(scope, name, dtype, rank, dims, initializer, 0);
+}
+
+int leat_variable_count(const leat_scope_t* scope) {
+  return scope ? scope->root->variable_count : 0;
+}
+
+TF_Output leat_variable_at(const leat_scope_t* scope, int index) {
+  if (!scope || index < 0 || index >= scope->root->variable_count) return (TF_Output){NULL, 0};
+  return scope->root->variables[index].handle;
+}
+
+TF_Operation* leat_variables_initializer(leat_scope_t* scope) {
+  if (!leat_scope_is_ok(scope)) return NULL;
+  int count = scope->root->variable_count;
+  TF_Operation** initializers = calloc((size_t)count + 1, sizeof *initializers);
+  if (!initializers) {
+    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for %d initializers", count);
+    return NULL;
+  }
+  for (int i = 0; i < count; ++i) initializers[i] = scope->root->variables[i].initializer;
+  TF_Operation* init = leat_group(scope, "init", initializers, count);
+  free(initializers);
+  return init;
+}
+
+void leat_target_run(TF_Session* session, TF_Operation* target, TF_Status* status) {
+  const TF_Operation* targets[] = {target};
+  if (!target) {
+    TF_SetStatus(status, TF_INVALID_ARGUMENT, "the target is NULL, must be an operation");
+    return;
+  }
+  TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, status);
+}

@@ -1,0 +1,120 @@
+// Entries are kept in the order in which they come, and sorted once, when they are written.
+#include "formats/bundle_index.h"
+
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "formats/encode.h"
+#include "formats/path.h"
+#include "formats/table.h"
+
+leat_status_t leat_bundle_index_path(const char* prefix, leat_arena_t* arena,
+                                     const char** out_path) {
+  leat_string_view_t path = {0};
+  leat_status_t status = leat_arena_print(arena, &path, "%s.index", prefix);
+  *out_path = path.data;
+  return status;
+}
+
+leat_status_t leat_bundle_data_path(const char* prefix, int shard, int shard_count,
+                                    leat_arena_t* arena, const char** out_path) {
+  leat_string_view_t path = {0};
+  leat_status_t status =
+      leat_arena_print(arena, &path, "%s.data-%05d-of-%05d", prefix, shard, shard_count);
+  *out_path = path.data;
+  return status;
+}
+
+void leat_bundle_index_initialize(leat_allocator_t* allocator, leat_bundle_index_t* out_index) {
+  *out_index = (leat_bundle_index_t){0};
+  leat_arena_initialize(allocator, 0, &out_index->arena);
+  leat_string_map_initialize(allocator, &out_index->index_by_key);
+}
+
+void leat_bundle_index_deinitialize(leat_bundle_index_t* index) {
+  leat_allocator_free(index->arena.allocator, index->items);
+  leat_string_map_deinitialize(&index->index_by_key);
+  leat_arena_deinitialize(&index->arena);
+}
+
+leat_status_t leat_bundle_index_get(leat_bundle_index_t* index, leat_string_view_t key,
+                                    leat_pb_bundle_entry_proto_t** out_entry, bool* out_added) {
+  uint64_t* position;
+  *out_added = false;
+  uint64_t found;
+  if (leat_string_map_get(&index->index_by_key, key, &found)) {
+    *out_entry = &index->items[found].entry;
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(index->arena.allocator, index->count + 1,
+                                                 sizeof(index->items[0]), (void**)&index->items,
+                                                 &index->capacity));
+  leat_bundle_index_item_t* item = &index->items[index->count];
+  *item = (leat_bundle_index_item_t){0};
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&index->arena, key, &item->key));
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&index->index_by_key, item->key, index->count,
+                                              &position, out_added));
+  ++index->count;
+  *out_entry = &item->entry;
+  return leat_ok_status();
+}
+
+static int compare_items(const void* a, const void* b) {
+  return leat_string_view_compare(((const leat_bundle_index_item_t*)a)->key,
+                                  ((const leat_bundle_index_item_t*)b)->key);
+}
+
+static leat_status_t write_entry(leat_table_writer_t* table, leat_string_builder_t* bytes,
+                                 leat_string_view_t key,
+                                 const leat_message_descriptor_t* descriptor,
+                                 const void* message) {
+  bytes->size = 0;
+  LEAT_RETURN_IF_ERROR(leat_message_encode(descriptor, message, bytes));
+  return leat_table_writer_add(table, key, leat_string_builder_view(bytes));
+}
+
+static leat_status_t write_table(leat_bundle_index_t* index, int shard_count, leat_file_t* file) {
+  leat_table_writer_t table;
+  leat_string_builder_t bytes;
+  leat_pb_version_def_t version = {.producer = 1};
+  leat_pb_bundle_header_proto_t header = {.num_shards = shard_count, .version = &version};
+  leat_status_t status = leat_ok_status();
+  leat_table_writer_initialize(file, 0, index->arena.allocator, &table);
+  leat_string_builder_initialize(index->arena.allocator, &bytes);
+  LEAT_GOTO_IF_ERROR(status, write_entry(&table, &bytes, LEAT_SV(""),
+                                         &leat_pb_bundle_header_proto_descriptor, &header));
+  if (index->count > 0) qsort(index->items, index->count, sizeof(index->items[0]), compare_items);
+  for (size_t i = 0; i < index->count; ++i) {
+    LEAT_GOTO_IF_ERROR(status, write_entry(&table, &bytes, index->items[i].key,
+                                           &leat_pb_bundle_entry_proto_descriptor,
+                                           &index->items[i].entry));
+  }
+  LEAT_GOTO_IF_ERROR(status, leat_table_writer_finish(&table));
+  status = file->vtable->sync(file);
+cleanup:
+  leat_table_writer_deinitialize(&table);
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+leat_status_t leat_bundle_index_write(leat_bundle_index_t* index, leat_file_system_t* fs,
+                                      const char* prefix, int shard_count) {
+  const char *path, *directory;
+  leat_string_view_t temporary;
+  leat_file_t* file;
+  leat_arena_t* arena = &index->arena;
+  LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix, arena, &path));
+  LEAT_RETURN_IF_ERROR(leat_path_directory(prefix, arena, &directory));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &temporary, "%s.tempstate%llu", path,
+                                        (unsigned long long)leat_random_seed()));
+  LEAT_RETURN_IF_ERROR(
+      leat_file_open(fs, temporary.data, LEAT_FILE_WRITE, arena->allocator, &file));
+  leat_status_t status = write_table(index, shard_count, file);
+  status = leat_status_join(status, leat_file_close(file));
+  if (leat_status_is_ok(status)) status = fs->vtable->rename(fs, temporary.data, path);
+  if (!leat_status_is_ok(status)) {
+    leat_status_free(fs->vtable->remove(fs, temporary.data));
+    return status;
+  }
+  return fs->vtable->sync_directory(fs, directory);
+}

@@ -1,0 +1,197 @@
+// MatMul, BatchMatMul (equal batch dimensions), BatchMatMulV2 and V3 (broadcast ones).
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+static leat_status_t matmul_shape(leat_inference_t* c) {
+  leat_partial_shape_t a, b, output;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &a));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &b));
+  const int turned_a = leat_node_attr_bool(c->node, "transpose_a", false);
+  const int turned_b = leat_node_attr_bool(c->node, "transpose_b", false);
+  int64_t depth;
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(a.dims[!turned_a], b.dims[turned_b], &depth));
+  const int64_t dims[] = {a.dims[turned_a], b.dims[!turned_b]};
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 2, dims, &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+static leat_status_t batch_shape(leat_inference_t* c, bool broadcasts) {
+  const leat_partial_shape_t x = leat_inference_input(c, 0), y = leat_inference_input(c, 1);
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, x, 2));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, y, 2));
+  const bool turned_x = leat_node_attr_bool(c->node, "adj_x", false);
+  const bool turned_y = leat_node_attr_bool(c->node, "adj_y", false);
+  int64_t depth;
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(x, turned_x ? -2 : -1),
+                                                leat_partial_shape_dim(y, turned_y ? -1 : -2),
+                                                &depth));
+  const int64_t dims[] = {leat_partial_shape_dim(x, turned_x ? -1 : -2),
+                          leat_partial_shape_dim(y, turned_y ? -2 : -1)};
+  leat_partial_shape_t x_batch, y_batch, batch, matrix, output;
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, x, 0, -2, &x_batch));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, y, 0, -2, &y_batch));
+  LEAT_RETURN_IF_ERROR(broadcasts ? leat_inference_broadcast(c, x_batch, y_batch, &batch)
+                                  : leat_inference_merge(c, x_batch, y_batch, &batch));
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 2, dims, &matrix));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, batch, matrix, &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+static leat_status_t batch_matmul_shape(leat_inference_t* c) { return batch_shape(c, false); }
+static leat_status_t batch_matmul_v2_shape(leat_inference_t* c) { return batch_shape(c, true); }
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+static leat_output_t conjugate(leat_builder_t* b, leat_output_t x) {
+  const bool is_complex = leat_dtype_in(leat_build_type_of(b, x), LEAT_DTYPES_COMPLEX);
+  return is_complex ? leat_build_unary(b, "Conj", x) : x;
+}
+
+// How the gradients of op(a) op(b) are products again: which of the two (the other factor, the
+// output's gradient) stands first, and which are transposed.
+typedef struct product_s {
+  bool gradient_first, turns_first, turns_second;
+} product_t;
+// By [transposed a][transposed b].
+static const product_t kGradientOfA[2][2] = {{{1, 0, 1}, {1, 0, 0}}, {{0, 0, 1}, {0, 1, 1}}};
+static const product_t kGradientOfB[2][2] = {{{0, 1, 0}, {1, 1, 0}}, {{0, 0, 0}, {1, 1, 1}}};
+
+static leat_output_t build_product(leat_builder_t* b, bool is_batch, const product_t* how,
+                                   leat_output_t other, leat_output_t dy, bool is_first) {
+  const leat_output_t first = how->gradient_first ? dy : other;
+  const leat_output_t second = how->gradient_first ? other : dy;
+  if (!is_batch) {
+    return leat_build(b, "MatMul", LEAT_INPUTS(first, second),
+                      LEAT_ATTRS(LEAT_BOOL("transpose_a", how->turns_first),
+                                 LEAT_BOOL("transpose_b", how->turns_second),
+                                 LEAT_BOOL("grad_a", is_first), LEAT_BOOL("grad_b", !is_first)));
+  }
+  return leat_build(
+      b, "BatchMatMulV2", LEAT_INPUTS(first, second),
+      LEAT_ATTRS(LEAT_BOOL("adj_x", how->turns_first), LEAT_BOOL("adj_y", how->turns_second),
+                 LEAT_BOOL("grad_x", is_first), LEAT_BOOL("grad_y", !is_first)));
+}
+
+static leat_status_t matmul_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const leat_node_t* node = leat_gradient_node(g);
+  const bool turned_a = leat_node_attr_bool(node, "transpose_a", false);
+  const bool turned_b = leat_node_attr_bool(node, "transpose_b", false);
+  const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
+  const leat_output_t dy = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(g, 0, build_product(b, false, &kGradientOfA[turned_a][turned_b],
+                                              conjugate(b, y), dy, true));
+  leat_gradient_set_input(g, 1, build_product(b, false, &kGradientOfB[turned_a][turned_b],
+                                              conjugate(b, x), dy, false));
+  return leat_ok_status();
+}
+
+static void set_batch_products(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const leat_node_t* node = leat_gradient_node(g);
+  const bool turned_x = leat_node_attr_bool(node, "adj_x", false);
+  const bool turned_y = leat_node_attr_bool(node, "adj_y", false);
+  const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
+  const leat_output_t dy = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(
+      g, 0, build_product(b, true, &kGradientOfA[turned_x][turned_y], y, dy, true));
+  leat_gradient_set_input(
+      g, 1, build_product(b, true, &kGradientOfB[turned_x][turned_y], x, dy, false));
+}
+
+static leat_status_t batch_matmul_gradient(leat_gradient_t* g) {
+  set_batch_products(g);
+  return leat_ok_status();
+}
+
+// The dimensions of |shape| but the last two.
+static leat_output_t build_batch_of(leat_builder_t* b, leat_output_t shape) {
+  const int32_t begin = 0, end = -2, stride = 1;
+  return leat_build(b, "StridedSlice",
+                    LEAT_INPUTS(shape, leat_build_int32_vector(b, &begin, 1),
+                                leat_build_int32_vector(b, &end, 1),
+                                leat_build_int32_vector(b, &stride, 1)),
+                    LEAT_ATTRS(LEAT_INT("begin_mask", 1)));
+}
+
+static bool batches_surely_equal(leat_partial_shape_t x, leat_partial_shape_t y) {
+  if (x.rank < 0 || y.rank != x.rank) return false;
+  for (int d = 0; d < x.rank - 2; ++d) {
+    if (x.dims[d] == LEAT_DIM_UNKNOWN || x.dims[d] != y.dims[d]) return false;
+  }
+  return true;
+}
+
+static leat_output_t sum_to(leat_builder_t* b, leat_output_t value, leat_output_t dims,
+                            leat_output_t shape) {
+  return leat_build_binary(b, "Reshape", leat_build_binary(b, "Sum", value, dims), shape);
+}
+
+static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
+  const leat_partial_shape_t x_shape = leat_graph_output_shape(b->graph, x);
+  const leat_partial_shape_t y_shape = leat_graph_output_shape(b->graph, y);
+  set_batch_products(g);
+  if (batches_surely_equal(x_shape, y_shape)) return leat_ok_status();
+  const leat_output_t sx = leat_build_shape_of(b, x), sy = leat_build_shape_of(b, y);
+  const int32_t reduced =
+      leat_build_node(b, "BroadcastGradientArgs",
+                      LEAT_INPUTS(build_batch_of(b, sx), build_batch_of(b, sy)), LEAT_NO_ATTRS);
+  leat_gradient_set_input(
+      g, 0, sum_to(b, g->input_gradients[0].dense, leat_node_output(reduced, 0), sx));
+  leat_gradient_set_input(
+      g, 1, sum_to(b, g->input_gradients[1].dense, leat_node_output(reduced, 1), sy));
+  return leat_ok_status();
+}
+
+#define BATCH_ATTRS                                                                       \
+  "adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false"
+
+const leat_op_row_t leat_matmul_ops[] = {
+    {.name = "MatMul",
+     .inputs = "a: T; b: T",
+     .outputs = "product: T",
+     .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float, "
+              "double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "
+              "grad_a: bool = false; grad_b: bool = false",
+     .shape = matmul_shape,
+     .gradient = matmul_gradient,
+     .contract = {LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)},
+     .doc = "The product of two matrices, each perhaps transposed."},
+    {.name = "BatchMatMul",
+     .inputs = "x: T; y: T",
+     .outputs = "output: T",
+     .attrs = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}; "
+              BATCH_ATTRS,
+     .shape = batch_matmul_shape,
+     .gradient = batch_matmul_gradient,
+     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)},
+     .doc = "Products of the matrices of two batches of equal shape."},
+    {.name = "BatchMatMulV2",
+     .inputs = "x: T; y: T",
+     .outputs = "output: T",
+     .attrs = "T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, "
+              "uint64, complex64, complex128}; " BATCH_ATTRS,
+     .shape = batch_matmul_v2_shape,
+     .gradient = batch_matmul_v2_gradient,
+     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)},
+     .doc = "Products of the matrices of two batches, whose shapes are broadcast."},
+    {.name = "BatchMatMulV3",
+     .inputs = "x: Ta; y: Tb",
+     .outputs = "output: Tout",
+     .attrs = "Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
+              "complex128}; Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
+              "complex64, complex128}; Tout: {bfloat16, half, float, double, int16, int32, int64, "
+              "complex64, complex128}; " BATCH_ATTRS,
+     .shape = batch_matmul_v2_shape,
+     .gradient = batch_matmul_v2_gradient,
+     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)},
+     .doc = "The same for inputs of other types than the product's, converted first."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,298 @@
+// CPU kernels of the matrix products. A single product is given to the pool as a whole; of many
+// small ones each thread takes some.
+#include "device/cpu/gemm.h"
+#include "device/cpu/half.h"
+#include "ops/family.h"
+
+typedef void (*multiply_fn_t)(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
+                              leat_thread_pool_t* pool);
+
+typedef struct leat_matmul_s {
+  leat_gemm_op_t op_a, op_b;
+  bool broadcasts;  // batch dimensions
+  multiply_fn_t multiply;
+  int dtype;  // of the product
+} leat_matmul_t;
+
+static void multiply_f32(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
+                         leat_thread_pool_t* pool) {
+  leat_gemm_f32(shape, 1, a, b, 0, c, NULL, pool);
+}
+static void multiply_f64(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
+                         leat_thread_pool_t* pool) {
+  leat_gemm_f64(shape, 1, a, b, 0, c, NULL, pool);
+}
+#define GENERIC_MULTIPLY(name, type)                                                           \
+  static void multiply_##name(const leat_gemm_shape_t* shape, const void* a, const void* b,    \
+                              void* c, leat_thread_pool_t* pool) {                             \
+    leat_gemm_##name(shape, a, b, false, c, pool);                                             \
+  }
+LEAT_GEMM_GENERIC_TYPES(GENERIC_MULTIPLY)
+
+static multiply_fn_t multiply_of(int dtype) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: return multiply_f32;
+    case LEAT_DTYPE_DOUBLE: return multiply_f64;
+    case LEAT_DTYPE_HALF: return multiply_f16;
+    case LEAT_DTYPE_BFLOAT16: return multiply_bf16;
+    case LEAT_DTYPE_COMPLEX64: return multiply_c64;
+    case LEAT_DTYPE_COMPLEX128: return multiply_c128;
+    default: break;
+  }
+  switch (leat_dtype_size(dtype)) {
+    case 1: return multiply_i8;
+    case 2: return multiply_i16;
+    case 4: return multiply_i32;
+    default: return multiply_i64;
+  }
+}
+
+static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
+                            const char* flag_b, const char* type, leat_gemm_op_t turned) {
+  bool turned_a, turned_b;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_a, &turned_a));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_b, &turned_b));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, type, &matmul->dtype));
+  matmul->op_a = turned_a ? turned : LEAT_GEMM_PLAIN;
+  matmul->op_b = turned_b ? turned : LEAT_GEMM_PLAIN;
+  matmul->multiply = multiply_of(matmul->dtype);
+  return leat_ok_status();
+}
+
+static leat_status_t create_matmul(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, "transpose_a", "transpose_b", "T", LEAT_GEMM_TRANSPOSE);
+}
+static leat_status_t create_batch_matmul(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, "adj_x", "adj_y", "T", LEAT_GEMM_ADJOINT);
+}
+static leat_status_t create_batch_matmul_v2(leat_kernel_creation_t* c, void* state) {
+  ((leat_matmul_t*)state)->broadcasts = true;
+  return create(c, state, "adj_x", "adj_y", "T", LEAT_GEMM_ADJOINT);
+}
+static leat_status_t create_batch_matmul_v3(leat_kernel_creation_t* c, void* state) {
+  ((leat_matmul_t*)state)->broadcasts = true;
+  return create(c, state, "adj_x", "adj_y", "Tout", LEAT_GEMM_ADJOINT);
+}
+
+// The product of the last two dimensions of |a| and |b|.
+static leat_status_t find_product(const leat_kernel_context_t* c, const leat_shape_t* a,
+                                  const leat_shape_t* b, leat_gemm_shape_t* out_shape) {
+  const leat_matmul_t* matmul = leat_kernel_state(c);
+  const int64_t* a_dims = leat_shape_dims(a) + a->rank - 2;
+  const int64_t* b_dims = leat_shape_dims(b) + b->rank - 2;
+  const int turned_a = matmul->op_a != LEAT_GEMM_PLAIN, turned_b = matmul->op_b != LEAT_GEMM_PLAIN;
+  const int64_t depth = a_dims[!turned_a];
+  if (LEAT_UNLIKELY(depth != b_dims[turned_b])) {
+    return leat_kernel_invalid(c, "Matrix size-incompatible: In[0] is %s, In[1] is %s, inner sizes "
+                               "must be equal", LEAT_SHAPE_TEXT(a), LEAT_SHAPE_TEXT(b));
+  }
+  *out_shape = (leat_gemm_shape_t){.op_a = matmul->op_a,
+                                   .op_b = matmul->op_b,
+                                   .m = a_dims[turned_a],
+                                   .n = b_dims[!turned_b],
+                                   .k = depth,
+                                   .lda = a_dims[1],
+                                   .ldb = b_dims[1],
+                                   .ldc = b_dims[!turned_b]};
+  return leat_ok_status();
+}
+
+static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* a = leat_kernel_input(c, 0);
+  const leat_tensor_t* b = leat_kernel_input(c, 1);
+  const leat_matmul_t* matmul = leat_kernel_state(c);
+  leat_gemm_shape_t product;
+  LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &product));
+  leat_shape_t shape;
+  const int64_t dims[] = {product.m, product.n};
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  matmul->multiply(&product, a->data, b->data, output->data, c->services->pool);
+  return leat_ok_status();
+}
+
+// ---- Batches ------------------------------------------------------------------------------------
+
+typedef struct batch_s {
+  leat_gemm_shape_t product;
+  multiply_fn_t multiply;
+  const leat_shape_t* output;
+  const leat_shape_t* shapes[2];
+  const char* data[2];
+  int64_t matrix_bytes[2];
+  char* result;
+  int64_t result_bytes;
+  leat_thread_pool_t* pool;  // of each product
+} batch_t;
+
+// Where the matrix of input |k| for the output's matrix |index| begins.
+static const char* find_matrix(const batch_t* batch, int k, int64_t index) {
+  const leat_shape_t* shape = batch->shapes[k];
+  const int64_t* dims = leat_shape_dims(shape);
+  const int64_t* output = leat_shape_dims(batch->output);
+  int64_t offset = 0, stride = 1;
+  int d = batch->output->rank - 3;
+  for (int own = shape->rank - 3; own >= 0; --own, --d) {
+    if (dims[own] != 1) offset += index % output[d] * stride;
+    stride *= dims[own];
+    index /= output[d];
+  }
+  return batch->data[k] + offset * batch->matrix_bytes[k];
+}
+
+static void run_products(void* data, int64_t begin, int64_t end) {
+  const batch_t* batch = data;
+  for (int64_t i = begin; i < end; ++i) {
+    batch->multiply(&batch->product, find_matrix(batch, 0, i), find_matrix(batch, 1, i),
+                    batch->result + i * batch->result_bytes, batch->pool);
+  }
+}
+
+// Below this many nanoseconds a product is one thread's.
+#define WHOLE_POOL_NS 200e3
+
+static void run_batch(const leat_kernel_context_t* c, batch_t* batch, int64_t count) {
+  const leat_gemm_shape_t* p = &batch->product;
+  const double product_ns = 20 + (double)p->m * (double)p->n * (double)p->k * 0.03;
+  if (count == 1 || product_ns > WHOLE_POOL_NS) {
+    batch->pool = c->services->pool;
+    run_products(batch, 0, count);
+  } else {
+    leat_kernel_parallel_for(c, count, product_ns, run_products, batch);
+  }
+}
+
+static bool batches_fit(const leat_shape_t* a, const leat_shape_t* b, bool broadcasts) {
+  if (!broadcasts && a->rank != b->rank) return false;
+  const int rank = a->rank < b->rank ? a->rank : b->rank;
+  for (int d = 3; d <= rank; ++d) {
+    const int64_t x = leat_shape_dim(a, a->rank - d), y = leat_shape_dim(b, b->rank - d);
+    if (x != y && !(broadcasts && (x == 1 || y == 1))) return false;
+  }
+  return true;
+}
+
+static leat_status_t make_batch_shape(const leat_shape_t* a, const leat_shape_t* b, int64_t rows,
+                                      int64_t columns, leat_shape_t* out_shape) {
+  const int rank = a->rank > b->rank ? a->rank : b->rank;
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  for (int d = 3; d <= rank; ++d) {
+    const int64_t x = d <= a->rank ? leat_shape_dim(a, a->rank - d) : 1;
+    const int64_t y = d <= b->rank ? leat_shape_dim(b, b->rank - d) : 1;
+    dims[rank - d] = x == 1 ? y : x;
+  }
+  dims[rank - 2] = rows;
+  dims[rank - 1] = columns;
+  return leat_shape_create(rank, dims, out_shape);
+}
+
+// |a| and |b| have the product's type.
+static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tensor_t* a,
+                                      const leat_tensor_t* b) {
+  const leat_matmul_t* matmul = leat_kernel_state(c);
+  if (!batches_fit(&a->shape, &b->shape, matmul->broadcasts)) {
+    return leat_kernel_invalid(c, "In[0] and In[1] must have compatible batch dimensions: they are "
+                               "%s and %s", LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
+  }
+  batch_t batch = {.multiply = matmul->multiply, .shapes = {&a->shape, &b->shape}};
+  LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &batch.product));
+  leat_shape_t shape;
+  const leat_gemm_shape_t* p = &batch.product;
+  LEAT_RETURN_IF_ERROR(make_batch_shape(&a->shape, &b->shape, p->m, p->n, &shape));
+  leat_tensor_t* output;
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
+  leat_shape_release(&shape);
+  LEAT_RETURN_IF_ERROR(status);
+  if (output->shape.element_count == 0) return leat_ok_status();
+  const int64_t item_bytes = (int64_t)leat_dtype_size(matmul->dtype);
+  batch.output = &output->shape;
+  batch.data[0] = a->data;
+  batch.data[1] = b->data;
+  batch.matrix_bytes[0] = p->m * p->k * item_bytes;
+  batch.matrix_bytes[1] = p->k * p->n * item_bytes;
+  batch.result = output->data;
+  batch.result_bytes = p->m * p->n * item_bytes;
+  run_batch(c, &batch, output->shape.element_count / (p->m * p->n));
+  return leat_ok_status();
+}
+
+static leat_status_t batch_matmul__cpu(leat_kernel_context_t* c) {
+  return run_batch_matmul(c, leat_kernel_input(c, 0), leat_kernel_input(c, 1));
+}
+
+// ---- Products of another type than the factors' -------------------------------------------------
+
+static void convert(const leat_tensor_t* from, leat_tensor_t* to) {
+  const int8_t* s8 = leat_tensor_data(from, const int8_t);
+  const uint8_t* u8 = leat_tensor_data(from, const uint8_t);
+  const bool is_signed = from->dtype == LEAT_DTYPE_INT8;
+  for (int64_t i = 0; i < from->shape.element_count; ++i) {
+    const int32_t value = is_signed ? s8[i] : u8[i];
+    if (to->dtype == LEAT_DTYPE_INT32) {
+      leat_tensor_data(to, int32_t)[i] = value;
+    } else {
+      leat_tensor_data(to, uint16_t)[i] = leat_bfloat16_from_float((float)value);
+    }
+  }
+}
+
+static leat_status_t convert_input(leat_kernel_context_t* c, int index, leat_tensor_t* out_tensor) {
+  const leat_matmul_t* matmul = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, index);
+  if (input->dtype == matmul->dtype) {
+    *out_tensor = leat_tensor_share(input);
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_temporary(c, matmul->dtype, &input->shape, out_tensor));
+  convert(input, out_tensor);
+  return leat_ok_status();
+}
+
+static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
+  leat_tensor_t a, b;
+  LEAT_RETURN_IF_ERROR(convert_input(c, 0, &a));
+  leat_status_t status = convert_input(c, 1, &b);
+  if (!status) {
+    status = run_batch_matmul(c, &a, &b);
+    leat_tensor_release(&b);
+  }
+  leat_tensor_release(&a);
+  return status;
+}
+
+#define ROW(name, types, create_fn, compute_fn) \
+  {.op = name,                                  \
+   .device_type = "CPU",                        \
+   .constraints = types,                        \
+   .create = create_fn,                         \
+   .state_bytes = sizeof(leat_matmul_t),        \
+   .compute = compute_fn,                       \
+   .expensive = true}
+#define TYPES "T: bfloat16, half, float, double, int16, int32, int64, complex64, complex128"
+#define SAME(type)                                                                       \
+  ROW("BatchMatMulV3", "Ta: " type "; Tb: " type "; Tout: " type, create_batch_matmul_v3, \
+      batch_matmul__cpu)
+#define MIXED(a, b, output)                                                              \
+  ROW("BatchMatMulV3", "Ta: " a "; Tb: " b "; Tout: " output, create_batch_matmul_v3,     \
+      converting_matmul__cpu)
+
+const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
+    ROW("MatMul", TYPES, create_matmul, matmul__cpu),
+    ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
+    ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),
+    SAME("bfloat16"),
+    SAME("float"),
+    SAME("double"),
+    SAME("int16"),
+    SAME("int32"),
+    SAME("int64"),
+    SAME("complex64"),
+    SAME("complex128"),
+    MIXED("int8, uint8", "int8, uint8", "int32"),
+    MIXED("bfloat16", "int8, uint8", "bfloat16"),
+    MIXED("int8, uint8", "bfloat16", "bfloat16"),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,8 @@
+// Ops on matrices: products, decompositions, equations. The last two dimensions are the matrix, the
+// ones before them a batch.
+#include "ops/family.h"
+
+#define LEAT_MATRIX_SOURCES(X) \
+  X(matmul)
+
+LEAT_OP_FAMILY(matrix, LEAT_MATRIX_SOURCES)

@@ -1,0 +1,359 @@
+// CPU kernels of the bias. A tensor is seen as [outer, channels, inner]; with the channels last,
+// inner is 1, and rows are gathered into stretches long enough for vectors: a few channels are
+// repeated into a pattern of some hundred elements.
+#include "ops/nn/bias_cpu.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "ops/family.h"
+#include "ops/nn/widen_cpu.h"
+
+typedef struct leat_bias_s {
+  int dtype;
+  bool channels_first;
+} leat_bias_t;
+
+static leat_status_t create_bias(leat_kernel_creation_t* c, void* state) {
+  leat_bias_t* bias = state;
+  leat_string_view_t format;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &bias->dtype));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "data_format", &format));
+  bias->channels_first = leat_string_view_equal(format, LEAT_SV("NCHW"));
+  return leat_ok_status();
+}
+static leat_status_t create_bias_v1(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_type(c, "T", &((leat_bias_t*)state)->dtype);
+}
+
+typedef struct extent_s {
+  int64_t outer, channels, inner;
+} extent_t;
+
+static extent_t extent_of(const leat_bias_t* bias, const leat_shape_t* shape) {
+  const int channel = bias->channels_first ? 1 : shape->rank - 1;
+  return (extent_t){leat_shape_product(shape, 0, channel), leat_shape_dim(shape, channel),
+                    leat_shape_product(shape, channel + 1, shape->rank)};
+}
+
+// ---- BiasAdd ------------------------------------------------------------------------------------
+
+typedef struct add_s {
+  const void* x;
+  const void* bias;
+  void* y;
+  extent_t extent;
+} add_t;
+
+#define PATTERN 512
+
+// Rows [begin, end) of a tensor with the channels last.
+#define DEFINE_ADD_ROWS(suffix, type, ADD)                                                     \
+  static void add_rows_##suffix(void* data, int64_t begin, int64_t end) {                      \
+    const add_t* add = data;                                                                   \
+    const int64_t channels = add->extent.channels;                                             \
+    const type* x = (const type*)add->x + begin * channels;                                    \
+    const type* bias = add->bias;                                                              \
+    type* y = (type*)add->y + begin * channels;                                                \
+    const int64_t left = (end - begin) * channels;                                             \
+    type pattern[PATTERN];                                                                     \
+    int64_t period = channels;                                                                 \
+    if (channels <= PATTERN / 2 && left > channels) {                                          \
+      period = PATTERN / channels * channels;                                                  \
+      for (int64_t i = 0; i < channels; ++i) pattern[i] = bias[i];                             \
+      for (int64_t i = channels; i < LEAT_MIN(period, left); ++i) {                            \
+        pattern[i] = pattern[i - channels];                                                    \
+      }                                                                                        \
+      bias = pattern;                                                                          \
+    }                                                                                          \
+    for (int64_t i = 0; i < left; i += period) {                                               \
+      ADD(x + i, bias, y + i, LEAT_MIN(period, left - i));                                     \
+    }                                                                                          \
+  }
+// Channels [begin, end) of all outer * channels with their inner elements.
+#define DEFINE_ADD_CHANNELS(suffix, type, SHIFT)                                               \
+  static void add_channels_##suffix(void* data, int64_t begin, int64_t end) {                  \
+    const add_t* add = data;                                                                   \
+    const int64_t inner = add->extent.inner;                                                   \
+    for (int64_t i = begin; i < end; ++i) {                                                    \
+      const type bias = ((const type*)add->bias)[i % add->extent.channels];                    \
+      SHIFT((const type*)add->x + i * inner, bias, (type*)add->y + i * inner, inner);          \
+    }                                                                                          \
+  }
+#define ADD_F32 LEAT_ISA_SELECT(leat_bias_loops)->add_f32
+#define ADD_F64 LEAT_ISA_SELECT(leat_bias_loops)->add_f64
+#define SHIFT_F32 LEAT_ISA_SELECT(leat_bias_loops)->shift_f32
+#define SHIFT_F64 LEAT_ISA_SELECT(leat_bias_loops)->shift_f64
+DEFINE_ADD_ROWS(f32, float, ADD_F32)
+DEFINE_ADD_ROWS(f64, double, ADD_F64)
+DEFINE_ADD_CHANNELS(f32, float, SHIFT_F32)
+DEFINE_ADD_CHANNELS(f64, double, SHIFT_F64)
+
+#define PLAIN_TYPES(X)      \
+  X(u8, uint8_t)            \
+  X(u16, uint16_t)          \
+  X(u32, uint32_t)          \
+  X(u64, uint64_t)          \
+  X(c64, leat_complex64_t)  \
+  X(c128, leat_complex128_t)
+#define DEFINE_PLAIN(suffix, type)                                                             \
+  static inline void plain_add_##suffix(const type* x, const type* bias, type* y, int64_t n) { \
+    for (int64_t i = 0; i < n; ++i) y[i] = (type)(x[i] + bias[i]);                             \
+  }                                                                                            \
+  static inline void plain_shift_##suffix(const type* x, type bias, type* y, int64_t n) {      \
+    for (int64_t i = 0; i < n; ++i) y[i] = (type)(x[i] + bias);                                \
+  }                                                                                            \
+  DEFINE_ADD_ROWS(suffix, type, plain_add_##suffix)                                            \
+  DEFINE_ADD_CHANNELS(suffix, type, plain_shift_##suffix)
+PLAIN_TYPES(DEFINE_PLAIN)
+
+typedef struct functions_s {
+  leat_shard_fn_t add_rows, add_channels;
+  leat_shard_fn_t sum_rows, sum_channels;
+} functions_t;
+static const functions_t* functions_of(int dtype);
+
+static void run_add(const leat_kernel_context_t* c, int dtype, add_t* add) {
+  const functions_t* functions = functions_of(dtype);
+  const extent_t* extent = &add->extent;
+  if (extent->outer * extent->channels * extent->inner == 0) return;
+  if (extent->inner == 1) {
+    leat_kernel_parallel_for(c, extent->outer, 0.3 * (double)extent->channels, functions->add_rows,
+                             add);
+  } else {
+    leat_kernel_parallel_for(c, extent->outer * extent->channels, 0.3 * (double)extent->inner,
+                             functions->add_channels, add);
+  }
+}
+
+static leat_status_t run_narrow_add(leat_kernel_context_t* c, const leat_tensor_t* x,
+                                    const leat_tensor_t* bias, leat_tensor_t* y, add_t* add) {
+  leat_tensor_t wide_x, wide_bias;
+  LEAT_RETURN_IF_ERROR(leat_widen(c, x, &wide_x));
+  leat_status_t status = leat_widen(c, bias, &wide_bias);
+  if (!status) {
+    add->x = add->y = wide_x.data;
+    add->bias = wide_bias.data;
+    run_add(c, LEAT_DTYPE_FLOAT, add);
+    leat_narrow(c, &wide_x, y);
+    leat_tensor_release(&wide_bias);
+  }
+  leat_tensor_release(&wide_x);
+  return status;
+}
+
+static leat_status_t bias_add__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* x = leat_kernel_input(c, 0);
+  const leat_tensor_t* bias = leat_kernel_input(c, 1);
+  const leat_bias_t* kernel = leat_kernel_state(c);
+  add_t add = {.bias = bias->data, .extent = extent_of(kernel, &x->shape)};
+  if (bias->shape.element_count != add.extent.channels) {
+    return leat_kernel_invalid(c, "Must provide as many biases as there are channels: bias is %s, "
+                               "value is %s", LEAT_SHAPE_TEXT(&bias->shape),
+                               LEAT_SHAPE_TEXT(&x->shape));
+  }
+  leat_tensor_t* y;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &x->shape, &y));
+  x = leat_kernel_input(c, 0);
+  if (leat_is_narrow(kernel->dtype)) return run_narrow_add(c, x, bias, y, &add);
+  add.x = x->data;
+  add.y = y->data;
+  run_add(c, kernel->dtype, &add);
+  return leat_ok_status();
+}
+
+// ---- BiasAddGrad --------------------------------------------------------------------------------
+
+// Rows are cut into at most SUM_BLOCKS blocks, whatever the number of threads; each has its own
+// sums, which are then added in order.
+#define SUM_BLOCKS 64
+#define MOST_REPEATS 512
+
+typedef struct sum_s {
+  const void* x;
+  void* sums;  // [blocks, channels], or the result
+  extent_t extent;
+  int64_t block_rows;
+} sum_t;
+
+// Blocks [begin, end). Rows of few channels are summed several at a time, as one long row.
+#define DEFINE_SUM_ROWS(suffix, type, SUM_ROWS)                                                \
+  static void sum_rows_##suffix(void* data, int64_t begin, int64_t end) {                      \
+    const sum_t* sum = data;                                                                   \
+    const int64_t channels = sum->extent.channels;                                             \
+    for (int64_t block = begin; block < end; ++block) {                                        \
+      int64_t row = block * sum->block_rows;                                                   \
+      const int64_t last = LEAT_MIN(row + sum->block_rows, sum->extent.outer);                 \
+      const type* x = sum->x;                                                                  \
+      type* to = (type*)sum->sums + block * channels;                                          \
+      memset(to, 0, (size_t)channels * sizeof(type));                                          \
+      const int64_t repeats = channels < MOST_REPEATS / 4 ? MOST_REPEATS / channels : 1;       \
+      if (repeats > 1 && last - row >= repeats) {                                              \
+        type wide[MOST_REPEATS] = {0};                                                         \
+        const int64_t rows = (last - row) / repeats;                                           \
+        SUM_ROWS(x + row * channels, rows, repeats * channels, wide);                          \
+        row += rows * repeats;                                                                 \
+        SUM_ROWS(wide, repeats, channels, to);                                                 \
+      }                                                                                        \
+      SUM_ROWS(x + row * channels, last - row, channels, to);                                  \
+    }                                                                                          \
+  }
+// Channels [begin, end), each over all batches.
+#define DEFINE_SUM_CHANNELS(suffix, type, SUM)                                                 \
+  static void sum_channels_##suffix(void* data, int64_t begin, int64_t end) {                  \
+    const sum_t* sum = data;                                                                   \
+    const extent_t* extent = &sum->extent;                                                     \
+    for (int64_t channel = begin; channel < end; ++channel) {                                  \
+      type total = 0;                                                                          \
+      for (int64_t b = 0; b < extent->outer; ++b) {                                            \
+        const int64_t place = (b * extent->channels + channel) * extent->inner;                \
+        total += SUM((const type*)sum->x + place, extent->inner);                              \
+      }                                                                                        \
+      ((type*)sum->sums)[channel] = total;                                                     \
+    }                                                                                          \
+  }
+#define SUM_ROWS_F32 LEAT_ISA_SELECT(leat_bias_loops)->sum_rows_f32
+#define SUM_ROWS_F64 LEAT_ISA_SELECT(leat_bias_loops)->sum_rows_f64
+#define SUM_F32 LEAT_ISA_SELECT(leat_bias_loops)->sum_f32
+#define SUM_F64 LEAT_ISA_SELECT(leat_bias_loops)->sum_f64
+DEFINE_SUM_ROWS(f32, float, SUM_ROWS_F32)
+DEFINE_SUM_ROWS(f64, double, SUM_ROWS_F64)
+DEFINE_SUM_CHANNELS(f32, float, SUM_F32)
+DEFINE_SUM_CHANNELS(f64, double, SUM_F64)
+
+#define DEFINE_PLAIN_SUMS(suffix, type)                                                        \
+  static inline void plain_sum_rows_##suffix(const type* x, int64_t rows, int64_t n,           \
+                                             type* sums) {                                     \
+    for (int64_t r = 0; r < rows; ++r) {                                                       \
+      for (int64_t i = 0; i < n; ++i) sums[i] = (type)(sums[i] + x[r * n + i]);                \
+    }                                                                                          \
+  }                                                                                            \
+  static inline type plain_sum_##suffix(const type* x, int64_t n) {                            \
+    type sum = 0;                                                                              \
+    for (int64_t i = 0; i < n; ++i) sum = (type)(sum + x[i]);                                  \
+    return sum;                                                                                \
+  }                                                                                            \
+  DEFINE_SUM_ROWS(suffix, type, plain_sum_rows_##suffix)                                       \
+  DEFINE_SUM_CHANNELS(suffix, type, plain_sum_##suffix)
+PLAIN_TYPES(DEFINE_PLAIN_SUMS)
+
+// TensorFlow's sums of bfloat16 are rounded to bfloat16 after every addition, in blocks of about
+// 2000 elements. So are these, within a block; blocks are then added in float.
+#define BFLOAT16_BLOCK 2000
+static void sum_rows_bf16(void* data, int64_t begin, int64_t end) {
+  const sum_t* sum = data;
+  const int64_t channels = sum->extent.channels;
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t first = block * sum->block_rows;
+    const int64_t last = LEAT_MIN(first + sum->block_rows, sum->extent.outer);
+    float* to = (float*)sum->sums + block * channels;
+    memset(to, 0, (size_t)channels * sizeof(float));
+    for (int64_t row = first; row < last; ++row) {
+      const float* x = (const float*)sum->x + row * channels;
+      for (int64_t i = 0; i < channels; ++i) {
+        to[i] = leat_bfloat16_to_float(leat_bfloat16_from_float(to[i] + x[i]));
+      }
+    }
+  }
+}
+
+#define FUNCTIONS(suffix, type) \
+  static const functions_t functions_##suffix = { \
+      add_rows_##suffix, add_channels_##suffix, sum_rows_##suffix, sum_channels_##suffix};
+FUNCTIONS(f32, float)
+FUNCTIONS(f64, double)
+PLAIN_TYPES(FUNCTIONS)
+
+static const functions_t* functions_of(int dtype) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: return &functions_f32;
+    case LEAT_DTYPE_DOUBLE: return &functions_f64;
+    case LEAT_DTYPE_COMPLEX64: return &functions_c64;
+    case LEAT_DTYPE_COMPLEX128: return &functions_c128;
+    default: break;
+  }
+  switch (leat_dtype_size(dtype)) {
+    case 1: return &functions_u8;
+    case 2: return &functions_u16;
+    case 4: return &functions_u32;
+    default: return &functions_u64;
+  }
+}
+
+// The sums of |x| into |output|, both of a type that is not narrow.
+static leat_status_t run_sums(leat_kernel_context_t* c, const leat_tensor_t* x,
+                              leat_tensor_t* output) {
+  const functions_t* functions = functions_of(x->dtype);
+  const leat_bias_t* bias = leat_kernel_state(c);
+  const bool is_bfloat16 = bias->dtype == LEAT_DTYPE_BFLOAT16;
+  const extent_t extent = extent_of(bias, &x->shape);
+  sum_t sum = {.x = x->data, .sums = output->data, .extent = extent};
+  if (extent.inner != 1) {
+    leat_kernel_parallel_for(c, extent.channels, 0.2 * (double)(extent.outer * extent.inner),
+                             functions->sum_channels, &sum);
+    return leat_ok_status();
+  }
+  const int64_t least_rows = LEAT_MAX(65536 / extent.channels, 8);
+  sum.block_rows = LEAT_MAX((extent.outer + SUM_BLOCKS - 1) / SUM_BLOCKS, least_rows);
+  if (is_bfloat16) sum.block_rows = BFLOAT16_BLOCK / extent.channels + 1;
+  const leat_shard_fn_t sum_blocks = is_bfloat16 ? sum_rows_bf16 : functions->sum_rows;
+  const int64_t blocks = (extent.outer + sum.block_rows - 1) / sum.block_rows;
+  if (blocks == 1) {
+    sum_blocks(&sum, 0, 1);
+    return leat_ok_status();
+  }
+  leat_tensor_t parts;
+  const leat_shape_t shape = leat_shape_vector(blocks * extent.channels);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, x->dtype, &shape, &parts));
+  sum.sums = parts.data;
+  leat_kernel_parallel_for(c, blocks, 0.2 * (double)(sum.block_rows * extent.channels),
+                           sum_blocks, &sum);
+  sum_t total = {.x = parts.data,
+                 .sums = output->data,
+                 .extent = {blocks, extent.channels, 1},
+                 .block_rows = blocks};
+  functions->sum_rows(&total, 0, 1);
+  leat_tensor_release(&parts);
+  return leat_ok_status();
+}
+
+static leat_status_t bias_add_grad__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* dy = leat_kernel_input(c, 0);
+  const extent_t extent = extent_of(leat_kernel_state(c), &dy->shape);
+  const leat_shape_t shape = leat_shape_vector(extent.channels);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  if (dy->shape.element_count == 0) {
+    leat_tensor_fill_zero(output);
+    return leat_ok_status();
+  }
+  leat_tensor_t wide_dy, wide_output;
+  LEAT_RETURN_IF_ERROR(leat_widen(c, dy, &wide_dy));
+  leat_status_t status = leat_widen_output(c, output, &wide_output);
+  if (!status) {
+    status = run_sums(c, &wide_dy, &wide_output);
+    if (!status) leat_narrow(c, &wide_output, output);
+    leat_tensor_release(&wide_output);
+  }
+  leat_tensor_release(&wide_dy);
+  return status;
+}
+
+#define NUMBER                                                                              \
+  "T: bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "     \
+  "uint64, complex64, complex128"
+#define ROW(name, create_fn, compute_fn) \
+  {.op = name,                           \
+   .device_type = "CPU",                 \
+   .constraints = NUMBER,                \
+   .create = create_fn,                  \
+   .state_bytes = sizeof(leat_bias_t),   \
+   .compute = compute_fn}
+
+const leat_kernel_row_t leat_bias_kernels_cpu[] = {
+    ROW("BiasAdd", create_bias, bias_add__cpu),
+    ROW("BiasAddV1", create_bias_v1, bias_add__cpu),
+    ROW("BiasAddGrad", create_bias, bias_add_grad__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

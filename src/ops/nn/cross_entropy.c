@@ -1,0 +1,107 @@
+// SoftmaxCrossEntropyWithLogits and its sparse form: the loss, and already the gradient of its sum.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
+  const int64_t batch = leat_partial_shape_dim(both, 0);
+  leat_partial_shape_t loss;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &batch, &loss));
+  leat_inference_set_output(c, 0, loss);
+  leat_inference_set_output(c, 1, both);
+  return leat_ok_status();
+}
+
+static leat_status_t cross_entropy_shape(leat_inference_t* c) {
+  const leat_partial_shape_t features = leat_inference_input(c, 0);
+  const leat_partial_shape_t labels = leat_inference_input(c, 1);
+  leat_partial_shape_t both;
+  leat_status_t status = leat_inference_with_rank(c, features, 2, &both);
+  if (!status) status = leat_inference_merge(c, both, labels, &both);
+  if (!status) return set_outputs(c, both);
+  leat_status_free(status);
+  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, features, labels, &both));
+  if (both.rank != 2) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Shape must be broadcasted with rank 2, but is %s",
+                            LEAT_PARTIAL_SHAPE_TEXT(both));
+  }
+  return set_outputs(c, both);
+}
+
+static leat_status_t sparse_cross_entropy_shape(leat_inference_t* c) {
+  leat_partial_shape_t features, labels, both;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &features));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &labels));
+  int64_t dims[2] = {0, features.dims[1]};
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(features.dims[0], labels.dims[0], &dims[0]));
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 2, dims, &both));
+  return set_outputs(c, both);
+}
+
+static leat_output_t expand(leat_builder_t* b, leat_output_t x, int axis) {
+  return leat_build_binary(b, "ExpandDims", x, leat_build_scalar(b, LEAT_DTYPE_INT32, axis));
+}
+
+// Each row of |matrix| times its number in |vector|.
+static leat_output_t scale_rows(leat_builder_t* b, leat_output_t vector, leat_output_t matrix) {
+  return leat_build_binary(b, "Mul", expand(b, vector, -1), matrix);
+}
+
+// Through the second output, the gradient itself: that of Softmax.
+static leat_output_t through_gradient(leat_gradient_t* g, leat_output_t logits) {
+  leat_builder_t* b = &g->builder;
+  const leat_output_t ddx = leat_gradient_of_output(g, 1);
+  const leat_output_t softmax = leat_build_unary(b, "Softmax", logits);
+  const leat_output_t product =
+      leat_build_binary(b, "BatchMatMulV2", expand(b, ddx, 1), expand(b, softmax, 2));
+  const int64_t one = 1;
+  const leat_attr_t dims = {LEAT_SV("squeeze_dims"),
+                            {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &one}};
+  const leat_output_t sums = leat_build(b, "Squeeze", LEAT_INPUTS(product), LEAT_ATTRS(dims));
+  return leat_build_binary(b, "Mul", leat_build_binary(b, "Sub", ddx, sums), softmax);
+}
+
+static leat_status_t set_logits_gradient(leat_gradient_t* g, leat_output_t dloss) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t gradient = scale_rows(b, dloss, leat_gradient_output(g, 1));
+  if (leat_gradient_has_output(g, 1)) {
+    gradient = leat_build_binary(b, "AddV2", gradient,
+                                 through_gradient(g, leat_gradient_input(g, 0)));
+  }
+  leat_gradient_set_input(g, 0, gradient);
+  return leat_ok_status();
+}
+
+static leat_status_t cross_entropy_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const leat_output_t dloss = leat_gradient_of_output(g, 0);
+  LEAT_RETURN_IF_ERROR(set_logits_gradient(g, dloss));
+  const leat_output_t log = leat_build_unary(b, "LogSoftmax", leat_gradient_input(g, 0));
+  leat_gradient_set_input(g, 1, scale_rows(b, dloss, leat_build_unary(b, "Neg", log)));
+  return leat_ok_status();
+}
+
+static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
+  return set_logits_gradient(g, leat_gradient_of_output(g, 0));
+}
+
+const leat_op_row_t leat_cross_entropy_ops[] = {
+    {.name = "SoftmaxCrossEntropyWithLogits",
+     .inputs = "features: T; labels: T",
+     .outputs = "loss: T; backprop: T",
+     .attrs = "T: {half, bfloat16, float, double}",
+     .shape = cross_entropy_shape,
+     .gradient = cross_entropy_gradient,
+     .contract = {LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)},
+     .doc = "Cross entropy between softmax(features) and labels, and its gradient."},
+    {.name = "SparseSoftmaxCrossEntropyWithLogits",
+     .inputs = "features: T; labels: Tlabels",
+     .outputs = "loss: T; backprop: T",
+     .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
+     .shape = sparse_cross_entropy_shape,
+     .gradient = sparse_cross_entropy_gradient,
+     .contract = {LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1), LEAT_RULE_SAME_DIM(0, 0, 1, 0)},
+     .doc = "Cross entropy where the label of a row is the number of its class."},
+    LEAT_OP_ROWS_END,
+};

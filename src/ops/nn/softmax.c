@@ -1,0 +1,55 @@
+// Softmax, LogSoftmax: over the last dimension.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+static leat_status_t unchanged_vector(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, leat_inference_input(c, 0), 1));
+  return leat_shape_unchanged(c);
+}
+
+static leat_output_t sum_classes(leat_builder_t* b, leat_output_t x) {
+  const leat_output_t last = leat_build_scalar(b, LEAT_DTYPE_INT32, -1);
+  return leat_build(b, "Sum", LEAT_INPUTS(x, last), LEAT_ATTRS(LEAT_BOOL("keep_dims", true)));
+}
+
+// dx = (dy - sum(dy y)) y
+static leat_status_t softmax_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const leat_output_t y = leat_gradient_output(g, 0), dy = leat_gradient_of_output(g, 0);
+  const leat_output_t sum = sum_classes(b, leat_build_binary(b, "Mul", dy, y));
+  leat_gradient_set_input(g, 0,
+                          leat_build_binary(b, "Mul", leat_build_binary(b, "Sub", dy, sum), y));
+  return leat_ok_status();
+}
+
+// dx = dy - sum(dy) exp(y)
+static leat_status_t log_softmax_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const leat_output_t dy = leat_gradient_of_output(g, 0);
+  const leat_output_t softmax = leat_build_unary(b, "Exp", leat_gradient_output(g, 0));
+  const leat_output_t sum = sum_classes(b, dy);
+  leat_gradient_set_input(
+      g, 0, leat_build_binary(b, "Sub", dy, leat_build_binary(b, "Mul", sum, softmax)));
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_softmax_ops[] = {
+    {.name = "Softmax",
+     .inputs = "logits: T",
+     .outputs = "softmax: T",
+     .attrs = "T: {half, bfloat16, float, double}",
+     .shape = unchanged_vector,
+     .gradient = softmax_gradient,
+     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 1)},
+     .doc = "exp(x) divided by its sum over the last dimension."},
+    {.name = "LogSoftmax",
+     .inputs = "logits: T",
+     .outputs = "logsoftmax: T",
+     .attrs = "T: {half, bfloat16, float, double}",
+     .shape = unchanged_vector,
+     .gradient = log_softmax_gradient,
+     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 1)},
+     .doc = "The logarithm of Softmax."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,103 @@
+// Rows of softmax and cross entropy, per instruction set. The greatest logit is taken off first, so
+// that no exponential overflows.
+#include "ops/nn/softmax_cpu.h"
+
+#include <math.h>
+
+#include "base/checked.h"
+#include "device/cpu/vector_math.h"
+#include "device/cpu/vector_math_lanes.h"
+
+#define BLOCK 512
+
+static float greatest_f32(const float* x, int64_t n) {
+  floats_t most = FLOATS(-INFINITY);
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    const floats_t v = load_floats(x + i);
+    most = select_floats(v > most, v, most);
+  }
+  float greatest = -INFINITY;
+  for (int k = 0; k < LANES; ++k) greatest = most[k] > greatest ? most[k] : greatest;
+  for (; i < n; ++i) greatest = x[i] > greatest ? x[i] : greatest;
+  return greatest;
+}
+
+static double greatest_f64(const double* x, int64_t n) {
+  double greatest = -INFINITY;
+  for (int64_t i = 0; i < n; ++i) greatest = x[i] > greatest ? x[i] : greatest;
+  return greatest;
+}
+
+static double exp_sum_f32(const float* x, float shift, float* y, int64_t n) {
+  return LEAT_ISA_NAME(leat_vector_math).exp_shifted_sum_f32(x, shift, y, n);
+}
+
+static double exp_sum_f64(const double* x, double shift, double* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - shift;
+  LEAT_ISA_NAME(leat_vector_math).exp_f64(y, y, n);
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += y[i];
+  return sum;
+}
+
+#define DEFINE(suffix, type)                                                                      \
+  static void softmax_##suffix(const void* logits, void* result, int64_t n) {                     \
+    const type* x = logits;                                                                       \
+    type* y = result;                                                                             \
+    const type factor = (type)(1 / exp_sum_##suffix(x, greatest_##suffix(x, n), y, n));           \
+    for (int64_t i = 0; i < n; ++i) y[i] *= factor;                                               \
+  }                                                                                               \
+  /* log(sum exp(x - shift)) without keeping the exponentials. */                                 \
+  static type log_sum_##suffix(const type* x, type shift, int64_t n) {                            \
+    type block[BLOCK];                                                                            \
+    double sum = 0;                                                                               \
+    for (int64_t i = 0; i < n; i += BLOCK) {                                                      \
+      sum += exp_sum_##suffix(x + i, shift, block, LEAT_MIN(n - i, BLOCK));                       \
+    }                                                                                             \
+    return (type)log(sum);                                                                        \
+  }                                                                                               \
+  static void log_softmax_##suffix(const void* logits, void* result, int64_t n) {                 \
+    const type* x = logits;                                                                       \
+    type* y = result;                                                                             \
+    const type shift = greatest_##suffix(x, n);                                                   \
+    const type log_sum = log_sum_##suffix(x, shift, n);                                           \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - shift) - log_sum;         \
+  }                                                                                               \
+  static void cross_entropy_##suffix(const void* logits, const void* targets, void* loss,         \
+                                     void* result, int64_t n) {                                   \
+    const type* x = logits;                                                                       \
+    const type* labels = targets;                                                                 \
+    type* dx = result;                                                                            \
+    const type shift = greatest_##suffix(x, n);                                                   \
+    double sum_labels = 0, sum_logits = 0;                                                        \
+    for (int64_t i = 0; i < n; ++i) {                                                             \
+      sum_labels += (double)labels[i];                                                            \
+      sum_logits += (double)labels[i] * (double)(x[i] - shift);                                   \
+    }                                                                                             \
+    const double sum = exp_sum_##suffix(x, shift, dx, n);                                         \
+    const type factor = (type)(1 / sum);                                                          \
+    for (int64_t i = 0; i < n; ++i) dx[i] = dx[i] * factor - labels[i];                           \
+    *(type*)loss = (type)(sum_labels * log(sum) - sum_logits);                                    \
+  }                                                                                               \
+  static void sparse_cross_entropy_##suffix(const void* logits, int64_t label, void* loss,        \
+                                            void* result, int64_t n) {                            \
+    const type* x = logits;                                                                       \
+    type* dx = result;                                                                            \
+    const type shift = greatest_##suffix(x, n);                                                   \
+    const type logit = x[label] - shift;                                                          \
+    const double sum = exp_sum_##suffix(x, shift, dx, n);                                         \
+    const type factor = (type)(1 / sum);                                                          \
+    for (int64_t i = 0; i < n; ++i) dx[i] *= factor;                                              \
+    dx[label] -= 1;                                                                               \
+    *(type*)loss = (type)(log(sum) - (double)logit);                                              \
+  }                                                                                               \
+  extern const leat_softmax_rows_t LEAT_ISA_NAME(leat_softmax_rows_##suffix);                     \
+  const leat_softmax_rows_t LEAT_ISA_NAME(leat_softmax_rows_##suffix) = {                         \
+      .softmax = softmax_##suffix,                                                                \
+      .log_softmax = log_softmax_##suffix,                                                        \
+      .cross_entropy = cross_entropy_##suffix,                                                    \
+      .sparse_cross_entropy = sparse_cross_entropy_##suffix,                                      \
+  };
+DEFINE(f32, float)
+DEFINE(f64, double)

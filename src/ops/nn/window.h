@@ -1,0 +1,65 @@
+// Sliding windows: what convolutions and pools read from their attributes, and how large their
+// outputs are. Two or three spatial dimensions; channels last (NHWC, NDHWC) or second (NCHW, NCDHW).
+//
+//   SAME      output = ceil(input / stride); padding as that needs, the odd one at the end
+//   VALID     output = windows that lie inside
+//   EXPLICIT  VALID over the input with |before| and |after| added
+#ifndef LEAT_OPS_NN_WINDOW_H_
+#define LEAT_OPS_NN_WINDOW_H_
+
+#include "graph/attr.h"
+
+#define LEAT_WINDOW_MAX_SPATIAL 3
+
+typedef enum leat_padding_e {
+  LEAT_PADDING_SAME,
+  LEAT_PADDING_VALID,
+  LEAT_PADDING_EXPLICIT,
+} leat_padding_t;
+
+typedef struct leat_window_axis_s {
+  int64_t size;  // of the window; 1 where the attributes do not say ("ksize")
+  int64_t stride, dilation;
+  int64_t before, after;  // padding, when EXPLICIT
+} leat_window_axis_t;
+
+typedef struct leat_window_s {
+  int spatial;  // 2 or 3 dimensions
+  bool channels_first;
+  bool has_size;  // "ksize" was there
+  leat_padding_t padding;
+  leat_window_axis_t axes[LEAT_WINDOW_MAX_SPATIAL];
+  leat_window_axis_t batch, channels;
+} leat_window_t;
+
+// Reads "padding", "explicit_paddings", "data_format", "strides", "dilations" and "ksize", where the
+// node has them. INVALID_ARGUMENT for lists of the wrong length, values outside int32, paddings
+// where none can be.
+LEAT_MUST_USE leat_status_t leat_window_read(const leat_attr_t* attrs, int attr_count, int spatial,
+                                             leat_window_t* out_window);
+// Sets sizes or strides from a vector as long as the tensor's rank, in the order of its dimensions.
+LEAT_MUST_USE leat_status_t leat_window_set_sizes(leat_window_t* window, const int64_t* values,
+                                                  int count);
+LEAT_MUST_USE leat_status_t leat_window_set_strides(leat_window_t* window, const int64_t* values,
+                                                    int count);
+
+static inline int leat_window_rank(const leat_window_t* window) { return window->spatial + 2; }
+static inline int leat_window_dim(const leat_window_t* window, int axis) {
+  return axis + (window->channels_first ? 2 : 1);
+}
+static inline int leat_window_channel_dim(const leat_window_t* window) {
+  return window->channels_first ? 1 : window->spatial + 1;
+}
+
+// Windows of |size| over |input| positions, and the padding before them. INVALID_ARGUMENT when a
+// stride or dilation is not positive. An input that falls short of the window by less than two
+// strides has no windows; a smaller one is INVALID_ARGUMENT (TensorFlow's rule at run time).
+LEAT_MUST_USE leat_status_t leat_window_count(const leat_window_axis_t* axis, leat_padding_t padding,
+                                              int64_t input, int64_t size, int64_t* out_count,
+                                              int64_t* out_before);
+// The same while shapes are inferred: LEAT_DIM_UNKNOWN for either gives it back, and an input that
+// is smaller than the window is INVALID_ARGUMENT.
+LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis, leat_padding_t padding,
+                                              int64_t input, int64_t size, int64_t* out_count);
+
+#endif  // LEAT_OPS_NN_WINDOW_H_
