@@ -1,6 +1,6 @@
 // MatrixDiag, MatrixDiagPart, MatrixSetDiag in their three versions, and the deprecated Batch ones:
-// bands of diagonals and the matrices that they lie in. A band [lower, upper] of the inner matrix is
-// kept as [diagonals, longest] (or [longest] when it is one), the uppermost first.
+// bands of diagonals and the matrices that they lie in. A band [lower, upper] of the inner matrix
+// is kept as [diagonals, longest] (or [longest] when it is one), the uppermost first.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"

@@ -1,13 +1,14 @@
-// CPU kernels of bands of diagonals. In a matrix of |columns| a diagonal goes in steps of columns + 1;
-// in a band its elements lie together. Each diagonal of all matrices is one strided copy.
+// CPU kernels of bands of diagonals. In a matrix of |columns| a diagonal goes in steps of columns +
+// 1; in a band its elements lie together. Each diagonal of all matrices is one strided copy.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
 typedef struct diag_state_s {
-  bool left_above, left_below;  // how diagonals above and below the main one are aligned in the band
+  // How diagonals above and below the main one are aligned in the band.
+  bool left_above, left_below;
 } diag_state_t;
 
 typedef struct diag_s {
@@ -157,8 +158,8 @@ static leat_status_t read_sizes(diag_t* d) {
 static leat_status_t complete_matrix(diag_t* d) {
   int64_t rows = d->longest - LEAT_MIN(d->upper, 0), columns = d->longest + LEAT_MAX(d->lower, 0);
   if ((d->rows != -1 && d->rows < rows) || (d->columns != -1 && d->columns < columns)) {
-    return leat_kernel_invalid(d->c, "num_rows is %lld and num_cols %lld, must be at least %lld and "
-                               "%lld",
+    return leat_kernel_invalid(d->c, "num_rows is %lld and num_cols %lld, must be at least %lld "
+                               "and %lld",
                                (long long)d->rows, (long long)d->columns, (long long)rows,
                                (long long)columns);
   }
@@ -166,8 +167,8 @@ static leat_status_t complete_matrix(diag_t* d) {
   if (d->rows == -1) d->rows = rows;
   if (d->columns == -1) d->columns = columns;
   if (d->rows == rows || d->columns == columns) return leat_ok_status();
-  return leat_kernel_invalid(d->c, "num_rows %lld or num_cols %lld must be as small as the diagonals "
-                             "allow",
+  return leat_kernel_invalid(d->c, "num_rows %lld or num_cols %lld must be as small as the "
+                             "diagonals allow",
                              (long long)d->rows, (long long)d->columns);
 }
 

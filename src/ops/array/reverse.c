@@ -126,9 +126,9 @@ static leat_status_t roll_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t axis = leat_gradient_input(g, 2);
   leat_output_t back = leat_build_unary(b, "Neg", leat_gradient_input(g, 1));
-  leat_gradient_set_input(g, 0,
-                          leat_build(b, "Roll", LEAT_INPUTS(leat_gradient_of_output(g, 0), back, axis),
-                                     LEAT_NO_ATTRS));
+  leat_output_t gradient = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(
+      g, 0, leat_build(b, "Roll", LEAT_INPUTS(gradient, back, axis), LEAT_NO_ATTRS));
   return leat_ok_status();
 }
 
@@ -156,7 +156,7 @@ const leat_op_row_t leat_reverse_ops[] = {
      .attrs = "seq_dim: int; batch_dim: int = 0; T: type; Tlen: {int32, int64} = int64",
      .shape = reverse_sequence_shape,
      .gradient = reverse_sequence_gradient,
-     .doc = "Of each batch entry the first seq_lengths[i] steps back to front, the rest as they are."},
+     .doc = "Of each batch entry the first seq_lengths[i] steps back to front, the rest as is."},
     {.name = "Roll",
      .inputs = "input: T; shift: Tshift; axis: Taxis",
      .outputs = "output: T",

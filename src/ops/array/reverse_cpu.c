@@ -1,8 +1,8 @@
-// CPU kernels of Reverse, ReverseV2, ReverseSequence, Roll: strided copies, with negative strides or
-// in pieces.
+// CPU kernels of Reverse, ReverseV2, ReverseSequence, Roll: strided copies, with negative strides
+// or in pieces.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -103,7 +103,8 @@ static leat_status_t check_sequence(const leat_kernel_context_t* c) {
   const leat_tensor_t* lengths = leat_kernel_input(c, 1);
   int64_t seq = state->seq_dim, batch = state->batch_dim;
   if (seq < 0 || batch < 0 || seq >= input->rank || batch >= input->rank || seq == batch) {
-    return leat_kernel_invalid(c, "seq_dim is %lld and batch_dim %lld, must be two of %d dimensions",
+    return leat_kernel_invalid(c, "seq_dim is %lld and batch_dim %lld, must be two of %d "
+                               "dimensions",
                                (long long)seq, (long long)batch, input->rank);
   }
   if (lengths->shape.rank != 1 ||

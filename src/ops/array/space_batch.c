@@ -1,5 +1,5 @@
-// SpaceToBatch, BatchToSpace and their N-dimensional forms: blocks of positions moved into the batch
-// and back.
+// SpaceToBatch, BatchToSpace and their N-dimensional forms: blocks of positions moved into the
+// batch and back.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"

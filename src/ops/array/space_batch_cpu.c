@@ -1,10 +1,10 @@
 // CPU kernels of SpaceToBatch, BatchToSpace and their kin. The small tensor has the batch of every
-// position within a block (its phase), one after the other; position p of it is position p * block +
-// phase - margin of the large tensor. So each phase is one strided copy of the positions that exist in
-// both.
+// position within a block (its phase), one after the other; position p of it is position p * block
+// + phase - margin of the large tensor. So each phase is one strided copy of the positions that
+// exist in both.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -45,7 +45,8 @@ static leat_status_t read_sizes(blocks_t* b, int64_t block_size) {
   for (int d = 0; d < b->count; ++d) {
     b->sizes[d] = block_size ? block_size : leat_tensor_index_at(sizes, d);
     if (b->sizes[d] < 1 || !leat_checked_multiply(b->phases, b->sizes[d], &b->phases)) {
-      return leat_kernel_invalid(b->c, "block_shape[%d] is %lld, must be positive and not too large",
+      return leat_kernel_invalid(b->c, "block_shape[%d] is %lld, must be positive and not too "
+                                 "large",
                                  d, (long long)b->sizes[d]);
     }
   }
@@ -129,8 +130,8 @@ static leat_status_t copy_phase(const blocks_t* b, int rank, int64_t phase, leat
     int64_t size = b->sizes[d];
     // Positions p with 0 <= p * size + offset < large.
     int64_t first = offset[d] >= 0 ? 0 : (-offset[d] + size - 1) / size;
-    int64_t end = b->large[d + 1] - offset[d] <= 0 ? 0 : (b->large[d + 1] - offset[d] - 1) / size + 1;
-    end = LEAT_MIN(end, b->small[d + 1]);
+    int64_t room = b->large[d + 1] - offset[d];
+    int64_t end = LEAT_MIN(room <= 0 ? 0 : (room - 1) / size + 1, b->small[d + 1]);
     if (end <= first) return leat_ok_status();
     at_small += first * small[d + 1];
     at_large += (first * size + offset[d]) * large[d + 1];

@@ -1,9 +1,9 @@
-// CPU kernels of SpaceToDepth and DepthToSpace: one strided copy of six dimensions. The fine image is
-// [batch, height, block, width, block, depth], the coarse one [batch, height, width, block, block,
-// depth] (or, channels first, with the last three before height and width).
+// CPU kernels of SpaceToDepth and DepthToSpace: one strided copy of six dimensions. The fine image
+// is [batch, height, block, width, block, depth], the coarse one [batch, height, width, block,
+// block, depth] (or, channels first, with the last three before height and width).
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -22,8 +22,8 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   state->channels_first = leat_string_view_equals(format, "NCHW");
   if (state->channels_first || leat_string_view_equals(format, "NHWC")) return leat_ok_status();
   return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "Kernel creation failed for node '%.*s' (%.*s): data_format is %.*s, must "
-                          "be NHWC or NCHW on CPU",
+                          "Kernel creation failed for node '%.*s' (%.*s): data_format is %.*s, "
+                          "must be NHWC or NCHW on CPU",
                           LEAT_SV_ARG(creation->kernel->node_name),
                           LEAT_SV_ARG(creation->kernel->op->name), LEAT_SV_ARG(format));
 }
@@ -89,7 +89,8 @@ static void set_strides(const image_t* i, bool channels_first, int64_t* fine, in
   fine[WIDTH] = pixel * block;
   fine[BLOCK_ROW] = pixel * block * i->width;
   fine[HEIGHT] = pixel * block * i->width * block;
-  int64_t channel = channels_first ? pixels : 1;  // from one channel of the coarse image to the next
+  // From one channel of the coarse image to the next.
+  int64_t channel = channels_first ? pixels : 1;
   coarse[DEPTH] = channel;
   coarse[BLOCK_COLUMN] = channel * i->depth;
   coarse[BLOCK_ROW] = channel * i->depth * block;

@@ -1,5 +1,5 @@
-// DynamicPartition, DynamicStitch, ParallelDynamicStitch: slices dealt out by number, and put together
-// again.
+// DynamicPartition, DynamicStitch, ParallelDynamicStitch: slices dealt out by number, and put
+// together again.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"

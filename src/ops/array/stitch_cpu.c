@@ -1,7 +1,7 @@
 // CPU kernels of DynamicPartition and DynamicStitch.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -102,14 +102,15 @@ static leat_status_t check_pair(const leat_kernel_context_t* c, int index, stitc
   const leat_shape_t* data = &leat_kernel_input(c, s->count + index)->shape;
   const leat_shape_t* first = &leat_kernel_input(c, s->count)->shape;
   int first_rank = leat_kernel_input(c, 0)->shape.rank, rank = indices->shape.rank;
-  bool fits = starts_with(data, &indices->shape) && starts_with(first, &leat_kernel_input(c, 0)->shape);
+  bool fits = starts_with(data, &indices->shape) &&
+              starts_with(first, &leat_kernel_input(c, 0)->shape);
   fits = fits && data->rank - rank == first->rank - first_rank;
   for (int d = rank; fits && d < data->rank; ++d) {
     fits = leat_shape_dim(data, d) == leat_shape_dim(first, d - rank + first_rank);
   }
   if (!fits) {
-    return leat_kernel_invalid(c, "data[%d] has shape %s, must be that of indices, %s, and the rest "
-                               "of data[0]'s, %s",
+    return leat_kernel_invalid(c, "data[%d] has shape %s, must be that of indices, %s, and the "
+                               "rest of data[0]'s, %s",
                                index, LEAT_SHAPE_TEXT(data), LEAT_SHAPE_TEXT(&indices->shape),
                                LEAT_SHAPE_TEXT(first));
   }

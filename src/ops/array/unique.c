@@ -77,7 +77,7 @@ const leat_op_row_t leat_unique_ops[] = {
      .outputs = "y: T; idx: out_idx",
      .attrs = "T: type; out_idx: {int32, int64} = int32",
      .shape = unique_shape,
-     .doc = "The different elements in order of first appearance, and each element's number there."},
+     .doc = "The different elements as they first appear, and each element's number there."},
     {.name = "UniqueV2",
      .inputs = "x: T; axis: Taxis",
      .outputs = "y: T; idx: out_idx",

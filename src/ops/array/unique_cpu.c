@@ -1,8 +1,8 @@
 // CPU kernels of Unique and its kin, and ListDiff.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/key_table.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/key_table_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

@@ -38,8 +38,8 @@ const leat_op_row_t leat_where_ops[] = {
      .inputs = "input: T",
      .outputs = "index: int64",
      .attrs = "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, "
-              "qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = "
-              "bool",
+              "qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} "
+              "= bool",
      .shape = where_shape,
      .doc = "Positions of the elements that are not zero, a row each, in order."},
     {.name = "OneHot",

@@ -1,8 +1,8 @@
-// CPU kernels of Where and OneHot. Where counts first, then writes rows. An element is not zero when
-// its bits, without the sign of a floating-point number, are not: so one code serves a width.
+// CPU kernels of Where and OneHot. Where counts first, then writes rows. An element is not zero
+// when its bits, without the sign of a floating-point number, are not: so one code serves a width.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

@@ -1,7 +1,7 @@
-// Open addressing, twice as many slots as keys. Elements of up to 8 bytes are brought to one word, in
-// which equal numbers are equal; strings are compared as they are. A NaN, equal to none, is put by its
-// place, so that many of them do not pile up.
-#include "ops/array/key_table.h"
+// Open addressing, twice as many slots as keys. Elements of up to 8 bytes are brought to one word,
+// in which equal numbers are equal; strings are compared as they are. A NaN, equal to none, is put
+// by its place, so that many of them do not pile up.
+#include "ops/array/key_table_cpu.h"
 
 typedef struct word_s {
   uint64_t bits;
