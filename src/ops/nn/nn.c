@@ -8,6 +8,8 @@
   X(cross_entropy)         \
   X(conv2d)                \
   X(max_pool)              \
-  X(avg_pool)
+  X(avg_pool)              \
+  X(top_k)                 \
+  X(batch_norm)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)
