@@ -65,18 +65,20 @@ TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const 
                                                    int keep, TF_Status* status);
 
 /* ---- Records (TFRecord) ---------------------------------------------------------------------*/
-typedef struct leat_record_reader_t leat_record_reader_t;
-TF_CAPI_EXPORT extern leat_record_reader_t* leat_records_open(const char* path, TF_Status* status);
-/* The next record, borrowed until the next call; OUT_OF_RANGE at the end. */
-TF_CAPI_EXPORT extern const void* leat_records_next(leat_record_reader_t* reader, size_t* out_size,
+typedef struct leat_records_t leat_records_t;
+TF_CAPI_EXPORT extern leat_records_t* leat_records_open(const char* path, TF_Status* status);
+/* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. */
+TF_CAPI_EXPORT extern const void* leat_records_next(leat_records_t* records, size_t* out_size,
                                                     TF_Status* status);
-TF_CAPI_EXPORT extern void leat_records_close(leat_record_reader_t* reader);
-typedef struct leat_record_writer_t leat_record_writer_t;
-TF_CAPI_EXPORT extern leat_record_writer_t* leat_records_create(const char* path,
-                                                                TF_Status* status);
-TF_CAPI_EXPORT extern void leat_records_write(leat_record_writer_t* writer, const void* data,
+TF_CAPI_EXPORT extern void leat_records_close(leat_records_t* records);
+typedef struct leat_records_writer_t leat_records_writer_t;
+/* The file is made, or emptied. */
+TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create(const char* path,
+                                                                 TF_Status* status);
+TF_CAPI_EXPORT extern void leat_records_write(leat_records_writer_t* writer, const void* data,
                                               size_t size, TF_Status* status);
-TF_CAPI_EXPORT extern void leat_records_finish(leat_record_writer_t* writer, TF_Status* status);
+/* Syncs, closes and frees; NULL is allowed. */
+TF_CAPI_EXPORT extern void leat_records_finish(leat_records_writer_t* writer, TF_Status* status);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,5 @@
+// Attribute values and shapes as messages: decoding for the setters and edits, encoding for the
+// getters that hand out serialised messages.
 #include "capi/attr_message.h"
 
 #include "formats/decode.h"

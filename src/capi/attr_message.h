@@ -4,7 +4,8 @@
 
 #include "capi/handles.h"
 
-// The value in a serialised AttrValue; it lies in |storage|. INVALID_ARGUMENT when it does not parse.
+// The value in a serialised AttrValue; it lies in |storage|. INVALID_ARGUMENT when it does not
+// parse.
 LEAT_MUST_USE leat_status_t leat_capi_attr_decode(leat_string_view_t bytes,
                                                   leat_graph_storage_t* storage,
                                                   leat_attr_value_t* out_value);

@@ -1,8 +1,8 @@
 // Adding an operation to a graph: TF_NewOperation ... TF_FinishOperation.
 //
-// The graph room takes flat inputs; the C API gives them argument by argument, as tensors and lists.
-// Finishing holds the two against the op's declaration, and turns what the lists say (how many,
-// which types) into attributes, which the graph then checks as if the caller had set them.
+// The graph room takes flat inputs; the C API gives them argument by argument, as tensors and
+// lists. Finishing holds the two against the op's declaration, and turns what the lists say (how
+// many, which types) into attributes, which the graph then checks as if the caller had set them.
 #include <stdlib.h>
 #include <string.h>
 

@@ -97,6 +97,10 @@ static leat_status_t prepare_step(step_t* step, int feeds, int fetches, int targ
                             "Run failed: counts are %d, %d and %d, must be >= 0", feeds, fetches,
                             targets);
   }
+  if (LEAT_UNLIKELY(fetches == 0 && targets == 0)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Must specify at least one target to fetch or execute.");
+  }
   if (LEAT_LIKELY(feeds <= INLINE_EDGES && fetches <= INLINE_EDGES && targets <= INLINE_EDGES)) {
     step->feeds = step->inline_edges;
     step->fetches = step->inline_edges + INLINE_EDGES;

@@ -6,8 +6,8 @@
 #include "graph/graph.h"
 
 // The value that |proto| holds, copied into |storage|. A message with nothing set gives kind NONE;
-// an empty list gives a list of kind NONE. INVALID_ARGUMENT for a list of several kinds, a bad shape
-// or a bad tensor.
+// an empty list gives a list of kind NONE. INVALID_ARGUMENT for a list of several kinds, a bad
+// shape or a bad tensor.
 LEAT_MUST_USE leat_status_t leat_attr_value_from_proto(const leat_pb_attr_value_t* proto,
                                                        leat_graph_storage_t* storage,
                                                        leat_attr_value_t* out_value);

@@ -1,5 +1,5 @@
-// A reader of the little text that op declarations hold. Each value reader leaves the position after
-// what it read; the caller of the outermost one checks that nothing is left.
+// A reader of the little text that op declarations hold. Each value reader leaves the position
+// after what it read; the caller of the outermost one checks that nothing is left.
 #include "graph/attr_text.h"
 
 #include <ctype.h>

@@ -28,8 +28,8 @@ leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node_index, int 
   leat_node_t* node = &graph->nodes[node_index];
   if (index < 0 || index >= node->input_count) {
     return leat_make_status(LEAT_OUT_OF_RANGE,
-                            "Setting an input of node '%.*s' (%.*s) failed: index is %d, must be in "
-                            "[0, %d)",
+                            "Setting an input of node '%.*s' (%.*s) failed: index is %d, must be "
+                            "in [0, %d)",
                             LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), index,
                             node->input_count);
   }

@@ -1,6 +1,6 @@
 // Adding nodes: what is filled in, what is refused and with which code, names, edits, order.
 #include "base/clock.h"
-#include "graph/toy_ops_test.h"
+#include "toy_graph/toy_ops.h"
 
 static void types_and_counts_come_from_inputs(void** state) {
   (void)state;
@@ -55,7 +55,8 @@ static void what_does_not_fit_is_refused(void** state) {
                      {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = strides}};
   REFUSES("Conv", "a", LEAT_INPUTS(x), LEAT_ATTRS(one), "must be at least minimum 2");
   REFUSES("Conv", "a", LEAT_INPUTS(x), LEAT_ATTRS(LEAT_STR("padding", "X")), "\"SAME\", \"VALID\"");
-  REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_INT("dtype", 1)), "'int' when 'type'");
+  REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_INT("dtype", 1)),
+          "'int' when 'type'");
   REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_TYPE("dtype", 101)), "reference");
   REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_TYPE("dtype", 0)), "invalid");
   REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_TYPE("dtype", 99)), "invalid");

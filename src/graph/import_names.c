@@ -77,7 +77,7 @@ leat_status_t leat_importer_prepare_names(leat_importer_t* importer) {
 leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
                                  leat_string_view_t* out_name) {
   leat_graph_storage_t* storage = importer->graph->storage;
-  // Adding a node checks its name; what is left to ask of one that stays as it is, is how it begins.
+  // Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
   bool is_internal = name.size > 0 && name.data[0] == '_';
   bool is_valid = importer->direct_names ||
                   leat_node_name_is_valid(name, importer->options->allow_internal_names);

@@ -101,7 +101,8 @@ static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
   }
   if (name.index >= 0 && draft->control_count > 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Node '%.*s': Control dependencies must come after regular dependencies",
+                            "Node '%.*s': Control dependencies must come after regular "
+                            "dependencies",
                             LEAT_SV_ARG(draft->def->name));
   }
   int32_t mapping = importer->mapped.count ? leat_importer_mapping(importer, name) : -1;

@@ -1,6 +1,6 @@
-// The tools of shape functions. Shapes are values whose dims lie in the graph's arena; results share
-// the dims of their operands wherever nothing changed, so that inference of a large graph allocates
-// little. Rules and codes are those of TensorFlow's InferenceContext.
+// The tools of shape functions. Shapes are values whose dims lie in the graph's arena; results
+// share the dims of their operands wherever nothing changed, so that inference of a large graph
+// allocates little. Rules and codes are those of TensorFlow's InferenceContext.
 #include "graph/inference.h"
 
 #include "base/checked.h"
@@ -131,8 +131,8 @@ leat_status_t leat_inference_merge(leat_inference_t* c, leat_partial_shape_t a,
     case 0: return leat_partial_shape_merge(a, b, c->arena, out_shape);
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Dimension %d in both shapes must be equal, but are %lld and %lld. Shapes "
-                          "are %s and %s.",
+                          "Dimension %d in both shapes must be equal, but are %lld and %lld. "
+                          "Shapes are %s and %s.",
                           dim, (long long)a.dims[dim], (long long)b.dims[dim],
                           LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
 }

@@ -1,5 +1,5 @@
 // The mini-language: what it accepts, what each form means, what it refuses.
-#include "graph/toy_ops_test.h"
+#include "toy_graph/toy_ops.h"
 
 static const leat_op_t* parse(leat_arena_t* arena, const leat_op_row_t* row) {
   leat_op_t* op = NULL;
@@ -117,7 +117,8 @@ static void malformed_rows_are_refused(void** state) {
 
 static void registry_parses_when_asked(void** state) {
   (void)state;
-  static const leat_op_row_t rows[] = {{.name = "Good"}, {.name = "Bad", .attrs = "x"}, {.name = 0}};
+  static const leat_op_row_t rows[] = {
+      {.name = "Good"}, {.name = "Bad", .attrs = "x"}, {.name = 0}};
   leat_op_registry_t* registry = NULL;
   toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
   toy_ok(leat_op_registry_add(registry, rows));

@@ -158,8 +158,9 @@ static leat_status_t infer_from_inputs(resolver_t* r) {
     const leat_op_argument_t* argument = &r->op->inputs[i];
     int attr = argument->type_attr;
     int length = length_attr(argument);
-    if (length >= 0 && length != list_attr && is_missing(&r->attrs[length])) return leat_ok_status();
-    bool is_inferred = length >= 0 && length == list_attr && is_missing(&r->attrs[length]);
+    bool is_unknown = length >= 0 && is_missing(&r->attrs[length]);
+    bool is_inferred = is_unknown && length == list_attr;
+    if (is_unknown && !is_inferred) return leat_ok_status();
     int64_t count =
         is_inferred ? list_length : leat_signature_argument_count(argument, r->attrs);
     if (count < 0 || begin + count > r->spec->input_count) return leat_ok_status();

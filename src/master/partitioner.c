@@ -214,7 +214,10 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
   memset(out_partitions, 0, sizeof *out_partitions);
   int device = only_device(*inout_graph);
   if (device >= 0) {
-    return hand_through(inout_graph, fetches, fetch_count, device, out_partitions);
+    leat_status_t status =
+        hand_through(inout_graph, fetches, fetch_count, device, out_partitions);
+    if (status) leat_partitions_free(out_partitions);
+    return status;
   }
   LEAT_RETURN_IF_ERROR(allocate_partitions(placement->device_count, out_partitions));
   cut_t c = {.graph = *inout_graph, .placement = placement, .incarnations = incarnations,

@@ -170,7 +170,8 @@ static void test_shape_list(void** state) {
 
 static void test_shape_messages(void** state) {
   // dim { size: 1 } dim { size: -1 }, and unknown_rank: true
-  static const char known[] = "\x12\x02\x08\x01\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+  static const char known[] =
+      "\x12\x02\x08\x01\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
   static const char unknown[] = "\x18\x01";
   const void* protos[] = {known, unknown};
   const size_t lengths[] = {sizeof known - 1, sizeof unknown - 1};

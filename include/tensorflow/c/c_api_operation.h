@@ -86,9 +86,10 @@ TF_CAPI_EXPORT int TF_OperationGetControlOutputs(TF_Operation* oper, TF_Operatio
 
 // --- Attributes ------------------------------------------------------------------------------
 // First ask for the metadata, which say the kind and how much room the value takes, then call the
-// getter of that kind. An attribute that the operation has not, or that is of another kind, is
-// TF_INVALID_ARGUMENT. Getters that fill an array fill as much of it as there is; those that also
-// need storage fail when it is too small.
+// getter of that kind. An attribute of another kind is TF_INVALID_ARGUMENT. So is one that the
+// operation has not, except that, as in TensorFlow, the getters of one int, float, bool, type,
+// shape or tensor, and of lists of shapes or tensors, say TF_NOT_FOUND then. Getters that fill an
+// array fill as much of it as there is; those that also need storage fail when it is too small.
 
 // What an attribute holds.
 typedef struct TF_AttrMetadata {

@@ -7,7 +7,7 @@
 //   FORWARD          output   = patches * filter                    tiles are shared out
 //   BACKWARD_INPUT   patches  = output gradient * filter^T, added back where they came from
 //                                                                    images are shared out
-//   BACKWARD_FILTER  filter  += patches^T * output gradient          filter positions are shared out
+//   BACKWARD_FILTER  filter  += patches^T * output gradient         filter positions shared out
 // Whoever is given a share writes nothing that another reads or writes, and adds in a fixed order.
 #include "device/cpu/convolution.h"
 

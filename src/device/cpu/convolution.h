@@ -46,22 +46,22 @@ int64_t leat_convolution_output_count(const leat_convolution_shape_t* shape);
 // Multiplications and additions.
 double leat_convolution_flops(const leat_convolution_shape_t* shape);
 
-// One |workspace| (64-byte aligned, of leat_convolution_<type>_workspace_bytes, where |width| is at
-// least the number of threads of the pool, 1 without one) per call in flight; never NULL. The bits of the result do not depend on the number of threads. half
-// and bfloat16 (uint16_t) compute in float and round once; int32 wraps around.
+// One |workspace| per call in flight, never NULL: 64-byte aligned, of the size that the function
+// beside says, where |width| is at least the number of threads of the pool (1 without one). The
+// bits of the result do not depend on the number of threads. half and bfloat16 (uint16_t) compute
+// in float and round once; int32 wraps around.
 #define LEAT_CONVOLUTION_TYPES(X) \
   X(f32, float)                   \
   X(f64, double)                  \
   X(i32, int32_t)                 \
   X(f16, uint16_t)                \
   X(bf16, uint16_t)
-#define LEAT_CONVOLUTION_DECLARE(name, type)                                                   \
-  size_t leat_convolution_##name##_workspace_bytes(leat_convolution_direction_t direction,     \
-                                                   const leat_convolution_shape_t* shape,      \
-                                                   int width);                                 \
-  void leat_convolution_##name(leat_convolution_direction_t direction,                         \
-                               const leat_convolution_shape_t* shape, const type* first,       \
-                               const type* second, type* result, void* workspace,              \
+#define LEAT_CONVOLUTION_DECLARE(name, type)                                                    \
+  size_t leat_convolution_##name##_workspace_bytes(                                             \
+      leat_convolution_direction_t direction, const leat_convolution_shape_t* shape, int width); \
+  void leat_convolution_##name(leat_convolution_direction_t direction,                          \
+                               const leat_convolution_shape_t* shape, const type* first,        \
+                               const type* second, type* result, void* workspace,               \
                                leat_thread_pool_t* pool);
 LEAT_CONVOLUTION_TYPES(LEAT_CONVOLUTION_DECLARE)
 #undef LEAT_CONVOLUTION_DECLARE

@@ -42,7 +42,8 @@ static void forward_place(const leat_convolution_shape_t* s, const float* image,
                                      s->dilation_width, s->in_width);
   float sums[CHANNELS] = {0};
   for (int64_t h = rows.begin; h < rows.end; ++h) {
-    const float* line = image + (rows.first + h * s->dilation_height) * s->in_width * s->in_channels;
+    const float* line =
+        image + (rows.first + h * s->dilation_height) * s->in_width * s->in_channels;
     for (int64_t w = columns.begin; w < columns.end; ++w) {
       const float* place = line + (columns.first + w * s->dilation_width) * s->in_channels;
       const float* weights = filter + (h * s->filter_width + w) * s->out_channels + o;

@@ -10,7 +10,8 @@
 //   3x3 of 64..256 channels           oneDNN's Winograd on AVX-512: up to 290 (340 with a filter
 //                                     laid out once), for many positions
 // so oneDNN is taken, but for the input gradient of an image (fewer than 8 channels), and where a
-// filter that changes every step meets so few positions that laying it out costs more than it saves.
+// filter that changes every step meets so few positions that laying it out costs more than it
+// saves.
 #ifndef LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 #define LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 

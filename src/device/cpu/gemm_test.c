@@ -24,6 +24,7 @@ static const int64_t shapes[][3] = {
     {64, 64, 64}, {25, 2050, 9}, {3, 100, 600}, {250, 70, 520}, {17, 4, 1},     {1, 64, 1030},
 };
 
+static uint64_t pick_bits(void) { return (uint64_t)mrand48() * 0x9e3779b97f4a7c15; }
 static double pick(void) { return drand48() * 2 - 1; }
 
 // Sizes of the stored matrices with gaps between rows.
@@ -43,16 +44,20 @@ static size_t count_b(const leat_gemm_shape_t* s) {
 }
 static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ldc) + 1; }
 
-#define DEFINE_CHECKS(type, suffix, OURS, tolerance)                                                     \
+#define DEFINE_CHECKS(type, suffix, OURS, tolerance) \
   typedef struct operands_##suffix##_s {                                                           \
     type *a, *b, *c, *before;                                                                      \
   } operands_##suffix##_t;                                                                         \
   static operands_##suffix##_t make_##suffix(const leat_gemm_shape_t* s, bool dirty) {             \
-    operands_##suffix##_t o = {malloc(count_a(s) * sizeof(type)), malloc(count_b(s) * sizeof(type)), \
-                               malloc(count_c(s) * sizeof(type)), malloc(count_c(s) * sizeof(type))}; \
+    const size_t c_bytes = count_c(s) * sizeof(type);                                              \
+    operands_##suffix##_t o = {malloc(count_a(s) * sizeof(type)),                                  \
+                               malloc(count_b(s) * sizeof(type)), malloc(c_bytes),                 \
+                               malloc(c_bytes)};                                                   \
     for (size_t i = 0; i < count_a(s); ++i) o.a[i] = (type)pick();                                 \
     for (size_t i = 0; i < count_b(s); ++i) o.b[i] = (type)pick();                                 \
-    for (size_t i = 0; i < count_c(s); ++i) o.c[i] = o.before[i] = dirty ? (type)NAN : (type)pick(); \
+    for (size_t i = 0; i < count_c(s); ++i) {                                                      \
+      o.c[i] = o.before[i] = dirty ? (type)NAN : (type)pick();                                     \
+    }                                                                                              \
     return o;                                                                                      \
   }                                                                                                \
   static void free_##suffix(operands_##suffix##_t* o) {                                            \
@@ -132,7 +137,8 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
         memset((char*)workspace + bytes, 0x5a, 64);                                                \
         OURS(&s, 1, o.a, o.b, 0, o.before, workspace, pool);                                       \
         assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                      \
-        for (int t = 0; t < 64; ++t) assert_int_equal(((char*)workspace)[bytes + (size_t)t], 0x5a); \
+        const char* past = (char*)workspace + bytes;                                               \
+        for (int t = 0; t < 64; ++t) assert_int_equal(past[t], 0x5a);                              \
         free(workspace);                                                                           \
         free_##suffix(&o);                                                                         \
       }                                                                                            \
@@ -179,8 +185,8 @@ static void test_nan_is_not_hidden(void** state) {
         type* a = malloc(count_a(&s) * sizeof(type));                                              \
         type* b = malloc(count_b(&s) * sizeof(type));                                              \
         type* c = malloc(count_c(&s) * sizeof(type));                                              \
-        for (size_t t = 0; t < count_a(&s); ++t) a[t] = (type)((uint64_t)mrand48() * 0x9e3779b97f4a7c15); \
-        for (size_t t = 0; t < count_b(&s); ++t) b[t] = (type)((uint64_t)mrand48() * 0x9e3779b97f4a7c15); \
+        for (size_t t = 0; t < count_a(&s); ++t) a[t] = (type)pick_bits();                     \
+        for (size_t t = 0; t < count_b(&s); ++t) b[t] = (type)pick_bits();                     \
         for (size_t t = 0; t < count_c(&s); ++t) c[t] = 7;                                         \
         leat_gemm_##name(&s, a, b, accumulate, c, *state);                                         \
         for (int64_t r = 0; r < s.m; r += 3) {                                                     \

@@ -28,8 +28,8 @@ static leat_status_t open_module(const char* name, leat_library_t** out_library)
   const char* chosen = getenv("LEAT_MODULE_DIR");
   if (chosen && *chosen) return open_beside(chosen, name, out_library);
   char* directory = NULL;
-  LEAT_RETURN_IF_ERROR(
-      leat_library_directory_of((const void*)&leat_cpu_onednn, leat_allocator_system(), &directory));
+  LEAT_RETURN_IF_ERROR(leat_library_directory_of((const void*)&leat_cpu_onednn,
+                                                 leat_allocator_system(), &directory));
   leat_status_t status = open_beside(directory, name, out_library);
   leat_allocator_free(leat_allocator_system(), directory);
   return status;

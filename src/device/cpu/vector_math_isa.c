@@ -29,10 +29,10 @@ ALWAYS_INLINE floats_t exp_with_error(floats_t x, floats_t* out_relative_error) 
   const floats_t rest = (p * (r * r) + lost) + r;
   const floats_t value = rest + 1.0f;
   *out_relative_error = ((1.0f - value) + rest) * (2.0f - value);  // 2 - v is nearly 1 / v
-  const ints_t power = (ints_t)shifted - 0x4b400000;
-  const ints_t first = power >> 1;
-  const ints_t second = power - first;
-  return value * (floats_t)((first + 127) << 23) * (floats_t)((second + 127) << 23);
+  const uints_t power = (uints_t)shifted - 0x4b400000u;
+  const uints_t first = (uints_t)((ints_t)power >> 1);
+  const uints_t second = power - first;
+  return value * (floats_t)((first + 127u) << 23) * (floats_t)((second + 127u) << 23);
 }
 
 ALWAYS_INLINE floats_t exp_core(floats_t x) {
@@ -44,8 +44,8 @@ ALWAYS_INLINE floats_t exp_core(floats_t x) {
 ALWAYS_INLINE floats_t log_core(floats_t x) {
   const ints_t is_small = x < 0x1p-126f;
   const floats_t scaled = select_floats(is_small, x * 0x1p23f, x);
-  const ints_t power = ((ints_t)scaled - 0x3f3504f3) >> 23;
-  const floats_t f = (floats_t)((ints_t)scaled - (power << 23)) - 1.0f;
+  const ints_t power = (ints_t)((uints_t)scaled - 0x3f3504f3u) >> 23;
+  const floats_t f = (floats_t)((uints_t)scaled - ((uints_t)power << 23)) - 1.0f;
   const floats_t e = __builtin_convertvector(power - (is_small & 23), floats_t);
   const floats_t z = f * f;
   floats_t p = LOG_8 * f + LOG_7;

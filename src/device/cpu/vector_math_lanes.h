@@ -29,6 +29,7 @@
 
 typedef float floats_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t ints_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t uints_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef double doubles_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t longs_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint64_t ulongs_t __attribute__((vector_size(VECTOR_BYTES)));

@@ -16,7 +16,7 @@ ALWAYS_INLINE reduced_t reduce_exp(doubles_t x) {
   const doubles_t shifted = x * 0x1.71547652b82fep0 + ROUNDING_MAGIC;
   const doubles_t n = shifted - ROUNDING_MAGIC;
   const doubles_t r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
-  const longs_t power = (longs_t)shifted - MAGIC_BITS;
+  const ulongs_t power = (ulongs_t)shifted - MAGIC_BITS;
   return (reduced_t){r, (doubles_t)((power + 1023) << 52)};
 }
 
@@ -147,16 +147,16 @@ ALWAYS_INLINE doubles_t sin_turned(doubles_t x, int64_t quarter) {
   const doubles_t shifted = x * 0x1.45f306dc9c883p-1 + ROUNDING_MAGIC;
   const doubles_t n = shifted - ROUNDING_MAGIC;
   doubles_t r = (x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
-  longs_t quadrant = (longs_t)shifted;
+  ulongs_t quadrant = (ulongs_t)shifted;
   const longs_t huge = absolute_doubles(x) > 0x1p20;
   for (int i = 0; i < HALF_LANES; ++i) {
     if (LEAT_UNLIKELY(huge[i])) {
       int64_t turns = 0;
       r[i] = __builtin_isinf(x[i]) ? __builtin_nan("") : reduce_huge((float)x[i], &turns);
-      quadrant[i] = turns;
+      quadrant[i] = (uint64_t)turns;
     }
   }
-  quadrant += quarter;
+  quadrant += (uint64_t)quarter;
   const doubles_t z = r * r;
   doubles_t s = z * (-1.0 / 39916800) + 1.0 / 362880;
   s = s * z + -1.0 / 5040;
@@ -168,8 +168,8 @@ ALWAYS_INLINE doubles_t sin_turned(doubles_t x, int64_t quarter) {
   c = c * z + 1.0 / 24;
   c = c * z + -1.0 / 2;
   c = c * z + 1.0;
-  const doubles_t value = select_doubles(-(quadrant & 1), c, s);
-  return (doubles_t)((longs_t)value ^ ((quadrant & 2) << 62));
+  const doubles_t value = select_doubles((longs_t)-(quadrant & 1), c, s);
+  return (doubles_t)((ulongs_t)value ^ (quadrant & 2) << 62);
 }
 
 ALWAYS_INLINE doubles_t sin_wide(doubles_t x) {

@@ -1,6 +1,6 @@
 // CPU kernels of resource variables.
 #include "ops/family.h"
-#include "ops/state/update.h"
+#include "ops/state/update_cpu.h"
 
 // ---- The handle ---------------------------------------------------------------------------------
 
@@ -41,13 +41,8 @@ static leat_status_t no_value(leat_kernel_context_t* c) {
                            LEAT_SV_ARG(name));
 }
 
-// The cell of input 0, retained; FAILED_PRECONDITION when there is none.
 static leat_status_t find_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
-  leat_status_t status =
-      leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), out_cell);
-  if (!status || leat_status_code(status) != LEAT_NOT_FOUND) return status;
-  leat_status_free(status);
-  return no_value(c);
+  return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), out_cell);
 }
 
 static leat_status_t read_variable__cpu(leat_kernel_context_t* c) {
@@ -131,9 +126,8 @@ static leat_status_t assign_create(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
-  leat_status_t status =
-      leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), out_cell);
-  if (!status || leat_status_code(status) != LEAT_NOT_FOUND) return status;
+  leat_status_t status = find_cell(c, out_cell);
+  if (!status || leat_status_code(status) != LEAT_FAILED_PRECONDITION) return status;
   leat_status_free(status);
   const leat_resource_handle_t* handle =
       *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*);

@@ -3,7 +3,52 @@
 #include <string.h>
 
 #include "device/cpu/half.h"
-#include "ops/state/update.h"
+#include "ops/state/update_cpu.h"
+
+leat_status_t leat_update_find_cell(leat_kernel_context_t* c, int index, leat_cell_t** out_cell) {
+  if (leat_dtype_is_ref(c->kernel->input_types[index])) {
+    *out_cell = leat_kernel_input_ref(c, index);
+    leat_cell_retain(*out_cell);
+    return leat_ok_status();
+  }
+  return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, index), out_cell);
+}
+
+// Insertion by address; a cell that is there already is not locked again.
+static void insert_ordered(leat_update_cells_t* cells, leat_cell_t* cell) {
+  int at = 0;
+  while (at < cells->locked_count && cells->locked[at] < cell) ++at;
+  if (at < cells->locked_count && cells->locked[at] == cell) {
+    cells->has_duplicates = true;
+    return;
+  }
+  for (int i = cells->locked_count; i > at; --i) cells->locked[i] = cells->locked[i - 1];
+  cells->locked[at] = cell;
+  ++cells->locked_count;
+}
+
+leat_status_t leat_update_lock(leat_kernel_context_t* c, int count,
+                               leat_update_cells_t* out_cells) {
+  *out_cells = (leat_update_cells_t){0};
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; !status && i < count; ++i) {
+    status = leat_update_find_cell(c, i, &out_cells->cells[i]);
+    if (!status) ++out_cells->count;
+  }
+  if (status) {
+    leat_update_unlock(out_cells);
+    return status;
+  }
+  for (int i = 0; i < count; ++i) insert_ordered(out_cells, out_cells->cells[i]);
+  for (int i = 0; i < out_cells->locked_count; ++i) leat_mutex_lock(&out_cells->locked[i]->mutex);
+  return status;
+}
+
+void leat_update_unlock(leat_update_cells_t* cells) {
+  for (int i = cells->locked_count; i-- > 0;) leat_mutex_unlock(&cells->locked[i]->mutex);
+  for (int i = 0; i < cells->count; ++i) leat_cell_release(cells->cells[i]);
+  cells->locked_count = cells->count = 0;
+}
 
 leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_cell_t* cell, int index) {
   const leat_tensor_t* value = leat_kernel_input(c, index);

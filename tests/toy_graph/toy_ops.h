@@ -1,6 +1,6 @@
 // A handful of ops for the tests of this room, which must not see the real families.
-#ifndef LEAT_GRAPH_TOY_OPS_TEST_H_
-#define LEAT_GRAPH_TOY_OPS_TEST_H_
+#ifndef LEAT_TESTS_TOY_GRAPH_TOY_OPS_H_
+#define LEAT_TESTS_TOY_GRAPH_TOY_OPS_H_
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,6 +127,35 @@ static const leat_op_row_t toy_rows[] = {
      .outputs = "output: T",
      .attrs = "T: type",
      .flags = LEAT_OP_NEXT_ITERATION},
+    {.name = "Sum",
+     .inputs = "input: T; reduction_indices: Tidx",
+     .outputs = "output: T",
+     .attrs = "keep_dims: bool = false; T: numbertype; Tidx: {int32, int64} = DT_INT32"},
+    {.name = "Reshape",
+     .inputs = "tensor: T; shape: Tshape",
+     .outputs = "output: T",
+     .attrs = "T: type; Tshape: {int32, int64} = DT_INT32"},
+    {.name = "BroadcastGradientArgs",
+     .inputs = "s0: T; s1: T",
+     .outputs = "r0: T; r1: T",
+     .attrs = "T: {int32, int64} = DT_INT32"},
+    {.name = "StridedSlice",
+     .inputs = "input: T; begin: Index; end: Index; strides: Index",
+     .outputs = "output: T",
+     .attrs = "T: type; Index: {int16, int32, int64}; shrink_axis_mask: int = 0"},
+    {.name = "UnsortedSegmentSum",
+     .inputs = "data: T; segment_ids: Tindices; num_segments: Tnumsegments",
+     .outputs = "output: T",
+     .attrs = "T: numbertype; Tindices: {int32, int64}; Tnumsegments: {int32, int64} = DT_INT32"},
+    {.name = "ZerosLike", .inputs = "x: T", .outputs = "y: T", .attrs = "T: type"},
+    {.name = "VarHandleOp",
+     .outputs = "resource: resource",
+     .attrs = "dtype: type; shape: shape",
+     .flags = LEAT_OP_VARIABLE},
+    {.name = "VariableShape",
+     .inputs = "input: resource",
+     .outputs = "output: out_type",
+     .attrs = "out_type: {int32, int64} = DT_INT32"},
     {.name = "Old", .deprecated_since = 20, .deprecation = "Use New"},
     {.name = 0},
 };
@@ -181,12 +210,11 @@ static inline int32_t toy_add(toy_t* toy, const char* op, const char* name, leat
 static inline leat_output_t toy_placeholder(toy_t* toy, const char* name, int dtype, int rank,
                                             const int64_t* dims) {
   leat_partial_shape_t shape = {rank, dims};
-  return leat_node_output(toy_add(toy, "Placeholder", name, LEAT_NO_INPUTS,
-                                  LEAT_ATTRS(LEAT_TYPE("dtype", dtype), LEAT_SHAPE("shape", shape))),
-                          0);
+  leat_attrs_t attrs = LEAT_ATTRS(LEAT_TYPE("dtype", dtype), LEAT_SHAPE("shape", shape));
+  return leat_node_output(toy_add(toy, "Placeholder", name, LEAT_NO_INPUTS, attrs), 0);
 }
 
 #define TOY_SHAPE(toy, output) \
   LEAT_PARTIAL_SHAPE_TEXT(leat_graph_output_shape((toy)->graph, (output)))
 
-#endif  // LEAT_GRAPH_TOY_OPS_TEST_H_
+#endif  // LEAT_TESTS_TOY_GRAPH_TOY_OPS_H_

@@ -1,0 +1,250 @@
+// mnist: trains a perceptron and a convolutional net on handwritten digits, saves them, and in
+// another run restores them and classifies digits, drawn beside the answers.
+//
+//   mnist train DIR       trains both, saves checkpoints DIR/mlp and DIR/cnn
+//   mnist classify DIR    restores them and shows what they see
+//
+// The data are digits rendered here, or MNIST itself when LEAT_DATA_DIR holds mnist/.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "leat/callable.h"
+#include "mnist.h"
+
+#define BATCH 64
+#define SHOWN 8  // digits drawn at the end
+
+static void fail(const char* what, const TF_Status* status) {
+  fprintf(stderr, "mnist: %s: %s\n", what, TF_Message(status));
+  exit(1);
+}
+
+static void check(const char* what, const TF_Status* status) {
+  if (TF_GetCode(status) != TF_OK) fail(what, status);
+}
+
+static double seconds(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// ---- Data ---------------------------------------------------------------------------------------
+
+static void load(const char* part, dataset_t* out) {
+  const char* data = getenv("LEAT_DATA_DIR");
+  char directory[1024];
+  snprintf(directory, sizeof directory, "%s/mnist", data ? data : "");
+  if (data && idx_read(directory, part, out)) return;
+  int is_test = strcmp(part, "t10k") == 0;
+  if (digits_render(is_test ? 4000 : 30000, is_test ? 2 : 1, out)) return;
+  fprintf(stderr, "mnist: no memory for the digits\n");
+  exit(1);
+}
+
+// Fisher and Yates.
+static void shuffle(int* order, int count, uint32_t* state) {
+  for (int i = count - 1; i > 0; --i) {
+    *state = *state * 1664525u + 1013904223u;
+    int k = (int)((uint64_t)(*state) * (uint64_t)(i + 1) >> 32), swap = order[i];
+    order[i] = order[k];
+    order[k] = swap;
+  }
+}
+
+// ---- Running a model ----------------------------------------------------------------------------
+
+typedef struct {
+  model_t model;
+  TF_Session* session;
+  leat_saver_t* saver;
+  TF_Status* status;
+} runner_t;
+
+static void open_runner(const char* kind, const char* directory, runner_t* r) {
+  char checkpoints[1024];
+  snprintf(checkpoints, sizeof checkpoints, "%s/%s", directory, kind);
+  r->status = TF_NewStatus();
+  model_build(kind, &r->model);
+  r->saver = leat_saver_create(r->model.scope, checkpoints, (leat_saver_options_t){.keep = 2});
+  check("building the graph", leat_scope_status(r->model.scope));
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  r->session = TF_NewSession(r->model.graph, options, r->status);
+  check("opening a session", r->status);
+  TF_DeleteSessionOptions(options);
+}
+
+static void close_runner(runner_t* r) {
+  leat_saver_free(r->saver);
+  TF_DeleteSession(r->session, r->status);
+  model_free(&r->model);
+  TF_DeleteStatus(r->status);
+}
+
+static leat_array_t array(TF_DataType dtype, int rank, int64_t rows, int64_t columns, void* data,
+                          size_t size) {
+  return (leat_array_t){dtype, rank, {rows, columns}, data, size};
+}
+
+// The logits of |count| pictures.
+static void predict(runner_t* r, const float* pixels, int count, float* logits) {
+  model_t* m = &r->model;
+  float all = 1;
+  leat_callable_t* f = leat_callable_create(r->session, (TF_Output[]){m->images, m->keep}, 2,
+                                            &m->logits, 1, NULL, 0, r->status);
+  check("preparing a prediction", r->status);
+  for (int i = 0; i < count; i += BATCH) {
+    int n = count - i < BATCH ? count - i : BATCH;
+    leat_array_t feeds[] = {
+        array(TF_FLOAT, 2, n, PIXELS, (void*)(pixels + (size_t)i * PIXELS),
+              (size_t)n * PIXELS * sizeof(float)),
+        array(TF_FLOAT, 0, 0, 0, &all, sizeof all)};
+    leat_array_t fetch = array(TF_FLOAT, 2, 0, 0, logits + (size_t)i * CLASSES,
+                               (size_t)n * CLASSES * sizeof(float));
+    leat_callable_run(f, feeds, &fetch, r->status);
+    check("predicting", r->status);
+  }
+  leat_callable_free(f);
+}
+
+static int best(const float* logits) {
+  int index = 0;
+  for (int k = 1; k < CLASSES; ++k) {
+    if (logits[k] > logits[index]) index = k;
+  }
+  return index;
+}
+
+static double accuracy(runner_t* r, const dataset_t* set) {
+  float* logits = malloc((size_t)set->count * CLASSES * sizeof *logits);
+  int right = 0;
+  if (!logits) return 0;
+  predict(r, set->pixels, set->count, logits);
+  for (int i = 0; i < set->count; ++i) {
+    right += best(logits + (size_t)i * CLASSES) == set->labels[i];
+  }
+  free(logits);
+  return (double)right / set->count;
+}
+
+// ---- Training -----------------------------------------------------------------------------------
+
+static void show_progress(const char* kind, int step, int steps, double loss, double begun) {
+  char bar[31];
+  int full = 30 * step / steps;
+  for (int i = 0; i < 30; ++i) bar[i] = i < full ? '#' : '.';
+  bar[30] = 0;
+  fprintf(stderr, "\r%s [%s] step %d/%d  loss %.4f  %.0f s ", kind, bar, step, steps, loss,
+          seconds() - begun);
+  if (step == steps) fputc('\n', stderr);
+}
+
+static void gather(const dataset_t* set, const int* order, float* pixels, int32_t* labels) {
+  for (int i = 0; i < BATCH; ++i) {
+    memcpy(pixels + (size_t)i * PIXELS, set->pixels + (size_t)order[i] * PIXELS,
+           PIXELS * sizeof(float));
+    labels[i] = set->labels[order[i]];
+  }
+}
+
+static void train(runner_t* r, const char* kind, const dataset_t* set, int epochs, float keep) {
+  static float pixels[BATCH * PIXELS];
+  static int32_t labels[BATCH];
+  model_t* m = &r->model;
+  const TF_Operation* target = m->train;
+  leat_callable_t* step = leat_callable_create(
+      r->session, (TF_Output[]){m->images, m->labels, m->keep}, 3, &m->loss, 1, &target, 1,
+      r->status);
+  check("preparing the training step", r->status);
+  float loss = 0;
+  leat_array_t feeds[] = {array(TF_FLOAT, 2, BATCH, PIXELS, pixels, sizeof pixels),
+                          array(TF_INT32, 1, BATCH, 0, labels, sizeof labels),
+                          array(TF_FLOAT, 0, 0, 0, &keep, sizeof keep)};
+  leat_array_t fetch = array(TF_FLOAT, 0, 0, 0, &loss, sizeof loss);
+  int* order = malloc((size_t)set->count * sizeof *order);
+  int per_epoch = set->count / BATCH, steps = epochs * per_epoch;
+  uint32_t random = 7;
+  double begun = seconds(), average = 2.3;
+  for (int i = 0; order && i < set->count; ++i) order[i] = i;
+  for (int i = 0; order && i < steps; ++i) {
+    if (i % per_epoch == 0) shuffle(order, set->count, &random);
+    gather(set, order + (size_t)(i % per_epoch) * BATCH, pixels, labels);
+    leat_callable_run(step, feeds, &fetch, r->status);
+    check("training", r->status);
+    average += 0.02 * (loss - average);
+    if (i % 20 == 19 || i + 1 == steps) show_progress(kind, i + 1, steps, average, begun);
+  }
+  free(order);
+  leat_callable_free(step);
+  leat_saver_save(r->saver, r->session, steps, r->status);
+  check("saving", r->status);
+}
+
+static void train_model(const char* kind, const char* directory, int epochs, float keep,
+                        const dataset_t* train_set, const dataset_t* test_set) {
+  runner_t r;
+  open_runner(kind, directory, &r);
+  leat_target_run(r.session, r.model.init, r.status);
+  check("initialising", r.status);
+  train(&r, kind, train_set, epochs, keep);
+  printf("%s: test accuracy %.1f %%\n", kind, 100 * accuracy(&r, test_set));
+  fflush(stdout);
+  close_runner(&r);
+}
+
+// ---- Showing ------------------------------------------------------------------------------------
+
+// Two rows of pixels in one row of text.
+static void draw_digits(const dataset_t* set, const int* which, int count) {
+  const char shades[] = " .:-=+*#%@";
+  for (int y = 0; y < SIDE; y += 2) {
+    for (int i = 0; i < count; ++i) {
+      const float* p = set->pixels + (size_t)which[i] * PIXELS + y * SIDE;
+      for (int x = 3; x < SIDE - 5; ++x) putchar(shades[(int)(4.5f * (p[x] + p[SIDE + x]))]);
+    }
+    putchar('\n');
+  }
+}
+
+static void classify_model(const char* kind, const char* directory, const dataset_t* set,
+                           const int* which) {
+  runner_t r;
+  int64_t step = 0;
+  open_runner(kind, directory, &r);
+  leat_saver_restore_latest(r.saver, r.session, &step, r.status);
+  check("restoring", r.status);
+  printf("%s, restored from step %lld, says:\n", kind, (long long)step);
+  for (int i = 0; i < SHOWN; ++i) {
+    float logits[CLASSES];
+    predict(&r, set->pixels + (size_t)which[i] * PIXELS, 1, logits);
+    int answer = best(logits);
+    printf("       %d %s          ", answer, answer == set->labels[which[i]] ? "ok" : "??");
+  }
+  putchar('\n');
+  close_runner(&r);
+}
+
+int main(int argc, char** argv) {
+  dataset_t train_set = {0}, test_set = {0};
+  if (argc != 3 || (strcmp(argv[1], "train") && strcmp(argv[1], "classify"))) {
+    fprintf(stderr, "usage: mnist train DIR | mnist classify DIR\n");
+    return 2;
+  }
+  load("t10k", &test_set);
+  if (strcmp(argv[1], "train") == 0) {
+    load("train", &train_set);
+    train_model("mlp", argv[2], 4, 0.9f, &train_set, &test_set);
+    train_model("cnn", argv[2], 3, 0.6f, &train_set, &test_set);
+  } else {
+    int which[SHOWN];
+    for (int i = 0; i < SHOWN; ++i) which[i] = i * 37 % test_set.count;
+    draw_digits(&test_set, which, SHOWN);
+    classify_model("mlp", argv[2], &test_set, which);
+    classify_model("cnn", argv[2], &test_set, which);
+  }
+  dataset_free(&train_set);
+  dataset_free(&test_set);
+  return 0;
+}

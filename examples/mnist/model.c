@@ -1,0 +1,61 @@
+// The two networks. Read model_build first: a graph, a formula, a loss, an optimizer.
+#include <string.h>
+
+#include "mnist.h"
+
+static TF_Output dense(leat_scope_t* s, const char* name, TF_Output x, int64_t in, int64_t out) {
+  leat_scope_t* layer = leat_scope_enter(s, name);
+  TF_Output w = leat_variable(layer, "w", TF_FLOAT, 2, (int64_t[]){in, out},
+                              leat_initializer_glorot_uniform(1));
+  TF_Output b =
+      leat_variable(layer, "b", TF_FLOAT, 1, &out, leat_initializer_constant(0));
+  TF_Output y = leat_add(layer, leat_matmul(layer, x, w), b);
+  leat_scope_free(layer);
+  return y;
+}
+
+static TF_Output convolution(leat_scope_t* s, const char* name, TF_Output x, int64_t in,
+                             int64_t out) {
+  leat_scope_t* layer = leat_scope_enter(s, name);
+  TF_Output w = leat_variable(layer, "w", TF_FLOAT, 4, (int64_t[]){5, 5, in, out},
+                              leat_initializer_he_normal(2));
+  TF_Output b =
+      leat_variable(layer, "b", TF_FLOAT, 1, &out, leat_initializer_constant(0));
+  TF_Output y = leat_relu(layer, leat_bias_add(layer, leat_conv2d(layer, x, w, 1, "SAME"), b));
+  TF_Output pooled = leat_max_pool(layer, y, 2);
+  leat_scope_free(layer);
+  return pooled;
+}
+
+// [batch, 784] -> 256 -> 10
+static TF_Output mlp(leat_scope_t* s, const model_t* m) {
+  TF_Output h = leat_relu(s, dense(s, "hidden", m->images, PIXELS, 256));
+  return dense(s, "out", leat_dropout(s, h, m->keep, 3), 256, CLASSES);
+}
+
+// [batch, 28, 28, 1] -> conv, pool -> 14 x 14 x 16 -> conv, pool -> 7 x 7 x 32 -> 128 -> 10
+static TF_Output cnn(leat_scope_t* s, const model_t* m) {
+  TF_Output picture = leat_reshape(s, m->images, 4, (int64_t[]){-1, SIDE, SIDE, 1});
+  TF_Output h = convolution(s, "conv1", picture, 1, 16);
+  h = convolution(s, "conv2", h, 16, 32);
+  h = leat_reshape(s, h, 2, (int64_t[]){-1, 7 * 7 * 32});
+  h = leat_relu(s, dense(s, "hidden", h, 7 * 7 * 32, 128));
+  return dense(s, "out", leat_dropout(s, h, m->keep, 3), 128, CLASSES);
+}
+
+void model_build(const char* kind, model_t* m) {
+  m->graph = TF_NewGraph();
+  leat_scope_t* s = m->scope = leat_scope_create(m->graph);
+  m->images = leat_placeholder(s, "images", TF_FLOAT, 2, (int64_t[]){-1, PIXELS});
+  m->labels = leat_placeholder(s, "labels", TF_INT32, 1, (int64_t[]){-1});
+  m->keep = leat_placeholder(s, "keep", TF_FLOAT, 0, NULL);
+  m->logits = strcmp(kind, "cnn") == 0 ? cnn(s, m) : mlp(s, m);
+  m->loss = leat_sparse_softmax_cross_entropy(s, m->logits, m->labels);
+  m->train = leat_minimize(s, leat_optimizer_adam(1e-3f), m->loss);
+  m->init = leat_variables_initializer(s);
+}
+
+void model_free(model_t* m) {
+  leat_scope_free(m->scope);
+  TF_DeleteGraph(m->graph);
+}

@@ -1,0 +1,70 @@
+// Record files of leat/files.h, over formats/record.h.
+#include "capi/handles.h"
+#include "formats/record.h"
+#include "leat/files.h"
+
+struct leat_records_t {
+  leat_file_t* file;
+  leat_record_file_source_t source;
+  leat_record_reader_t reader;
+};
+
+static leat_status_t open_records(const char* path, leat_records_t** out_records) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_records_t* records;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *records, (void**)&records));
+  leat_status_t status = leat_file_open(leat_file_system_posix(), path, LEAT_FILE_READ, allocator,
+                                        &records->file);
+  if (status) {
+    leat_allocator_free(allocator, records);
+    return status;
+  }
+  leat_record_file_source_initialize(records->file, 0, &records->source);
+  leat_record_reader_initialize(&records->source.base, 0, allocator, &records->reader);
+  *out_records = records;
+  return leat_ok_status();
+}
+
+leat_records_t* leat_records_open(const char* path, TF_Status* status) {
+  leat_records_t* records = NULL;
+  leat_capi_status_set(status, open_records(path, &records));
+  return records;
+}
+
+const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Status* status) {
+  leat_string_view_t record = {NULL, 0};
+  leat_capi_status_set(status, leat_record_reader_next(&records->reader, &record));
+  *out_size = record.size;
+  return record.data;
+}
+
+void leat_records_close(leat_records_t* records) {
+  if (!records) return;
+  leat_record_reader_deinitialize(&records->reader);
+  leat_status_free(leat_file_close(records->file));  // nothing was written
+  leat_allocator_free(leat_allocator_system(), records);
+}
+
+// A writer is the file itself.
+leat_records_writer_t* leat_records_create(const char* path, TF_Status* status) {
+  leat_file_t* file = NULL;
+  leat_capi_status_set(status, leat_file_open(leat_file_system_posix(), path, LEAT_FILE_WRITE,
+                                              leat_allocator_system(), &file));
+  return (leat_records_writer_t*)file;
+}
+
+void leat_records_write(leat_records_writer_t* writer, const void* data, size_t size,
+                        TF_Status* status) {
+  leat_capi_status_set(
+      status, leat_record_write((leat_file_t*)writer, leat_string_view_make(data, size)));
+}
+
+void leat_records_finish(leat_records_writer_t* writer, TF_Status* status) {
+  leat_file_t* file = (leat_file_t*)writer;
+  leat_status_t result = leat_ok_status();
+  if (file) {
+    result = file->vtable->sync(file);
+    result = leat_status_join(result, leat_file_close(file));
+  }
+  leat_capi_status_set(status, result);
+}

@@ -1,0 +1,87 @@
+// Event files: the first event, the name, what is added comes back; histograms.
+#include "formats/event.h"
+
+#include <float.h>
+
+#include "formats/histogram.h"
+#include "formats/test_directory.h"
+
+static void events_come_back(void** state) {
+  leat_event_writer_t* writer;
+  leat_event_reader_t reader;
+  leat_arena_t arena;
+  leat_pb_event_t event;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_event_writer_create(leat_file_system_posix(), test_path("run"), ".s",
+                                          leat_allocator_system(), &writer));
+  char path[512];
+  snprintf(path, sizeof(path), "%s", leat_event_writer_path(writer));
+  assert_non_null(strstr(path, "/run.out.tfevents."));
+  assert_string_equal(path + strlen(path) - 2, ".s");
+  LEAT_EXPECT_OK(leat_event_reader_open(leat_file_system_posix(), path, leat_allocator_system(),
+                                        &reader));
+  // The first event is in the file as soon as that exists.
+  LEAT_EXPECT_OK(leat_event_reader_next(&reader, &arena, &event));
+  assert_int_equal(event.what_case, 3);
+  assert_true(leat_string_view_equals(event.file_version, "brain.Event:2"));
+  LEAT_EXPECT_CODE(LEAT_OUT_OF_RANGE, leat_event_reader_next(&reader, &arena, &event));
+  for (int i = 0; i < 3; ++i) {
+    LEAT_EXPECT_OK(leat_event_writer_add_scalar(writer, i, LEAT_SV("loss"), (float)i / 2));
+  }
+  LEAT_EXPECT_OK(leat_event_writer_add_graph(writer, 0, LEAT_SV("graph")));
+  LEAT_EXPECT_OK(leat_event_writer_flush(writer));
+  for (int i = 0; i < 3; ++i) {
+    LEAT_EXPECT_OK(leat_event_reader_next(&reader, &arena, &event));
+    assert_int_equal(event.step, i);
+    assert_true(event.wall_time > 1e9);
+    assert_true(leat_string_view_equals(event.summary->value.items[0].tag, "loss"));
+    assert_true(event.summary->value.items[0].simple_value == (float)i / 2);
+  }
+  LEAT_EXPECT_OK(leat_event_reader_next(&reader, &arena, &event));
+  assert_true(leat_string_view_equals(event.graph_def, "graph"));
+  LEAT_EXPECT_OK(leat_event_writer_close(writer));
+  leat_event_reader_close(&reader);
+  leat_arena_deinitialize(&arena);
+}
+
+static void a_directory_that_is_a_file_is_refused(void** state) {
+  leat_event_writer_t* writer;
+  test_write_file("file", "x", 1);
+  leat_status_t status = leat_event_writer_create(
+      leat_file_system_posix(), test_path("file/run"), "", leat_allocator_system(), &writer);
+  assert_non_null(status);
+  assert_null(writer);
+  leat_status_free(status);
+}
+
+static void histograms_count(void** state) {
+  static const double values[] = {0, -1, 1, 1, 1e-13, DBL_MAX, -DBL_MAX, 1e30};
+  leat_arena_t arena;
+  leat_histogram_t histogram;
+  leat_pb_histogram_proto_t proto;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_histogram_create(&arena, &histogram));
+  assert_int_equal(histogram.bucket_count, 1551);
+  LEAT_EXPECT_OK(leat_histogram_to_proto(&histogram, &arena, &proto));
+  assert_int_equal(proto.bucket.count, 1);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(values); ++i) leat_histogram_add(&histogram, values[i]);
+  LEAT_EXPECT_OK(leat_histogram_to_proto(&histogram, &arena, &proto));
+  double total = 0;
+  for (size_t i = 0; i < proto.bucket.count; ++i) {
+    total += proto.bucket.items[i];
+    if (i > 0) assert_true(proto.bucket_limit.items[i - 1] < proto.bucket_limit.items[i]);
+  }
+  assert_true(total == LEAT_ARRAY_SIZE(values));
+  assert_true(proto.num == LEAT_ARRAY_SIZE(values));
+  assert_true(proto.min == -DBL_MAX && proto.max == DBL_MAX);
+  leat_arena_deinitialize(&arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(events_come_back),
+      cmocka_unit_test(a_directory_that_is_a_file_is_refused),
+      cmocka_unit_test(histograms_count),
+  };
+  return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
+}

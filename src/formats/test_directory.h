@@ -1,0 +1,58 @@
+// A directory of its own for each test, for tests of files.
+#ifndef LEAT_FORMATS_TEST_DIRECTORY_H_
+#define LEAT_FORMATS_TEST_DIRECTORY_H_
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file_system.h"
+#include "base/random.h"
+#include "base/test.h"
+
+static char test_directory[256];
+
+// The path of |name| there; the last eight results are valid.
+static inline const char* test_path(const char* name) {
+  static char paths[8][512];
+  static int next;
+  char* path = paths[next++ % 8];
+  snprintf(path, sizeof(paths[0]), "%s/%s", test_directory, name);
+  return path;
+}
+
+static inline int test_directory_make(void** state) {
+  (void)state;
+  const char* parent = getenv("TMPDIR");
+  snprintf(test_directory, sizeof(test_directory), "%s/leat-test-%016llx",
+           parent && *parent ? parent : "/tmp", (unsigned long long)leat_random_seed());
+  LEAT_EXPECT_OK(leat_file_make_directories(leat_file_system_posix(), test_directory));
+  return 0;
+}
+
+static inline LEAT_MUST_USE leat_status_t test_directory_remove_file(void* data, const char* name) {
+  (void)data;
+  return leat_file_system_posix()->vtable->remove(leat_file_system_posix(), test_path(name));
+}
+
+static inline int test_directory_remove(void** state) {
+  (void)state;
+  leat_file_system_t* fs = leat_file_system_posix();
+  LEAT_EXPECT_OK(fs->vtable->list(fs, test_directory, test_directory_remove_file, NULL));
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_directory));
+  return 0;
+}
+
+static inline void test_write_file(const char* name, const void* data, size_t size) {
+  LEAT_EXPECT_OK(leat_file_write_atomically(leat_file_system_posix(), test_path(name), data, size));
+}
+
+// The caller frees the bytes.
+static inline char* test_read_file(const char* name, size_t* out_size) {
+  char* data = NULL;
+  LEAT_EXPECT_OK(leat_file_read_all(leat_file_system_posix(), test_path(name),
+                                    leat_allocator_system(), &data, out_size));
+  return data;
+}
+
+#endif  // LEAT_FORMATS_TEST_DIRECTORY_H_

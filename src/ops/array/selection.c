@@ -1,0 +1,206 @@
+// Resolves a slice: first the items are laid over the input's dimensions (the ellipsis spread, one at
+// the end where there is none), then each range is cut to its dimension, then the result's dimensions
+// are listed.
+#include "ops/array/selection.h"
+
+#include "base/checked.h"
+#include "ops/array/index.h"
+
+leat_selection_masks_t leat_selection_masks_of(const leat_node_t* node) {
+  return (leat_selection_masks_t){
+      .begin = (uint32_t)leat_node_attr_int(node, "begin_mask", 0),
+      .end = (uint32_t)leat_node_attr_int(node, "end_mask", 0),
+      .ellipsis = (uint32_t)leat_node_attr_int(node, "ellipsis_mask", 0),
+      .new_axis = (uint32_t)leat_node_attr_int(node, "new_axis_mask", 0),
+      .shrink = (uint32_t)leat_node_attr_int(node, "shrink_axis_mask", 0),
+  };
+}
+
+leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
+                                        leat_selection_masks_t* out_masks) {
+  static const char* const names[] = {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask",
+                                      "shrink_axis_mask"};
+  uint32_t* masks[] = {&out_masks->begin, &out_masks->end, &out_masks->ellipsis,
+                       &out_masks->new_axis, &out_masks->shrink};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(names); ++i) {
+    int64_t value;
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(creation, names[i], &value));
+    *masks[i] = (uint32_t)value;
+  }
+  return leat_ok_status();
+}
+
+// ---- One dimension ------------------------------------------------------------------------------
+
+// An item as it falls on a dimension.
+typedef struct range_s {
+  int64_t begin, end, stride;
+  bool begin_masked, end_masked, shrinks;
+} range_t;
+
+static int64_t cut(int64_t x, int64_t dim, int64_t low, int64_t high) {
+  if (x < 0) x += dim;
+  return x < low ? low : x > high ? high : x;
+}
+
+// A single index.
+static leat_status_t resolve_index(const range_t* r, int axis, int64_t dim, int64_t* out_begin) {
+  if (r->stride <= 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing.");
+  }
+  *out_begin = 0;
+  if (r->begin == LEAT_VALUE_UNKNOWN) return leat_ok_status();
+  *out_begin = r->begin < 0 ? dim + r->begin : r->begin;
+  if (*out_begin >= 0 && *out_begin < dim) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "slice index %lld of dimension %d out of bounds.", (long long)*out_begin,
+                          axis);
+}
+
+static leat_status_t resolve_range(const range_t* r, int axis, int64_t dim, int64_t* out_begin,
+                                   int64_t* out_size) {
+  *out_begin = 0;
+  if (r->stride == 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "strides[%d] must be non-zero", axis);
+  }
+  *out_size = r->shrinks ? 1 : LEAT_DIM_UNKNOWN;
+  if (dim == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (r->shrinks) return resolve_index(r, axis, dim, out_begin);
+  bool up = r->stride > 0;
+  int64_t low = up ? 0 : -1, high = up ? dim : dim - 1;
+  bool is_known = (r->begin_masked || r->begin != LEAT_VALUE_UNKNOWN) &&
+                  (r->end_masked || r->end != LEAT_VALUE_UNKNOWN);
+  if (!is_known) return leat_ok_status();
+  int64_t begin = r->begin_masked ? (up ? low : high) : cut(r->begin, dim, low, high);
+  int64_t end = r->end_masked ? (up ? high : low) : cut(r->end, dim, low, high);
+  *out_begin = begin;
+  int64_t length = end - begin;
+  if (length == 0 || (length < 0) == up) {
+    *out_size = 0;
+  } else {
+    *out_size = length / r->stride + (length % r->stride != 0);
+  }
+  return leat_ok_status();
+}
+
+// ---- All of them --------------------------------------------------------------------------------
+
+static leat_status_t add_range(leat_selection_t* s, int axis, const range_t* r,
+                               const int64_t* dims) {
+  LEAT_RETURN_IF_ERROR(resolve_range(r, axis, dims[axis], &s->begin[axis], &s->sizes[axis]));
+  s->strides[axis] = r->stride;
+  if (!r->shrinks) s->source[s->result_rank++] = axis;
+  return leat_ok_status();
+}
+
+static leat_status_t add_item(const leat_selection_items_t* items, leat_selection_masks_t masks,
+                              int i, int rank, const int64_t* dims, int* inout_axis,
+                              leat_selection_t* s) {
+  uint32_t bit = UINT32_C(1) << i;
+  if (*inout_axis == rank) {
+    if (rank == 0) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "Attempting to slice scalar input.");
+    }
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Index out of range using input dim %d; input has only %d dims",
+                            *inout_axis, rank);
+  }
+  range_t range = {items->begin[i],     items->end[i],       items->strides[i],
+                   masks.begin & bit,   masks.end & bit,     masks.shrink & bit};
+  return add_range(s, (*inout_axis)++, &range, dims);
+}
+
+leat_status_t leat_selection_make(const leat_selection_items_t* items,
+                                  leat_selection_masks_t masks, int rank, const int64_t* dims,
+                                  leat_selection_t* out_selection) {
+  if (masks.ellipsis & (masks.ellipsis - 1)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed");
+  }
+  leat_selection_t* s = out_selection;
+  s->rank = rank;
+  s->result_rank = 0;
+  int count = items->count, axis = 0, new_axes_after = 0;
+  bool has_ellipsis = false;
+  for (int i = 0; i < count; ++i) {
+    if (has_ellipsis && (masks.new_axis >> i & 1)) ++new_axes_after;
+    if (masks.ellipsis >> i & 1) has_ellipsis = true;
+  }
+  if (!has_ellipsis) masks.ellipsis |= UINT32_C(1) << count++;
+  static const range_t whole = {0, 0, 1, true, true, false};
+  for (int i = 0; i < count; ++i) {
+    if (masks.ellipsis >> i & 1) {
+      int next = LEAT_MIN(rank - (count - i) + 1 + new_axes_after, rank);
+      for (; axis < next; ++axis) LEAT_RETURN_IF_ERROR(add_range(s, axis, &whole, dims));
+    } else if (masks.new_axis >> i & 1) {
+      s->source[s->result_rank++] = LEAT_SELECTION_NEW_AXIS;
+    } else {
+      LEAT_RETURN_IF_ERROR(add_item(items, masks, i, rank, dims, &axis, s));
+    }
+  }
+  for (; axis < rank; ++axis) LEAT_RETURN_IF_ERROR(add_range(s, axis, &whole, dims));
+  for (int d = 0; d < s->result_rank; ++d) {
+    s->result[d] = s->source[d] == LEAT_SELECTION_NEW_AXIS ? 1 : s->sizes[s->source[d]];
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
+                                  leat_selection_masks_t masks, const leat_shape_t* shape,
+                                  leat_selection_t* out_selection) {
+  const leat_tensor_t* begin = leat_kernel_input(c, first);
+  const leat_tensor_t* end = leat_kernel_input(c, first + 1);
+  const leat_tensor_t* strides = leat_kernel_input(c, first + 2);
+  int64_t count = strides->shape.element_count;
+  if (begin->shape.rank != 1 || end->shape.rank != 1 || strides->shape.rank != 1 ||
+      begin->shape.element_count != count || end->shape.element_count != count ||
+      count > LEAT_SELECTION_MAX_ITEMS) {
+    return leat_kernel_invalid(
+        c, "begin, end and strides have shapes %s, %s and %s, must be vectors of one size below 32",
+        LEAT_SHAPE_TEXT(&begin->shape), LEAT_SHAPE_TEXT(&end->shape),
+        LEAT_SHAPE_TEXT(&strides->shape));
+  }
+  leat_selection_items_t items;
+  items.count = (int)count;
+  for (int i = 0; i < items.count; ++i) {
+    items.begin[i] = leat_index_read(begin, i);
+    items.end[i] = leat_index_read(end, i);
+    items.strides[i] = leat_index_read(strides, i);
+    // The mark of the unknown is an index like any other here.
+    if (items.begin[i] == LEAT_VALUE_UNKNOWN) ++items.begin[i];
+    if (items.end[i] == LEAT_VALUE_UNKNOWN) ++items.end[i];
+  }
+  leat_status_t status =
+      leat_selection_make(&items, masks, shape->rank, leat_shape_dims(shape), out_selection);
+  if (LEAT_LIKELY(!status)) return status;
+  return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
+                              LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(c->kernel->op->name));
+}
+
+int64_t leat_selection_steps(const leat_selection_t* s, const leat_shape_t* shape,
+                             int64_t* out_steps) {
+  leat_shape_strides(shape, out_steps);
+  int64_t first = 0;
+  for (int d = 0; d < s->rank; ++d) {
+    first += s->begin[d] * out_steps[d];
+    // A step that is taken keeps within the tensor; one that is not may be of any size.
+    out_steps[d] = s->sizes[d] > 1 ? out_steps[d] * s->strides[d] : 0;
+  }
+  return first;
+}
+
+bool leat_selection_is_contiguous(const leat_selection_t* s, const leat_shape_t* shape,
+                                  int64_t* out_first) {
+  const int64_t* dims = leat_shape_dims(shape);
+  int64_t first = 0;
+  bool is_partial = false;  // a dimension further in is not taken whole
+  int64_t stride = 1;
+  for (int d = s->rank - 1; d >= 0; --d) {
+    if (s->sizes[d] == 0) return false;
+    if (s->sizes[d] != 1 && (s->strides[d] != 1 || is_partial)) return false;
+    if (s->sizes[d] != dims[d]) is_partial = true;
+    first += s->begin[d] * stride;
+    stride *= dims[d];
+  }
+  *out_first = first;
+  return true;
+}

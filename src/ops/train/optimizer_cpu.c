@@ -1,0 +1,297 @@
+// CPU kernels of the optimizers. A step locks its variables in the order of their addresses, reads
+// the old values and writes the new ones in one pass: in place, or into fresh memory where somebody
+// still holds the old value.
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/vector_math.h"
+#include "ops/family.h"
+#include "ops/state/update_cpu.h"
+#include "ops/train/optimizers_cpu.h"
+
+// ---- The plan: from the op's declaration --------------------------------------------------------
+
+static bool is_variable(const leat_op_argument_t* input) {
+  return input->is_ref ||
+         (input->source == LEAT_TYPE_FIXED && input->dtype == LEAT_DTYPE_RESOURCE);
+}
+
+static void read_inputs(const leat_op_t* op, leat_optimizer_plan_t* plan) {
+  plan->indices = -1;
+  for (int i = 0; i < op->input_count; ++i) {
+    leat_string_view_t name = op->inputs[i].name;
+    if (is_variable(&op->inputs[i])) {
+      ++plan->variable_count;
+    } else if (leat_string_view_equals(name, "grad") || leat_string_view_equals(name, "delta")) {
+      plan->gradient = i;
+    } else if (leat_string_view_equals(name, "indices")) {
+      plan->indices = i;
+    } else {
+      plan->scalars[plan->scalar_count++] = (int8_t)i;
+    }
+  }
+}
+
+static leat_status_t optimizer_create(leat_kernel_creation_t* c, void* state,
+                                      leat_optimizer_t optimizer) {
+  static const char* const kFlags[] = {"use_nesterov", "update_slots", "multiply_linear_by_lr"};
+  leat_optimizer_plan_t* plan = state;
+  plan->optimizer = optimizer;
+  read_inputs(c->kernel->op, plan);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFlags); ++i) {
+    if (leat_op_find_attr(c->kernel->op, leat_string_view_from(kFlags[i])) < 0) continue;
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, kFlags[i], &plan->flag));
+  }
+  return leat_kernel_attr_type(c, "T", &plan->dtype);
+}
+
+// ---- Arrays of half and bfloat16, through float -------------------------------------------------
+
+#define BLOCK 512
+
+typedef struct narrow_s {
+  void (*widen)(const uint16_t* x, float* y, int64_t n);
+  void (*narrow)(const float* x, uint16_t* y, int64_t n);
+} narrow_t;
+
+static void run_narrow(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
+                       int64_t begin, int64_t end, narrow_t convert) {
+  float values[LEAT_OPTIMIZER_MAX_VARIABLES][BLOCK], gradient[BLOCK];
+  float scalars[LEAT_OPTIMIZER_MAX_SCALARS];
+  convert.widen(arrays->scalars, scalars, plan->scalar_count);
+  leat_optimizer_arrays_t wide = {
+      .gradient = gradient, .scalars = scalars, .flag = arrays->flag};
+  for (int v = 0; v < plan->variable_count; ++v) wide.in[v] = wide.out[v] = values[v];
+  leat_optimizer_fn_t formula = leat_optimizer_formula(plan->optimizer, plan->dtype);
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t count = LEAT_MIN(end - i, BLOCK);
+    convert.widen((const uint16_t*)arrays->gradient + i, gradient, count);
+    for (int v = 0; v < plan->variable_count; ++v) {
+      convert.widen((const uint16_t*)arrays->in[v] + i, values[v], count);
+    }
+    formula(&wide, count);
+    for (int v = 0; v < plan->variable_count; ++v) {
+      convert.narrow(values[v], (uint16_t*)arrays->out[v] + i, count);
+    }
+  }
+}
+
+void leat_optimizer_run(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
+                        int64_t begin, int64_t end) {
+  const leat_vector_math_t* math = leat_vector_math();
+  if (plan->dtype == LEAT_DTYPE_HALF) {
+    run_narrow(plan, arrays, begin, end, (narrow_t){math->half_to_float, math->half_from_float});
+    return;
+  }
+  if (plan->dtype == LEAT_DTYPE_BFLOAT16) {
+    run_narrow(plan, arrays, begin, end,
+               (narrow_t){math->bfloat16_to_float, math->bfloat16_from_float});
+    return;
+  }
+  size_t offset = (size_t)begin * leat_dtype_size(plan->dtype);
+  leat_optimizer_arrays_t part = *arrays;
+  for (int v = 0; v < plan->variable_count; ++v) {
+    part.in[v] = (const uint8_t*)part.in[v] + offset;
+    part.out[v] = (uint8_t*)part.out[v] + offset;
+  }
+  part.gradient = (const uint8_t*)part.gradient + offset;
+  leat_optimizer_formula(plan->optimizer, plan->dtype)(&part, end - begin);
+}
+
+double leat_optimizer_cost_ns(const leat_optimizer_plan_t* plan) {
+  double bytes = (double)leat_dtype_size(plan->dtype) * (2 * plan->variable_count + 1);
+  bool is_complex = leat_dtype_in(plan->dtype, LEAT_DTYPES_COMPLEX);
+  return bytes / 25 + (is_complex ? 20 : 0);
+}
+
+// ---- A step -------------------------------------------------------------------------------------
+
+typedef struct step_s {
+  const leat_optimizer_plan_t* plan;
+  leat_update_cells_t cells;
+  leat_tensor_t fresh[LEAT_OPTIMIZER_MAX_VARIABLES];  // what replaces shared values
+  _Alignas(16) uint8_t scalars[LEAT_OPTIMIZER_MAX_SCALARS * 16];
+  leat_optimizer_arrays_t arrays;
+} step_t;
+
+// An int64 among the scalars (the step's number) as one of the element type.
+static void convert_integer(int64_t value, int dtype, void* target) {
+  if (dtype == LEAT_DTYPE_DOUBLE) {
+    *(double*)target = (double)value;
+  } else {
+    *(float*)target = (float)value;
+  }
+}
+
+static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
+  const leat_optimizer_plan_t* plan = step->plan;
+  size_t size = leat_dtype_size(plan->dtype);
+  for (int i = 0; i < plan->scalar_count; ++i) {
+    const leat_tensor_t* scalar = leat_kernel_input(c, plan->scalars[i]);
+    if (LEAT_UNLIKELY(scalar->shape.rank != 0)) {
+      return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
+                                 LEAT_SV_ARG(c->kernel->op->inputs[plan->scalars[i]].name),
+                                 LEAT_SHAPE_TEXT(&scalar->shape));
+    }
+    uint8_t* target = step->scalars + (size_t)i * size;
+    if (scalar->dtype == LEAT_DTYPE_INT64) {
+      convert_integer(*leat_tensor_data(scalar, int64_t), plan->dtype, target);
+    } else {
+      memcpy(target, scalar->data, size);
+    }
+  }
+  return leat_ok_status();
+}
+
+// The variables have values of the type, of one shape.
+static leat_status_t check_variables(leat_kernel_context_t* c, const step_t* step) {
+  const leat_tensor_t* var = &step->cells.cells[0]->tensor;
+  for (int v = 0; v < step->plan->variable_count; ++v) {
+    const leat_tensor_t* value = &step->cells.cells[v]->tensor;
+    leat_string_view_t name = c->kernel->op->inputs[v].name;
+    if (!value->dtype) {
+      return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                               "Attempting to use uninitialized variables: %.*s",
+                               LEAT_SV_ARG(name));
+    }
+    if (value->dtype != step->plan->dtype || !leat_shape_equal(&value->shape, &var->shape)) {
+      return leat_kernel_invalid(c, "%.*s is %s %s, must be %s %s as var", LEAT_SV_ARG(name),
+                                 leat_dtype_name(value->dtype), LEAT_SHAPE_TEXT(&value->shape),
+                                 leat_dtype_name(step->plan->dtype), LEAT_SHAPE_TEXT(&var->shape));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t prepare_arrays(leat_kernel_context_t* c, step_t* step) {
+  const leat_optimizer_plan_t* plan = step->plan;
+  bool in_place = plan->indices >= 0 || step->cells.has_duplicates;
+  for (int v = 0; v < plan->variable_count; ++v) {
+    leat_cell_t* cell = step->cells.cells[v];
+    leat_buffer_t* buffer = cell->tensor.buffer;
+    void* target = cell->tensor.data;
+    if (buffer && !leat_buffer_is_exclusive(buffer)) {
+      if (in_place) {
+        LEAT_RETURN_IF_ERROR(leat_cell_make_exclusive(cell, c->services->memory));
+        target = cell->tensor.data;
+      } else {
+        LEAT_RETURN_IF_ERROR(leat_tensor_allocate(c->services->memory, plan->dtype,
+                                                  &cell->tensor.shape, &step->fresh[v]));
+        target = step->fresh[v].data;
+      }
+    }
+    step->arrays.in[v] = cell->tensor.data;
+    step->arrays.out[v] = target;
+  }
+  step->arrays.gradient = leat_kernel_input(c, plan->gradient)->data;
+  step->arrays.scalars = step->scalars;
+  step->arrays.flag = plan->flag;
+  return leat_ok_status();
+}
+
+static void run_shard(void* data, int64_t begin, int64_t end) {
+  const step_t* step = data;
+  leat_optimizer_run(step->plan, &step->arrays, begin, end);
+}
+
+static leat_status_t run_dense(leat_kernel_context_t* c, step_t* step) {
+  const leat_shape_t* shape = &step->cells.cells[0]->tensor.shape;
+  const leat_tensor_t* gradient = leat_kernel_input(c, step->plan->gradient);
+  if (!leat_shape_equal(&gradient->shape, shape)) {
+    return leat_kernel_invalid(c, "%.*s has shape %s, must be the variable's, %s",
+                               LEAT_SV_ARG(c->kernel->op->inputs[step->plan->gradient].name),
+                               LEAT_SHAPE_TEXT(&gradient->shape), LEAT_SHAPE_TEXT(shape));
+  }
+  LEAT_RETURN_IF_ERROR(prepare_arrays(c, step));
+  leat_kernel_parallel_for(c, shape->element_count, leat_optimizer_cost_ns(step->plan), run_shard,
+                           step);
+  for (int v = 0; v < step->plan->variable_count; ++v) {
+    if (step->fresh[v].dtype) {
+      leat_cell_set(step->cells.cells[v], leat_tensor_move(&step->fresh[v]));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t run_sparse(leat_kernel_context_t* c, step_t* step) {
+  LEAT_RETURN_IF_ERROR(prepare_arrays(c, step));
+  return leat_optimizer_run_rows(c, step->plan, &step->arrays,
+                                 &step->cells.cells[0]->tensor.shape);
+}
+
+static leat_status_t run_locked(leat_kernel_context_t* c, step_t* step) {
+  LEAT_RETURN_IF_ERROR(check_variables(c, step));
+  LEAT_RETURN_IF_ERROR(read_scalars(c, step));
+  return step->plan->indices < 0 ? run_dense(c, step) : run_sparse(c, step);
+}
+
+static leat_status_t optimizer__cpu(leat_kernel_context_t* c) {
+  step_t step = {.plan = leat_kernel_state(c)};
+  if (c->kernel->output_count) leat_kernel_pass_ref(c, 0, 0);
+  LEAT_RETURN_IF_ERROR(leat_update_lock(c, step.plan->variable_count, &step.cells));
+  leat_status_t status = run_locked(c, &step);
+  leat_update_unlock(&step.cells);
+  for (int v = 0; v < step.plan->variable_count; ++v) leat_tensor_release(&step.fresh[v]);
+  return status;
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+#define CREATE(NAME, name)                                                          \
+  static leat_status_t name##_create(leat_kernel_creation_t* c, void* state) {      \
+    return optimizer_create(c, state, LEAT_OPTIMIZER_##NAME);                       \
+  }
+LEAT_OPTIMIZER_FORMULAS(CREATE)
+
+#define ALL "T: bfloat16, complex128, complex64, double, float, half"
+#define NO_BFLOAT16 "T: complex128, complex64, double, float, half"
+#define REAL "T: bfloat16, double, float, half"
+#define REAL_NO_BFLOAT16 "T: double, float, half"
+#define WIDE "T: double, float"
+
+#define KERNEL(op_name, formula, types)    \
+  {.op = op_name,                          \
+   .device_type = "CPU",                   \
+   .constraints = types,                   \
+   .create = formula##_create,             \
+   .state_bytes = sizeof(leat_optimizer_plan_t), \
+   .compute = optimizer__cpu,              \
+   .expensive = true}
+#define DENSE(op, formula, types) \
+  KERNEL("Apply" op, formula, types), KERNEL("ResourceApply" op, formula, types)
+#define SPARSE(op, formula, types) \
+  KERNEL("SparseApply" op, formula, types), KERNEL("ResourceSparseApply" op, formula, types)
+
+const leat_kernel_row_t leat_optimizer_kernels_cpu[] = {
+    DENSE("GradientDescent", gradient_descent, ALL),
+    DENSE("ProximalGradientDescent", proximal_gradient_descent, WIDE),
+    SPARSE("ProximalGradientDescent", proximal_gradient_descent, WIDE),
+    DENSE("Adadelta", adadelta, ALL),
+    SPARSE("Adadelta", adadelta, ALL),
+    DENSE("Adagrad", adagrad, ALL),
+    SPARSE("Adagrad", adagrad, ALL),
+    DENSE("AdagradV2", adagrad_v2, ALL),
+    SPARSE("AdagradV2", adagrad_v2, ALL),
+    DENSE("AdagradDA", adagrad_da, WIDE),
+    SPARSE("AdagradDA", adagrad_da, WIDE),
+    DENSE("ProximalAdagrad", proximal_adagrad, WIDE),
+    SPARSE("ProximalAdagrad", proximal_adagrad, WIDE),
+    DENSE("Ftrl", ftrl, REAL),
+    SPARSE("Ftrl", ftrl, REAL),
+    DENSE("FtrlV2", ftrl_v2, REAL),
+    SPARSE("FtrlV2", ftrl_v2, REAL),
+    DENSE("Momentum", momentum, ALL),
+    SPARSE("Momentum", momentum, ALL),
+    KERNEL("ResourceApplyKerasMomentum", keras_momentum, ALL),
+    KERNEL("ResourceSparseApplyKerasMomentum", keras_momentum, ALL),
+    DENSE("Adam", adam, ALL),
+    KERNEL("ResourceApplyAdamWithAmsgrad", amsgrad, REAL),
+    DENSE("AdaMax", ada_max, REAL_NO_BFLOAT16),
+    DENSE("RMSProp", rms_prop, ALL),
+    SPARSE("RMSProp", rms_prop, NO_BFLOAT16),
+    DENSE("CenteredRMSProp", centered_rms_prop, ALL),
+    SPARSE("CenteredRMSProp", centered_rms_prop, NO_BFLOAT16),
+    DENSE("AddSign", add_sign, REAL),
+    DENSE("PowerSign", power_sign, REAL),
+    LEAT_KERNEL_ROWS_END,
+};

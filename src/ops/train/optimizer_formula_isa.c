@@ -1,0 +1,40 @@
+// The optimizers' formulas for float and double, per instruction set: loops that the compiler
+// vectorises. They move more bytes than they compute.
+#include <math.h>
+#include <stdbool.h>
+
+#include "ops/train/formula_cpu.h"
+
+#define REAL
+#define ROUND(x) (x)
+
+#define T float
+#define FN(name) name##_f32
+#define SQRT sqrtf
+#define ABS fabsf
+#define POW powf
+#define EXP expf
+#include "ops/train/optimizer_formula.inc"
+#undef T
+#undef FN
+#undef SQRT
+#undef ABS
+#undef POW
+#undef EXP
+
+#define T double
+#define FN(name) name##_f64
+#define SQRT sqrt
+#define ABS fabs
+#define POW pow
+#define EXP exp
+#include "ops/train/optimizer_formula.inc"
+
+const leat_optimizer_table_t LEAT_ISA_NAME(leat_optimizer_table) = {
+#define ENTRY(NAME, name) [LEAT_OPTIMIZER_##NAME] = name##_f32,
+    .f32 = {LEAT_OPTIMIZER_FORMULAS(ENTRY)},
+#undef ENTRY
+#define ENTRY(NAME, name) [LEAT_OPTIMIZER_##NAME] = name##_f64,
+    .f64 = {LEAT_OPTIMIZER_FORMULAS(ENTRY)},
+#undef ENTRY
+};

@@ -1,0 +1,90 @@
+// Optimizers on some rows of a variable. Rows that are named twice are updated twice, in the order
+// of the indices, whatever the number of threads: a thread takes a range of the variable's rows and
+// looks for them among all indices.
+#include "ops/train/optimizers_cpu.h"
+
+#define PARTS 8
+
+typedef struct rows_s {
+  const leat_optimizer_plan_t* plan;
+  const leat_optimizer_arrays_t* arrays;
+  const leat_tensor_t* indices;
+  int64_t row_count;
+  int64_t row_size;
+} rows_t;
+
+// An int64 index of either type, as it is (TensorFlow reads nothing beyond the array either way).
+static leat_status_t check_indices(leat_kernel_context_t* c, const rows_t* rows) {
+  int64_t count = rows->indices->shape.element_count;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t index = leat_tensor_index_at(rows->indices, i);
+    if (LEAT_UNLIKELY(index < 0 || index >= rows->row_count)) {
+      return leat_kernel_invalid(c,
+                                 "Index %lld at offset %lld in indices is out of range, must be "
+                                 "in [0, %lld)",
+                                 (long long)index, (long long)i, (long long)rows->row_count);
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_shapes(leat_kernel_context_t* c, const leat_optimizer_plan_t* plan,
+                                  const leat_shape_t* shape) {
+  const leat_shape_t* grad = &leat_kernel_input(c, plan->gradient)->shape;
+  const leat_shape_t* indices = &leat_kernel_input(c, plan->indices)->shape;
+  if (shape->rank == 0) return leat_kernel_invalid(c, "var is a scalar, must have rank 1 or more");
+  if (indices->rank != 1) {
+    return leat_kernel_invalid(c, "indices has shape %s, must be a vector",
+                               LEAT_SHAPE_TEXT(indices));
+  }
+  bool agrees = grad->rank == shape->rank &&
+                leat_shape_dim(grad, 0) == leat_shape_dim(indices, 0);
+  for (int d = 1; agrees && d < shape->rank; ++d) {
+    agrees = leat_shape_dim(grad, d) == leat_shape_dim(shape, d);
+  }
+  if (!agrees) {
+    return leat_kernel_invalid(c, "grad has shape %s, must be a row of var (%s) for each of %s "
+                               "indices",
+                               LEAT_SHAPE_TEXT(grad), LEAT_SHAPE_TEXT(shape),
+                               LEAT_SHAPE_TEXT(indices));
+  }
+  return leat_ok_status();
+}
+
+static void run_row(const rows_t* rows, int64_t index, int64_t i) {
+  size_t size = (size_t)rows->row_size * leat_dtype_size(rows->plan->dtype);
+  leat_optimizer_arrays_t row = *rows->arrays;
+  for (int v = 0; v < rows->plan->variable_count; ++v) {
+    row.out[v] = (uint8_t*)row.out[v] + (size_t)index * size;
+    row.in[v] = row.out[v];
+  }
+  row.gradient = (const uint8_t*)row.gradient + (size_t)i * size;
+  leat_optimizer_run(rows->plan, &row, 0, rows->row_size);
+}
+
+// Parts [begin, end) of PARTS.
+static void run_parts(void* data, int64_t begin, int64_t end) {
+  const rows_t* rows = data;
+  int64_t part = (rows->row_count + PARTS - 1) / PARTS;
+  int64_t first = begin * part, last = end * part;
+  int64_t count = rows->indices->shape.element_count;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t index = leat_tensor_index_at(rows->indices, i);
+    if (index >= first && index < last) run_row(rows, index, i);
+  }
+}
+
+leat_status_t leat_optimizer_run_rows(leat_kernel_context_t* c, const leat_optimizer_plan_t* plan,
+                                      const leat_optimizer_arrays_t* arrays,
+                                      const leat_shape_t* shape) {
+  LEAT_RETURN_IF_ERROR(check_shapes(c, plan, shape));
+  rows_t rows = {.plan = plan, .arrays = arrays, .indices = leat_kernel_input(c, plan->indices)};
+  rows.row_count = leat_shape_dim(shape, 0);
+  LEAT_RETURN_IF_ERROR(check_indices(c, &rows));
+  int64_t count = rows.indices->shape.element_count;
+  if (count == 0) return leat_ok_status();
+  rows.row_size = shape->element_count / rows.row_count;
+  double row_ns = 10 + (double)rows.row_size * leat_optimizer_cost_ns(plan);
+  leat_kernel_parallel_for(c, PARTS, row_ns * (double)count / PARTS, run_parts, &rows);
+  return leat_ok_status();
+}

@@ -1,0 +1,170 @@
+// What the process knows, and what it does not yet: lists of ops and kernels; the functions that
+// wait for their rooms say so and do no harm.
+#include "capi/kit.h"
+
+static bool holds(const TF_Buffer* buffer, const char* text) {
+  size_t size = strlen(text);
+  for (size_t i = 0; i + size <= buffer->length; ++i) {
+    if (memcmp((const char*)buffer->data + i, text, size) == 0) return true;
+  }
+  return false;
+}
+
+// Names of the ops in an OpList: field 1 of each field 1.
+static int check_sorted(const TF_Buffer* list) {
+  const unsigned char* next = list->data;
+  const unsigned char* end = next + list->length;
+  char last[256] = "";
+  int count = 0;
+  while (next < end) {
+    assert_int_equal(*next++, 0x0a);
+    size_t size = 0;
+    for (int shift = 0;; shift += 7) {
+      size |= (size_t)(*next & 0x7f) << shift;
+      if (!(*next++ & 0x80)) break;
+    }
+    assert_int_equal(next[0], 0x0a);
+    char name[256] = "";
+    memcpy(name, next + 2, next[1]);
+    assert_true(strcmp(last, name) < 0);
+    memcpy(last, name, sizeof last);
+    next += size;
+    ++count;
+  }
+  return count;
+}
+
+static void test_ops(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* all = TF_GetAllOpList();
+  assert_non_null(all);
+  assert_in_range(check_sorted(all), 10, 3000);
+  TF_Graph* graph = TF_NewGraph();
+  TF_Buffer* one = TF_NewBuffer();
+  TF_GraphGetOpDef(graph, "NoOp", one, s);
+  kit_ok(s);
+  assert_int_equal(one->length, 6);
+  assert_memory_equal(one->data, "\x0a\x04NoOp", 6);
+  TF_DeleteBuffer(one);
+  one = TF_NewBuffer();
+  TF_GraphGetOpDef(graph, "NoSuchOp", one, s);
+  kit_expect(s, TF_NOT_FOUND);
+  assert_null(one->data);
+  TF_DeleteBuffer(one);
+  TF_DeleteBuffer(all);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
+static void test_kernels(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* all = TF_GetAllRegisteredKernels(s);
+  kit_ok(s);
+  assert_true(holds(all, "Identity"));
+  TF_Buffer* one = TF_GetRegisteredKernelsForOp("Identity", s);
+  kit_ok(s);
+  assert_true(one->length > 0 && one->length < all->length);
+  assert_true(holds(one, "\x12\x03" "CPU"));
+  TF_Buffer* none = TF_GetRegisteredKernelsForOp("NoSuchOp", s);
+  kit_ok(s);
+  assert_int_equal(none->length, 0);
+  TF_DeleteBuffer(none);
+  none = TF_GetRegisteredKernelsForOp("", s);
+  kit_ok(s);
+  assert_int_equal(none->length, 0);
+  TF_DeleteBuffer(none);
+  TF_DeleteBuffer(one);
+  TF_DeleteBuffer(all);
+  TF_DeleteStatus(s);
+}
+
+static void test_not_yet(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
+  TF_Output output = kit_out(x, 0);
+  TF_Session* session = kit_session(graph);
+  const char* handle = "";
+  TF_WhileParams loop = TF_NewWhile(graph, &output, 1, s);
+  kit_expect(s, TF_UNIMPLEMENTED);
+  assert_int_equal(loop.ninputs, 0);
+  TF_AbortWhile(&loop);
+  assert_null(TF_GraphToFunction(graph, "F", 0, -1, NULL, 0, NULL, 1, &output, NULL, NULL, NULL,
+                                 s));
+  kit_expect(s, TF_UNIMPLEMENTED);
+  assert_int_equal(TF_GraphNumFunctions(graph), 0);
+  assert_int_equal(TF_GraphGetFunctions(graph, NULL, 0, s), 0);
+  kit_ok(s);
+  TF_DeleteFunction(NULL);
+  assert_null(TF_LoadSessionFromSavedModel(NULL, NULL, "/nowhere", NULL, 0, graph, NULL, s));
+  kit_expect(s, TF_UNIMPLEMENTED);
+  TF_SessionPRunSetup(session, NULL, 0, &output, 1, NULL, 0, &handle, s);
+  kit_expect(s, TF_UNIMPLEMENTED);
+  assert_null(handle);
+  TF_DeletePRunHandle(NULL);
+  assert_null(TF_NewServer("", 0, s));
+  kit_expect(s, TF_UNIMPLEMENTED);
+  TF_DeleteServer(NULL);
+  assert_null(TF_LoadLibrary("nothing.so", s));
+  kit_expect(s, TF_UNIMPLEMENTED);
+  assert_int_equal(TF_GetOpList(NULL).length, 0);
+  TF_DeleteLibraryHandle(NULL);
+  assert_null(TF_NewApiDefMap(NULL, s));
+  kit_expect(s, TF_UNIMPLEMENTED);
+  TF_DeleteApiDefMap(NULL);
+  kit_close(session);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
+static void test_deprecated_session(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* x = kit_placeholder(graph, "x", TF_INT32);
+  kit_unary(graph, "Neg", "negative", x);
+  TF_Buffer* def = TF_NewBuffer();
+  TF_GraphToGraphDef(graph, def, s);
+  kit_ok(s);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_DeprecatedSession* session = TF_NewDeprecatedSession(options, s);
+  kit_ok(s);
+  TF_ExtendGraph(session, def->data, def->length, s);
+  kit_ok(s);
+  TF_ExtendGraph(session, def->data, def->length, s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  const char* feed = "x:0";
+  const char* fetch = "negative";
+  TF_Tensor* seven = kit_int32(7);
+  TF_Tensor* result = NULL;
+  TF_Run(session, NULL, &feed, &seven, 1, &fetch, &result, 1, NULL, 0, NULL, s);
+  kit_ok(s);
+  assert_int_equal(kit_int32_of(result), -7);
+  TF_DeleteTensor(result);
+  fetch = "nobody:0";
+  TF_Run(session, NULL, &feed, &seven, 1, &fetch, &result, 1, NULL, 0, NULL, s);
+  kit_expect(s, TF_NOT_FOUND);
+  assert_null(result);
+  TF_DeviceList* devices = TF_DeprecatedSessionListDevices(session, s);
+  kit_ok(s);
+  assert_int_equal(TF_DeviceListCount(devices), 1);
+  TF_DeleteDeviceList(devices);
+  TF_CloseDeprecatedSession(session, s);
+  kit_ok(s);
+  TF_DeleteDeprecatedSession(session, s);
+  kit_ok(s);
+  TF_DeleteTensor(seven);
+  TF_DeleteSessionOptions(options);
+  TF_DeleteBuffer(def);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ops),
+      cmocka_unit_test(test_kernels),
+      cmocka_unit_test(test_not_yet),
+      cmocka_unit_test(test_deprecated_session),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
