@@ -2,6 +2,7 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/nn/batch_norm_second.h"
 #include "ops/nn/subgraph.h"
 
 static bool starts_with_channels(leat_string_view_t format) {
@@ -147,7 +148,8 @@ const leat_op_row_t leat_batch_norm_ops[] = {
         "y_backprop: T; x: T; scale: T; reserve_space_1: T; reserve_space_2: T",
         "x_backprop: T; scale_backprop: T; offset_backprop: T; reserve_space_3: T; "
         "reserve_space_4: T",
-        "T: {float}; " BACKWARD(FLAT), batch_norm_grad_shape, NULL,
+        "T: {float}; " BACKWARD(FLAT), batch_norm_grad_shape,
+        leat_batch_norm_second_gradient,
         "The gradient of FusedBatchNorm."),
     ROW("FusedBatchNormV2", "x: T; scale: U; offset: U; mean: U; variance: U",
         "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U",
@@ -157,7 +159,8 @@ const leat_op_row_t leat_batch_norm_ops[] = {
         "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U",
         "x_backprop: T; scale_backprop: U; offset_backprop: U; reserve_space_3: U; "
         "reserve_space_4: U",
-        TYPES "; " BACKWARD(FLAT), batch_norm_grad_shape, NULL,
+        TYPES "; " BACKWARD(FLAT), batch_norm_grad_shape,
+        leat_batch_norm_second_gradient,
         "The gradient of FusedBatchNormV2."),
     ROW("FusedBatchNormV3", "x: T; scale: U; offset: U; mean: U; variance: U",
         "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U; "
@@ -169,7 +172,8 @@ const leat_op_row_t leat_batch_norm_ops[] = {
         "reserve_space_3: U",
         "x_backprop: T; scale_backprop: U; offset_backprop: U; reserve_space_4: U; "
         "reserve_space_5: U",
-        TYPES "; " BACKWARD(ANY), batch_norm_grad_shape, NULL,
+        TYPES "; " BACKWARD(ANY), batch_norm_grad_shape,
+        leat_batch_norm_second_gradient,
         "The gradient of FusedBatchNormV3."),
     LEAT_OP_ROWS_END,
 };
