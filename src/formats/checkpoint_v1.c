@@ -56,7 +56,7 @@ static leat_status_t get_tensor(leat_checkpoint_v1_t* checkpoint,
     bool same = (*out_tensor)->dtype == meta->type &&
                 leat_shape_equal(&(*out_tensor)->shape, &shape);
     leat_shape_release(&shape);
-    return same ? leat_ok_status() : corrupt(meta->name, "shards disagree about its shape or dtype");
+    return same ? leat_ok_status() : corrupt(meta->name, "shards disagree about its type");
   }
   leat_status_t status = leat_allocator_grow_array(
       checkpoint->allocator, checkpoint->count + 1, sizeof(stored_tensor_t),
@@ -98,7 +98,7 @@ static leat_status_t read_meta(leat_checkpoint_v1_t* checkpoint, const leat_tabl
                                            &checkpoint->arena, NULL, &slices));
   for (size_t i = 0; slices.meta && i < slices.meta->tensor.count; ++i) {
     const leat_pb_saved_slice_meta_t* meta = &slices.meta->tensor.items[i];
-    stored_tensor_t* tensor;
+    stored_tensor_t* tensor = NULL;
     if (!leat_dtype_is_valid(meta->type) || leat_dtype_is_ref(meta->type)) {
       return corrupt(meta->name, "dtype is unknown");
     }
@@ -237,7 +237,8 @@ static leat_status_t copy_part(const stored_tensor_t* tensor, const part_t* part
                                        stored.shape.element_count);
   } else if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
     status = leat_make_status(LEAT_UNIMPLEMENTED,
-                              "Checkpoint read failed for '%.*s': slices are of %s, must be numbers",
+                              "Checkpoint read failed for '%.*s': slices are of %s, must be of "
+                              "numbers",
                               LEAT_SV_ARG(tensor->name), leat_dtype_name(tensor->dtype));
   } else {
     leat_tensor_slice_copy_common(&part->box, stored.data, wanted, target->data,

@@ -37,12 +37,12 @@ static leat_status_t gather_nd_gradient(leat_gradient_t* g) {
                         {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &last}};
     leat_output_t rows = leat_build(b, "Squeeze", LEAT_INPUTS(indices), LEAT_ATTRS(dims));
     leat_gradient_set_input_rows(g, 0, gradient, rows, shape);
-    return b->status;
+    return leat_ok_status();
   }
   leat_gradient_set_input(g, 0,
                           leat_build(b, "ScatterNd", LEAT_INPUTS(indices, gradient, shape),
                                      LEAT_ATTRS(LEAT_STRING("bad_indices_policy", policy))));
-  return b->status;
+  return leat_ok_status();
 }
 
 const leat_op_row_t leat_gather_nd_ops[] = {

@@ -72,7 +72,7 @@ static leat_status_t scatter_nd_gradient(leat_gradient_t* g) {
   leat_output_t indices = leat_gradient_input(g, 0);
   leat_gradient_set_input(
       g, 1, leat_build_binary(&g->builder, "GatherNd", leat_gradient_of_output(g, 0), indices));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 static leat_status_t update_gradient(leat_gradient_t* g) {
@@ -83,7 +83,7 @@ static leat_status_t update_gradient(leat_gradient_t* g) {
   leat_gradient_set_input(g, 0, leat_build(b, "TensorScatterUpdate",
                                            LEAT_INPUTS(gradient, indices, zeros), LEAT_NO_ATTRS));
   leat_gradient_set_input(g, 2, leat_build_binary(b, "GatherNd", gradient, indices));
-  return b->status;
+  return leat_ok_status();
 }
 
 static leat_status_t add_gradient(leat_gradient_t* g) {
@@ -91,7 +91,7 @@ static leat_status_t add_gradient(leat_gradient_t* g) {
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(g, 0, gradient);
   leat_gradient_set_input(g, 2, leat_build_binary(&g->builder, "GatherNd", gradient, indices));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 static leat_status_t sub_gradient(leat_gradient_t* g) {
@@ -101,7 +101,7 @@ static leat_status_t sub_gradient(leat_gradient_t* g) {
   leat_gradient_set_input(g, 0, gradient);
   leat_gradient_set_input(
       g, 2, leat_build_unary(b, "Neg", leat_build_binary(b, "GatherNd", gradient, indices)));
-  return b->status;
+  return leat_ok_status();
 }
 
 // 1 where |a| and |b| are equal, in the gradient's type.
@@ -131,7 +131,7 @@ static leat_status_t extremum_gradient(leat_gradient_t* g) {
   leat_output_t share = leat_build_binary(b, "RealDiv", gradient, sharers);
   leat_gradient_set_input(
       g, 2, leat_build_binary(b, "Mul", leat_build_binary(b, "GatherNd", share, indices), of_y));
-  return b->status;
+  return leat_ok_status();
 }
 
 #define TENSOR_SCATTER(op_name, index_types, gradient_fn, text)                               \

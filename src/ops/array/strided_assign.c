@@ -28,7 +28,7 @@ static leat_status_t update_gradient(leat_gradient_t* g) {
   leat_output_t sum = leat_build(b, "Sum", LEAT_INPUTS(dy, leat_node_output(axes, 1)),
                                  LEAT_ATTRS(LEAT_BOOL("keep_dims", true)));
   leat_gradient_set_input(g, 4, leat_build_binary(b, "Reshape", sum, value_shape));
-  return b->status;
+  return leat_ok_status();
 }
 
 #define ATTRS                                                                                  \

@@ -78,7 +78,7 @@ static leat_status_t tile_gradient(leat_gradient_t* g) {
     sum = leat_build_binary(b, "Reshape", sum, shape);
   }
   leat_gradient_set_input(g, 0, sum);
-  return b->status;
+  return leat_ok_status();
 }
 
 static leat_status_t broadcast_to_gradient(leat_gradient_t* g) {
@@ -93,7 +93,7 @@ static leat_status_t broadcast_to_gradient(leat_gradient_t* g) {
   leat_output_t sum = leat_build(b, "Sum", LEAT_INPUTS(gradient, leat_node_output(axes, 1)),
                                  LEAT_ATTRS(LEAT_BOOL("keep_dims", true)));
   leat_gradient_set_input(g, 0, leat_build_binary(b, "Reshape", sum, input_shape));
-  return b->status;
+  return leat_ok_status();
 }
 
 const leat_op_row_t leat_tile_ops[] = {

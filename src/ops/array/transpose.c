@@ -69,7 +69,7 @@ static leat_status_t transpose_gradient(leat_gradient_t* g) {
   const char* op = leat_gradient_node(g)->op->row->name;
   leat_output_t inverse = leat_build_unary(b, "InvertPermutation", leat_gradient_input(g, 1));
   leat_gradient_set_input(g, 0, leat_build_binary(b, op, leat_gradient_of_output(g, 0), inverse));
-  return b->status;
+  return leat_ok_status();
 }
 
 const leat_op_row_t leat_transpose_ops[] = {
