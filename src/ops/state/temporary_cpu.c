@@ -10,7 +10,7 @@ typedef struct temporary_s {
 } temporary_t;
 
 static leat_status_t copy_name(leat_string_view_t name, char** out_name) {
-  return leat_allocator_copy_string(leat_allocator_system(), name.data, name.size, out_name);
+  return leat_allocator_clone_string(leat_allocator_system(), name.data, name.size, out_name);
 }
 
 static leat_status_t temporary_create(leat_kernel_creation_t* c, void* state) {
