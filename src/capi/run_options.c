@@ -1,13 +1,13 @@
 // RunOptions in, RunMetadata out. Statistics of a step are the trace room's: |collector| is where a
-// step leaves them, and the only seam between the two.
+// step leaves them.
 #include "capi/run_options.h"
 
 #include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/config.h"
-#include "formats/generated/run_metadata.h"
+#include "trace/run_metadata.h"
 
-static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options) {
+static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,
+                                  bool* out_traced) {
   leat_arena_t arena;
   leat_pb_run_options_t options = {0};
   leat_arena_initialize(leat_allocator_system(), 1024, &arena);
@@ -17,6 +17,7 @@ static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_option
     status = leat_status_annotate(status, "Unparseable RunOptions proto");
   } else {
     out_options->timeout_ms = options.timeout_in_ms;
+    *out_traced = options.trace_level > 0;
   }
   leat_arena_deinitialize(&arena);
   return status;
@@ -30,17 +31,25 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Passing non-empty run_metadata is invalid.");
   }
-  return run_options ? read_options(leat_capi_buffer_bytes(run_options), out_options)
-                     : leat_ok_status();
+  bool traced = false;
+  if (run_options) {
+    LEAT_RETURN_IF_ERROR(
+        read_options(leat_capi_buffer_bytes(run_options), out_options, &traced));
+  }
+  if (traced && run_metadata) {
+    leat_step_collector_initialize(leat_allocator_system(), &out_options->storage);
+    out_options->collector = &out_options->storage;
+  }
+  return leat_ok_status();
 }
 
 leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
                                         TF_Buffer* run_metadata) {
-  if (!run_metadata) return leat_ok_status();
-  leat_pb_run_metadata_t metadata = {0};
+  if (!options->collector) return leat_ok_status();
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_status_t status = leat_message_encode(&leat_pb_run_metadata_descriptor, &metadata, &bytes);
+  leat_status_t status = leat_run_metadata_encode(options->collector, &bytes);
+  leat_step_collector_deinitialize(options->collector);
   if (status) {
     leat_string_builder_deinitialize(&bytes);
     return status;

@@ -4,10 +4,12 @@
 #define LEAT_CAPI_RUN_OPTIONS_H_
 
 #include "capi/handles.h"
+#include "trace/collector.h"
 
 typedef struct leat_capi_run_options_s {
   int64_t timeout_ms;  // 0: the session's
-  struct leat_step_collector_s* collector;  // NULL: no statistics
+  leat_step_collector_t* collector;  // NULL: no statistics; else |storage|
+  leat_step_collector_t storage;
 } leat_capi_run_options_t;
 
 // Reads |run_options| (may be NULL), and makes sure that |run_metadata| (may be NULL) can receive.

@@ -71,13 +71,20 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
   return leat_ok_status();
 }
 
-// Graph rewriting is off only when both of TensorFlow's switches are.
-static bool wants_optimizers(const leat_pb_graph_options_t* graph_options) {
-  if (!graph_options || !graph_options->optimizer_options || !graph_options->rewrite_options) {
-    return true;
+// TensorFlow rewrites graphs in two places, each with its switches: a pass is off when it is off in
+// both.
+static void read_graph_options(const leat_pb_graph_options_t* graph_options,
+                               leat_session_options_t* options) {
+  if (!graph_options) return;
+  const leat_pb_rewriter_config_t* rewriter = graph_options->rewrite_options;
+  const int off = LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
+  options->place_pruned_graph = graph_options->place_pruned_graph;
+  if (!graph_options->optimizer_options || !rewriter ||
+      graph_options->optimizer_options->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0) {
+    return;
   }
-  return graph_options->optimizer_options->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0 ||
-         !graph_options->rewrite_options->disable_meta_optimizer;
+  options->optimize = !rewriter->disable_meta_optimizer;
+  options->fold = options->optimize && rewriter->constant_folding != off;
 }
 
 static leat_status_t read_config(const leat_pb_config_proto_t* config,
@@ -88,7 +95,8 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   options.use_per_session_threads = config->use_per_session_threads;
   options.allow_soft_placement = config->allow_soft_placement;
   options.log_device_placement = config->log_device_placement;
-  options.optimize = wants_optimizers(config->graph_options);
+  read_graph_options(config->graph_options, &options);
+  options.isolate_state = config->isolate_session_state;
   options.operation_timeout_ms = config->operation_timeout_in_ms;
   *out_options = options;
   return leat_ok_status();

@@ -38,7 +38,8 @@ static leat_status_t read_header(leat_bundle_reader_t* reader) {
   }
   if (header.version && header.version->min_consumer > 1) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Checkpoint read failed for '%s': min_consumer is %d, must be at most 1",
+                            "Checkpoint read failed for '%s': min_consumer is %d, must be at most "
+                            "1",
                             path, header.version->min_consumer);
   }
   reader->shard_count = header.num_shards;
@@ -297,18 +298,6 @@ static leat_status_t read_entry(leat_bundle_reader_t* reader, leat_string_view_t
   return leat_status_annotate(status, "Checkpoint read failed for '%.*s'", LEAT_SV_ARG(name));
 }
 
-// Elements two slices share: both are boxes, so is what they share.
-static int64_t count_common(const leat_tensor_slice_t* a, const leat_tensor_slice_t* b) {
-  int64_t count = 1;
-  for (int i = 0; i < a->rank; ++i) {
-    int64_t begin = LEAT_MAX(a->starts[i], b->starts[i]);
-    int64_t end = LEAT_MIN(a->starts[i] + a->lengths[i], b->starts[i] + b->lengths[i]);
-    if (end <= begin) return 0;
-    count *= end - begin;
-  }
-  return count;
-}
-
 // The stored slice |part| of tensor |name|: where it lies in the whole, and its entry.
 typedef struct part_s {
   leat_tensor_slice_t box;
@@ -353,7 +342,7 @@ static leat_status_t find_parts(leat_bundle_reader_t* reader, leat_string_view_t
     stored_t stored;
     LEAT_RETURN_IF_ERROR(leat_tensor_slice_from_proto(&entry->slices.items[i], arena, &slice));
     LEAT_RETURN_IF_ERROR(find_part(reader, name, full_shape, &slice, arena, part));
-    int64_t common = count_common(&part->box, wanted);
+    int64_t common = leat_tensor_slice_count_common(&part->box, wanted);
     if (common == 0) continue;
     LEAT_RETURN_IF_ERROR(locate(reader, &part->entry, &stored));
     leat_shape_release(&stored.shape);

@@ -1,6 +1,7 @@
 // Slices: their three written forms, and copying between boxes.
 #include "formats/tensor_slice.h"
 
+#include "base/checked.h"
 #include "formats/ordered_code.h"
 
 static leat_status_t allocate(int rank, leat_arena_t* arena, leat_tensor_slice_t* out_slice) {
@@ -28,8 +29,8 @@ leat_status_t leat_tensor_slice_make_full(int rank, leat_arena_t* arena,
 
 static leat_status_t refuse_text(leat_string_view_t text) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Tensor slice parse failed: slice is '%.*s', must be ranges 'start,length'"
-                          " or '-' joined by ':', lengths positive",
+                          "Tensor slice parse failed: slice is '%.*s', must be ranges "
+                          "'start,length' or '-' joined by ':', lengths positive",
                           LEAT_SV_ARG(text));
 }
 
@@ -215,6 +216,18 @@ leat_status_t leat_tensor_slice_parse_key(leat_string_view_t key, leat_arena_t* 
   if (valid && read_ranges(&code, out_slice)) return leat_ok_status();
   return leat_make_status(LEAT_DATA_LOSS, "Tensor slice decode failed: a key of %zu bytes is none",
                           key.size);
+}
+
+int64_t leat_tensor_slice_count_common(const leat_tensor_slice_t* a,
+                                       const leat_tensor_slice_t* b) {
+  int64_t count = 1;
+  for (int i = 0; i < a->rank; ++i) {
+    int64_t begin = LEAT_MAX(a->starts[i], b->starts[i]);
+    int64_t end = LEAT_MIN(a->starts[i] + a->lengths[i], b->starts[i] + b->lengths[i]);
+    if (end <= begin) return 0;
+    count *= end - begin;
+  }
+  return count;
 }
 
 int64_t leat_tensor_slice_copy_common(const leat_tensor_slice_t* from, const void* from_data,

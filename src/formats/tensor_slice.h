@@ -52,6 +52,9 @@ LEAT_MUST_USE leat_status_t leat_tensor_slice_parse_key(leat_string_view_t key,
                                                         leat_string_view_t* out_name,
                                                         leat_tensor_slice_t* out_slice);
 
+// How many elements two resolved slices of one tensor share: both are boxes, so is that.
+int64_t leat_tensor_slice_count_common(const leat_tensor_slice_t* a,
+                                       const leat_tensor_slice_t* b);
 // Copies what two resolved slices of one tensor have in common from an array that holds |from| to
 // one that holds |to|. Returns the number of elements.
 int64_t leat_tensor_slice_copy_common(const leat_tensor_slice_t* from, const void* from_data,

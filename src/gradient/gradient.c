@@ -166,18 +166,33 @@ static leat_status_t take_status(leat_builder_t* b) {
   return status;
 }
 
+// The function that says how gradients go through |node|: its op's, unless the attribute that
+// Python's gradient_override_map sets names another op.
+static leat_status_t find_gradient(const walk_t* w, const leat_node_t* node,
+                                   leat_gradient_fn_t* out_fn) {
+  leat_string_view_t name = node->op->name;
+  *out_fn = node->op->row->gradient;
+  const leat_attr_value_t* other = leat_node_attr(node, LEAT_SV("_gradient_op_type"));
+  if (other && other->kind == LEAT_ATTR_STRING && !other->is_list) {
+    const leat_op_t* op;
+    name = other->s;
+    leat_status_t status = leat_op_registry_find(w->graph->ops, name, &op);
+    *out_fn = status ? NULL : op->row->gradient;
+    leat_status_free(status);
+  }
+  if (*out_fn) return leat_ok_status();
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "AddGradients failed for node '%.*s' (%.*s): No gradient defined for "
+                          "op: %.*s",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), LEAT_SV_ARG(name));
+}
+
 static leat_status_t call_gradient(walk_t* w, int32_t index,
                                    const leat_gradient_value_t* output_gradients,
                                    leat_builder_t* builder) {
   const leat_node_t* node = &w->graph->nodes[index];
-  leat_gradient_fn_t fn = node->op->row->gradient;
-  if (!fn) {
-    return leat_make_status(LEAT_NOT_FOUND,
-                            "AddGradients failed for node '%.*s' (%.*s): No gradient defined for "
-                            "op: %.*s",
-                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
-                            LEAT_SV_ARG(node->op->name));
-  }
+  leat_gradient_fn_t fn;
+  LEAT_RETURN_IF_ERROR(find_gradient(w, node, &fn));
   int inputs = node->input_count;
   leat_gradient_value_t* gradients;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)inputs + 1, sizeof *gradients,
@@ -188,7 +203,8 @@ static leat_status_t call_gradient(walk_t* w, int32_t index,
   }
   leat_gradient_t g = {*builder, index, output_gradients, gradients};
   leat_status_t status = fn(&g);
-  status = leat_status_join(status, g.builder.status);
+  // Many return the builder's own.
+  if (status != g.builder.status) status = leat_status_join(status, g.builder.status);
   if (status) {
     node = &w->graph->nodes[index];
     return leat_status_annotate(status, "AddGradients failed for node '%.*s' (%.*s)",

@@ -21,8 +21,16 @@ static leat_status_t input_text(const leat_graph_t* graph, leat_output_t input,
   leat_string_view_t name = graph->nodes[input.node].name;
   *out_text = name;
   if (input.index == 0) return leat_ok_status();
-  if (input.index < 0) return leat_arena_print(arena, out_text, "^%.*s", LEAT_SV_ARG(name));
-  return leat_arena_print(arena, out_text, "%.*s:%d", LEAT_SV_ARG(name), input.index);
+  if (input.index > 0) {
+    return leat_arena_print(arena, out_text, "%.*s:%d", LEAT_SV_ARG(name), input.index);
+  }
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, name.size + 1, &memory));
+  char* text = memory;
+  text[0] = '^';
+  memcpy(text + 1, name.data, name.size);
+  *out_text = leat_string_view_make(text, name.size + 1);
+  return leat_ok_status();
 }
 
 static int compare_texts(const void* a, const void* b) {

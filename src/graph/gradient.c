@@ -39,6 +39,12 @@ leat_output_t leat_gradient_value_to_dense(leat_builder_t* builder, leat_gradien
 // Zeros of the variable that a handle names.
 static leat_output_t zeros_of_handle(leat_gradient_t* g, leat_output_t handle) {
   const leat_node_t* node = leat_graph_node(g->builder.graph, handle.node);
+  // Through ops that hand the handle on, to the one that made it.
+  leat_output_t source = handle;
+  while (!(node->op->flags & LEAT_OP_VARIABLE) && source.index < node->input_count) {
+    source = node->inputs[source.index];
+    node = leat_graph_node(g->builder.graph, source.node);
+  }
   int dtype = leat_node_attr_type(node, "dtype");
   leat_output_t shape = leat_build_unary(&g->builder, "VariableShape", handle);
   leat_output_t zero =

@@ -1,6 +1,6 @@
 // The gradient of one node (section 4.1), as its op's gradient function builds it: given dC/dy for
-// the outputs, add nodes that compute dC/dx for the inputs. The walk over the graph and the
-// aggregation are the gradient room's (src/gradient/).
+// the outputs, add nodes that compute dC/dx for the inputs. The walk over the graph, aggregation
+// and zeros are the gradient room's (src/gradient/).
 #ifndef LEAT_GRAPH_GRADIENT_H_
 #define LEAT_GRAPH_GRADIENT_H_
 

@@ -9,6 +9,8 @@
 #include "graph/signature.h"
 #include "graph/storage.h"
 
+#define MIN_NODES 16  // room in the first array
+
 static leat_status_t create_graph(leat_op_registry_t* ops, leat_allocator_t* allocator,
                                   leat_graph_storage_t* parent, leat_graph_t** out_graph) {
   *out_graph = NULL;
@@ -65,10 +67,16 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
                             "Growing a graph failed: node count is %zu, must be below 2^31",
                             node_count);
   }
-  void* nodes = graph->nodes;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      graph->allocator, node_count, sizeof(leat_node_t), &nodes, &graph->node_capacity));
-  graph->nodes = nodes;
+  if (node_count > graph->node_capacity) {
+    // Grown without zeroing, so that room for nodes to come costs no page before they come.
+    size_t capacity = LEAT_MAX(node_count, LEAT_MAX(2 * graph->node_capacity, (size_t)MIN_NODES));
+    void* nodes = graph->nodes;
+    LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(graph->allocator,
+                                                   graph->node_capacity * sizeof(leat_node_t),
+                                                   capacity * sizeof(leat_node_t), &nodes));
+    graph->nodes = nodes;
+    graph->node_capacity = capacity;
+  }
   return leat_string_map_reserve(&graph->names, node_count);
 }
 

@@ -94,7 +94,7 @@ typedef struct leat_node_spec_s {
   const leat_attr_t* attrs;
   int attr_count;
   bool infer_attrs;     // take missing type and number attributes from the inputs
-  bool borrow_storage;  // name, device and attrs lie in this graph's or its parent's storage
+  bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)
 } leat_node_spec_t;
 

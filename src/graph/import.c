@@ -10,9 +10,8 @@
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
+#include "graph/node_def_reader.h"
 #include "graph/storage.h"
-
-#define NODES_PER_ARENA 256
 
 // Field numbers of GraphDef.
 enum { FIELD_NODE = 1, FIELD_LIBRARY = 2, FIELD_VERSIONS = 4 };
@@ -285,24 +284,21 @@ void leat_import_results_deinitialize(leat_import_results_t* results) {
 // Adds nodes as they come until one reads a later one; says how many were added.
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
                                      size_t* out_added) {
-  leat_arena_t arena;
-  leat_arena_initialize(importer->allocator, 0, &arena);
+  leat_node_def_reader_t reader;
+  leat_node_def_reader_initialize(importer->allocator, &reader);
   leat_status_t status = leat_ok_status();
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
   bool deferred = false;
-  while (!status && !deferred && leat_node_cursor_take(cursor, &bytes)) {
+  while (leat_node_cursor_take(cursor, &bytes)) {
     leat_pb_node_def_t def;
-    status = leat_message_decode(&leat_pb_node_def_descriptor, bytes, &arena, NULL, &def);
+    status = leat_node_def_read(&reader, bytes, &def);
     if (!status) status = leat_importer_add(importer, &def, true, &deferred);
     if (status || deferred) break;
     before = *cursor;
-    if (++*out_added % NODES_PER_ARENA == 0) {
-      leat_arena_deinitialize(&arena);
-      leat_arena_initialize(importer->allocator, 0, &arena);
-    }
+    ++*out_added;
   }
-  leat_arena_deinitialize(&arena);
+  leat_node_def_reader_deinitialize(&reader);
   *cursor = before;
   return status;
 }

@@ -1,7 +1,6 @@
 // What a shape function sees of its node: partial shapes of the inputs, constant inputs, small
-// integer values that are known ("shape as value": the output of Shape feeding Reshape), and the
-// attributes.
-// A dim is LEAT_DIM_UNKNOWN where not known. Everything lies in the graph's arena.
+// integer values that are known ("shape as value": the output of Shape feeding Reshape),
+// attributes. A dim is LEAT_DIM_UNKNOWN where not known. Everything lies in the graph's arena.
 #ifndef LEAT_GRAPH_INFERENCE_H_
 #define LEAT_GRAPH_INFERENCE_H_
 
@@ -78,7 +77,8 @@ static inline int64_t leat_partial_shape_dim(leat_partial_shape_t shape, int ind
 // Unknown when either is; INVALID_ARGUMENT on overflow.
 LEAT_MUST_USE leat_status_t leat_inference_multiply(int64_t a, int64_t b, int64_t* out_dim);
 
-// Shape functions that many ops share.
+// ---- Shape functions that many ops share --------------------------------------------------------
+
 // Every output is a scalar.
 LEAT_MUST_USE leat_status_t leat_shape_scalar_output(leat_inference_t* c);
 // Output 0 as input 0.
@@ -86,11 +86,11 @@ LEAT_MUST_USE leat_status_t leat_shape_unchanged(leat_inference_t* c);
 LEAT_MUST_USE leat_status_t leat_shape_unknown(leat_inference_t* c);
 // No outputs.
 LEAT_MUST_USE leat_status_t leat_shape_none(leat_inference_t* c);
-// Output 0 as inputs 0 and 1 broadcast together.
+// Output 0 = input 0 broadcast with input 1.
 LEAT_MUST_USE leat_status_t leat_shape_broadcast_binary(leat_inference_t* c);
-// Output 0 as all inputs, which must be equal.
+// Output 0 = all inputs, which are equal.
 LEAT_MUST_USE leat_status_t leat_shape_merge_inputs(leat_inference_t* c);
-// Output 0 as attribute "shape" says.
+// Output 0 = attribute "shape".
 LEAT_MUST_USE leat_status_t leat_shape_from_attr(leat_inference_t* c);
 
 // Runs the node's shape function over |node| (not yet in the graph is fine).

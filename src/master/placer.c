@@ -15,7 +15,7 @@ typedef struct group_s {
 } group_t;
 
 typedef struct placement_s {
-  leat_graph_t* graph;
+  const leat_graph_t* graph;
   const leat_placer_options_t* options;
   leat_device_name_t* names;  // parsed, one a device
   int* order;                 // devices by preference
@@ -171,11 +171,8 @@ static void order_devices(placement_t* p) {
   }
 }
 
-static leat_status_t place(placement_t* p, leat_arena_t* arena) {
-  size_t count = p->graph->node_count;
+static leat_status_t parse_devices(placement_t* p, leat_arena_t* arena) {
   size_t devices = (size_t)p->options->device_count;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count + 1, sizeof(group_t), (void**)&p->groups));
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(arena, devices, sizeof *p->names, (void**)&p->names));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, devices, sizeof(int), (void**)&p->order));
@@ -183,13 +180,21 @@ static leat_status_t place(placement_t* p, leat_arena_t* arena) {
     LEAT_RETURN_IF_ERROR(leat_device_name_parse(p->options->devices[i].name, &p->names[i]));
   }
   order_devices(p);
+  return leat_ok_status();
+}
+
+static leat_status_t place(placement_t* p, leat_graph_t* graph, leat_arena_t* arena) {
+  size_t count = graph->node_count;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count + 1, sizeof(group_t), (void**)&p->groups));
+  LEAT_RETURN_IF_ERROR(parse_devices(p, arena));
   LEAT_RETURN_IF_ERROR(start_groups(p));
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(unite_class(p, (int32_t)i));
     LEAT_RETURN_IF_ERROR(unite_references(p, (int32_t)i));
   }
   for (size_t i = 0; i < count; ++i) {
-    LEAT_RETURN_IF_ERROR(choose(p, (int32_t)i, &p->graph->nodes[i].assigned_device));
+    LEAT_RETURN_IF_ERROR(choose(p, (int32_t)i, &graph->nodes[i].assigned_device));
   }
   return leat_ok_status();
 }
@@ -210,7 +215,7 @@ leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* optio
     placement_t p = {.graph = graph, .options = options};
     leat_arena_t arena;
     leat_arena_initialize(graph->allocator, 0, &arena);
-    status = place(&p, &arena);
+    status = place(&p, graph, &arena);
     leat_arena_deinitialize(&arena);
   }
   if (!status && options->log_placement) {
@@ -221,5 +226,35 @@ leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* optio
                LEAT_SV_ARG(options->devices[node->assigned_device].name));
     }
   }
+  return status;
+}
+
+static leat_status_t check_node(const placement_t* p, const leat_node_t* node) {
+  leat_device_name_t constraint;
+  leat_status_t status = leat_device_name_parse(node->device, &constraint);
+  if (status) {
+    return leat_status_annotate(status, "Place failed for node '%.*s' (%.*s)",
+                                LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+  }
+  if (p->options->allow_soft_placement) {
+    constraint.type = LEAT_SV("");
+    constraint.index = LEAT_DEVICE_ANY;
+  }
+  return devices_matching(p, &constraint) ? leat_ok_status()
+                                          : cannot_place(p, node, "which matches none");
+}
+
+leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_options_t* options,
+                                   size_t* inout_checked) {
+  placement_t p = {.graph = graph, .options = options};
+  leat_arena_t arena;
+  leat_arena_initialize(graph->allocator, 0, &arena);
+  leat_status_t status = parse_devices(&p, &arena);
+  size_t i = *inout_checked;
+  for (; !status && i < graph->node_count; ++i) {
+    if (graph->nodes[i].device.size) status = check_node(&p, &graph->nodes[i]);
+  }
+  if (!status) *inout_checked = i;
+  leat_arena_deinitialize(&arena);
   return status;
 }

@@ -16,6 +16,7 @@ typedef struct fold_s {
   int32_t* order;
   leat_tensor_t** values;  // node -> its outputs' values, or NULL
   bool* needed;            // by readers that stay
+  bool* harmless;          // nothing on the way to the node can fail or be seen from outside
   size_t folded;
 } fold_t;
 
@@ -147,8 +148,17 @@ static leat_status_t take_constant(fold_t* f, int32_t index) {
   return leat_ok_status();
 }
 
+static bool is_harmless(const fold_t* f, const leat_node_t* node) {
+  bool harmless = leat_node_is_pure(node) || (node->op->flags & LEAT_OP_ARGUMENT);
+  for (int i = 0; harmless && i < node->input_count + node->control_count; ++i) {
+    harmless = f->harmless[node->inputs[i].node];
+  }
+  return harmless;
+}
+
 static leat_status_t try_node(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
+  f->harmless[index] = is_harmless(f, node);
   if (node->op->flags & LEAT_OP_CONSTANT) {
     return node->control_count ? leat_ok_status() : take_constant(f, index);
   }
@@ -156,7 +166,7 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
   if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
     return node->control_count ? leat_ok_status() : fold_shape(f, index);
   }
-  if (!f->options->evaluate || node->input_count == 0) return leat_ok_status();
+  if (node->input_count == 0) return leat_ok_status();
   if (!inputs_are_constant(f, node) || may_be_huge(f, node)) return leat_ok_status();
   return evaluate(f, index);
 }
@@ -216,10 +226,14 @@ static leat_status_t copy_nodes(fold_t* f, leat_graph_t* child, const leat_node_
   return leat_ok_status();
 }
 
-// What stays: fetches, targets and what they read, not looking behind folded nodes.
+// What stays: fetches, targets and what they read, not looking behind folded nodes. But where a
+// shape was asked of something that reads state, that still runs: an uninitialised variable must be
+// reported, though its shape is known.
 static leat_status_t mark_needed(fold_t* f) {
   for (size_t i = 0; i < f->graph->node_count; ++i) {
-    if (is_folded(f, (int32_t)i)) f->graph->nodes[i].input_count = 0;  // the old graph goes away
+    leat_node_t* node = &f->graph->nodes[i];  // the old graph goes away
+    bool asks_state = (node->op->flags & LEAT_OP_ONLY_SHAPE) && !f->harmless[i];
+    if (is_folded(f, (int32_t)i) && !asks_state) node->input_count = 0;
   }
   return leat_rewrite_mark_needed(f->rewrite, f->needed);
 }
@@ -250,12 +264,14 @@ static leat_status_t run(fold_t* f) {
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(f->arena, count + 1, sizeof(void*), (void**)&f->values));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->needed));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->harmless));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, f->order));
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
   return f->folded ? rebuild(f) : leat_ok_status();
 }
 
 static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  if (!options->evaluate) return leat_ok_status();
   leat_arena_t arena;
   leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
   fold_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph, .arena = &arena};
@@ -274,5 +290,3 @@ static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* op
 
 const leat_pass_t leat_pass_fold = {"fold", "computes what is constant before the first step",
                                     fold};
-
-const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_cse, NULL};

@@ -34,6 +34,7 @@ struct leat_session_s {
   leat_signature_t** signatures;
   size_t signature_count, signature_capacity;
   _Atomic(leat_signature_t*) latest;
+  size_t checked_nodes;          // whose device constraints were found to be fulfillable
   _Atomic(bool) closed;
 };
 
@@ -70,10 +71,13 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 // ---- Life ---------------------------------------------------------------------------------------
 
 leat_session_options_t leat_session_options_default(void) {
-  leat_session_options_t options = {.optimize = true};
+  leat_session_options_t options = {.optimize = true, .fold = true};
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
+  const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
+  options.deterministic =
+      deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
   return options;
 }
 
@@ -102,7 +106,8 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .log_placement = session->options.log_device_placement},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
-      .passes = {.evaluate = leat_evaluator_run, .evaluate_data = &session->evaluator},
+      .passes = {.evaluate = session->options.fold ? leat_evaluator_run : NULL,
+                 .evaluate_data = &session->evaluator},
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
   };
@@ -283,6 +288,9 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   leat_mutex_lock(&session->graph->mutex);
   const leat_graph_t* graph = session->graph->graph;
   leat_status_t status = check_run(graph, run);
+  if (!status && !session->options.place_pruned_graph) {
+    status = leat_check_placement(graph, &session->master.placement, &session->checked_nodes);
+  }
   for (int i = 0; !status && i < run->feed_count; ++i) {
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }

@@ -30,7 +30,7 @@
 
 #include "graph/builder.h"
 
-#define LEAT_CASE_MAX_VALUES 8
+#define LEAT_CASE_MAX_VALUES 12
 #define LEAT_CASE_MAX_RANK 8
 #define LEAT_CASE_MAX_ATTRS 12
 

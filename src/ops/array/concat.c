@@ -136,7 +136,7 @@ static leat_status_t find_axis(way_back_t* w) {
   }
   if (w->known_axis >= 0) {
     w->axis = leat_build_scalar(w->b, LEAT_DTYPE_INT32, (double)w->known_axis);
-    return w->b->status;
+    return leat_ok_status();
   }
   if (leat_build_type_of(w->b, axis) == LEAT_DTYPE_INT64) {
     axis = leat_build(w->b, "Cast", LEAT_INPUTS(axis),
@@ -144,7 +144,7 @@ static leat_status_t find_axis(way_back_t* w) {
   }
   w->axis =
       leat_build_binary(w->b, "FloorMod", axis, leat_build_unary(w->b, "Rank", w->values[0]));
-  return w->b->status;
+  return leat_ok_status();
 }
 
 static void set_value_gradient(way_back_t* w, int index, leat_output_t gradient) {
@@ -164,7 +164,7 @@ static leat_status_t slice_dense(way_back_t* w, leat_output_t gradient) {
                                               leat_node_output(w->shapes, i)),
                                   LEAT_NO_ATTRS));
   }
-  return w->b->status;
+  return leat_ok_status();
 }
 
 // The sizes along the axis are a row of the shapes put side by side.
@@ -184,7 +184,7 @@ static leat_status_t split_dense(way_back_t* w, leat_output_t gradient) {
   int32_t parts = leat_build_node(b, "SplitV", LEAT_INPUTS(gradient, sizes, w->axis),
                                   LEAT_ATTRS(LEAT_INT("num_split", count)));
   for (int i = 0; i < count; ++i) set_value_gradient(w, i, leat_node_output(parts, i));
-  return b->status;
+  return leat_ok_status();
 }
 
 // Rows [-1, tail of |shape|] from |begin|.
@@ -213,7 +213,7 @@ static leat_status_t slice_rows(way_back_t* w, leat_gradient_value_t gradient) {
         slice_columns(b, gradient.dense, leat_node_output(offsets, i), shape);
     leat_gradient_set_input_rows(w->g, w->layout.first + i, values, gradient.indices, shape);
   }
-  return b->status;
+  return leat_ok_status();
 }
 
 // Rows [start, end) of the whole are those of one value.
@@ -250,7 +250,7 @@ static leat_status_t share_rows(way_back_t* w, leat_gradient_value_t gradient) {
     select_rows(w, i, gradient, start, end);
     start = end;
   }
-  return b->status;
+  return leat_ok_status();
 }
 
 static leat_status_t concat_gradient(leat_gradient_t* g) {

@@ -60,7 +60,7 @@ static leat_status_t fill_gradient(leat_gradient_t* g) {
                                               leat_build_scalar(b, LEAT_DTYPE_INT32, 1)),
                                   LEAT_NO_ATTRS);
   leat_gradient_set_input(g, 1, leat_build_binary(b, "Sum", gradient, axes));
-  return b->status;
+  return leat_ok_status();
 }
 
 const leat_op_row_t leat_fill_ops[] = {

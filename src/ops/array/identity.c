@@ -11,6 +11,20 @@ static leat_status_t identity_n_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Every input has a gradient as soon as one output has: zeros for the others.
+static leat_status_t identity_n_gradient(leat_gradient_t* g) {
+  const leat_dtype_set_t flows =
+      LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX | LEAT_DTYPE_BIT(RESOURCE);
+  for (int i = 0; i < leat_gradient_node(g)->input_count; ++i) {
+    if (leat_gradient_has_output(g, i)) {
+      g->input_gradients[i] = leat_gradient_value_of_output(g, i);
+    } else if (leat_dtype_in(leat_gradient_node(g)->output_types[i], flows)) {
+      leat_gradient_set_input(g, i, leat_gradient_of_output(g, i));
+    }
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t identity_gradient(leat_gradient_t* g) {
   for (int i = 0; i < leat_gradient_node(g)->input_count; ++i) {
     g->input_gradients[i] = leat_gradient_value_of_output(g, i);
@@ -46,7 +60,7 @@ const leat_op_row_t leat_identity_ops[] = {
      .outputs = "output: T",
      .attrs = "T: list(type) >= 1",
      .shape = identity_n_shape,
-     .gradient = identity_gradient,
+     .gradient = identity_n_gradient,
      .doc = "The inputs, each in its place."},
     {.name = "StopGradient",
      .inputs = "input: T",

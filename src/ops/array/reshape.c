@@ -114,7 +114,7 @@ static leat_status_t reshape_gradient(leat_gradient_t* g) {
   leat_output_t shape = leat_build_shape_of(&g->builder, leat_gradient_input(g, 0));
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(g, 0, leat_build_binary(&g->builder, "Reshape", gradient, shape));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 static leat_status_t ensure_shape_gradient(leat_gradient_t* g) {

@@ -117,7 +117,7 @@ static leat_status_t join_gradients(leat_gradient_t* g, int axis_input, int valu
   leat_gradient_set_input(g, value_input,
                           leat_build(&g->builder, "ConcatV2",
                                      (leat_outputs_t){inputs, count + 1}, LEAT_NO_ATTRS));
-  return g->builder.status;
+  return leat_ok_status();
 }
 
 static leat_status_t split_gradient(leat_gradient_t* g) { return join_gradients(g, 0, 1); }

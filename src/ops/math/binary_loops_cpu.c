@@ -3,6 +3,7 @@
 #include <complex.h>
 #include <math.h>
 
+#include "device/cpu/half.h"
 #include "ops/math/binary_cpu.h"
 #include "ops/math/loops_cpu.h"
 
@@ -91,6 +92,17 @@ static inline float floor_remainder_f(float x, float y) {
 LEAT_LOOP_BINARY(floor_mod_f32, float, float, floor_remainder_f(x, y))
 LEAT_LOOP_BINARY(floor_mod_f64, double, double, floor_remainder(x, y))
 
+// The quotient of halves is a half before it is rounded to an integer: 16.97 becomes 17 first.
+#define HALF_QUOTIENT(name, type, function)                                                   \
+  LEAT_LOOP_BINARY(name##_##type, uint16_t, uint16_t,                                         \
+                   leat_##type##_from_float(function(leat_##type##_to_float(                  \
+                       leat_##type##_from_float(leat_##type##_to_float(x) /                   \
+                                                leat_##type##_to_float(y))))))
+HALF_QUOTIENT(floor_div, half, floorf)
+HALF_QUOTIENT(floor_div, bfloat16, floorf)
+HALF_QUOTIENT(truncate_div, half, truncf)
+HALF_QUOTIENT(truncate_div, bfloat16, truncf)
+
 // ---- Complex numbers ----------------------------------------------------------------------------
 
 LEAT_LOOP_COMPLEXES(REAL_LOOP, real_div, x / y)
@@ -121,13 +133,14 @@ LEAT_LOOP_STRINGS(join_strings, TF_TString,
 #define SIGNED(name) LEAT_LOOP_SIGNED(LEAT_LOOP_ENTRY, name)
 #define UNSIGNED(name) LEAT_LOOP_UNSIGNED(LEAT_LOOP_ENTRY, name)
 #define COMPLEXES(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)
+#define HALVES(name) [LEAT_DTYPE_HALF] = name##_half, [LEAT_DTYPE_BFLOAT16] = name##_bfloat16,
 
 const leat_elementwise_loops_t leat_binary_plain_loops[LEAT_BINARY_COUNT] = {
     [LEAT_BINARY_ADD] = {[LEAT_DTYPE_STRING] = join_strings},
     [LEAT_BINARY_REAL_DIV] = {COMPLEXES(real_div)},
     [LEAT_BINARY_DIV] = {COMPLEXES(real_div) INTEGERS(truncate_div)},
-    [LEAT_BINARY_TRUNCATE_DIV] = {INTEGERS(truncate_div)},
-    [LEAT_BINARY_FLOOR_DIV] = {SIGNED(floor_div) UNSIGNED(truncate_div)},
+    [LEAT_BINARY_TRUNCATE_DIV] = {HALVES(truncate_div) INTEGERS(truncate_div)},
+    [LEAT_BINARY_FLOOR_DIV] = {HALVES(floor_div) SIGNED(floor_div) UNSIGNED(truncate_div)},
     [LEAT_BINARY_MOD] = {FLOATS(mod) INTEGERS(mod)},
     [LEAT_BINARY_FLOOR_MOD] = {FLOATS(floor_mod) SIGNED(floor_mod) UNSIGNED(mod)},
     [LEAT_BINARY_POW] = {FLOATS(pow) SIGNED(pow) COMPLEXES(pow)},

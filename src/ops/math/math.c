@@ -2,13 +2,20 @@
 #include "ops/family.h"
 
 #define LEAT_MATH_SOURCES(X) \
-  X(add_n)                   \
-  X(binary)                  \
-  X(bitwise)                 \
-  X(broadcast)               \
-  X(cast)                    \
-  X(compare)                 \
-  X(select)                  \
+  X(add_n)                 \
+  X(arg)                   \
+  X(binary)                \
+  X(bitwise)               \
+  X(broadcast)             \
+  X(cast)                  \
+  X(compare)               \
+  X(complex)               \
+  X(range)                 \
+  X(reduction)             \
+  X(scan)                  \
+  X(segment)               \
+  X(select)                \
+  X(sparse_segment)        \
   X(unary)
 
 LEAT_OP_FAMILY(math, LEAT_MATH_SOURCES)

@@ -54,9 +54,17 @@ static double complex log1p_of(double complex x) {
 COMPLEX_FROM_C(expm1, expm1_of(x), expm1_of(x))
 COMPLEX_FROM_C(log1p, log1p_of(x), log1p_of(x))
 
-// x / |x|, and 0 for 0.
-static float complex sign_of_f(float complex x) { return x == 0 ? 0 : x / cabsf(x); }
-static double complex sign_of(double complex x) { return x == 0 ? 0 : x / cabs(x); }
+// x / |x|, and 0 for 0; |x| as max sqrt(1 + (min / max)^2), which neither overflows nor underflows.
+#define SIGN(name, type, part, root, absolute)                                \
+  static type name(type x) {                                                  \
+    const part a = absolute(__real__ x), b = absolute(__imag__ x);            \
+    const part large = a > b ? a : b, small = a > b ? b : a;                  \
+    if (large == 0) return 0;                                                 \
+    const part ratio = small / large;                                         \
+    return x / (small == 0 ? large : large * root(1 + ratio * ratio));        \
+  }
+SIGN(sign_of_f, float complex, float, sqrtf, fabsf)
+SIGN(sign_of, double complex, double, sqrt, fabs)
 COMPLEX_FROM_C(sign, sign_of_f(x), sign_of(x))
 
 LEAT_LOOP_UNARY(complex_abs_c64, leat_complex64_t, float, hypotf(crealf(x), cimagf(x)))

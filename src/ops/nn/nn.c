@@ -5,6 +5,9 @@
   X(bias)                  \
   X(relu)                  \
   X(softmax)               \
-  X(cross_entropy)
+  X(cross_entropy)         \
+  X(conv2d)                \
+  X(max_pool)              \
+  X(avg_pool)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)

@@ -158,11 +158,26 @@ leat_status_t leat_window_count(const leat_window_axis_t* axis, leat_padding_t p
     return leat_ok_status();
   }
   if (padding == LEAT_PADDING_VALID) padded = input;
-  if (padded < reach) {
+  const int64_t room = padded - reach + axis->stride;
+  if (room <= -axis->stride) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Negative dimension size caused by subtracting %lld from %lld",
-                            (long long)reach, (long long)padded);
+                            "Computed output size would be negative: input is %lld, window %lld, "
+                            "stride %lld", (long long)padded, (long long)reach,
+                            (long long)axis->stride);
   }
-  *out_count = (padded - reach) / axis->stride + 1;
+  *out_count = room < 0 ? 0 : room / axis->stride;
   return leat_ok_status();
+}
+
+leat_status_t leat_window_infer(const leat_window_axis_t* axis, leat_padding_t padding,
+                                int64_t input, int64_t size, int64_t* out_count) {
+  int64_t before;
+  LEAT_RETURN_IF_ERROR(leat_window_count(axis, padding, input, size, out_count, &before));
+  if (padding == LEAT_PADDING_SAME || *out_count == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  const int64_t padded = input + (padding == LEAT_PADDING_EXPLICIT ? axis->before + axis->after : 0);
+  const int64_t reach = (size - 1) * axis->dilation + 1;
+  if (padded >= reach) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Negative dimension size caused by subtracting %lld from %lld",
+                          (long long)reach, (long long)padded);
 }

@@ -51,11 +51,15 @@ static inline int leat_window_channel_dim(const leat_window_t* window) {
   return window->channels_first ? 1 : window->spatial + 1;
 }
 
-// Windows of |size| over |input| positions (LEAT_DIM_UNKNOWN for either gives it back), and the
-// padding before them. INVALID_ARGUMENT when a stride or dilation is not positive or the window does
-// not fit.
+// Windows of |size| over |input| positions, and the padding before them. INVALID_ARGUMENT when a
+// stride or dilation is not positive. An input that falls short of the window by less than two
+// strides has no windows; a smaller one is INVALID_ARGUMENT (TensorFlow's rule at run time).
 LEAT_MUST_USE leat_status_t leat_window_count(const leat_window_axis_t* axis, leat_padding_t padding,
                                               int64_t input, int64_t size, int64_t* out_count,
                                               int64_t* out_before);
+// The same while shapes are inferred: LEAT_DIM_UNKNOWN for either gives it back, and an input that
+// is smaller than the window is INVALID_ARGUMENT.
+LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis, leat_padding_t padding,
+                                              int64_t input, int64_t size, int64_t* out_count);
 
 #endif  // LEAT_OPS_NN_WINDOW_H_

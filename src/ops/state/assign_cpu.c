@@ -1,6 +1,6 @@
 // CPU kernels of Assign, AssignAdd and AssignSub.
 #include "ops/family.h"
-#include "ops/state/update.h"
+#include "ops/state/update_cpu.h"
 
 typedef struct assign_s {
   bool validate_shape;

@@ -1,6 +1,6 @@
 // CPU kernels of resource variables.
 #include "ops/family.h"
-#include "ops/state/update.h"
+#include "ops/state/update_cpu.h"
 
 // ---- The handle ---------------------------------------------------------------------------------
 

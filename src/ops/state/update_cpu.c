@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "device/cpu/half.h"
-#include "ops/state/update.h"
+#include "ops/state/update_cpu.h"
 
 leat_status_t leat_update_find_cell(leat_kernel_context_t* c, int index, leat_cell_t** out_cell) {
   if (leat_dtype_is_ref(c->kernel->input_types[index])) {

@@ -14,14 +14,13 @@ static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
   return leat_ok_status();
 }
 
-// The old op's scalar shape stands for any.
-static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out_shape,
-                                    bool* out_known) {
+// What a first value that is validated must have. An unknown rank counts as a scalar, as in
+// TensorFlow, whose Python then asks for no validation.
+static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out_shape) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_shape(c, "shape", &shape));
-  bool is_old = leat_string_view_equals(c->kernel->op->name, "Variable");
-  *out_known = leat_partial_shape_is_full(shape) && !(is_old && shape.rank == 0);
-  return *out_known ? leat_partial_shape_to_full(shape, out_shape) : leat_ok_status();
+  *out_shape = leat_shape_scalar();
+  return shape.rank < 0 ? leat_ok_status() : leat_partial_shape_to_full(shape, out_shape);
 }
 
 static leat_status_t variable_create(leat_kernel_creation_t* c, void* state) {
@@ -29,13 +28,12 @@ static leat_status_t variable_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
   if (name.size == 0) name = c->kernel->node_name;
-  leat_shape_t shape = leat_shape_scalar();
-  bool known;
-  LEAT_RETURN_IF_ERROR(declared_shape(c, &shape, &known));
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(declared_shape(c, &shape));
   leat_resource_t* resource = NULL;
   leat_status_t status =
       leat_resource_manager_find_or_make(c->resources, container, name, &leat_cell_kind, make_cell,
-                                         known ? &shape : NULL, &resource);
+                                         &shape, &resource);
   leat_shape_release(&shape);
   ((variable_t*)state)->cell = (leat_cell_t*)resource;
   return status;

@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
 #include "ops/family.h"
-#include "ops/state/update.h"
-#include "ops/train/optimizers.h"
+#include "ops/state/update_cpu.h"
+#include "ops/train/optimizers_cpu.h"
 
 // ---- The plan: from the op's declaration --------------------------------------------------------
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "ops/train/formula.h"
+#include "ops/train/formula_cpu.h"
 
 #define REAL
 #define ROUND(x) (x)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "device/cpu/half.h"
-#include "ops/train/formula.h"
+#include "ops/train/formula_cpu.h"
 
 #define T leat_complex64_t
 #define FN(name) name##_c64

@@ -1,9 +1,9 @@
 // The words that the formulas of the optimizers are written in. T is the element type where they
 // are used; |s| the arrays, |count| their length.
-#ifndef LEAT_OPS_TRAIN_FORMULA_H_
-#define LEAT_OPS_TRAIN_FORMULA_H_
+#ifndef LEAT_OPS_TRAIN_FORMULA_CPU_H_
+#define LEAT_OPS_TRAIN_FORMULA_CPU_H_
 
-#include "ops/train/optimizers.h"
+#include "ops/train/optimizers_cpu.h"
 
 #define ARGUMENT(index) const T c##index = ((const T*)s->scalars)[index]
 #define VARIABLE(index, name)            \
@@ -15,4 +15,4 @@
 #define SIGN(x) ((x) > 0 ? ONE : (x) < 0 ? -ONE : (x))  // NaN stays
 #define POSITIVE(x) ((x) < 0 ? (T)0 : (x))
 
-#endif  // LEAT_OPS_TRAIN_FORMULA_H_
+#endif  // LEAT_OPS_TRAIN_FORMULA_CPU_H_

@@ -1,7 +1,7 @@
 // Optimizers on some rows of a variable. Rows that are named twice are updated twice, in the order
 // of the indices, whatever the number of threads: a thread takes a range of the variable's rows and
 // looks for them among all indices.
-#include "ops/train/optimizers.h"
+#include "ops/train/optimizers_cpu.h"
 
 #define PARTS 8
 

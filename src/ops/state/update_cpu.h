@@ -1,6 +1,6 @@
 // Updating cells in place: what Assign*, Scatter*, Apply* and their kin share.
-#ifndef LEAT_OPS_STATE_UPDATE_H_
-#define LEAT_OPS_STATE_UPDATE_H_
+#ifndef LEAT_OPS_STATE_UPDATE_CPU_H_
+#define LEAT_OPS_STATE_UPDATE_CPU_H_
 
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
@@ -32,4 +32,4 @@ LEAT_MUST_USE leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_ce
 LEAT_MUST_USE leat_status_t leat_update_add(leat_kernel_context_t* c, leat_cell_t* cell, int index,
                                             int sign);
 
-#endif  // LEAT_OPS_STATE_UPDATE_H_
+#endif  // LEAT_OPS_STATE_UPDATE_CPU_H_

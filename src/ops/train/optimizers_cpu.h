@@ -2,8 +2,8 @@
 // four forms: Apply (references), ResourceApply (handles), and SparseApply of both, which update
 // the rows that |indices| names. In all of them the inputs are variables (the parameter first, then
 // its slots), scalars, the gradient and the indices; their order is the op definition's.
-#ifndef LEAT_OPS_TRAIN_OPTIMIZERS_H_
-#define LEAT_OPS_TRAIN_OPTIMIZERS_H_
+#ifndef LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
+#define LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
 
 #include "base/cpu.h"
 #include "kernel/kernel.h"
@@ -89,4 +89,4 @@ LEAT_MUST_USE leat_status_t leat_optimizer_run_rows(leat_kernel_context_t* c,
 // Estimated nanoseconds an element.
 double leat_optimizer_cost_ns(const leat_optimizer_plan_t* plan);
 
-#endif  // LEAT_OPS_TRAIN_OPTIMIZERS_H_
+#endif  // LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_

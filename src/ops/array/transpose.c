@@ -1,0 +1,99 @@
+// Transpose, ConjugateTranspose, InvertPermutation: dimensions in another order.
+#include "graph/gradient.h"
+#include "ops/array/index.h"
+#include "ops/family.h"
+
+// The rank, from whichever side knows it, or -1.
+static int64_t rank_of(leat_partial_shape_t input, leat_partial_shape_t perm,
+                       leat_partial_value_t value) {
+  if (input.rank >= 0) return input.rank;
+  if (perm.rank == 1 && perm.dims[0] != LEAT_DIM_UNKNOWN) return perm.dims[0];
+  if (perm.rank == 0) return 1;
+  return value.rank >= 0 ? value.count : -1;
+}
+
+static leat_status_t transpose_shape(leat_inference_t* c) {
+  leat_partial_shape_t input = leat_inference_input(c, 0), perm = leat_inference_input(c, 1);
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 1, &value));
+  int64_t rank = rank_of(input, perm, value), dims[LEAT_SHAPE_MAX_RANK];
+  if (rank < 0 || (input.rank < 0 && rank < 2)) return leat_ok_status();
+  if (rank > LEAT_SHAPE_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape must be at most rank %d but is rank %lld",
+                            LEAT_SHAPE_MAX_RANK, (long long)rank);
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, input, (int)rank, &input));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, perm, 1, &perm));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(perm.dims[0], rank, &dims[0]));
+  for (int d = 0; d < rank; ++d) {
+    int64_t axis = value.rank == 1 ? value.items[d] : LEAT_VALUE_UNKNOWN;
+    dims[d] = LEAT_DIM_UNKNOWN;
+    if (axis == LEAT_VALUE_UNKNOWN) continue;
+    if (!leat_axis_resolve(&axis, rank)) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "perm dim %lld is out of range of input rank %lld", (long long)axis,
+                              (long long)rank);
+    }
+    dims[d] = input.dims[axis];
+  }
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, (int)rank, dims, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t invert_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t invert_value(leat_inference_t* c) {
+  leat_partial_value_t value;
+  bool is_known;
+  LEAT_RETURN_IF_ERROR(leat_inference_indices(c, 0, &is_known, &value));
+  if (!is_known || value.rank != 1 || value.count > LEAT_SHAPE_MAX_RANK) return leat_ok_status();
+  int64_t inverse[LEAT_SHAPE_MAX_RANK];
+  for (int i = 0; i < value.count; ++i) inverse[i] = LEAT_VALUE_UNKNOWN;
+  for (int i = 0; i < value.count; ++i) {
+    int64_t at = value.items[i];
+    if (at < 0 || at >= value.count) return leat_ok_status();
+    inverse[at] = i;
+  }
+  return leat_inference_set_output_value(c, 0, 1, value.count, inverse);
+}
+
+static leat_status_t transpose_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  const char* op = leat_gradient_node(g)->op->row->name;
+  leat_output_t inverse = leat_build_unary(b, "InvertPermutation", leat_gradient_input(g, 1));
+  leat_gradient_set_input(g, 0, leat_build_binary(b, op, leat_gradient_of_output(g, 0), inverse));
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_transpose_ops[] = {
+    {.name = "Transpose",
+     .inputs = "x: T; perm: Tperm",
+     .outputs = "y: T",
+     .attrs = "T: type; Tperm: {int32, int64} = int32",
+     .shape = transpose_shape,
+     .gradient = transpose_gradient,
+     .doc = "Dimension i of the result is dimension perm[i] of x."},
+    {.name = "ConjugateTranspose",
+     .inputs = "x: T; perm: Tperm",
+     .outputs = "y: T",
+     .attrs = "T: type; Tperm: {int32, int64} = int32",
+     .shape = transpose_shape,
+     .gradient = transpose_gradient,
+     .doc = "Transpose, with the complex conjugates of the elements."},
+    {.name = "InvertPermutation",
+     .inputs = "x: T",
+     .outputs = "y: T",
+     .attrs = "T: {int32, int64} = int32",
+     .shape = invert_shape,
+     .value = invert_value,
+     .gradient = leat_gradient_none,
+     .doc = "The permutation y with y[x[i]] = i."},
+    LEAT_OP_ROWS_END,
+};

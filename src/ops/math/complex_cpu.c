@@ -1,0 +1,58 @@
+// CPU kernels of complex numbers and their parts.
+#include "ops/family.h"
+#include "ops/math/loops_cpu.h"
+#include "ops/math/unary_cpu.h"
+
+#define CREATE(name, index, cost_ns)                                                \
+  LEAT_ELEMENTWISE_CREATE(create_##name, leat_unary_loops, leat_unary_plain_loops,  \
+                          LEAT_UNARY_##index, 0, cost_ns)
+CREATE(ComplexAbs, COMPLEX_ABS, 5)
+CREATE(Real, REAL, 0.4f)
+CREATE(Imag, IMAG, 0.4f)
+CREATE(Conj, CONJ, 0.5f)
+CREATE(Angle, ANGLE, 20)
+
+#define PAIR(name, part)                                                   \
+  static int name(const void* const inputs[], void* output, int64_t n) {   \
+    const part* xs = inputs[0];                                            \
+    const part* ys = inputs[1];                                            \
+    part* zs = output;                                                     \
+    for (int64_t i = 0; i < n; ++i) {                                      \
+      const part x = xs[i], y = ys[i];                                     \
+      zs[2 * i] = x;                                                       \
+      zs[2 * i + 1] = y;                                                   \
+    }                                                                      \
+    return 0;                                                              \
+  }
+PAIR(complex_f32, float)
+PAIR(complex_f64, double)
+static const leat_elementwise_loops_t kComplex = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, complex)};
+
+static leat_status_t create_Complex(leat_kernel_creation_t* c, void* state) {
+  return leat_elementwise_create(c, state, NULL, kComplex, 0, 0.5f);
+}
+
+// Variants hold no complex numbers that it could know of.
+static leat_status_t conj_variant__cpu(leat_kernel_context_t* c) {
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+#define PART(name)                                                                          \
+  LEAT_ELEMENTWISE_ROW(name, "complex64; Tout: float", leat_elementwise_same__cpu),         \
+  LEAT_ELEMENTWISE_ROW(name, "complex128; Tout: double", leat_elementwise_same__cpu)
+
+const leat_kernel_row_t leat_complex_kernels_cpu[] = {
+    PART(ComplexAbs),
+    PART(Real),
+    PART(Imag),
+    PART(Angle),
+    LEAT_ELEMENTWISE_ROW(Conj, "complex64, complex128", leat_elementwise_same__cpu),
+    {.op = "Conj",
+     .device_type = "CPU",
+     .constraints = "T: variant",
+     .compute = conj_variant__cpu},
+    LEAT_ELEMENTWISE_ROW(Complex, "float; Tout: complex64", leat_elementwise_broadcast__cpu),
+    LEAT_ELEMENTWISE_ROW(Complex, "double; Tout: complex128", leat_elementwise_broadcast__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

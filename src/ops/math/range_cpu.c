@@ -1,0 +1,88 @@
+// CPU kernels of Range and LinSpace.
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "ops/family.h"
+#include "ops/math/range_size.h"
+
+static leat_status_t allocate_range(leat_kernel_context_t* c, leat_status_t size_status,
+                                    int64_t size, leat_tensor_t** out_output) {
+  if (size_status) {
+    return leat_status_annotate(size_status, "Compute failed for node '%.*s' (Range)",
+                                LEAT_SV_ARG(c->kernel->node_name));
+  }
+  leat_shape_t shape = leat_shape_vector(size);
+  return leat_kernel_allocate_output(c, 0, &shape, out_output);
+}
+
+#define ARGUMENT(index, type) *leat_tensor_data(leat_kernel_input(c, index), const type)
+#define INTEGER_RANGE(name, type, wide)                                                         \
+  static leat_status_t name(leat_kernel_context_t* c) {                                         \
+    const type start = ARGUMENT(0, type), delta = ARGUMENT(2, type);                            \
+    int64_t size = 0;                                                                           \
+    leat_tensor_t* output;                                                                      \
+    leat_status_t status = leat_range_size_integer(start, ARGUMENT(1, type), delta, &size);     \
+    LEAT_RETURN_IF_ERROR(allocate_range(c, status, size, &output));                             \
+    type* y = output->data;                                                                     \
+    for (int64_t i = 0; i < size; ++i) {                                                        \
+      y[i] = (type)((wide)start + (wide)i * (wide)delta);                                       \
+    }                                                                                           \
+    return leat_ok_status();                                                                    \
+  }
+INTEGER_RANGE(range_i32__cpu, int32_t, uint32_t)
+INTEGER_RANGE(range_i64__cpu, int64_t, uint64_t)
+
+#define REAL_RANGE(name, type, value_type, load, save)                                          \
+  static leat_status_t name(leat_kernel_context_t* c) {                                         \
+    const value_type start = load(ARGUMENT(0, type)), delta = load(ARGUMENT(2, type));          \
+    const value_type limit = load(ARGUMENT(1, type));                                           \
+    int64_t size = 0;                                                                           \
+    leat_tensor_t* output;                                                                      \
+    leat_status_t status =                                                                      \
+        leat_range_size_real(start, limit, delta, sizeof(value_type) == 8, &size);              \
+    LEAT_RETURN_IF_ERROR(allocate_range(c, status, size, &output));                             \
+    type* y = output->data;                                                                     \
+    for (int64_t i = 0; i < size; ++i) {                                                        \
+      y[i] = save(start + (value_type)i * delta);                                               \
+    }                                                                                           \
+    return leat_ok_status();                                                                    \
+  }
+#define AS_IS(x) (x)
+REAL_RANGE(range_f32__cpu, float, float, AS_IS, AS_IS)
+REAL_RANGE(range_f64__cpu, double, double, AS_IS, AS_IS)
+REAL_RANGE(range_half__cpu, uint16_t, float, leat_half_to_float, leat_half_from_float)
+REAL_RANGE(range_bfloat16__cpu, uint16_t, float, leat_bfloat16_to_float, leat_bfloat16_from_float)
+
+#define LIN_SPACE(name, type)                                                       \
+  static leat_status_t name(leat_kernel_context_t* c) {                             \
+    const type start = ARGUMENT(0, type), stop = ARGUMENT(1, type);                 \
+    const int64_t count = leat_tensor_index_at(leat_kernel_input(c, 2), 0);         \
+    if (count <= 0) {                                                               \
+      return leat_kernel_invalid(c, "num is %lld, must be > 0", (long long)count);  \
+    }                                                                               \
+    leat_shape_t shape = leat_shape_vector(count);                                  \
+    leat_tensor_t* output;                                                          \
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));       \
+    type* y = output->data;                                                         \
+    const type step = (stop - start) / (type)LEAT_MAX(count - 1, 1);                \
+    for (int64_t i = 0; i < count; ++i) y[i] = start + step * (type)i;              \
+    y[0] = start;                                                                   \
+    if (count > 1) y[count - 1] = stop;                                             \
+    return leat_ok_status();                                                        \
+  }
+LIN_SPACE(lin_space_f32__cpu, float)
+LIN_SPACE(lin_space_f64__cpu, double)
+
+#define ROW(name, types, compute_fn) \
+  {.op = name, .device_type = "CPU", .constraints = types, .compute = compute_fn}
+
+const leat_kernel_row_t leat_range_kernels_cpu[] = {
+    ROW("Range", "Tidx: int32", range_i32__cpu),
+    ROW("Range", "Tidx: int64", range_i64__cpu),
+    ROW("Range", "Tidx: float", range_f32__cpu),
+    ROW("Range", "Tidx: double", range_f64__cpu),
+    ROW("Range", "Tidx: half", range_half__cpu),
+    ROW("Range", "Tidx: bfloat16", range_bfloat16__cpu),
+    ROW("LinSpace", "T: float", lin_space_f32__cpu),
+    ROW("LinSpace", "T: double", lin_space_f64__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,44 @@
+// How many numbers a Range has; shared by the op's shape function and its kernels.
+#ifndef LEAT_OPS_MATH_RANGE_SIZE_H_
+#define LEAT_OPS_MATH_RANGE_SIZE_H_
+
+#include <math.h>
+
+#include "base/status.h"
+#include "tensor/tensor.h"
+
+static inline leat_status_t leat_range_error(const char* rule) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Requires %s", rule);
+}
+
+// INVALID_ARGUMENT for a delta of 0 or of the wrong sign. |start|, |limit|, |delta| are values of
+// the type in question.
+LEAT_MUST_USE static inline leat_status_t leat_range_size_integer(int64_t start, int64_t limit,
+                                                                  int64_t delta,
+                                                                  int64_t* out_size) {
+  if (delta == 0) return leat_range_error("delta != 0");
+  if (delta > 0 && start > limit) return leat_range_error("start <= limit when delta > 0");
+  if (delta < 0 && start < limit) return leat_range_error("start >= limit when delta < 0");
+  uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+  uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+  uint64_t size = span / step + (span % step != 0);
+  if (size > INT64_MAX) return leat_range_error("((limit - start) / delta) <= 2^63 - 1");
+  *out_size = (int64_t)size;
+  return leat_ok_status();
+}
+
+LEAT_MUST_USE static inline leat_status_t leat_range_size_real(double start, double limit,
+                                                               double delta, bool is_double,
+                                                               int64_t* out_size) {
+  if (!(delta < 0) && !(delta > 0)) return leat_range_error("delta != 0");
+  if (delta > 0 && !(start <= limit)) return leat_range_error("start <= limit when delta > 0");
+  if (delta < 0 && !(start >= limit)) return leat_range_error("start >= limit when delta < 0");
+  double steps = is_double ? (limit - start) / delta
+                           : (double)(((float)limit - (float)start) / (float)delta);
+  double size = ceil(fabs(steps));
+  if (!(size < 0x1p63)) return leat_range_error("((limit - start) / delta) <= 2^63 - 1");
+  *out_size = (int64_t)size;
+  return leat_ok_status();
+}
+
+#endif  // LEAT_OPS_MATH_RANGE_SIZE_H_

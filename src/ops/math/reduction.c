@@ -1,0 +1,296 @@
+// Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any: over a set of axes, which is an input.
+#include "graph/inference.h"
+#include "ops/family.h"
+#include "ops/math/arithmetic.h"
+#include "ops/math/reduction.h"
+
+#define MUL leat_arithmetic_mul
+#define DIV leat_arithmetic_div
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+// Marks the axes of constant |axes| in |out_reduced|.
+static leat_status_t mark_axes(const leat_tensor_t* axes, int rank, bool* out_reduced) {
+  for (int64_t i = 0; i < axes->shape.element_count; ++i) {
+    int64_t axis = leat_tensor_index_at(axes, i);
+    if (axis < -rank || axis >= rank) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Invalid reduction dimension %lld for input with %d dimensions.",
+                              (long long)axis, rank);
+    }
+    out_reduced[axis < 0 ? axis + rank : axis] = true;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_reduction_infer(leat_inference_t* c) {
+  leat_partial_shape_t input = leat_inference_input(c, 0), output = leat_partial_shape_unknown();
+  if (c->graph->producer_version >= 21) {
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 1), 1));
+  }
+  bool keep_dims = leat_node_attr_bool(c->node, "keep_dims", false);
+  const leat_tensor_t* axes = leat_inference_input_tensor(c, 1);
+  if (input.rank < 0) return leat_ok_status();
+  if (!axes) {
+    if (!keep_dims) return leat_ok_status();
+    LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, input.rank, &output));
+    leat_inference_set_output(c, 0, output);
+    return leat_ok_status();
+  }
+  bool reduced[LEAT_SHAPE_MAX_RANK] = {false};
+  LEAT_RETURN_IF_ERROR(mark_axes(axes, input.rank, reduced));
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  int rank = 0;
+  for (int d = 0; d < input.rank; ++d) {
+    if (!reduced[d]) dims[rank++] = input.dims[d];
+    if (reduced[d] && keep_dims) dims[rank++] = 1;
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, rank, dims, &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+// The product or sum of a known vector: Prod(Shape(x)).
+static leat_status_t fold_value(leat_inference_t* c, int64_t start,
+                                bool (*fold)(int64_t, int64_t, int64_t*)) {
+  leat_partial_value_t x;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &x));
+  const leat_tensor_t* axes = leat_inference_input_tensor(c, 1);
+  if (x.rank != 1 || !axes || axes->shape.element_count != 1) return leat_ok_status();
+  int64_t total = start;
+  for (int i = 0; i < x.count; ++i) {
+    if (x.items[i] == LEAT_VALUE_UNKNOWN || !fold(total, x.items[i], &total)) {
+      return leat_ok_status();
+    }
+  }
+  bool keep_dims = leat_node_attr_bool(c->node, "keep_dims", false);
+  return leat_inference_set_output_value(c, 0, keep_dims, 1, &total);
+}
+static bool multiply(int64_t x, int64_t y, int64_t* z) { return !__builtin_mul_overflow(x, y, z); }
+static bool add(int64_t x, int64_t y, int64_t* z) { return !__builtin_add_overflow(x, y, z); }
+static leat_status_t prod_value(leat_inference_t* c) { return fold_value(c, 1, multiply); }
+static leat_status_t sum_value(leat_inference_t* c) { return fold_value(c, 0, add); }
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+// The shape of the input with 1 for reduced dimensions, as known numbers. false when not known.
+static bool known_kept_shape(const leat_gradient_t* g, int32_t* out_kept, int32_t* out_repeats,
+                             int* out_rank) {
+  const leat_node_t* node = leat_gradient_node(g);
+  leat_partial_shape_t input = leat_graph_output_shape(g->builder.graph, node->inputs[0]);
+  const leat_node_t* axes_node = &g->builder.graph->nodes[node->inputs[1].node];
+  const leat_attr_value_t* axes = leat_node_attr(axes_node, LEAT_SV("value"));
+  if (!(axes_node->op->flags & LEAT_OP_CONSTANT) || !axes || !leat_partial_shape_is_full(input)) {
+    return false;
+  }
+  bool reduced[LEAT_SHAPE_MAX_RANK] = {false};
+  leat_status_t status = mark_axes(axes->tensor, input.rank, reduced);
+  if (status) {
+    leat_status_free(status);
+    return false;
+  }
+  for (int d = 0; d < input.rank; ++d) {
+    if (input.dims[d] > INT32_MAX) return false;
+    out_kept[d] = reduced[d] ? 1 : (int32_t)input.dims[d];
+    out_repeats[d] = reduced[d] ? (int32_t)input.dims[d] : 1;
+  }
+  *out_rank = input.rank;
+  return true;
+}
+
+// The shape of the input with 1 for reduced dimensions, computed by nodes: ones are put in at the
+// axes.
+leat_output_t leat_reduction_kept_shape(leat_gradient_t* g, leat_output_t input_shape) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t axes = leat_arithmetic_cast(b, leat_gradient_input(g, 1), LEAT_DTYPE_INT32);
+  leat_output_t minus_one = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
+  axes = leat_build_binary(b, "Reshape", axes, minus_one);
+  leat_output_t rank = leat_build_unary(b, "Size", input_shape);
+  leat_output_t wrapped = leat_build_binary(b, "FloorMod", leat_arithmetic_add(b, axes, rank), rank);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
+  leat_output_t all = leat_build(b, "Range", LEAT_INPUTS(zero, rank, one), LEAT_NO_ATTRS);
+  leat_output_t count = leat_build_shape_of(b, wrapped);
+  leat_output_t ones = leat_build_binary(b, "Fill", count, one);
+  leat_attr_t two = LEAT_INT("N", 2);
+  return leat_build(b, "DynamicStitch", LEAT_INPUTS(all, wrapped, input_shape, ones),
+                    (leat_attrs_t){&two, 1});
+}
+
+// dC/dy under the input's rank, and |y| likewise where it is asked for.
+static leat_output_t unsqueeze(leat_gradient_t* g, leat_output_t y, leat_output_t kept_shape) {
+  if (leat_node_attr_bool(leat_gradient_node(g), "keep_dims", false)) return y;
+  return leat_build_binary(&g->builder, "Reshape", y, kept_shape);
+}
+
+// dC/dy repeated along the reduced axes.
+static leat_output_t spread(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t dy = leat_gradient_of_output(g, 0);
+  int32_t kept[LEAT_SHAPE_MAX_RANK], repeats[LEAT_SHAPE_MAX_RANK];
+  int rank;
+  if (known_kept_shape(g, kept, repeats, &rank)) {
+    leat_output_t shape = leat_build_int32_vector(b, kept, rank);
+    leat_output_t tiles = leat_build_int32_vector(b, repeats, rank);
+    return leat_build_binary(b, "Tile", leat_build_binary(b, "Reshape", dy, shape), tiles);
+  }
+  leat_output_t input_shape = leat_build_shape_of(b, leat_gradient_input(g, 0));
+  bool keep_dims = leat_node_attr_bool(leat_gradient_node(g), "keep_dims", false);
+  if (!keep_dims) {
+    dy = leat_build_binary(b, "Reshape", dy, leat_reduction_kept_shape(g, input_shape));
+  }
+  return leat_build_binary(b, "BroadcastTo", dy, input_shape);
+}
+
+static leat_status_t sum_gradient(leat_gradient_t* g) {
+  leat_gradient_set_input(g, 0, spread(g));
+  return leat_ok_status();
+}
+
+// How many elements make one of the mean.
+static leat_output_t mean_factor(leat_gradient_t* g, int dtype) {
+  leat_builder_t* b = &g->builder;
+  const leat_node_t* node = leat_gradient_node(g);
+  leat_partial_shape_t input = leat_graph_output_shape(b->graph, node->inputs[0]);
+  leat_partial_shape_t output = node->output_shapes[0];
+  if (leat_partial_shape_is_full(input) && leat_partial_shape_is_full(output)) {
+    int64_t elements = 1, results = 1;
+    for (int d = 0; d < input.rank; ++d) elements *= input.dims[d];
+    for (int d = 0; d < output.rank; ++d) results *= output.dims[d];
+    return leat_build_scalar(b, dtype, (double)(elements / (results > 1 ? results : 1)));
+  }
+  leat_output_t shape = leat_build_shape_of(b, leat_gradient_input(g, 0));
+  leat_output_t rank = leat_build_unary(b, "Size", shape);
+  leat_output_t axes = leat_arithmetic_cast(b, leat_gradient_input(g, 1), LEAT_DTYPE_INT32);
+  axes = leat_build_binary(b, "FloorMod", leat_arithmetic_add(b, axes, rank), rank);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t sizes = leat_build(b, "GatherV2", LEAT_INPUTS(shape, axes, zero), LEAT_NO_ATTRS);
+  leat_output_t minus_one = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
+  sizes = leat_build_binary(b, "Reshape", sizes, minus_one);
+  return leat_arithmetic_cast(b, leat_build_binary(b, "Prod", sizes, zero), dtype);
+}
+
+static leat_status_t mean_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t sum = spread(g);
+  int dtype = b->status ? 0 : leat_build_type_of(b, sum);
+  leat_gradient_set_input(g, 0, DIV(b, sum, mean_factor(g, dtype)));
+  return leat_ok_status();
+}
+
+// Shared evenly by the elements that are the extremum.
+static leat_status_t extremum_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t x = leat_gradient_input(g, 0);
+  leat_output_t kept = leat_reduction_kept_shape(g, leat_build_shape_of(b, x));
+  leat_output_t y = unsqueeze(g, leat_gradient_output(g, 0), kept);
+  leat_output_t dy = unsqueeze(g, leat_gradient_of_output(g, 0), kept);
+  int dtype = b->status ? 0 : leat_build_type_of(b, dy);
+  leat_output_t chosen = leat_arithmetic_cast(b, leat_build_binary(b, "Equal", y, x), dtype);
+  leat_output_t count = leat_build(b, "Sum", LEAT_INPUTS(chosen, leat_gradient_input(g, 1)),
+                                   LEAT_NO_ATTRS);
+  count = leat_build_binary(b, "Reshape", count, kept);
+  leat_gradient_set_input(g, 0, MUL(b, DIV(b, chosen, count), dy));
+  return leat_ok_status();
+}
+
+static leat_status_t norm_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t x = leat_gradient_input(g, 0);
+  leat_output_t kept = leat_reduction_kept_shape(g, leat_build_shape_of(b, x));
+  leat_output_t y = unsqueeze(g, leat_gradient_output(g, 0), kept);
+  leat_output_t dy = unsqueeze(g, leat_gradient_of_output(g, 0), kept);
+  leat_gradient_set_input(g, 0, DIV(b, x, DIV(b, y, dy)));
+  return leat_ok_status();
+}
+
+static leat_output_t gather_rows(leat_builder_t* b, leat_output_t x, leat_output_t indices) {
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  return leat_build(b, "GatherV2", LEAT_INPUTS(x, indices, zero), LEAT_NO_ATTRS);
+}
+
+static leat_output_t exclusive_cumprod(leat_builder_t* b, leat_output_t x, bool reverse) {
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  return leat_build(b, "Cumprod", LEAT_INPUTS(x, zero),
+                    LEAT_ATTRS(LEAT_BOOL("exclusive", true), LEAT_BOOL("reverse", reverse)));
+}
+
+// The product of all the others, as the product of those before and those after: exact where
+// elements are 0. The reduced axes are brought to the front, and back.
+static leat_status_t prod_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t x = leat_gradient_input(g, 0);
+  leat_output_t shape = leat_build_shape_of(b, x);
+  leat_output_t minus_one = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
+  leat_output_t dy = leat_gradient_of_output(g, 0);
+  dy = unsqueeze(g, dy, leat_reduction_kept_shape(g, shape));
+  dy = leat_build_binary(b, "BroadcastTo", dy, shape);
+  leat_output_t rank = leat_build_unary(b, "Rank", x);
+  leat_output_t axes = leat_arithmetic_cast(b, leat_gradient_input(g, 1), LEAT_DTYPE_INT32);
+  axes = leat_build_binary(b, "Reshape", axes, minus_one);
+  leat_output_t reduced = leat_build_binary(b, "FloorMod", leat_arithmetic_add(b, axes, rank), rank);
+  leat_output_t all = leat_build(b, "Range", LEAT_INPUTS(zero, rank, one), LEAT_NO_ATTRS);
+  leat_output_t others = leat_build_binary(b, "ListDiff", all, reduced);
+  leat_output_t order = leat_build(b, "ConcatV2", LEAT_INPUTS(reduced, others, zero),
+                                   LEAT_ATTRS(LEAT_INT("N", 2)));
+  leat_output_t inside = leat_build_binary(b, "Prod", gather_rows(b, shape, reduced), zero);
+  leat_output_t outside = leat_build_binary(b, "Prod", gather_rows(b, shape, others), zero);
+  leat_output_t permuted = leat_build_binary(b, "Transpose", x, order);
+  leat_output_t flat_shape = leat_build(b, "Pack", LEAT_INPUTS(inside, outside),
+                                        LEAT_ATTRS(LEAT_INT("N", 2)));
+  leat_output_t flat = leat_build_binary(b, "Reshape", permuted, flat_shape);
+  leat_output_t before = leat_arithmetic_conj(b, exclusive_cumprod(b, flat, false));
+  leat_output_t after = leat_arithmetic_conj(b, exclusive_cumprod(b, flat, true));
+  leat_output_t product = leat_build_binary(b, "Reshape", MUL(b, before, after),
+                                            leat_build_shape_of(b, permuted));
+  leat_output_t back = leat_build_unary(b, "InvertPermutation", order);
+  leat_output_t dx = MUL(b, dy, leat_build_binary(b, "Transpose", product, back));
+  leat_gradient_set_input(g, 0, leat_build_binary(b, "Reshape", dx, shape));
+  return leat_ok_status();
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+#define NUMBER                                                                                \
+  "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "      \
+  "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}"
+#define ORDERED                                                                               \
+  "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, " \
+  "qint8, quint8, qint32, qint16, quint16}"
+#define REDUCTION(op, types)                                                                  \
+  .name = op, .inputs = "input: T; reduction_indices: Tidx", .outputs = "output: T",          \
+  .attrs = "keep_dims: bool = false; T: " types "; Tidx: {int32, int64} = int32",             \
+  .shape = leat_reduction_infer
+#define LOGICAL(op, text)                                                                     \
+  {.name = op,                                                                                \
+   .inputs = "input: bool; reduction_indices: Tidx",                                          \
+   .outputs = "output: bool",                                                                 \
+   .attrs = "keep_dims: bool = false; Tidx: {int32, int64} = int32",                          \
+   .shape = leat_reduction_infer,                                                             \
+   .doc = text}
+
+const leat_op_row_t leat_reduction_ops[] = {
+    {REDUCTION("Sum", NUMBER),
+     .value = sum_value,
+     .gradient = sum_gradient,
+     .doc = "The sum over the axes."},
+    {REDUCTION("EuclideanNorm", NUMBER),
+     .gradient = norm_gradient,
+     .doc = "The root of the sum of squares over the axes."},
+    {REDUCTION("Mean", NUMBER), .gradient = mean_gradient, .doc = "The mean over the axes."},
+    {REDUCTION("Prod", NUMBER),
+     .value = prod_value,
+     .gradient = prod_gradient,
+     .doc = "The product over the axes."},
+    {REDUCTION("Min", ORDERED),
+     .gradient = extremum_gradient,
+     .doc = "The smallest element over the axes."},
+    {REDUCTION("Max", ORDERED),
+     .gradient = extremum_gradient,
+     .doc = "The largest element over the axes."},
+    LOGICAL("All", "Whether all elements over the axes are true."),
+    LOGICAL("Any", "Whether any element over the axes is true."),
+    LEAT_OP_ROWS_END,
+};

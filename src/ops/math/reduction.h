@@ -1,0 +1,14 @@
+// What other ops over axes share with the reductions.
+#ifndef LEAT_OPS_MATH_REDUCTION_H_
+#define LEAT_OPS_MATH_REDUCTION_H_
+
+#include "graph/gradient.h"
+#include "graph/inference.h"
+
+// Shape of an op with inputs (x, axes) and attribute keep_dims.
+LEAT_MUST_USE leat_status_t leat_reduction_infer(leat_inference_t* c);
+
+// For a node with inputs (x, axes): |input_shape| (int32) with 1 at the axes, as a node.
+leat_output_t leat_reduction_kept_shape(leat_gradient_t* g, leat_output_t input_shape);
+
+#endif  // LEAT_OPS_MATH_REDUCTION_H_

@@ -1,0 +1,309 @@
+// CPU kernels of Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any. The work is cut into pieces
+// that depend on the shape alone: outputs, and where one output has many terms, chunks of them whose
+// accumulators are merged in order. So a result is the same on any number of threads.
+#include "ops/math/reduction_cpu.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/math/reduction_plan_cpu.h"
+
+#define CHUNK 65536      // terms that one piece folds, about
+#define COLUMNS 512      // outputs that one piece of an inner kept dimension covers
+#define NARROW 64        // inner kept dimensions below are folded several rows at a time
+#define MAX_ACCUMULATOR_BYTES 16
+
+typedef void (*leat_finish_fn_t)(const void* accumulators, void* out, int64_t n, int64_t count);
+
+typedef struct leat_reduction_state_s {
+  leat_reducer_t reducer;
+  leat_finish_fn_t finish;
+  int64_t element_bytes;
+  bool keep_dims;
+  bool changes_single_values;  // the reduction of one element may differ from it
+} leat_reduction_state_t;
+
+typedef enum leat_finish_e { FINISH_PLAIN, FINISH_MEAN, FINISH_ROOT } leat_finish_t;
+
+static leat_status_t create_reduction(leat_kernel_creation_t* c, void* state,
+                                      leat_reduction_t reduction, leat_finish_t finish) {
+  leat_reduction_state_t* s = state;
+  int dtype = leat_dtype_base(c->kernel->input_types[0]);
+  s->reducer = LEAT_ISA_SELECT(leat_reducers)->items[reduction][dtype];
+  s->finish = finish == FINISH_MEAN   ? s->reducer.finish_mean
+              : finish == FINISH_ROOT ? s->reducer.finish_root
+                                      : s->reducer.finish;
+  s->element_bytes = (int64_t)leat_dtype_size(dtype);
+  s->changes_single_values = reduction == LEAT_REDUCTION_NORM;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "keep_dims", &s->keep_dims));
+  if (s->reducer.accumulator_bytes && s->finish) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Create failed for node '%.*s' (%s): T is %s, must be a type that folds",
+                          LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op,
+                          leat_dtype_name(dtype));
+}
+
+#define CREATE(name, reduction, finish)                                              \
+  static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {       \
+    return create_reduction(c, state, LEAT_REDUCTION_##reduction, FINISH_##finish);  \
+  }
+CREATE(Sum, SUM, PLAIN)
+CREATE(Mean, SUM, MEAN)
+CREATE(Prod, PROD, PLAIN)
+CREATE(Max, MAX, PLAIN)
+CREATE(Min, MIN, PLAIN)
+CREATE(EuclideanNorm, NORM, ROOT)
+CREATE(All, ALL, PLAIN)
+CREATE(Any, ANY, PLAIN)
+
+// ---- Pieces -------------------------------------------------------------------------------------
+
+// Where the inner dimension is reduced, a piece is a group of outputs or, where an output has many
+// terms, a chunk of one; else a block of columns and a chunk of rows. Chunks are numbered fastest.
+typedef struct leat_reduction_job_s {
+  const leat_reduction_state_t* state;
+  const leat_reduction_plan_t* plan;
+  const char* input;
+  char* output;
+  int64_t output_bytes;
+  int64_t terms;          // of an output
+  int64_t chunk_terms;    // of a piece
+  int64_t chunks;         // of an output
+  int64_t column_blocks;  // of an outer kept index
+  int64_t width;          // columns: the inner dimension where it is kept
+  int64_t outputs;
+  int64_t group;          // outputs of a piece where the inner dimension is reduced
+  char* partials;         // accumulators [chunk][output]; NULL when there is one chunk
+} leat_reduction_job_t;
+
+// Folds terms [begin, end) of the output at |base|, whose inner dimension is reduced.
+static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_t begin,
+                       int64_t end, void* accumulator) {
+  const leat_reduction_plan_t* plan = job->plan;
+  const leat_reduction_state_t* s = job->state;
+  if (plan->reduced.rank == 0) {
+    s->reducer.row(base + begin * s->element_bytes, end - begin, accumulator);
+    return;
+  }
+  while (begin < end) {
+    int64_t row = begin / plan->inner, column = begin % plan->inner;
+    int64_t n = LEAT_MIN(plan->inner - column, end - begin);
+    int64_t offset = leat_reduction_offset(&plan->reduced, row) + column;
+    s->reducer.row(base + offset * s->element_bytes, n, accumulator);
+    begin += n;
+  }
+}
+
+// A few columns, dense under each other: several rows are folded as one long row, and the pieces of
+// its accumulators into the first.
+static void fold_narrow_rows(const leat_reduction_job_t* job, const char* x, int64_t rows,
+                             int64_t width, char* accumulators) {
+  const leat_reducer_t* reducer = &job->state->reducer;
+  _Alignas(64) char wide[COLUMNS * MAX_ACCUMULATOR_BYTES];
+  int64_t joined = COLUMNS / width, wide_rows = rows / joined, wide_width = joined * width;
+  reducer->start(wide, wide_width);
+  reducer->rows(x, wide_width, wide_rows, wide_width, wide);
+  for (int64_t g = 0; g < joined; ++g) {
+    reducer->merge(wide + g * width * reducer->accumulator_bytes, accumulators, width);
+  }
+  int64_t done = wide_rows * joined;
+  reducer->rows(x + done * width * job->state->element_bytes, width, rows - done, width,
+                accumulators);
+}
+
+// Folds rows [begin, end) of |width| columns at |base|, whose inner dimension is kept.
+static void fold_rows(const leat_reduction_job_t* job, const char* base, int64_t begin,
+                      int64_t end, int64_t width, char* accumulators) {
+  const leat_reduction_walk_t* walk = &job->plan->reduced;
+  const leat_reduction_state_t* s = job->state;
+  if (walk->rank == 0) {
+    s->reducer.rows(base, 0, 1, width, accumulators);
+    return;
+  }
+  int64_t inner_rows = walk->dims[walk->rank - 1], stride = walk->strides[walk->rank - 1];
+  while (begin < end) {
+    int64_t n = LEAT_MIN(inner_rows - begin % inner_rows, end - begin);
+    const char* x = base + leat_reduction_offset(walk, begin) * s->element_bytes;
+    if (width == stride && width < NARROW && n * width >= 4 * COLUMNS) {
+      fold_narrow_rows(job, x, n, width, accumulators);
+    } else {
+      s->reducer.rows(x, stride, n, width, accumulators);
+    }
+    begin += n;
+  }
+}
+
+// Hands |n| accumulators of chunk |chunk| on: to the output, or to be merged.
+static void deliver(const leat_reduction_job_t* job, const char* accumulators, int64_t chunk,
+                    int64_t output, int64_t n) {
+  int64_t bytes = job->state->reducer.accumulator_bytes;
+  if (job->partials) {
+    memcpy(job->partials + (chunk * job->outputs + output) * bytes, accumulators,
+           (size_t)(n * bytes));
+  } else {
+    job->state->finish(accumulators, job->output + output * job->output_bytes, n, job->terms);
+  }
+}
+
+static const char* kept_base(const leat_reduction_job_t* job, int64_t kept) {
+  return job->input + leat_reduction_offset(&job->plan->kept, kept) * job->state->element_bytes;
+}
+
+static void run_group(const leat_reduction_job_t* job, int64_t piece) {
+  const leat_reducer_t* reducer = &job->state->reducer;
+  int64_t chunk = piece % job->chunks, output = piece / job->chunks * job->group;
+  int64_t begin = chunk * job->chunk_terms, end = LEAT_MIN(begin + job->chunk_terms, job->terms);
+  int64_t n = LEAT_MIN(job->group, job->outputs - output);
+  _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
+  reducer->start(accumulators, n);
+  for (int64_t i = 0; i < n; ++i) {
+    fold_terms(job, kept_base(job, output + i), begin, end,
+               accumulators + i * reducer->accumulator_bytes);
+  }
+  deliver(job, accumulators, chunk, output, n);
+}
+
+static void run_columns(const leat_reduction_job_t* job, int64_t piece) {
+  int64_t chunk = piece % job->chunks;
+  int64_t block = piece / job->chunks % job->column_blocks;
+  int64_t kept = piece / job->chunks / job->column_blocks;
+  int64_t begin = chunk * job->chunk_terms, end = LEAT_MIN(begin + job->chunk_terms, job->terms);
+  int64_t column = block * COLUMNS, width = LEAT_MIN(job->width - column, COLUMNS);
+  _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
+  job->state->reducer.start(accumulators, width);
+  fold_rows(job, kept_base(job, kept) + column * job->state->element_bytes, begin, end, width,
+            accumulators);
+  deliver(job, accumulators, chunk, kept * job->width + column, width);
+}
+
+static void reduction_shard(void* data, int64_t begin, int64_t end) {
+  const leat_reduction_job_t* job = data;
+  for (int64_t piece = begin; piece < end; ++piece) {
+    if (job->plan->inner_is_reduced) {
+      run_group(job, piece);
+    } else {
+      run_columns(job, piece);
+    }
+  }
+}
+
+// ---- The run ------------------------------------------------------------------------------------
+
+static void merge_partials(const leat_reduction_job_t* job) {
+  const leat_reducer_t* reducer = &job->state->reducer;
+  for (int64_t chunk = 1; chunk < job->chunks; ++chunk) {
+    reducer->merge(job->partials + chunk * job->outputs * reducer->accumulator_bytes,
+                   job->partials, job->outputs);
+  }
+  job->state->finish(job->partials, job->output, job->outputs, job->terms);
+}
+
+static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t* job,
+                                 int64_t pieces, double cost_ns) {
+  int64_t bytes;
+  leat_tensor_t partials;
+  if (!leat_checked_multiply(job->outputs * job->chunks, job->state->reducer.accumulator_bytes,
+                             &bytes)) {
+    return leat_kernel_invalid(c, "the reduction has too many parts");
+  }
+  leat_shape_t shape = leat_shape_vector(bytes);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_UINT8, &shape, &partials));
+  job->partials = partials.data;
+  leat_kernel_parallel_for(c, pieces, cost_ns, reduction_shard, job);
+  merge_partials(job);
+  leat_tensor_release(&partials);
+  return leat_ok_status();
+}
+
+// Cuts the work; returns the number of pieces.
+static int64_t cut(leat_reduction_job_t* job) {
+  const leat_reduction_plan_t* plan = job->plan;
+  int64_t piece_width = plan->inner_is_reduced ? 1 : LEAT_MIN(plan->inner, COLUMNS);
+  job->chunk_terms = LEAT_MAX(CHUNK / piece_width, 64);
+  job->chunks = (job->terms + job->chunk_terms - 1) / job->chunk_terms;
+  if (plan->inner_is_reduced) {
+    job->group = LEAT_MAX(LEAT_MIN(CHUNK / job->terms, COLUMNS), 1);
+    return (job->outputs + job->group - 1) / job->group * job->chunks;
+  }
+  job->width = plan->inner;
+  job->column_blocks = (job->width + COLUMNS - 1) / COLUMNS;
+  return plan->kept.total * job->column_blocks * job->chunks;
+}
+
+static leat_status_t reduce(leat_kernel_context_t* c, const leat_tensor_t* input,
+                            const bool* reduced, leat_tensor_t* output) {
+  leat_reduction_plan_t plan;
+  leat_reduction_plan(&input->shape, reduced, &plan);
+  leat_reduction_job_t job = {
+      .state = leat_kernel_state(c),
+      .plan = &plan,
+      .input = input->data,
+      .output = output->data,
+      .output_bytes = (int64_t)leat_dtype_size(output->dtype),
+      .outputs = output->shape.element_count,
+      .terms = input->shape.element_count / output->shape.element_count,
+  };
+  int64_t pieces = cut(&job);
+  double cost_ns = 10 + 0.15 * (double)input->shape.element_count / (double)pieces;
+  if (job.chunks > 1) return run_chunked(c, &job, pieces, cost_ns);
+  leat_kernel_parallel_for(c, pieces, cost_ns, reduction_shard, &job);
+  return leat_ok_status();
+}
+
+// No term: every output is what folding nothing gives.
+static void fill_empty(const leat_reduction_state_t* s, leat_tensor_t* output) {
+  int64_t bytes = (int64_t)leat_dtype_size(output->dtype);
+  for (int64_t i = 0; i < output->shape.element_count; ++i) {
+    char accumulator[MAX_ACCUMULATOR_BYTES];
+    s->reducer.start(accumulator, 1);
+    s->finish(accumulator, (char*)output->data + i * bytes, 1, 0);
+  }
+}
+
+static leat_status_t reduce_into(leat_kernel_context_t* c, const leat_tensor_t* input,
+                                 const bool* reduced, const leat_shape_t* shape) {
+  const leat_reduction_state_t* s = leat_kernel_state(c);
+  if (shape->element_count == input->shape.element_count && !s->changes_single_values) {
+    return leat_kernel_pass_input_reshaped(c, 0, 0, shape);
+  }
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (shape->element_count == 0) return leat_ok_status();
+  if (input->shape.element_count == 0) {
+    fill_empty(s, output);
+    return leat_ok_status();
+  }
+  return reduce(c, input, reduced, output);
+}
+
+static leat_status_t reduction__cpu(leat_kernel_context_t* c) {
+  const leat_reduction_state_t* s = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  bool reduced[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(
+      leat_reduction_axes(c, leat_kernel_input(c, 1), input->shape.rank, reduced));
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_reduction_shape(&input->shape, reduced, s->keep_dims, &shape));
+  leat_status_t status = reduce_into(c, input, reduced, &shape);
+  leat_shape_release(&shape);
+  return status;
+}
+
+#define ROW(name, types)                              \
+  {.op = #name,                                       \
+   .device_type = "CPU",                              \
+   .constraints = types,                              \
+   .create = create_##name,                           \
+   .state_bytes = sizeof(leat_reduction_state_t),     \
+   .compute = reduction__cpu}
+#define REAL                                                                                 \
+  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define NUMBER REAL ", complex64, complex128"
+
+const leat_kernel_row_t leat_reduction_kernels_cpu[] = {
+    ROW(Sum, NUMBER),           ROW(Mean, NUMBER), ROW(Prod, NUMBER), ROW(Max, REAL),
+    ROW(Min, REAL),             ROW(EuclideanNorm, NUMBER),
+    ROW(All, NULL),             ROW(Any, NULL),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,158 @@
+// CPU kernels of Cumsum, Cumprod and CumulativeLogsumexp. The input is [outer, axis, inner]; columns
+// of one outer index are scanned side by side. Totals of floats are kept as doubles.
+#include <complex.h>
+#include <math.h>
+
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "ops/family.h"
+#include "ops/math/loops_cpu.h"
+
+#define MAX_WIDTH 64
+
+// Scans |width| columns of |n| rows, |stride| elements apart (negative: from the end).
+typedef void (*leat_scan_fn_t)(const void* x, void* y, int64_t stride, int64_t n, int64_t width,
+                               bool exclusive);
+
+#define AS_IS(x) (x)
+#define TO_HALF(x) leat_half_from_float((float)(x))
+#define TO_BFLOAT16(x) leat_bfloat16_from_float((float)(x))
+#define SCAN(name, type, total_type, load, save, identity, combine)                          \
+  static void name(const void* x, void* y, int64_t stride, int64_t n, int64_t width,         \
+                   bool exclusive) {                                                         \
+    total_type totals[MAX_WIDTH];                                                            \
+    for (int64_t j = 0; j < width; ++j) totals[j] = identity;                                \
+    for (int64_t i = 0; i < n; ++i) {                                                        \
+      const type* row = (const type*)x + i * stride;                                         \
+      type* out = (type*)y + i * stride;                                                     \
+      for (int64_t j = 0; j < width; ++j) {                                                  \
+        const total_type before = totals[j], value = (total_type)load(row[j]);               \
+        const total_type after = combine;                                                    \
+        totals[j] = after;                                                                   \
+        out[j] = (type)save(exclusive ? before : after);                                     \
+      }                                                                                      \
+    }                                                                                        \
+  }
+
+#define REAL(op, identity, combine)                                                           \
+  SCAN(op##_f32, float, double, AS_IS, AS_IS, identity, combine)                              \
+  SCAN(op##_f64, double, double, AS_IS, AS_IS, identity, combine)                             \
+  SCAN(op##_half, uint16_t, double, leat_half_to_float, TO_HALF, identity, combine)           \
+  SCAN(op##_bfloat16, uint16_t, double, leat_bfloat16_to_float, TO_BFLOAT16, identity, combine)
+#define INTEGER(suffix, DTYPE, type, wide, op, identity, combine) \
+  SCAN(op##_##suffix, type, uint64_t, AS_IS, AS_IS, identity, combine)
+#define COMPLEX(suffix, DTYPE, type, part, op, identity, combine) \
+  SCAN(op##_##suffix, type, leat_complex128_t, AS_IS, AS_IS, identity, combine)
+REAL(sum, 0, before + value)
+REAL(prod, 1, before * value)
+LEAT_LOOP_INTEGERS(INTEGER, sum, 0, before + value)
+LEAT_LOOP_INTEGERS(INTEGER, prod, 1, before * value)
+LEAT_LOOP_COMPLEXES(COMPLEX, sum, 0, before + value)
+LEAT_LOOP_COMPLEXES(COMPLEX, prod, 1, before * value)
+
+// log(exp(a) + exp(b)).
+static double log_sum_exp(double a, double b) {
+  double large = fmax(a, b), small = fmin(a, b);
+  if (a != a || b != b) return a + b;
+  return isinf(large) ? large : large + log1p(exp(small - large));
+}
+REAL(log_sum_exp, -INFINITY, log_sum_exp(before, value))
+
+#define REAL_ENTRIES(op)                                                               \
+  LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, op)                                                \
+  [LEAT_DTYPE_HALF] = op##_half, [LEAT_DTYPE_BFLOAT16] = op##_bfloat16,
+#define NUMBER_ENTRIES(op)                                                             \
+  REAL_ENTRIES(op) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, op)                             \
+  LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, op)
+
+static const leat_scan_fn_t kSum[LEAT_DTYPE_COUNT] = {NUMBER_ENTRIES(sum)};
+static const leat_scan_fn_t kProd[LEAT_DTYPE_COUNT] = {NUMBER_ENTRIES(prod)};
+static const leat_scan_fn_t kLogSumExp[LEAT_DTYPE_COUNT] = {REAL_ENTRIES(log_sum_exp)};
+
+typedef struct leat_scan_s {
+  leat_scan_fn_t scan;
+  bool exclusive, reverse;
+} leat_scan_t;
+
+static leat_status_t create_scan(leat_kernel_creation_t* c, void* state,
+                                 const leat_scan_fn_t* scans) {
+  leat_scan_t* s = state;
+  s->scan = scans[leat_dtype_base(c->kernel->input_types[0])];
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "exclusive", &s->exclusive));
+  return leat_kernel_attr_bool(c, "reverse", &s->reverse);
+}
+static leat_status_t create_sum(leat_kernel_creation_t* c, void* state) {
+  return create_scan(c, state, kSum);
+}
+static leat_status_t create_prod(leat_kernel_creation_t* c, void* state) {
+  return create_scan(c, state, kProd);
+}
+static leat_status_t create_log_sum_exp(leat_kernel_creation_t* c, void* state) {
+  return create_scan(c, state, kLogSumExp);
+}
+
+typedef struct leat_scan_job_s {
+  const leat_scan_t* scan;
+  const char* input;
+  char* output;
+  int64_t element_bytes, axis_size, inner;
+} leat_scan_job_t;
+
+// Columns [begin, end) of all.
+static void scan_shard(void* data, int64_t begin, int64_t end) {
+  const leat_scan_job_t* job = data;
+  while (begin < end) {
+    int64_t outer = begin / job->inner, column = begin % job->inner;
+    int64_t width = LEAT_MIN(LEAT_MIN(job->inner - column, end - begin), MAX_WIDTH);
+    int64_t offset = outer * job->axis_size * job->inner + column;
+    if (job->scan->reverse) offset += (job->axis_size - 1) * job->inner;
+    job->scan->scan(job->input + offset * job->element_bytes,
+                    job->output + offset * job->element_bytes,
+                    job->scan->reverse ? -job->inner : job->inner, job->axis_size, width,
+                    job->scan->exclusive);
+    begin += width;
+  }
+}
+
+static leat_status_t scan__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  int rank = input->shape.rank;
+  int64_t axis = leat_tensor_index_at(leat_kernel_input(c, 1), 0);
+  if (axis < -rank || axis >= rank) {
+    return leat_kernel_invalid(c, "axis is %lld, must be in [%d, %d)", (long long)axis, -rank,
+                               rank);
+  }
+  if (axis < 0) axis += rank;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, &output));
+  if (input->shape.element_count == 0) return leat_ok_status();
+  leat_scan_job_t job = {
+      .scan = leat_kernel_state(c),
+      .input = input->data,
+      .output = output->data,
+      .element_bytes = (int64_t)leat_dtype_size(input->dtype),
+      .axis_size = leat_shape_dim(&input->shape, (int)axis),
+      .inner = leat_shape_product(&input->shape, (int)axis + 1, rank),
+  };
+  leat_kernel_parallel_for(c, input->shape.element_count / job.axis_size,
+                           1.5 * (double)job.axis_size, scan_shard, &job);
+  return leat_ok_status();
+}
+
+#define FLOATS "T: half, bfloat16, float, double"
+#define NUMBERS                                                                          \
+  FLOATS ", int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128"
+#define ROW(name, types, create_fn)      \
+  {.op = name,                           \
+   .device_type = "CPU",                 \
+   .constraints = types,                 \
+   .create = create_fn,                  \
+   .state_bytes = sizeof(leat_scan_t),   \
+   .compute = scan__cpu}
+
+const leat_kernel_row_t leat_scan_kernels_cpu[] = {
+    ROW("Cumsum", NUMBERS, create_sum),
+    ROW("Cumprod", NUMBERS, create_prod),
+    ROW("CumulativeLogsumexp", FLOATS, create_log_sum_exp),
+    LEAT_KERNEL_ROWS_END,
+};

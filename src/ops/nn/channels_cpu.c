@@ -1,0 +1,85 @@
+// Turning channels from second to last and back: a transpose of a matrix [channels, positions] for
+// each image, in tiles.
+#include "ops/nn/channels_cpu.h"
+
+#include "base/checked.h"
+
+#define TILE 16
+
+typedef struct transpose_s {
+  const char* from;  // [count, rows, columns]
+  char* to;          // [count, columns, rows]
+  int64_t rows, columns, bands;
+  size_t item_bytes;
+} transpose_t;
+
+#define DEFINE_TILE(suffix, type)                                                               \
+  static void turn_##suffix(const void* from, void* to, int64_t rows, int64_t columns,          \
+                            int64_t height, int64_t width) {                                    \
+    const type* x = from;                                                                       \
+    type* y = to;                                                                               \
+    for (int64_t j = 0; j < width; ++j) {                                                       \
+      for (int64_t i = 0; i < height; ++i) y[j * rows + i] = x[i * columns + j];                \
+    }                                                                                           \
+  }
+DEFINE_TILE(8, uint8_t)
+DEFINE_TILE(16, uint16_t)
+DEFINE_TILE(32, uint32_t)
+DEFINE_TILE(64, uint64_t)
+DEFINE_TILE(128, leat_complex128_t)
+
+// An item is a band of TILE rows of one matrix.
+static void run_bands(void* data, int64_t begin, int64_t end) {
+  const transpose_t* t = data;
+  void (*turn)(const void*, void*, int64_t, int64_t, int64_t, int64_t) =
+      t->item_bytes == 1   ? turn_8
+      : t->item_bytes == 2 ? turn_16
+      : t->item_bytes == 4 ? turn_32
+      : t->item_bytes == 8 ? turn_64
+                           : turn_128;
+  for (int64_t band = begin; band < end; ++band) {
+    const int64_t matrix = band / t->bands * t->rows * t->columns;
+    const int64_t i = band % t->bands * TILE;
+    for (int64_t j = 0; j < t->columns; j += TILE) {
+      turn(t->from + (size_t)(matrix + i * t->columns + j) * t->item_bytes,
+           t->to + (size_t)(matrix + j * t->rows + i) * t->item_bytes, t->rows, t->columns,
+           LEAT_MIN(TILE, t->rows - i), LEAT_MIN(TILE, t->columns - j));
+    }
+  }
+}
+
+static void transpose(const leat_kernel_context_t* c, const leat_tensor_t* from, leat_tensor_t* to,
+                      int64_t rows, int64_t columns) {
+  if (from->shape.element_count == 0) return;
+  transpose_t turn = {.from = from->data,
+                      .to = to->data,
+                      .rows = rows,
+                      .columns = columns,
+                      .bands = (rows + TILE - 1) / TILE,
+                      .item_bytes = leat_dtype_size(from->dtype)};
+  const int64_t matrices = from->shape.element_count / (rows * columns);
+  leat_kernel_parallel_for(c, matrices * turn.bands, 0.5 * (double)columns * TILE, run_bands,
+                           &turn);
+}
+
+leat_shape_t leat_channels_last_shape(const leat_shape_t* shape) {
+  leat_shape_t last = *shape;
+  for (int d = 1; d + 1 < shape->rank; ++d) last.inline_dims[d] = shape->inline_dims[d + 1];
+  last.inline_dims[shape->rank - 1] = shape->inline_dims[1];
+  return last;
+}
+
+leat_status_t leat_channels_to_last(leat_kernel_context_t* c, const leat_tensor_t* tensor,
+                                    leat_tensor_t* out_tensor) {
+  const leat_shape_t shape = leat_channels_last_shape(&tensor->shape);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, tensor->dtype, &shape, out_tensor));
+  transpose(c, tensor, out_tensor, leat_shape_dim(&tensor->shape, 1),
+            leat_shape_product(&tensor->shape, 2, tensor->shape.rank));
+  return leat_ok_status();
+}
+
+void leat_channels_to_second(leat_kernel_context_t* c, const leat_tensor_t* from,
+                             leat_tensor_t* to) {
+  transpose(c, from, to, leat_shape_product(&to->shape, 2, to->shape.rank),
+            leat_shape_dim(&to->shape, 1));
+}

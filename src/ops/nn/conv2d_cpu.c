@@ -1,0 +1,298 @@
+// CPU kernels of the two-dimensional convolutions: sizes are checked, tensors brought into the form
+// that the plans want (channels last, float for half and bfloat16), and a plan is run.
+#include "ops/nn/conv2d_cpu.h"
+
+#include "ops/family.h"
+#include "ops/nn/channels_cpu.h"
+#include "ops/nn/widen_cpu.h"
+
+// ---- Making -------------------------------------------------------------------------------------
+
+leat_status_t leat_conv2d_create(leat_kernel_creation_t* c, leat_conv2d_t* conv) {
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &conv->dtype));
+  LEAT_RETURN_IF_ERROR(leat_window_read(c->attrs, c->attr_count, 2, &conv->window));
+  const leat_window_t* w = &conv->window;
+  if (w->batch.stride != 1 || w->channels.stride != 1) {
+    return leat_make_status(LEAT_UNIMPLEMENTED, "strides of the batch and channel dimensions are "
+                            "%lld and %lld, must be 1", (long long)w->batch.stride,
+                            (long long)w->channels.stride);
+  }
+  if (w->batch.dilation != 1 || w->channels.dilation != 1) {
+    return leat_make_status(LEAT_UNIMPLEMENTED, "dilations of the batch and channel dimensions are "
+                            "%lld and %lld, must be 1", (long long)w->batch.dilation,
+                            (long long)w->channels.dilation);
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (w->axes[i].stride > 0 && w->axes[i].dilation > 0) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "row and column strides and dilations must be larger than 0");
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t create(leat_kernel_creation_t* c, void* state,
+                            leat_convolution_direction_t direction, bool is_depthwise) {
+  leat_conv2d_t* conv = state;
+  conv->direction = direction;
+  conv->is_depthwise = is_depthwise;
+  return leat_conv2d_create(c, conv);
+}
+static leat_status_t create_forward(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, LEAT_CONVOLUTION_FORWARD, false);
+}
+static leat_status_t create_to_input(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, LEAT_CONVOLUTION_BACKWARD_INPUT, false);
+}
+static leat_status_t create_to_filter(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, LEAT_CONVOLUTION_BACKWARD_FILTER, false);
+}
+static leat_status_t create_depthwise_forward(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, LEAT_CONVOLUTION_FORWARD, true);
+}
+static leat_status_t create_depthwise_to_input(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, LEAT_CONVOLUTION_BACKWARD_INPUT, true);
+}
+static leat_status_t create_depthwise_to_filter(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, LEAT_CONVOLUTION_BACKWARD_FILTER, true);
+}
+
+static void destroy(void* state) { leat_convolution_cache_clear(&((leat_conv2d_t*)state)->cache); }
+
+// ---- Sizes --------------------------------------------------------------------------------------
+
+// Groups and channels.
+static leat_status_t measure_channels(const leat_kernel_context_t* c, const leat_conv2d_t* conv,
+                                      const int64_t* filter, leat_convolution_shape_t* shape) {
+  const int64_t in = shape->in_channels;
+  if (filter[0] <= 0 || filter[1] <= 0 || filter[2] <= 0 || filter[3] <= 0) {
+    return leat_kernel_invalid(c, "filter must not have zero elements: its sizes are "
+                               "[%lld,%lld,%lld,%lld]", (long long)filter[0], (long long)filter[1],
+                               (long long)filter[2], (long long)filter[3]);
+  }
+  if (conv->is_depthwise) {
+    if (in != filter[2]) {
+      return leat_kernel_invalid(c, "input and filter must have the same depth: %lld and %lld",
+                                 (long long)in, (long long)filter[2]);
+    }
+    shape->groups = in;
+    if (__builtin_mul_overflow(in, filter[3], &shape->out_channels)) {
+      return leat_kernel_invalid(c, "filter is too large");
+    }
+    return leat_ok_status();
+  }
+  shape->groups = in / filter[2];
+  shape->out_channels = filter[3];
+  if (in % filter[2] != 0 || shape->groups == 0 || filter[3] % shape->groups != 0) {
+    return leat_kernel_invalid(c, "input depth is %lld, must be a multiple of filter depth %lld; "
+                               "output depth is %lld, must be a multiple of the groups",
+                               (long long)in, (long long)filter[2], (long long)filter[3]);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_conv2d_measure(const leat_kernel_context_t* c, const leat_conv2d_t* conv,
+                                  const int64_t* input, const int64_t* filter,
+                                  leat_convolution_shape_t* out_shape, int64_t* out_output) {
+  const leat_window_t* w = &conv->window;
+  const int channel = leat_window_channel_dim(w);
+  const int row = leat_window_dim(w, 0), column = leat_window_dim(w, 1);
+  *out_shape = (leat_convolution_shape_t){.batch = input[0],
+                                          .in_height = input[row],
+                                          .in_width = input[column],
+                                          .in_channels = input[channel],
+                                          .filter_height = filter[0],
+                                          .filter_width = filter[1],
+                                          .stride_height = w->axes[0].stride,
+                                          .stride_width = w->axes[1].stride,
+                                          .dilation_height = w->axes[0].dilation,
+                                          .dilation_width = w->axes[1].dilation};
+  LEAT_RETURN_IF_ERROR(measure_channels(c, conv, filter, out_shape));
+  LEAT_RETURN_IF_ERROR(leat_window_count(&w->axes[0], w->padding, input[row], filter[0],
+                                         &out_shape->out_height, &out_shape->pad_top));
+  LEAT_RETURN_IF_ERROR(leat_window_count(&w->axes[1], w->padding, input[column], filter[1],
+                                         &out_shape->out_width, &out_shape->pad_left));
+  if (!leat_convolution_is_valid(out_shape)) {
+    return leat_kernel_invalid(c, "sizes of input and filter are too large");
+  }
+  out_output[0] = input[0];
+  out_output[channel] = out_shape->out_channels;
+  out_output[row] = out_shape->out_height;
+  out_output[column] = out_shape->out_width;
+  return leat_ok_status();
+}
+
+// The four sizes in |tensor|; with two (rows and columns) the rest follows from the others.
+static leat_status_t read_sizes(const leat_kernel_context_t* c, const leat_tensor_t* tensor,
+                                const leat_tensor_t* filter, const leat_tensor_t* dy,
+                                int64_t* out_sizes) {
+  const leat_conv2d_t* conv = leat_kernel_state(c);
+  const int64_t count = tensor->shape.element_count;
+  const bool is_short = count == 2 && filter && !conv->is_depthwise;
+  if (count != 4 && !is_short) {
+    return leat_kernel_invalid(c, "sizes have %lld values, must have 4", (long long)count);
+  }
+  if (is_short) {
+    const int channel = leat_window_channel_dim(&conv->window);
+    out_sizes[0] = leat_shape_dim(&dy->shape, 0);
+    out_sizes[channel] = leat_shape_dim(&filter->shape, 2);
+    for (int i = 0; i < 2; ++i) {
+      out_sizes[leat_window_dim(&conv->window, i)] = leat_tensor_index_at(tensor, i);
+    }
+  } else {
+    for (int i = 0; i < 4; ++i) out_sizes[i] = leat_tensor_index_at(tensor, i);
+  }
+  for (int i = 0; i < 4; ++i) {
+    if (out_sizes[i] >= 0) continue;
+    return leat_kernel_invalid(c, "size %d is %lld, must be >= 0", i, (long long)out_sizes[i]);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_gradient(const leat_kernel_context_t* c, const leat_tensor_t* dy,
+                                    const int64_t* expected) {
+  const int64_t* sizes = leat_shape_dims(&dy->shape);
+  for (int d = 0; d < 4; ++d) {
+    if (sizes[d] == expected[d]) continue;
+    return leat_kernel_invalid(c, "out_backprop is %s, must be [%lld,%lld,%lld,%lld]",
+                               LEAT_SHAPE_TEXT(&dy->shape), (long long)expected[0],
+                               (long long)expected[1], (long long)expected[2],
+                               (long long)expected[3]);
+  }
+  return leat_ok_status();
+}
+
+// ---- Running ------------------------------------------------------------------------------------
+
+// |tensor| with the channels last (|turns|) and wide.
+static leat_status_t prepare(leat_kernel_context_t* c, const leat_tensor_t* tensor, bool turns,
+                             leat_tensor_t* out_tensor) {
+  if (!turns) return leat_widen(c, tensor, out_tensor);
+  leat_tensor_t turned;
+  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
+  leat_status_t status = leat_widen(c, &turned, out_tensor);
+  leat_tensor_release(&turned);
+  return status;
+}
+
+static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
+                                  const leat_convolution_shape_t* shape, int flags,
+                                  const leat_tensor_t* first, const leat_tensor_t* second,
+                                  const leat_tensor_t* bias, leat_tensor_t* result) {
+  const bool turns =
+      conv->window.channels_first && conv->direction != LEAT_CONVOLUTION_BACKWARD_FILTER;
+  leat_tensor_t wide, narrow = leat_tensor_share(result);
+  leat_status_t status = leat_ok_status();
+  if (turns) {
+    const leat_shape_t last = leat_channels_last_shape(&result->shape);
+    leat_tensor_release(&narrow);
+    status = leat_kernel_allocate_temporary(c, result->dtype, &last, &narrow);
+    if (status) return status;
+  }
+  status = leat_widen_output(c, &narrow, &wide);
+  if (!status) {
+    status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape, flags, wide.dtype,
+                                        first->data, second->data, bias ? bias->data : NULL,
+                                        wide.data);
+    if (!status) leat_narrow(c, &wide, &narrow);
+    if (!status && turns) leat_channels_to_second(c, &narrow, result);
+    leat_tensor_release(&wide);
+  }
+  leat_tensor_release(&narrow);
+  return status;
+}
+
+leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
+                              const leat_convolution_shape_t* shape, int flags,
+                              const leat_tensor_t* first, const leat_tensor_t* second,
+                              const leat_tensor_t* bias, leat_tensor_t* result) {
+  const bool turns = conv->window.channels_first;
+  const bool first_is_filter = conv->direction == LEAT_CONVOLUTION_BACKWARD_INPUT;
+  const bool second_is_filter = conv->direction == LEAT_CONVOLUTION_FORWARD;
+  if (result->shape.element_count == 0) return leat_ok_status();
+  if (first->shape.element_count == 0 || second->shape.element_count == 0) {
+    leat_tensor_fill_zero(result);
+    return leat_ok_status();
+  }
+  leat_tensor_t a, b;
+  LEAT_RETURN_IF_ERROR(prepare(c, first, turns && !first_is_filter, &a));
+  leat_status_t status = prepare(c, second, turns && !second_is_filter, &b);
+  if (!status) {
+    status = run_prepared(conv, c, shape, flags, &a, &b, bias, result);
+    leat_tensor_release(&b);
+  }
+  leat_tensor_release(&a);
+  return status;
+}
+
+static leat_status_t allocate(leat_kernel_context_t* c, const int64_t* sizes,
+                              leat_tensor_t** out_tensor) {
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(4, sizes, &shape));
+  return leat_kernel_allocate_output(c, 0, &shape, out_tensor);
+}
+
+static leat_status_t forward__cpu(leat_kernel_context_t* c) {
+  leat_conv2d_t* conv = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_tensor_t* filter = leat_kernel_input(c, 1);
+  leat_convolution_shape_t shape;
+  int64_t sizes[4];
+  LEAT_RETURN_IF_ERROR(leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape),
+                                           leat_shape_dims(&filter->shape), &shape, sizes));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(allocate(c, sizes, &output));
+  return leat_conv2d_run(conv, c, &shape, 0, input, filter, NULL, output);
+}
+
+static leat_status_t to_input__cpu(leat_kernel_context_t* c) {
+  leat_conv2d_t* conv = leat_kernel_state(c);
+  const leat_tensor_t* filter = leat_kernel_input(c, 1);
+  const leat_tensor_t* dy = leat_kernel_input(c, 2);
+  leat_convolution_shape_t shape;
+  int64_t input[4], sizes[4];
+  LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 0), filter, dy, input));
+  LEAT_RETURN_IF_ERROR(
+      leat_conv2d_measure(c, conv, input, leat_shape_dims(&filter->shape), &shape, sizes));
+  LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(allocate(c, input, &output));
+  return leat_conv2d_run(conv, c, &shape, 0, filter, dy, NULL, output);
+}
+
+static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
+  leat_conv2d_t* conv = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_tensor_t* dy = leat_kernel_input(c, 2);
+  leat_convolution_shape_t shape;
+  int64_t filter[4], sizes[4];
+  LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 1), NULL, NULL, filter));
+  leat_tensor_t* output;
+  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) return allocate(c, filter, &output);
+  LEAT_RETURN_IF_ERROR(
+      leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));
+  LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
+  LEAT_RETURN_IF_ERROR(allocate(c, filter, &output));
+  return leat_conv2d_run(conv, c, &shape, 0, input, dy, NULL, output);
+}
+
+#define FLOATING "T: half, bfloat16, float, double"
+#define ROW(name, types, create_fn, compute_fn) \
+  {.op = name,                                  \
+   .device_type = "CPU",                        \
+   .constraints = types,                        \
+   .create = create_fn,                         \
+   .destroy = destroy,                          \
+   .state_bytes = sizeof(leat_conv2d_t),        \
+   .compute = compute_fn,                       \
+   .expensive = true}
+
+const leat_kernel_row_t leat_conv2d_kernels_cpu[] = {
+    ROW("Conv2D", FLOATING ", int32", create_forward, forward__cpu),
+    ROW("Conv2DBackpropInput", FLOATING ", int32", create_to_input, to_input__cpu),
+    ROW("Conv2DBackpropFilter", FLOATING, create_to_filter, to_filter__cpu),
+    ROW("DepthwiseConv2dNative", FLOATING, create_depthwise_forward, forward__cpu),
+    ROW("DepthwiseConv2dNativeBackpropInput", FLOATING, create_depthwise_to_input, to_input__cpu),
+    ROW("DepthwiseConv2dNativeBackpropFilter", FLOATING, create_depthwise_to_filter,
+        to_filter__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,154 @@
+// The convolution plans of one kernel.
+#include "ops/nn/convolution_cache_cpu.h"
+
+#include <string.h>
+
+#define MOST_PLANS 16
+
+typedef struct leat_convolution_entry_s {
+  struct leat_convolution_entry_s* next;
+  int users;
+  int flags, width;
+  leat_convolution_shape_t shape;
+  leat_convolution_plan_t* plan;
+} entry_t;
+
+static void free_entry(entry_t* entry) {
+  if (!entry) return;
+  leat_convolution_plan_destroy(entry->plan);
+  leat_allocator_free(leat_allocator_system(), entry);
+}
+
+void leat_convolution_cache_clear(leat_convolution_cache_t* cache) {
+  while (cache->first) {
+    entry_t* entry = cache->first;
+    cache->first = entry->next;
+    free_entry(entry);
+  }
+  cache->count = 0;
+}
+
+// With the lock held: the entry, taken and moved to the front, or NULL.
+static entry_t* take(leat_convolution_cache_t* cache, const leat_convolution_shape_t* shape,
+                     int flags, int width) {
+  for (entry_t** link = &cache->first; *link; link = &(*link)->next) {
+    entry_t* entry = *link;
+    if (entry->flags != flags || entry->width != width) continue;
+    if (memcmp(&entry->shape, shape, sizeof *shape) != 0) continue;
+    *link = entry->next;
+    entry->next = cache->first;
+    cache->first = entry;
+    ++entry->users;
+    return entry;
+  }
+  return NULL;
+}
+
+// With the lock held: takes the last unused entry out when there are too many.
+static entry_t* evict(leat_convolution_cache_t* cache) {
+  if (cache->count <= MOST_PLANS) return NULL;
+  entry_t** last = NULL;
+  for (entry_t** link = &cache->first; *link; link = &(*link)->next) {
+    if ((*link)->users == 0) last = link;
+  }
+  if (!last) return NULL;
+  entry_t* entry = *last;
+  *last = entry->next;
+  --cache->count;
+  return entry;
+}
+
+static leat_status_t make(leat_convolution_direction_t direction,
+                          const leat_convolution_shape_t* shape, int flags, int width,
+                          entry_t** out_entry) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof(entry_t), &memory));
+  entry_t* entry = memory;
+  *entry = (entry_t){.users = 1, .flags = flags, .width = width, .shape = *shape};
+  leat_status_t status = leat_convolution_plan_create(direction, shape, flags, width,
+                                                      leat_allocator_system(), &entry->plan);
+  if (status) {
+    free_entry(entry);
+    return status;
+  }
+  *out_entry = entry;
+  return leat_ok_status();
+}
+
+static leat_status_t acquire(leat_convolution_cache_t* cache,
+                             leat_convolution_direction_t direction,
+                             const leat_convolution_shape_t* shape, int flags, int width,
+                             entry_t** out_entry) {
+  leat_spinlock_lock(&cache->lock);
+  *out_entry = take(cache, shape, flags, width);
+  leat_spinlock_unlock(&cache->lock);
+  if (*out_entry) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(make(direction, shape, flags, width, out_entry));
+  leat_spinlock_lock(&cache->lock);
+  (*out_entry)->next = cache->first;
+  cache->first = *out_entry;
+  ++cache->count;
+  entry_t* evicted = evict(cache);
+  leat_spinlock_unlock(&cache->lock);
+  free_entry(evicted);
+  return leat_ok_status();
+}
+
+static void release(leat_convolution_cache_t* cache, entry_t* entry) {
+  leat_spinlock_lock(&cache->lock);
+  --entry->users;
+  leat_spinlock_unlock(&cache->lock);
+}
+
+static leat_status_t allocate_workspace(leat_kernel_context_t* c, size_t bytes,
+                                        leat_tensor_t* out_tensor) {
+  const leat_shape_t shape = leat_shape_vector((int64_t)(bytes ? bytes : 64));
+  return leat_kernel_allocate_temporary(c, LEAT_DTYPE_UINT8, &shape, out_tensor);
+}
+
+static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
+                             leat_convolution_direction_t direction,
+                             const leat_convolution_shape_t* shape, int flags, const void* first,
+                             const void* second, const void* bias, void* result) {
+  leat_thread_pool_t* pool = c->services->pool;
+  const int width = pool ? leat_thread_pool_size(pool) : 1;
+  if (c->services->deterministic) flags |= LEAT_CONVOLUTION_DETERMINISTIC;
+  entry_t* entry;
+  LEAT_RETURN_IF_ERROR(acquire(cache, direction, shape, flags, width, &entry));
+  leat_tensor_t workspace;
+  leat_status_t status =
+      allocate_workspace(c, leat_convolution_plan_workspace_bytes(entry->plan), &workspace);
+  if (!status) {
+    status = leat_convolution_plan_run(entry->plan, first, second, bias, result, workspace.data,
+                                       pool);
+    leat_tensor_release(&workspace);
+  }
+  release(cache, entry);
+  return status;
+}
+
+leat_status_t leat_convolution_cache_run(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
+                                         leat_convolution_direction_t direction,
+                                         const leat_convolution_shape_t* shape, int flags,
+                                         int dtype, const void* first, const void* second,
+                                         const void* bias, void* result) {
+  if (dtype == LEAT_DTYPE_FLOAT) {
+    return run_f32(cache, c, direction, shape, flags, first, second, bias, result);
+  }
+  leat_thread_pool_t* pool = c->services->pool;
+  const int width = pool ? leat_thread_pool_size(pool) : 1;
+  const bool is_double = dtype == LEAT_DTYPE_DOUBLE;
+  leat_tensor_t workspace;
+  LEAT_RETURN_IF_ERROR(allocate_workspace(
+      c,
+      is_double ? leat_convolution_f64_workspace_bytes(direction, shape, width)
+                : leat_convolution_i32_workspace_bytes(direction, shape, width),
+      &workspace));
+  if (is_double) {
+    leat_convolution_f64(direction, shape, first, second, result, workspace.data, pool);
+  } else {
+    leat_convolution_i32(direction, shape, first, second, result, workspace.data, pool);
+  }
+  leat_tensor_release(&workspace);
+  return leat_ok_status();
+}

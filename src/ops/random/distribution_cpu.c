@@ -1,0 +1,53 @@
+// CPU kernels of the random ops that keep a generator.
+#include "ops/family.h"
+#include "ops/random/fill_cpu.h"
+#include "ops/random/generator_cpu.h"
+
+static leat_status_t run(leat_kernel_context_t* c, leat_random_fill_t* fill) {
+  const leat_generator_state_t* state = leat_kernel_state(c);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_random_output(c, 0, &output));
+  if (fill->kind == LEAT_RANDOM_INTEGER && output->shape.element_count) {
+    LEAT_RETURN_IF_ERROR(leat_random_bounds(c, 1, fill));
+  }
+  uint64_t samples = (uint64_t)output->shape.element_count * LEAT_RANDOM_RESERVED;
+  fill->philox = leat_generator_reserve(state->generator, samples);
+  fill->dtype = output->dtype;
+  leat_random_fill(c, fill, output->data, output->shape.element_count);
+  return leat_ok_status();
+}
+
+static leat_status_t random_uniform__cpu(leat_kernel_context_t* c) {
+  return run(c, &(leat_random_fill_t){.kind = LEAT_RANDOM_UNIFORM});
+}
+
+static leat_status_t random_standard_normal__cpu(leat_kernel_context_t* c) {
+  return run(c, &(leat_random_fill_t){.kind = LEAT_RANDOM_NORMAL});
+}
+
+static leat_status_t truncated_normal__cpu(leat_kernel_context_t* c) {
+  return run(c, &(leat_random_fill_t){.kind = LEAT_RANDOM_TRUNCATED});
+}
+
+static leat_status_t random_uniform_int__cpu(leat_kernel_context_t* c) {
+  return run(c, &(leat_random_fill_t){.kind = LEAT_RANDOM_INTEGER});
+}
+
+#define KERNEL(op_name, types, function)          \
+  {.op = op_name,                                 \
+   .device_type = "CPU",                          \
+   .constraints = types,                          \
+   .create = leat_generator_state_create,         \
+   .destroy = leat_generator_state_destroy,       \
+   .state_bytes = sizeof(leat_generator_state_t), \
+   .compute = function,                           \
+   .expensive = true}
+
+const leat_kernel_row_t leat_distribution_kernels_cpu[] = {
+    KERNEL("RandomUniform", "dtype: bfloat16, double, float, half", random_uniform__cpu),
+    KERNEL("RandomStandardNormal", "dtype: bfloat16, double, float, half",
+           random_standard_normal__cpu),
+    KERNEL("TruncatedNormal", "dtype: bfloat16, double, float, half", truncated_normal__cpu),
+    KERNEL("RandomUniformInt", "Tout: int32, int64", random_uniform_int__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

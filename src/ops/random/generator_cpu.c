@@ -1,0 +1,94 @@
+#include "ops/random/generator_cpu.h"
+
+#include "base/string_builder.h"
+#include "kernel/resource.h"
+
+struct leat_generator_s {
+  leat_resource_t resource;
+  leat_mutex_t mutex;
+  leat_philox_t philox;
+};
+
+static void generator_destroy(leat_resource_t* resource) {
+  leat_mutex_deinitialize(&((leat_generator_t*)resource)->mutex);
+  leat_allocator_free(leat_allocator_system(), resource);
+}
+
+static const leat_resource_kind_t kGeneratorKind = {.name = "Generator",
+                                                    .destroy = generator_destroy};
+
+typedef struct seeds_s {
+  int64_t seed, seed2;
+} seeds_t;
+
+static leat_status_t make_generator(void* data, leat_resource_t** out_resource) {
+  const seeds_t* seeds = data;
+  void* memory;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof(leat_generator_t), &memory));
+  leat_generator_t* generator = memory;
+  generator->resource.kind = &kGeneratorKind;
+  atomic_init(&generator->resource.references, 1);
+  leat_mutex_initialize(&generator->mutex);
+  generator->philox = leat_philox_make((uint64_t)seeds->seed, (uint64_t)seeds->seed2);
+  *out_resource = &generator->resource;
+  return leat_ok_status();
+}
+
+// The seeds are part of the name: nodes of two function bodies may share theirs.
+static leat_status_t find_shared(leat_kernel_creation_t* c, seeds_t* seeds,
+                                 leat_resource_t** out_resource) {
+  leat_string_builder_t name;
+  leat_string_builder_initialize(leat_allocator_system(), &name);
+  leat_string_builder_print(&name, "%lld;%lld;%.*s", (long long)seeds->seed,
+                            (long long)seeds->seed2, LEAT_SV_ARG(c->kernel->node_name));
+  leat_status_t status = name.status;
+  name.status = leat_ok_status();
+  if (!status) {
+    status = leat_resource_manager_find_or_make(
+        c->resources, LEAT_SV("_generators"), leat_string_builder_view(&name), &kGeneratorKind,
+        make_generator, seeds, out_resource);
+  }
+  leat_string_builder_deinitialize(&name);
+  return status;
+}
+
+leat_status_t leat_generator_open(leat_kernel_creation_t* c, leat_generator_t** out_generator) {
+  seeds_t seeds;
+  leat_resource_t* resource = NULL;
+  *out_generator = NULL;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "seed", &seeds.seed));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "seed2", &seeds.seed2));
+  bool is_seeded = seeds.seed != 0 || seeds.seed2 != 0;
+  if (!is_seeded) {
+    seeds.seed = (int64_t)leat_random_seed();
+    seeds.seed2 = (int64_t)leat_random_seed();
+  }
+  if (is_seeded && c->resources) {
+    LEAT_RETURN_IF_ERROR(find_shared(c, &seeds, &resource));
+  } else {
+    LEAT_RETURN_IF_ERROR(make_generator(&seeds, &resource));
+  }
+  *out_generator = (leat_generator_t*)resource;
+  return leat_ok_status();
+}
+
+void leat_generator_release(leat_generator_t* generator) {
+  if (generator) leat_resource_release(&generator->resource);
+}
+
+leat_philox_t leat_generator_reserve(leat_generator_t* generator, uint64_t samples) {
+  leat_mutex_lock(&generator->mutex);
+  leat_philox_t now = generator->philox;
+  leat_philox_skip(&generator->philox, samples);
+  leat_mutex_unlock(&generator->mutex);
+  return now;
+}
+
+leat_status_t leat_generator_state_create(leat_kernel_creation_t* c, void* state) {
+  return leat_generator_open(c, &((leat_generator_state_t*)state)->generator);
+}
+
+void leat_generator_state_destroy(void* state) {
+  leat_generator_release(((leat_generator_state_t*)state)->generator);
+}

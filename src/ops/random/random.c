@@ -1,0 +1,8 @@
+// Random numbers: the same as TensorFlow's for the same seeds, whatever the number of threads.
+#include "ops/family.h"
+
+#define LEAT_RANDOM_SOURCES(X) \
+  X(distribution)              \
+  X(stateless)
+
+LEAT_OP_FAMILY(random, LEAT_RANDOM_SOURCES)

@@ -1,0 +1,137 @@
+"""The TensorFlow C API through ctypes: just what the oracle scripts need, for any library that has it."""
+import ctypes
+import os
+
+import numpy as np
+
+FLOAT, DOUBLE, INT32, STRING, INT64 = 1, 2, 3, 7, 9
+NUMPY = {1: 'f4', 2: 'f8', 3: 'i4', 4: 'u1', 5: 'i2', 6: 'i1', 9: 'i8', 10: '?', 19: 'f2'}
+P = ctypes.c_void_p
+
+
+class Output(ctypes.Structure):
+  _fields_ = [('oper', P), ('index', ctypes.c_int)]
+
+
+class Buffer(ctypes.Structure):
+  _fields_ = [('data', P), ('length', ctypes.c_size_t), ('deallocator', P)]
+
+
+SIGNATURES = {
+    'TF_NewStatus': (P,), 'TF_DeleteStatus': (None, P), 'TF_GetCode': (ctypes.c_int, P),
+    'TF_Message': (ctypes.c_char_p, P), 'TF_NewGraph': (P,), 'TF_DeleteGraph': (None, P),
+    'TF_NewImportGraphDefOptions': (P,), 'TF_DeleteImportGraphDefOptions': (None, P),
+    'TF_NewBufferFromString': (ctypes.POINTER(Buffer), P, ctypes.c_size_t),
+    'TF_NewBuffer': (ctypes.POINTER(Buffer),), 'TF_DeleteBuffer': (None, P),
+    'TF_GraphImportGraphDef': (None, P, P, P, P), 'TF_GraphToGraphDef': (None, P, P, P),
+    'TF_GraphOperationByName': (P, P, ctypes.c_char_p), 'TF_NewSessionOptions': (P,),
+    'TF_DeleteSessionOptions': (None, P), 'TF_NewSession': (P, P, P, P),
+    'TF_CloseSession': (None, P, P), 'TF_DeleteSession': (None, P, P),
+    'TF_SessionRun': (None, P, P, P, P, ctypes.c_int, P, P, ctypes.c_int, P, ctypes.c_int, P, P),
+    'TF_AllocateTensor': (P, ctypes.c_int, P, ctypes.c_int, ctypes.c_size_t),
+    'TF_TensorData': (P, P), 'TF_TensorType': (ctypes.c_int, P), 'TF_NumDims': (ctypes.c_int, P),
+    'TF_Dim': (ctypes.c_int64, P, ctypes.c_int), 'TF_TensorByteSize': (ctypes.c_size_t, P),
+    'TF_DeleteTensor': (None, P), 'TF_GetAllOpList': (ctypes.POINTER(Buffer),),
+    'TF_AddGradients': (None, P, P, ctypes.c_int, P, ctypes.c_int, P, P, P),
+    'TF_OperationName': (ctypes.c_char_p, P),
+}
+
+
+class Error(Exception):
+  def __init__(self, code, message):
+    super().__init__('code %d: %s' % (code, message))
+    self.code = code
+
+
+class Library:
+  """Functions of the C API as attributes; a status argument is appended and checked by check()."""
+
+  def __init__(self, path=None):
+    self.handle = ctypes.CDLL(path or os.environ['LEAT_LIBRARY'])
+    for name, (result, *arguments) in SIGNATURES.items():
+      function = getattr(self.handle, name)
+      function.restype, function.argtypes = result, arguments
+      setattr(self, name, function)
+    self.status = self.TF_NewStatus()
+
+  def check(self):
+    if self.TF_GetCode(self.status):
+      raise Error(self.TF_GetCode(self.status),
+                  self.TF_Message(self.status).decode('utf8', 'replace'))
+
+  def bytes_of(self, buffer):
+    value = ctypes.string_at(buffer.contents.data, buffer.contents.length)
+    self.TF_DeleteBuffer(buffer)
+    return value
+
+  def op_list(self):
+    return self.bytes_of(self.TF_GetAllOpList())
+
+  def tensor(self, array):
+    array = np.ascontiguousarray(array)
+    dtype = next(k for k, v in NUMPY.items() if np.dtype(v) == array.dtype)
+    dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+    tensor = self.TF_AllocateTensor(dtype, dims, array.ndim, array.nbytes)
+    ctypes.memmove(self.TF_TensorData(tensor), array.ctypes.data, array.nbytes)
+    return tensor
+
+  def array(self, tensor):
+    shape = [self.TF_Dim(tensor, i) for i in range(self.TF_NumDims(tensor))]
+    raw = ctypes.string_at(self.TF_TensorData(tensor), self.TF_TensorByteSize(tensor))
+    return np.frombuffer(raw, NUMPY[self.TF_TensorType(tensor)]).reshape(shape).copy()
+
+
+class Session:
+  """A graph imported from a GraphDef's bytes, and a session on it."""
+
+  def __init__(self, library, graph_def):
+    self.library, self.graph = library, library.TF_NewGraph()
+    options = library.TF_NewImportGraphDefOptions()
+    buffer = library.TF_NewBufferFromString(graph_def, len(graph_def))
+    library.TF_GraphImportGraphDef(self.graph, buffer, options, library.status)
+    library.TF_DeleteBuffer(buffer)
+    library.TF_DeleteImportGraphDefOptions(options)
+    library.check()
+    options = library.TF_NewSessionOptions()
+    self.session = library.TF_NewSession(self.graph, options, library.status)
+    library.TF_DeleteSessionOptions(options)
+    library.check()
+
+  def close(self):
+    self.library.TF_DeleteSession(self.session, self.library.status)
+    self.library.TF_DeleteGraph(self.graph)
+
+  def output(self, name):
+    node, _, index = name.partition(':')
+    operation = self.library.TF_GraphOperationByName(self.graph, node.encode())
+    assert operation, name
+    return Output(operation, int(index or 0))
+
+  def run(self, fetches=(), feeds=None, targets=()):
+    """fetches: names or Outputs -> their values."""
+    library, feeds = self.library, feeds or {}
+    outputs = [f if isinstance(f, Output) else self.output(f) for f in fetches]
+    fetch_array = (Output * max(len(outputs), 1))(*outputs)
+    feed_array = (Output * max(len(feeds), 1))(*[self.output(n) for n in feeds])
+    values = (P * max(len(feeds), 1))(*[library.tensor(v) for v in feeds.values()])
+    results = (P * max(len(outputs), 1))()
+    target_array = (P * max(len(targets), 1))(*[self.output(t).oper for t in targets])
+    library.TF_SessionRun(self.session, None, feed_array, values, len(feeds), fetch_array, results,
+                          len(outputs), target_array, len(targets), None, library.status)
+    for i in range(len(feeds)):
+      library.TF_DeleteTensor(values[i])
+    library.check()
+    arrays = [library.array(results[i]) for i in range(len(outputs))]
+    for i in range(len(outputs)):
+      library.TF_DeleteTensor(results[i])
+    return arrays
+
+  def gradients(self, ys, xs):
+    """Adds them with TF_AddGradients; an Output for each x, None where there is none."""
+    library = self.library
+    y = (Output * len(ys))(*[self.output(n) for n in ys])
+    x = (Output * len(xs))(*[self.output(n) for n in xs])
+    dx = (Output * len(xs))()
+    library.TF_AddGradients(self.graph, y, len(ys), x, len(xs), None, library.status, dx)
+    library.check()
+    return [Output(d.oper, d.index) if d.oper else None for d in dx]
