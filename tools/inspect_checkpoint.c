@@ -65,7 +65,7 @@ static void print_list(const leat_checkpoint_t* c, bool as_json) {
 
 static int print_tensor(leat_checkpoint_t* c, const inspection_t* inspection, TF_Status* status) {
   TF_Tensor* tensor = leat_checkpoint_read(c, inspection->tensor, status);
-  if (!tensor) return complain("%s", TF_Message(status));
+  if (!tensor) return complain_status(inspection->path, status);
   if (inspection->json) {
     array_print_json(stdout, tensor);
     putchar('\n');
