@@ -5,6 +5,8 @@
 // asynchronous kernel) does.
 #include <string.h>
 
+#include "kernel/cancellation.h"
+#include "kernel/rendezvous.h"
 #include "trace/collector.h"
 #include "worker/executor.h"
 
@@ -38,11 +40,19 @@ typedef struct ready_list_s {
   uint32_t first;
 } ready_list_t;
 
+// The first failure also wakes who waits: this partition may wait for a value that follows from one
+// which it will now never send. The caller's activity keeps |d| alive meanwhile.
 static void fail(dataflow_t* d, leat_status_t status) {
+  const leat_step_services_t* services = &d->execution->services;
+  leat_status_t cause = services->rendezvous ? leat_status_clone(status) : leat_ok_status();
   leat_spinlock_lock(&d->lock);
   d->status = leat_status_join(d->status, status);
   leat_spinlock_unlock(&d->lock);
-  atomic_store_explicit(&d->failed, true, memory_order_release);
+  if (!atomic_exchange_explicit(&d->failed, true, memory_order_acq_rel)) {
+    if (cause) services->rendezvous->vtable->abort(services->rendezvous, cause);
+    if (services->cancellation) leat_cancellation_cancel(services->cancellation);
+  }
+  leat_status_free(cause);
 }
 
 static void end_activity(dataflow_t* d) {
@@ -145,6 +155,37 @@ static uint64_t last_readers(const dataflow_t* d, const leat_record_t* record) {
   return mask;
 }
 
+static void complete_and_run(dataflow_t* d, uint32_t record) {
+  ready_list_t ready = {NONE};
+  complete(d, record, &ready);
+  run_list(d, &ready);
+}
+
+static void run_completion(void* data) {
+  task_t task = *(task_t*)data;
+  leat_allocator_free(task.dataflow->plan->allocator, data);
+  complete_and_run(task.dataflow, task.record);
+  end_activity(task.dataflow);
+}
+
+// Completions nest: a Send runs what follows its Recv, where the next Send is. Beyond this depth
+// they go through the pool, so that no graph ends the stack. Takes the activity over if it does.
+#define MAX_NESTED_COMPLETIONS 16
+static LEAT_THREAD_LOCAL int nested_completions;
+
+static bool defer_completion(dataflow_t* d, uint32_t record) {
+  task_t* task;
+  if (nested_completions < MAX_NESTED_COMPLETIONS || !d->execution->services.pool) return false;
+  leat_status_t status = leat_allocator_allocate(d->plan->allocator, sizeof *task, (void**)&task);
+  if (status) {
+    leat_status_free(status);
+    return false;
+  }
+  *task = (task_t){d, record};
+  leat_thread_pool_schedule(d->execution->services.pool, run_completion, task);
+  return true;
+}
+
 static void async_done(leat_kernel_context_t* context, leat_status_t status) {
   async_call_t* call = context->owner;
   dataflow_t* d = call->dataflow;
@@ -156,9 +197,10 @@ static void async_done(leat_kernel_context_t* context, leat_status_t status) {
   if (status) {
     fail(d, leat_execution_annotate(d->execution, record, status));
   } else if (!atomic_load_explicit(&d->failed, memory_order_acquire)) {
-    ready_list_t ready = {NONE};
-    complete(d, record, &ready);
-    run_list(d, &ready);
+    if (defer_completion(d, record)) return;
+    ++nested_completions;
+    complete_and_run(d, record);
+    --nested_completions;
   }
   end_activity(d);
 }
