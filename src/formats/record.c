@@ -1,5 +1,6 @@
-// The reader keeps a window of the source. It grows to the record being read, but never by more than
-// what has arrived: a record that lies about its size costs at most twice the bytes that are there.
+// The reader keeps a window of the source. It grows to the record being read, but never by more
+// than what has arrived: a record that lies about its size costs at most twice the bytes that are
+// there.
 #include "formats/record.h"
 
 #include "base/crc32c.h"
@@ -59,7 +60,8 @@ static leat_status_t make_room(leat_record_reader_t* reader) {
   return leat_ok_status();
 }
 
-// Reads until the window holds |size| bytes or the source ends; |*out_there| says how many it holds.
+// Reads until the window holds |size| bytes or the source ends; |*out_there| says how many it
+// holds.
 static leat_status_t fill(leat_record_reader_t* reader, uint64_t size, uint64_t* out_there) {
   while (reader->end - reader->begin < size) {
     size_t got = 0;

@@ -1,5 +1,5 @@
-// Files of records (TFRecord): u64 size, u32 masked crc32c of the size, the bytes, u32 masked crc32c
-// of the bytes; numbers little-endian.
+// Files of records (TFRecord): u64 size, u32 masked crc32c of the size, the bytes, u32 masked
+// crc32c of the bytes; numbers little-endian.
 #ifndef LEAT_FORMATS_RECORD_H_
 #define LEAT_FORMATS_RECORD_H_
 

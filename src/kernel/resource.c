@@ -28,6 +28,7 @@ struct leat_resource_manager_s {
   resource_entry_t** buckets;
   size_t bucket_count;  // a power of two
   size_t count;
+  leat_resource_manager_t* shared;  // holds the named containers; NULL: this one does
 };
 
 #define FIRST_BUCKETS 16
@@ -190,6 +191,18 @@ static void free_entries(leat_resource_manager_t* manager, resource_entry_t* ent
   }
 }
 
+void leat_resource_manager_share_named(leat_resource_manager_t* manager,
+                                       leat_resource_manager_t* shared) {
+  manager->shared = shared;
+}
+
+// Who holds |container|.
+static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
+                                          leat_string_view_t container) {
+  bool named = container.size && !leat_string_view_equals(container, LEAT_DEFAULT_CONTAINER);
+  return named && manager->shared ? manager->shared : manager;
+}
+
 void leat_resource_manager_free(leat_resource_manager_t* manager) {
   if (!manager) return;
   free_entries(manager, unlink_entries(manager, (leat_string_view_t){0}));
@@ -199,6 +212,7 @@ void leat_resource_manager_free(leat_resource_manager_t* manager) {
 }
 
 void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container) {
+  manager = holder_of(manager, container);
   if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
   leat_mutex_lock(&manager->mutex);
   resource_entry_t* entries = unlink_entries(manager, container);
@@ -231,6 +245,7 @@ leat_status_t leat_resource_manager_find_or_make(leat_resource_manager_t* manage
                                                  const leat_resource_kind_t* kind,
                                                  leat_resource_make_fn_t make, void* data,
                                                  leat_resource_t** out_resource) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
   *out_resource = NULL;
   leat_mutex_lock(&manager->mutex);
@@ -243,6 +258,7 @@ leat_status_t leat_resource_manager_find(leat_resource_manager_t* manager,
                                          leat_string_view_t container, leat_string_view_t name,
                                          const leat_resource_kind_t* kind,
                                          leat_resource_t** out_resource) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
   leat_status_t status = leat_ok_status();
   *out_resource = NULL;
@@ -274,6 +290,7 @@ static leat_status_t add_locked(leat_resource_manager_t* manager, const resource
 leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
                                         leat_string_view_t container, leat_string_view_t name,
                                         leat_resource_t* resource) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, resource->kind);
   leat_mutex_lock(&manager->mutex);
   leat_status_t status = add_locked(manager, &key, resource);
@@ -284,6 +301,7 @@ leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
 leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
                                            leat_string_view_t container, leat_string_view_t name,
                                            const leat_resource_kind_t* kind) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&manager->mutex);

@@ -27,6 +27,10 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_create(leat_allocator_t* alloc
                                                          leat_resource_manager_t** out_manager);
 void leat_resource_manager_free(leat_resource_manager_t* manager);
 #define LEAT_DEFAULT_CONTAINER "localhost"
+// From now on named containers (all but the default one) are those of |shared|, which must outlive
+// the manager: sessions see each other's. Before first use.
+void leat_resource_manager_share_named(leat_resource_manager_t* manager,
+                                       leat_resource_manager_t* shared);
 
 typedef leat_status_t (*leat_resource_make_fn_t)(void* data, leat_resource_t** out_resource);
 // Finds or makes (under the manager's lock) and retains. "" container is the default one. What

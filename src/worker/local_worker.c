@@ -434,6 +434,9 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
   for (int i = 0; i < options->device_count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+    if (options->shared_containers) {
+      leat_resource_manager_share_named(worker->resources[i], options->shared_containers[i]);
+    }
     worker->devices[i] = options->devices[i];
     leat_device_retain(worker->devices[i]);
   }

@@ -8,8 +8,10 @@
   X(gather)         \
   X(gather_nd)      \
   X(identity)       \
+  X(mirror_pad)     \
   X(numerics)       \
   X(pack)           \
+  X(pad)            \
   X(placeholder)    \
   X(reshape)        \
   X(scatter_nd)     \

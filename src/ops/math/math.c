@@ -13,7 +13,9 @@
   X(range)                 \
   X(reduction)             \
   X(scan)                  \
+  X(segment)               \
   X(select)                \
+  X(sparse_segment)        \
   X(unary)
 
 LEAT_OP_FAMILY(math, LEAT_MATH_SOURCES)

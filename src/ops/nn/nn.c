@@ -6,6 +6,8 @@
   X(relu)                  \
   X(softmax)               \
   X(cross_entropy)         \
-  X(conv2d)
+  X(conv2d)                \
+  X(max_pool)              \
+  X(avg_pool)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)

@@ -1,0 +1,260 @@
+// Segment ops: rows of data that share a segment id are folded into one row of the output. Ids are
+// sorted (SegmentSum, ...) or in any order (UnsortedSegmentSum, ...), where negative ones are
+// dropped.
+#include "ops/math/segment.h"
+
+#include "ops/family.h"
+#include "ops/math/arithmetic.h"
+
+#define MUL leat_arithmetic_mul
+#define DIV leat_arithmetic_div
+#define SELECT leat_arithmetic_select
+#define GATHER leat_segment_gather
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+leat_status_t leat_segment_set_output(leat_inference_t* c, int64_t dim0, leat_partial_shape_t data,
+                                      int skipped) {
+  leat_partial_shape_t rows, rest, output;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &dim0, &rows));
+  if (data.rank < 0) {
+    leat_inference_set_output(c, 0, data);
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, data, skipped, INT32_MAX, &rest));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, rows, rest, &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+leat_status_t leat_segment_count(leat_inference_t* c, int index, int64_t* out_count) {
+  leat_partial_value_t value;
+  *out_count = LEAT_DIM_UNKNOWN;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, index, &value));
+  if (value.rank < 0 || value.count != 1 || value.items[0] == LEAT_VALUE_UNKNOWN) {
+    return leat_ok_status();
+  }
+  if (value.items[0] < 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Infer failed: the number of segments is %lld, must be >= 0",
+                            (long long)value.items[0]);
+  }
+  *out_count = value.items[0];
+  return leat_ok_status();
+}
+
+static leat_status_t segment_shape(leat_inference_t* c) {
+  leat_partial_shape_t data = leat_inference_input(c, 0), ids;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, data, 1));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &ids));
+  return leat_segment_set_output(c, LEAT_DIM_UNKNOWN, data, 1);
+}
+
+// The ids' shape is how the data's begins.
+static leat_status_t counted_segment_shape(leat_inference_t* c) {
+  leat_partial_shape_t data = leat_inference_input(c, 0), ids = leat_inference_input(c, 1), scalar;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &scalar));
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(leat_segment_count(c, 2, &count));
+  if (ids.rank < 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, data, ids.rank));
+  if (data.rank >= 0) {
+    leat_partial_shape_t prefix;
+    LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, data, 0, ids.rank, &prefix));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, prefix, ids, &prefix));
+  }
+  return leat_segment_set_output(c, count, data, ids.rank);
+}
+
+// ---- Gradients of sorted segments ---------------------------------------------------------------
+
+static leat_status_t segment_sum_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t dz = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(g, 0, GATHER(b, dz, leat_gradient_input(g, 1)));
+  return leat_ok_status();
+}
+
+// A tensor of ones [rows, 1, 1, ...] of |like|'s type and the data's rank.
+static leat_output_t column_of_ones(leat_gradient_t* g, leat_output_t like) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t rank = leat_build_unary(b, "Rank", leat_gradient_input(g, 0));
+  leat_output_t rest = leat_build(b, "ExpandDims",
+                                  LEAT_INPUTS(leat_arithmetic_sub(b, rank, one), zero),
+                                  LEAT_NO_ATTRS);
+  leat_output_t ones = leat_build_binary(b, "Fill", rest, one);
+  leat_output_t ids = leat_build_shape_of(b, leat_gradient_input(g, 1));
+  leat_output_t shape = leat_build(b, "ConcatV2", LEAT_INPUTS(ids, ones, zero),
+                                   LEAT_ATTRS(LEAT_INT("N", 2)));
+  return leat_build_binary(b, "Fill", shape, leat_arithmetic_constant_like(b, like, 1));
+}
+
+static leat_status_t segment_mean_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t ids = leat_gradient_input(g, 1), dz = leat_gradient_of_output(g, 0);
+  leat_output_t counts = leat_build_binary(b, "SegmentSum", column_of_ones(g, dz), ids);
+  leat_gradient_set_input(g, 0, GATHER(b, DIV(b, dz, counts), ids));
+  return leat_ok_status();
+}
+
+// Shared evenly by the rows' elements that are their segment's extremum.
+static leat_status_t segment_extremum_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t data = leat_gradient_input(g, 0), ids = leat_gradient_input(g, 1);
+  leat_output_t dz = leat_gradient_of_output(g, 0);
+  int dtype = b->status ? 0 : leat_build_type_of(b, dz);
+  leat_output_t gathered = GATHER(b, leat_gradient_output(g, 0), ids);
+  leat_output_t chosen = leat_build_binary(b, "Equal", data, gathered);
+  leat_output_t count =
+      leat_build_binary(b, "SegmentSum", leat_arithmetic_cast(b, chosen, dtype), ids);
+  leat_output_t shares = GATHER(b, DIV(b, dz, count), ids);
+  leat_gradient_set_input(g, 0, SELECT(b, chosen, shares, leat_arithmetic_zeros_like(b, data)));
+  return leat_ok_status();
+}
+
+// ---- Gradients of unsorted segments -------------------------------------------------------------
+
+static leat_output_t clipped_ids(leat_gradient_t* g) {
+  leat_output_t ids = leat_gradient_input(g, 1);
+  return leat_build_binary(&g->builder, "Maximum", ids,
+                           leat_arithmetic_zeros_like(&g->builder, ids));
+}
+
+static leat_output_t positive_mask(leat_gradient_t* g, leat_output_t like) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t ids = leat_gradient_input(g, 1);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
+  leat_output_t mask =
+      leat_build_binary(b, "GreaterEqual", ids, leat_arithmetic_constant_like(b, ids, 0));
+  leat_output_t missing = leat_arithmetic_sub(b, leat_build_unary(b, "Rank", like),
+                                              leat_build_unary(b, "Rank", mask));
+  missing = leat_build_binary(b, "ExpandDims", missing, zero);
+  leat_output_t ones = leat_build_binary(b, "Fill", missing, one);
+  leat_output_t shape = leat_build(b, "ConcatV2",
+                                   LEAT_INPUTS(leat_build_shape_of(b, mask), ones, zero),
+                                   LEAT_ATTRS(LEAT_INT("N", 2)));
+  mask = leat_build_binary(b, "Reshape", mask, shape);
+  return leat_build_binary(b, "BroadcastTo", mask, leat_build_shape_of(b, like));
+}
+
+// Rows of |x| by id, 0 for negative ids.
+static leat_output_t gather_positive(leat_gradient_t* g, leat_output_t x) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t gathered = GATHER(b, x, clipped_ids(g));
+  leat_output_t zeros = leat_arithmetic_zeros_like(b, gathered);
+  return SELECT(b, positive_mask(g, gathered), gathered, zeros);
+}
+
+static leat_status_t unsorted_sum_gradient(leat_gradient_t* g) {
+  leat_gradient_set_input(g, 0, gather_positive(g, leat_gradient_of_output(g, 0)));
+  return leat_ok_status();
+}
+
+static leat_output_t unsorted_sum(leat_gradient_t* g, leat_output_t x) {
+  return leat_build(&g->builder, "UnsortedSegmentSum",
+                    LEAT_INPUTS(x, leat_gradient_input(g, 1), leat_gradient_input(g, 2)),
+                    LEAT_NO_ATTRS);
+}
+
+static leat_status_t unsorted_extremum_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t data = leat_gradient_input(g, 0), dz = leat_gradient_of_output(g, 0);
+  int dtype = b->status ? 0 : leat_build_type_of(b, dz);
+  leat_output_t gathered = gather_positive(g, leat_gradient_output(g, 0));
+  leat_output_t chosen = leat_build_binary(b, "Equal", data, gathered);
+  chosen = leat_build_binary(b, "LogicalAnd", chosen, positive_mask(g, gathered));
+  leat_output_t count = unsorted_sum(g, leat_arithmetic_cast(b, chosen, dtype));
+  leat_output_t shares = gather_positive(g, DIV(b, dz, count));
+  leat_gradient_set_input(g, 0, SELECT(b, chosen, shares, leat_arithmetic_zeros_like(b, shares)));
+  return leat_ok_status();
+}
+
+// ---- Gradients of products ----------------------------------------------------------------------
+
+// The product over a segment without the element itself: divided by it, or where it is the only 0
+// the product of the rest; with two zeros it is 0.
+static leat_status_t product_gradient(leat_gradient_t* g, bool is_sorted) {
+  leat_builder_t* b = &g->builder;
+  const char* fold = is_sorted ? "SegmentSum" : "UnsortedSegmentSum";
+  const char* op = is_sorted ? "SegmentProd" : "UnsortedSegmentProd";
+  leat_output_t data = leat_gradient_input(g, 0), ids = leat_gradient_input(g, 1);
+  leat_output_t count = is_sorted ? ids : leat_gradient_input(g, 2);
+  int inputs = is_sorted ? 2 : 3;
+  leat_output_t dz = leat_gradient_of_output(g, 0);
+  leat_output_t is_zero =
+      leat_build_binary(b, "Equal", data, leat_arithmetic_constant_like(b, data, 0));
+  leat_output_t as_int = leat_arithmetic_cast(b, is_zero, LEAT_DTYPE_INT32);
+  leat_outputs_t fold_inputs = {(leat_output_t[]){as_int, ids, count}, inputs};
+  leat_output_t zeros = leat_build(b, fold, fold_inputs, LEAT_NO_ATTRS);
+  leat_output_t many =
+      leat_build_binary(b, "Greater", zeros, leat_build_scalar(b, LEAT_DTYPE_INT32, 1));
+  dz = SELECT(b, many, leat_arithmetic_zeros_like(b, dz), dz);
+  leat_output_t filled = SELECT(b, is_zero, leat_build_unary(b, "OnesLike", data), data);
+  leat_outputs_t product_inputs = {(leat_output_t[]){filled, ids, count}, inputs};
+  leat_output_t rest = leat_build(b, op, product_inputs, LEAT_NO_ATTRS);
+  leat_output_t rows = is_sorted ? ids : clipped_ids(g);
+  leat_output_t divided = DIV(b, GATHER(b, leat_gradient_output(g, 0), rows),
+                              is_sorted ? filled : data);
+  leat_output_t partial = SELECT(b, is_zero, GATHER(b, rest, rows), divided);
+  leat_output_t gathered = is_sorted ? GATHER(b, dz, ids) : gather_positive(g, dz);
+  leat_gradient_set_input(g, 0, MUL(b, gathered, partial));
+  return leat_ok_status();
+}
+static leat_status_t segment_prod_gradient(leat_gradient_t* g) {
+  return product_gradient(g, true);
+}
+static leat_status_t unsorted_prod_gradient(leat_gradient_t* g) {
+  return product_gradient(g, false);
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+#define NUMBER                                                                                \
+  "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "      \
+  "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}"
+#define REAL                                                                                  \
+  "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}"
+#define SORTED(op, types, gradient_fn, text)                            \
+  {.name = op,                                                          \
+   .inputs = "data: T; segment_ids: Tindices",                          \
+   .outputs = "output: T",                                              \
+   .attrs = "T: " types "; Tindices: {int32, int64}",                   \
+   .shape = segment_shape,                                              \
+   .gradient = gradient_fn,                                             \
+   .contract = {LEAT_RULE_RANK_AT_LEAST(0, 1), LEAT_RULE_VECTOR(1),     \
+                LEAT_RULE_SAME_DIM(0, 0, 1, 0)},                        \
+   .doc = text}
+#define COUNTED(op, types, id_types, gradient_fn, text)                                  \
+  {.name = op,                                                                                  \
+   .inputs = "data: T; segment_ids: Tindices; num_segments: Tnumsegments",                      \
+   .outputs = "output: T",                                                                      \
+   .attrs = "T: " types "; Tindices: " id_types "; Tnumsegments: {int32, int64} = int32",       \
+   .shape = counted_segment_shape,                                                              \
+   .gradient = gradient_fn,                                                                     \
+   .contract = {LEAT_RULE_SCALAR(2)},                                                           \
+   .doc = text}
+#define INDICES "{int32, int64}"
+
+const leat_op_row_t leat_segment_ops[] = {
+    SORTED("SegmentSum", NUMBER, segment_sum_gradient, "Sums of rows by sorted segment id."),
+    COUNTED("SegmentSumV2", NUMBER, INDICES, NULL, "Sums of rows by sorted segment id."),
+    SORTED("SegmentMean", NUMBER, segment_mean_gradient, "Means of rows by sorted segment id."),
+    SORTED("SegmentProd", NUMBER, segment_prod_gradient, "Products of rows by sorted segment id."),
+    COUNTED("SegmentProdV2", NUMBER, INDICES, NULL, "Products of rows by sorted segment id."),
+    SORTED("SegmentMin", REAL, segment_extremum_gradient, "Least of rows by sorted segment id."),
+    COUNTED("SegmentMinV2", REAL, INDICES, NULL, "Least of rows by sorted segment id."),
+    SORTED("SegmentMax", REAL, segment_extremum_gradient, "Largest of rows by sorted segment id."),
+    COUNTED("SegmentMaxV2", REAL, INDICES, NULL, "Largest of rows by sorted segment id."),
+    COUNTED("UnsortedSegmentSum", NUMBER, "{int16, int32, int64}", unsorted_sum_gradient,
+            "Sums of rows by segment id."),
+    COUNTED("UnsortedSegmentMax", REAL, INDICES, unsorted_extremum_gradient,
+            "Largest of rows by segment id."),
+    COUNTED("UnsortedSegmentMin", REAL, INDICES, unsorted_extremum_gradient,
+            "Least of rows by segment id."),
+    COUNTED("UnsortedSegmentProd", NUMBER, INDICES, unsorted_prod_gradient,
+            "Products of rows by segment id."),
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,322 @@
+// CPU kernels of segment ops. Sorted segments fold a run of rows through the reducers; unsorted
+// ones fold each row into its place in the output. Shards own ranges of segments, so that the order
+// of additions does not depend on how many there are.
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "device/cpu/vector_math.h"
+#include "ops/family.h"
+#include "ops/math/binary_cpu.h"
+#include "ops/math/reduction_cpu.h"
+
+#define COLUMNS 512
+#define MAX_ACCUMULATOR_BYTES 16
+
+static inline int64_t id_at(const leat_tensor_t* ids, int64_t index) {
+  if (ids->dtype == LEAT_DTYPE_INT16) return leat_tensor_data(ids, const int16_t)[index];
+  return leat_tensor_index_at(ids, index);
+}
+
+// The shape [rows] + dims of |data| from |skipped| on.
+static leat_status_t allocate_rows(leat_kernel_context_t* c, int64_t rows,
+                                   const leat_shape_t* data, int skipped,
+                                   leat_tensor_t** out_output) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK + 1] = {rows};
+  int rank = 1;
+  for (int d = skipped; d < data->rank; ++d) dims[rank++] = leat_shape_dim(data, d);
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, out_output);
+  leat_shape_release(&shape);
+  return status;
+}
+
+// ---- Sorted -------------------------------------------------------------------------------------
+
+typedef struct leat_segment_s {
+  leat_reducer_t reducer;
+  bool is_mean;
+  bool fills_ones;  // what rows of no segment become: 1 (products) or 0
+} leat_segment_t;
+
+static leat_status_t create_segment(leat_kernel_creation_t* c, void* state,
+                                    leat_reduction_t reduction, bool is_mean) {
+  leat_segment_t* s = state;
+  int dtype = leat_dtype_base(c->kernel->input_types[0]);
+  s->reducer = LEAT_ISA_SELECT(leat_reducers)->items[reduction][dtype];
+  s->is_mean = is_mean;
+  s->fills_ones = reduction == LEAT_REDUCTION_PROD;
+  return leat_ok_status();
+}
+#define CREATE_SORTED(name, reduction, is_mean)                                     \
+  static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {      \
+    return create_segment(c, state, LEAT_REDUCTION_##reduction, is_mean);           \
+  }
+CREATE_SORTED(SegmentSum, SUM, false)
+CREATE_SORTED(SegmentMean, SUM, true)
+CREATE_SORTED(SegmentProd, PROD, false)
+CREATE_SORTED(SegmentMin, MIN, false)
+CREATE_SORTED(SegmentMax, MAX, false)
+
+typedef struct leat_segment_job_s {
+  const leat_segment_t* segment;
+  const leat_tensor_t* data;
+  const leat_tensor_t* ids;
+  leat_tensor_t* output;
+  int64_t rows, inner, element_bytes;
+} leat_segment_job_t;
+
+// The first row whose id is at least |id|.
+static int64_t find_row(const leat_segment_job_t* job, int64_t id) {
+  int64_t low = 0, high = job->rows;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (id_at(job->ids, middle) < id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static void fold_segment(const leat_segment_job_t* job, int64_t segment, int64_t begin,
+                         int64_t end) {
+  const leat_reducer_t* reducer = &job->segment->reducer;
+  _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
+  for (int64_t column = 0; column < job->inner; column += COLUMNS) {
+    int64_t width = LEAT_MIN(job->inner - column, COLUMNS);
+    const char* x = (const char*)job->data->data +
+                    (begin * job->inner + column) * job->element_bytes;
+    char* out = (char*)job->output->data + (segment * job->inner + column) * job->element_bytes;
+    if (begin == end && !job->segment->fills_ones) {
+      memset(out, 0, (size_t)(width * job->element_bytes));
+      continue;
+    }
+    reducer->start(accumulators, width);
+    reducer->rows(x, job->inner, end - begin, width, accumulators);
+    (job->segment->is_mean ? reducer->finish_mean : reducer->finish)(accumulators, out, width,
+                                                                     end - begin);
+  }
+}
+
+static void segment_shard(void* data, int64_t begin, int64_t end) {
+  const leat_segment_job_t* job = data;
+  int64_t row = find_row(job, begin);
+  for (int64_t segment = begin; segment < end; ++segment) {
+    int64_t last = row;
+    while (last < job->rows && id_at(job->ids, last) == segment) ++last;
+    fold_segment(job, segment, row, last);
+    row = last;
+  }
+}
+
+static leat_status_t check_sorted(leat_kernel_context_t* c, const leat_tensor_t* ids) {
+  int64_t before = 0;
+  for (int64_t i = 0; i < ids->shape.element_count; ++i) {
+    int64_t id = id_at(ids, i);
+    if (id < before) {
+      return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be >= 0 and not below the one "
+                                    "before", (long long)i, (long long)id);
+    }
+    before = id;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t segment__cpu(leat_kernel_context_t* c) {
+  leat_segment_job_t job = {
+      .segment = leat_kernel_state(c),
+      .data = leat_kernel_input(c, 0),
+      .ids = leat_kernel_input(c, 1),
+  };
+  LEAT_RETURN_IF_ERROR(check_sorted(c, job.ids));
+  job.rows = job.ids->shape.element_count;
+  job.inner = leat_shape_product(&job.data->shape, 1, job.data->shape.rank);
+  job.element_bytes = (int64_t)leat_dtype_size(job.data->dtype);
+  int64_t last = job.rows ? id_at(job.ids, job.rows - 1) : -1;
+  if (last == INT64_MAX) return leat_kernel_invalid(c, "the last segment id is too large");
+  LEAT_RETURN_IF_ERROR(allocate_rows(c, last + 1, &job.data->shape, 1, &job.output));
+  double cost_ns = 10 + 0.3 * (double)job.data->shape.element_count / (double)(last + 2);
+  leat_kernel_parallel_for(c, last + 1, cost_ns, segment_shard, &job);
+  return leat_ok_status();
+}
+
+// ---- Unsorted -----------------------------------------------------------------------------------
+
+typedef struct leat_unsorted_s {
+  leat_elementwise_loop_t fold;
+  char identity[16];
+  int64_t element_bytes;  // of what is folded: float for halves
+  int half_type;          // 0, or the output's type, which is folded as float
+} leat_unsorted_t;
+
+// The value of no rows. Of floats the extremum of nothing is the last finite number.
+static void write_identity(leat_binary_t op, int dtype, char* out_identity) {
+  double number = op == LEAT_BINARY_ADD ? 0 : 1;
+  bool is_low = op == LEAT_BINARY_MAXIMUM, is_high = op == LEAT_BINARY_MINIMUM;
+#define LEAT_IDENTITY_(DTYPE, type, low, high)                                     \
+  case LEAT_DTYPE_##DTYPE: {                                                       \
+    type value = is_low ? (type)(low) : is_high ? (type)(high) : (type)number;     \
+    memcpy(out_identity, &value, sizeof value);                                    \
+    break;                                                                         \
+  }
+  switch (dtype) {
+    LEAT_IDENTITY_(FLOAT, float, -0x1.fffffep127f, 0x1.fffffep127f)
+    LEAT_IDENTITY_(DOUBLE, double, -0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023)
+    LEAT_IDENTITY_(HALF, float, -65504, 65504)
+    LEAT_IDENTITY_(BFLOAT16, float, -0x1.fep127, 0x1.fep127)
+    LEAT_IDENTITY_(INT8, int8_t, INT8_MIN, INT8_MAX)
+    LEAT_IDENTITY_(INT16, int16_t, INT16_MIN, INT16_MAX)
+    LEAT_IDENTITY_(INT32, int32_t, INT32_MIN, INT32_MAX)
+    LEAT_IDENTITY_(INT64, int64_t, INT64_MIN, INT64_MAX)
+    LEAT_IDENTITY_(UINT8, uint8_t, 0, UINT8_MAX)
+    LEAT_IDENTITY_(UINT16, uint16_t, 0, UINT16_MAX)
+    LEAT_IDENTITY_(UINT32, uint32_t, 0, UINT32_MAX)
+    LEAT_IDENTITY_(UINT64, uint64_t, 0, UINT64_MAX)
+    LEAT_IDENTITY_(COMPLEX64, leat_complex64_t, 0, 0)
+    LEAT_IDENTITY_(COMPLEX128, leat_complex128_t, 0, 0)
+    default: break;
+  }
+#undef LEAT_IDENTITY_
+}
+
+static leat_status_t create_unsorted(leat_kernel_creation_t* c, void* state, leat_binary_t op) {
+  leat_unsorted_t* s = state;
+  int dtype = leat_dtype_base(c->kernel->input_types[0]);
+  bool is_half = dtype == LEAT_DTYPE_HALF || dtype == LEAT_DTYPE_BFLOAT16;
+  int folded = is_half ? LEAT_DTYPE_FLOAT : dtype;
+  s->half_type = is_half ? dtype : 0;
+  s->fold = LEAT_ISA_SELECT(leat_binary_loops)->items[op][folded];
+  s->element_bytes = (int64_t)leat_dtype_size(folded);
+  write_identity(op, dtype, s->identity);
+  return leat_ok_status();
+}
+#define CREATE_UNSORTED(name, op)                                                   \
+  static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {      \
+    return create_unsorted(c, state, LEAT_BINARY_##op);                             \
+  }
+CREATE_UNSORTED(UnsortedSegmentSum, ADD)
+CREATE_UNSORTED(UnsortedSegmentProd, MUL)
+CREATE_UNSORTED(UnsortedSegmentMin, MINIMUM)
+CREATE_UNSORTED(UnsortedSegmentMax, MAXIMUM)
+
+typedef struct leat_unsorted_job_s {
+  const leat_unsorted_t* state;
+  const leat_tensor_t* ids;
+  const char* data;
+  char* output;
+  int64_t inner;
+} leat_unsorted_job_t;
+
+// Segments [begin, end): all ids are looked at.
+static void unsorted_shard(void* data, int64_t begin, int64_t end) {
+  const leat_unsorted_job_t* job = data;
+  int64_t bytes = job->state->element_bytes, row_bytes = job->inner * bytes;
+  for (int64_t i = begin * job->inner; i < end * job->inner; ++i) {
+    memcpy(job->output + i * bytes, job->state->identity, (size_t)bytes);
+  }
+  for (int64_t i = 0; i < job->ids->shape.element_count; ++i) {
+    int64_t id = id_at(job->ids, i);
+    if (id < begin || id >= end) continue;
+    char* row = job->output + id * row_bytes;
+    job->state->fold((const void* const[]){row, job->data + i * row_bytes}, row, job->inner);
+  }
+}
+
+// Folds |n| halves as floats: the data and the output live in |scratch| meanwhile.
+static leat_status_t run_halves(leat_kernel_context_t* c, leat_unsorted_job_t* job,
+                                const leat_tensor_t* data, leat_tensor_t* output, int64_t segments,
+                                double cost_ns) {
+  const leat_vector_math_t* m = leat_vector_math();
+  bool is_half = job->state->half_type == LEAT_DTYPE_HALF;
+  int64_t n = data->shape.element_count, results = output->shape.element_count;
+  leat_shape_t shape = leat_shape_vector(n + results);
+  leat_tensor_t scratch;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, &scratch));
+  float* floats = scratch.data;
+  (is_half ? m->half_to_float : m->bfloat16_to_float)(data->data, floats, n);
+  job->data = (const char*)floats;
+  job->output = (char*)(floats + n);
+  leat_kernel_parallel_for(c, segments, cost_ns, unsorted_shard, job);
+  (is_half ? m->half_from_float : m->bfloat16_from_float)(floats + n, output->data, results);
+  leat_tensor_release(&scratch);
+  return leat_ok_status();
+}
+
+static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* data,
+                               const leat_tensor_t* ids, int64_t segments) {
+  bool is_prefix = ids->shape.rank <= data->shape.rank;
+  for (int d = 0; is_prefix && d < ids->shape.rank; ++d) {
+    is_prefix = leat_shape_dim(&ids->shape, d) == leat_shape_dim(&data->shape, d);
+  }
+  if (!is_prefix) {
+    return leat_kernel_invalid(c, "data is %s, must begin with the shape of segment_ids, %s",
+                               LEAT_SHAPE_TEXT(&data->shape), LEAT_SHAPE_TEXT(&ids->shape));
+  }
+  if (segments < 0) {
+    return leat_kernel_invalid(c, "num_segments is %lld, must be >= 0", (long long)segments);
+  }
+  for (int64_t i = 0; i < ids->shape.element_count; ++i) {
+    int64_t id = id_at(ids, i);
+    if (id < segments) continue;
+    return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be below %lld", (long long)i,
+                               (long long)id, (long long)segments);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t unsorted__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* data = leat_kernel_input(c, 0);
+  const leat_tensor_t* ids = leat_kernel_input(c, 1);
+  int64_t segments = leat_tensor_index_at(leat_kernel_input(c, 2), 0);
+  LEAT_RETURN_IF_ERROR(check_ids(c, data, ids, segments));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(allocate_rows(c, segments, &data->shape, ids->shape.rank, &output));
+  leat_unsorted_job_t job = {
+      .state = leat_kernel_state(c),
+      .ids = ids,
+      .data = data->data,
+      .output = output->data,
+      .inner = leat_shape_product(&data->shape, ids->shape.rank, data->shape.rank),
+  };
+  if (output->shape.element_count == 0) return leat_ok_status();
+  double cost_ns = 5 + 0.3 * (double)data->shape.element_count / (double)segments;
+  if (job.state->half_type) return run_halves(c, &job, data, output, segments, cost_ns);
+  leat_kernel_parallel_for(c, segments, cost_ns, unsorted_shard, &job);
+  return leat_ok_status();
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+#define REAL                                                                                 \
+  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define NUMBER REAL ", complex64, complex128"
+#define SORTED(name, types)                    \
+  {.op = #name,                                \
+   .device_type = "CPU",                       \
+   .constraints = types,                       \
+   .create = create_##name,                    \
+   .state_bytes = sizeof(leat_segment_t),      \
+   .compute = segment__cpu}
+#define UNSORTED(name, types)                  \
+  {.op = #name,                                \
+   .device_type = "CPU",                       \
+   .constraints = types,                       \
+   .create = create_##name,                    \
+   .state_bytes = sizeof(leat_unsorted_t),     \
+   .compute = unsorted__cpu}
+
+const leat_kernel_row_t leat_segment_kernels_cpu[] = {
+    SORTED(SegmentSum, NUMBER),
+    SORTED(SegmentMean, NUMBER),
+    SORTED(SegmentProd, NUMBER),
+    SORTED(SegmentMin, REAL),
+    SORTED(SegmentMax, REAL),
+    UNSORTED(UnsortedSegmentSum, NUMBER),
+    UNSORTED(UnsortedSegmentProd, NUMBER),
+    UNSORTED(UnsortedSegmentMin, REAL),
+    UNSORTED(UnsortedSegmentMax, REAL),
+    LEAT_KERNEL_ROWS_END,
+};
