@@ -5,7 +5,7 @@
 
 #include "session/scene.h"
 
-enum { kNodes = 150, kWidth = 8, kFetches = 12, kSeeds = 3000 };
+enum { kNodes = 150, kWidth = 8, kFetches = 12, kSeeds = 40 };
 
 typedef enum kind_e {
   KIND_FEED, KIND_CONSTANT,
