@@ -5,6 +5,8 @@
 // asynchronous kernel) does.
 #include "worker/dataflow.h"
 
+#include "kernel/cancellation.h"
+#include "kernel/rendezvous.h"
 #include "trace/collector.h"
 
 typedef struct async_call_s {
@@ -20,11 +22,19 @@ typedef struct task_s {
   leat_ready_t* entry;
 } task_t;
 
+// The first failure also wakes who waits: this partition may wait for a value that follows from one
+// which it will now never send. The caller's activity keeps |d| alive meanwhile.
 static void fail(leat_dataflow_t* d, leat_status_t status) {
+  const leat_step_services_t* services = &d->execution->services;
+  leat_status_t cause = services->rendezvous ? leat_status_clone(status) : leat_ok_status();
   leat_spinlock_lock(&d->lock);
   d->status = leat_status_join(d->status, status);
   leat_spinlock_unlock(&d->lock);
-  atomic_store_explicit(&d->failed, true, memory_order_release);
+  if (!atomic_exchange_explicit(&d->failed, true, memory_order_acq_rel)) {
+    if (cause) services->rendezvous->vtable->abort(services->rendezvous, cause);
+    if (services->cancellation) leat_cancellation_cancel(services->cancellation);
+  }
+  leat_status_free(cause);
 }
 
 static void end_activity(leat_dataflow_t* d) {
@@ -152,6 +162,37 @@ static uint64_t last_readers(const leat_iteration_t* iteration, const leat_recor
   return mask;
 }
 
+static void complete_and_run(leat_dataflow_t* d, leat_ready_t* entry) {
+  leat_ready_list_t ready = {NULL};
+  complete(d, entry->iteration, entry->record, false, &ready);
+  run_list(d, &ready);
+}
+
+static void run_completion(void* data) {
+  task_t task = *(task_t*)data;
+  leat_allocator_free(task.dataflow->plan->allocator, data);
+  complete_and_run(task.dataflow, task.entry);
+  end_activity(task.dataflow);
+}
+
+// Completions nest: a Send runs what follows its Recv, where the next Send is. Beyond this depth
+// they go through the pool, so that no graph ends the stack. Takes the activity over if it does.
+#define MAX_NESTED_COMPLETIONS 16
+static LEAT_THREAD_LOCAL int nested_completions;
+
+static bool defer_completion(leat_dataflow_t* d, leat_ready_t* entry) {
+  task_t* task;
+  if (nested_completions < MAX_NESTED_COMPLETIONS || !d->execution->services.pool) return false;
+  leat_status_t status = leat_allocator_allocate(d->plan->allocator, sizeof *task, (void**)&task);
+  if (status) {
+    leat_status_free(status);
+    return false;
+  }
+  *task = (task_t){d, entry};
+  leat_thread_pool_schedule(d->execution->services.pool, run_completion, task);
+  return true;
+}
+
 static void async_done(leat_kernel_context_t* context, leat_status_t status) {
   async_call_t call = *(async_call_t*)context->owner;
   leat_dataflow_t* d = call.dataflow;
@@ -162,9 +203,11 @@ static void async_done(leat_kernel_context_t* context, leat_status_t status) {
   if (status) {
     fail(d, leat_execution_annotate(d->execution, call.record, status));
   } else if (!atomic_load_explicit(&d->failed, memory_order_acquire)) {
-    leat_ready_list_t ready = {NULL};
-    complete(d, call.iteration, call.record, false, &ready);
-    run_list(d, &ready);
+    leat_ready_t* entry = &call.iteration->entries[d->plan->record_places[call.record]];
+    if (defer_completion(d, entry)) return;
+    ++nested_completions;
+    complete_and_run(d, entry);
+    --nested_completions;
   }
   end_activity(d);
 }

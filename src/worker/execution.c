@@ -105,7 +105,7 @@ static leat_status_t read_references(leat_execution_t* e, leat_slot_t* slots, ui
 
 leat_status_t leat_execution_prepare(leat_execution_t* e, leat_slot_t* slots, uint32_t record,
                                      const leat_kernel_context_t* context) {
-  uint16_t flags = e->plan->records[record].flags;
+  uint32_t flags = e->plan->records[record].flags;
   if (flags & LEAT_RECORD_HAS_REFS) LEAT_RETURN_IF_ERROR(read_references(e, slots, record));
   if (flags & LEAT_RECORD_CONTRACT) return leat_kernel_check_contract(context);
   return leat_ok_status();
@@ -171,6 +171,9 @@ static void empty_edges(leat_execution_t* e) {
 }
 
 void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
+  if (LEAT_UNLIKELY(status && atomic_load_explicit(&e->stopped, memory_order_acquire))) {
+    status = leat_status_join(leat_execution_check(e), status);  // why, not what broke off
+  }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
   leat_plan_recycle(e->plan, e->instance, !status);

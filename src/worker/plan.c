@@ -150,7 +150,7 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
   }
   record->input_slots = inputs;
   record->input_count = (uint32_t)node->input_count;
-  record->output_count = (uint16_t)node->output_count;
+  record->output_count = (uint32_t)node->output_count;
   plan->record_places[index] = frame->record_count++;
   return leat_ok_status();
 }
@@ -195,7 +195,9 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
   if (record->kernel->contract) record->flags |= LEAT_RECORD_CONTRACT;
   if (row->compute_async) record->flags |= LEAT_RECORD_ASYNC;
   if (row->expensive) record->flags |= LEAT_RECORD_EXPENSIVE;
-  if (node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV)) c->plan->uses_rendezvous = true;
+  bool meets = node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV);
+  if (meets) c->plan->uses_rendezvous = true;
+  if (row->compute_async && !meets) c->plan->waits = true;
   record->flags |= control_flags(node);
   if (record->flags & LEAT_RECORD_ASYNC) c->plan->has_async = true;
   if (c->plan->has_async || c->plan->framed) c->plan->linear = false;

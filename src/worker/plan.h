@@ -46,8 +46,8 @@ typedef struct LEAT_ALIGNED(64) leat_record_s {
   uint32_t first_successor;   // in plan->successors
   uint32_t successor_count;
   uint32_t input_count;
-  uint16_t output_count;
-  uint16_t flags;
+  uint32_t output_count;
+  uint32_t flags;
 } leat_record_t;
 _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 
@@ -101,6 +101,7 @@ typedef struct leat_plan_s {
   bool linear;               // the linear executor can run it
   bool has_async;
   bool uses_rendezvous;
+  bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
   leat_spinlock_t lock;
   leat_plan_instance_t* free_instances;
