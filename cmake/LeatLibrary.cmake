@@ -11,6 +11,13 @@ if(NOT sources)
   set(sources ${CMAKE_BINARY_DIR}/empty.c)
 endif()
 
+# What runs only while graphs are built is kept small: ops' rows, shape and gradient functions.
+set(definitions ${sources})
+list(FILTER definitions INCLUDE REGEX "/src/ops/")
+list(FILTER definitions EXCLUDE REGEX "_cpu\\.c$")
+if(NOT LEAT_SANITIZE)
+  set_source_files_properties(${definitions} PROPERTIES COMPILE_OPTIONS -Os)
+endif()
 add_library(leat_objects OBJECT ${sources})
 target_link_libraries(leat_objects PRIVATE leat_flags)
 target_include_directories(leat_objects PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
