@@ -16,6 +16,7 @@
   X(segment)               \
   X(select)                \
   X(sparse_segment)        \
+  X(special)               \
   X(unary)
 
 LEAT_OP_FAMILY(math, LEAT_MATH_SOURCES)
