@@ -36,6 +36,7 @@ test: setup all
 
 check:
 	@dev/check
+	@dev/generate-messages --check
 
 demo: setup all
 	@dev/demo $(BUILD)

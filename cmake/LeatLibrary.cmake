@@ -33,7 +33,9 @@ target_link_libraries(leat_static PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
 if(LEAT_SANITIZE)
   target_link_options(leat_static PUBLIC -fsanitize=${LEAT_SANITIZE})
 else()
-  target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections)
+  # symbolic: another library with TensorFlow's C API in the process must not catch our own calls.
+  target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections -Wl,-Bsymbolic
+    -Wl,-z,nodelete)
 endif()
 
 # Programs built against TensorFlow ask for these names. They are one file under several names,

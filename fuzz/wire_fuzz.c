@@ -1,5 +1,5 @@
-// The wire decoder on arbitrary bytes, read as the message that the first byte chooses. What decodes
-// must encode, and decode again to the same bytes.
+// The wire decoder on arbitrary bytes, read as the message that the first byte chooses. What
+// decodes must encode, and decode again to the same bytes.
 #include <stdlib.h>
 
 #include "formats/decode.h"

@@ -5,12 +5,13 @@
 #include <stdio.h>
 
 #include "base/cpu.h"
-#include "base/random.h"
+#include "kernel/resource.h"
 #include "ops/family.h"
 #include "worker/local_worker.h"
 
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
+  X(checkpoint)             \
   X(control)                \
   X(function)               \
   X(math)                   \
@@ -51,6 +52,21 @@ static leat_status_t open_pool(const leat_session_options_t* options, leat_alloc
   return status;
 }
 
+// Named containers outlive sessions (section 4.7): one manager a device, as long as the process.
+#define LEAT_SHARED_DEVICE_MAX 64
+static leat_mutex_t containers_mutex = {PTHREAD_MUTEX_INITIALIZER};
+static leat_resource_manager_t* containers[LEAT_SHARED_DEVICE_MAX];
+
+static leat_status_t open_containers(int count, leat_allocator_t* allocator) {
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&containers_mutex);
+  for (int i = 0; i < count && !status; ++i) {
+    if (!containers[i]) status = leat_resource_manager_create(allocator, &containers[i]);
+  }
+  leat_mutex_unlock(&containers_mutex);
+  return status;
+}
+
 static void close_target(leat_target_t* target, leat_allocator_t* allocator) {
   if (target->worker) target->worker->vtable->destroy(target->worker);
   for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);
@@ -77,11 +93,14 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
   leat_thread_pool_t* pool;
   LEAT_RETURN_IF_ERROR(open_pool(options, runtime->allocator, &pool));
   int count = options->cpu_device_count > 0 ? options->cpu_device_count : 1;
+  bool shared = !options->isolate_state && count <= LEAT_SHARED_DEVICE_MAX;
   leat_status_t status = open_devices(count, pool, runtime->allocator, target);
+  if (!status && shared) status = open_containers(count, runtime->allocator);
   if (!status) {
     leat_local_worker_options_t worker = {
         .devices = target->devices,
         .device_count = target->device_count,
+        .shared_containers = shared ? containers : NULL,
         .kernels = runtime->kernels,
         .pool = pool,
         .allocator = runtime->allocator,

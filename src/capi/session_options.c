@@ -96,6 +96,7 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   options.allow_soft_placement = config->allow_soft_placement;
   options.log_device_placement = config->log_device_placement;
   read_graph_options(config->graph_options, &options);
+  options.isolate_state = config->isolate_session_state;
   options.operation_timeout_ms = config->operation_timeout_in_ms;
   *out_options = options;
   return leat_ok_status();

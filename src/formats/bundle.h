@@ -4,10 +4,10 @@
 //   <prefix>.index                   table: "" -> BundleHeaderProto, name -> BundleEntryProto
 //   <prefix>.data-00000-of-00001     the elements of all tensors, one behind the other
 //
-// A tensor may be stored as slices: then its entry lists them, and each has an entry of its own under
-// the key that leat_tensor_slice_append_key makes. Elements are little-endian; strings are the varint
-// sizes of all, a masked crc32c of the sizes, then the bytes. Every entry has the masked crc32c of
-// its bytes.
+// A tensor may be stored as slices: then its entry lists them, and each has an entry of its own
+// under the key that leat_tensor_slice_append_key makes. Elements are little-endian; strings are
+// the varint sizes of all, a masked crc32c of the sizes, then the bytes. Every entry has the masked
+// crc32c of its bytes.
 #ifndef LEAT_FORMATS_BUNDLE_H_
 #define LEAT_FORMATS_BUNDLE_H_
 
@@ -43,8 +43,8 @@ LEAT_MUST_USE leat_status_t leat_bundle_writer_add_slice(leat_bundle_writer_t* w
                                                          const leat_shape_t* full_shape,
                                                          const leat_tensor_slice_t* slice,
                                                          const leat_tensor_t* tensor);
-// Publishes the checkpoint, data first, then the index: each synced, then renamed. Whoever finds the
-// index finds all of the data; an older checkpoint of the same prefix loses its index first.
+// Publishes the checkpoint, data first, then the index: each synced, then renamed. Whoever finds
+// the index finds all of the data; an older checkpoint of the same prefix loses its index first.
 LEAT_MUST_USE leat_status_t leat_bundle_writer_finish(leat_bundle_writer_t* writer);
 
 // Makes one checkpoint of |count| (the shards of a distributed save): their data files are renamed,

@@ -38,7 +38,8 @@ static leat_status_t read_header(leat_bundle_reader_t* reader) {
   }
   if (header.version && header.version->min_consumer > 1) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Checkpoint read failed for '%s': min_consumer is %d, must be at most 1",
+                            "Checkpoint read failed for '%s': min_consumer is %d, must be at most "
+                            "1",
                             path, header.version->min_consumer);
   }
   reader->shard_count = header.num_shards;

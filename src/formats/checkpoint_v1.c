@@ -56,7 +56,7 @@ static leat_status_t get_tensor(leat_checkpoint_v1_t* checkpoint,
     bool same = (*out_tensor)->dtype == meta->type &&
                 leat_shape_equal(&(*out_tensor)->shape, &shape);
     leat_shape_release(&shape);
-    return same ? leat_ok_status() : corrupt(meta->name, "shards disagree about its shape or dtype");
+    return same ? leat_ok_status() : corrupt(meta->name, "shards disagree about its type");
   }
   leat_status_t status = leat_allocator_grow_array(
       checkpoint->allocator, checkpoint->count + 1, sizeof(stored_tensor_t),
@@ -237,7 +237,8 @@ static leat_status_t copy_part(const stored_tensor_t* tensor, const part_t* part
                                        stored.shape.element_count);
   } else if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
     status = leat_make_status(LEAT_UNIMPLEMENTED,
-                              "Checkpoint read failed for '%.*s': slices are of %s, must be numbers",
+                              "Checkpoint read failed for '%.*s': slices are of %s, must be of "
+                              "numbers",
                               LEAT_SV_ARG(tensor->name), leat_dtype_name(tensor->dtype));
   } else {
     leat_tensor_slice_copy_common(&part->box, stored.data, wanted, target->data,

@@ -24,8 +24,8 @@ void leat_checkpoint_v1_get(const leat_checkpoint_v1_t* checkpoint, size_t index
                             const leat_shape_t** out_shape);
 bool leat_checkpoint_v1_find(const leat_checkpoint_v1_t* checkpoint, leat_string_view_t name,
                              size_t* out_index);
-// |slice| of the tensor |name| (NULL: all of it). NOT_FOUND when there is none, INVALID_ARGUMENT when
-// what is stored does not cover the slice.
+// |slice| of the tensor |name| (NULL: all of it). NOT_FOUND when there is none, INVALID_ARGUMENT
+// when what is stored does not cover the slice.
 LEAT_MUST_USE leat_status_t leat_checkpoint_v1_read(const leat_checkpoint_v1_t* checkpoint,
                                                     leat_string_view_t name,
                                                     const leat_tensor_slice_t* slice,

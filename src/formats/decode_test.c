@@ -137,7 +137,8 @@ static void an_entry_without_value_has_an_empty_one(void** state) {
 static void unknown_fields_are_stepped_over(void** state) {
   leat_arena_t arena;
   leat_pb_version_def_t versions;
-  // 15: varint, fixed64, bytes, group {15: varint, group 3 {}}, fixed32; 1 with the wrong wire type.
+  // 15: varint, fixed64, bytes, group {15: varint, group 3 {}}, fixed32; 1 with the wrong wire
+  // type.
   LEAT_EXPECT_OK(decode(&arena, &leat_pb_version_def_descriptor,
                         BYTES(0x78, 0xff, 1, 0x79, 1, 2, 3, 4, 5, 6, 7, 8, 0x7a, 1, 9, 0x7b, 0x78,
                               1, 0x1b, 0x1c, 0x7c, 0x7d, 1, 2, 3, 4, 0x0a, 1, 5, 0x08, 6),
@@ -163,7 +164,7 @@ static void malformed_bytes_are_refused(void** state) {
   expect_refused(tensor, BYTES(0x3a, 2, 1, 0x80));          // packed varints end inside one
   expect_refused(tensor, BYTES(0x38, 1, 0x20, 0, 0x3a, 2, 1, 0x80));
   expect_refused(tensor, BYTES(0x2d, 0, 0));                // float cut off
-  expect_refused(tensor, BYTES(0x38, 0x80));                // varint cut off: there is no room for it
+  expect_refused(tensor, BYTES(0x38, 0x80));                // varint cut off: it has no room
   expect_refused(tensor, BYTES(0x38, 1, 0x38, 2, 0x38, 3, 0x38, 4, 0x38, 0x80));
   expect_refused(tensor, BYTES(0x3a, 12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
                                0x80, 1));

@@ -1,7 +1,7 @@
-// Encoding in two passes over the message. The first measures; what the second needs again (sizes of
-// submessages and packed lists, the order of map entries) it leaves in a list of words, in the order
-// in which the second pass, walking the same way, takes them. So each size is computed once, and the
-// bytes are written once, into room of the exact size.
+// Encoding in two passes over the message. The first measures; what the second needs again (sizes
+// of submessages and packed lists, the order of map entries) it leaves in a list of words, in the
+// order in which the second pass, walking the same way, takes them. So each size is computed once,
+// and the bytes are written once, into room of the exact size.
 #include "formats/encode.h"
 
 #include "formats/map_order.h"

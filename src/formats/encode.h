@@ -8,8 +8,9 @@
 // Deeper messages are refused (INVALID_ARGUMENT): nobody's decoder would take them.
 #define LEAT_ENCODE_MAX_DEPTH 200
 
-// Appends |message| to |out|. Equal messages give equal bytes: fields by number, map entries by key,
-// proto3 defaults left out except in a oneof; map entries have both fields. Linear in the output.
+// Appends |message| to |out|. Equal messages give equal bytes: fields by number, map entries by
+// key, proto3 defaults left out except in a oneof; map entries have both fields. Linear in the
+// output.
 LEAT_MUST_USE leat_status_t leat_message_encode(const leat_message_descriptor_t* descriptor,
                                                 const void* message, leat_string_builder_t* out);
 

@@ -10,8 +10,8 @@
 // Thread-safe. Events are gathered and reach the file when there are many, on flush and on close.
 typedef struct leat_event_writer_s leat_event_writer_t;
 
-// Opens the file, makes its directory when there is none, and writes the first event. |suffix| may be
-// "".
+// Opens the file, makes its directory when there is none, and writes the first event. |suffix| may
+// be "".
 LEAT_MUST_USE leat_status_t leat_event_writer_create(leat_file_system_t* fs, const char* prefix,
                                                      const char* suffix,
                                                      leat_allocator_t* allocator,

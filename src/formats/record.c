@@ -1,5 +1,6 @@
-// The reader keeps a window of the source. It grows to the record being read, but never by more than
-// what has arrived: a record that lies about its size costs at most twice the bytes that are there.
+// The reader keeps a window of the source. It grows to the record being read, but never by more
+// than what has arrived: a record that lies about its size costs at most twice the bytes that are
+// there.
 #include "formats/record.h"
 
 #include "base/crc32c.h"
@@ -59,7 +60,8 @@ static leat_status_t make_room(leat_record_reader_t* reader) {
   return leat_ok_status();
 }
 
-// Reads until the window holds |size| bytes or the source ends; |*out_there| says how many it holds.
+// Reads until the window holds |size| bytes or the source ends; |*out_there| says how many it
+// holds.
 static leat_status_t fill(leat_record_reader_t* reader, uint64_t size, uint64_t* out_there) {
   while (reader->end - reader->begin < size) {
     size_t got = 0;
@@ -83,8 +85,10 @@ leat_status_t leat_record_reader_next(leat_record_reader_t* reader,
   uint64_t there, size;
   *out_record = leat_string_view_make(NULL, 0);
   LEAT_RETURN_IF_ERROR(fill(reader, HEAD_BYTES, &there));
-  if (there == 0) return leat_make_status(LEAT_OUT_OF_RANGE, "Record read failed: end of file");
-  if (there < HEAD_BYTES) return corrupt(reader, "truncated record");
+  // A head cut short is the end, as for TensorFlow: its writer may still be at it.
+  if (there < HEAD_BYTES) {
+    return leat_make_status(LEAT_OUT_OF_RANGE, "Record read failed: end of file");
+  }
   const char* head = reader->buffer + reader->begin;
   if (leat_crc32c_mask(leat_crc32c(head, 8)) != leat_wire_load32(head + 8)) {
     return corrupt(reader, "corrupted record (checksum of its size)");

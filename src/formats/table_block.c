@@ -1,6 +1,6 @@
 // Blocks are read in place; only the current key is assembled. Every offset and size is checked
-// against the block before it is used: the checksum says that the bytes are what somebody wrote, not
-// that he wrote a sound block.
+// against the block before it is used: the checksum says that the bytes are what somebody wrote,
+// not that he wrote a sound block.
 #include "formats/table_block.h"
 
 #include "formats/wire.h"

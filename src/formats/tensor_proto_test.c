@@ -141,7 +141,8 @@ static void handles_come_back(void** state) {
   LEAT_EXPECT_OK(leat_tensor_from_proto(&proto, leat_buffer_source_host(), &back));
   leat_resource_handle_t* handle = leat_tensor_data(&back, leat_resource_handle_t*)[0];
   assert_true(leat_string_view_equals(handle->name, "n"));
-  assert_true(handle->type_hash == (*leat_tensor_data(&tensor, leat_resource_handle_t*))->type_hash);
+  leat_resource_handle_t* first = leat_tensor_data(&tensor, leat_resource_handle_t*)[0];
+  assert_true(handle->type_hash == first->type_hash);
   leat_tensor_release(&tensor);
   leat_tensor_release(&back);
   leat_arena_deinitialize(&arena);

@@ -29,8 +29,8 @@ leat_status_t leat_tensor_slice_make_full(int rank, leat_arena_t* arena,
 
 static leat_status_t refuse_text(leat_string_view_t text) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Tensor slice parse failed: slice is '%.*s', must be ranges 'start,length'"
-                          " or '-' joined by ':', lengths positive",
+                          "Tensor slice parse failed: slice is '%.*s', must be ranges "
+                          "'start,length' or '-' joined by ':', lengths positive",
                           LEAT_SV_ARG(text));
 }
 

@@ -30,7 +30,7 @@ static inline int test_directory_make(void** state) {
   return 0;
 }
 
-static inline leat_status_t test_directory_remove_file(void* data, const char* name) {
+static inline LEAT_MUST_USE leat_status_t test_directory_remove_file(void* data, const char* name) {
   (void)data;
   return leat_file_system_posix()->vtable->remove(leat_file_system_posix(), test_path(name));
 }

@@ -78,6 +78,7 @@ typedef struct leat_rule_s {
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
+#define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
 

@@ -28,6 +28,7 @@ struct leat_resource_manager_s {
   resource_entry_t** buckets;
   size_t bucket_count;  // a power of two
   size_t count;
+  leat_resource_manager_t* shared;  // holds the named containers; NULL: this one does
 };
 
 #define FIRST_BUCKETS 16
@@ -190,6 +191,19 @@ static void free_entries(leat_resource_manager_t* manager, resource_entry_t* ent
   }
 }
 
+void leat_resource_manager_share_named(leat_resource_manager_t* manager,
+                                       leat_resource_manager_t* shared) {
+  manager->shared = shared;
+}
+
+// Who holds |container|. Names that begin with _ are the runtime's own, and never shared.
+static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
+                                          leat_string_view_t container) {
+  bool named = container.size && container.data[0] != '_' &&
+               !leat_string_view_equals(container, LEAT_DEFAULT_CONTAINER);
+  return named && manager->shared ? manager->shared : manager;
+}
+
 void leat_resource_manager_free(leat_resource_manager_t* manager) {
   if (!manager) return;
   free_entries(manager, unlink_entries(manager, (leat_string_view_t){0}));
@@ -199,6 +213,7 @@ void leat_resource_manager_free(leat_resource_manager_t* manager) {
 }
 
 void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container) {
+  manager = holder_of(manager, container);
   if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
   leat_mutex_lock(&manager->mutex);
   resource_entry_t* entries = unlink_entries(manager, container);
@@ -231,6 +246,7 @@ leat_status_t leat_resource_manager_find_or_make(leat_resource_manager_t* manage
                                                  const leat_resource_kind_t* kind,
                                                  leat_resource_make_fn_t make, void* data,
                                                  leat_resource_t** out_resource) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
   *out_resource = NULL;
   leat_mutex_lock(&manager->mutex);
@@ -243,6 +259,7 @@ leat_status_t leat_resource_manager_find(leat_resource_manager_t* manager,
                                          leat_string_view_t container, leat_string_view_t name,
                                          const leat_resource_kind_t* kind,
                                          leat_resource_t** out_resource) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
   leat_status_t status = leat_ok_status();
   *out_resource = NULL;
@@ -274,6 +291,7 @@ static leat_status_t add_locked(leat_resource_manager_t* manager, const resource
 leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
                                         leat_string_view_t container, leat_string_view_t name,
                                         leat_resource_t* resource) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, resource->kind);
   leat_mutex_lock(&manager->mutex);
   leat_status_t status = add_locked(manager, &key, resource);
@@ -284,6 +302,7 @@ leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
 leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
                                            leat_string_view_t container, leat_string_view_t name,
                                            const leat_resource_kind_t* kind) {
+  manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&manager->mutex);
@@ -299,4 +318,35 @@ leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
   leat_mutex_unlock(&manager->mutex);
   free_entries(manager, entry);
   return status;
+}
+
+// The kind of a resource there is of that name, or NULL.
+static const leat_resource_kind_t* find_kind(leat_resource_manager_t* manager,
+                                             leat_string_view_t container, leat_string_view_t name,
+                                             leat_string_view_t kind_name) {
+  const leat_resource_kind_t* kind = NULL;
+  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  leat_mutex_lock(&manager->mutex);
+  for (size_t i = 0; !kind && i < manager->bucket_count; ++i) {
+    for (const resource_entry_t* e = manager->buckets[i]; e; e = e->next) {
+      if (leat_string_view_equals(kind_name, e->key.kind->name) &&
+          leat_string_view_equal(e->key.name, name) &&
+          leat_string_view_equal(e->key.container, container)) {
+        kind = e->key.kind;
+      }
+    }
+  }
+  leat_mutex_unlock(&manager->mutex);
+  return kind;
+}
+
+leat_status_t leat_resource_manager_remove_named(leat_resource_manager_t* manager,
+                                                 leat_string_view_t container,
+                                                 leat_string_view_t name,
+                                                 leat_string_view_t kind_name) {
+  const leat_resource_kind_t* kind =
+      find_kind(holder_of(manager, container), container, name, kind_name);
+  if (kind) return leat_resource_manager_remove(manager, container, name, kind);
+  return leat_make_status(LEAT_NOT_FOUND, "Resource %.*s/%.*s/%.*s does not exist.",
+                          LEAT_SV_ARG(container), LEAT_SV_ARG(name), LEAT_SV_ARG(kind_name));
 }

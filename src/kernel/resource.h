@@ -27,6 +27,10 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_create(leat_allocator_t* alloc
                                                          leat_resource_manager_t** out_manager);
 void leat_resource_manager_free(leat_resource_manager_t* manager);
 #define LEAT_DEFAULT_CONTAINER "localhost"
+// From now on named containers (all but the default one) are those of |shared|, which must outlive
+// the manager: sessions see each other's. Before first use.
+void leat_resource_manager_share_named(leat_resource_manager_t* manager,
+                                       leat_resource_manager_t* shared);
 
 typedef leat_status_t (*leat_resource_make_fn_t)(void* data, leat_resource_t** out_resource);
 // Finds or makes (under the manager's lock) and retains. "" container is the default one. What
@@ -51,6 +55,11 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_remove(leat_resource_manager_t
                                                          leat_string_view_t container,
                                                          leat_string_view_t name,
                                                          const leat_resource_kind_t* kind);
+// The same for a kind that is known by name only, as in a handle. NOT_FOUND when absent.
+LEAT_MUST_USE leat_status_t leat_resource_manager_remove_named(leat_resource_manager_t* manager,
+                                                               leat_string_view_t container,
+                                                               leat_string_view_t name,
+                                                               leat_string_view_t kind_name);
 // Forgets a whole container (TF_Reset).
 void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container);
 

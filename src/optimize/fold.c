@@ -290,5 +290,3 @@ static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* op
 
 const leat_pass_t leat_pass_fold = {"fold", "computes what is constant before the first step",
                                     fold};
-
-const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_cse, NULL};

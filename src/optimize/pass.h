@@ -64,6 +64,7 @@ LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewri
 bool leat_node_is_pure(const leat_node_t* node);
 
 extern const leat_pass_t leat_pass_fold;
+extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 // The passes in the order in which they run by default; ends with a NULL.
 extern const leat_pass_t* const leat_passes[];

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_dependency, &leat_pass_cse,
+                                          NULL};
+
 void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
   leat_graph_t* graph = rewrite->graph;
   leat_allocator_free(leat_allocator_system(), rewrite->fetches);

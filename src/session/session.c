@@ -75,6 +75,9 @@ leat_session_options_t leat_session_options_default(void) {
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
+  const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
+  options.deterministic =
+      deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
   return options;
 }
 

@@ -17,12 +17,14 @@ typedef struct leat_session_options_s {
   bool optimize;                   // run the passes of src/optimize
   bool fold;                       // among them constant folding
   bool place_pruned_graph;         // only what a step needs must find a device
-  bool deterministic;
+  bool deterministic;              // the same bits for any number of threads
+  bool isolate_state;              // named containers are this session's own
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;
   leat_string_view_t target;       // "" = this process
 } leat_session_options_t;
-// The defaults; LEAT_EXECUTOR=linear|dataflow in the environment chooses the executor.
+// The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor, and
+// TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
 // What a session runs on: a worker and its devices.

@@ -7,6 +7,9 @@
 typedef struct leat_local_worker_options_s {
   leat_device_t* const* devices;  // retained
   int device_count;
+  // One a device: where its named containers live (borrowed, must outlive the worker). NULL: they
+  // are this worker's own.
+  struct leat_resource_manager_s* const* shared_containers;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;  // retained
   leat_allocator_t* allocator;

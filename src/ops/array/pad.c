@@ -1,0 +1,93 @@
+// Pad and PadV2: elements added around a tensor.
+#include "graph/gradient.h"
+#include "ops/array/index.h"
+#include "ops/array/paddings.h"
+#include "ops/family.h"
+
+// Checks input 1 as [rank, 2] against the rank of input 0; |out_rank| is -1 where neither tells.
+static leat_status_t check_paddings(leat_inference_t* c, leat_partial_shape_t* input,
+                                    int64_t* out_rank) {
+  leat_partial_shape_t paddings;
+  int64_t unused;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &paddings));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(paddings.dims[1], 2, &unused));
+  int64_t rank = paddings.dims[0];
+  if (rank > LEAT_SHAPE_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape must be at most rank %d but is rank %lld",
+                            LEAT_SHAPE_MAX_RANK, (long long)rank);
+  }
+  if (rank != LEAT_DIM_UNKNOWN) {
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, *input, (int)rank, input));
+  }
+  *out_rank = rank == LEAT_DIM_UNKNOWN ? input->rank : rank;
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_padded(leat_inference_t* c, int sign) {
+  leat_partial_shape_t input = leat_inference_input(c, 0), shape;
+  int64_t rank, dims[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(check_paddings(c, &input, &rank));
+  if (rank < 0) return leat_ok_status();
+  const leat_tensor_t* paddings = leat_inference_input_tensor(c, 1);
+  if (!paddings || paddings->shape.rank != 2 || paddings->shape.element_count != 2 * rank) {
+    LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, (int)rank, &shape));
+    leat_inference_set_output(c, 0, shape);
+    return leat_ok_status();
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t before = leat_tensor_index_at(paddings, 2 * d);
+    int64_t after = leat_tensor_index_at(paddings, 2 * d + 1);
+    if (before < 0 || after < 0) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "Paddings must be non-negative");
+    }
+    int64_t size = input.rank < 0 ? LEAT_DIM_UNKNOWN : input.dims[d];
+    LEAT_RETURN_IF_ERROR(leat_inference_add(size, sign * before, &size));
+    LEAT_RETURN_IF_ERROR(leat_inference_add(size, sign * after, &dims[d]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, (int)rank, dims, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t pad_shape(leat_inference_t* c) { return leat_shape_padded(c, 1); }
+
+// The part of the gradient where the input was; what was padded with goes without, as in
+// TensorFlow.
+static leat_status_t pad_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t input = leat_gradient_input(g, 0), paddings = leat_gradient_input(g, 1);
+  leat_output_t origin = leat_build_int32_vector(b, (const int32_t[]){0, 0}, 2);
+  leat_output_t column = leat_build(b, "Pack",
+                                    LEAT_INPUTS(leat_build_unary(b, "Rank", input),
+                                                leat_build_scalar(b, LEAT_DTYPE_INT32, 1)),
+                                    LEAT_NO_ATTRS);
+  leat_output_t before =
+      leat_build(b, "Slice", LEAT_INPUTS(paddings, origin, column), LEAT_NO_ATTRS);
+  leat_output_t flat = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
+  leat_output_t begin = leat_build_binary(b, "Reshape", before, flat);
+  leat_output_t size =
+      leat_build(b, "Shape", LEAT_INPUTS(input),
+                 LEAT_ATTRS(LEAT_TYPE("out_type", leat_build_type_of(b, paddings))));
+  leat_output_t gradient = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(
+      g, 0, leat_build(b, "Slice", LEAT_INPUTS(gradient, begin, size), LEAT_NO_ATTRS));
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_pad_ops[] = {
+    {.name = "Pad",
+     .inputs = "input: T; paddings: Tpaddings",
+     .outputs = "output: T",
+     .attrs = "T: type; Tpaddings: {int32, int64} = int32",
+     .shape = pad_shape,
+     .gradient = pad_gradient,
+     .doc = "The input with zeros around: paddings[i] of them before and after dimension i."},
+    {.name = "PadV2",
+     .inputs = "input: T; paddings: Tpaddings; constant_values: T",
+     .outputs = "output: T",
+     .attrs = "T: type; Tpaddings: {int32, int64} = int32",
+     .shape = pad_shape,
+     .gradient = pad_gradient,
+     .doc = "The input with a constant around."},
+    LEAT_OP_ROWS_END,
+};

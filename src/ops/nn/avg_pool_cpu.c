@@ -1,0 +1,130 @@
+// CPU kernels of the average pools of two and three dimensions.
+#include "ops/nn/avg_pool_cpu.h"
+
+#include "ops/family.h"
+#include "ops/nn/channels_cpu.h"
+#include "ops/nn/widen_cpu.h"
+
+static leat_status_t create_2d(leat_kernel_creation_t* c, void* state) {
+  return leat_pool_create(c, state, 2, "T");
+}
+static leat_status_t create_3d(leat_kernel_creation_t* c, void* state) {
+  return leat_pool_create(c, state, 3, "T");
+}
+
+typedef struct run_s {
+  const leat_pool_t* pool;
+  void (*loop)(const leat_pool_t* pool, const void* from, void* to, int64_t begin, int64_t end);
+  const void* from;
+  void* to;
+} run_t;
+
+static void run_shard(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  run->loop(run->pool, run->from, run->to, begin, end);
+}
+
+static void run_loop(const leat_kernel_context_t* c, const leat_pool_t* pool, bool is_gradient,
+                     const leat_tensor_t* from, leat_tensor_t* to) {
+  const leat_avg_pool_loops_t* loops = LEAT_ISA_SELECT(leat_avg_pool_loops);
+  const bool is_double = from->dtype == LEAT_DTYPE_DOUBLE;
+  run_t run = {.pool = pool, .from = from->data, .to = to->data};
+  if (is_gradient) {
+    run.loop = is_double ? loops->spread_f64 : loops->spread_f32;
+    const double rows = (double)(pool->out[0] * pool->out[1]);
+    leat_kernel_parallel_for(c, pool->batch, rows * leat_pool_row_ns(pool), run_shard, &run);
+  } else {
+    run.loop = is_double ? loops->average_f64 : loops->average_f32;
+    leat_kernel_parallel_for(c, leat_pool_rows(pool), leat_pool_row_ns(pool), run_shard, &run);
+  }
+}
+
+// From |from| to |output|, both wide with the channels last in between.
+static leat_status_t run(leat_kernel_context_t* c, const leat_pool_t* pool, bool turns,
+                         bool is_gradient, const leat_tensor_t* from, leat_tensor_t* output) {
+  leat_tensor_t last_from = {0}, wide_from = {0}, last, wide;
+  leat_status_t status = leat_ok_status();
+  if (turns) {
+    LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, from, &last_from));
+    const leat_shape_t shape = leat_channels_last_shape(&output->shape);
+    status = leat_kernel_allocate_temporary(c, output->dtype, &shape, &last);
+  } else {
+    last_from = leat_tensor_share(from);
+    last = leat_tensor_share(output);
+  }
+  if (!status) {
+    status = leat_widen(c, &last_from, &wide_from);
+    if (!status) status = leat_widen_output(c, &last, &wide);
+    if (!status) {
+      run_loop(c, pool, is_gradient, &wide_from, &wide);
+      leat_narrow(c, &wide, &last);
+      if (turns) leat_channels_to_second(c, &last, output);
+      leat_tensor_release(&wide);
+    }
+    leat_tensor_release(&last);
+  }
+  leat_tensor_release(&wide_from);
+  leat_tensor_release(&last_from);
+  return status;
+}
+
+static leat_status_t avg_pool__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* x = leat_kernel_input(c, 0);
+  leat_window_t window;
+  leat_pool_t pool;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &x->shape, &pool, &shape));
+  leat_tensor_t* y;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &y));
+  if (shape.element_count == 0) return leat_ok_status();
+  return run(c, &pool, window.channels_first, false, x, y);
+}
+
+static leat_status_t read_shape(const leat_kernel_context_t* c, int rank,
+                                leat_shape_t* out_shape) {
+  const leat_tensor_t* sizes = leat_kernel_input(c, 0);
+  if (sizes->shape.element_count != rank) {
+    return leat_kernel_invalid(c, "orig_input_shape has %lld values, must have %d",
+                               (long long)sizes->shape.element_count, rank);
+  }
+  int64_t dims[LEAT_WINDOW_MAX_SPATIAL + 2];
+  for (int d = 0; d < rank; ++d) dims[d] = leat_tensor_index_at(sizes, d);
+  return leat_shape_create(rank, dims, out_shape);
+}
+
+static leat_status_t avg_pool_grad__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* dy = leat_kernel_input(c, 1);
+  leat_window_t window;
+  leat_pool_t pool;
+  leat_shape_t shape, expected;
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  LEAT_RETURN_IF_ERROR(read_shape(c, leat_window_rank(&window), &shape));
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &shape, &pool, &expected));
+  if (!leat_shape_equal(&dy->shape, &expected)) {
+    return leat_kernel_invalid(c, "grad is %s, must be %s for an input of %s",
+                               LEAT_SHAPE_TEXT(&dy->shape), LEAT_SHAPE_TEXT(&expected),
+                               LEAT_SHAPE_TEXT(&shape));
+  }
+  leat_tensor_t* dx;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &dx));
+  if (shape.element_count == 0) return leat_ok_status();
+  return run(c, &pool, window.channels_first, true, dy, dx);
+}
+
+#define ROW(name, types, create_fn, compute_fn) \
+  {.op = name,                                  \
+   .device_type = "CPU",                        \
+   .constraints = types,                        \
+   .create = create_fn,                         \
+   .state_bytes = sizeof(leat_pool_kernel_t),   \
+   .compute = compute_fn,                       \
+   .expensive = true}
+
+const leat_kernel_row_t leat_avg_pool_kernels_cpu[] = {
+    ROW("AvgPool", "T: half, bfloat16, float, double", create_2d, avg_pool__cpu),
+    ROW("AvgPoolGrad", "T: half, bfloat16, float, double", create_2d, avg_pool_grad__cpu),
+    ROW("AvgPool3D", "T: bfloat16, float", create_3d, avg_pool__cpu),
+    ROW("AvgPool3DGrad", "T: bfloat16, float", create_3d, avg_pool_grad__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

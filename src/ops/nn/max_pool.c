@@ -1,0 +1,152 @@
+// Max pools of two and three dimensions with their gradients, first and second.
+#include "ops/family.h"
+#include "ops/nn/pool_shape.h"
+
+static leat_status_t pool_2d_shape(leat_inference_t* c) { return leat_pool_shape(c, 2, true); }
+static leat_status_t pool_3d_shape(leat_inference_t* c) { return leat_pool_shape(c, 3, false); }
+static leat_status_t as_input_2d(leat_inference_t* c) { return leat_pool_shape_as_input(c, 4); }
+static leat_status_t as_input_3d(leat_inference_t* c) { return leat_pool_shape_as_input(c, 5); }
+
+static leat_status_t with_argmax_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 2, true));
+  leat_inference_set_output(c, 1, c->outputs[0]);
+  return leat_ok_status();
+}
+
+// The output is what the forward pool gives, which inputs 0 and 1 say together.
+static leat_status_t grad_grad_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 2, true));
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 1), c->outputs[0], &output));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
+                                            leat_inference_input(c, 2), &(leat_partial_shape_t){0}));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+static leat_status_t grad_grad_3d_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 3, false));
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 1), c->outputs[0], &output));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
+                                            leat_inference_input(c, 2), &(leat_partial_shape_t){0}));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+static leat_status_t forward_gradient(leat_gradient_t* g, const char* op) {
+  const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_output(g, 0),
+                                  leat_gradient_of_output(g, 0)};
+  leat_gradient_set_input(g, 0, leat_pool_build_like(g, op, (leat_outputs_t){inputs, 3}));
+  return leat_ok_status();
+}
+static leat_status_t max_pool_gradient(leat_gradient_t* g) {
+  return forward_gradient(g, "MaxPoolGrad");
+}
+static leat_status_t max_pool_3d_gradient(leat_gradient_t* g) {
+  return forward_gradient(g, "MaxPool3DGrad");
+}
+static leat_status_t max_pool_v2_gradient(leat_gradient_t* g) {
+  const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_output(g, 0),
+                                  leat_gradient_of_output(g, 0), leat_gradient_input(g, 1),
+                                  leat_gradient_input(g, 2)};
+  leat_gradient_set_input(g, 0,
+                          leat_pool_build_like(g, "MaxPoolGradV2", (leat_outputs_t){inputs, 5}));
+  return leat_ok_status();
+}
+static leat_status_t with_argmax_gradient(leat_gradient_t* g) {
+  const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_of_output(g, 0),
+                                  leat_gradient_output(g, 1)};
+  leat_gradient_set_input(
+      g, 0, leat_pool_build_like(g, "MaxPoolGradWithArgmax", (leat_outputs_t){inputs, 3}));
+  return leat_ok_status();
+}
+
+// Of a gradient op (input, output, gradient, sizes ...): flat in the first two.
+static leat_status_t gradient_of_choice(leat_gradient_t* g, const char* op) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t inputs[5];
+  const int count = leat_gradient_node(g)->input_count;
+  for (int i = 0; i < count && i < 5; ++i) inputs[i] = leat_gradient_input(g, i);
+  inputs[2] = leat_gradient_of_output(g, 0);
+  for (int i = 0; i < 2; ++i) {
+    leat_gradient_set_input(g, i, leat_build_unary(b, "ZerosLike", leat_gradient_input(g, i)));
+  }
+  leat_gradient_set_input(g, 2, leat_pool_build_like(g, op, (leat_outputs_t){inputs, count}));
+  return leat_ok_status();
+}
+static leat_status_t grad_gradient(leat_gradient_t* g) {
+  return gradient_of_choice(g, "MaxPoolGradGrad");
+}
+static leat_status_t grad_v2_gradient(leat_gradient_t* g) {
+  return gradient_of_choice(g, "MaxPoolGradGradV2");
+}
+static leat_status_t grad_3d_gradient(leat_gradient_t* g) {
+  return gradient_of_choice(g, "MaxPool3DGradGrad");
+}
+static leat_status_t grad_grad_gradient(leat_gradient_t* g) {
+  return gradient_of_choice(g, "MaxPoolGrad");
+}
+static leat_status_t grad_grad_3d_gradient(leat_gradient_t* g) {
+  return gradient_of_choice(g, "MaxPool3DGrad");
+}
+
+#define REAL \
+  "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}"
+#define POOLED \
+  "{half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8}"
+#define WINDOW "ksize: list(int) >= 4; strides: list(int) >= 4; "
+#define WINDOW_3D "ksize: list(int) >= 5; strides: list(int) >= 5; "
+#define PADDING "padding: {'SAME', 'VALID'}"
+#define EXPLICIT "padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []"
+#define FORMAT "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
+#define FORMAT_VECT "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"
+#define FORMAT_3D "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'"
+#define ARGMAX_GRAD_ATTRS                                                                    \
+  WINDOW PADDING "; include_batch_in_index: bool = false; Targmax: {int32, int64}; T: " REAL
+
+#define ROW(op, ins, outs, types, shape_fn, gradient_fn, text)              \
+  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,              \
+   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
+#define TRIPLE "orig_input: T; orig_output: T; grad: T"
+
+const leat_op_row_t leat_max_pool_ops[] = {
+    ROW("MaxPool", "input: T", "output: T",
+        "T: " POOLED " = float; " WINDOW EXPLICIT "; " FORMAT_VECT, pool_2d_shape,
+        max_pool_gradient, "The greatest value of each window."),
+    ROW("MaxPoolGrad", TRIPLE, "output: T",
+        WINDOW EXPLICIT "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_gradient,
+        "The gradient of MaxPool: where the maxima came from."),
+    ROW("MaxPoolGradGrad", TRIPLE, "output: T", WINDOW PADDING "; " FORMAT "; T: " REAL,
+        grad_grad_shape, grad_grad_gradient, "The gradient of MaxPoolGrad."),
+    ROW("MaxPoolV2", "input: T; ksize: int32; strides: int32", "output: T",
+        "T: " POOLED " = float; " PADDING "; " FORMAT_VECT, pool_2d_shape, max_pool_v2_gradient,
+        "MaxPool whose windows are inputs."),
+    ROW("MaxPoolGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
+        PADDING "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_v2_gradient,
+        "MaxPoolGrad whose windows are inputs."),
+    ROW("MaxPoolGradGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
+        PADDING "; " FORMAT "; T: " REAL, grad_grad_shape, NULL,
+        "MaxPoolGradGrad whose windows are inputs."),
+    ROW("MaxPoolWithArgmax", "input: T", "output: T; argmax: Targmax",
+        WINDOW "Targmax: {int32, int64} = int64; " PADDING
+               "; include_batch_in_index: bool = false; T: " REAL,
+        with_argmax_shape, with_argmax_gradient, "MaxPool that also tells where the maxima are."),
+    ROW("MaxPoolGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
+        ARGMAX_GRAD_ATTRS, as_input_2d, NULL, "The gradient of MaxPoolWithArgmax."),
+    ROW("MaxPoolGradGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
+        ARGMAX_GRAD_ATTRS, pool_2d_shape, NULL, "The gradient of MaxPoolGradWithArgmax."),
+    ROW("MaxPool3D", "input: T", "output: T",
+        WINDOW_3D PADDING "; " FORMAT_3D "; T: {half, bfloat16, float}", pool_3d_shape,
+        max_pool_3d_gradient, "The greatest value of each window over planes, rows and columns."),
+    ROW("MaxPool3DGrad", "orig_input: TInput; orig_output: TInput; grad: T", "output: T",
+        WINDOW_3D PADDING "; " FORMAT_3D
+                  "; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
+        as_input_3d, grad_3d_gradient, "The gradient of MaxPool3D."),
+    ROW("MaxPool3DGradGrad", TRIPLE, "output: T", WINDOW_3D PADDING "; " FORMAT_3D "; T: " REAL,
+        grad_grad_3d_shape, grad_grad_3d_gradient, "The gradient of MaxPool3DGrad."),
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,346 @@
+// CPU kernels of the max pools of two and three dimensions. The gradients find the maxima anew
+// instead of keeping their places: that costs less than writing them down.
+#include "ops/nn/max_pool_cpu.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/nn/channels_cpu.h"
+#include "ops/nn/widen_cpu.h"
+
+static const leat_max_pool_loops_t* loops_of(int dtype) {
+  const leat_max_pool_floats_t* floats = LEAT_ISA_SELECT(leat_max_pool_floats);
+  if (dtype == LEAT_DTYPE_DOUBLE) return floats->f64;
+  if (dtype == LEAT_DTYPE_FLOAT || leat_is_narrow(dtype)) return floats->f32;
+  return leat_max_pool_plain_loops(dtype);
+}
+
+static leat_status_t create_2d(leat_kernel_creation_t* c, void* state) {
+  return leat_pool_create(c, state, 2, "T");
+}
+static leat_status_t create_3d(leat_kernel_creation_t* c, void* state) {
+  return leat_pool_create(c, state, 3, "T");
+}
+
+// What a run works on: wide, channels last.
+typedef struct run_s {
+  leat_pool_t pool;
+  const leat_max_pool_loops_t* loops;
+  const void* input;
+  const void* second;
+  void* output;
+  int64_t* places;
+  bool counts_batch;
+} run_t;
+
+static void run_maxima(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  run->loops->maxima(&run->pool, run->input, run->output, begin, end);
+}
+static void run_spread(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  run->loops->spread(&run->pool, run->input, run->second, run->output, begin, end);
+}
+static void run_gather(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  run->loops->gather(&run->pool, run->input, run->second, run->output, begin, end);
+}
+static void run_find(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  run->loops->find(&run->pool, run->input, run->output, run->places, run->counts_batch, begin,
+                   end);
+}
+
+// |tensor| with the channels last and wide.
+static leat_status_t prepare(leat_kernel_context_t* c, bool turns, const leat_tensor_t* tensor,
+                             leat_tensor_t* out_tensor) {
+  if (!turns) return leat_widen(c, tensor, out_tensor);
+  leat_tensor_t turned;
+  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
+  leat_status_t status = leat_widen(c, &turned, out_tensor);
+  leat_tensor_release(&turned);
+  return status;
+}
+
+// Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in the
+// form that the loops want.
+static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool turns,
+                                  const leat_tensor_t* input, const leat_tensor_t* second,
+                                  leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
+                                  double item_ns) {
+  leat_tensor_t wide_input, wide_second = {0}, last = leat_tensor_share(output), wide;
+  LEAT_RETURN_IF_ERROR(prepare(c, turns, input, &wide_input));
+  leat_status_t status = second ? prepare(c, turns, second, &wide_second) : leat_ok_status();
+  if (!status && turns) {
+    const leat_shape_t shape = leat_channels_last_shape(&output->shape);
+    leat_tensor_release(&last);
+    status = leat_kernel_allocate_temporary(c, output->dtype, &shape, &last);
+  }
+  if (!status) status = leat_widen_output(c, &last, &wide);
+  if (!status) {
+    run->input = wide_input.data;
+    run->second = wide_second.data;
+    run->output = wide.data;
+    leat_kernel_parallel_for(c, items, item_ns, fn, run);
+    leat_narrow(c, &wide, &last);
+    if (turns) leat_channels_to_second(c, &last, output);
+    leat_tensor_release(&wide);
+  }
+  leat_tensor_release(&last);
+  leat_tensor_release(&wide_second);
+  leat_tensor_release(&wide_input);
+  return status;
+}
+
+// ---- Over channels ------------------------------------------------------------------------------
+
+
+// A pool over channels is a pool over rows of |window| positions of one channel each.
+static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_window_t* w) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
+  if (w->channels_first) {
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
+                             "Depthwise max pooling is only implemented for NHWC");
+  }
+  for (int i = 0; i < w->spatial; ++i) {
+    if (w->axes[i].size == 1) continue;
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "MaxPooling supports exactly one of pooling "
+                             "across depth or pooling across width/height.");
+  }
+  const int64_t depth = leat_shape_dim(&input->shape, input->shape.rank - 1);
+  const int64_t size = w->channels.size;
+  if (depth % size != 0 || w->channels.stride != size) {
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "Depthwise max pooling requires the depth "
+                             "window to evenly divide the input depth and to equal the depth "
+                             "stride");
+  }
+  leat_shape_t shape = input->shape;
+  shape.inline_dims[shape.rank - 1] = depth / size;
+  shape.element_count /= size;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  run_t run = {.loops = loops_of(kernel->dtype)};
+  const int64_t count = shape.element_count;
+  run.pool = (leat_pool_t){.batch = 1,
+                           .channels = 1,
+                           .in = {1, count, size},
+                           .out = {1, count, 1},
+                           .size = {1, 1, size},
+                           .stride = {1, 1, size}};
+  return run_prepared(c, &run, false, input, NULL, output, run_maxima, count, 5 + (double)size);
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t max_pool__cpu(leat_kernel_context_t* c) {
+  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_window_t window;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, true, &window));
+  if (window.channels.size != 1) return max_over_channels(c, &window);
+  run_t run = {.loops = loops_of(kernel->dtype)};
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  if (shape.element_count == 0) return leat_ok_status();
+  return run_prepared(c, &run, window.channels_first, input, NULL, output, run_maxima,
+                      leat_pool_rows(&run.pool), leat_pool_row_ns(&run.pool));
+}
+
+static leat_status_t check_shape(const leat_kernel_context_t* c, const char* what,
+                                 const leat_tensor_t* tensor, const leat_shape_t* expected) {
+  if (leat_shape_equal(&tensor->shape, expected)) return leat_ok_status();
+  return leat_kernel_invalid(c, "Expected %s shape to be %s, but got %s", what,
+                             LEAT_SHAPE_TEXT(expected), LEAT_SHAPE_TEXT(&tensor->shape));
+}
+
+static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
+  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_tensor_t* dy = leat_kernel_input(c, 2);
+  leat_window_t window;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  run_t run = {.loops = loops_of(kernel->dtype)};
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "orig_output", leat_kernel_input(c, 1), &shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "grad", dy, &shape));
+  leat_tensor_t* dx;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &dx));
+  if (dx->shape.element_count == 0) return leat_ok_status();
+  const int64_t rows = run.pool.out[0] * run.pool.out[1];
+  return run_prepared(c, &run, window.channels_first, input, dy, dx, run_spread, run.pool.batch,
+                      2 * (double)rows * leat_pool_row_ns(&run.pool));
+}
+
+static leat_status_t max_pool_grad_grad__cpu(leat_kernel_context_t* c) {
+  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_tensor_t* ddx = leat_kernel_input(c, 2);
+  leat_window_t window;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  run_t run = {.loops = loops_of(kernel->dtype)};
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "orig_output", leat_kernel_input(c, 1), &shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "grad", ddx, &input->shape));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  if (shape.element_count == 0) return leat_ok_status();
+  return run_prepared(c, &run, window.channels_first, input, ddx, output, run_gather,
+                      leat_pool_rows(&run.pool), 2 * leat_pool_row_ns(&run.pool));
+}
+
+// ---- With the places of the maxima --------------------------------------------------------------
+
+typedef struct leat_argmax_s {
+  leat_pool_kernel_t pool;  // first: the kernel's state is one of a pool
+  bool counts_batch;
+} leat_argmax_t;
+
+static leat_status_t create_argmax(leat_kernel_creation_t* c, void* state) {
+  leat_argmax_t* argmax = state;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "include_batch_in_index", &argmax->counts_batch));
+  return leat_pool_create(c, &argmax->pool, 2, "T");
+}
+
+static void shorten(const int64_t* places, leat_tensor_t* output) {
+  int32_t* to = leat_tensor_data(output, int32_t);
+  for (int64_t i = 0; i < output->shape.element_count; ++i) to[i] = (int32_t)places[i];
+}
+
+static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
+  const leat_argmax_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_window_t window;
+  leat_shape_t shape;
+  if (input->shape.element_count == 0) {
+    return leat_kernel_invalid(c, "tensor_in must not be empty: it is %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  run_t run = {.loops = loops_of(kernel->pool.dtype), .counts_batch = kernel->counts_batch};
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
+  leat_tensor_t *output, *argmax, places = {0};
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &shape, &argmax));
+  run.places = argmax->data;
+  if (argmax->dtype == LEAT_DTYPE_INT32) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &shape, &places));
+    run.places = places.data;
+  }
+  leat_status_t status =
+      run_prepared(c, &run, false, input, NULL, output, run_find, leat_pool_rows(&run.pool),
+                   3 * leat_pool_row_ns(&run.pool));
+  if (!status && argmax->dtype == LEAT_DTYPE_INT32) shorten(run.places, argmax);
+  leat_tensor_release(&places);
+  return status;
+}
+
+// dx[place] += dy, for |from| values of a type.
+#define DEFINE_SCATTER(name, type)                                                               \
+  static void scatter_##name(const void* dy, const int64_t* places, int64_t count,               \
+                             int64_t image_count, int64_t image_size, void* dx) {                \
+    for (int64_t i = 0; i < count; ++i) {                                                        \
+      type* to = (type*)dx + places[i] + i / image_count * image_size;                           \
+      *to = (type)(*to + ((const type*)dy)[i]);                                                  \
+    }                                                                                            \
+  }
+DEFINE_SCATTER(f32, float)
+DEFINE_SCATTER(f64, double)
+DEFINE_SCATTER(8, uint8_t)
+DEFINE_SCATTER(16, uint16_t)
+DEFINE_SCATTER(32, uint32_t)
+DEFINE_SCATTER(64, uint64_t)
+
+typedef void (*scatter_fn_t)(const void*, const int64_t*, int64_t, int64_t, int64_t, void*);
+static scatter_fn_t scatter_of(int dtype) {
+  if (dtype == LEAT_DTYPE_FLOAT) return scatter_f32;
+  if (dtype == LEAT_DTYPE_DOUBLE) return scatter_f64;
+  switch (leat_dtype_size(dtype)) {
+    case 1: return scatter_8;
+    case 2: return scatter_16;
+    case 4: return scatter_32;
+    default: return scatter_64;
+  }
+}
+
+static leat_status_t check_places(const leat_kernel_context_t* c, const leat_tensor_t* argmax,
+                                  int64_t size) {
+  const int64_t* places = leat_tensor_data(argmax, const int64_t);
+  for (int64_t i = 0; i < argmax->shape.element_count; ++i) {
+    if (places[i] >= 0 && places[i] < size) continue;
+    return leat_kernel_invalid(c, "argmax[%lld] is %lld, must be in [0, %lld)", (long long)i,
+                               (long long)places[i], (long long)size);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t max_pool_grad_with_argmax__cpu(leat_kernel_context_t* c) {
+  const leat_argmax_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_tensor_t* dy = leat_kernel_input(c, 1);
+  const leat_tensor_t* argmax = leat_kernel_input(c, 2);
+  leat_window_t window;
+  leat_shape_t shape;
+  leat_pool_t pool;
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &pool, &shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "grad", dy, &shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "argmax", argmax, &shape));
+  const int64_t image_size = kernel->counts_batch ? 0
+                                                  : input->shape.element_count /
+                                                        LEAT_MAX(pool.batch, 1);
+  const int64_t limit = kernel->counts_batch ? input->shape.element_count : image_size;
+  LEAT_RETURN_IF_ERROR(check_places(c, argmax, limit));
+  leat_tensor_t *dx, wide_dy, wide_dx;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &dx));
+  if (dx->shape.element_count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_widen(c, dy, &wide_dy));
+  leat_status_t status = leat_widen_output(c, dx, &wide_dx);
+  if (!status) {
+    const int64_t count = shape.element_count;
+    leat_tensor_fill_zero(&wide_dx);
+    scatter_of(wide_dx.dtype)(wide_dy.data, argmax->data, count,
+                              LEAT_MAX(count / pool.batch, 1), image_size, wide_dx.data);
+    leat_narrow(c, &wide_dx, dx);
+    leat_tensor_release(&wide_dx);
+  }
+  leat_tensor_release(&wide_dy);
+  return status;
+}
+
+#define REAL                                                                                   \
+  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define ROW(name, types, create_fn, state, compute_fn) \
+  {.op = name,                                         \
+   .device_type = "CPU",                               \
+   .constraints = types,                               \
+   .create = create_fn,                                \
+   .state_bytes = sizeof(state),                       \
+   .compute = compute_fn,                              \
+   .expensive = true}
+#define POOL_2D(name, compute_fn) ROW(name, REAL, create_2d, leat_pool_kernel_t, compute_fn)
+#define POOL_3D(name, types, compute_fn) \
+  ROW(name, types, create_3d, leat_pool_kernel_t, compute_fn)
+
+const leat_kernel_row_t leat_max_pool_kernels_cpu[] = {
+    POOL_2D("MaxPool", max_pool__cpu),
+    POOL_2D("MaxPoolV2", max_pool__cpu),
+    POOL_2D("MaxPoolGrad", max_pool_grad__cpu),
+    POOL_2D("MaxPoolGradV2", max_pool_grad__cpu),
+    POOL_2D("MaxPoolGradGrad", max_pool_grad_grad__cpu),
+    POOL_2D("MaxPoolGradGradV2", max_pool_grad_grad__cpu),
+    ROW("MaxPoolWithArgmax", "Targmax: int32, int64; " REAL, create_argmax, leat_argmax_t,
+        max_pool_with_argmax__cpu),
+    ROW("MaxPoolGradWithArgmax", REAL "; Targmax: int64", create_argmax, leat_argmax_t,
+        max_pool_grad_with_argmax__cpu),
+    POOL_3D("MaxPool3D", "T: bfloat16, float", max_pool__cpu),
+    POOL_3D("MaxPool3DGrad", "T: float; TInput: float", max_pool_grad__cpu),
+    POOL_3D("MaxPool3DGrad", "T: bfloat16; TInput: bfloat16", max_pool_grad__cpu),
+    POOL_3D("MaxPool3DGradGrad", "T: bfloat16, float", max_pool_grad_grad__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

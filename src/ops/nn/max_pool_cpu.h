@@ -1,0 +1,33 @@
+// Loops of max pools over one type, on tensors with the channels last. Ranges are of output rows
+// (leat_pool_rows), those of |spread| of images.
+#ifndef LEAT_OPS_NN_MAX_POOL_CPU_H_
+#define LEAT_OPS_NN_MAX_POOL_CPU_H_
+
+#include "base/cpu.h"
+#include "ops/nn/pool_cpu.h"
+
+typedef struct leat_max_pool_loops_s {
+  // input -> the greatest of each window
+  void (*maxima)(const leat_pool_t* pool, const void* input, void* output, int64_t begin,
+                 int64_t end);
+  // dy -> dx, which is dy where the maximum came from and 0 elsewhere
+  void (*spread)(const leat_pool_t* pool, const void* input, const void* dy, void* dx,
+                 int64_t begin, int64_t end);
+  // values of the input's shape -> those where the maxima came from
+  void (*gather)(const leat_pool_t* pool, const void* input, const void* values, void* output,
+                 int64_t begin, int64_t end);
+  // input -> the maxima and where they came from
+  void (*find)(const leat_pool_t* pool, const void* input, void* output, int64_t* places,
+               bool counts_batch, int64_t begin, int64_t end);
+} leat_max_pool_loops_t;
+
+typedef struct leat_max_pool_floats_s {
+  const leat_max_pool_loops_t* f32;
+  const leat_max_pool_loops_t* f64;
+} leat_max_pool_floats_t;
+LEAT_ISA_DECLARE(leat_max_pool_floats_t, leat_max_pool_floats);
+
+// Integers.
+const leat_max_pool_loops_t* leat_max_pool_plain_loops(int dtype);
+
+#endif  // LEAT_OPS_NN_MAX_POOL_CPU_H_

@@ -1,0 +1,76 @@
+// The geometry of a pool: windows over [batch, planes, rows, columns, channels]; a two-dimensional
+// one has a single plane. Windows are cut at the borders of the input, so that a loop never sees
+// the padding.
+#ifndef LEAT_OPS_NN_POOL_CPU_H_
+#define LEAT_OPS_NN_POOL_CPU_H_
+
+#include "kernel/kernel.h"
+#include "ops/nn/window.h"
+
+typedef struct leat_pool_s {
+  int64_t batch, channels;
+  int64_t in[3], out[3];
+  int64_t size[3], stride[3], before[3];
+} leat_pool_t;
+
+// What a kernel of a pool keeps.
+typedef struct leat_pool_kernel_s {
+  leat_window_t window;
+  int dtype;
+  bool takes_sizes;  // the last two inputs are sizes and strides of the windows
+} leat_pool_kernel_t;
+
+// |spatial| is 2 or 3. Windows and strides are checked here unless inputs bring them.
+LEAT_MUST_USE leat_status_t leat_pool_create(leat_kernel_creation_t* c, leat_pool_kernel_t* kernel,
+                                             int spatial, const char* type_attr);
+// The kernel's windows, or those that its last two inputs say. UNIMPLEMENTED for windows over the
+// batch, or over channels too when |over_channels| is false.
+LEAT_MUST_USE leat_status_t leat_pool_window(const leat_kernel_context_t* c, bool over_channels,
+                                             leat_window_t* out_window);
+// |input| is in the window's format; |out_output| too.
+LEAT_MUST_USE leat_status_t leat_pool_measure(const leat_kernel_context_t* c,
+                                              const leat_window_t* window,
+                                              const leat_shape_t* input, leat_pool_t* out_pool,
+                                              leat_shape_t* out_output);
+
+static inline int64_t leat_pool_rows(const leat_pool_t* pool) {  // of the output
+  return pool->batch * pool->out[0] * pool->out[1];
+}
+// Nanoseconds that an output row of float may take.
+static inline double leat_pool_row_ns(const leat_pool_t* pool) {
+  return 20 + (double)(pool->out[2] * pool->channels) * 0.3 *
+                  (double)(pool->size[0] * pool->size[1] * pool->size[2]);
+}
+
+// The part of the window of output position |index| that lies inside the input.
+typedef struct leat_pool_span_s {
+  int64_t begin, end;
+} leat_pool_span_t;
+static inline leat_pool_span_t leat_pool_span(const leat_pool_t* pool, int axis, int64_t index) {
+  const int64_t start = index * pool->stride[axis] - pool->before[axis];
+  int64_t end = start + pool->size[axis];
+  if (end > pool->in[axis]) end = pool->in[axis];
+  return (leat_pool_span_t){start < 0 ? 0 : start, end};
+}
+
+// Where output row |row| (of leat_pool_rows) lies.
+typedef struct leat_pool_row_s {
+  int64_t image;  // its first position in the input: batch index times positions
+  leat_pool_span_t planes, rows;
+} leat_pool_row_t;
+static inline leat_pool_row_t leat_pool_row(const leat_pool_t* pool, int64_t row) {
+  const int64_t y = row % pool->out[1], z = row / pool->out[1] % pool->out[0];
+  const int64_t b = row / (pool->out[1] * pool->out[0]);
+  return (leat_pool_row_t){b * pool->in[0] * pool->in[1] * pool->in[2],
+                           leat_pool_span(pool, 0, z), leat_pool_span(pool, 1, y)};
+}
+// Runs the statement after it over the input positions |at| of a window.
+#define LEAT_POOL_EACH(pool, row, columns, at)                                                  \
+  for (int64_t z_ = (row).planes.begin; z_ < (row).planes.end; ++z_)                            \
+    for (int64_t y_ = (row).rows.begin; y_ < (row).rows.end; ++y_)                              \
+      for (int64_t at = (row).image + (z_ * (pool)->in[1] + y_) * (pool)->in[2] +               \
+                        (columns).begin,                                                        \
+                   last_ = at + (columns).end - (columns).begin;                                \
+           at < last_; ++at)
+
+#endif  // LEAT_OPS_NN_POOL_CPU_H_
