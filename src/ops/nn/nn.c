@@ -13,6 +13,8 @@
   X(batch_norm)            \
   X(l2_loss)               \
   X(lrn)                   \
-  X(data_format)
+  X(data_format)           \
+  X(dilation2d)            \
+  X(conv3d)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)
