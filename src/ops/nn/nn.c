@@ -15,6 +15,7 @@
   X(lrn)                   \
   X(data_format)           \
   X(dilation2d)            \
-  X(conv3d)
+  X(conv3d)                \
+  X(global_norm)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)
