@@ -1,5 +1,5 @@
 // Runs of elements combined in place: one function a type and operation, from lists.
-#include "ops/array/combine.h"
+#include "ops/array/combine_cpu.h"
 
 #include "base/string_builder.h"
 #include "device/cpu/half.h"
