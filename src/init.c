@@ -11,6 +11,7 @@
 
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
+  X(checkpoint)             \
   X(control)                \
   X(function)               \
   X(math)                   \

@@ -8,6 +8,11 @@
   X(cross_entropy)         \
   X(conv2d)                \
   X(max_pool)              \
-  X(avg_pool)
+  X(avg_pool)              \
+  X(top_k)                 \
+  X(batch_norm)            \
+  X(l2_loss)               \
+  X(lrn)                   \
+  X(data_format)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)

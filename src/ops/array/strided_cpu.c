@@ -1,10 +1,11 @@
-// Strided copies: chooses the planes (the two dimensions that an inner loop covers) and walks the rest.
+// Strided copies: chooses the planes (the two dimensions that an inner loop covers) and walks the
+// rest.
 //
-// After merging, the innermost dimension is one of: together on both sides (runs of bytes); together
-// on the target's side, while another dimension is together on the source's side (a transposition);
-// anything else (element by element). Work is divided by elements of the target in the order of the
-// dimensions, so that one long run and many short ones are shared out alike.
-#include "ops/array/strided.h"
+// After merging, the innermost dimension is one of: together on both sides (runs of bytes);
+// together on the target's side, while another dimension is together on the source's side (a
+// transposition); anything else (element by element). Work is divided by elements of the target in
+// the order of the dimensions, so that one long run and many short ones are shared out alike.
+#include "ops/array/strided_cpu.h"
 
 #include "base/checked.h"
 #include "ops/array/strided_isa.h"

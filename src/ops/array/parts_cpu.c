@@ -1,9 +1,9 @@
 // Joining and taking apart. Plain rows go in bands that stay in the cache while every part has its
 // turn; a whole of one row is so many long copies.
-#include "ops/array/parts.h"
+#include "ops/array/parts_cpu.h"
 
 #include "base/checked.h"
-#include "ops/array/strided.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/strided_isa.h"
 
 #define BAND_BYTES (1 << 17)

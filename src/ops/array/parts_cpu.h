@@ -1,7 +1,8 @@
-// One tensor and the parts of which it consists along an axis: what Concat and Pack join and Split and
-// Unpack take apart. Seen from the axis, the whole is |outer| rows; each part has a run of every row.
-#ifndef LEAT_OPS_ARRAY_PARTS_H_
-#define LEAT_OPS_ARRAY_PARTS_H_
+// One tensor and the parts of which it consists along an axis: what Concat and Pack join and Split
+// and Unpack take apart. Seen from the axis, the whole is |outer| rows; each part has a run of
+// every row.
+#ifndef LEAT_OPS_ARRAY_PARTS_CPU_H_
+#define LEAT_OPS_ARRAY_PARTS_CPU_H_
 
 #include "kernel/kernel.h"
 
@@ -14,4 +15,4 @@ LEAT_MUST_USE leat_status_t leat_parts_split(leat_kernel_context_t* c, int whole
 // not worth keeping the whole alive.
 bool leat_parts_should_share(const void* data, size_t size_bytes);
 
-#endif  // LEAT_OPS_ARRAY_PARTS_H_
+#endif  // LEAT_OPS_ARRAY_PARTS_CPU_H_

@@ -1,11 +1,11 @@
 // Moves a block of elements between two arrangements in memory, each given by strides: what
-// Transpose, Slice, Reverse, Tile, BroadcastTo, Pad, Concat, Split and many others come down to.
-// A source stride of 0 repeats, a negative one reverses. Dimensions are added from the outermost to
-// the innermost; those that lie together are merged as they come, so that the copy sees few and long
-// ones. Plain elements are moved as bytes of their size, by vectors and on several threads where it
-// pays; objects are copied one by one.
-#ifndef LEAT_OPS_ARRAY_STRIDED_H_
-#define LEAT_OPS_ARRAY_STRIDED_H_
+// Transpose, Slice, Reverse, Tile, BroadcastTo, Pad, Concat, Split and many others come down to. A
+// source stride of 0 repeats, a negative one reverses. Dimensions are added from the outermost to
+// the innermost; those that lie together are merged as they come, so that the copy sees few and
+// long ones. Plain elements are moved as bytes of their size, by vectors and on several threads
+// where it pays; objects are copied one by one.
+#ifndef LEAT_OPS_ARRAY_STRIDED_CPU_H_
+#define LEAT_OPS_ARRAY_STRIDED_CPU_H_
 
 #include "kernel/kernel.h"
 
@@ -47,4 +47,4 @@ static inline bool leat_dtype_is_object(int dtype) {
   return leat_dtype_in(dtype, LEAT_DTYPES_OBJECT);
 }
 
-#endif  // LEAT_OPS_ARRAY_STRIDED_H_
+#endif  // LEAT_OPS_ARRAY_STRIDED_CPU_H_

@@ -1,8 +1,8 @@
 // The paddings of a kernel.
-#include "ops/array/paddings.h"
+#include "ops/array/paddings_cpu.h"
 
 #include "base/checked.h"
-#include "ops/array/index.h"
+#include "ops/array/index_cpu.h"
 
 leat_status_t leat_paddings_read(const leat_kernel_context_t* c, int input, int rank,
                                  leat_paddings_t* out_paddings) {
