@@ -43,6 +43,12 @@ else()
   # symbolic: another library with TensorFlow's C API in the process must not catch our own calls.
   target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections -Wl,-Bsymbolic
     -Wl,-z,nodelete)
+  # A tenth of the library are the addresses in ops' rows; in this form they take a thirtieth of that.
+  include(CheckLinkerFlag)
+  check_linker_flag(C -Wl,-z,pack-relative-relocs LEAT_PACKS_RELOCATIONS)
+  if(LEAT_PACKS_RELOCATIONS)
+    target_link_options(leat PRIVATE -Wl,-z,pack-relative-relocs)
+  endif()
 endif()
 
 # Programs built against TensorFlow ask for these names. They are one file under several names,

@@ -69,10 +69,12 @@ static void without_memory_events_are_left_out(void** state) {
   }
 }
 
+static void no_inputs(void* data, leat_string_view_t node, leat_string_builder_t* out_inputs) {}
+
 static leat_pb_run_metadata_t decode(leat_step_collector_t* collector, leat_arena_t* arena,
                                      leat_string_builder_t* bytes) {
   leat_pb_run_metadata_t metadata = {0};
-  LEAT_EXPECT_OK(leat_run_metadata_encode(collector, bytes));
+  LEAT_EXPECT_OK(leat_run_metadata_encode(collector, no_inputs, NULL, bytes));
   LEAT_EXPECT_OK(leat_message_decode(&leat_pb_run_metadata_descriptor,
                                      leat_string_builder_view(bytes), arena, NULL, &metadata));
   return metadata;
