@@ -1,5 +1,5 @@
-// Cases of Transpose and its kin: sizes that fill blocks in registers and sizes that leave edges, in
-// every element width.
+// Cases of Transpose and its kin: sizes that fill blocks in registers and sizes that leave edges,
+// in every element width.
 #include "op_harness/op_harness.h"
 
 // Walks the output's positions and counts the input's place of each.

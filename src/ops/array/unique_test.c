@@ -1,4 +1,5 @@
-// Cases of finding and dealing out: Unique, ListDiff, Where, OneHot, DynamicPartition, DynamicStitch.
+// Cases of finding and dealing out: Unique, ListDiff, Where, OneHot, DynamicPartition,
+// DynamicStitch.
 #include "op_harness/op_harness.h"
 
 #define NAN_ITEM (0.0 / 0.0)
