@@ -3,6 +3,10 @@
 
 #define LEAT_RANDOM_SOURCES(X) \
   X(distribution)              \
+  X(gamma)                     \
+  X(multinomial)               \
+  X(poisson)                   \
+  X(shuffle)                   \
   X(stateless)
 
 LEAT_OP_FAMILY(random, LEAT_RANDOM_SOURCES)
