@@ -85,15 +85,7 @@ static double sample_binomial(const leat_sampler_t* sampler, int64_t parameter, 
 // For each set of parameters, the element of |shape| that belongs to it.
 static void fill_offsets(const leat_shape_t* whole, const leat_shape_t* shape, int64_t* offsets) {
   for (int64_t i = 0; i < whole->element_count; ++i) {
-    int64_t at = 0, stride = 1, rest = i;
-    for (int d = 1; d <= shape->rank; ++d) {
-      int64_t size = leat_shape_dim(whole, whole->rank - d);
-      int64_t own = leat_shape_dim(shape, shape->rank - d);
-      if (own != 1) at += rest % size * stride;
-      stride *= own;
-      rest /= size;
-    }
-    offsets[i] = at;
+    offsets[i] = leat_sampler_broadcast(whole, shape, i);
   }
 }
 

@@ -148,26 +148,13 @@ typedef struct derivative_s {
   leat_tensor_t* output;
 } derivative_t;
 
-// The element of |shape| that is broadcast to element |index| of |whole|.
-static int64_t broadcast_index(const leat_shape_t* whole, const leat_shape_t* shape,
-                               int64_t index) {
-  int64_t at = 0, stride = 1;
-  for (int d = 1; d <= shape->rank; ++d) {
-    int64_t size = leat_shape_dim(whole, whole->rank - d);
-    int64_t own = leat_shape_dim(shape, shape->rank - d);
-    if (own != 1) at += index % size * stride;
-    stride *= own;
-    index /= size;
-  }
-  return at;
-}
-
 static void derive_shard(void* data, int64_t begin, int64_t end) {
   const derivative_t* d = data;
   const leat_shape_t* whole = &d->output->shape;
   for (int64_t i = begin; i < end; ++i) {
-    double a = leat_sampler_read(d->alpha, broadcast_index(whole, &d->alpha->shape, i));
-    double x = leat_sampler_read(d->sample, broadcast_index(whole, &d->sample->shape, i));
+    int64_t of_alpha = leat_sampler_broadcast(whole, &d->alpha->shape, i);
+    int64_t of_sample = leat_sampler_broadcast(whole, &d->sample->shape, i);
+    double a = leat_sampler_read(d->alpha, of_alpha), x = leat_sampler_read(d->sample, of_sample);
     double value = sample_derivative(a, x);
     if (d->output->dtype == LEAT_DTYPE_FLOAT) {
       leat_tensor_data(d->output, float)[i] = (float)value;

@@ -2,6 +2,7 @@
 #include "ops/family.h"
 
 #define LEAT_RANDOM_SOURCES(X) \
+  X(bounded_normal)            \
   X(distribution)              \
   X(gamma)                     \
   X(multinomial)               \

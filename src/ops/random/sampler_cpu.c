@@ -87,3 +87,16 @@ leat_status_t leat_sampler_check_suffix(const leat_kernel_context_t* c, const le
   return leat_kernel_invalid(c, "shape is %s, must end with the parameters' shape, %s",
                              LEAT_SHAPE_TEXT(shape), LEAT_SHAPE_TEXT(suffix));
 }
+
+int64_t leat_sampler_broadcast(const leat_shape_t* whole, const leat_shape_t* shape,
+                               int64_t index) {
+  int64_t at = 0, stride = 1;
+  for (int d = 1; d <= shape->rank; ++d) {
+    int64_t size = leat_shape_dim(whole, whole->rank - d);
+    int64_t own = leat_shape_dim(shape, shape->rank - d);
+    if (own != 1) at += index % size * stride;
+    stride *= own;
+    index /= size;
+  }
+  return at;
+}

@@ -68,6 +68,9 @@ static inline double leat_sampler_parameter(const leat_sampler_t* s, int which, 
 LEAT_MUST_USE leat_status_t leat_sampler_output(leat_kernel_context_t* c, int shape_index,
                                                 const leat_tensor_t* parameter,
                                                 leat_tensor_t** out_tensor);
+// The element of a tensor of |shape| that is broadcast to element |index| of one of |whole|.
+int64_t leat_sampler_broadcast(const leat_shape_t* whole, const leat_shape_t* shape,
+                               int64_t index);
 // INVALID_ARGUMENT unless |shape| ends with |suffix|.
 LEAT_MUST_USE leat_status_t leat_sampler_check_suffix(const leat_kernel_context_t* c,
                                                       const leat_shape_t* shape,
