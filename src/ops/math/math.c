@@ -10,6 +10,7 @@
   X(cast)                  \
   X(compare)               \
   X(complex)               \
+  X(cross)                 \
   X(range)                 \
   X(reduction)             \
   X(scan)                  \
