@@ -4,7 +4,7 @@
 
 #include "base/test.h"
 
-static void expect_string(leat_string_view_t text, const char* json) {
+static void expect_json_string(leat_string_view_t text, const char* json) {
   leat_string_builder_t out;
   leat_string_builder_initialize(leat_allocator_system(), &out);
   leat_json_append_string(&out, text);
@@ -13,11 +13,11 @@ static void expect_string(leat_string_view_t text, const char* json) {
 }
 
 static void strings_are_escaped(void** state) {
-  expect_string(LEAT_SV(""), "\"\"");
-  expect_string(LEAT_SV("a\"b\\c\n\t\r"), "\"a\\\"b\\\\c\\n\\t\\r\"");
-  expect_string(leat_string_view_make("\0\x1f\x7f", 3), "\"\\u0000\\u001f\\u007f\"");
-  expect_string(LEAT_SV("na\xc3\xafve"), "\"na\xc3\xafve\"");
-  expect_string(LEAT_SV("\xff\xc3"), "\"\\u00ff\\u00c3\"");
+  expect_json_string(LEAT_SV(""), "\"\"");
+  expect_json_string(LEAT_SV("a\"b\\c\n\t\r"), "\"a\\\"b\\\\c\\n\\t\\r\"");
+  expect_json_string(leat_string_view_make("\0\x1f\x7f", 3), "\"\\u0000\\u001f\\u007f\"");
+  expect_json_string(LEAT_SV("na\xc3\xafve"), "\"na\xc3\xafve\"");
+  expect_json_string(LEAT_SV("\xff\xc3"), "\"\\u00ff\\u00c3\"");
 }
 
 static void numbers_are_json(void** state) {

@@ -8,10 +8,9 @@ static leat_status_t cross_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, a, 1));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, b, 1));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, a, b, &both));
-  int64_t size = leat_partial_shape_dim(both, -1);
-  if (size != LEAT_DIM_UNKNOWN && size != 3) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Dimension must be 3 but is %lld",
-                            (long long)size);
+  if (both.rank > 0) {
+    int64_t three;
+    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(both.dims[both.rank - 1], 3, &three));
   }
   leat_inference_set_output(c, 0, both);
   return leat_ok_status();
@@ -35,8 +34,7 @@ const leat_op_row_t leat_cross_ops[] = {
               "uint32, uint64}",
      .shape = cross_shape,
      .gradient = cross_gradient,
-     .contract = {LEAT_RULE_SAME_SHAPE(0, 1), LEAT_RULE_RANK_AT_LEAST(0, 1),
-                  LEAT_RULE_DIM(0, -1, 3)},
+     .contract = {LEAT_RULE_SAME_SHAPE(0, 1), LEAT_RULE_RANK_AT_LEAST(0, 1)},
      .doc = "The cross products of vectors of three numbers."},
     LEAT_OP_ROWS_END,
 };

@@ -58,6 +58,11 @@ static void cross_shard(void* data, int64_t begin, int64_t end) {
 static leat_status_t cross__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* left = leat_kernel_input(c, 0);
   const leat_tensor_t* right = leat_kernel_input(c, 1);
+  if (leat_shape_dim(&left->shape, left->shape.rank - 1) != 3) {
+    return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                             "a has shape %s, must have a last dimension of 3",
+                             LEAT_SHAPE_TEXT(&left->shape));
+  }
   leat_tensor_t* output;
   // A vector is read before it is written: either input's bytes will do.
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, 3, 0, &left->shape, &output));
