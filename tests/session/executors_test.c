@@ -7,7 +7,8 @@
 
 static void values_flow(scene_t* s) {
   leat_output_t x = scene_placeholder(s, "x", LEAT_DTYPE_FLOAT);
-  leat_output_t y = scene_binary(s, "Mul", -1, x, scene_binary(s, "AddV2", -1, x, scene_float(s, 1)));
+  leat_output_t more = scene_binary(s, "AddV2", -1, x, scene_float(s, 1));
+  leat_output_t y = scene_binary(s, "Mul", -1, x, more);
   assert_true(scene_get_fed(s, x, 3, y) == 12);
   assert_true(scene_get_fed(s, x, -2, y) == 2);  // the same signature again
 }
