@@ -5,6 +5,8 @@
 // asynchronous kernel) does.
 #include <string.h>
 
+#include "kernel/cancellation.h"
+#include "kernel/rendezvous.h"
 #include "trace/collector.h"
 #include "worker/executor.h"
 
@@ -21,11 +23,16 @@ typedef struct dataflow_s {
   leat_status_t status;  // the first failure
 } dataflow_t;
 
+// An asynchronous kernel under way. One that completes before its start returns goes on in the
+// list it was started from: |state| tells which of the two comes second and has to act.
+typedef enum { CALL_STARTING, CALL_STARTED, CALL_DONE } call_state_t;
 typedef struct async_call_s {
   leat_kernel_context_t context;
   dataflow_t* dataflow;
   uint32_t record;
   int64_t start_ns;
+  _Atomic(int) state;
+  leat_status_t status;
 } async_call_t;
 
 typedef struct task_s {
@@ -38,11 +45,18 @@ typedef struct ready_list_s {
   uint32_t first;
 } ready_list_t;
 
+// The first failure ends whatever of the step waits: for a queue, or for another device.
 static void fail(dataflow_t* d, leat_status_t status) {
+  const leat_step_services_t* services = &d->execution->services;
+  leat_status_t cause = services->rendezvous ? leat_status_clone(status) : NULL;
   leat_spinlock_lock(&d->lock);
   d->status = leat_status_join(d->status, status);
   leat_spinlock_unlock(&d->lock);
-  atomic_store_explicit(&d->failed, true, memory_order_release);
+  if (!atomic_exchange_explicit(&d->failed, true, memory_order_acq_rel)) {
+    if (services->cancellation) leat_cancellation_cancel(services->cancellation);
+    if (cause) services->rendezvous->vtable->abort(services->rendezvous, cause);
+  }
+  leat_status_free(cause);
 }
 
 static void end_activity(dataflow_t* d) {
@@ -145,14 +159,26 @@ static uint64_t last_readers(const dataflow_t* d, const leat_record_t* record) {
   return mask;
 }
 
+// The call's status; the call is freed.
+static leat_status_t end_call(async_call_t* call) {
+  dataflow_t* d = call->dataflow;
+  leat_status_t status = call->status;
+  if (d->execution->services.collector && !status) {
+    leat_execution_trace(d->execution, call->record, call->start_ns);
+  }
+  leat_allocator_free(d->plan->allocator, call);
+  return status;
+}
+
 static void async_done(leat_kernel_context_t* context, leat_status_t status) {
   async_call_t* call = context->owner;
   dataflow_t* d = call->dataflow;
   uint32_t record = call->record;
-  if (d->execution->services.collector && !status) {
-    leat_execution_trace(d->execution, record, call->start_ns);
+  call->status = status;
+  if (atomic_exchange_explicit(&call->state, CALL_DONE, memory_order_acq_rel) == CALL_STARTING) {
+    return;
   }
-  leat_allocator_free(d->plan->allocator, call);
+  status = end_call(call);
   if (status) {
     fail(d, leat_execution_annotate(d->execution, record, status));
   } else if (!atomic_load_explicit(&d->failed, memory_order_acquire)) {
@@ -164,7 +190,7 @@ static void async_done(leat_kernel_context_t* context, leat_status_t status) {
 }
 
 static leat_status_t start_async(dataflow_t* d, const leat_kernel_context_t* context,
-                                 uint32_t index) {
+                                 uint32_t index, bool* out_completed) {
   async_call_t* call;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(d->plan->allocator, sizeof *call, (void**)&call));
@@ -173,7 +199,12 @@ static leat_status_t start_async(dataflow_t* d, const leat_kernel_context_t* con
   call->context.owner = call;
   atomic_fetch_add_explicit(&d->activities, 1, memory_order_relaxed);
   context->kernel->row->compute_async(&call->context, async_done);
-  return leat_ok_status();
+  *out_completed =
+      atomic_exchange_explicit(&call->state, CALL_STARTED, memory_order_acq_rel) == CALL_DONE;
+  if (!*out_completed) return leat_ok_status();
+  // The list that runs this is an activity too: this one is not the last.
+  atomic_fetch_sub_explicit(&d->activities, 1, memory_order_relaxed);
+  return end_call(call);
 }
 
 // Runs one record; |*out_completed| is false when an asynchronous kernel will complete it.
@@ -194,8 +225,7 @@ static leat_status_t run_record(dataflow_t* d, uint32_t index, bool* out_complet
   if (record->flags & (LEAT_RECORD_HAS_REFS | LEAT_RECORD_CONTRACT)) {
     LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, index, &context));
   }
-  *out_completed = !(record->flags & LEAT_RECORD_ASYNC);
-  if (!*out_completed) return start_async(d, &context, index);
+  if (record->flags & LEAT_RECORD_ASYNC) return start_async(d, &context, index, out_completed);
   if (LEAT_LIKELY(!e->services.collector)) return record->compute(&context);
   int64_t start_ns = leat_step_collector_now();
   LEAT_RETURN_IF_ERROR(record->compute(&context));

@@ -167,7 +167,15 @@ static void empty_edges(leat_execution_t* e) {
   }
 }
 
+// What was waiting when the step was stopped says "cancelled"; why it was stopped says more.
+static leat_status_t first_cause(leat_execution_t* e, leat_status_t status) {
+  if (leat_status_code(status) != LEAT_CANCELLED || !atomic_load(&e->stopped)) return status;
+  leat_status_free(status);
+  return leat_execution_check(e);
+}
+
 void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
+  if (LEAT_UNLIKELY(status)) status = first_cause(e, status);
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
   leat_plan_recycle(e->plan, e->instance, !status);

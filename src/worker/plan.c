@@ -157,6 +157,8 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
   if (row->compute_async) record->flags |= LEAT_RECORD_ASYNC;
   if (row->expensive) record->flags |= LEAT_RECORD_EXPENSIVE;
   if (node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV)) c->plan->uses_rendezvous = true;
+  if (node->op->flags & LEAT_OP_STEP_RESOURCE) c->plan->uses_step_resources = true;
+  if (record->flags & LEAT_RECORD_ASYNC) c->plan->waits = true;
   if ((record->flags & LEAT_RECORD_ASYNC) || (node->op->flags & LEAT_OP_CONTROL_FLOW)) {
     c->plan->linear = false;
   }

@@ -83,6 +83,7 @@ typedef struct leat_plan_s {
   bool linear;               // the linear executor can run it
   bool uses_rendezvous;
   bool uses_step_resources;
+  bool waits;                // has asynchronous kernels, which a cancellation must reach
   leat_spinlock_t lock;
   leat_plan_instance_t* free_instances;
 } leat_plan_t;
