@@ -67,7 +67,8 @@ TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const 
 /* ---- Records (TFRecord) ---------------------------------------------------------------------*/
 typedef struct leat_records_t leat_records_t;
 TF_CAPI_EXPORT extern leat_records_t* leat_records_open(const char* path, TF_Status* status);
-/* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. */
+/* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. An
+ * empty record is not NULL. */
 TF_CAPI_EXPORT extern const void* leat_records_next(leat_records_t* records, size_t* out_size,
                                                     TF_Status* status);
 TF_CAPI_EXPORT extern void leat_records_close(leat_records_t* records);

@@ -201,18 +201,38 @@ static leat_status_t write_state(const char* directory, state_t* state) {
   return status;
 }
 
-// The index first: a reader who still sees it finds the data too. What is gone already is gone.
+static leat_status_t remove_file(void* data, const char* path) {
+  leat_file_system_t* fs = data;
+  leat_status_free(fs->vtable->remove(fs, path));  // what is gone already is gone
+  return leat_ok_status();
+}
+
+// |path| as a pattern that matches it alone.
+static leat_status_t escape(leat_arena_t* arena, leat_string_view_t path,
+                            leat_string_view_t* out_pattern) {
+  char* text;
+  size_t size = 0;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, 2 * path.size + 1, (void**)&text));
+  for (size_t i = 0; i < path.size; ++i) {
+    if (strchr("*?[]\\", path.data[i])) text[size++] = '\\';
+    text[size++] = path.data[i];
+  }
+  *out_pattern = leat_string_view_make(text, size);
+  return leat_ok_status();
+}
+
+// The index first: a reader who still sees it finds the data too. Then all shards.
 static leat_status_t remove_checkpoint(leat_arena_t* arena, const char* directory,
                                        leat_string_view_t prefix) {
   leat_file_system_t* fs = leat_file_system_posix();
-  leat_string_view_t full, index;
+  leat_string_view_t full, index, pattern;
   LEAT_RETURN_IF_ERROR(resolve(arena, directory, prefix, &full));
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(full)));
-  leat_status_free(fs->vtable->remove(fs, index.data));
-  const char* data;
-  LEAT_RETURN_IF_ERROR(leat_bundle_data_path(full.data, 0, 1, arena, &data));
-  leat_status_free(fs->vtable->remove(fs, data));
-  return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));
+  LEAT_RETURN_IF_ERROR(escape(arena, full, &pattern));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &pattern, "%.*s.data-?????-of-?????",
+                                        LEAT_SV_ARG(pattern)));
+  return leat_file_match(fs, pattern.data, remove_file, fs);
 }
 
 static leat_status_t publish(const char* directory, const char* prefix, int keep, state_t* state) {
