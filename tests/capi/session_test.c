@@ -283,7 +283,8 @@ static void test_run_options(void** state) {
   TF_Tensor* one = kit_int32(1);
   TF_Tensor* result = NULL;
   TF_Buffer* bad = TF_NewBufferFromString("\xff", 1);
-  TF_Buffer* timeout = TF_NewBufferFromString("\x10\x90\x4e", 3);  // timeout_in_ms: 10000
+  // trace_level: FULL_TRACE, timeout_in_ms: 10000
+  TF_Buffer* timeout = TF_NewBufferFromString("\x08\x03\x10\x90\x4e", 5);
   TF_Buffer* metadata = TF_NewBuffer();
   TF_SessionRun(session, bad, &f.x, &one, 1, &f.sum, &result, 1, NULL, 0, NULL, f.status);
   kit_expect_text(f.status, TF_INVALID_ARGUMENT, "Unparseable RunOptions proto");

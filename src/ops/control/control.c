@@ -2,6 +2,7 @@
 #include "ops/family.h"
 
 #define LEAT_CONTROL_SOURCES(X) \
+  X(flow)                     \
   X(no_op)
 
 LEAT_OP_FAMILY(control, LEAT_CONTROL_SOURCES)
