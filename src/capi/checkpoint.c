@@ -141,11 +141,27 @@ static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_st
   return leat_arena_print(arena, out_path, "%s/%.*s", directory, LEAT_SV_ARG(path));
 }
 
+static bool has_index(leat_arena_t* arena, leat_string_view_t prefix) {
+  leat_string_view_t index;
+  leat_status_t status = leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix));
+  bool found = !status && leat_file_exists(leat_file_system_posix(), index.data);
+  leat_status_free(status);
+  return found;
+}
+
+// A checkpoint without index was being replaced, or removed by somebody: then the newest of the
+// others that has one. When none has, the one that is named: whoever reads it hears what is missing.
 static leat_status_t latest(const char* directory, state_t* state, char** out_path) {
   LEAT_RETURN_IF_ERROR(read_state(directory, state));
-  leat_string_view_t path;
+  const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
+  leat_string_view_t named, path;
   LEAT_RETURN_IF_ERROR(
-      resolve(&state->arena, directory, state->proto.model_checkpoint_path, &path));
+      resolve(&state->arena, directory, state->proto.model_checkpoint_path, &named));
+  path = named;
+  for (size_t i = all->count; i > 0 && !has_index(&state->arena, path); --i) {
+    LEAT_RETURN_IF_ERROR(resolve(&state->arena, directory, all->items[i - 1], &path));
+  }
+  if (!has_index(&state->arena, path)) path = named;
   *out_path = strdup(path.data);
   if (*out_path) return leat_ok_status();
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory for a path");
@@ -230,7 +246,7 @@ static leat_status_t remove_checkpoint(leat_arena_t* arena, const char* director
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(full)));
   LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));
   LEAT_RETURN_IF_ERROR(escape(arena, full, &pattern));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &pattern, "%.*s.data-?????-of-?????",
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &pattern, "%.*s.data-*-of-*",
                                         LEAT_SV_ARG(pattern)));
   return leat_file_match(fs, pattern.data, remove_file, fs);
 }
