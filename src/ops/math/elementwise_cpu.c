@@ -4,15 +4,15 @@
 // floats and the tensor holds halves, the pieces pass through converted blocks.
 #include "ops/math/elementwise_cpu.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sync.h"
 #include "device/cpu/vector_math.h"
 
 #define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
 #define BLOCK 512           // elements of a block on the stack
-#define SHORT_ROW 64        // rows below are gathered into blocks instead of being visited one by one
+#define SHORT_ROW 64        // shorter rows are gathered into blocks instead of being visited
 #define MAX_ELEMENT_BYTES 24
 
 // ---- Creation -----------------------------------------------------------------------------------
@@ -246,8 +246,8 @@ static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* b
   return faults;
 }
 
-// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle of
-// a row on. For elements of 4 bytes, of which there are most.
+// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle
+// of a row on. For elements of 4 bytes, of which there are most.
 static void gather_column(const uint32_t* source, int64_t row, int64_t index, int64_t n,
                           uint32_t* target) {
   int64_t r = index / row, left = row - index % row;
