@@ -140,9 +140,21 @@ static leat_status_t run_same(leat_kernel_context_t* c, const leat_elementwise_t
   return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
 }
 
+// One number in, one out: no job is made.
+static leat_status_t run_scalar(leat_kernel_context_t* c, const leat_elementwise_t* e,
+                                const leat_tensor_t* input) {
+  leat_tensor_t* output;
+  const void* x = input->data;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_forward_any_or_allocate(c, forwardable(e), 0, &input->shape, &output));
+  int faults = run_piece(e, &x, output->data, 1);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+}
+
 leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c) {
   const leat_elementwise_t* e = leat_kernel_state(c);
-  const leat_tensor_t* inputs[MAX_INPUTS] = {0};
+  const leat_tensor_t* inputs[MAX_INPUTS] = {leat_kernel_input(c, 0)};
+  if (e->input_count == 1 && inputs[0]->shape.rank == 0) return run_scalar(c, e, inputs[0]);
   for (int k = 0; k < e->input_count; ++k) {
     inputs[k] = leat_kernel_input(c, k);
     if (inputs[k]->shape.element_count != inputs[0]->shape.element_count) {
