@@ -291,6 +291,7 @@ static leat_status_t find_frame(leat_dataflow_t* d, leat_iteration_t* parent, ui
 static leat_status_t next_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
                                     leat_ready_list_t* ready, leat_iteration_t** out_iteration) {
   ++frame->iteration_count;
+  frame->dead_exit_count = 0;  // the loop went on: those were not its end
   LEAT_RETURN_IF_ERROR(take_iteration(d, frame, out_iteration));
   leat_iteration_t* iteration = *out_iteration;
   for (waiting_t* w = frame->invariants; w; w = w->next) {

@@ -13,6 +13,9 @@
   X(batch_norm)            \
   X(l2_loss)               \
   X(lrn)                   \
-  X(data_format)
+  X(data_format)           \
+  X(dilation2d)            \
+  X(conv3d)                \
+  X(global_norm)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)
