@@ -1,8 +1,9 @@
-// Open addressing, at least twice as many slots as keys; the table grows with the different keys, so
-// that few of them stay in the cache. A slot's tag is the element itself where that has up to 4 bytes,
-// else a part of the hash, so that keys are mostly compared without looking them up. Elements of up to 8 bytes are brought to one word,
-// in which equal numbers are equal; strings are compared as they are. A NaN, equal to none, is put
-// by its place, so that many of them do not pile up.
+// Open addressing, at least twice as many slots as keys; the table grows with the different keys,
+// so that few of them stay in the cache. A slot's tag is the element itself where that has up to 4
+// bytes, else a part of the hash, so that keys are mostly compared without looking them up.
+// Elements of up to 8 bytes are brought to one word, in which equal numbers are equal; strings are
+// compared as they are. A NaN, equal to none, is put by its place, so that many of them do not pile
+// up.
 #include "ops/array/key_table_cpu.h"
 
 // So that the loops over frequent types know the type.

@@ -23,8 +23,8 @@ typedef struct leat_key_table_s {
 LEAT_MUST_USE leat_status_t leat_key_table_initialize(leat_kernel_context_t* c, leat_keys_t keys,
                                                       leat_key_table_t* out_table);
 void leat_key_table_deinitialize(leat_key_table_t* table);
-// Adds all of the table's keys; |out_numbers| (int32 or int64, or NULL) gets each one's number, which
-// counts different keys as they first appear.
+// Adds all of the table's keys; |out_numbers| (int32 or int64, or NULL) gets each one's number,
+// which counts different keys as they first appear.
 LEAT_MUST_USE leat_status_t leat_key_table_add_all(leat_key_table_t* table,
                                                    leat_kernel_context_t* c,
                                                    leat_tensor_t* out_numbers);

@@ -1,5 +1,5 @@
-// The loops of CheckNumerics. Without the sign a number's bits compare like integers of the signed kind,
-// for which every instruction set has a maximum.
+// The loops of CheckNumerics. Without the sign a number's bits compare like integers of the signed
+// kind, for which every instruction set has a maximum.
 #include "ops/array/numerics_isa.h"
 
 #define DEFINE_LARGEST(bits, type, signed_type)                              \

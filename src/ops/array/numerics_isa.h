@@ -1,5 +1,5 @@
-// The loops of CheckNumerics: the largest of the numbers' bits without their signs, from which it is
-// seen whether all of them are finite.
+// The loops of CheckNumerics: the largest of the numbers' bits without their signs, from which it
+// is seen whether all of them are finite.
 #ifndef LEAT_OPS_ARRAY_NUMERICS_ISA_H_
 #define LEAT_OPS_ARRAY_NUMERICS_ISA_H_
 

@@ -186,8 +186,8 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
 
 // ---- Transposition of a plane -------------------------------------------------------------------
 
-// Columns of the target that have their turn before the next rows are begun: the lines of the source
-// that they touch fit the cache, and rows of the target are written in long pieces.
+// Columns of the target that have their turn before the next rows are begun: the lines of the
+// source that they touch fit the cache, and rows of the target are written in long pieces.
 #define BAND_COLUMNS 256
 
 // |side|: of a block in registers; |line|: elements of a cache line. Rows of |to| are |count|,
