@@ -11,14 +11,17 @@
 
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
+  X(checkpoint)             \
   X(control)                \
   X(function)               \
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \
+  X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
   X(state)                  \
+  X(summary)                \
   X(train)
 
 #define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;

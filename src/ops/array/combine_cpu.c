@@ -42,9 +42,35 @@ ARITHMETIC_TYPES(DEFINE_SUMS)
 ARITHMETIC_TYPES(DEFINE_EXTREMA)
 COMPLEX_TYPES(DEFINE_SUMS)
 
+// NAME, the type that multiplies (at least as wide as int), the element's own.
+#define FACTOR_TYPES(X)                             \
+  X(FLOAT, float, float)                            \
+  X(DOUBLE, double, double)                         \
+  X(UINT8, uint32_t, uint8_t)                       \
+  X(UINT16, uint32_t, uint16_t)                     \
+  X(UINT32, uint32_t, uint32_t)                     \
+  X(UINT64, uint64_t, uint64_t)                     \
+  COMPLEX_TYPES(X)
+#define SIGNED_FACTOR_TYPES(X)    \
+  X(INT8, uint32_t, int8_t)       \
+  X(INT16, uint32_t, int16_t)     \
+  X(INT32, uint32_t, int32_t)     \
+  X(INT64, uint64_t, int64_t)
+#define DEFINE_PRODUCT(NAME, wide, type) DEFINE(mul, NAME, type, (wide)a * (wide)b)
+#define DEFINE_QUOTIENT(NAME, wide, type) DEFINE(div, NAME, type, a / b)
+// The least integer has no quotient by -1: it wraps.
+#define DEFINE_SIGNED_QUOTIENT(NAME, wide, type) \
+  DEFINE(div, NAME, type, b == -1 ? (type)(0 - (wide)a) : a / b)
+FACTOR_TYPES(DEFINE_PRODUCT)
+FACTOR_TYPES(DEFINE_QUOTIENT)
+SIGNED_FACTOR_TYPES(DEFINE_PRODUCT)
+SIGNED_FACTOR_TYPES(DEFINE_SIGNED_QUOTIENT)
+
 #define DEFINE_HALF(NAME, widen, narrow)                               \
   DEFINE(add, NAME, uint16_t, narrow(widen(a) + widen(b)))             \
   DEFINE(sub, NAME, uint16_t, narrow(widen(a) - widen(b)))             \
+  DEFINE(mul, NAME, uint16_t, narrow(widen(a) * widen(b)))             \
+  DEFINE(div, NAME, uint16_t, narrow(widen(a) / widen(b)))             \
   DEFINE(min, NAME, uint16_t, widen(b) < widen(a) ? b : a)             \
   DEFINE(max, NAME, uint16_t, widen(a) < widen(b) ? b : a)
 HALF_TYPES(DEFINE_HALF)
@@ -72,14 +98,15 @@ static leat_combine_fn_t find_assign(int dtype) {
   }
 }
 
-#define SUM_ENTRY(NAME, x, y) [LEAT_DTYPE_##NAME] = {add_##NAME, sub_##NAME, 0, 0},
+#define SUM_ENTRY(NAME, x, y) \
+  [LEAT_DTYPE_##NAME] = {add_##NAME, sub_##NAME, 0, 0, mul_##NAME, div_##NAME},
 #define ALL_ENTRY(NAME, x, y) \
-  [LEAT_DTYPE_##NAME] = {add_##NAME, sub_##NAME, min_##NAME, max_##NAME},
+  [LEAT_DTYPE_##NAME] = {add_##NAME, sub_##NAME, min_##NAME, max_##NAME, mul_##NAME, div_##NAME},
 
 leat_combine_fn_t leat_combine_find(leat_combine_t how, int dtype) {
-  static const leat_combine_fn_t functions[LEAT_DTYPE_COUNT][4] = {
+  static const leat_combine_fn_t functions[LEAT_DTYPE_COUNT][6] = {
       ARITHMETIC_TYPES(ALL_ENTRY) HALF_TYPES(ALL_ENTRY) COMPLEX_TYPES(SUM_ENTRY)
-      [LEAT_DTYPE_BOOL] = {add_BOOL, 0, 0, 0},
+      [LEAT_DTYPE_BOOL] = {add_BOOL, 0, 0, 0, 0, 0},
   };
   if (how == LEAT_COMBINE_ASSIGN) return find_assign(dtype);
   return functions[dtype][how - LEAT_COMBINE_ADD];

@@ -11,6 +11,8 @@ typedef enum leat_combine_e {
   LEAT_COMBINE_SUB,
   LEAT_COMBINE_MIN,
   LEAT_COMBINE_MAX,
+  LEAT_COMBINE_MUL,
+  LEAT_COMBINE_DIV,  // of integers: towards zero; none of the divisors may be 0
 } leat_combine_t;
 
 // to[i] = to[i] <how> from[i] for |count| elements that lie apart or are the same.
