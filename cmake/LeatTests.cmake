@@ -12,6 +12,9 @@ list(FILTER kit_sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/tests/(headers|insta
 set(LEAT_TEST_ENVIRONMENT "LEAT_SOURCE_DIR=${CMAKE_SOURCE_DIR};LEAT_BUILD_DIR=${CMAKE_BINARY_DIR}"
     "LEAT_MODULE_DIR=${CMAKE_BINARY_DIR}/lib")
 add_custom_target(leat_tests)
+if(TARGET leat_tool)
+  add_dependencies(leat_tests leat_tool)
+endif()
 
 function(leat_test source)
   file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})

@@ -17,6 +17,7 @@
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \
+  X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
   X(state)                  \

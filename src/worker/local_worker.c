@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "kernel/cancellation.h"
 #include "kernel/resource.h"
 #include "worker/executor.h"
 #include "worker/local_rendezvous.h"
@@ -185,9 +186,22 @@ static void run_done(void* data, leat_status_t status) {
   void* done_data = run->done_data;
   leat_status_free(run->execution.stop_status);  // nobody can stop it any more
   leat_rendezvous_release(run->execution.services.rendezvous);
+  leat_cancellation_release(run->execution.services.cancellation);
   release_registered(worker, run->registered);
   if (!run->on_stack) leat_allocator_free(worker->allocator, run);
   done(done_data, status);
+}
+
+// Called with the lock held.
+static leat_status_t find_step_resources(leat_local_worker_t* worker, int64_t step_id,
+                                         leat_resource_manager_t** out_resources) {
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(find_step(worker, step_id, &step));
+  if (!step->resources) {
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &step->resources));
+  }
+  *out_resources = step->resources;
+  return leat_ok_status();
 }
 
 // Looks up what the run needs and makes it known to aborts.
@@ -206,6 +220,10 @@ static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_reque
   if (!status && run->registered->plan->uses_rendezvous) {
     status = find_rendezvous(worker, request->step_id, &run->execution.services.rendezvous);
     if (!status) leat_rendezvous_retain(run->execution.services.rendezvous);
+  }
+  if (!status && run->registered->plan->uses_step_resources) {
+    status = find_step_resources(worker, request->step_id,
+                                 &run->execution.services.step_resources);
   }
   if (!status) link_run(worker, run);
   leat_spinlock_unlock(&worker->lock);
@@ -263,7 +281,11 @@ static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* requ
     run->done = done;
     run->done_data = data;
     fill_run(worker, request, run);
-    status = enter_run(worker, request, run);
+    if (registered->plan->waits) {
+      status = leat_cancellation_create(worker->allocator, &run->execution.services.cancellation);
+    }
+    if (!status) status = enter_run(worker, request, run);
+    if (status) leat_cancellation_release(run->execution.services.cancellation);
     if (status && !run->on_stack) leat_allocator_free(worker->allocator, run);
   }
   if (status) {
@@ -272,6 +294,24 @@ static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* requ
     return;
   }
   leat_execution_start(&run->execution, registered->executor, run_done, run);
+}
+
+// Cancels the kernels of a step that wait, without the lock: they may end the step.
+static void cancel_waiting(leat_local_worker_t* worker, int64_t step_id) {
+  for (;;) {
+    leat_cancellation_t* cancellation = NULL;
+    leat_spinlock_lock(&worker->lock);
+    for (run_t* run = worker->runs; run && !cancellation; run = run->next) {
+      leat_cancellation_t* candidate = run->execution.services.cancellation;
+      if (run->step_id != step_id || !candidate) continue;
+      if (!leat_cancellation_is_cancelled(candidate)) cancellation = candidate;
+    }
+    if (cancellation) leat_cancellation_retain(cancellation);
+    leat_spinlock_unlock(&worker->lock);
+    if (!cancellation) return;
+    leat_cancellation_cancel(cancellation);
+    leat_cancellation_release(cancellation);
+  }
 }
 
 static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
@@ -293,6 +333,7 @@ static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_
   leat_spinlock_unlock(&worker->lock);
   if (rendezvous) rendezvous->vtable->abort(rendezvous, status);
   leat_rendezvous_release(rendezvous);
+  cancel_waiting(worker, step_id);
   leat_status_free(status);
 }
 

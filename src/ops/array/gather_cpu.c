@@ -1,12 +1,12 @@
 // CPU kernels of Gather and GatherV2. params is seen as [batch, outer, rows, inner]; indices as
 // [batch, taken]; the result is [batch, outer, taken, inner]. Rows are copied in the order of the
 // result, the next ones fetched ahead.
-#include <stdatomic.h>
+#include "base/sync.h"
 
 #include "base/checked.h"
 #include "ops/array/gather_cpu.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -124,7 +124,8 @@ static leat_status_t check_batch(const leat_kernel_context_t* c, const leat_shap
   int64_t given = *batch_dims;
   if (given < 0) *batch_dims += indices->rank;
   if (*batch_dims < 0 || *batch_dims > indices->rank || *batch_dims > axis) {
-    return leat_kernel_invalid(c, "batch_dims is %lld, must be at most axis %d and indices' rank %d",
+    return leat_kernel_invalid(c, "batch_dims is %lld, must be at most axis %d and indices' rank "
+                               "%d",
                                (long long)given, axis, indices->rank);
   }
   for (int d = 0; d < *batch_dims; ++d) {

@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_ARRAY_GATHER_CPU_H_
 #define LEAT_OPS_ARRAY_GATHER_CPU_H_
 
-#include "ops/array/nd_index.h"
+#include "ops/array/nd_index_cpu.h"
 
 // Output 0 becomes the slices of |params| along |axis| that |indices| names, by batches over the
 // first |batch_dims| dimensions of both. INVALID_ARGUMENT where TensorFlow's is.

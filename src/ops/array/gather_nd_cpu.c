@@ -1,9 +1,10 @@
 // The CPU kernel of GatherNd.
-#include <stdatomic.h>
+#include "base/sync.h"
 
 #include "base/checked.h"
 #include "ops/array/gather_cpu.h"
-#include "ops/array/strided.h"
+#include "ops/array/nd_index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

@@ -1,7 +1,7 @@
 // CPU kernels of CheckNumerics: one fast pass over the exponents says whether all is finite; only
-// when it is not, a second pass finds out what is wrong. The shape of floating-point bits is data, so
-// that one code serves all widths.
-#include <stdatomic.h>
+// when it is not, a second pass finds out what is wrong. The shape of floating-point bits is data,
+// so that one code serves all widths.
+#include "base/sync.h"
 
 #include "ops/family.h"
 

@@ -1,8 +1,10 @@
-// CPU kernels of ScatterNd and its kin. Tuples may repeat, so that updates are applied in their order,
-// on one thread.
+// CPU kernels of ScatterNd and its kin. Tuples may repeat, so that updates are applied in their
+// order, on one thread.
 #include "base/checked.h"
+#include "ops/array/combine_cpu.h"
+#include "ops/array/nd_index_cpu.h"
 #include "ops/array/scatter_nd_cpu.h"
-#include "ops/array/strided.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

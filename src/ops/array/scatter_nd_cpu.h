@@ -2,8 +2,8 @@
 #ifndef LEAT_OPS_ARRAY_SCATTER_ND_CPU_H_
 #define LEAT_OPS_ARRAY_SCATTER_ND_CPU_H_
 
-#include "ops/array/combine.h"
-#include "ops/array/nd_index.h"
+#include "ops/array/combine_cpu.h"
+#include "ops/array/nd_index_cpu.h"
 
 // State of a kernel, made from the op's name and attribute "bad_indices_policy".
 typedef struct leat_scatter_nd_s {

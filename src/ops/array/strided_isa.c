@@ -1,8 +1,8 @@
 // Inner loops of strided copies.
 //
-// Transposition works on square blocks as wide as a cache line: every line that is read or written is
-// used whole at once, so that strides that fall on few cache sets do no harm. A block consists of
-// smaller ones that fit the registers and are turned by log2(n) rounds of interleaving.
+// Transposition works on square blocks as wide as a cache line: every line that is read or written
+// is used whole at once, so that strides that fall on few cache sets do no harm. A block consists
+// of smaller ones that fit the registers and are turned by log2(n) rounds of interleaving.
 #include "ops/array/strided_isa.h"
 
 #include <string.h>
@@ -186,8 +186,8 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
 
 // ---- Transposition of a plane -------------------------------------------------------------------
 
-// |side|: of a block in registers; |line|: elements of a cache line. Rows of |to| are |count|, their
-// length |inner|.
+// |side|: of a block in registers; |line|: elements of a cache line. Rows of |to| are |count|,
+// their length |inner|.
 #define DEFINE_TRANSPOSED(width, side, line)                                                \
   static void turn_edge_##width(const char* from, int64_t from_step, char* to,              \
                                 int64_t to_step, int64_t rows, int64_t columns) {           \

@@ -22,8 +22,8 @@ static leat_status_t create_add_n(leat_kernel_creation_t* c, void* state) {
   add_n->element_bytes = (int64_t)leat_dtype_size(dtype);
   add_n->is_bfloat16 = dtype == LEAT_DTYPE_BFLOAT16;
   add_n->is_half = dtype == LEAT_DTYPE_HALF || add_n->is_bfloat16;
-  const leat_elementwise_loop_t* loops = LEAT_ISA_SELECT(leat_binary_loops)->items[LEAT_BINARY_ADD];
-  add_n->add = loops[add_n->is_half ? LEAT_DTYPE_FLOAT : dtype];
+  add_n->add = leat_binary_vector_loop(LEAT_BINARY_ADD,
+                                       add_n->is_half ? LEAT_DTYPE_FLOAT : dtype);
   return leat_ok_status();
 }
 

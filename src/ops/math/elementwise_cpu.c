@@ -22,13 +22,16 @@ static bool is_half(int dtype) {
 }
 
 static leat_elementwise_loop_t find_loop(const leat_elementwise_loops_t vector,
+                                         const leat_elementwise_loops_t base,
                                          const leat_elementwise_loops_t plain, int dtype) {
   if (vector && vector[dtype]) return vector[dtype];
+  if (base && base[dtype]) return base[dtype];
   return plain ? plain[dtype] : NULL;
 }
 
 leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
                                       const leat_elementwise_loops_t vector,
+                                      const leat_elementwise_loops_t base,
                                       const leat_elementwise_loops_t plain, int deciding,
                                       float cost_ns) {
   leat_elementwise_t* e = state;
@@ -44,9 +47,9 @@ leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
     e->input_size[i] = (uint8_t)leat_dtype_size(input_type);
     if (input_type == LEAT_DTYPE_STRING) e->string_inputs |= (uint8_t)(1 << i);
   }
-  e->loop = find_loop(vector, plain, dtype);
+  e->loop = find_loop(vector, base, plain, dtype);
   if (!e->loop && is_half(dtype)) {
-    e->loop = find_loop(vector, plain, LEAT_DTYPE_FLOAT);
+    e->loop = find_loop(vector, base, plain, LEAT_DTYPE_FLOAT);
     e->is_bfloat16 = dtype == LEAT_DTYPE_BFLOAT16;
     e->float_output = is_half(leat_dtype_base(kernel->output_types[0]));
     for (int i = 0; i < kernel->input_count; ++i) {
@@ -243,12 +246,27 @@ static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* b
   return faults;
 }
 
+// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle of
+// a row on. For elements of 4 bytes, of which there are most.
+static void gather_column(const uint32_t* source, int64_t row, int64_t index, int64_t n,
+                          uint32_t* target) {
+  int64_t r = index / row, left = row - index % row;
+  for (int64_t i = 0; i < n; left = row, ++r) {
+    const uint32_t value = source[r];
+    for (int64_t end = LEAT_MIN(n, i + left); i < end; ++i) target[i] = value;
+  }
+}
+
 // Lays operand |k| of |n| output elements from |index| on into |target|.
 static void gather(const leat_elementwise_job_t* job, int k, int64_t index, int64_t n,
                    char* target) {
   const leat_broadcast_t* plan = job->plan;
   int size = job->e->input_size[k];
   bool is_repeated = !plan->strides[k][plan->rank - 1];
+  if (is_repeated && plan->rank == 2 && plan->strides[k][0] && size == 4) {
+    gather_column((const uint32_t*)job->inputs[k], plan->dims[1], index, n, (uint32_t*)target);
+    return;
+  }
   leat_broadcast_place_t place;
   leat_broadcast_seek(plan, index, &place);
   while (n > 0) {

@@ -13,7 +13,7 @@ LEAT_LOOP_FLOATS(LOOP, neg, -x)
 LEAT_LOOP_FLOATS(LOOP, sign, x != x ? x : (x > 0) - (x < 0))
 LEAT_LOOP_FLOATS(LOOP, square, x * x)
 LEAT_LOOP_FLOATS(LOOP, reciprocal, 1 / x)
-LEAT_LOOP_SIGNED(LOOP, sign, (x > 0) - (x < 0))
+LEAT_LOOP_ISA_SIGNED(LOOP, sign, (x > 0) - (x < 0))
 LEAT_LOOP_UNARY(abs_f32, float, float, __builtin_fabsf(x))
 LEAT_LOOP_UNARY(abs_f64, double, double, __builtin_fabs(x))
 LEAT_LOOP_UNARY(floor_f32, float, float, __builtin_floorf(x))
@@ -30,13 +30,13 @@ LEAT_LOOP_UNARY(not_bool, uint8_t, uint8_t, x == 0)
 #define WRAPPING(suffix, DTYPE, type, wide, name, expression) \
   static inline type name##_of_##suffix(wide x) { return (type)(expression); } \
   LEAT_LOOP_UNARY(name##_##suffix, type, type, name##_of_##suffix((wide)x))
-LEAT_LOOP_SIGNED(WRAPPING, neg, 0 - x)
-LEAT_LOOP_INTEGERS(WRAPPING, square, x * x)
+LEAT_LOOP_ISA_SIGNED(WRAPPING, neg, 0 - x)
+LEAT_LOOP_ISA_INTEGERS(WRAPPING, square, x * x)
 #define ABSOLUTE(suffix, DTYPE, type, wide, name) \
   LEAT_LOOP_UNARY(name##_##suffix, type, type, x < 0 ? 0 - (wide)x : (wide)x)
-LEAT_LOOP_SIGNED(ABSOLUTE, abs)
-LEAT_LOOP_SIGNED(LOOP, round, x)
-LEAT_LOOP_INTEGERS(LOOP, invert, ~x)
+LEAT_LOOP_ISA_SIGNED(ABSOLUTE, abs)
+LEAT_LOOP_ISA_SIGNED(LOOP, round, x)
+LEAT_LOOP_ISA_INTEGERS(LOOP, invert, ~x)
 
 #define PAIRS(suffix, DTYPE, type, part, name, re, im)                           \
   static int name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
@@ -83,8 +83,8 @@ LEAT_LOOP_FLOATS(VECTOR_MATH, sqrt)
 LEAT_LOOP_FLOATS(VECTOR_MATH, rsqrt)
 
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
-#define SIGNED(name) LEAT_LOOP_SIGNED(LEAT_LOOP_ENTRY, name)
-#define INTEGERS(name) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)
+#define SIGNED(name) LEAT_LOOP_ISA_SIGNED(LEAT_LOOP_ENTRY, name)
+#define INTEGERS(name) LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, name)
 #define COMPLEXES(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)
 
 extern const leat_unary_loops_t LEAT_ISA_NAME(leat_unary_loops);
