@@ -65,7 +65,8 @@ leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Ses
   if (!options->collector) return leat_ok_status();
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_status_t status = leat_run_metadata_encode(options->collector, print_inputs, session, &bytes);
+  leat_status_t status =
+      leat_run_metadata_encode(options->collector, print_inputs, session, &bytes);
   leat_step_collector_deinitialize(options->collector);
   if (status) {
     leat_string_builder_deinitialize(&bytes);

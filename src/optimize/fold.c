@@ -150,7 +150,7 @@ static leat_status_t take_constant(fold_t* f, int32_t index) {
 }
 
 static bool is_harmless(const fold_t* f, const leat_node_t* node) {
-  bool harmless = leat_node_is_pure(node) || (node->op->flags & LEAT_OP_ARGUMENT);
+  bool harmless = leat_node_is_pure(f->graph, node) || (node->op->flags & LEAT_OP_ARGUMENT);
   for (int i = 0; harmless && i < node->input_count + node->control_count; ++i) {
     harmless = f->harmless[node->inputs[i].node];
   }
@@ -173,7 +173,8 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
   if (node->op->flags & LEAT_OP_CONSTANT) {
     return node->control_count ? leat_ok_status() : take_constant(f, index);
   }
-  if (!leat_node_is_pure(node) || (node->op->flags & LEAT_OP_NEVER_FOLD)) return leat_ok_status();
+  bool foldable = leat_node_is_pure(f->graph, node) && !(node->op->flags & LEAT_OP_NEVER_FOLD);
+  if (!foldable) return leat_ok_status();
   if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
     return node->control_count ? leat_ok_status() : fold_shape(f, index);
   }

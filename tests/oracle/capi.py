@@ -1,4 +1,5 @@
-"""The TensorFlow C API through ctypes: just what the oracle scripts need, for any library that has it."""
+"""The TensorFlow C API, and Leat's own beside it, through ctypes: just what the oracle
+scripts need."""
 import ctypes
 import os
 

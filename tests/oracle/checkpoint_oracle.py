@@ -1,5 +1,5 @@
-"""Checkpoints that Leat writes are read by TensorFlow, and the reverse: by the ops of TensorFlow-built
-graphs, by leat/files.h and by the saver of leat/train.h."""
+"""Checkpoints that Leat writes are read by TensorFlow, and the reverse: by the ops of graphs that
+TensorFlow built, by leat/files.h and by the saver of leat/train.h."""
 import ctypes
 import os
 import tempfile
