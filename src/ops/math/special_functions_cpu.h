@@ -17,7 +17,7 @@ double leat_betainc(double a, double b, double x);
 double leat_ndtri(double p);
 double leat_erfinv(double x);
 
-// Bessel functions; modified ones with |e|: scaled by exp(-|x|) (first kind) or exp(x) (second kind).
+// Bessel functions; modified ones with |e|: scaled by exp(-|x|) (first kind) or exp(x) (second).
 double leat_bessel_i0e(double x);
 double leat_bessel_i1e(double x);
 double leat_bessel_i0(double x);
