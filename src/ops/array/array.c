@@ -5,6 +5,7 @@
   X(band)           \
   X(concat)         \
   X(constant)       \
+  X(fake_quant)     \
   X(fill)           \
   X(gather)         \
   X(gather_nd)      \
@@ -14,7 +15,9 @@
   X(numerics)       \
   X(pack)           \
   X(pad)            \
+  X(patches)        \
   X(placeholder)    \
+  X(quantization)   \
   X(reshape)        \
   X(reverse)        \
   X(scatter_nd)     \
