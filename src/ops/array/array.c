@@ -20,7 +20,9 @@
   X(quantization)   \
   X(reshape)        \
   X(reverse)        \
+  X(row_update)     \
   X(scatter_nd)     \
+  X(search)         \
   X(shape)          \
   X(slice)          \
   X(space_batch)    \

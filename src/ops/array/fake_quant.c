@@ -1,5 +1,5 @@
-// FakeQuant*: floats rounded to what a quantised type of so many bits over [min, max] would keep, and
-// the gradients, which pass where the input lies within.
+// FakeQuant*: floats rounded to what a quantised type of so many bits over [min, max] would keep,
+// and the gradients, which pass where the input lies within.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/family.h"

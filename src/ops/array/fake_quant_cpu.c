@@ -1,5 +1,5 @@
-// CPU kernels of FakeQuant*. The range is moved a little so that 0 is one of its steps. A range of 0 to
-// 0 keeps nothing and passes all of the gradient.
+// CPU kernels of FakeQuant*. The range is moved a little so that 0 is one of its steps. A range of
+// 0 to 0 keeps nothing and passes all of the gradient.
 #include <math.h>
 
 #include "base/checked.h"
@@ -19,7 +19,8 @@ typedef struct steps_s {
 } steps_t;
 
 static LEAT_COLD leat_status_t refuse(const leat_kernel_creation_t* c, const char* what) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Kernel creation failed for node '%.*s' (%.*s): %s",
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Kernel creation failed for node '%.*s' (%.*s): %s",
                           LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(c->kernel->op->name),
                           what);
 }
@@ -166,7 +167,8 @@ static void pass_gradients(const leat_tensor_t* gradients, const leat_tensor_t* 
                            double* above) {
   const float* g = gradients->data;
   const float* x = inputs->data;
-  for (int64_t i = 0, k = 0; i < inputs->shape.element_count; ++i, k = k + 1 == channels ? 0 : k + 1) {
+  for (int64_t i = 0; i < inputs->shape.element_count; ++i) {
+    int64_t k = channels == 1 ? 0 : i % channels;
     const steps_t* s = &steps[k];
     bool within = s->is_empty || (x[i] >= s->min && x[i] <= s->max);
     to[i] = within ? g[i] : g[i] * 0.0f;

@@ -87,8 +87,8 @@ static leat_status_t patches_shape(leat_inference_t* c) {
 }
 
 // ---- The gradient -------------------------------------------------------------------------------
-// The positions of the input, numbered from 1, are themselves cut into patches: so each element of a
-// patch knows where it came from (0: from the padding), and the gradients are summed there.
+// The positions of the input, numbered from 1, are themselves cut into patches: so each element of
+// a patch knows where it came from (0: from the padding), and the gradients are summed there.
 
 typedef struct way_back_s {
   leat_builder_t* b;

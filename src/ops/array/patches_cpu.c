@@ -1,5 +1,5 @@
-// CPU kernels of ExtractImagePatches and ExtractVolumePatches. Both are volumes here: an image is one of
-// a single plane. Rows of a window that lie together in the input are copied at once.
+// CPU kernels of ExtractImagePatches and ExtractVolumePatches. Both are volumes here: an image is
+// one of a single plane. Rows of a window that lie together in the input are copied at once.
 #include "base/checked.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -74,7 +74,8 @@ static leat_status_t place_windows(const leat_kernel_context_t* c, patches_t* p)
     int64_t room = p->in[d] - reach + stride;
     p->out[d] = s->is_same ? (p->in[d] + stride - 1) / stride : room / stride;
     if (room < 0 && !s->is_same) {
-      return leat_kernel_invalid(c, "dimension %d is %lld, must not be smaller than the window, %lld",
+      return leat_kernel_invalid(c, "dimension %d is %lld, must not be smaller than the window, "
+                                 "%lld",
                                  d, (long long)p->in[d], (long long)reach);
     }
     int64_t missing = s->is_same ? (p->out[d] - 1) * stride + reach - p->in[d] : 0;

@@ -1,5 +1,5 @@
-// QuantizeAndDequantize in its versions: numbers rounded to what integers of so many bits would keep of
-// them, 0 kept as it is.
+// QuantizeAndDequantize in its versions: numbers rounded to what integers of so many bits would
+// keep of them, 0 kept as it is.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/family.h"

@@ -1,6 +1,6 @@
-// CPU kernels of QuantizeAndDequantize. The scale is the largest by which the range does not exceed the
-// integers'; the other end of the range follows from it. Without a range given, the input's own is
-// taken and nothing is clamped.
+// CPU kernels of QuantizeAndDequantize. The scale is the largest by which the range does not exceed
+// the integers'; the other end of the range follows from it. Without a range given, the input's own
+// is taken and nothing is clamped.
 #include <float.h>
 #include <math.h>
 
@@ -160,11 +160,9 @@ static leat_status_t check_ranges(const leat_kernel_context_t* k, const channels
 static leat_status_t divide_channels(const leat_kernel_context_t* k, int64_t axis,
                                      channels_t* c) {
   const leat_shape_t* shape = &c->input->shape;
-  if (axis < -1 || axis >= shape->rank) {
-    if (axis != -1) {
-      return leat_kernel_invalid(k, "axis is %lld, must be -1 or below the rank %d",
-                                 (long long)axis, shape->rank);
-    }
+  if (axis < -1 || (axis != -1 && axis >= shape->rank)) {
+    return leat_kernel_invalid(k, "axis is %lld, must be -1 or below the rank %d",
+                               (long long)axis, shape->rank);
   }
   c->outer = axis < 0 ? 1 : leat_shape_product(shape, 0, (int)axis);
   c->count = axis < 0 ? 1 : leat_shape_dim(shape, (int)axis);
@@ -243,8 +241,9 @@ static leat_status_t gradient__cpu(leat_kernel_context_t* k) {
   if (!leat_shape_equal(&gradients->shape, &c.input->shape) || c.min->shape.rank != rank ||
       c.max->shape.rank != rank || c.min->shape.element_count != c.count ||
       c.max->shape.element_count != c.count) {
-    return leat_kernel_invalid(k, "gradients must have the input's shape, and the range rank %d and "
-                               "%lld elements", rank, (long long)c.count);
+    return leat_kernel_invalid(k, "gradients must have the input's shape, and the range rank %d "
+                               "and %lld elements",
+                               rank, (long long)c.count);
   }
   leat_tensor_t *min, *max;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(k, 0, &c.input->shape, &c.output));
