@@ -17,9 +17,11 @@
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \
+  X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
   X(state)                  \
+  X(string)                 \
   X(summary)                \
   X(train)
 

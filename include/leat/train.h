@@ -112,6 +112,7 @@ typedef struct leat_saver_options_t {
 TF_CAPI_EXPORT extern leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
                                                       leat_saver_options_t options);
 TF_CAPI_EXPORT extern void leat_saver_free(leat_saver_t* saver);
+/* A step that was saved before is replaced: until that is done only the others can be restored. */
 TF_CAPI_EXPORT extern void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step,
                                            TF_Status* status);
 /* Saves when it is time; returns 1 when it did. */

@@ -22,6 +22,9 @@ static leat_scope_t* make_scope(leat_scope_root_t* root, const leat_scope_t* par
     free(scope);
     free(prefix);
     free(all);
+    if (TF_GetCode(root->status) == TF_OK) {
+      TF_SetStatus(root->status, TF_RESOURCE_EXHAUSTED, "no memory for a scope");
+    }
     return NULL;
   }
   snprintf(prefix, size, "%s%s%s", before, name ? name : "", name ? "/" : "");
@@ -206,7 +209,6 @@ TF_Operation* leat_group(leat_scope_t* scope, const char* name, TF_Operation* co
   }
   if (!leat_scope_is_ok(scope)) return NULL;
   leat_scope_t* after = leat_scope_after(scope, operations, count);
-  if (!after) leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for a group");
   TF_Operation* group =
       leat_operation(after, "NoOp", name ? name : "group", NULL, 0, NULL, 0);
   leat_scope_free(after);

@@ -106,6 +106,12 @@ static TF_Output add_variable(leat_scope_t* scope, const char* name, TF_DataType
 static TF_Output add_named(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                            const int64_t* dims, leat_initializer_t initializer, int trainable) {
   TF_Output read = {NULL, 0};
+  for (int i = 0; i < rank; ++i) {
+    if (dims[i] >= 0) continue;
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "Adding variable '%s' failed: dimension %d is %lld, must be known", name, i,
+                    (long long)dims[i]);
+  }
   char* unique = leat_scope_name(scope, name);
   if (!unique) return read;
   const char* given = unique + strlen(scope->prefix);

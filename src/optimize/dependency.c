@@ -1,6 +1,6 @@
 // Work that only orders others is dropped: a pure node whose values nobody reads, but for which
-// somebody waits, becomes a NoOp that waits for the node's inputs. What has effects, or reads state,
-// still comes before whoever waited.
+// somebody waits, becomes a NoOp that waits for the node's inputs. What has effects, or reads
+// state, still comes before whoever waited.
 //
 //   a ─▶ MatMul ┄┄▶ group ┄┄▶ update        a ┄┄▶ NoOp ┄┄▶ group ┄┄▶ update
 #include <string.h>

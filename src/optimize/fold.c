@@ -173,7 +173,8 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
   if (node->op->flags & LEAT_OP_CONSTANT) {
     return node->control_count ? leat_ok_status() : take_constant(f, index);
   }
-  if (!leat_node_is_pure(f->graph, node) || (node->op->flags & LEAT_OP_NEVER_FOLD)) return leat_ok_status();
+  bool foldable = leat_node_is_pure(f->graph, node) && !(node->op->flags & LEAT_OP_NEVER_FOLD);
+  if (!foldable) return leat_ok_status();
   if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
     return node->control_count ? leat_ok_status() : fold_shape(f, index);
   }

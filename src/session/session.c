@@ -233,8 +233,8 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-// Each edge is fed once, and what is fed is not fetched (as TensorFlow's sessions have it). |map| is
-// empty.
+// Each edge is fed once, and what is fed is not fetched (as TensorFlow's sessions have it). |map|
+// is empty.
 static leat_status_t check_feeds(const leat_graph_t* graph, const leat_run_t* run,
                                  leat_word_map_t* map) {
   for (int i = 0; i < run->feed_count + run->fetch_count; ++i) {

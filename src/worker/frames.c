@@ -1,8 +1,8 @@
 // Control flow (section 4.4). A frame is begun by the first Enter that reaches it from an iteration
 // of the frame above; each NextIteration leads one iteration on, and at most parallel_iterations of
 // them are alive. A value on an edge may be dead: a node with a dead input does not run and its
-// outputs are dead, but a Merge runs for its first live input, and deadness ends at NextIteration and
-// at an Exit (which is told when the frame ends).
+// outputs are dead, but a Merge runs for its first live input, and deadness ends at NextIteration
+// and at an Exit (which is told when the frame ends).
 //
 // An iteration ends when nothing of it is ready, running or begun below it, and the one before has
 // ended; a frame when all its Enters have come and its iterations have ended. All of it happens

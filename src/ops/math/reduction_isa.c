@@ -67,6 +67,17 @@ static void sum_pairs_f32(const float* x, int64_t n, double* out_even, double* o
   *out_odd = odd + later_odd;
 }
 static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
+  if (n < FLOAT_LANES) {  // too short for lanes
+    const float* p = x;
+    double sums[4] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      for (int l = 0; l < 4; ++l) sums[l] += (double)p[i + l];
+    }
+    for (int l = 0; i + l < n; ++l) sums[l] += (double)p[i + l];
+    *(double*)accumulator += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return;
+  }
   double even, odd;
   sum_pairs_f32(x, n, &even, &odd);
   *(double*)accumulator += even + odd;
@@ -155,7 +166,7 @@ DOUBLE_ROW(min_row_f64, double, fold_min_f64, INFINITE, smaller, smaller)
 FLOAT_EXTREMUM(max_row_f32, >, larger)
 FLOAT_EXTREMUM(min_row_f32, <, smaller)
 
-// ---- Rows folded into one another ----------------------------------------------------------------
+// ---- Rows folded into one another ---------------------------------------------------------------
 
 // A block of columns sums up to RUN rows as floats, four at a time, before it is added to doubles.
 static void sum_rows_f32(const void* data, int64_t stride, int64_t rows, int64_t n,
@@ -316,7 +327,7 @@ FINISH_FLOAT(bfloat16, uint16_t, AS_BFLOAT16)
 FINISH_INTEGER(i32, INT32, int32_t, uint32_t, int64_t)
 FINISH_INTEGER(i64, INT64, int64_t, uint64_t, int64_t)
 
-// ---- What only the baseline has ------------------------------------------------------------------
+// ---- What only the baseline has -----------------------------------------------------------------
 
 #if !defined(__AVX2__)
 static void sum_row_c64(const void* x, int64_t n, void* accumulator) {
