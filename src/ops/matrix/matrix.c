@@ -3,6 +3,8 @@
 #include "ops/family.h"
 
 #define LEAT_MATRIX_SOURCES(X) \
-  X(matmul)
+  X(matmul)                  \
+  X(solve)                   \
+  X(decomposition)
 
 LEAT_OP_FAMILY(matrix, LEAT_MATRIX_SOURCES)
