@@ -74,7 +74,7 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, tanh_grad, y * (1 - x * x))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sigmoid_grad, y * x * (1 - x))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, 0.5f * y / x)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, rsqrt_grad, -0.5f * (y * x) * (x * x))
-LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, -y * (x * x))
+LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, (-x * y) * x)
 
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, and, x & y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, or, x | y)
