@@ -17,9 +17,12 @@
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \
+  X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
   X(state)                  \
+  X(string)                 \
+  X(summary)                \
   X(train)
 
 #define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;

@@ -38,6 +38,7 @@ typedef enum leat_op_flag_e {
   LEAT_OP_RETURN_VALUE = 1 << 23,
   LEAT_OP_ONLY_SHAPE = 1 << 24,    // reads its inputs' shapes, not their values
   LEAT_OP_VARIABLE = 1 << 25,      // makes the handle or reference of a variable
+  LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)

@@ -152,6 +152,24 @@ leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
   return leat_tensor_copy(c->services->memory, &slot->tensor, out_tensor);
 }
 
+// A small part of a large buffer would keep the whole alive.
+static bool is_wasteful(const leat_tensor_t* tensor) {
+  size_t bytes = tensor->buffer->size_bytes;
+  return bytes > 4096 && leat_tensor_size_bytes(tensor) < bytes / 4;
+}
+
+leat_status_t leat_kernel_keep_input(leat_kernel_context_t* c, int index,
+                                     leat_tensor_t* out_tensor) {
+  leat_slot_t* slot = &c->slots[c->input_slots[index]];
+  leat_buffer_t* buffer = slot->tensor.buffer;
+  if (buffer && (buffer->planned || buffer->read_only || is_wasteful(&slot->tensor))) {
+    return leat_tensor_copy(c->services->memory, &slot->tensor, out_tensor);
+  }
+  bool last = index < 64 && (c->last_readers >> index & 1) && !slot->ref && is_read_once(c, index);
+  *out_tensor = last ? leat_tensor_move(&slot->tensor) : leat_tensor_share(&slot->tensor);
+  return leat_ok_status();
+}
+
 leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
                                              const leat_shape_t* shape,
                                              leat_tensor_t* out_tensor) {

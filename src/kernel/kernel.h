@@ -171,6 +171,10 @@ LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_
 // where nobody else has them, else a copy. The caller owns it.
 LEAT_MUST_USE leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
                                                    leat_tensor_t* out_tensor);
+// The value of an input as one that may outlive the step and is only read (a queue's element): its
+// own bytes, shared, unless they are the step's or a caller's. The caller owns it.
+LEAT_MUST_USE leat_status_t leat_kernel_keep_input(leat_kernel_context_t* c, int index,
+                                                   leat_tensor_t* out_tensor);
 // Scratch memory of the device, ended by leat_tensor_release.
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
                                                            const leat_shape_t* shape,

@@ -196,11 +196,10 @@ void leat_resource_manager_share_named(leat_resource_manager_t* manager,
   manager->shared = shared;
 }
 
-// Who holds |container|. Names that begin with _ are the runtime's own, and never shared.
+// Who holds |container|.
 static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
                                           leat_string_view_t container) {
-  bool named = container.size && container.data[0] != '_' &&
-               !leat_string_view_equals(container, LEAT_DEFAULT_CONTAINER);
+  bool named = container.size && !leat_string_view_equals(container, LEAT_DEFAULT_CONTAINER);
   return named && manager->shared ? manager->shared : manager;
 }
 

@@ -24,6 +24,7 @@ struct leat_compiled_s {
   int partition_count;
   int feed_count;
   int fetch_count;
+  bool leaves_traces;  // in the step's container: every step is cleaned up after
 };
 
 static _Atomic(int64_t) next_step_id = 1;
@@ -47,6 +48,7 @@ typedef struct wait_s {
   int64_t step_id;
   bool several;  // partitions: a failure must reach the others
   bool aborted;  // the worker remembers that
+  bool leaves_traces;
   leat_spinlock_t lock;
   leat_status_t status;
   leat_notification_t* notification;
@@ -86,7 +88,7 @@ static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
   if (LEAT_UNLIKELY(atomic_load_explicit(&wait->state, memory_order_acquire) != WAIT_DONE)) {
     park(wait, deadline_ns);
   }
-  if (LEAT_UNLIKELY(wait->status || wait->several || wait->aborted)) {
+  if (LEAT_UNLIKELY(wait->status || wait->several || wait->aborted || wait->leaves_traces)) {
     wait->worker->vtable->cleanup_step(wait->worker, wait->step_id);
   }
   return wait->status;
@@ -171,6 +173,9 @@ static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              leat_compiled_t* compiled) {
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite));
+  for (size_t i = 0; i < rewrite->graph->node_count; ++i) {
+    if (rewrite->graph->nodes[i].op->flags & LEAT_OP_STEP_RESOURCE) compiled->leaves_traces = true;
+  }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
   leat_partitions_t partitions = {0};
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
@@ -284,7 +289,9 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
       .deadline_ns = deadline_ns,
       .collector = collector,
   };
-  wait_t wait = {.worker = compiled->worker, .step_id = request.step_id};
+  wait_t wait = {.worker = compiled->worker,
+                 .step_id = request.step_id,
+                 .leaves_traces = compiled->leaves_traces};
   if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
   if (compiled->partition_count == 1) return run_one(compiled, &request, &wait);
   return run_several(compiled, &request, &wait);

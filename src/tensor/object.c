@@ -43,6 +43,7 @@ void leat_resource_handle_retain(leat_resource_handle_t* handle) {
 
 void leat_resource_handle_release(leat_resource_handle_t* handle) {
   if (handle && leat_reference_count_release(&handle->references)) {
+    if (handle->release_owned) handle->release_owned(handle->owned);
     leat_allocator_free(leat_allocator_system(), handle);
   }
 }

@@ -17,6 +17,10 @@ typedef struct leat_resource_handle_s {
   leat_string_view_t container;  // "localhost" when not stated
   leat_string_view_t name;
   leat_string_view_t type_name;  // of the kind of resource, for messages
+  // A resource without a name lives as long as its handles: set by whoever made the handle, let go
+  // of with the last one. NULL: the name is looked up.
+  void* owned;
+  void (*release_owned)(void* owned);
 } leat_resource_handle_t;
 
 LEAT_MUST_USE leat_status_t leat_resource_handle_create(leat_string_view_t device,

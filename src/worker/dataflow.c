@@ -9,12 +9,17 @@
 #include "kernel/rendezvous.h"
 #include "trace/collector.h"
 
+// An asynchronous kernel under way. One that completes before its start returns goes on in the
+// list it was started from: |state| tells which of the two comes second and has to act.
+typedef enum { CALL_STARTING, CALL_STARTED, CALL_DONE } call_state_t;
 typedef struct async_call_s {
   leat_kernel_context_t context;
   leat_dataflow_t* dataflow;
   leat_iteration_t* iteration;
   uint32_t record;
   int64_t start_ns;
+  _Atomic(int) state;
+  leat_status_t status;
 } async_call_t;
 
 typedef struct task_s {
@@ -193,17 +198,30 @@ static bool defer_completion(leat_dataflow_t* d, leat_ready_t* entry) {
   return true;
 }
 
-static void async_done(leat_kernel_context_t* context, leat_status_t status) {
-  async_call_t call = *(async_call_t*)context->owner;
-  leat_dataflow_t* d = call.dataflow;
+// The call's status; the call is freed.
+static leat_status_t end_call(async_call_t* call) {
+  leat_dataflow_t* d = call->dataflow;
+  leat_status_t status = call->status;
   if (d->execution->services.collector && !status) {
-    leat_execution_trace(d->execution, call.iteration->slots, call.record, call.start_ns);
+    leat_execution_trace(d->execution, call->iteration->slots, call->record, call->start_ns);
   }
-  leat_allocator_free(d->plan->allocator, context->owner);
+  leat_allocator_free(d->plan->allocator, call);
+  return status;
+}
+
+static void async_done(leat_kernel_context_t* context, leat_status_t status) {
+  async_call_t* call = context->owner;
+  leat_dataflow_t* d = call->dataflow;
+  uint32_t record = call->record;
+  leat_ready_t* entry = &call->iteration->entries[d->plan->record_places[record]];
+  call->status = status;
+  if (atomic_exchange_explicit(&call->state, CALL_DONE, memory_order_acq_rel) == CALL_STARTING) {
+    return;
+  }
+  status = end_call(call);
   if (status) {
-    fail(d, leat_execution_annotate(d->execution, call.record, status));
+    fail(d, leat_execution_annotate(d->execution, record, status));
   } else if (!atomic_load_explicit(&d->failed, memory_order_acquire)) {
-    leat_ready_t* entry = &call.iteration->entries[d->plan->record_places[call.record]];
     if (defer_completion(d, entry)) return;
     ++nested_completions;
     complete_and_run(d, entry);
@@ -213,7 +231,7 @@ static void async_done(leat_kernel_context_t* context, leat_status_t status) {
 }
 
 static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t* context,
-                                 const leat_ready_t* entry) {
+                                 const leat_ready_t* entry, bool* out_completed) {
   async_call_t* call;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(d->plan->allocator, sizeof *call, (void**)&call));
@@ -223,7 +241,12 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
   call->context.owner = call;
   atomic_fetch_add_explicit(&d->activities, 1, memory_order_relaxed);
   context->kernel->row->compute_async(&call->context, async_done);
-  return leat_ok_status();
+  *out_completed =
+      atomic_exchange_explicit(&call->state, CALL_STARTED, memory_order_acq_rel) == CALL_DONE;
+  if (!*out_completed) return leat_ok_status();
+  // The list that runs this is an activity too: this one is not the last.
+  atomic_fetch_sub_explicit(&d->activities, 1, memory_order_relaxed);
+  return end_call(call);
 }
 
 static uint64_t frame_iteration(const leat_iteration_t* iteration) {
@@ -254,8 +277,7 @@ static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
   if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
     return leat_frames_run(d, entry->iteration, entry->record);
   }
-  *out_completed = !(record->flags & LEAT_RECORD_ASYNC);
-  if (!*out_completed) return start_async(d, &context, entry);
+  if (record->flags & LEAT_RECORD_ASYNC) return start_async(d, &context, entry, out_completed);
   if (LEAT_LIKELY(!e->services.collector)) return record->compute(&context);
   int64_t start_ns = leat_step_collector_now();
   LEAT_RETURN_IF_ERROR(record->compute(&context));

@@ -1,8 +1,8 @@
 // Control flow (section 4.4). A frame is begun by the first Enter that reaches it from an iteration
 // of the frame above; each NextIteration leads one iteration on, and at most parallel_iterations of
 // them are alive. A value on an edge may be dead: a node with a dead input does not run and its
-// outputs are dead, but a Merge runs for its first live input, and deadness ends at NextIteration and
-// at an Exit (which is told when the frame ends).
+// outputs are dead, but a Merge runs for its first live input, and deadness ends at NextIteration
+// and at an Exit (which is told when the frame ends).
 //
 // An iteration ends when nothing of it is ready, running or begun below it, and the one before has
 // ended; a frame when all its Enters have come and its iterations have ended. All of it happens
@@ -291,6 +291,7 @@ static leat_status_t find_frame(leat_dataflow_t* d, leat_iteration_t* parent, ui
 static leat_status_t next_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
                                     leat_ready_list_t* ready, leat_iteration_t** out_iteration) {
   ++frame->iteration_count;
+  frame->dead_exit_count = 0;  // the loop went on: those were not its end
   LEAT_RETURN_IF_ERROR(take_iteration(d, frame, out_iteration));
   leat_iteration_t* iteration = *out_iteration;
   for (waiting_t* w = frame->invariants; w; w = w->next) {

@@ -1,5 +1,5 @@
-// Iterations: memory and counters. The one outside loops uses the instance's slots and lives as long
-// as the instance; those of loops are kept by frame for reuse.
+// Iterations: memory and counters. The one outside loops uses the instance's slots and lives as
+// long as the instance; those of loops are kept by frame for reuse.
 #include <string.h>
 
 #include "worker/dataflow.h"

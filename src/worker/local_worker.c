@@ -192,6 +192,18 @@ static void run_done(void* data, leat_status_t status) {
   done(done_data, status);
 }
 
+// Called with the lock held.
+static leat_status_t find_step_resources(leat_local_worker_t* worker, int64_t step_id,
+                                         leat_resource_manager_t** out_resources) {
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(find_step(worker, step_id, &step));
+  if (!step->resources) {
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &step->resources));
+  }
+  *out_resources = step->resources;
+  return leat_ok_status();
+}
+
 // Looks up what the run needs and makes it known to aborts.
 static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_request_t* request,
                                run_t* run) {
@@ -208,6 +220,10 @@ static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_reque
   if (!status && run->registered->plan->uses_rendezvous) {
     status = find_rendezvous(worker, request->step_id, &run->execution.services.rendezvous);
     if (!status) leat_rendezvous_retain(run->execution.services.rendezvous);
+  }
+  if (!status && run->registered->plan->uses_step_resources) {
+    status = find_step_resources(worker, request->step_id,
+                                 &run->execution.services.step_resources);
   }
   if (!status) link_run(worker, run);
   leat_spinlock_unlock(&worker->lock);

@@ -198,6 +198,7 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
   bool meets = node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV);
   if (meets) c->plan->uses_rendezvous = true;
   if (row->compute_async && !meets) c->plan->waits = true;
+  if (node->op->flags & LEAT_OP_STEP_RESOURCE) c->plan->uses_step_resources = true;
   record->flags |= control_flags(node);
   if (record->flags & LEAT_RECORD_ASYNC) c->plan->has_async = true;
   if (c->plan->has_async || c->plan->framed) c->plan->linear = false;

@@ -1,5 +1,5 @@
-// A node runs in the frame that its inputs' values belong to; Enter hands its value to a frame below,
-// Exit to the one above. Nodes without inputs run outside all loops.
+// A node runs in the frame that its inputs' values belong to; Enter hands its value to a frame
+// below, Exit to the one above. Nodes without inputs run outside all loops.
 #include "worker/plan_frames.h"
 
 typedef struct finder_s {

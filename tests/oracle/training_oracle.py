@@ -1,5 +1,5 @@
-"""Training graphs that TensorFlow builds in Python give the same numbers through Leat: initial values
-bit for bit, losses over 20 steps, gradients by TF_AddGradients."""
+"""Training graphs that TensorFlow builds in Python give the same numbers through Leat: initial
+values bit for bit, losses over 20 steps, gradients by TF_AddGradients."""
 import numpy as np
 import tensorflow.compat.v1 as tf
 

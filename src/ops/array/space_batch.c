@@ -73,12 +73,11 @@ static leat_status_t moved_shape(leat_inference_t* c, leat_partial_shape_t input
 }
 
 static leat_status_t nd_shape(leat_inference_t* c, bool to_batch) {
-  leat_partial_shape_t block = leat_inference_input(c, 1);
-  if (block.rank != 1) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "block_shape must have rank 1.");
-  }
-  if (block.dims[0] == LEAT_DIM_UNKNOWN || block.dims[0] > LEAT_SHAPE_MAX_RANK) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "block_shape must have known size.");
+  leat_partial_shape_t block;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &block));
+  if (block.dims[0] == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (block.dims[0] >= LEAT_SHAPE_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "block_shape has too many sizes.");
   }
   bool is_known;
   leat_partial_value_t sizes;

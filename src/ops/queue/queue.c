@@ -1,0 +1,12 @@
+// What carries tensors from step to step or through a step (sections 4.6 and 4.7): queues,
+// barriers, stages, accumulators, mutexes, stacks, arrays and lists of tensors.
+#include "ops/family.h"
+
+#define LEAT_QUEUE_SOURCES(X) \
+  X(queue_handle)             \
+  X(queue_access)             \
+  X(barrier)                  \
+  X(stage)                    \
+  X(map_stage)
+
+LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)

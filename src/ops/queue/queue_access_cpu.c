@@ -1,0 +1,183 @@
+// CPU kernels that put into queues and take out of them. All but size and is_closed may wait: the
+// queue keeps the context and calls back.
+#include "kernel/handle.h"
+#include "kernel/queue.h"
+#include "ops/family.h"
+#include "ops/queue/tuple_cpu.h"
+#include "ops/queue/turnstile_cpu.h"
+
+static leat_status_t find_queue(leat_kernel_context_t* c, leat_queue_t** out_queue) {
+  return leat_handle_find(c, 0, &leat_queue_kind, (leat_resource_t**)out_queue);
+}
+
+static leat_status_t access_create(leat_kernel_creation_t* c, void* state) {
+  (void)state;
+  int64_t timeout_ms;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "timeout_ms", &timeout_ms));
+  if (timeout_ms == -1) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Timeout not supported yet.");
+}
+
+// |types|: what the node has for the queue's components.
+static leat_status_t check_types(const leat_kernel_context_t* c, const leat_queue_t* queue,
+                                 const uint8_t* types, int count) {
+  if (count != queue->component_count) {
+    return leat_kernel_invalid(c, "Signature mismatch: the node has %d components, the queue %d",
+                               count, queue->component_count);
+  }
+  for (int i = 0; i < count; ++i) {
+    if ((int32_t)leat_dtype_base(types[i]) == queue->component_types[i]) continue;
+    return leat_kernel_invalid(c, "Signature mismatch: component %d is %s, must be the queue's, %s",
+                               i, leat_dtype_name(types[i]),
+                               leat_dtype_name(queue->component_types[i]));
+  }
+  return leat_ok_status();
+}
+
+static void call_done(const leat_queue_call_t* call, leat_status_t status,
+                      leat_tensor_t* components) {
+  leat_kernel_context_t* c = call->context;
+  for (int i = 0; components && i < c->kernel->output_count; ++i) {
+    leat_kernel_set_output(c, i, leat_tensor_move(&components[i]));
+  }
+  call->kernel_done(c, status);
+}
+
+static leat_queue_call_t make_call(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  return (leat_queue_call_t){.context = c, .done = call_done, .kernel_done = done};
+}
+
+static void enqueue(leat_kernel_context_t* c, leat_kernel_done_fn_t done, bool many) {
+  leat_queue_t* queue;
+  leat_status_t status = find_queue(c, &queue);
+  if (status) {
+    done(c, status);
+    return;
+  }
+  int count = c->kernel->input_count - 1;
+  leat_tuple_t tuple;
+  status = check_types(c, queue, c->kernel->input_types + 1, count);
+  if (!status) status = leat_tuple_keep_inputs(c, 1, count, &tuple);
+  if (status) {
+    leat_resource_release(&queue->resource);
+    done(c, status);
+    return;
+  }
+  leat_queue_call_t call = make_call(c, done);
+  queue->vtable->enqueue(queue, many, leat_tuple_items(&tuple), &call);
+  leat_tuple_deinitialize(&tuple, count);
+  leat_resource_release(&queue->resource);
+}
+
+static void enqueue__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  enqueue(c, done, false);
+}
+
+static void enqueue_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  enqueue(c, done, true);
+}
+
+static void dequeue__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_queue_t* queue = NULL;
+  leat_status_t status = find_queue(c, &queue);
+  if (!status) status = check_types(c, queue, c->kernel->output_types, c->kernel->output_count);
+  if (status) {
+    done(c, status);
+  } else {
+    leat_queue_call_t call = make_call(c, done);
+    queue->vtable->dequeue(queue, &call);
+  }
+  leat_resource_release(queue ? &queue->resource : NULL);
+}
+
+static leat_status_t read_count(const leat_kernel_context_t* c, int64_t* out_count) {
+  const leat_tensor_t* n = leat_kernel_input(c, 1);
+  if (n->shape.element_count < 1) return leat_kernel_invalid(c, "n is empty, must be a scalar");
+  *out_count = *leat_tensor_data(n, const int32_t);
+  if (*out_count >= 0) return leat_ok_status();
+  return leat_kernel_invalid(c, "%s requested %lld < 0 elements", c->kernel->row->op,
+                             (long long)*out_count);
+}
+
+static void dequeue_many(leat_kernel_context_t* c, leat_kernel_done_fn_t done, bool up_to) {
+  leat_queue_t* queue = NULL;
+  int64_t count = 0;
+  leat_status_t status = find_queue(c, &queue);
+  if (!status) status = read_count(c, &count);
+  if (!status) status = check_types(c, queue, c->kernel->output_types, c->kernel->output_count);
+  if (status) {
+    done(c, status);
+  } else {
+    leat_queue_call_t call = make_call(c, done);
+    queue->vtable->dequeue_many(queue, count, up_to, &call);
+  }
+  leat_resource_release(queue ? &queue->resource : NULL);
+}
+
+static void dequeue_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  dequeue_many(c, done, false);
+}
+
+static void dequeue_up_to__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  dequeue_many(c, done, true);
+}
+
+typedef struct close_s {
+  bool cancel_pending_enqueues;
+} close_t;
+
+static leat_status_t close_create(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "cancel_pending_enqueues",
+                               &((close_t*)state)->cancel_pending_enqueues);
+}
+
+static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  const close_t* options = leat_kernel_state(c);
+  leat_queue_t* queue;
+  leat_status_t status = find_queue(c, &queue);
+  if (status) {
+    done(c, status);
+    return;
+  }
+  leat_queue_call_t call = make_call(c, done);
+  queue->vtable->close(queue, options->cancel_pending_enqueues, &call);
+  leat_resource_release(&queue->resource);
+}
+
+static leat_status_t size__cpu(leat_kernel_context_t* c) {
+  leat_queue_t* queue;
+  LEAT_RETURN_IF_ERROR(find_queue(c, &queue));
+  int64_t size = queue->vtable->size(queue);
+  leat_resource_release(&queue->resource);
+  return leat_output_int32(c, 0, size);
+}
+
+static leat_status_t is_closed__cpu(leat_kernel_context_t* c) {
+  leat_queue_t* queue;
+  LEAT_RETURN_IF_ERROR(find_queue(c, &queue));
+  bool closed = queue->vtable->is_closed(queue);
+  leat_resource_release(&queue->resource);
+  return leat_output_bool(c, 0, closed);
+}
+
+#define ACCESS(name, create_fn, state, fn)                                                      \
+  {.op = name, .device_type = "CPU", .create = create_fn, .state_bytes = state,                 \
+   .compute_async = fn},                                                                        \
+  {                                                                                             \
+    .op = name "V2", .device_type = "CPU", .create = create_fn, .state_bytes = state,           \
+    .compute_async = fn                                                                         \
+  }
+
+const leat_kernel_row_t leat_queue_access_kernels_cpu[] = {
+    ACCESS("QueueEnqueue", access_create, 0, enqueue__cpu),
+    ACCESS("QueueEnqueueMany", access_create, 0, enqueue_many__cpu),
+    ACCESS("QueueDequeue", access_create, 0, dequeue__cpu),
+    ACCESS("QueueDequeueMany", access_create, 0, dequeue_many__cpu),
+    ACCESS("QueueDequeueUpTo", access_create, 0, dequeue_up_to__cpu),
+    ACCESS("QueueClose", close_create, sizeof(close_t), close__cpu),
+    {.op = "QueueSize", .device_type = "CPU", .compute = size__cpu},
+    {.op = "QueueSizeV2", .device_type = "CPU", .compute = size__cpu},
+    {.op = "QueueIsClosed", .device_type = "CPU", .compute = is_closed__cpu},
+    {.op = "QueueIsClosedV2", .device_type = "CPU", .compute = is_closed__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

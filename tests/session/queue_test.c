@@ -1,0 +1,299 @@
+// Queues between steps: who waits holds no thread, and always hears in the end: of a partner, of a
+// closing, of its step's timeout, of another node's failure, of the session's end.
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "session/scene.h"
+
+// ---- Nodes --------------------------------------------------------------------------------------
+
+static leat_output_t make_queue(scene_t* s, const char* name, int64_t capacity) {
+  static const int32_t kTypes[] = {LEAT_DTYPE_FLOAT};
+  static const leat_partial_shape_t kShapes[] = {{0, NULL}};
+  const leat_attr_t attrs[] = {
+      LEAT_INT("capacity", capacity),
+      {LEAT_SV("component_types"),
+       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kTypes}},
+      {LEAT_SV("shapes"),
+       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = kShapes}}};
+  return scene_output(s, "FIFOQueueV2", name, "", LEAT_NO_INPUTS, (leat_attrs_t){attrs, 3});
+}
+
+static int32_t make_enqueue(scene_t* s, const char* op, leat_output_t queue, leat_output_t x) {
+  return scene_node(s, op, "", "", LEAT_INPUTS(queue, x), LEAT_NO_ATTRS);
+}
+
+static const int32_t kOneFloat[] = {LEAT_DTYPE_FLOAT};
+static const leat_attr_t kDequeueAttr = {
+    {"component_types", 15},
+    {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kOneFloat}};
+
+static leat_output_t make_dequeue(scene_t* s, leat_output_t queue) {
+  return scene_output(s, "QueueDequeueV2", "", "", LEAT_INPUTS(queue),
+                      (leat_attrs_t){&kDequeueAttr, 1});
+}
+
+static leat_output_t make_dequeue_many(scene_t* s, const char* op, leat_output_t queue, int count) {
+  leat_output_t n = leat_build_scalar(&s->b, LEAT_DTYPE_INT32, count);
+  return scene_output(s, op, "", "", LEAT_INPUTS(queue, n), (leat_attrs_t){&kDequeueAttr, 1});
+}
+
+static int32_t make_close(scene_t* s, leat_output_t queue, bool cancel) {
+  return scene_node(s, "QueueCloseV2", "", "", LEAT_INPUTS(queue),
+                    LEAT_ATTRS(LEAT_BOOL("cancel_pending_enqueues", cancel)));
+}
+
+// ---- A step of its own thread -------------------------------------------------------------------
+
+typedef struct step_s {
+  scene_t* scene;
+  leat_output_t fetch;  // or
+  int32_t target;
+  int64_t timeout_ms;
+  leat_tensor_t value;
+  leat_status_t status;
+  leat_thread_t thread;
+  _Atomic(bool) ended;
+} step_t;
+
+static void run_step(void* data) {
+  step_t* step = data;
+  bool fetches = leat_output_exists(step->fetch);
+  leat_run_t run = {.fetches = &step->fetch,
+                    .fetch_values = &step->value,
+                    .fetch_count = fetches,
+                    .targets = &step->target,
+                    .target_count = !fetches,
+                    .timeout_ms = step->timeout_ms};
+  step->status = leat_session_run(scene_session(step->scene), &run);
+  step->ended = true;
+}
+
+static void start_step(step_t* step) {
+  scene_session(step->scene);
+  LEAT_EXPECT_OK(leat_thread_start("step", run_step, step, &step->thread));
+}
+
+static void sleep_ms(int ms) { leat_clock_sleep_ns((int64_t)ms * 1000000); }
+
+static int count_threads(void) {
+  int count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  if (!tasks) return 0;
+  for (struct dirent* entry; (entry = readdir(tasks)) != NULL;) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+static float first_of(leat_tensor_t* value) {
+  float item = leat_tensor_data(value, const float)[0];
+  leat_tensor_release(value);
+  return item;
+}
+
+// ---- Cases --------------------------------------------------------------------------------------
+
+// Section 5.3: asynchronous kernels.
+static void paper_5_3__a_thousand_waiting_dequeues_take_no_thread(void** state) {
+  enum { kCount = 1000 };
+  scene_t s;
+  scene_open(&s);
+  leat_output_t queue = make_queue(&s, "q", -1), parts[kCount];
+  for (int i = 0; i < kCount; ++i) parts[i] = make_dequeue(&s, queue);
+  leat_output_t sum =
+      scene_output(&s, "AddN", "sum", "", (leat_outputs_t){parts, kCount}, LEAT_NO_ATTRS);
+  float* ones = calloc(kCount, sizeof *ones);
+  for (int i = 0; i < kCount; ++i) ones[i] = 1;
+  int32_t enqueue = make_enqueue(&s, "QueueEnqueueManyV2", queue, scene_floats(&s, kCount, ones));
+  free(ones);
+  leat_output_t size = scene_output(&s, "QueueSizeV2", "size", "", LEAT_INPUTS(queue),
+                                    LEAT_NO_ATTRS);
+  leat_tensor_t none;
+  LEAT_EXPECT_OK(scene_fetch(&s, size, &none));  // threads that start with the session have
+  leat_tensor_release(&none);
+  int before = count_threads();
+  step_t step = {.scene = &s, .fetch = sum};
+  start_step(&step);
+  sleep_ms(50);
+  assert_false(step.ended);
+  assert_in_range(count_threads(), 0, before + 1 + 8);  // the client's, and the pool's
+  LEAT_EXPECT_OK(scene_target(&s, enqueue));
+  leat_thread_join(step.thread);
+  LEAT_EXPECT_OK(step.status);
+  assert_true(first_of(&step.value) == kCount);
+  scene_close(&s);
+}
+
+static void batches_may_exceed_the_capacity(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t queue = make_queue(&s, "q", 2);
+  leat_output_t batch = make_dequeue_many(&s, "QueueDequeueManyV2", queue, 6);
+  int32_t put = make_enqueue(&s, "QueueEnqueueManyV2", queue,
+                             scene_floats(&s, 6, (const float[]){1, 2, 3, 4, 5, 6}));
+  step_t step = {.scene = &s, .fetch = LEAT_OUTPUT_NONE, .target = put};
+  start_step(&step);
+  sleep_ms(20);
+  assert_false(step.ended);
+  leat_tensor_t got;
+  LEAT_EXPECT_OK(scene_fetch(&s, batch, &got));
+  leat_thread_join(step.thread);
+  LEAT_EXPECT_OK(step.status);
+  for (int i = 0; i < 6; ++i) assert_true(leat_tensor_data(&got, const float)[i] == i + 1);
+  leat_tensor_release(&got);
+  scene_close(&s);
+}
+
+static void a_timeout_ends_the_wait_and_keeps_the_elements(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t queue = make_queue(&s, "q", -1);
+  leat_output_t two = make_dequeue_many(&s, "QueueDequeueManyV2", queue, 2);
+  leat_output_t one = make_dequeue(&s, queue);
+  int32_t put = make_enqueue(&s, "QueueEnqueueV2", queue, scene_float(&s, 7));
+  LEAT_EXPECT_OK(scene_target(&s, put));
+  step_t step = {.scene = &s, .fetch = two, .timeout_ms = 30};
+  start_step(&step);
+  leat_thread_join(step.thread);
+  scene_expect(step.status, LEAT_DEADLINE_EXCEEDED, "timeout");
+  assert_true(scene_get(&s, one) == 7);  // the first of two had been taken and came back
+  scene_close(&s);
+}
+
+static void closing_the_session_ends_every_wait(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t queue = make_queue(&s, "q", 1);
+  leat_output_t take = make_dequeue(&s, queue);
+  leat_output_t other = make_queue(&s, "full", 0);
+  int32_t put = make_enqueue(&s, "QueueEnqueueV2", other, scene_float(&s, 1));
+  step_t taking = {.scene = &s, .fetch = take};
+  step_t putting = {.scene = &s, .fetch = LEAT_OUTPUT_NONE, .target = put};
+  start_step(&taking);
+  start_step(&putting);
+  sleep_ms(20);
+  LEAT_EXPECT_OK(leat_session_close(s.session));
+  leat_thread_join(taking.thread);
+  leat_thread_join(putting.thread);
+  scene_expect(taking.status, LEAT_CANCELLED, "closed");
+  scene_expect(putting.status, LEAT_CANCELLED, "closed");
+  scene_close(&s);
+}
+
+static void another_node_s_failure_ends_the_wait(void** state) {
+  scene_t s;
+  scene_open(&s);
+  s.options.cpu_device_count = 2;
+  leat_output_t queue = make_queue(&s, "q", 1);
+  leat_output_t take = make_dequeue(&s, queue);
+  leat_output_t bad = scene_fail(&s, LEAT_DATA_LOSS, 1, scene_float(&s, 1));
+  leat_output_t sum = scene_binary(&s, "AddV2", 0, take, bad);
+  leat_tensor_t got;
+  scene_expect(scene_fetch(&s, sum, &got), LEAT_DATA_LOSS, "ProbeFail");
+  leat_output_t near = scene_fail(&s, LEAT_DATA_LOSS, 0, scene_wait(&s, 1, 0, scene_float(&s, 1)));
+  leat_output_t late = scene_binary(&s, "AddV2", 0, take, near);
+  step_t step = {.scene = &s, .fetch = late};
+  start_step(&step);
+  while (!probe_waiting(1)) sleep_ms(1);
+  probe_open(1);
+  leat_thread_join(step.thread);
+  scene_expect(step.status, LEAT_DATA_LOSS, "ProbeFail");
+  scene_close(&s);
+}
+
+static void closing_the_queue(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t queue = make_queue(&s, "q", 1), take = make_dequeue(&s, queue);
+  leat_output_t up_to = make_dequeue_many(&s, "QueueDequeueUpToV2", queue, 3);
+  int32_t put = make_enqueue(&s, "QueueEnqueueV2", queue, scene_float(&s, 1));
+  int32_t close = make_close(&s, queue, false);
+  LEAT_EXPECT_OK(scene_target(&s, put));
+  step_t putting = {.scene = &s, .fetch = LEAT_OUTPUT_NONE, .target = put};
+  start_step(&putting);
+  sleep_ms(20);
+  step_t closing = {.scene = &s, .fetch = LEAT_OUTPUT_NONE, .target = close};
+  start_step(&closing);  // waits for those before it
+  sleep_ms(20);
+  assert_false(closing.ended);
+  leat_tensor_t got;
+  LEAT_EXPECT_OK(scene_fetch(&s, up_to, &got));
+  assert_int_equal(got.shape.element_count, 2);
+  leat_tensor_release(&got);
+  leat_thread_join(putting.thread);
+  leat_thread_join(closing.thread);
+  LEAT_EXPECT_OK(putting.status);
+  LEAT_EXPECT_OK(closing.status);
+  scene_expect(scene_target(&s, put), LEAT_CANCELLED, "is closed");
+  scene_expect(scene_fetch(&s, take, &got), LEAT_OUT_OF_RANGE, "insufficient elements");
+  scene_expect(scene_target(&s, close), LEAT_CANCELLED, "already closed");
+  scene_close(&s);
+}
+
+// Each completion runs the rest of a step, which completes the next: the stack must not grow.
+static void a_long_chain_of_steps(void** state) {
+  enum { kLinks = 400 };
+  scene_t s;
+  scene_open(&s);
+  s.options.intra_op_threads = 2;
+  leat_output_t queues[kLinks + 1];
+  for (int i = 0; i <= kLinks; ++i) {
+    char name[24];
+    snprintf(name, sizeof name, "q%d", i);
+    queues[i] = make_queue(&s, name, -1);
+  }
+  static step_t steps[kLinks];
+  for (int i = 0; i < kLinks; ++i) {
+    leat_output_t taken = make_dequeue(&s, queues[i]);
+    steps[i] = (step_t){.scene = &s,
+                        .fetch = LEAT_OUTPUT_NONE,
+                        .target = make_enqueue(&s, "QueueEnqueueV2", queues[i + 1], taken)};
+  }
+  leat_output_t last = make_dequeue(&s, queues[kLinks]);
+  int32_t first = make_enqueue(&s, "QueueEnqueueV2", queues[0], scene_float(&s, 3));
+  for (int i = 0; i < kLinks; ++i) start_step(&steps[i]);
+  LEAT_EXPECT_OK(scene_target(&s, first));
+  assert_true(scene_get(&s, last) == 3);
+  for (int i = 0; i < kLinks; ++i) {
+    leat_thread_join(steps[i].thread);
+    LEAT_EXPECT_OK(steps[i].status);
+  }
+  scene_close(&s);
+}
+
+// Thousands of asynchronous kernels one after another in a step.
+static void a_long_chain_in_a_step(void** state) {
+  enum { kLinks = 20000 };
+  scene_t s;
+  scene_open(&s);
+  leat_output_t queue = make_queue(&s, "q", -1), one = scene_float(&s, 1);
+  int32_t before = -1;
+  for (int i = 0; i < kLinks; ++i) {
+    int32_t put = make_enqueue(&s, "QueueEnqueueV2", queue, one);
+    if (before >= 0) scene_after(&s, put, before);
+    before = put;
+  }
+  LEAT_EXPECT_OK(scene_target(&s, before));
+  leat_tensor_t got;
+  leat_output_t all = make_dequeue_many(&s, "QueueDequeueManyV2", queue, kLinks);
+  LEAT_EXPECT_OK(scene_fetch(&s, all, &got));
+  leat_tensor_release(&got);
+  scene_close(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(paper_5_3__a_thousand_waiting_dequeues_take_no_thread),
+      cmocka_unit_test(batches_may_exceed_the_capacity),
+      cmocka_unit_test(a_timeout_ends_the_wait_and_keeps_the_elements),
+      cmocka_unit_test(closing_the_session_ends_every_wait),
+      cmocka_unit_test(another_node_s_failure_ends_the_wait),
+      cmocka_unit_test(closing_the_queue),
+      cmocka_unit_test(a_long_chain_of_steps),
+      cmocka_unit_test(a_long_chain_in_a_step),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
