@@ -1,5 +1,6 @@
 // CPU kernels of Cholesky, Qr, Svd and eigenvalues.
 #include <complex.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "ops/family.h"
@@ -34,11 +35,13 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
 
 static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
-// An output [0], where nothing is asked for.
-static leat_status_t allocate_empty(leat_kernel_context_t* c, int index) {
-  const leat_shape_t shape = leat_shape_vector(0);
+// A scalar, as TensorFlow gives it, where nothing is asked for.
+static leat_status_t allocate_unused(leat_kernel_context_t* c, int index) {
+  const leat_shape_t shape = leat_shape_scalar();
   leat_tensor_t* output;
-  return leat_kernel_allocate_output(c, index, &shape, &output);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &shape, &output));
+  memset(output->data, 0, leat_dtype_size(output->dtype));
+  return leat_ok_status();
 }
 
 static leat_status_t cholesky__cpu(leat_kernel_context_t* c) {
@@ -123,8 +126,8 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, m, u_columns, &output));
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 2, shape, 2, n, v_columns, &output));
   } else {
-    LEAT_RETURN_IF_ERROR(allocate_empty(c, 1));
-    LEAT_RETURN_IF_ERROR(allocate_empty(c, 2));
+    LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
+    LEAT_RETURN_IF_ERROR(allocate_unused(c, 2));
   }
   leat_linear_t l = {.on_real = svd_r,
                      .on_complex = svd_c,
@@ -151,7 +154,7 @@ static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
   if (kernel->vectors) {
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
   } else {
-    LEAT_RETURN_IF_ERROR(allocate_empty(c, 1));
+    LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
   }
   leat_linear_t l = {.on_real = hermitian_r,
                      .on_complex = hermitian_c,

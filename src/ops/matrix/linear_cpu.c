@@ -61,20 +61,27 @@ leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const le
 
 static bool is_complex(int dtype) { return leat_dtype_in(dtype, LEAT_DTYPES_COMPLEX); }
 
+static double read_real(int dtype, const void* from, int64_t i) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: return (double)((const float*)from)[i];
+    case LEAT_DTYPE_HALF: return (double)leat_half_to_float(((const uint16_t*)from)[i]);
+    case LEAT_DTYPE_BFLOAT16: return (double)leat_bfloat16_to_float(((const uint16_t*)from)[i]);
+    default: return ((const double*)from)[i];
+  }
+}
+
 // |count| elements from |from|, an array of |dtype|.
-static void widen(int dtype, const void* from, void* to, int64_t count) {
-  double* real = to;
+static void widen(int dtype, const void* from, bool to_complex, void* to, int64_t count) {
   leat_complex128_t* wide = to;
   for (int64_t i = 0; i < count; ++i) {
-    switch (dtype) {
-      case LEAT_DTYPE_FLOAT: real[i] = (double)((const float*)from)[i]; break;
-      case LEAT_DTYPE_HALF: real[i] = (double)leat_half_to_float(((const uint16_t*)from)[i]); break;
-      case LEAT_DTYPE_BFLOAT16:
-        real[i] = (double)leat_bfloat16_to_float(((const uint16_t*)from)[i]);
-        break;
-      case LEAT_DTYPE_COMPLEX64: wide[i] = ((const leat_complex64_t*)from)[i]; break;
-      case LEAT_DTYPE_COMPLEX128: wide[i] = ((const leat_complex128_t*)from)[i]; break;
-      default: real[i] = ((const double*)from)[i];
+    if (dtype == LEAT_DTYPE_COMPLEX64) {
+      wide[i] = ((const leat_complex64_t*)from)[i];
+    } else if (dtype == LEAT_DTYPE_COMPLEX128) {
+      wide[i] = ((const leat_complex128_t*)from)[i];
+    } else if (to_complex) {
+      wide[i] = read_real(dtype, from, i);
+    } else {
+      ((double*)to)[i] = read_real(dtype, from, i);
     }
   }
 }
@@ -127,8 +134,8 @@ static void run_matrix(run_t* run, int64_t index) {
   for (int i = 0; i < l->input_count; ++i) {
     const leat_tensor_t* tensor = leat_kernel_input(run->c, i);
     const int64_t place = l->places[i] ? l->places[i][index] : index;
-    widen(tensor->dtype, (const char*)tensor->data + (size_t)place * run->input_bytes[i], at,
-          l->input_sizes[i]);
+    widen(tensor->dtype, (const char*)tensor->data + (size_t)place * run->input_bytes[i],
+          run->is_complex, at, l->input_sizes[i]);
     in[i] = at;
     at += (size_t)l->input_sizes[i] * run->item_bytes;
   }
@@ -154,11 +161,9 @@ static void run_matrices(void* data, int64_t begin, int64_t end) {
 
 leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
   if (l->batch == 0) return leat_ok_status();
-  run_t run = {.c = c, .l = l, .is_complex = is_complex(leat_kernel_input(c, 0)->dtype)};
+  run_t run = {.c = c, .l = l};
+  run.is_complex = !l->on_real || is_complex(leat_kernel_input(c, 0)->dtype);
   run.fn = run.is_complex ? l->on_complex : l->on_real;
-  if (!run.fn) {  // only the complex way is written
-    return leat_kernel_error(c, LEAT_INTERNAL, "no function for the node's type");
-  }
   run.item_bytes = run.is_complex ? sizeof(leat_complex128_t) : sizeof(double);
   run.room = l->scratch_size;
   for (int i = 0; i < l->input_count; ++i) {

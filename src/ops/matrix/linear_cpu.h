@@ -16,7 +16,7 @@ typedef const char* (*leat_linear_fn_t)(const leat_linear_t* l, const void* cons
                                         void* const out[], void* scratch);
 
 struct leat_linear_s {
-  leat_linear_fn_t on_real, on_complex;  // NULL: there is none
+  leat_linear_fn_t on_real, on_complex;  // on_real NULL: real inputs are made complex
   int64_t batch;
   int64_t m, n, k;  // sizes, as the op means them
   bool flags[3];    // likewise
@@ -74,7 +74,7 @@ LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linea
 LEAT_LINEAR_DECLARE(r, double)
 LEAT_LINEAR_DECLARE(c, leat_complex128_t)
 
-// A = Q T Q^H in place, T upper triangular. false: the iteration did not converge.
+// A = Q T Q^H in place: |a| becomes T, an upper triangle. false: no convergence.
 bool leat_schur_factor(leat_complex128_t* a, int64_t n, leat_complex128_t* q);
 
 #endif  // LEAT_OPS_MATRIX_LINEAR_CPU_H_

@@ -5,6 +5,7 @@
 #define LEAT_MATRIX_SOURCES(X) \
   X(matmul)                  \
   X(solve)                   \
-  X(decomposition)
+  X(decomposition)           \
+  X(matrix_function)
 
 LEAT_OP_FAMILY(matrix, LEAT_MATRIX_SOURCES)
