@@ -11,9 +11,18 @@ if(NOT sources)
   set(sources ${CMAKE_BINARY_DIR}/empty.c)
 endif()
 
+# What runs only while graphs are built is kept small: ops' rows, shape and gradient functions.
+set(definitions ${sources})
+list(FILTER definitions INCLUDE REGEX "/src/ops/")
+list(FILTER definitions EXCLUDE REGEX "_cpu\\.c$")
+if(NOT LEAT_SANITIZE)
+  set_source_files_properties(${definitions} PROPERTIES
+    COMPILE_OPTIONS "-Os;-Wno-maybe-uninitialized")
+endif()
 add_library(leat_objects OBJECT ${sources})
 target_link_libraries(leat_objects PRIVATE leat_flags)
-target_include_directories(leat_objects PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(leat_objects PRIVATE
+  ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(leat_objects PRIVATE LEAT_BUILDING_LIBRARY=1)
 set_target_properties(leat_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 leat_isa_objects(isa_objects ${isa_sources})
@@ -36,6 +45,12 @@ else()
   # symbolic: another library with TensorFlow's C API in the process must not catch our own calls.
   target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections -Wl,-Bsymbolic
     -Wl,-z,nodelete)
+  # A tenth of the library are the addresses in ops' rows; packed they take a thirtieth of that.
+  include(CheckLinkerFlag)
+  check_linker_flag(C -Wl,-z,pack-relative-relocs LEAT_PACKS_RELOCATIONS)
+  if(LEAT_PACKS_RELOCATIONS)
+    target_link_options(leat PRIVATE -Wl,-z,pack-relative-relocs)
+  endif()
 endif()
 
 # Programs built against TensorFlow ask for these names. They are one file under several names,

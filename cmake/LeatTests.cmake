@@ -8,10 +8,14 @@ find_library(LEAT_CMOCKA_LIBRARY cmocka)
 leat_glob(test_sources src/*_test.c tests/*_test.c tools/*_test.c)
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_test\\.c$")
-list(FILTER kit_sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/tests/(headers|install)/")
+list(FILTER kit_sources EXCLUDE REGEX
+  "^${CMAKE_SOURCE_DIR}/tests/(headers|install|oracle|snippets)/")
 set(LEAT_TEST_ENVIRONMENT "LEAT_SOURCE_DIR=${CMAKE_SOURCE_DIR};LEAT_BUILD_DIR=${CMAKE_BINARY_DIR}"
     "LEAT_MODULE_DIR=${CMAKE_BINARY_DIR}/lib")
 add_custom_target(leat_tests)
+if(TARGET leat_tool)
+  add_dependencies(leat_tests leat_tool)
+endif()
 
 function(leat_test source)
   file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
@@ -73,7 +77,7 @@ elseif(test_sources)
 endif()
 
 # Checks that are scripts: <folder>/run, given the build folder by the environment.
-foreach(name headers install)
+foreach(name headers install snippets)
   if(EXISTS ${CMAKE_SOURCE_DIR}/tests/${name}/run AND NOT LEAT_SANITIZE)
     add_test(NAME tests.${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/${name}/run)
     set_tests_properties(tests.${name} PROPERTIES TIMEOUT 120

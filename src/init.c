@@ -11,6 +11,7 @@
 
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
+  X(checkpoint)             \
   X(control)                \
   X(function)               \
   X(math)                   \
@@ -20,6 +21,8 @@
   X(random)                 \
   X(sendrecv)               \
   X(state)                  \
+  X(string)                 \
+  X(summary)                \
   X(train)
 
 #define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;

@@ -69,11 +69,11 @@ static int add_stroke(const point_t* points, int count, piece_t* pieces) {
 typedef struct { float xx, xy, yx, yy, x0, y0, wobble; } hand_t;
 
 static hand_t random_hand(uint32_t* state) {
-  float angle = 0.16f * noise(state), slant = 0.28f * noise(state);
+  float angle = 0.2f * noise(state), slant = 0.36f * noise(state);
   float width = 17.5f * (1 + 0.16f * noise(state)), height = 20 * (1 + 0.1f * noise(state));
   float c = cosf(angle), s = sinf(angle);
   return (hand_t){width * c, height * (-s - slant * c), width * s, height * (c - slant * s),
-                  13.5f + 1.4f * noise(state), 13.5f + 1.4f * noise(state), 0.035f};
+                  13.5f + 2 * noise(state), 13.5f + 2 * noise(state), 0.09f};
 }
 
 static int place_strokes(int digit, const hand_t* h, uint32_t* state, piece_t* pieces) {
@@ -107,7 +107,7 @@ static void draw(int digit, uint32_t* state, float* pixels) {
   piece_t pieces[MAX_PIECES];
   hand_t hand = random_hand(state);
   int count = place_strokes(digit, &hand, state, pieces);
-  float radius = 1.05f + 0.4f * noise(state), ink = 0.92f + 0.08f * noise(state);
+  float radius = 1.1f + 0.6f * noise(state), ink = 0.92f + 0.08f * noise(state);
   for (int y = 0; y < SIDE; ++y) {
     for (int x = 0; x < SIDE; ++x) {
       float nearest = 1e9f;
@@ -116,7 +116,7 @@ static void draw(int digit, uint32_t* state, float* pixels) {
         if (d < nearest) nearest = d;
       }
       float edge = radius + 0.5f - sqrtf(nearest);
-      float value = ink * (edge < 0 ? 0 : edge > 1 ? 1 : edge) + 0.04f * noise(state);
+      float value = ink * (edge < 0 ? 0 : edge > 1 ? 1 : edge) + 0.25f * noise(state);
       pixels[y * SIDE + x] = value < 0 ? 0 : value > 1 ? 1 : value;
     }
   }

@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "leat/callable.h"
 #include "mnist.h"
 
 #define BATCH 64
-#define SHOWN 8  // digits drawn at the end
+#define RATE 2e-3f  // of learning, at first
+#define SHOWN 8   // digits drawn at the end,
+#define IN_ROW 4  // so many beside one another
 
 static void fail(const char* what, const TF_Status* status) {
   fprintf(stderr, "mnist: %s: %s\n", what, TF_Message(status));
@@ -134,6 +137,7 @@ static double accuracy(runner_t* r, const dataset_t* set) {
 static void show_progress(const char* kind, int step, int steps, double loss, double begun) {
   char bar[31];
   int full = 30 * step / steps;
+  if (!isatty(STDERR_FILENO)) return;
   for (int i = 0; i < 30; ++i) bar[i] = i < full ? '#' : '.';
   bar[30] = 0;
   fprintf(stderr, "\r%s [%s] step %d/%d  loss %.4f  %.0f s ", kind, bar, step, steps, loss,
@@ -155,13 +159,14 @@ static void train(runner_t* r, const char* kind, const dataset_t* set, int epoch
   model_t* m = &r->model;
   const TF_Operation* target = m->train;
   leat_callable_t* step = leat_callable_create(
-      r->session, (TF_Output[]){m->images, m->labels, m->keep}, 3, &m->loss, 1, &target, 1,
-      r->status);
+      r->session, (TF_Output[]){m->images, m->labels, m->keep, m->rate}, 4, &m->loss, 1, &target,
+      1, r->status);
   check("preparing the training step", r->status);
-  float loss = 0;
+  float loss = 0, rate = 0;
   leat_array_t feeds[] = {array(TF_FLOAT, 2, BATCH, PIXELS, pixels, sizeof pixels),
                           array(TF_INT32, 1, BATCH, 0, labels, sizeof labels),
-                          array(TF_FLOAT, 0, 0, 0, &keep, sizeof keep)};
+                          array(TF_FLOAT, 0, 0, 0, &keep, sizeof keep),
+                          array(TF_FLOAT, 0, 0, 0, &rate, sizeof rate)};
   leat_array_t fetch = array(TF_FLOAT, 0, 0, 0, &loss, sizeof loss);
   int* order = malloc((size_t)set->count * sizeof *order);
   int per_epoch = set->count / BATCH, steps = epochs * per_epoch;
@@ -171,6 +176,7 @@ static void train(runner_t* r, const char* kind, const dataset_t* set, int epoch
   for (int i = 0; order && i < steps; ++i) {
     if (i % per_epoch == 0) shuffle(order, set->count, &random);
     gather(set, order + (size_t)(i % per_epoch) * BATCH, pixels, labels);
+    rate = RATE * (float)(steps - i) / (float)steps;  // down to nothing at the end
     leat_callable_run(step, feeds, &fetch, r->status);
     check("training", r->status);
     average += 0.02 * (loss - average);
@@ -197,33 +203,43 @@ static void train_model(const char* kind, const char* directory, int epochs, flo
 // ---- Showing ------------------------------------------------------------------------------------
 
 // Two rows of pixels in one row of text.
-static void draw_digits(const dataset_t* set, const int* which, int count) {
+static void draw_digits(const dataset_t* set, const int* which) {
   const char shades[] = " .:-=+*#%@";
-  for (int y = 0; y < SIDE; y += 2) {
-    for (int i = 0; i < count; ++i) {
+  for (int y = 2; y < SIDE - 2; y += 2) {
+    for (int i = 0; i < IN_ROW; ++i) {
       const float* p = set->pixels + (size_t)which[i] * PIXELS + y * SIDE;
-      for (int x = 3; x < SIDE - 5; ++x) putchar(shades[(int)(4.5f * (p[x] + p[SIDE + x]))]);
+      for (int x = 4; x < SIDE - 4; ++x) putchar(shades[(int)(4.5f * (p[x] + p[SIDE + x]))]);
     }
     putchar('\n');
   }
 }
 
-static void classify_model(const char* kind, const char* directory, const dataset_t* set,
-                           const int* which) {
+static void restore_and_answer(const char* kind, const char* directory, const dataset_t* set,
+                               const int* which, int answers[SHOWN]) {
   runner_t r;
   int64_t step = 0;
   open_runner(kind, directory, &r);
   leat_saver_restore_latest(r.saver, r.session, &step, r.status);
   check("restoring", r.status);
-  printf("%s, restored from step %lld, says:\n", kind, (long long)step);
+  printf("%s: restored from step %lld\n", kind, (long long)step);
   for (int i = 0; i < SHOWN; ++i) {
     float logits[CLASSES];
     predict(&r, set->pixels + (size_t)which[i] * PIXELS, 1, logits);
-    int answer = best(logits);
-    printf("       %d %s          ", answer, answer == set->labels[which[i]] ? "ok" : "??");
+    answers[i] = best(logits);
   }
-  putchar('\n');
   close_runner(&r);
+}
+
+static void classify(const char* directory, const dataset_t* set) {
+  int which[SHOWN], mlp[SHOWN], cnn[SHOWN];
+  for (int i = 0; i < SHOWN; ++i) which[i] = i * 37 % set->count;
+  restore_and_answer("mlp", directory, set, which, mlp);
+  restore_and_answer("cnn", directory, set, which, cnn);
+  for (int i = 0; i < SHOWN; i += IN_ROW) {
+    draw_digits(set, which + i);
+    for (int k = i; k < i + IN_ROW; ++k) printf("    mlp %d, cnn %d    ", mlp[k], cnn[k]);
+    putchar('\n');
+  }
 }
 
 int main(int argc, char** argv) {
@@ -238,11 +254,7 @@ int main(int argc, char** argv) {
     train_model("mlp", argv[2], 4, 0.9f, &train_set, &test_set);
     train_model("cnn", argv[2], 3, 0.6f, &train_set, &test_set);
   } else {
-    int which[SHOWN];
-    for (int i = 0; i < SHOWN; ++i) which[i] = i * 37 % test_set.count;
-    draw_digits(&test_set, which, SHOWN);
-    classify_model("mlp", argv[2], &test_set, which);
-    classify_model("cnn", argv[2], &test_set, which);
+    classify(argv[2], &test_set);
   }
   dataset_free(&train_set);
   dataset_free(&test_set);

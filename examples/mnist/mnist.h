@@ -27,6 +27,7 @@ typedef struct {
   TF_Output images;  // float [batch, PIXELS]
   TF_Output labels;  // int32 [batch]
   TF_Output keep;    // float: the share that dropout keeps
+  TF_Output rate;    // float: of learning
   TF_Output logits;  // [batch, CLASSES]
   TF_Output loss;
   TF_Operation* train;

@@ -49,9 +49,12 @@ void model_build(const char* kind, model_t* m) {
   m->images = leat_placeholder(s, "images", TF_FLOAT, 2, (int64_t[]){-1, PIXELS});
   m->labels = leat_placeholder(s, "labels", TF_INT32, 1, (int64_t[]){-1});
   m->keep = leat_placeholder(s, "keep", TF_FLOAT, 0, NULL);
+  m->rate = leat_placeholder(s, "rate", TF_FLOAT, 0, NULL);
   m->logits = strcmp(kind, "cnn") == 0 ? cnn(s, m) : mlp(s, m);
   m->loss = leat_sparse_softmax_cross_entropy(s, m->logits, m->labels);
-  m->train = leat_minimize(s, leat_optimizer_adam(1e-3f), m->loss);
+  leat_optimizer_t adam = leat_optimizer_adam(0);
+  adam.rate = m->rate;
+  m->train = leat_minimize(s, adam, m->loss);
   m->init = leat_variables_initializer(s);
 }
 

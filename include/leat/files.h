@@ -57,7 +57,8 @@ TF_CAPI_EXPORT extern int leat_checkpoint_shape(const leat_checkpoint_t* checkpo
 /* The caller deletes the tensor. */
 TF_CAPI_EXPORT extern TF_Tensor* leat_checkpoint_read(leat_checkpoint_t* checkpoint,
                                                       const char* name, TF_Status* status);
-/* The newest checkpoint that the state file in |directory| names; freed with free(). */
+/* The newest checkpoint that the state file in |directory| names and that is there; freed with
+ * free(). NULL with NOT_FOUND when there is no state file. */
 TF_CAPI_EXPORT extern char* leat_checkpoint_latest(const char* directory, TF_Status* status);
 /* Puts |prefix| (in |directory|) at the head of the state file, keeps the newest |keep| and removes
  * the files of the others. */
@@ -67,7 +68,8 @@ TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const 
 /* ---- Records (TFRecord) ---------------------------------------------------------------------*/
 typedef struct leat_records_t leat_records_t;
 TF_CAPI_EXPORT extern leat_records_t* leat_records_open(const char* path, TF_Status* status);
-/* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. */
+/* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. An
+ * empty record is not NULL. */
 TF_CAPI_EXPORT extern const void* leat_records_next(leat_records_t* records, size_t* out_size,
                                                     TF_Status* status);
 TF_CAPI_EXPORT extern void leat_records_close(leat_records_t* records);

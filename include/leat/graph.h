@@ -28,37 +28,45 @@ typedef struct leat_scope_t leat_scope_t;
 /* Never NULL unless memory is gone; then every function here accepts NULL and does nothing. */
 TF_CAPI_EXPORT extern leat_scope_t* leat_scope_create(TF_Graph* graph);
 TF_CAPI_EXPORT extern void leat_scope_free(leat_scope_t* scope);
-/* A scope whose names begin with |name|/; it shares the status of |parent|, which must outlive
- * it. */
+/* A scope whose names begin with |name|/; it shares the status and the variables of |parent|. Each
+ * scope is freed on its own, in any order. */
 TF_CAPI_EXPORT extern leat_scope_t* leat_scope_enter(leat_scope_t* parent, const char* name);
+/* A scope under the same names whose operations run after |operations| too. */
+TF_CAPI_EXPORT extern leat_scope_t* leat_scope_after(leat_scope_t* parent,
+                                                     TF_Operation* const* operations, int count);
 TF_CAPI_EXPORT extern TF_Graph* leat_scope_graph(const leat_scope_t* scope);
 /* Borrowed. The first error of this scope and those entered from it, or TF_OK. */
 TF_CAPI_EXPORT extern TF_Status* leat_scope_status(leat_scope_t* scope);
 
 /* - Any operation -------------------------------------------------------------------------------
  * An attribute is named and typed by the macro that makes it; attributes that follow from the
- * inputs (T, N) are left out. |name| NULL takes the op's; names are made unique in the graph.
+ * inputs (T, N) are left out. |name| NULL takes the op's; names are made unique in the graph by a
+ * number behind them.
  *
  *   leat_operation(s, "Sum", NULL, (TF_Output[]){x, axis}, 2, (leat_attribute_t[]){
  *       leat_attribute_bool("keep_dims", 1)}, 1);                                                */
 typedef struct leat_attribute_t {
   const char* name;
-  int kind; /* 'i' int, 'f' float, 'b' bool, 't' type, 's' string, 'l' ints, 'h' shape, 'v' tensor */
-  int64_t integer; /* i, b, t; the count of l and h */
+  int kind;        /* the letter that the macro below gives */
+  int64_t integer; /* of an int, bool or type; how many there are in a list or shape */
   float real;
-  const char* text;       /* s, NUL-terminated */
-  const int64_t* integers; /* l, h */
-  TF_Tensor* tensor;      /* v, borrowed */
+  const char* text;         /* NUL-terminated */
+  const int64_t* integers;  /* of a list, a shape */
+  TF_Tensor* tensor;        /* borrowed */
+  const TF_DataType* types;
 } leat_attribute_t;
-#define leat_attribute_int(n, v) {(n), 'i', (v), 0, 0, 0, 0}
-#define leat_attribute_float(n, v) {(n), 'f', 0, (v), 0, 0, 0}
-#define leat_attribute_bool(n, v) {(n), 'b', (v), 0, 0, 0, 0}
-#define leat_attribute_type(n, v) {(n), 't', (v), 0, 0, 0, 0}
-#define leat_attribute_string(n, v) {(n), 's', 0, 0, (v), 0, 0}
-#define leat_attribute_ints(n, count, v) {(n), 'l', (count), 0, 0, (v), 0}
-#define leat_attribute_shape(n, rank, v) {(n), 'h', (rank), 0, 0, (v), 0}
-#define leat_attribute_tensor(n, v) {(n), 'v', 0, 0, 0, 0, (v)}
-/* Inputs of a list argument (N * T) stand in their place, one after the other. NULL on error. */
+#define leat_attribute_int(n, v) {(n), 'i', (v), 0, 0, 0, 0, 0}
+#define leat_attribute_float(n, v) {(n), 'f', 0, (v), 0, 0, 0, 0}
+#define leat_attribute_bool(n, v) {(n), 'b', (v), 0, 0, 0, 0, 0}
+#define leat_attribute_type(n, v) {(n), 't', (v), 0, 0, 0, 0, 0}
+#define leat_attribute_string(n, v) {(n), 's', 0, 0, (v), 0, 0, 0}
+#define leat_attribute_ints(n, count, v) {(n), 'l', (count), 0, 0, (v), 0, 0}
+#define leat_attribute_types(n, count, v) {(n), 'y', (count), 0, 0, 0, 0, (v)}
+#define leat_attribute_shape(n, rank, v) {(n), 'h', (rank), 0, 0, (v), 0, 0}
+#define leat_attribute_tensor(n, v) {(n), 'v', 0, 0, 0, 0, (v), 0}
+/* Inputs of a list argument (N * T) stand in their place, one after the other. NULL on error.
+ *
+ *   leat_operation(s, "AddN", NULL, (TF_Output[]){x, y, z}, 3, NULL, 0);                        */
 TF_CAPI_EXPORT extern TF_Operation* leat_operation(leat_scope_t* scope, const char* op,
                                                    const char* name, const TF_Output* inputs,
                                                    int input_count,

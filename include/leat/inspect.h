@@ -1,4 +1,4 @@
-/* leat/inspect.h: looking at what this library has and does. */
+/* leat/inspect.h: looking at what this library has and does, and into TensorFlow's messages. */
 #ifndef LEAT_INSPECT_H_
 #define LEAT_INSPECT_H_
 
@@ -11,20 +11,75 @@ extern "C" {
 /* "0.1.0", and the TensorFlow version whose API and semantics it follows is TF_Version(). */
 TF_CAPI_EXPORT extern const char* leat_version(void);
 
-/* Every op registered: JSON, an array of {"name", "doc", "inputs", "outputs", "attributes",
- * "stateful", "gradient", "kernels": [{"device", "types"}]}. The caller deletes the buffer. */
+/* Every op registered, by name: JSON, an array of {"name", "doc", "inputs", "outputs", "attributes",
+ * "stateful", "gradient", "kernels": [{"device", "types"}]}. Arguments are {"name", "type"}, an
+ * attribute has a "default" where it need not be given; "gradient" says whether TF_AddGradients goes
+ * through. The caller deletes the buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
 
 /* What the machine is and what it reaches, as JSON: cpu, isa, cores, modules; with |measure| != 0
- * also flops, bandwidth, wake-up times (takes about two seconds). */
+ * also flops, bandwidth, wake-up times (takes about two seconds and 256 MB). The caller deletes the
+ * buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_doctor_json(int measure, TF_Status* status);
 
-/* A serialised protocol message of TensorFlow's (|type|: "GraphDef", "Event", "RunMetadata",
- * "MetaGraphDef", "SavedModel", "OpDef", ...) as text, and back. The caller deletes the buffer. */
+/* - Messages ------------------------------------------------------------------------------------
+ * Serialised protocol messages of TensorFlow's. |type| is the name without its package: "GraphDef",
+ * "Event", "RunMetadata", "MetaGraphDef", "SavedModel", "OpDef", ...; NOT_FOUND for one that this
+ * library does not know, INVALID_ARGUMENT for bytes that are no such message (the message says
+ * where). They need no op and no kernel to be registered.
+ *
+ *   TF_Buffer* text = leat_message_to_text("GraphDef", graph_def, status);
+ *   fwrite(text->data, 1, text->length, stdout);   // node { name: "x" op: "Placeholder" ... }
+ *   TF_DeleteBuffer(text);
+ *
+ * The caller deletes the buffers; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_message_to_text(const char* type, const TF_Buffer* message,
                                                       TF_Status* status);
 TF_CAPI_EXPORT extern TF_Buffer* leat_message_from_text(const char* type, const TF_Buffer* text,
                                                         TF_Status* status);
+
+/* The same, field by field, by the names that TensorFlow's .proto files give. Several threads may
+ * look into one message.
+ *
+ *   leat_message_t* message = leat_message_open("GraphDef", graph_def, status);
+ *   leat_message_view_t graph = leat_message_view(message);
+ *   for (size_t i = 0; i < leat_message_count(graph, "node"); ++i) {
+ *     size_t size;
+ *     leat_message_view_t node = leat_message_child(graph, "node", i);
+ *     const char* name = leat_message_string(node, "name", 0, &size);
+ *     printf("%.*s\n", (int)size, name);
+ *   }
+ *   leat_message_close(message);                                                                */
+typedef struct leat_message_t leat_message_t;
+/* |bytes| must outlive the message, which points into them. NULL on error. */
+TF_CAPI_EXPORT extern leat_message_t* leat_message_open(const char* type, const TF_Buffer* bytes,
+                                                        TF_Status* status);
+TF_CAPI_EXPORT extern void leat_message_close(leat_message_t* message);
+/* A message, or one inside it; valid until the message is closed. One that is absent has |data|
+ * NULL, and all of its fields are empty. */
+typedef struct leat_message_view_t {
+  const void* type;
+  const void* data;
+} leat_message_view_t;
+TF_CAPI_EXPORT extern leat_message_view_t leat_message_view(const leat_message_t* message);
+/* How many values a field has: the length of a list or map, whether a message or the member of a
+ * oneof is there, 1 for other fields; 0 for a field that the message does not have. */
+TF_CAPI_EXPORT extern size_t leat_message_count(leat_message_view_t view, const char* field);
+/* Value |index| (0 where there is one only). A map's entries are messages of "key" and "value". */
+TF_CAPI_EXPORT extern leat_message_view_t leat_message_child(leat_message_view_t view,
+                                                             const char* field, size_t index);
+/* Integers, bools and enums; 0 when absent. Unsigned 64-bit values keep their bits. */
+TF_CAPI_EXPORT extern int64_t leat_message_integer(leat_message_view_t view, const char* field,
+                                                   size_t index);
+/* Any number; 0 when absent. */
+TF_CAPI_EXPORT extern double leat_message_real(leat_message_view_t view, const char* field,
+                                               size_t index);
+/* As leat_message_to_text; a message that is absent is "". */
+TF_CAPI_EXPORT extern TF_Buffer* leat_message_view_to_text(leat_message_view_t view,
+                                                           TF_Status* status);
+/* Bytes of a string (not NUL-terminated) or the name of an enum's value; "" when absent. */
+TF_CAPI_EXPORT extern const char* leat_message_string(leat_message_view_t view, const char* field,
+                                                      size_t index, size_t* out_size);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
 /* leat/train.h: what training needs beside TensorFlow's C API: variables, optimizers, a saver.
+ * examples/mnist is a whole program.
  *
  * Everything adds ordinary operations to the graph (TensorFlow's own names and semantics), so
  * that a graph built here runs on TensorFlow and its checkpoints are TensorFlow's.
@@ -40,8 +41,8 @@ TF_CAPI_EXPORT extern leat_initializer_t leat_initializer_truncated_normal(doubl
 TF_CAPI_EXPORT extern leat_initializer_t leat_initializer_glorot_uniform(int64_t seed);
 TF_CAPI_EXPORT extern leat_initializer_t leat_initializer_he_normal(int64_t seed);
 
-/* A trainable variable of known shape under |name|, which must be new in the graph; the result can
- * be used wherever a value can. */
+/* A trainable variable of known shape under |name|, which must be new in the graph (ALREADY_EXISTS:
+ * checkpoints know a variable by its name); the result can be used wherever a value can. */
 TF_CAPI_EXPORT extern TF_Output leat_variable(leat_scope_t* scope, const char* name,
                                               TF_DataType dtype, int rank, const int64_t* dims,
                                               leat_initializer_t initializer);
@@ -75,6 +76,8 @@ typedef struct leat_optimizer_t {
   float epsilon;             /* Adam, RMSProp */
   float decay;               /* RMSProp */
   float initial_accumulator; /* Adagrad */
+  TF_Output rate;            /* a scalar instead of learning_rate, when its |oper| is set: fed, or
+                                computed from a step counter */
 } leat_optimizer_t;
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_sgd(float learning_rate);
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_momentum(float learning_rate, float momentum);
@@ -82,7 +85,8 @@ TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_adam(float learning_rate);
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_adagrad(float learning_rate);
 TF_CAPI_EXPORT extern leat_optimizer_t leat_optimizer_rmsprop(float learning_rate);
 /* Adds the gradients of |loss| (a scalar) and the updates of every trainable variable that it
- * depends on; running the result does one step. INVALID_ARGUMENT when it depends on none. */
+ * depends on; running the result does one step. No variable changes before all gradients are there.
+ * INVALID_ARGUMENT when the loss depends on no variable. */
 TF_CAPI_EXPORT extern TF_Operation* leat_minimize(leat_scope_t* scope, leat_optimizer_t optimizer,
                                                   TF_Output loss);
 
@@ -102,17 +106,20 @@ typedef struct leat_saver_options_t {
   int64_t every_steps;  /* leat_saver_step saves when this many steps went by; 0 = not by steps */
   double every_seconds; /* or this much time; 0 = not by time */
 } leat_saver_options_t;
-/* Saves the variables made so far; adds its operations to the graph. The directory is made when
- * it is first needed. NULL when the scope has an error. */
+/* Saves the variables made so far, so make it last (slots of optimizers are variables too); adds
+ * its operations to the graph. The directory is made when it is first needed. NULL when the scope
+ * has an error. The saver does not need the scope later on, and belongs to one thread. */
 TF_CAPI_EXPORT extern leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
                                                       leat_saver_options_t options);
 TF_CAPI_EXPORT extern void leat_saver_free(leat_saver_t* saver);
+/* A step that was saved before is replaced: until that is done only the others can be restored. */
 TF_CAPI_EXPORT extern void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step,
                                            TF_Status* status);
 /* Saves when it is time; returns 1 when it did. */
 TF_CAPI_EXPORT extern int leat_saver_step(leat_saver_t* saver, TF_Session* session, int64_t step,
                                           TF_Status* status);
-/* |out_step| (may be NULL) is the step in the checkpoint's name. NOT_FOUND when there is none. */
+/* |out_step| (may be NULL) is the step in the checkpoint's name. NOT_FOUND when there is none;
+ * nothing has changed then. */
 TF_CAPI_EXPORT extern void leat_saver_restore_latest(leat_saver_t* saver, TF_Session* session,
                                                      int64_t* out_step, TF_Status* status);
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,18 @@ static leat_isa_t detect_isa(void) {
   bool avx512 = has_all(xcr0, XCR0_AVX512) && has_all(ebx, CPUID_7_EBX_AVX512);
   return avx512 ? LEAT_ISA_AVX512 : LEAT_ISA_AVX2;
 }
+
+// Leaves 0x80000002 to 4 hold the name, 16 bytes each.
+static void read_name(char name[49]) {
+  if (read_cpuid(0x80000000u).eax < 0x80000004u) return;
+  for (uint32_t i = 0; i < 3; ++i) {
+    cpuid_t r = read_cpuid(0x80000002u + i);
+    memcpy(name + 16 * i, &(uint32_t[]){r.eax, r.ebx, r.ecx, r.edx}, 16);
+  }
+}
 #else
 static leat_isa_t detect_isa(void) { return LEAT_ISA_BASE; }
+static void read_name(char name[49]) {}
 #endif
 
 static leat_isa_t allowed_isa(void) {
@@ -67,4 +78,17 @@ leat_isa_t leat_cpu_isa(void) {
   isa = (int)(supported < allowed ? supported : allowed);
   atomic_store_explicit(&cached, isa + 1, memory_order_relaxed);
   return (leat_isa_t)isa;
+}
+
+const char* leat_isa_name(leat_isa_t isa) {
+  return isa == LEAT_ISA_AVX512 ? "avx512" : isa == LEAT_ISA_AVX2 ? "avx2" : "base";
+}
+
+void leat_cpu_name(char* buffer, size_t size) {
+  char name[49] = {0};
+  read_name(name);
+  size_t length = strlen(name);
+  while (length > 0 && name[length - 1] == ' ') name[--length] = 0;
+  const char* begin = name + strspn(name, " ");
+  snprintf(buffer, size, "%s", *begin ? begin : "unknown");
 }

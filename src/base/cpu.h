@@ -13,6 +13,10 @@ leat_isa_t leat_cpu_isa(void);        // best allowed and supported; cached
 int leat_cpu_count(void);             // CPUs that the process may use (affinity, cgroup); >= 1
 size_t leat_cpu_l1_bytes(void);       // data cache, per core
 size_t leat_cpu_l2_bytes(void);
+const char* leat_isa_name(leat_isa_t isa);  // "base", "avx2", "avx512"
+// What the maker calls it, NUL-terminated and cut off at |size| (> 0); "unknown" where it does not
+// say.
+void leat_cpu_name(char* buffer, size_t size);
 
 #define LEAT_ISA_JOIN_(x, isa) x##_##isa
 #define LEAT_ISA_JOIN(x, isa) LEAT_ISA_JOIN_(x, isa)

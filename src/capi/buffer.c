@@ -64,3 +64,20 @@ leat_status_t leat_capi_buffer_take(leat_string_builder_t* builder, TF_Buffer* o
   *out_buffer = (TF_Buffer){data, size, free_block};
   return leat_ok_status();
 }
+
+TF_Buffer* leat_capi_buffer_return(leat_status_t result, leat_string_builder_t* builder,
+                                   TF_Status* out_status) {
+  TF_Buffer* buffer = result ? NULL : TF_NewBuffer();
+  if (buffer) {
+    result = leat_capi_buffer_take(builder, buffer);
+  } else {
+    leat_string_builder_deinitialize(builder);
+    if (!result) result = leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a buffer ran out");
+  }
+  if (result) {
+    TF_DeleteBuffer(buffer);
+    buffer = NULL;
+  }
+  leat_capi_status_set(out_status, result);
+  return buffer;
+}

@@ -23,6 +23,7 @@ static leat_status_t resolve_outputs(const TF_Graph* graph, const TF_Output* out
   return leat_ok_status();
 }
 
+// What a callable is asked to do.
 typedef struct request_s {
   const TF_Output* feeds;
   int feed_count;
@@ -31,6 +32,21 @@ typedef struct request_s {
   const TF_Operation* const* targets;
   int target_count;
 } request_t;
+
+static leat_status_t resolve_targets(const request_t* request, TF_Graph* graph,
+                                     int32_t* out_targets) {
+  for (int i = 0; i < request->target_count; ++i) {
+    const TF_Operation* target = request->targets[i];
+    if (!target || target->graph != graph) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Preparing a callable failed: target %d is %s, must be in the "
+                              "session's graph",
+                              i, target ? "of another graph" : "NULL");
+    }
+    out_targets[i] = target->node;
+  }
+  return leat_ok_status();
+}
 
 static leat_status_t prepare(TF_Session* session, const request_t* request, leat_arena_t* arena,
                              leat_signature_t** out_signature) {
@@ -50,8 +66,8 @@ static leat_status_t prepare(TF_Session* session, const request_t* request, leat
                              fetches);
   }
   leat_capi_unlock(session->graph);
-  if (status) return status;
-  for (int i = 0; i < request->target_count; ++i) targets[i] = request->targets[i]->node;
+  LEAT_RETURN_IF_ERROR(status);
+  LEAT_RETURN_IF_ERROR(resolve_targets(request, session->graph, targets));
   leat_run_t run = {.feeds = feeds,
                     .feed_count = request->feed_count,
                     .fetches = fetches,
@@ -94,6 +110,11 @@ leat_callable_t* leat_callable_create(TF_Session* session, const TF_Output* feed
 
 void leat_callable_free(leat_callable_t* callable) {
   leat_allocator_free(leat_allocator_system(), callable);
+}
+
+static leat_status_t missing_callable(void) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Run failed: the callable is NULL, must be one that was created");
 }
 
 // The tensors of one call: on the stack when they are few.
@@ -142,6 +163,7 @@ static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_ten
   }
   leat_buffer_t* buffer;
   LEAT_RETURN_IF_ERROR(leat_buffer_wrap(array->data, array->size_bytes, NULL, NULL, &buffer));
+  // Read in place, and copied by whoever keeps it.
   buffer->read_only = true;
   leat_status_t status = leat_tensor_of_buffer(buffer, (int)array->dtype, &shape, out_tensor);
   leat_buffer_release(buffer);
@@ -151,12 +173,19 @@ static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_ten
 static leat_status_t copy_fetch(const leat_tensor_t* tensor, leat_array_t* array) {
   size_t size = leat_tensor_size_bytes(tensor);
   if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT) ||
-      tensor->shape.rank > LEAT_ARRAY_MAX_RANK || size > array->size_bytes) {
+      tensor->shape.rank > LEAT_ARRAY_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: a fetch has type %s and rank %d, must have a type of "
+                            "fixed size and rank %d at most",
+                            leat_dtype_name(tensor->dtype), tensor->shape.rank,
+                            LEAT_ARRAY_MAX_RANK);
+  }
+  if (size > array->size_bytes) {
     return leat_make_status(LEAT_OUT_OF_RANGE,
-                            "Run failed: a fetch of type %s and shape %s needs %zu bytes, the "
-                            "buffer has %zu",
-                            leat_dtype_name(tensor->dtype), LEAT_SHAPE_TEXT(&tensor->shape), size,
-                            array->size_bytes);
+                            "Run failed: a fetch's buffer has %zu bytes, must have %zu for %s of "
+                            "shape %s",
+                            array->size_bytes, size, leat_dtype_name(tensor->dtype),
+                            LEAT_SHAPE_TEXT(&tensor->shape));
   }
   array->dtype = (TF_DataType)tensor->dtype;
   array->rank = tensor->shape.rank;
@@ -184,7 +213,7 @@ static leat_status_t run_arrays(leat_callable_t* callable, const leat_array_t* f
 void leat_callable_run(leat_callable_t* callable, const leat_array_t* feeds,
                        leat_array_t* fetches, TF_Status* status) {
   call_t call;
-  leat_status_t result = begin_call(callable, &call);
+  leat_status_t result = callable ? begin_call(callable, &call) : missing_callable();
   if (!result) {
     result = run_arrays(callable, feeds, fetches, &call);
     end_call(callable, &call);
@@ -215,7 +244,7 @@ static leat_status_t run_tensors(leat_callable_t* callable, TF_Tensor* const* fe
 void leat_callable_run_tensors(leat_callable_t* callable, TF_Tensor* const* feeds,
                                TF_Tensor** fetches, TF_Status* status) {
   call_t call;
-  leat_status_t result = begin_call(callable, &call);
+  leat_status_t result = callable ? begin_call(callable, &call) : missing_callable();
   if (!result) {
     result = run_tensors(callable, feeds, fetches, &call);
     end_call(callable, &call);

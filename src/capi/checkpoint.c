@@ -141,11 +141,27 @@ static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_st
   return leat_arena_print(arena, out_path, "%s/%.*s", directory, LEAT_SV_ARG(path));
 }
 
+static bool has_index(leat_arena_t* arena, leat_string_view_t prefix) {
+  leat_string_view_t index;
+  leat_status_t status = leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix));
+  bool found = !status && leat_file_exists(leat_file_system_posix(), index.data);
+  leat_status_free(status);
+  return found;
+}
+
+// A checkpoint without index was being replaced, or removed by somebody: then the newest of the
+// others that has one. When none has, the one that is named: whoever reads it hears what is missing.
 static leat_status_t latest(const char* directory, state_t* state, char** out_path) {
   LEAT_RETURN_IF_ERROR(read_state(directory, state));
-  leat_string_view_t path;
+  const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
+  leat_string_view_t named, path;
   LEAT_RETURN_IF_ERROR(
-      resolve(&state->arena, directory, state->proto.model_checkpoint_path, &path));
+      resolve(&state->arena, directory, state->proto.model_checkpoint_path, &named));
+  path = named;
+  for (size_t i = all->count; i > 0 && !has_index(&state->arena, path); --i) {
+    LEAT_RETURN_IF_ERROR(resolve(&state->arena, directory, all->items[i - 1], &path));
+  }
+  if (!has_index(&state->arena, path)) path = named;
   *out_path = strdup(path.data);
   if (*out_path) return leat_ok_status();
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory for a path");
@@ -201,18 +217,38 @@ static leat_status_t write_state(const char* directory, state_t* state) {
   return status;
 }
 
-// The index first: a reader who still sees it finds the data too. What is gone already is gone.
+static leat_status_t remove_file(void* data, const char* path) {
+  leat_file_system_t* fs = data;
+  leat_status_free(fs->vtable->remove(fs, path));  // what is gone already is gone
+  return leat_ok_status();
+}
+
+// |path| as a pattern that matches it alone.
+static leat_status_t escape(leat_arena_t* arena, leat_string_view_t path,
+                            leat_string_view_t* out_pattern) {
+  char* text;
+  size_t size = 0;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, 2 * path.size + 1, (void**)&text));
+  for (size_t i = 0; i < path.size; ++i) {
+    if (strchr("*?[]\\", path.data[i])) text[size++] = '\\';
+    text[size++] = path.data[i];
+  }
+  *out_pattern = leat_string_view_make(text, size);
+  return leat_ok_status();
+}
+
+// The index first: a reader who still sees it finds the data too. Then all shards.
 static leat_status_t remove_checkpoint(leat_arena_t* arena, const char* directory,
                                        leat_string_view_t prefix) {
   leat_file_system_t* fs = leat_file_system_posix();
-  leat_string_view_t full, index;
+  leat_string_view_t full, index, pattern;
   LEAT_RETURN_IF_ERROR(resolve(arena, directory, prefix, &full));
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(full)));
-  leat_status_free(fs->vtable->remove(fs, index.data));
-  const char* data;
-  LEAT_RETURN_IF_ERROR(leat_bundle_data_path(full.data, 0, 1, arena, &data));
-  leat_status_free(fs->vtable->remove(fs, data));
-  return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));
+  LEAT_RETURN_IF_ERROR(escape(arena, full, &pattern));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &pattern, "%.*s.data-*-of-*",
+                                        LEAT_SV_ARG(pattern)));
+  return leat_file_match(fs, pattern.data, remove_file, fs);
 }
 
 static leat_status_t publish(const char* directory, const char* prefix, int keep, state_t* state) {

@@ -15,6 +15,14 @@ static leat_event_writer_t* writer_of(leat_events_t* events) {
   return (leat_event_writer_t*)events;
 }
 
+// false, and |status| says so, when there is no file: opening it failed.
+static bool check_open(const leat_events_t* events, TF_Status* status) {
+  if (events) return true;
+  leat_capi_status_set(status, leat_make_status(LEAT_FAILED_PRECONDITION,
+                                                "Adding an event failed: the file is not open"));
+  return false;
+}
+
 leat_events_t* leat_events_open(const char* directory, TF_Status* status) {
   leat_event_writer_t* writer = NULL;
   leat_string_builder_t prefix;
@@ -32,6 +40,7 @@ leat_events_t* leat_events_open(const char* directory, TF_Status* status) {
 
 void leat_events_add_scalar(leat_events_t* events, int64_t step, const char* tag, double value,
                             TF_Status* status) {
+  if (!check_open(events, status)) return;
   leat_capi_status_set(status,
                        leat_event_writer_add_scalar(writer_of(events), step,
                                                     leat_string_view_from(tag), (float)value));
@@ -57,6 +66,7 @@ static leat_status_t add_histogram(leat_events_t* events, int64_t step, const ch
 
 void leat_events_add_histogram(leat_events_t* events, int64_t step, const char* tag,
                                const double* values, size_t count, TF_Status* status) {
+  if (!check_open(events, status)) return;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_capi_status_set(status, add_histogram(events, step, tag, values, count, &arena));
@@ -64,6 +74,7 @@ void leat_events_add_histogram(leat_events_t* events, int64_t step, const char* 
 }
 
 void leat_events_add_graph(leat_events_t* events, TF_Graph* graph, TF_Status* status) {
+  if (!check_open(events, status)) return;
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_status_t result = leat_graph_export(leat_capi_lock(graph), &bytes);
@@ -88,6 +99,7 @@ static leat_status_t add_summary(leat_events_t* events, int64_t step, const void
 
 void leat_events_add_summary(leat_events_t* events, int64_t step, const void* summary, size_t size,
                              TF_Status* status) {
+  if (!check_open(events, status)) return;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_capi_status_set(status, add_summary(events, step, summary, size, &arena));
@@ -95,6 +107,7 @@ void leat_events_add_summary(leat_events_t* events, int64_t step, const void* su
 }
 
 void leat_events_flush(leat_events_t* events, TF_Status* status) {
+  if (!check_open(events, status)) return;
   leat_capi_status_set(status, leat_event_writer_flush(writer_of(events)));
 }
 

@@ -41,6 +41,10 @@ LEAT_MUST_USE leat_status_t leat_capi_buffer_check_empty(const TF_Buffer* buffer
 // Moves the bytes of |builder| into |out_buffer|, which must be empty. The builder is used up.
 LEAT_MUST_USE leat_status_t leat_capi_buffer_take(leat_string_builder_t* builder,
                                                   TF_Buffer* out_buffer);
+// A fresh buffer of the bytes of |builder| (used up), or NULL when |result| or memory says why not;
+// |out_status| hears of it.
+TF_Buffer* leat_capi_buffer_return(leat_status_t result, leat_string_builder_t* builder,
+                                   TF_Status* out_status);
 // The bytes of |buffer|; none for NULL.
 static inline leat_string_view_t leat_capi_buffer_bytes(const TF_Buffer* buffer) {
   return buffer ? leat_string_view_make(buffer->data, buffer->data ? buffer->length : 0)

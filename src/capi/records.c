@@ -33,7 +33,16 @@ leat_records_t* leat_records_open(const char* path, TF_Status* status) {
 
 const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Status* status) {
   leat_string_view_t record = {NULL, 0};
-  leat_capi_status_set(status, leat_record_reader_next(&records->reader, &record));
+  leat_status_t result = records ? leat_record_reader_next(&records->reader, &record)
+                                 : leat_make_status(LEAT_FAILED_PRECONDITION,
+                                                    "Reading a record failed: the file is not "
+                                                    "open");
+  if (result) {
+    record = leat_string_view_make(NULL, 0);
+  } else if (!record.data) {
+    record.data = "";  // an empty record is not the end
+  }
+  leat_capi_status_set(status, result);
   *out_size = record.size;
   return record.data;
 }
@@ -55,8 +64,12 @@ leat_records_writer_t* leat_records_create(const char* path, TF_Status* status) 
 
 void leat_records_write(leat_records_writer_t* writer, const void* data, size_t size,
                         TF_Status* status) {
-  leat_capi_status_set(
-      status, leat_record_write((leat_file_t*)writer, leat_string_view_make(data, size)));
+  leat_status_t result = writer ? leat_record_write((leat_file_t*)writer,
+                                                    leat_string_view_make(data, size))
+                                : leat_make_status(LEAT_FAILED_PRECONDITION,
+                                                   "Writing a record failed: the file is not "
+                                                   "open");
+  leat_capi_status_set(status, result);
 }
 
 void leat_records_finish(leat_records_writer_t* writer, TF_Status* status) {

@@ -43,12 +43,30 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
   return leat_ok_status();
 }
 
-leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
+// The inputs as a NodeDef has them.
+static void print_inputs(void* data, leat_string_view_t name, leat_string_builder_t* out_inputs) {
+  TF_Graph* handle = ((TF_Session*)data)->graph;
+  const leat_graph_t* graph = leat_capi_lock(handle);
+  int32_t index = leat_graph_find_node(graph, name);
+  const leat_node_t* node = index < 0 ? NULL : leat_graph_node(graph, index);
+  for (int i = 0; node && i < node->input_count + node->control_count; ++i) {
+    leat_output_t input = node->inputs[i];
+    if (!leat_output_exists(input)) continue;
+    const char* before = input.index < 0 ? "^" : "";
+    leat_string_builder_print(out_inputs, "%s%s%.*s", i ? ", " : "", before,
+                              LEAT_SV_ARG(leat_graph_node(graph, input.node)->name));
+    if (input.index > 0) leat_string_builder_print(out_inputs, ":%d", input.index);
+  }
+  leat_capi_unlock(handle);
+}
+
+leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Session* session,
                                         TF_Buffer* run_metadata) {
   if (!options->collector) return leat_ok_status();
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_status_t status = leat_run_metadata_encode(options->collector, &bytes);
+  leat_status_t status =
+      leat_run_metadata_encode(options->collector, print_inputs, session, &bytes);
   leat_step_collector_deinitialize(options->collector);
   if (status) {
     leat_string_builder_deinitialize(&bytes);

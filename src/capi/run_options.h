@@ -16,8 +16,9 @@ typedef struct leat_capi_run_options_s {
 LEAT_MUST_USE leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
                                                         const TF_Buffer* run_metadata,
                                                         leat_capi_run_options_t* out_options);
-// After the step, however it ended: writes what was collected to |run_metadata|.
+// After the step of |session|, however it ended: writes what was collected to |run_metadata|.
 LEAT_MUST_USE leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
+                                                      TF_Session* session,
                                                       TF_Buffer* run_metadata);
 
 #endif  // LEAT_CAPI_RUN_OPTIONS_H_

@@ -231,7 +231,7 @@ static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer
   step->run.timeout_ms = options.timeout_ms;
   step->run.collector = options.collector;
   leat_status_t status = run_step(session, step, output_values);
-  return leat_status_join(status, leat_capi_run_options_end(&options, run_metadata));
+  return leat_status_join(status, leat_capi_run_options_end(&options, session, run_metadata));
 }
 
 void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_Output* inputs,

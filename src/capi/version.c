@@ -1,4 +1,6 @@
-// Which TensorFlow this library stands in for.
-#include "tensorflow/c/c_api.h"
+// Which version this is, and which TensorFlow it stands in for.
+#include "leat/inspect.h"
+
+const char* leat_version(void) { return LEAT_VERSION; }
 
 const char* TF_Version(void) { return "2.21.0"; }

@@ -1,5 +1,11 @@
 // Optimizers of leat/train.h: gradients by TF_AddGradients, one Apply op a variable, and the slots
 // (accumulators) that the update rule keeps.
+//
+//   gradient of a ----.                .--> Apply a --.
+//   gradient of b -----> all gradients ---> Apply b ----> train
+//
+// Updates wait for all gradients: while one is computed nobody changes the variables that it reads,
+// and when they are changed nobody holds their old values, so that they change in place.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +45,7 @@ leat_optimizer_t leat_optimizer_rmsprop(float learning_rate) {
 // What an optimizer's updates share.
 typedef struct update_t {
   leat_scope_t* scope;
+  leat_scope_t* after;  // the same, after all gradients
   const leat_optimizer_t* optimizer;
   TF_Output beta1_power, beta2_power;  // Adam: references
 } update_t;
@@ -48,27 +55,33 @@ static TF_Output scalar(const update_t* u, TF_DataType dtype, float value) {
   return dtype == TF_FLOAT ? constant : leat_cast(u->scope, constant, dtype);
 }
 
-// The reference behind a variable made last.
-static TF_Output newest_handle(leat_scope_t* scope) {
-  int count = leat_variable_count(scope);
-  return leat_variable_at(scope, count - 1);
+static TF_Output learning_rate(const update_t* u, TF_DataType dtype) {
+  TF_Output rate = u->optimizer->rate;
+  if (!rate.oper) return scalar(u, dtype, u->optimizer->learning_rate);
+  return TF_OperationOutputType(rate) == dtype ? rate : leat_cast(u->scope, rate, dtype);
 }
 
 static TF_Output slot(const update_t* u, const leat_variable_record_t* v, const char* kind,
                       float initial) {
-  char name[512];
-  snprintf(name, sizeof name, "%s/%s", v->name, kind);
-  leat_scope_t* scope = leat_scope_enter(u->scope, "slots");
-  leat_variable_untrained(scope, name, v->dtype, v->rank, v->dims,
-                          leat_initializer_constant(initial));
-  leat_scope_free(scope);
-  return newest_handle(u->scope);
+  size_t size = strlen(v->name) + strlen(kind) + 2;
+  char* name = malloc(size);
+  TF_Output handle = {NULL, 0};
+  if (name) {
+    snprintf(name, size, "%s/%s", v->name, kind);
+    leat_scope_t* scope = leat_scope_enter(u->scope, "slots");
+    handle = leat_scope_add_slot(scope, name, v->dtype, v->rank, v->dims, (double)initial);
+    leat_scope_free(scope);
+  } else {
+    leat_scope_fail(u->scope, TF_RESOURCE_EXHAUSTED, "no memory for a slot of '%s'", v->name);
+  }
+  free(name);
+  return handle;
 }
 
 static TF_Operation* apply(const update_t* u, const char* op, const TF_Output* inputs, int count,
                            int nesterov) {
   leat_attribute_t attribute = leat_attribute_bool("use_nesterov", nesterov);
-  return leat_operation(u->scope, op, NULL, inputs, count, &attribute, nesterov >= 0 ? 1 : 0);
+  return leat_operation(u->after, op, NULL, inputs, count, &attribute, nesterov >= 0 ? 1 : 0);
 }
 
 // A power is read as a value of the variable's type.
@@ -85,7 +98,7 @@ static TF_Operation* apply_adam(const update_t* u, const leat_variable_record_t*
                         n,
                         power(u, u->beta1_power, v->dtype),
                         power(u, u->beta2_power, v->dtype),
-                        scalar(u, v->dtype, o->learning_rate),
+                        learning_rate(u, v->dtype),
                         scalar(u, v->dtype, o->beta1),
                         scalar(u, v->dtype, o->beta2),
                         scalar(u, v->dtype, o->epsilon),
@@ -100,7 +113,7 @@ static TF_Operation* apply_rmsprop(const update_t* u, const leat_variable_record
   TF_Output inputs[] = {v->handle,
                         ms,
                         momentum,
-                        scalar(u, v->dtype, o->learning_rate),
+                        learning_rate(u, v->dtype),
                         scalar(u, v->dtype, o->decay),
                         scalar(u, v->dtype, o->momentum),
                         scalar(u, v->dtype, o->epsilon),
@@ -114,7 +127,7 @@ static TF_Operation* apply_one(const update_t* u, const leat_variable_record_t* 
   leat_variable_record_t copy = *variable;
   const leat_variable_record_t* v = &copy;
   const leat_optimizer_t* o = u->optimizer;
-  TF_Output rate = scalar(u, v->dtype, o->learning_rate);
+  TF_Output rate = learning_rate(u, v->dtype);
   switch (o->kind) {
     case LEAT_OPTIMIZER_SGD:
       return apply(u, "ApplyGradientDescent", (TF_Output[]){v->handle, rate, gradient}, 3, -1);
@@ -138,8 +151,7 @@ static TF_Operation* apply_one(const update_t* u, const leat_variable_record_t* 
 }
 
 static TF_Output add_power(leat_scope_t* scope, const char* name, float value) {
-  leat_variable_untrained(scope, name, TF_FLOAT, 0, NULL, leat_initializer_constant(value));
-  return newest_handle(scope);
+  return leat_scope_add_slot(scope, name, TF_FLOAT, 0, NULL, (double)value);
 }
 
 // Adam's powers go on when all updates have read them.
@@ -147,12 +159,10 @@ static TF_Operation* advance_power(leat_scope_t* scope, TF_Output power_handle, 
                                    TF_Operation* const* updates, int count) {
   TF_Output read = {leat_operation(scope, "Identity", NULL, &power_handle, 1, NULL, 0), 0};
   TF_Output next = leat_multiply(scope, read, leat_constant_float(scope, beta));
+  leat_scope_t* after = leat_scope_after(scope, updates, count);
   TF_Output inputs[] = {power_handle, next};
-  char* name = leat_scope_name(scope, "Assign");
-  if (!name) return NULL;
-  TF_Operation* assign =
-      leat_scope_add(scope, "Assign", name, inputs, 2, NULL, 0, updates, count);
-  free(name);
+  TF_Operation* assign = leat_operation(after, "Assign", NULL, inputs, 2, NULL, 0);
+  leat_scope_free(after);
   return assign;
 }
 
@@ -161,6 +171,7 @@ typedef struct gradients_t {
   TF_Output* gradients;
   int* records;          // index of each among the scope's variables
   int count;
+  const char *loss, *loss_op;
 } gradients_t;
 
 static void add_gradients(leat_scope_t* scope, TF_Output loss, gradients_t* g) {
@@ -182,6 +193,22 @@ static void add_gradients(leat_scope_t* scope, TF_Output loss, gradients_t* g) {
                   g->gradients);
 }
 
+// One operation after all gradients; NULL when there is none, or on error.
+static TF_Operation* add_gate(leat_scope_t* scope, const gradients_t* g, TF_Operation** room) {
+  int count = 0;
+  for (int i = 0; i < g->count; ++i) {
+    // The loss does not depend on every variable.
+    if (g->gradients[i].oper) room[count++] = g->gradients[i].oper;
+  }
+  if (count == 0) {
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "Minimize failed for node '%s' (%s): the loss depends on no trainable "
+                    "variable, must on one at least",
+                    g->loss, g->loss_op);
+  }
+  return leat_group(scope, "all_gradients", room, count);
+}
+
 static TF_Operation* add_updates(update_t* u, const gradients_t* g) {
   leat_scope_t* scope = u->scope;
   TF_Operation** updates = calloc((size_t)g->count + 3, sizeof *updates);
@@ -189,14 +216,12 @@ static TF_Operation* add_updates(update_t* u, const gradients_t* g) {
     leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for %d updates", g->count);
     return NULL;
   }
+  TF_Operation* gate = add_gate(scope, g, updates);
+  u->after = leat_scope_after(scope, &gate, 1);
   int count = 0;
-  for (int i = 0; i < g->count; ++i) {
-    if (!g->gradients[i].oper) continue;  // the loss does not depend on it
+  for (int i = 0; i < g->count && leat_scope_is_ok(scope); ++i) {
+    if (!g->gradients[i].oper) continue;
     updates[count++] = apply_one(u, &scope->root->variables[g->records[i]], g->gradients[i]);
-  }
-  if (count == 0) {
-    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
-                    "the loss depends on no trainable variable, must on one at least");
   }
   if (u->optimizer->kind == LEAT_OPTIMIZER_ADAM && leat_scope_is_ok(scope)) {
     int applied = count;
@@ -207,6 +232,7 @@ static TF_Operation* add_updates(update_t* u, const gradients_t* g) {
   }
   TF_Operation* train =
       leat_scope_is_ok(scope) ? leat_group(scope, "train", updates, count) : NULL;
+  leat_scope_free(u->after);
   free(updates);
   return train;
 }
@@ -214,10 +240,12 @@ static TF_Operation* add_updates(update_t* u, const gradients_t* g) {
 TF_Operation* leat_minimize(leat_scope_t* scope, leat_optimizer_t optimizer, TF_Output loss) {
   if (!leat_scope_is_ok(scope)) return NULL;
   if (!loss.oper) {
-    leat_scope_fail(scope, TF_INVALID_ARGUMENT, "the loss is no output, must be one");
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT, "Minimize failed: the loss is missing, must be an "
+                                                "output");
     return NULL;
   }
-  gradients_t gradients = {0};
+  gradients_t gradients = {.loss = TF_OperationName(loss.oper),
+                           .loss_op = TF_OperationOpType(loss.oper)};
   add_gradients(scope, loss, &gradients);
   TF_Operation* train = NULL;
   if (leat_scope_is_ok(scope)) {

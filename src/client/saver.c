@@ -16,7 +16,6 @@ struct leat_saver_t {
   TF_Operation* restore;
   int64_t last_step;
   double last_time;
-  int saved_before;
 };
 
 static double now_seconds(void) {
@@ -44,23 +43,21 @@ static TF_Output string_vector(leat_scope_t* s, const leat_scope_root_t* root, i
   return output;
 }
 
-// SaveV2 and RestoreV2 have a list(type) attribute or argument, which leat_operation does not make.
 static TF_Operation* add_save(leat_scope_t* s, TF_Output file, TF_Output names, TF_Output slices) {
   const leat_scope_root_t* root = s->root;
-  char* name = leat_scope_name(s, "SaveV2");
-  TF_Output* values = calloc((size_t)root->variable_count + 1, sizeof *values);
+  int count = root->variable_count;
+  TF_Output* inputs = calloc((size_t)count + 3, sizeof *inputs);
   TF_Operation* save = NULL;
-  if (name && values) {
-    for (int i = 0; i < root->variable_count; ++i) values[i] = root->variables[i].handle;
-    TF_OperationDescription* op = TF_NewOperation(root->graph, "SaveV2", name);
-    TF_AddInput(op, file);
-    TF_AddInput(op, names);
-    TF_AddInput(op, slices);
-    TF_AddInputList(op, values, root->variable_count);
-    save = TF_FinishOperation(op, root->status);
+  if (inputs) {
+    inputs[0] = file;
+    inputs[1] = names;
+    inputs[2] = slices;
+    for (int i = 0; i < count; ++i) inputs[3 + i] = root->variables[i].handle;
+    save = leat_operation(s, "SaveV2", NULL, inputs, count + 3, NULL, 0);
+  } else {
+    leat_scope_fail(s, TF_RESOURCE_EXHAUSTED, "no memory to save %d variables", count);
   }
-  free(values);
-  free(name);
+  free(inputs);
   return save;
 }
 
@@ -68,33 +65,35 @@ static TF_Operation* add_restore(leat_scope_t* s, TF_Output file, TF_Output name
                                  TF_Output slices) {
   const leat_scope_root_t* root = s->root;
   int count = root->variable_count;
-  char* name = leat_scope_name(s, "RestoreV2");
   TF_DataType* types = calloc((size_t)count + 1, sizeof *types);
   TF_Operation** assigns = calloc((size_t)count + 1, sizeof *assigns);
   TF_Operation* group = NULL;
-  if (name && types && assigns) {
+  if (types && assigns) {
     for (int i = 0; i < count; ++i) types[i] = root->variables[i].dtype;
-    TF_OperationDescription* op = TF_NewOperation(root->graph, "RestoreV2", name);
-    TF_AddInput(op, file);
-    TF_AddInput(op, names);
-    TF_AddInput(op, slices);
-    TF_SetAttrTypeList(op, "dtypes", types, count);
-    TF_Operation* restore = TF_FinishOperation(op, root->status);
+    leat_attribute_t dtypes = leat_attribute_types("dtypes", count, types);
+    TF_Output inputs[] = {file, names, slices};
+    TF_Operation* restore = leat_operation(s, "RestoreV2", NULL, inputs, 3, &dtypes, 1);
     for (int i = 0; i < count; ++i) {
-      TF_Output inputs[] = {root->variables[i].handle, {restore, i}};
-      assigns[i] = leat_operation(s, "Assign", NULL, inputs, 2, NULL, 0);
+      TF_Output pair[] = {root->variables[i].handle, {restore, i}};
+      assigns[i] = leat_operation(s, "Assign", NULL, pair, 2, NULL, 0);
     }
     if (leat_scope_is_ok(s)) group = leat_group(s, "restore_all", assigns, count);
+  } else {
+    leat_scope_fail(s, TF_RESOURCE_EXHAUSTED, "no memory to restore %d variables", count);
   }
   free(assigns);
   free(types);
-  free(name);
   return group;
 }
 
 leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
                                 leat_saver_options_t options) {
   if (!leat_scope_is_ok(scope)) return NULL;
+  if (scope->root->variable_count == 0) {
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "Making a saver failed: the graph has no variables yet, must have one");
+    return NULL;
+  }
   leat_saver_t* saver = calloc(1, sizeof *saver);
   char* copy = strdup(directory);
   if (!saver || !copy) {
@@ -154,7 +153,6 @@ void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step, TF_
   if (TF_GetCode(status) == TF_OK) {
     saver->last_step = step;
     saver->last_time = now_seconds();
-    saver->saved_before = 1;
   }
   free(prefix);
 }

@@ -9,18 +9,28 @@
 
 // ---- Life ---------------------------------------------------------------------------------------
 
-static leat_scope_t* make_scope(leat_scope_root_t* root, const char* parent, const char* name) {
+// |parent| NULL: the first scope of |root|.
+static leat_scope_t* make_scope(leat_scope_root_t* root, const leat_scope_t* parent,
+                                const char* name, TF_Operation* const* controls, int count) {
   leat_scope_t* scope = calloc(1, sizeof *scope);
-  size_t size = strlen(parent) + (name ? strlen(name) + 1 : 0) + 1;
+  const char* before = parent ? parent->prefix : "";
+  int inherited = parent ? parent->control_count : 0;
+  size_t size = strlen(before) + (name ? strlen(name) + 1 : 0) + 1;
   char* prefix = malloc(size);
-  if (!scope || !prefix) {
+  TF_Operation** all = calloc((size_t)(inherited + count) + 1, sizeof *all);
+  if (!scope || !prefix || !all) {
     free(scope);
     free(prefix);
+    free(all);
+    if (TF_GetCode(root->status) == TF_OK) {
+      TF_SetStatus(root->status, TF_RESOURCE_EXHAUSTED, "no memory for a scope");
+    }
     return NULL;
   }
-  snprintf(prefix, size, "%s%s%s", parent, name ? name : "", name ? "/" : "");
-  scope->root = root;
-  scope->prefix = prefix;
+  snprintf(prefix, size, "%s%s%s", before, name ? name : "", name ? "/" : "");
+  for (int i = 0; i < inherited; ++i) all[i] = parent->controls[i];
+  for (int i = 0; i < count; ++i) all[inherited + i] = controls[i];
+  *scope = (leat_scope_t){root, prefix, all, inherited + count};
   ++root->references;
   return scope;
 }
@@ -30,7 +40,7 @@ leat_scope_t* leat_scope_create(TF_Graph* graph) {
   if (!root) return NULL;
   root->graph = graph;
   root->status = TF_NewStatus();
-  leat_scope_t* scope = root->status ? make_scope(root, "", NULL) : NULL;
+  leat_scope_t* scope = root->status ? make_scope(root, NULL, NULL, NULL, 0) : NULL;
   if (!scope) {
     TF_DeleteStatus(root->status);
     free(root);
@@ -39,13 +49,18 @@ leat_scope_t* leat_scope_create(TF_Graph* graph) {
 }
 
 leat_scope_t* leat_scope_enter(leat_scope_t* parent, const char* name) {
-  return parent ? make_scope(parent->root, parent->prefix, name) : NULL;
+  return parent ? make_scope(parent->root, parent, name, NULL, 0) : NULL;
+}
+
+leat_scope_t* leat_scope_after(leat_scope_t* parent, TF_Operation* const* operations, int count) {
+  return parent ? make_scope(parent->root, parent, NULL, operations, count) : NULL;
 }
 
 void leat_scope_free(leat_scope_t* scope) {
   if (!scope) return;
   leat_scope_root_t* root = scope->root;
   free(scope->prefix);
+  free(scope->controls);
   free(scope);
   if (--root->references > 0) return;
   for (int i = 0; i < root->variable_count; ++i) {
@@ -53,6 +68,7 @@ void leat_scope_free(leat_scope_t* scope) {
     free(root->variables[i].dims);
   }
   free(root->variables);
+  leat_signature_free(root->signatures);
   TF_DeleteStatus(root->status);
   free(root);
 }
@@ -101,58 +117,75 @@ static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a
     case 't': TF_SetAttrType(op, a->name, (TF_DataType)a->integer); break;
     case 's': TF_SetAttrString(op, a->name, a->text, strlen(a->text)); break;
     case 'l': TF_SetAttrIntList(op, a->name, a->integers, (int)a->integer); break;
+    case 'y': TF_SetAttrTypeList(op, a->name, a->types, (int)a->integer); break;
     case 'h': TF_SetAttrShape(op, a->name, a->integers, (int)a->integer); break;
     case 'v': TF_SetAttrTensor(op, a->name, a->tensor, status); break;
     default: TF_SetStatus(status, TF_INVALID_ARGUMENT, "unknown kind of attribute");
   }
 }
 
-// An N that is stated says how many inputs from |index| on are one list argument.
-static int list_length(const leat_attribute_t* attributes, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (attributes[i].kind == 'i' && !strcmp(attributes[i].name, "N")) {
-      return (int)attributes[i].integer;
-    }
+// Asked for once an op.
+static const leat_signature_t* find_signature(leat_scope_root_t* root, const char* op) {
+  for (leat_signature_t* s = root->signatures; s; s = s->next) {
+    if (!strcmp(s->op, op)) return s;
   }
-  return 0;
+  leat_signature_t* signature = leat_signature_create(root->graph, op, root->status);
+  if (!signature) return NULL;
+  signature->next = root->signatures;
+  root->signatures = signature;
+  return signature;
 }
 
-static void add_inputs(TF_OperationDescription* op, const TF_Output* inputs, int count, int list) {
-  int i = 0;
-  if (list > 0 && list <= count) {
-    TF_AddInputList(op, inputs, list);
-    i = list;
+// What does not fit the op's arguments is added all the same: TF_FinishOperation has the words.
+static void add_inputs(TF_OperationDescription* op, const leat_signature_t* signature,
+                       const TF_Output* inputs, int count, const leat_attribute_t* attributes,
+                       int attribute_count) {
+  int next = 0;
+  for (int i = 0; i < signature->count; ++i) {
+    int share = leat_signature_share(signature, i, count, attributes, attribute_count);
+    if (share < 0 || share > count - next) break;
+    if (signature->arguments[i].is_list) {
+      TF_AddInputList(op, inputs + next, share);
+    } else {
+      TF_AddInput(op, inputs[next]);
+    }
+    next += share;
   }
-  for (; i < count; ++i) TF_AddInput(op, inputs[i]);
+  for (; next < count; ++next) TF_AddInput(op, inputs[next]);
+}
+
+static int check_inputs(leat_scope_t* scope, const char* op, const char* name,
+                        const TF_Output* inputs, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (inputs[i].oper) continue;
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "Adding node '%s' (%s) failed: input %d is missing, must be an output", name,
+                    op, i);
+    return 0;
+  }
+  return 1;
 }
 
 TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op_type, const char* name,
                              const TF_Output* inputs, int input_count,
-                             const leat_attribute_t* attributes, int attribute_count,
-                             TF_Operation* const* controls, int control_count) {
-  if (!leat_scope_is_ok(scope)) return NULL;
+                             const leat_attribute_t* attributes, int attribute_count) {
+  if (!leat_scope_is_ok(scope) || !check_inputs(scope, op_type, name, inputs, input_count)) {
+    return NULL;
+  }
   TF_Status* status = scope->root->status;
-  for (int i = 0; i < input_count; ++i) {
-    if (inputs[i].oper) continue;
-    leat_scope_fail(scope, TF_INVALID_ARGUMENT, "%s '%s': input %d has no operation", op_type,
-                    name, i);
-    return NULL;
-  }
+  const leat_signature_t* signature = find_signature(scope->root, op_type);
+  if (!signature) return NULL;
   TF_OperationDescription* op = TF_NewOperation(scope->root->graph, op_type, name);
-  int list = list_length(attributes, attribute_count);
-  add_inputs(op, inputs, input_count, list);
-  for (int i = 0; i < control_count; ++i) TF_AddControlInput(op, controls[i]);
+  add_inputs(op, signature, inputs, input_count, attributes, attribute_count);
+  for (int i = 0; i < scope->control_count; ++i) TF_AddControlInput(op, scope->controls[i]);
   for (int i = 0; i < attribute_count && TF_GetCode(status) == TF_OK; ++i) {
-    int is_list_length = list > 0 && !strcmp(attributes[i].name, "N");
-    if (!is_list_length) set_attribute(op, &attributes[i], status);
+    set_attribute(op, &attributes[i], status);
   }
-  if (TF_GetCode(status) != TF_OK) {
-    TF_Status* ignored = TF_NewStatus();  // the description must be consumed
-    TF_FinishOperation(op, ignored);
-    TF_DeleteStatus(ignored);
-    return NULL;
-  }
-  return TF_FinishOperation(op, status);
+  if (TF_GetCode(status) == TF_OK) return TF_FinishOperation(op, status);
+  TF_Status* ignored = TF_NewStatus();  // the description must be consumed
+  TF_FinishOperation(op, ignored);
+  TF_DeleteStatus(ignored);
+  return NULL;
 }
 
 TF_Operation* leat_operation(leat_scope_t* scope, const char* op, const char* name,
@@ -160,19 +193,25 @@ TF_Operation* leat_operation(leat_scope_t* scope, const char* op, const char* na
                              const leat_attribute_t* attributes, int attribute_count) {
   char* unique = leat_scope_name(scope, name ? name : op);
   if (!unique) return NULL;
-  TF_Operation* operation = leat_scope_add(scope, op, unique, inputs, input_count, attributes,
-                                           attribute_count, NULL, 0);
+  TF_Operation* operation =
+      leat_scope_add(scope, op, unique, inputs, input_count, attributes, attribute_count);
   free(unique);
   return operation;
 }
 
 TF_Operation* leat_group(leat_scope_t* scope, const char* name, TF_Operation* const* operations,
                          int count) {
-  char* unique = leat_scope_name(scope, name ? name : "group");
-  if (!unique) return NULL;
+  for (int i = 0; i < count; ++i) {
+    if (operations[i]) continue;
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "Adding node '%s' (NoOp) failed: operation %d is NULL", name ? name : "group",
+                    i);
+  }
+  if (!leat_scope_is_ok(scope)) return NULL;
+  leat_scope_t* after = leat_scope_after(scope, operations, count);
   TF_Operation* group =
-      leat_scope_add(scope, "NoOp", unique, NULL, 0, NULL, 0, operations, count);
-  free(unique);
+      leat_operation(after, "NoOp", name ? name : "group", NULL, 0, NULL, 0);
+  leat_scope_free(after);
   return group;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LEAT_CLIENT_SCOPE_H_
 #define LEAT_CLIENT_SCOPE_H_
 
+#include "client/signature.h"
 #include "leat/train.h"
 
 typedef struct leat_variable_record_t {
@@ -21,12 +22,15 @@ typedef struct leat_scope_root_t {
   leat_variable_record_t* variables;
   int variable_count;
   int variable_capacity;
+  leat_signature_t* signatures;  // of ops used so far
   int references;
 } leat_scope_root_t;
 
 struct leat_scope_t {
   leat_scope_root_t* root;
   char* prefix;  // "" or "a/b/"
+  TF_Operation** controls;  // that every operation runs after
+  int control_count;
 };
 
 // true when there is no error yet.
@@ -35,14 +39,17 @@ int leat_scope_is_ok(const leat_scope_t* scope);
 void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...);
 // A name under the scope's prefix that is new in the graph; malloc'ed, NULL after an error.
 char* leat_scope_name(leat_scope_t* scope, const char* base);
-// Adds an operation under exactly |name|, which runs after |controls|.
+// Adds an operation under exactly |name|.
 TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op, const char* name,
                              const TF_Output* inputs, int input_count,
-                             const leat_attribute_t* attributes, int attribute_count,
-                             TF_Operation* const* controls, int control_count);
+                             const leat_attribute_t* attributes, int attribute_count);
 // Remembers a variable; takes over nothing.
 void leat_scope_add_variable(leat_scope_t* scope, TF_Output handle, TF_Operation* initializer,
                              const char* name, TF_DataType dtype, int rank, const int64_t* dims,
                              int trainable);
+// The reference of a new untrained variable that begins as |value|. A name that is taken gets a
+// number: two optimizers may serve one variable.
+TF_Output leat_scope_add_slot(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
+                              const int64_t* dims, double value);
 
 #endif  // LEAT_CLIENT_SCOPE_H_

@@ -84,35 +84,68 @@ static TF_Output initial_value(leat_scope_t* s, TF_DataType dtype, int rank, con
   return binary(s, "AddV2", scaled, scalar(s, dtype, a));
 }
 
+// |name| is taken as it is.
 static TF_Output add_variable(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                               const int64_t* dims, leat_initializer_t initializer, int trainable) {
   TF_Output none = {NULL, 0};
-  char* full = leat_scope_name(scope, name);
-  if (!full) return none;
   leat_attribute_t attributes[] = {leat_attribute_shape("shape", rank, dims),
                                    leat_attribute_type("dtype", dtype)};
-  TF_Output handle = {
-      leat_scope_add(scope, "VariableV2", full, NULL, 0, attributes, 2, NULL, 0), 0};
-  leat_scope_t* inner = leat_scope_enter(scope, full + strlen(scope->prefix));
+  TF_Output handle = {leat_scope_add(scope, "VariableV2", name, NULL, 0, attributes, 2), 0};
+  if (!handle.oper) return none;
+  leat_scope_t* inner = leat_scope_enter(scope, name + strlen(scope->prefix));
   TF_Output value = initial_value(inner, dtype, rank, dims, initializer);
   TF_Output assign_inputs[] = {handle, value};
   TF_Operation* assign = leat_operation(inner, "Assign", NULL, assign_inputs, 2, NULL, 0);
   TF_Output read = {leat_operation(inner, "Identity", "read", &handle, 1, NULL, 0), 0};
-  leat_scope_add_variable(scope, handle, assign, full, dtype, rank, dims, trainable);
+  leat_scope_add_variable(scope, handle, assign, name, dtype, rank, dims, trainable);
   leat_scope_free(inner);
-  free(full);
   return leat_scope_is_ok(scope) ? read : none;
+}
+
+// Checkpoints know a variable by its name: another one would be somebody else.
+static TF_Output add_named(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
+                           const int64_t* dims, leat_initializer_t initializer, int trainable) {
+  TF_Output read = {NULL, 0};
+  for (int i = 0; i < rank; ++i) {
+    if (dims[i] >= 0) continue;
+    leat_scope_fail(scope, TF_INVALID_ARGUMENT,
+                    "Adding variable '%s' failed: dimension %d is %lld, must be known", name, i,
+                    (long long)dims[i]);
+  }
+  char* unique = leat_scope_name(scope, name);
+  if (!unique) return read;
+  const char* given = unique + strlen(scope->prefix);
+  if (strcmp(given, name)) {
+    leat_scope_fail(scope, TF_ALREADY_EXISTS,
+                    "Adding variable '%s%s' failed: the graph has a node of this name",
+                    scope->prefix, name);
+  } else {
+    read = add_variable(scope, unique, dtype, rank, dims, initializer, trainable);
+  }
+  free(unique);
+  return read;
 }
 
 TF_Output leat_variable(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                         const int64_t* dims, leat_initializer_t initializer) {
-  return add_variable(scope, name, dtype, rank, dims, initializer, 1);
+  return add_named(scope, name, dtype, rank, dims, initializer, 1);
 }
 
 TF_Output leat_variable_untrained(leat_scope_t* scope, const char* name, TF_DataType dtype,
                                   int rank, const int64_t* dims,
                                   leat_initializer_t initializer) {
-  return add_variable(scope, name, dtype, rank, dims, initializer, 0);
+  return add_named(scope, name, dtype, rank, dims, initializer, 0);
+}
+
+TF_Output leat_scope_add_slot(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
+                              const int64_t* dims, double value) {
+  TF_Output none = {NULL, 0};
+  char* unique = leat_scope_name(scope, name);
+  if (!unique) return none;
+  int before = scope->root->variable_count;
+  add_variable(scope, unique, dtype, rank, dims, leat_initializer_constant(value), 0);
+  free(unique);
+  return scope->root->variable_count > before ? scope->root->variables[before].handle : none;
 }
 
 int leat_variable_count(const leat_scope_t* scope) {

@@ -85,8 +85,10 @@ leat_status_t leat_record_reader_next(leat_record_reader_t* reader,
   uint64_t there, size;
   *out_record = leat_string_view_make(NULL, 0);
   LEAT_RETURN_IF_ERROR(fill(reader, HEAD_BYTES, &there));
-  if (there == 0) return leat_make_status(LEAT_OUT_OF_RANGE, "Record read failed: end of file");
-  if (there < HEAD_BYTES) return corrupt(reader, "truncated record");
+  // A head cut short is the end, as for TensorFlow: its writer may still be at it.
+  if (there < HEAD_BYTES) {
+    return leat_make_status(LEAT_OUT_OF_RANGE, "Record read failed: end of file");
+  }
   const char* head = reader->buffer + reader->begin;
   if (leat_crc32c_mask(leat_crc32c(head, 8)) != leat_wire_load32(head + 8)) {
     return corrupt(reader, "corrupted record (checksum of its size)");

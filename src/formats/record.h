@@ -39,9 +39,9 @@ typedef struct leat_record_reader_s {
 void leat_record_reader_initialize(leat_record_source_t* source, uint64_t max_record_bytes,
                                    leat_allocator_t* allocator, leat_record_reader_t* out_reader);
 void leat_record_reader_deinitialize(leat_record_reader_t* reader);
-// The next record, valid until the next call. OUT_OF_RANGE at the end of the file; DATA_LOSS when a
-// checksum does not match or the file ends inside a record (the reader stays before that record,
-// so that a file that grows may be read on).
+// The next record, valid until the next call. OUT_OF_RANGE at the end of the file, also inside a
+// record's head; DATA_LOSS when a checksum does not match or the file ends inside a record's bytes
+// (the reader stays before that record, so that a file that grows may be read on).
 LEAT_MUST_USE leat_status_t leat_record_reader_next(leat_record_reader_t* reader,
                                                     leat_string_view_t* out_record);
 

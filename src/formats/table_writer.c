@@ -1,5 +1,6 @@
-// Writing tables: a block goes to the file when it is full; its last key and where it lies go into
-// the index, which is the last block.
+// Writing tables: a block goes to the file when it is full and the next key is known. Where it lies
+// goes into the index, which is the last block, under the shortest key that is not before the
+// block's last and is before the next block's first; blocks end where TensorFlow's do.
 #include "base/crc32c.h"
 #include "formats/table.h"
 #include "formats/table_format.h"
@@ -43,12 +44,39 @@ static leat_status_t write_block(leat_table_writer_t* writer, leat_table_block_b
   return leat_ok_status();
 }
 
-static leat_status_t finish_data_block(leat_table_writer_t* writer) {
+// Makes |key| the shortest key that is not before it and is before |next|; with no |next|, the
+// shortest that is not before it.
+static void shorten(leat_string_builder_t* key, const leat_string_view_t* next) {
+  size_t i = 0;
+  if (next) {
+    while (i < key->size && i < next->size && key->data[i] == next->data[i]) ++i;
+    if (i == key->size || i == next->size) return;  // a prefix of the other
+  } else {
+    while (i < key->size && (uint8_t)key->data[i] == 0xff) ++i;
+    if (i == key->size) return;
+  }
+  uint8_t byte = (uint8_t)key->data[i];
+  if (byte == 0xff || (next && byte + 1 >= (uint8_t)next->data[i])) return;
+  key->data[i] = (char)(byte + 1);
+  key->size = i + 1;
+}
+
+static leat_status_t finish_data_block(leat_table_writer_t* writer,
+                                       const leat_string_view_t* next_key) {
   uint8_t handle[2 * LEAT_WIRE_MAX_VARINT_BYTES];
   size_t size;
   LEAT_RETURN_IF_ERROR(write_block(writer, &writer->entries, handle, &size));
+  shorten(&writer->last_key, next_key);
   return leat_table_block_builder_add(&writer->index, leat_string_builder_view(&writer->last_key),
                                       leat_string_view_make((const char*)handle, size), 1);
+}
+
+// Whether the block ends before an entry of |next_bytes|.
+static bool block_is_full(const leat_table_writer_t* writer, size_t next_bytes) {
+  const leat_table_block_builder_t* entries = &writer->entries;
+  size_t estimate = entries->bytes.size + (entries->restart_count + 1) * sizeof(uint32_t);
+  return entries->bytes.size > 0 &&
+         (estimate >= writer->block_size || next_bytes / 2 >= writer->block_size);
 }
 
 leat_status_t leat_table_writer_add(leat_table_writer_t* writer, leat_string_view_t key,
@@ -61,8 +89,8 @@ leat_status_t leat_table_writer_add(leat_table_writer_t* writer, leat_string_vie
                             writer->file->path, LEAT_SV_ARG(key),
                             LEAT_SV_ARG(leat_string_builder_view(&writer->last_key)));
   }
-  if (writer->entries.bytes.size >= writer->block_size) {
-    LEAT_RETURN_IF_ERROR(finish_data_block(writer));
+  if (block_is_full(writer, key.size + value.size)) {
+    LEAT_RETURN_IF_ERROR(finish_data_block(writer, &key));
   }
   LEAT_RETURN_IF_ERROR(
       leat_table_block_builder_add(&writer->entries, key, value, LEAT_TABLE_RESTART_INTERVAL));
@@ -76,7 +104,7 @@ leat_status_t leat_table_writer_finish(leat_table_writer_t* writer) {
   leat_table_block_builder_t metaindex;
   uint8_t footer[LEAT_TABLE_FOOTER_BYTES] = {0};
   size_t first, second;
-  if (writer->entries.bytes.size > 0) LEAT_RETURN_IF_ERROR(finish_data_block(writer));
+  if (writer->entries.bytes.size > 0) LEAT_RETURN_IF_ERROR(finish_data_block(writer, NULL));
   leat_table_block_builder_initialize(writer->last_key.allocator, &metaindex);
   leat_status_t status = write_block(writer, &metaindex, footer, &first);
   leat_table_block_builder_deinitialize(&metaindex);

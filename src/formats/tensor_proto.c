@@ -383,3 +383,15 @@ leat_status_t leat_tensor_to_proto(const leat_tensor_t* tensor, leat_arena_t* ar
   }
   return write_tensor(tensor, arena, 0, out_proto);
 }
+
+leat_status_t leat_tensor_elements_to_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
+                                            leat_pb_tensor_proto_t* out_proto) {
+  *out_proto = (leat_pb_tensor_proto_t){0};
+  if (tensor->dtype == LEAT_DTYPE_STRING) return write_strings(tensor, arena, out_proto);
+  if (!leat_dtype_is_valid(tensor->dtype) || value_lists[tensor->dtype].item_bytes == 0) {
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Tensor encode failed: dtype is %s, must be numbers or strings",
+                            leat_dtype_name(tensor->dtype));
+  }
+  return write_values(tensor, arena, out_proto);
+}

@@ -21,6 +21,12 @@ LEAT_MUST_USE leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t*
 LEAT_MUST_USE leat_status_t leat_tensor_to_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
                                                  leat_pb_tensor_proto_t* out_proto);
 
+// The elements alone, each in the list of the dtype, however many: as checkpoints of the first
+// version have them. Numbers and strings only (UNIMPLEMENTED). Strings are views of |tensor|'s.
+LEAT_MUST_USE leat_status_t leat_tensor_elements_to_proto(const leat_tensor_t* tensor,
+                                                          leat_arena_t* arena,
+                                                          leat_pb_tensor_proto_t* out_proto);
+
 // Elements of string tensors as tensor_content and checkpoints have them: the varint sizes of all,
 // then their bytes. |count| elements from |bytes| into |out_strings| (zeroed); all of |bytes| must
 // be used.

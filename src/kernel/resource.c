@@ -318,3 +318,34 @@ leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
   free_entries(manager, entry);
   return status;
 }
+
+// The kind of a resource there is of that name, or NULL.
+static const leat_resource_kind_t* find_kind(leat_resource_manager_t* manager,
+                                             leat_string_view_t container, leat_string_view_t name,
+                                             leat_string_view_t kind_name) {
+  const leat_resource_kind_t* kind = NULL;
+  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  leat_mutex_lock(&manager->mutex);
+  for (size_t i = 0; !kind && i < manager->bucket_count; ++i) {
+    for (const resource_entry_t* e = manager->buckets[i]; e; e = e->next) {
+      if (leat_string_view_equals(kind_name, e->key.kind->name) &&
+          leat_string_view_equal(e->key.name, name) &&
+          leat_string_view_equal(e->key.container, container)) {
+        kind = e->key.kind;
+      }
+    }
+  }
+  leat_mutex_unlock(&manager->mutex);
+  return kind;
+}
+
+leat_status_t leat_resource_manager_remove_named(leat_resource_manager_t* manager,
+                                                 leat_string_view_t container,
+                                                 leat_string_view_t name,
+                                                 leat_string_view_t kind_name) {
+  const leat_resource_kind_t* kind =
+      find_kind(holder_of(manager, container), container, name, kind_name);
+  if (kind) return leat_resource_manager_remove(manager, container, name, kind);
+  return leat_make_status(LEAT_NOT_FOUND, "Resource %.*s/%.*s/%.*s does not exist.",
+                          LEAT_SV_ARG(container), LEAT_SV_ARG(name), LEAT_SV_ARG(kind_name));
+}

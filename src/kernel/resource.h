@@ -55,6 +55,11 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_remove(leat_resource_manager_t
                                                          leat_string_view_t container,
                                                          leat_string_view_t name,
                                                          const leat_resource_kind_t* kind);
+// The same for a kind that is known by name only, as in a handle. NOT_FOUND when absent.
+LEAT_MUST_USE leat_status_t leat_resource_manager_remove_named(leat_resource_manager_t* manager,
+                                                               leat_string_view_t container,
+                                                               leat_string_view_t name,
+                                                               leat_string_view_t kind_name);
 // Forgets a whole container (TF_Reset).
 void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container);
 

@@ -47,6 +47,7 @@ typedef struct wait_s {
   leat_worker_t* worker;
   int64_t step_id;
   bool several;  // partitions: a failure must reach the others
+  bool aborted;  // the worker remembers that
   bool leaves_traces;
   leat_spinlock_t lock;
   leat_status_t status;
@@ -74,6 +75,7 @@ static void park(wait_t* wait, int64_t deadline_ns) {
   int running = WAIT_RUNNING;
   if (atomic_compare_exchange_strong(&wait->state, &running, WAIT_PARKED) &&
       !leat_notification_wait(&notification, deadline_ns)) {
+    wait->aborted = true;
     wait->worker->vtable->abort_step(
         wait->worker, wait->step_id,
         leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed"));
@@ -86,7 +88,7 @@ static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
   if (LEAT_UNLIKELY(atomic_load_explicit(&wait->state, memory_order_acquire) != WAIT_DONE)) {
     park(wait, deadline_ns);
   }
-  if (LEAT_UNLIKELY(wait->status || wait->several || wait->leaves_traces)) {
+  if (LEAT_UNLIKELY(wait->status || wait->several || wait->aborted || wait->leaves_traces)) {
     wait->worker->vtable->cleanup_step(wait->worker, wait->step_id);
   }
   return wait->status;

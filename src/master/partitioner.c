@@ -14,13 +14,14 @@ typedef struct cut_s {
   const uint64_t* incarnations;
   leat_partition_t* by_device;  // [device_count]; graph NULL where nothing lies
   int32_t* place;               // node -> its index in its device's graph
+  uint64_t* first_edge;         // node -> the number of its control edge; its outputs follow
   leat_word_map_t receives;     // (output, destination) -> Recv in the destination's graph
   leat_arena_t arena;
 } cut_t;
 
-static uint64_t receive_key(leat_output_t source, int device) {
-  return ((uint64_t)(uint32_t)source.node << 24 | (uint64_t)((source.index + 1) & 0xffff) << 8) |
-         (uint64_t)device;
+static uint64_t receive_key(const cut_t* c, leat_output_t source, int device) {
+  uint64_t edge = c->first_edge[source.node] + (uint64_t)(source.index - LEAT_CONTROL_INDEX);
+  return edge * (uint64_t)c->placement->device_count + (uint64_t)device;
 }
 
 static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_string_view_t op,
@@ -31,21 +32,20 @@ static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_strin
 
 // A control edge travels as an empty tensor that is made when its source has run.
 static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
-                               leat_string_view_t edge, leat_output_t* out_value) {
+                               leat_string_view_t name, leat_output_t* out_value) {
   leat_tensor_t* empty;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(&c->arena, sizeof *empty, (void**)&empty));
   LEAT_RETURN_IF_ERROR(leat_tensor_vector(LEAT_DTYPE_FLOAT, "", 0, empty));
   leat_attr_t attrs[] = {LEAT_TENSOR("value", empty), LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)};
-  leat_node_spec_t spec = {.attrs = attrs, .attr_count = 2, .control_inputs = &source,
-                           .control_count = 1};
-  leat_status_t status =
-      leat_arena_print(&c->arena, &spec.name, "%.*s/control", LEAT_SV_ARG(edge));
-  if (!status) status = add(graph, &spec, LEAT_OP_NAME_CONSTANT, &out_value->node);
+  leat_node_spec_t spec = {.name = name, .attrs = attrs, .attr_count = 2,
+                           .control_inputs = &source, .control_count = 1};
+  leat_status_t status = add(graph, &spec, LEAT_OP_NAME_CONSTANT, &out_value->node);
   out_value->index = 0;
   leat_tensor_release(empty);
   return status;
 }
 
+// Names begin with '_', which no client's node does.
 static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, int32_t* out_receive) {
   const leat_node_t* node = &c->graph->nodes[source.node];
   int from = node->assigned_device;
@@ -56,7 +56,9 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, int32_t* o
   leat_output_t value = {c->place[source.node], source.index};
   int dtype = LEAT_DTYPE_FLOAT;
   if (source.index == LEAT_CONTROL_INDEX) {
-    LEAT_RETURN_IF_ERROR(add_dummy(c, sender, c->place[source.node], edge, &value));
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_print(&c->arena, &name, "_%.*s/control_%d", LEAT_SV_ARG(edge), to));
+    LEAT_RETURN_IF_ERROR(add_dummy(c, sender, c->place[source.node], name, &value));
   } else {
     dtype = leat_dtype_base(leat_graph_output_type(c->graph, source));
   }
@@ -68,13 +70,13 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, int32_t* o
       LEAT_STRING("recv_device", c->placement->devices[to].name),
   };
   LEAT_RETURN_IF_ERROR(
-      leat_arena_print(&c->arena, &name, "%.*s/send_%d", LEAT_SV_ARG(edge), to));
+      leat_arena_print(&c->arena, &name, "_%.*s/send_%d", LEAT_SV_ARG(edge), to));
   leat_node_spec_t send = {.name = name, .inputs = &value, .input_count = 1, .attrs = attrs,
                            .attr_count = 5};
   int32_t sent;
   LEAT_RETURN_IF_ERROR(add(sender, &send, LEAT_OP_NAME_SEND, &sent));
   attrs[0].name = LEAT_SV("tensor_type");
-  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "%.*s/recv", LEAT_SV_ARG(edge)));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv", LEAT_SV_ARG(edge)));
   leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5};
   return add(c->by_device[to].graph, &receive, LEAT_OP_NAME_RECV, out_receive);
 }
@@ -86,7 +88,7 @@ static leat_status_t map_input(cut_t* c, leat_output_t source, int to, leat_outp
     return leat_ok_status();
   }
   uint64_t receive;
-  uint64_t key = receive_key(source, to);
+  uint64_t key = receive_key(c, source, to);
   if (!leat_word_map_get(&c->receives, key, &receive)) {
     int32_t node;
     LEAT_RETURN_IF_ERROR(add_pair(c, source, to, &node));
@@ -155,6 +157,11 @@ static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count
   int32_t* order;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, count + 1, sizeof(int32_t),
                                                  (void**)&order));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, count + 1, sizeof(uint64_t),
+                                                 (void**)&c->first_edge));
+  for (size_t i = 0; i < count; ++i) {
+    c->first_edge[i + 1] = c->first_edge[i] + 1 + (uint64_t)c->graph->nodes[i].output_count;
+  }
   LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, order));
   for (size_t i = 0; i < count; ++i) {
     leat_partition_t* partition = &c->by_device[c->graph->nodes[i].assigned_device];

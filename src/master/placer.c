@@ -7,10 +7,13 @@
 
 #include "base/log.h"
 
+// Devices as a set of bits, |set_words| words long.
+typedef uint64_t device_set_t;
+
 typedef struct group_s {
   int32_t parent;
   leat_device_name_t constraint;
-  uint64_t feasible;  // bit a device
+  device_set_t* feasible;
   bool constrained;
 } group_t;
 
@@ -19,8 +22,29 @@ typedef struct placement_s {
   const leat_placer_options_t* options;
   leat_device_name_t* names;  // parsed, one a device
   int* order;                 // devices by preference
+  int set_words;
+  device_set_t* matching;     // scratch
   group_t* groups;            // one a node; the root's counts
 } placement_t;
+
+static void add_device(device_set_t* set, int device) {
+  set[device / 64] |= UINT64_C(1) << device % 64;
+}
+
+static bool has_device(const device_set_t* set, int device) {
+  return set[device / 64] >> device % 64 & 1;
+}
+
+// |into| keeps what |set| has too.
+static void intersect(const placement_t* p, device_set_t* into, const device_set_t* set) {
+  for (int i = 0; i < p->set_words; ++i) into[i] &= set[i];
+}
+
+static bool is_empty(const placement_t* p, const device_set_t* set) {
+  device_set_t any = 0;
+  for (int i = 0; i < p->set_words; ++i) any |= set[i];
+  return any == 0;
+}
 
 static int32_t find_root(placement_t* p, int32_t node) {
   while (p->groups[node].parent != node) {
@@ -66,29 +90,29 @@ static leat_status_t unite(placement_t* p, int32_t a, int32_t b) {
     into->constraint = merged;
     into->constrained = true;
   }
-  into->feasible &= from->feasible;
+  intersect(p, into->feasible, from->feasible);
   p->groups[y].parent = x;
   return leat_ok_status();
 }
 
-static uint64_t devices_with_kernel(const placement_t* p, const leat_node_t* node) {
-  uint64_t feasible = 0;
-  for (int i = 0; i < p->options->device_count && i < 64; ++i) {
+static void find_devices_with_kernel(const placement_t* p, const leat_node_t* node,
+                                     device_set_t* out_set) {
+  for (int i = 0; i < p->options->device_count; ++i) {
     if (leat_kernel_registry_probe(p->options->kernels, node->op, node->attrs, node->attr_count,
                                    p->options->devices[i].type)) {
-      feasible |= UINT64_C(1) << i;
+      add_device(out_set, i);
     }
   }
-  return feasible;
 }
 
-static leat_status_t start_groups(placement_t* p) {
+static leat_status_t start_groups(placement_t* p, device_set_t* sets) {
   for (size_t i = 0; i < p->graph->node_count; ++i) {
     const leat_node_t* node = &p->graph->nodes[i];
     group_t* group = &p->groups[i];
     group->parent = (int32_t)i;
-    group->feasible = devices_with_kernel(p, node);
-    if (!group->feasible) {
+    group->feasible = sets + i * (size_t)p->set_words;
+    find_devices_with_kernel(p, node, group->feasible);
+    if (is_empty(p, group->feasible)) {
       return leat_kernel_registry_unserved(p->options->kernels, node->op, node->name, node->attrs,
                                            node->attr_count, p->options->devices[0].type);
     }
@@ -128,37 +152,52 @@ static leat_status_t unite_references(placement_t* p, int32_t index) {
   return leat_ok_status();
 }
 
-static uint64_t devices_matching(const placement_t* p, const leat_device_name_t* constraint) {
-  uint64_t matching = 0;
-  for (int i = 0; i < p->options->device_count && i < 64; ++i) {
-    if (leat_device_name_matches(constraint, &p->names[i])) matching |= UINT64_C(1) << i;
+// The scratch set of the devices that |constraint| allows.
+static const device_set_t* devices_matching(const placement_t* p,
+                                            const leat_device_name_t* constraint) {
+  memset(p->matching, 0, (size_t)p->set_words * sizeof *p->matching);
+  for (int i = 0; i < p->options->device_count; ++i) {
+    if (leat_device_name_matches(constraint, &p->names[i])) add_device(p->matching, i);
   }
-  return matching;
+  return p->matching;
+}
+
+static bool share_a_device(const placement_t* p, const device_set_t* a, const device_set_t* b) {
+  device_set_t any = 0;
+  for (int i = 0; i < p->set_words; ++i) any |= a[i] & b[i];
+  return any != 0;
+}
+
+// Narrows the group's devices to what its constraint allows.
+static leat_status_t apply_constraint(placement_t* p, const leat_node_t* node, group_t* group) {
+  const device_set_t* matching = devices_matching(p, &group->constraint);
+  if (!share_a_device(p, group->feasible, matching) && p->options->allow_soft_placement) {
+    leat_device_name_t loose = group->constraint;
+    loose.type = LEAT_SV("");
+    loose.index = LEAT_DEVICE_ANY;
+    matching = devices_matching(p, &loose);
+  }
+  if (is_empty(p, matching)) return cannot_place(p, node, "which matches none");
+  if (!share_a_device(p, group->feasible, matching)) {
+    return cannot_place(p, node, "which has no kernel for it");
+  }
+  intersect(p, group->feasible, matching);
+  group->constrained = false;  // done, for all its members
+  return leat_ok_status();
 }
 
 static leat_status_t choose(placement_t* p, int32_t index, int32_t* out_device) {
-  const group_t* group = &p->groups[find_root(p, index)];
+  group_t* group = &p->groups[find_root(p, index)];
   const leat_node_t* node = &p->graph->nodes[index];
-  uint64_t candidates = group->feasible;
-  if (group->constrained) {
-    uint64_t matching = devices_matching(p, &group->constraint);
-    if (!(candidates & matching) && p->options->allow_soft_placement) {
-      leat_device_name_t loose = group->constraint;
-      loose.type = LEAT_SV("");
-      loose.index = LEAT_DEVICE_ANY;
-      matching = devices_matching(p, &loose);
-    }
-    if (!matching) return cannot_place(p, node, "which matches none");
-    if (!(candidates & matching)) return cannot_place(p, node, "which has no kernel for it");
-    candidates &= matching;
+  if (group->constrained && !is_empty(p, group->feasible)) {
+    LEAT_RETURN_IF_ERROR(apply_constraint(p, node, group));
   }
-  if (!candidates) return cannot_place(p, node, "and its colocated nodes share no device");
   for (int i = 0; i < p->options->device_count; ++i) {
-    if (!(candidates >> p->order[i] & 1)) continue;
+    if (!has_device(group->feasible, p->order[i])) continue;
     *out_device = p->order[i];
     return leat_ok_status();
   }
-  return cannot_place(p, node, "which matches none");
+  return cannot_place(p, node, "and its colocated nodes share no device");
 }
 
 static void order_devices(placement_t* p) {
@@ -176,6 +215,9 @@ static leat_status_t parse_devices(placement_t* p, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(arena, devices, sizeof *p->names, (void**)&p->names));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, devices, sizeof(int), (void**)&p->order));
+  p->set_words = (p->options->device_count + 63) / 64;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)p->set_words, sizeof *p->matching,
+                                                 (void**)&p->matching));
   for (size_t i = 0; i < devices; ++i) {
     LEAT_RETURN_IF_ERROR(leat_device_name_parse(p->options->devices[i].name, &p->names[i]));
   }
@@ -188,7 +230,10 @@ static leat_status_t place(placement_t* p, leat_graph_t* graph, leat_arena_t* ar
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(arena, count + 1, sizeof(group_t), (void**)&p->groups));
   LEAT_RETURN_IF_ERROR(parse_devices(p, arena));
-  LEAT_RETURN_IF_ERROR(start_groups(p));
+  device_set_t* sets;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (count + 1) * (size_t)p->set_words,
+                                                 sizeof *sets, (void**)&sets));
+  LEAT_RETURN_IF_ERROR(start_groups(p, sets));
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(unite_class(p, (int32_t)i));
     LEAT_RETURN_IF_ERROR(unite_references(p, (int32_t)i));
@@ -240,8 +285,9 @@ static leat_status_t check_node(const placement_t* p, const leat_node_t* node) {
     constraint.type = LEAT_SV("");
     constraint.index = LEAT_DEVICE_ANY;
   }
-  return devices_matching(p, &constraint) ? leat_ok_status()
-                                          : cannot_place(p, node, "which matches none");
+  return is_empty(p, devices_matching(p, &constraint))
+             ? cannot_place(p, node, "which matches none")
+             : leat_ok_status();
 }
 
 leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_options_t* options,

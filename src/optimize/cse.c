@@ -88,7 +88,7 @@ static bool same_node(const cse_t* c, const leat_node_t* a, const leat_node_t* b
 
 static void find_same(cse_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
-  if (!leat_node_is_pure(node)) return;
+  if (!leat_node_is_pure(c->graph, node)) return;
   uint64_t hash = node_hash(c, node);
   c->hashes[index] = hash;
   for (size_t at = hash & c->mask;; at = (at + 1) & c->mask) {

@@ -1,6 +1,6 @@
 // Work that only orders others is dropped: a pure node whose values nobody reads, but for which
-// somebody waits, becomes a NoOp that waits for the node's inputs. What has effects, or reads state,
-// still comes before whoever waited.
+// somebody waits, becomes a NoOp that waits for the node's inputs. What has effects, or reads
+// state, still comes before whoever waited.
 //
 //   a ─▶ MatMul ┄┄▶ group ┄┄▶ update        a ┄┄▶ NoOp ┄┄▶ group ┄┄▶ update
 #include <string.h>
@@ -24,12 +24,21 @@ static void count_readers(dependency_t* d, const leat_rewrite_t* rewrite) {
   for (int i = 0; i < rewrite->target_count; ++i) ++d->data_readers[rewrite->targets[i]];
 }
 
+// A Switch kills one of its outputs: a control edge could not tell which.
+static bool reads_switch(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int k = 0; k < node->input_count; ++k) {
+    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_SWITCH) return true;
+  }
+  return false;
+}
+
 // Readers come before what they read, so that chains fall as a whole.
 static void find_dropped(dependency_t* d) {
   for (size_t i = d->graph->node_count; i-- > 0;) {
     int32_t index = d->order[i];
     const leat_node_t* node = &d->graph->nodes[index];
-    if (d->data_readers[index] || !leat_node_is_pure(node)) continue;
+    if (d->data_readers[index] || !leat_node_is_pure(d->graph, node)) continue;
+    if (reads_switch(d->graph, node)) continue;
     d->dropped[index] = true;
     ++d->dropped_count;
     for (int k = 0; k < node->input_count; ++k) --d->data_readers[node->inputs[k].node];

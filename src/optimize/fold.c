@@ -17,6 +17,7 @@ typedef struct fold_s {
   leat_tensor_t** values;  // node -> its outputs' values, or NULL
   bool* needed;            // by readers that stay
   bool* harmless;          // nothing on the way to the node can fail or be seen from outside
+  bool* controlled;        // behind a Switch or Enter: may be dead, or of many iterations
   size_t folded;
 } fold_t;
 
@@ -149,20 +150,31 @@ static leat_status_t take_constant(fold_t* f, int32_t index) {
 }
 
 static bool is_harmless(const fold_t* f, const leat_node_t* node) {
-  bool harmless = leat_node_is_pure(node) || (node->op->flags & LEAT_OP_ARGUMENT);
+  bool harmless = leat_node_is_pure(f->graph, node) || (node->op->flags & LEAT_OP_ARGUMENT);
   for (int i = 0; harmless && i < node->input_count + node->control_count; ++i) {
     harmless = f->harmless[node->inputs[i].node];
   }
   return harmless;
 }
 
+static bool is_controlled(const fold_t* f, const leat_node_t* node) {
+  bool controlled = node->op->flags & (LEAT_OP_SWITCH | LEAT_OP_ENTER);
+  for (int i = 0; !controlled && i < node->input_count + node->control_count; ++i) {
+    controlled = f->controlled[node->inputs[i].node];
+  }
+  return controlled;
+}
+
 static leat_status_t try_node(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   f->harmless[index] = is_harmless(f, node);
+  f->controlled[index] = is_controlled(f, node);
+  if (f->controlled[index]) return leat_ok_status();
   if (node->op->flags & LEAT_OP_CONSTANT) {
     return node->control_count ? leat_ok_status() : take_constant(f, index);
   }
-  if (!leat_node_is_pure(node) || (node->op->flags & LEAT_OP_NEVER_FOLD)) return leat_ok_status();
+  bool foldable = leat_node_is_pure(f->graph, node) && !(node->op->flags & LEAT_OP_NEVER_FOLD);
+  if (!foldable) return leat_ok_status();
   if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
     return node->control_count ? leat_ok_status() : fold_shape(f, index);
   }
@@ -265,6 +277,7 @@ static leat_status_t run(fold_t* f) {
       leat_arena_allocate_array(f->arena, count + 1, sizeof(void*), (void**)&f->values));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->needed));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->harmless));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->controlled));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, f->order));
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
   return f->folded ? rebuild(f) : leat_ok_status();

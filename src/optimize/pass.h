@@ -60,8 +60,9 @@ void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph, const le
 // |out_needed| [node_count]: nodes that fetches and targets depend on.
 LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite,
                                                      bool* out_needed);
-// Pure: same inputs, same outputs, nothing else happens. What folding and CSE may touch.
-bool leat_node_is_pure(const leat_node_t* node);
+// Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
+// its reference. What passes may compute early, merge or leave out.
+bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 
 extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_dependency;

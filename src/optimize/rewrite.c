@@ -87,10 +87,17 @@ leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite, bool* out_
   return leat_ok_status();
 }
 
-bool leat_node_is_pure(const leat_node_t* node) {
+static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int i = 0; i < node->input_count; ++i) {
+    if (leat_dtype_is_ref(leat_graph_output_type(graph, node->inputs[i]))) return true;
+  }
+  return false;
+}
+
+bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node) {
   const uint32_t impure = LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_ARGUMENT |
                           LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW |
                           LEAT_OP_LOOP_CONDITION | LEAT_OP_RETURN_VALUE | LEAT_OP_VARIABLE;
   return node->output_count > 0 && !(node->op->flags & impure) && !node->op->has_ref_inputs &&
-         !node->op->has_ref_outputs;
+         !node->op->has_ref_outputs && !reads_reference(graph, node);
 }

@@ -233,20 +233,38 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run) {
-  for (int i = 0; i < run->feed_count; ++i) {
-    LEAT_RETURN_IF_ERROR(check_output(graph, run->feeds[i], "a feed"));
-    for (int k = 0; k < i; ++k) {
-      if (!leat_output_equal(run->feeds[i], run->feeds[k])) continue;
+// Each edge is fed once, and what is fed is not fetched (as TensorFlow's sessions have it). |map|
+// is empty.
+static leat_status_t check_feeds(const leat_graph_t* graph, const leat_run_t* run,
+                                 leat_word_map_t* map) {
+  for (int i = 0; i < run->feed_count + run->fetch_count; ++i) {
+    bool is_feed = i < run->feed_count;
+    leat_output_t output = is_feed ? run->feeds[i] : run->fetches[i - run->feed_count];
+    uint64_t key = (uint64_t)output.node << 32 | (uint32_t)output.index, found;
+    LEAT_RETURN_IF_ERROR(check_output(graph, output, is_feed ? "a feed" : "a fetch"));
+    if (leat_word_map_get(map, key, &found)) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Run failed for node '%.*s': output %d is fed twice, must be once",
-                              LEAT_SV_ARG(graph->nodes[run->feeds[i].node].name),
-                              run->feeds[i].index);
+                              "Run failed for node '%.*s': output %d is %s",
+                              LEAT_SV_ARG(graph->nodes[output.node].name), output.index,
+                              is_feed ? "fed twice, must be once"
+                                      : "both fed and fetched, must be one of these");
     }
+    if (is_feed) LEAT_RETURN_IF_ERROR(leat_word_map_set(map, key, 1));
   }
-  for (int i = 0; i < run->fetch_count; ++i) {
-    LEAT_RETURN_IF_ERROR(check_output(graph, run->fetches[i], "a fetch"));
+  return leat_ok_status();
+}
+
+static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run) {
+  if (run->fetch_count == 0 && run->target_count == 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: the number of fetches and targets is 0, must be at least "
+                            "1");
   }
+  leat_word_map_t map;
+  leat_word_map_initialize(graph->allocator, &map);
+  leat_status_t status = check_feeds(graph, run, &map);
+  leat_word_map_deinitialize(&map);
+  LEAT_RETURN_IF_ERROR(status);
   for (int i = 0; i < run->target_count; ++i) {
     if (run->targets[i] >= 0 && (size_t)run->targets[i] < graph->node_count) continue;
     return leat_make_status(LEAT_NOT_FOUND, "Run failed: a target names no node of the graph");

@@ -5,6 +5,24 @@
 #include "formats/generated/run_metadata.h"
 #include "formats/generated/step_stats.h"
 
+typedef struct labels_s {
+  leat_trace_inputs_fn_t inputs_of;
+  void* data;
+  leat_string_builder_t text;
+} labels_t;
+
+// `name = Op(input, input)`: readers take the edges of the graph from it.
+static leat_status_t make_label(leat_arena_t* arena, labels_t* labels,
+                                const leat_node_event_t* event, leat_string_view_t* out_label) {
+  labels->text.size = 0;
+  leat_string_builder_print(&labels->text, "%.*s = %.*s(", LEAT_SV_ARG(event->node),
+                            LEAT_SV_ARG(event->op));
+  labels->inputs_of(labels->data, event->node, &labels->text);
+  leat_string_builder_append_char(&labels->text, ')');
+  LEAT_RETURN_IF_ERROR(leat_status_clone(labels->text.status));
+  return leat_arena_copy_string(arena, leat_string_builder_view(&labels->text), out_label);
+}
+
 static leat_status_t fill_output(leat_arena_t* arena, const leat_node_event_t* event, int index,
                                  leat_pb_node_output_t* out) {
   out->slot = index;
@@ -27,8 +45,8 @@ static leat_status_t fill_output(leat_arena_t* arena, const leat_node_event_t* e
   return leat_ok_status();
 }
 
-static leat_status_t fill_node(leat_arena_t* arena, const leat_node_event_t* event,
-                               leat_pb_node_exec_stats_t* out) {
+static leat_status_t fill_node(leat_arena_t* arena, labels_t* labels,
+                               const leat_node_event_t* event, leat_pb_node_exec_stats_t* out) {
   int64_t duration = event->end_ns - event->start_ns;
   out->node_name = event->node;
   out->all_start_micros = event->start_ns / 1000;
@@ -40,8 +58,7 @@ static leat_status_t fill_node(leat_arena_t* arena, const leat_node_event_t* eve
   out->scheduled_micros = event->start_ns / 1000;
   out->scheduled_nanos = event->start_ns;
   out->thread_id = event->thread;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &out->timeline_label, "%.*s = %.*s()",
-                                        LEAT_SV_ARG(event->node), LEAT_SV_ARG(event->op)));
+  LEAT_RETURN_IF_ERROR(make_label(arena, labels, event, &out->timeline_label));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)event->output_count + 1,
                                                  sizeof *out->output.items,
                                                  (void**)&out->output.items));
@@ -52,7 +69,8 @@ static leat_status_t fill_node(leat_arena_t* arena, const leat_node_event_t* eve
   return leat_ok_status();
 }
 
-static leat_status_t fill_device(leat_arena_t* arena, const leat_device_events_t* events,
+static leat_status_t fill_device(leat_arena_t* arena, labels_t* labels,
+                                 const leat_device_events_t* events,
                                  leat_pb_device_step_stats_t* out) {
   size_t count = 0;
   for (const leat_node_event_t* e = events->first; e; e = e->next) ++count;
@@ -60,23 +78,35 @@ static leat_status_t fill_device(leat_arena_t* arena, const leat_device_events_t
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof *out->node_stats.items,
                                                  (void**)&out->node_stats.items));
   for (const leat_node_event_t* e = events->first; e; e = e->next) {
-    LEAT_RETURN_IF_ERROR(fill_node(arena, e, &out->node_stats.items[out->node_stats.count++]));
+    leat_pb_node_exec_stats_t* stats = &out->node_stats.items[out->node_stats.count++];
+    LEAT_RETURN_IF_ERROR(fill_node(arena, labels, e, stats));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fill_stats(leat_step_collector_t* collector, labels_t* labels,
+                                leat_pb_step_stats_t* stats) {
+  size_t count = 0;
+  for (const leat_device_events_t* d = collector->devices; d; d = d->next) ++count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&collector->arena, count + 1,
+                                                 sizeof *stats->dev_stats.items,
+                                                 (void**)&stats->dev_stats.items));
+  for (const leat_device_events_t* d = collector->devices; d; d = d->next) {
+    leat_pb_device_step_stats_t* device = &stats->dev_stats.items[stats->dev_stats.count++];
+    LEAT_RETURN_IF_ERROR(fill_device(&collector->arena, labels, d, device));
   }
   return leat_ok_status();
 }
 
 leat_status_t leat_run_metadata_encode(leat_step_collector_t* collector,
+                                       leat_trace_inputs_fn_t inputs_of, void* data,
                                        leat_string_builder_t* out_bytes) {
-  leat_arena_t* arena = &collector->arena;
+  labels_t labels = {.inputs_of = inputs_of, .data = data};
   leat_pb_step_stats_t stats = {0};
   leat_pb_run_metadata_t metadata = {.step_stats = &stats};
-  size_t count = 0;
-  for (const leat_device_events_t* d = collector->devices; d; d = d->next) ++count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof *stats.dev_stats.items,
-                                                 (void**)&stats.dev_stats.items));
-  for (const leat_device_events_t* d = collector->devices; d; d = d->next) {
-    LEAT_RETURN_IF_ERROR(
-        fill_device(arena, d, &stats.dev_stats.items[stats.dev_stats.count++]));
-  }
+  leat_string_builder_initialize(collector->arena.allocator, &labels.text);
+  leat_status_t status = fill_stats(collector, &labels, &stats);
+  leat_string_builder_deinitialize(&labels.text);
+  LEAT_RETURN_IF_ERROR(status);
   return leat_message_encode(&leat_pb_run_metadata_descriptor, &metadata, out_bytes);
 }

@@ -25,8 +25,11 @@ void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
   e->done = done;
   e->done_data = data;
   set_feeds(e);
+  bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
   if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
     leat_execution_run_linear(e);
+  } else if (e->plan->linear && alone) {
+    leat_execution_run_single(e);
   } else {
     leat_execution_run_dataflow(e);
   }
@@ -73,9 +76,8 @@ static leat_status_t uninitialized(const leat_execution_t* e, uint32_t record, u
 
 // Reads the cells of references that the record takes as values, and sees that those it takes as
 // references are initialised (unless the op allows otherwise).
-static leat_status_t read_references(leat_execution_t* e, uint32_t index) {
+static leat_status_t read_references(leat_execution_t* e, leat_slot_t* slots, uint32_t index) {
   const leat_plan_t* plan = e->plan;
-  leat_slot_t* slots = e->instance->slots;
   const leat_record_t* record = &plan->records[index];
   if (plan->first_dereference) {
     uint32_t end = plan->first_dereference[index + 1];
@@ -101,20 +103,21 @@ static leat_status_t read_references(leat_execution_t* e, uint32_t index) {
   return leat_ok_status();
 }
 
-leat_status_t leat_execution_prepare(leat_execution_t* e, uint32_t record,
+leat_status_t leat_execution_prepare(leat_execution_t* e, leat_slot_t* slots, uint32_t record,
                                      const leat_kernel_context_t* context) {
-  uint16_t flags = e->plan->records[record].flags;
-  if (flags & LEAT_RECORD_HAS_REFS) LEAT_RETURN_IF_ERROR(read_references(e, record));
+  uint32_t flags = e->plan->records[record].flags;
+  if (flags & LEAT_RECORD_HAS_REFS) LEAT_RETURN_IF_ERROR(read_references(e, slots, record));
   if (flags & LEAT_RECORD_CONTRACT) return leat_kernel_check_contract(context);
   return leat_ok_status();
 }
 
-void leat_execution_trace(leat_execution_t* e, uint32_t index, int64_t start_ns) {
+void leat_execution_trace(leat_execution_t* e, const leat_slot_t* slots, uint32_t index,
+                          int64_t start_ns) {
   const leat_record_t* record = &e->plan->records[index];
   const leat_kernel_t* kernel = record->kernel;
   leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
                           kernel->op->name, start_ns,
-                          &e->instance->slots[record->first_output].tensor, record->output_count,
+                          &slots[record->first_output].tensor, record->output_count,
                           sizeof(leat_slot_t));
 }
 
@@ -167,15 +170,10 @@ static void empty_edges(leat_execution_t* e) {
   }
 }
 
-// What was waiting when the step was stopped says "cancelled"; why it was stopped says more.
-static leat_status_t first_cause(leat_execution_t* e, leat_status_t status) {
-  if (leat_status_code(status) != LEAT_CANCELLED || !atomic_load(&e->stopped)) return status;
-  leat_status_free(status);
-  return leat_execution_check(e);
-}
-
 void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
-  if (LEAT_UNLIKELY(status)) status = first_cause(e, status);
+  if (LEAT_UNLIKELY(status && atomic_load_explicit(&e->stopped, memory_order_acquire))) {
+    status = leat_status_join(leat_execution_check(e), status);  // why, not what broke off
+  }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
   leat_plan_recycle(e->plan, e->instance, !status);

@@ -35,16 +35,19 @@ void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
 
 void leat_execution_run_linear(leat_execution_t* execution);
 void leat_execution_run_dataflow(leat_execution_t* execution);
+void leat_execution_run_single(leat_execution_t* execution);  // dataflow on this thread alone
 // The status to end with when the step was stopped or its deadline has passed, else OK.
 LEAT_MUST_USE leat_status_t leat_execution_check(leat_execution_t* execution);
 // Prepares the inputs of a record that has references or a contract.
-LEAT_MUST_USE leat_status_t leat_execution_prepare(leat_execution_t* execution, uint32_t record,
-                                     const leat_kernel_context_t* context);
+LEAT_MUST_USE leat_status_t leat_execution_prepare(leat_execution_t* execution, leat_slot_t* slots,
+                                                   uint32_t record,
+                                                   const leat_kernel_context_t* context);
 // Notes a record that has run, for the step's collector.
-void leat_execution_trace(leat_execution_t* execution, uint32_t record, int64_t start_ns);
+void leat_execution_trace(leat_execution_t* execution, const leat_slot_t* slots, uint32_t record,
+                          int64_t start_ns);
 // Names the node in |status| when the kernel did not.
-LEAT_MUST_USE leat_status_t leat_execution_annotate(leat_execution_t* execution, uint32_t record,
-                                      leat_status_t status);
+LEAT_MUST_USE leat_status_t leat_execution_annotate(leat_execution_t* execution,
+                                                    uint32_t record, leat_status_t status);
 // Moves or shares the fetches out when |status| is OK, gives the instance back and calls done.
 void leat_execution_finish(leat_execution_t* execution, leat_status_t status);
 

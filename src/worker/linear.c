@@ -28,12 +28,12 @@ static leat_status_t run_records(leat_execution_t* e) {
     context.outputs = slots + record->first_output;
     context.last_readers = record->last_readers;
     if (LEAT_UNLIKELY(record->flags & (LEAT_RECORD_HAS_REFS | LEAT_RECORD_CONTRACT))) {
-      LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, index, &context));
+      LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, slots, index, &context));
     }
     if (LEAT_UNLIKELY(traced)) start_ns = leat_step_collector_now();
     leat_status_t status = record->compute(&context);
     if (LEAT_UNLIKELY(status)) return leat_execution_annotate(e, index, status);
-    if (LEAT_UNLIKELY(traced)) leat_execution_trace(e, index, start_ns);
+    if (LEAT_UNLIKELY(traced)) leat_execution_trace(e, slots, index, start_ns);
     release_slots(plan, record, slots);
   }
   return leat_ok_status();

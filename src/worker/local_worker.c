@@ -296,17 +296,15 @@ static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* requ
   leat_execution_start(&run->execution, registered->executor, run_done, run);
 }
 
-// Those of the step's runs that wait for something hear of its end. Callbacks finish nodes, perhaps
-// the run: they are called with the lock free.
+// Cancels the kernels of a step that wait, without the lock: they may end the step.
 static void cancel_waiting(leat_local_worker_t* worker, int64_t step_id) {
   for (;;) {
     leat_cancellation_t* cancellation = NULL;
     leat_spinlock_lock(&worker->lock);
     for (run_t* run = worker->runs; run && !cancellation; run = run->next) {
-      leat_cancellation_t* own = run->execution.services.cancellation;
-      if (run->step_id == step_id && own && !leat_cancellation_is_cancelled(own)) {
-        cancellation = own;
-      }
+      leat_cancellation_t* candidate = run->execution.services.cancellation;
+      if (run->step_id != step_id || !candidate) continue;
+      if (!leat_cancellation_is_cancelled(candidate)) cancellation = candidate;
     }
     if (cancellation) leat_cancellation_retain(cancellation);
     leat_spinlock_unlock(&worker->lock);

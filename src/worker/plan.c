@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "worker/dataflow.h"
 
 typedef struct compiler_s {
   const leat_register_request_t* request;
@@ -39,34 +40,44 @@ static bool takes_ref(const leat_node_t* node, int index) {
   return false;
 }
 
+static uint32_t count_dereferences(const compiler_t* c, const leat_node_t* node) {
+  uint32_t count = 0;
+  for (int k = 0; k < node->input_count; ++k) {
+    count += leat_dtype_is_ref(leat_graph_output_type(c->graph, node->inputs[k])) &&
+             !takes_ref(node, k);
+  }
+  return count;
+}
+
+// Slots are numbered within the frame that the outputs belong to, records within the one they run
+// in. Slots for values read from references come behind the outputs.
 static leat_status_t number_slots(compiler_t* c) {
   leat_plan_t* plan = c->plan;
-  uint32_t slots = 0, dereferences = 0;
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     int32_t index = c->order[i];
     const leat_node_t* node = &c->graph->nodes[index];
-    c->first_slot[index] = slots;
-    slots += (uint32_t)node->output_count;
+    leat_frame_t* frame = &plan->frames.items[plan->frames.outputs_in[index]];
+    c->first_slot[index] = frame->slot_count;
+    frame->slot_count += (uint32_t)node->output_count;
     c->record_of[index] = -1;
     if (is_constant(node)) {
       ++plan->constant_count;
     } else if (!is_argument(node)) {
       c->record_of[index] = plan->record_count++;
     }
-    for (int k = 0; k < node->input_count; ++k) {
-      if (leat_dtype_is_ref(leat_graph_output_type(c->graph, node->inputs[k])) &&
-          !takes_ref(node, k)) {
-        ++dereferences;
-      }
-    }
+    if (node->op->flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_CONTROL_TRIGGER)) plan->framed = true;
+    plan->dereference_count += count_dereferences(c, node);
   }
-  plan->slot_count = slots + dereferences;
-  plan->dereference_count = dereferences;
-  LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(uint32_t), &plan->readers));
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate_aligned(plan->allocator, 64,
-                                      (plan->record_count + 1) * sizeof(leat_record_t),
-                                      (void**)&plan->records));
+  for (int32_t f = 0; f < plan->frames.count; ++f) {
+    leat_frame_t* frame = &plan->frames.items[f];
+    LEAT_RETURN_IF_ERROR(allocate(c, frame->slot_count + plan->dereference_count,
+                                  sizeof(uint32_t), &frame->readers));
+  }
+  plan->readers = plan->frames.items[0].readers;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_aligned(
+      plan->allocator, 64, (plan->record_count + 1) * sizeof(leat_record_t),
+      (void**)&plan->records));
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(uint32_t), &plan->record_places));
   return allocate(c, plan->record_count, sizeof(int32_t), &plan->record_nodes);
 }
 
@@ -106,11 +117,18 @@ static leat_status_t set_constants_and_feeds(compiler_t* c) {
   return leat_ok_status();
 }
 
+// |record| reads |slot| of its own frame.
+static void note_reader(compiler_t* c, leat_frame_t* frame, uint32_t slot, uint32_t record) {
+  ++frame->readers[slot];
+  if (!c->plan->framed) c->last_reader[slot] = record + 1;
+}
+
 // Input slots of one record; counts readers.
 static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_t* node,
                                  uint32_t* inout_dereference, uint8_t* input_types) {
   leat_plan_t* plan = c->plan;
   leat_record_t* record = &plan->records[index];
+  leat_frame_t* frame = &plan->frames.items[plan->frames.runs_in[plan->record_nodes[index]]];
   uint32_t* inputs;
   LEAT_RETURN_IF_ERROR(allocate(c, (size_t)node->input_count, sizeof(uint32_t), &inputs));
   if (plan->dereference_count) plan->first_dereference[index] = *inout_dereference;
@@ -118,15 +136,12 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
     leat_output_t source = node->inputs[k];
     uint32_t slot = c->first_slot[source.node] + (uint32_t)source.index;
     int type = leat_graph_output_type(c->graph, source);
-    ++plan->readers[slot];
-    c->last_reader[slot] = index + 1;
+    note_reader(c, frame, slot, index);
     if (leat_dtype_is_ref(type)) record->flags |= LEAT_RECORD_HAS_REFS;
     if (leat_dtype_is_ref(type) && !takes_ref(node, k)) {
-      uint32_t number = (*inout_dereference)++;
-      uint32_t target = plan->slot_count - plan->dereference_count + number;
-      plan->dereferences[number] = (leat_dereference_t){index, slot, target};
-      plan->readers[target] = 1;
-      c->last_reader[target] = index + 1;
+      uint32_t target = frame->slot_count++;
+      plan->dereferences[(*inout_dereference)++] = (leat_dereference_t){index, slot, target};
+      note_reader(c, frame, target, index);
       slot = target;
       type = leat_dtype_base(type);
     }
@@ -135,8 +150,32 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
   }
   record->input_slots = inputs;
   record->input_count = (uint32_t)node->input_count;
-  record->output_count = (uint16_t)node->output_count;
+  record->output_count = (uint32_t)node->output_count;
+  plan->record_places[index] = frame->record_count++;
   return leat_ok_status();
+}
+
+static uint16_t control_flags(const leat_node_t* node) {
+  static const struct {
+    uint32_t op;
+    uint16_t record;
+  } kFlags[] = {
+      {LEAT_OP_SWITCH, LEAT_RECORD_SWITCH},
+      {LEAT_OP_MERGE, LEAT_RECORD_MERGE},
+      {LEAT_OP_ENTER, LEAT_RECORD_ENTER},
+      {LEAT_OP_EXIT, LEAT_RECORD_EXIT},
+      {LEAT_OP_NEXT_ITERATION, LEAT_RECORD_NEXT_ITERATION},
+      {LEAT_OP_SEND, LEAT_RECORD_RUNS_DEAD},
+      {LEAT_OP_CONTROL_TRIGGER, LEAT_RECORD_NEVER_DEAD},
+  };
+  uint16_t flags = 0;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFlags); ++i) {
+    if (node->op->flags & kFlags[i].op) flags |= kFlags[i].record;
+  }
+  if ((flags & LEAT_RECORD_ENTER) && leat_node_attr_bool(node, "is_constant", false)) {
+    flags |= LEAT_RECORD_INVARIANT;
+  }
+  return flags;
 }
 
 static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const leat_node_t* node,
@@ -156,18 +195,20 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
   if (record->kernel->contract) record->flags |= LEAT_RECORD_CONTRACT;
   if (row->compute_async) record->flags |= LEAT_RECORD_ASYNC;
   if (row->expensive) record->flags |= LEAT_RECORD_EXPENSIVE;
-  if (node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV)) c->plan->uses_rendezvous = true;
+  bool meets = node->op->flags & (LEAT_OP_SEND | LEAT_OP_RECV);
+  if (meets) c->plan->uses_rendezvous = true;
+  if (row->compute_async && !meets) c->plan->waits = true;
   if (node->op->flags & LEAT_OP_STEP_RESOURCE) c->plan->uses_step_resources = true;
-  if (record->flags & LEAT_RECORD_ASYNC) c->plan->waits = true;
-  if ((record->flags & LEAT_RECORD_ASYNC) || (node->op->flags & LEAT_OP_CONTROL_FLOW)) {
-    c->plan->linear = false;
-  }
+  record->flags |= control_flags(node);
+  if (record->flags & LEAT_RECORD_ASYNC) c->plan->has_async = true;
+  if (c->plan->has_async || c->plan->framed) c->plan->linear = false;
   return leat_ok_status();
 }
 
 static leat_status_t make_records(compiler_t* c) {
   leat_plan_t* plan = c->plan;
-  LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(uint32_t), &c->last_reader));
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->frames.items[0].slot_count + plan->dereference_count,
+                                sizeof(uint32_t), &c->last_reader));
   if (plan->dereference_count) {
     LEAT_RETURN_IF_ERROR(
         allocate(c, plan->dereference_count, sizeof(leat_dereference_t), &plan->dereferences));
@@ -192,7 +233,16 @@ static leat_status_t make_records(compiler_t* c) {
     LEAT_RETURN_IF_ERROR(make_kernel(c, record, node, input_types));
   }
   if (plan->first_dereference) plan->first_dereference[plan->record_count] = dereference;
+  plan->slot_count = plan->frames.items[0].slot_count;
   return leat_ok_status();
+}
+
+static leat_status_t fetch_in_loop(const compiler_t* c, leat_output_t fetch) {
+  const leat_node_t* node = &c->graph->nodes[fetch.node];
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Compile failed for node '%.*s' (%.*s): output %d is fetched, must not "
+                          "be inside a loop",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), fetch.index);
 }
 
 static leat_status_t set_fetches(compiler_t* c) {
@@ -204,6 +254,7 @@ static leat_status_t set_fetches(compiler_t* c) {
       allocate(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_moves));
   for (int i = 0; i < plan->fetch_count; ++i) {
     leat_output_t fetch = c->request->fetches[i];
+    if (plan->frames.outputs_in[fetch.node] != 0) return fetch_in_loop(c, fetch);
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
     plan->fetch_slots[i] = slot;
     plan->fetch_moves[i] = !is_constant(&c->graph->nodes[fetch.node]);
@@ -230,6 +281,7 @@ static bool reads_twice(const leat_record_t* record, uint32_t slot) {
 // Who may overwrite and who empties, in record order.
 static leat_status_t set_releases(compiler_t* c) {
   leat_plan_t* plan = c->plan;
+  if (plan->framed) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(uint32_t), &plan->releases));
   bool* released;
   LEAT_RETURN_IF_ERROR(allocate(c, plan->slot_count, sizeof(bool), &released));
@@ -261,35 +313,72 @@ static leat_status_t set_releases(compiler_t* c) {
   return leat_ok_status();
 }
 
-static leat_status_t set_successors(compiler_t* c) {
+// Calls for every edge between records; |fill| is the second time, when there is room.
+static void list_edges(compiler_t* c, bool fill, size_t* out_edges) {
   leat_plan_t* plan = c->plan;
-  LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(uint32_t), &plan->pending));
-  size_t edges = 0;
-  for (int fill = 0; fill < 2; ++fill) {
-    for (uint32_t r = 0; r < plan->record_count; ++r) {
-      const leat_node_t* node = &c->graph->nodes[plan->record_nodes[r]];
-      for (int k = 0; k < node->input_count + node->control_count; ++k) {
-        int64_t source = c->record_of[node->inputs[k].node];
-        if (source < 0) continue;
-        leat_record_t* from = &plan->records[source];
-        if (fill) {
-          plan->successors[from->first_successor + from->successor_count] = r;
-          ++plan->pending[r];
-        } else {
-          ++edges;
-        }
-        ++from->successor_count;
+  *out_edges = 0;
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    const leat_node_t* node = &c->graph->nodes[plan->record_nodes[r]];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      int64_t source = c->record_of[node->inputs[k].node];
+      if (source < 0) continue;
+      leat_record_t* from = &plan->records[source];
+      if (fill) {
+        uint32_t place = from->first_successor + from->successor_count;
+        plan->successors[place] = r;
+        if (plan->framed) plan->successor_outputs[place] = node->inputs[k].index;
+        ++plan->pending[r];
       }
-    }
-    if (fill) break;
-    LEAT_RETURN_IF_ERROR(allocate(c, edges, sizeof(uint32_t), &plan->successors));
-    uint32_t next = 0;
-    for (uint32_t r = 0; r < plan->record_count; ++r) {
-      plan->records[r].first_successor = next;
-      next += plan->records[r].successor_count;
-      plan->records[r].successor_count = 0;
+      ++from->successor_count;
+      ++*out_edges;
     }
   }
+}
+
+// What a Merge waits for: twice its control inputs, and one more until the first live value; a
+// constant is one.
+static uint32_t merge_pending(const compiler_t* c, const leat_node_t* node) {
+  uint32_t pending = 1 + 2 * (uint32_t)node->control_count;
+  for (int k = 0; k < node->input_count; ++k) {
+    if (c->record_of[node->inputs[k].node] < 0) pending = 2 * (uint32_t)node->control_count;
+  }
+  return pending;
+}
+
+static leat_status_t set_frame_pending(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  for (int32_t f = 0; f < plan->frames.count; ++f) {
+    leat_frame_t* frame = &plan->frames.items[f];
+    LEAT_RETURN_IF_ERROR(allocate(c, frame->record_count, sizeof(uint32_t), &frame->pending));
+  }
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    int32_t index = plan->record_nodes[r];
+    if (plan->records[r].flags & LEAT_RECORD_MERGE) {
+      plan->pending[r] = merge_pending(c, &c->graph->nodes[index]);
+    }
+    plan->frames.items[plan->frames.runs_in[index]].pending[plan->record_places[r]] =
+        plan->pending[r];
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t set_successors(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  size_t edges;
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(uint32_t), &plan->pending));
+  list_edges(c, false, &edges);
+  LEAT_RETURN_IF_ERROR(allocate(c, edges, sizeof(uint32_t), &plan->successors));
+  if (plan->framed) {
+    LEAT_RETURN_IF_ERROR(allocate(c, edges, sizeof(int32_t), &plan->successor_outputs));
+  }
+  uint32_t next = 0;
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    plan->records[r].first_successor = next;
+    next += plan->records[r].successor_count;
+    plan->records[r].successor_count = 0;
+  }
+  list_edges(c, true, &edges);
+  if (plan->framed) LEAT_RETURN_IF_ERROR(set_frame_pending(c));
   LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(uint32_t), &plan->roots));
   for (uint32_t r = 0; r < plan->record_count; ++r) {
     if (plan->pending[r] == 0) plan->roots[plan->root_count++] = r;
@@ -303,6 +392,8 @@ static leat_status_t compile(compiler_t* c) {
   LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(uint32_t), &c->first_slot));
   LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(int64_t), &c->record_of));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, c->order));
+  LEAT_RETURN_IF_ERROR(
+      leat_frames_find(c->graph, c->order, &c->plan->arena, &c->plan->frames));
   LEAT_RETURN_IF_ERROR(number_slots(c));
   LEAT_RETURN_IF_ERROR(set_constants_and_feeds(c));
   LEAT_RETURN_IF_ERROR(make_records(c));
@@ -336,9 +427,8 @@ static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
     leat_slot_clear(&instance->slots[i]);
   }
   leat_allocator_free(plan->allocator, instance->slots);
-  leat_allocator_free(plan->allocator, instance->pending);
-  leat_allocator_free(plan->allocator, instance->readers);
-  leat_allocator_free(plan->allocator, instance->next_ready);
+  leat_allocator_free(plan->allocator, instance->counters);
+  leat_iterations_free(plan, instance);
   leat_allocator_free(plan->allocator, instance);
 }
 
@@ -389,22 +479,13 @@ leat_status_t leat_plan_acquire(leat_plan_t* plan, leat_plan_instance_t** out_in
 }
 
 static void empty_slots(leat_plan_t* plan, leat_plan_instance_t* instance) {
-  for (uint32_t r = 0; r < plan->record_count; ++r) {
-    const leat_record_t* record = &plan->records[r];
-    for (uint32_t k = 0; k < record->output_count; ++k) {
-      leat_slot_clear(&instance->slots[record->first_output + k]);
-    }
-  }
-  for (int i = 0; i < plan->feed_count; ++i) {
-    if (plan->feed_slots[i] != UINT32_MAX) leat_slot_clear(&instance->slots[plan->feed_slots[i]]);
-  }
-  for (uint32_t i = 0; i < plan->dereference_count; ++i) {
-    leat_slot_clear(&instance->slots[plan->dereferences[i].target]);
+  for (uint32_t i = 0; i < plan->slot_count; ++i) {
+    if (plan->readers[i] != LEAT_READERS_CONSTANT) leat_slot_clear(&instance->slots[i]);
   }
 }
 
 void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean) {
-  if (!clean) empty_slots(plan, instance);
+  if (!clean || plan->framed) empty_slots(plan, instance);
   leat_spinlock_lock(&plan->lock);
   instance->next = plan->free_instances;
   plan->free_instances = instance;

@@ -13,6 +13,7 @@
 
 #include "base/sync.h"
 #include "kernel/resource.h"
+#include "worker/plan_frames.h"
 #include "worker/worker.h"
 
 typedef enum leat_record_flag_e {
@@ -20,21 +21,33 @@ typedef enum leat_record_flag_e {
   LEAT_RECORD_CONTRACT = 1 << 1,      // inputs are checked first
   LEAT_RECORD_ASYNC = 1 << 2,
   LEAT_RECORD_EXPENSIVE = 1 << 3,
+  // What the executor does itself (section 4.4).
+  LEAT_RECORD_SWITCH = 1 << 4,
+  LEAT_RECORD_MERGE = 1 << 5,
+  LEAT_RECORD_ENTER = 1 << 6,
+  LEAT_RECORD_EXIT = 1 << 7,
+  LEAT_RECORD_NEXT_ITERATION = 1 << 8,
+  LEAT_RECORD_INVARIANT = 1 << 9,     // an Enter whose value all iterations see
+  LEAT_RECORD_RUNS_DEAD = 1 << 10,    // Send: runs with a dead input too
+  LEAT_RECORD_NEVER_DEAD = 1 << 11,   // ControlTrigger
 } leat_record_flag_t;
+#define LEAT_RECORD_CONTROL_FLOW                                                   \
+  (LEAT_RECORD_SWITCH | LEAT_RECORD_MERGE | LEAT_RECORD_ENTER | LEAT_RECORD_EXIT | \
+   LEAT_RECORD_NEXT_ITERATION)
 
 typedef struct LEAT_ALIGNED(64) leat_record_s {
   leat_status_t (*compute)(leat_kernel_context_t* context);
   leat_kernel_t* kernel;
   const uint32_t* input_slots;
   uint64_t last_readers;      // inputs that may be overwritten, when run in record order
-  uint32_t first_output;      // slot
+  uint32_t first_output;      // slot, in the frame that the outputs belong to
   uint32_t first_release;     // in plan->releases: slots nobody reads after this record, in order
   uint32_t release_count;
   uint32_t first_successor;   // in plan->successors
   uint32_t successor_count;
   uint32_t input_count;
-  uint16_t output_count;
-  uint16_t flags;
+  uint32_t output_count;
+  uint32_t flags;
 } leat_record_t;
 _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 
@@ -58,7 +71,7 @@ typedef struct leat_plan_s {
   leat_arena_t arena;
   leat_record_t* records;    // in an order in which every input comes first
   uint32_t record_count;
-  uint32_t slot_count;
+  uint32_t slot_count;       // of frame 0
   int32_t* record_nodes;     // record -> node
   uint32_t* releases;
   uint32_t release_count;
@@ -67,7 +80,12 @@ typedef struct leat_plan_s {
   uint32_t* pending;         // record -> how many predecessors, to copy from
   uint32_t* roots;           // records without predecessors
   uint32_t root_count;
-  uint32_t* readers;         // slot -> how many inputs and fetches read it, to copy from
+  uint32_t* readers;         // slot of frame 0 -> how many inputs and fetches read it, to copy from
+  // Control flow: only when |framed|.
+  bool framed;
+  leat_frames_t frames;
+  uint32_t* record_places;      // record -> its number in its frame
+  int32_t* successor_outputs;   // beside successors: the output that the edge carries, or -1
   leat_dereference_t* dereferences;  // by record
   uint32_t dereference_count;
   uint32_t* first_dereference;       // [record_count + 1]; NULL without dereferences
@@ -81,9 +99,10 @@ typedef struct leat_plan_s {
   bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
   bool linear;               // the linear executor can run it
+  bool has_async;
   bool uses_rendezvous;
+  bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
-  bool waits;                // has asynchronous kernels, which a cancellation must reach
   leat_spinlock_t lock;
   leat_plan_instance_t* free_instances;
 } leat_plan_t;
@@ -92,10 +111,11 @@ typedef struct leat_plan_s {
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
-  // Of the dataflow executor, made on its first run with this instance.
-  _Atomic(uint32_t)* pending;
-  _Atomic(uint32_t)* readers;
-  uint32_t* next_ready;  // record -> next in a list of ready ones
+  // Of the dataflow executor, made on its first run with this instance: on one thread pending
+  // inputs, readers and ready records, else iterations (worker/dataflow.h).
+  uint32_t* counters;
+  struct leat_iteration_s* root;
+  struct leat_iteration_s** free_iterations;  // by frame
 };
 
 typedef struct leat_plan_options_s {

@@ -1,12 +1,16 @@
-"""The TensorFlow C API through ctypes: just what the oracle scripts need, for any library that has it."""
+"""The TensorFlow C API, and Leat's own beside it, through ctypes: just what the oracle
+scripts need."""
 import ctypes
 import os
 
+import ml_dtypes
 import numpy as np
 
 FLOAT, DOUBLE, INT32, STRING, INT64 = 1, 2, 3, 7, 9
-NUMPY = {1: 'f4', 2: 'f8', 3: 'i4', 4: 'u1', 5: 'i2', 6: 'i1', 9: 'i8', 10: '?', 19: 'f2'}
+NUMPY = {1: 'f4', 2: 'f8', 3: 'i4', 4: 'u1', 5: 'i2', 6: 'i1', 8: 'c8', 9: 'i8', 10: '?',
+         14: ml_dtypes.bfloat16, 17: 'u2', 18: 'c16', 19: 'f2', 22: 'u4', 23: 'u8'}
 P = ctypes.c_void_p
+TSTRING_SIZE = 24
 
 
 class Output(ctypes.Structure):
@@ -34,6 +38,28 @@ SIGNATURES = {
     'TF_DeleteTensor': (None, P), 'TF_GetAllOpList': (ctypes.POINTER(Buffer),),
     'TF_AddGradients': (None, P, P, ctypes.c_int, P, ctypes.c_int, P, P, P),
     'TF_OperationName': (ctypes.c_char_p, P),
+    'TF_SetConfig': (None, P, P, ctypes.c_size_t, P), 'TF_StringInit': (None, P),
+    'TF_StringCopy': (None, P, ctypes.c_char_p, ctypes.c_size_t),
+    'TF_StringGetDataPointer': (P, P), 'TF_StringGetSize': (ctypes.c_size_t, P),
+}
+# What only Leat has (include/leat/).
+LEAT_SIGNATURES = {
+    'leat_message_to_text': (ctypes.POINTER(Buffer), ctypes.c_char_p, P, P),
+    'leat_message_from_text': (ctypes.POINTER(Buffer), ctypes.c_char_p, P, P),
+    'leat_events_open': (P, ctypes.c_char_p, P), 'leat_events_close': (None, P, P),
+    'leat_events_add_scalar': (None, P, ctypes.c_int64, ctypes.c_char_p, ctypes.c_double, P),
+    'leat_events_add_histogram': (None, P, ctypes.c_int64, ctypes.c_char_p, P, ctypes.c_size_t, P),
+    'leat_events_add_graph': (None, P, P, P),
+    'leat_events_add_summary': (None, P, ctypes.c_int64, ctypes.c_char_p, ctypes.c_size_t, P),
+    'leat_checkpoint_open': (P, ctypes.c_char_p, P), 'leat_checkpoint_close': (None, P),
+    'leat_checkpoint_count': (ctypes.c_size_t, P),
+    'leat_checkpoint_name': (ctypes.c_char_p, P, ctypes.c_size_t),
+    'leat_checkpoint_shape': (ctypes.c_int, P, ctypes.c_size_t, P, P, ctypes.c_int),
+    'leat_checkpoint_read': (P, P, ctypes.c_char_p, P),
+    'leat_records_open': (P, ctypes.c_char_p, P), 'leat_records_close': (None, P),
+    'leat_records_next': (P, P, P, P), 'leat_records_create': (P, ctypes.c_char_p, P),
+    'leat_records_write': (None, P, ctypes.c_char_p, ctypes.c_size_t, P),
+    'leat_records_finish': (None, P, P),
 }
 
 
@@ -48,8 +74,10 @@ class Library:
 
   def __init__(self, path=None):
     self.handle = ctypes.CDLL(path or os.environ['LEAT_LIBRARY'])
-    for name, (result, *arguments) in SIGNATURES.items():
-      function = getattr(self.handle, name)
+    for name, (result, *arguments) in list(SIGNATURES.items()) + list(LEAT_SIGNATURES.items()):
+      function = getattr(self.handle, name, None)
+      if function is None:
+        continue  # a caller of it will say so
       function.restype, function.argtypes = result, arguments
       setattr(self, name, function)
     self.status = self.TF_NewStatus()
@@ -67,34 +95,59 @@ class Library:
   def op_list(self):
     return self.bytes_of(self.TF_GetAllOpList())
 
+  def buffer(self, data):
+    return self.TF_NewBufferFromString(data, len(data))
+
   def tensor(self, array):
-    array = np.ascontiguousarray(array)
-    dtype = next(k for k, v in NUMPY.items() if np.dtype(v) == array.dtype)
+    """Arrays of objects and of bytes become strings."""
+    array = np.asarray(array, order='C')
     dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+    if array.dtype.kind in 'OSU':
+      tensor = self.TF_AllocateTensor(STRING, dims, array.ndim, array.size * TSTRING_SIZE)
+      for i, value in enumerate(array.ravel().tolist()):
+        place = self.TF_TensorData(tensor) + i * TSTRING_SIZE
+        value = value.encode() if isinstance(value, str) else value
+        self.TF_StringInit(place)
+        self.TF_StringCopy(place, value, len(value))
+      return tensor
+    dtype = next(k for k, v in NUMPY.items() if np.dtype(v) == array.dtype)
     tensor = self.TF_AllocateTensor(dtype, dims, array.ndim, array.nbytes)
     ctypes.memmove(self.TF_TensorData(tensor), array.ctypes.data, array.nbytes)
     return tensor
 
   def array(self, tensor):
     shape = [self.TF_Dim(tensor, i) for i in range(self.TF_NumDims(tensor))]
-    raw = ctypes.string_at(self.TF_TensorData(tensor), self.TF_TensorByteSize(tensor))
-    return np.frombuffer(raw, NUMPY[self.TF_TensorType(tensor)]).reshape(shape).copy()
+    data, dtype = self.TF_TensorData(tensor), self.TF_TensorType(tensor)
+    if dtype == STRING:
+      strings = np.empty(int(np.prod(shape)), object)
+      for i in range(strings.size):
+        place = data + i * TSTRING_SIZE
+        strings[i] = ctypes.string_at(self.TF_StringGetDataPointer(place),
+                                      self.TF_StringGetSize(place))
+      return strings.reshape(shape)
+    raw = ctypes.string_at(data, self.TF_TensorByteSize(tensor))
+    return np.frombuffer(raw, NUMPY[dtype]).reshape(shape).copy()
 
 
 class Session:
-  """A graph imported from a GraphDef's bytes, and a session on it."""
+  """A graph (one imported from a GraphDef's bytes, or the one given), and a session on it."""
 
-  def __init__(self, library, graph_def):
-    self.library, self.graph = library, library.TF_NewGraph()
-    options = library.TF_NewImportGraphDefOptions()
-    buffer = library.TF_NewBufferFromString(graph_def, len(graph_def))
+  def __init__(self, library, graph_def=b'', config=b'', graph=None):
+    self.library, self.graph = library, graph or library.TF_NewGraph()
+    self.import_graph_def(graph_def)
+    options = library.TF_NewSessionOptions()
+    library.TF_SetConfig(options, config, len(config), library.status)
+    library.check()
+    self.session = library.TF_NewSession(self.graph, options, library.status)
+    library.TF_DeleteSessionOptions(options)
+    library.check()
+
+  def import_graph_def(self, graph_def):
+    library, options = self.library, self.library.TF_NewImportGraphDefOptions()
+    buffer = library.buffer(graph_def)
     library.TF_GraphImportGraphDef(self.graph, buffer, options, library.status)
     library.TF_DeleteBuffer(buffer)
     library.TF_DeleteImportGraphDefOptions(options)
-    library.check()
-    options = library.TF_NewSessionOptions()
-    self.session = library.TF_NewSession(self.graph, options, library.status)
-    library.TF_DeleteSessionOptions(options)
     library.check()
 
   def close(self):
@@ -107,8 +160,15 @@ class Session:
     assert operation, name
     return Output(operation, int(index or 0))
 
-  def run(self, fetches=(), feeds=None, targets=()):
-    """fetches: names or Outputs -> their values."""
+  def graph_def(self):
+    buffer = self.library.TF_NewBuffer()
+    self.library.TF_GraphToGraphDef(self.graph, buffer, self.library.status)
+    self.library.check()
+    return self.library.bytes_of(buffer)
+
+  def run(self, fetches=(), feeds=None, targets=(), run_options=None):
+    """fetches: names or Outputs -> their values; with |run_options| (bytes) the RunMetadata's bytes
+    stay in self.run_metadata."""
     library, feeds = self.library, feeds or {}
     outputs = [f if isinstance(f, Output) else self.output(f) for f in fetches]
     fetch_array = (Output * max(len(outputs), 1))(*outputs)
@@ -116,10 +176,17 @@ class Session:
     values = (P * max(len(feeds), 1))(*[library.tensor(v) for v in feeds.values()])
     results = (P * max(len(outputs), 1))()
     target_array = (P * max(len(targets), 1))(*[self.output(t).oper for t in targets])
-    library.TF_SessionRun(self.session, None, feed_array, values, len(feeds), fetch_array, results,
-                          len(outputs), target_array, len(targets), None, library.status)
+    options = metadata = None
+    if run_options is not None:
+      options, metadata = library.buffer(run_options), library.TF_NewBuffer()
+    library.TF_SessionRun(self.session, options, feed_array, values, len(feeds), fetch_array,
+                          results, len(outputs), target_array, len(targets), metadata,
+                          library.status)
     for i in range(len(feeds)):
       library.TF_DeleteTensor(values[i])
+    if options:
+      library.TF_DeleteBuffer(options)
+      self.run_metadata = library.bytes_of(metadata)
     library.check()
     arrays = [library.array(results[i]) for i in range(len(outputs))]
     for i in range(len(outputs)):

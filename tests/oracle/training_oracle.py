@@ -1,9 +1,10 @@
-"""Training graphs that TensorFlow builds in Python give the same numbers through Leat: initial values
-bit for bit, losses over 20 steps, gradients by TF_AddGradients."""
+"""Training graphs that TensorFlow builds in Python give the same numbers through Leat: initial
+values bit for bit, losses over 20 steps, gradients by TF_AddGradients."""
 import numpy as np
 import tensorflow.compat.v1 as tf
 
 import capi
+from outcome import report
 
 tf.disable_eager_execution()
 tf.disable_v2_behavior()
@@ -116,14 +117,6 @@ def compare_gradients(build):
     if a.shape != b.shape or np.abs(a - b).max() > 1e-4 * np.abs(b).max() + 1e-7:
       return 'gradient of %s differs' % name
   return ''
-
-
-def report(name, compare, *arguments):
-  try:
-    why = compare(*arguments)
-  except Exception as error:  # one case must not hide the others
-    why = '%s: %s' % (type(error).__name__, str(error)[:300])
-  print('%s: %s' % (name, 'FAIL ' + why if why else 'ok'), flush=True)
 
 
 for kind, build, optimizer in CASES:

@@ -7,10 +7,10 @@
 
 static void values_flow(scene_t* s) {
   leat_output_t x = scene_placeholder(s, "x", LEAT_DTYPE_FLOAT);
-  leat_output_t y = scene_binary(s, "Mul", -1, x, scene_binary(s, "AddV2", -1, x, scene_float(s, 1)));
+  leat_output_t more = scene_binary(s, "AddV2", -1, x, scene_float(s, 1));
+  leat_output_t y = scene_binary(s, "Mul", -1, x, more);
   assert_true(scene_get_fed(s, x, 3, y) == 12);
   assert_true(scene_get_fed(s, x, -2, y) == 2);  // the same signature again
-  assert_true(scene_get_fed(s, y, 7, y) == 7);   // fed and fetched
 }
 
 static void one_value_many_readers(scene_t* s) {
@@ -20,11 +20,11 @@ static void one_value_many_readers(scene_t* s) {
   leat_output_t a = scene_unary(s, "Neg", -1, square);
   leat_output_t b = scene_unary(s, "Exp", -1, square);
   leat_output_t c = scene_binary(s, "Sub", -1, square, square);
-  leat_output_t fetches[] = {square, a, b, c, square, x};
-  leat_tensor_t fed = scene_value(2), got[6];
-  LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed, (leat_outputs_t){fetches, 6}, got, NULL, 0));
-  const float expected[] = {4, -4, 54.59815f, 0, 4, 2};
-  for (int i = 0; i < 6; ++i) {
+  leat_output_t fetches[] = {square, a, b, c, square};
+  leat_tensor_t fed = scene_value(2), got[5];
+  LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed, (leat_outputs_t){fetches, 5}, got, NULL, 0));
+  const float expected[] = {4, -4, 54.59815f, 0, 4};
+  for (int i = 0; i < 5; ++i) {
     float value = leat_tensor_data(&got[i], const float)[0];
     assert_true(value > expected[i] - 1e-4f && value < expected[i] + 1e-4f);
     leat_tensor_release(&got[i]);

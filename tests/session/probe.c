@@ -187,6 +187,7 @@ static const leat_op_row_t op_rows[] = {
      .attrs = "id: int; T: type",
      .flags = LEAT_OP_STATEFUL},
     {.name = "ProbeWork", .inputs = "x: float", .outputs = "y: float"},
+    {.name = "ProbeNowhere", .inputs = "x: T", .outputs = "y: T", .attrs = "T: type"},
     {.name = 0},
 };
 

@@ -7,6 +7,7 @@
 //   ProbeWait(x, id) -> y    asynchronous: x, when probe_open(id) has been or is called; is
 //                            cancelled with its step
 //   ProbeWork(x) -> y        expensive: x + 1 (float), in a buffer of its own
+//   ProbeNowhere(x) -> y     has no kernel on any device
 #ifndef LEAT_TESTS_SESSION_PROBE_H_
 #define LEAT_TESTS_SESSION_PROBE_H_
 

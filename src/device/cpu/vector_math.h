@@ -39,8 +39,8 @@ typedef struct leat_vector_math_s {
   void (*name##_f64)(const double* x, double* y, int64_t n);
   LEAT_VECTOR_MATH_FUNCTIONS(LEAT_VECTOR_MATH_FIELD)
 #undef LEAT_VECTOR_MATH_FIELD
-  // y = exp(x - shift), and the sum of y: what softmax needs. The sum is in double, in an order
-  // that depends on n alone.
+  // y = exp(x - shift) for x <= shift, and the sum of y: what softmax needs. Below the normal
+  // numbers y is 0. The sum is in double, in an order that depends on n alone.
   double (*exp_shifted_sum_f32)(const float* x, float shift, float* y, int64_t n);
   // half and bfloat16, as in half.h. Not in place.
   void (*half_to_float)(const uint16_t* x, float* y, int64_t n);

@@ -2,25 +2,33 @@
 #include "ops/family.h"
 
 #define LEAT_ARRAY_SOURCES(X) \
+  X(band)           \
   X(concat)         \
   X(constant)       \
   X(fill)           \
   X(gather)         \
   X(gather_nd)      \
   X(identity)       \
+  X(matrix_diag)    \
   X(mirror_pad)     \
   X(numerics)       \
   X(pack)           \
   X(pad)            \
   X(placeholder)    \
   X(reshape)        \
+  X(reverse)        \
   X(scatter_nd)     \
   X(shape)          \
   X(slice)          \
+  X(space_batch)    \
+  X(space_depth)    \
   X(split)          \
+  X(stitch)         \
   X(strided_assign) \
   X(strided_slice)  \
   X(tile)           \
-  X(transpose)
+  X(transpose)      \
+  X(unique)         \
+  X(where)
 
 LEAT_OP_FAMILY(array, LEAT_ARRAY_SOURCES)

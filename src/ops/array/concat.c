@@ -222,7 +222,8 @@ static void select_rows(way_back_t* w, int index, leat_gradient_value_t gradient
   leat_builder_t* b = w->b;
   leat_output_t from = leat_build_binary(b, "GreaterEqual", gradient.indices, start);
   leat_output_t below = leat_build_binary(b, "Less", gradient.indices, end);
-  leat_output_t where = leat_build_unary(b, "Where", leat_build_binary(b, "LogicalAnd", from, below));
+  leat_output_t within = leat_build_binary(b, "LogicalAnd", from, below);
+  leat_output_t where = leat_build_unary(b, "Where", within);
   leat_output_t flat = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
   leat_output_t selected = leat_build_binary(b, "Reshape", where, flat);
   leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);

@@ -1,7 +1,7 @@
 // CPU kernels of Concat, ConcatV2, ConcatOffset.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/parts.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/parts_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

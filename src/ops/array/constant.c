@@ -1,5 +1,5 @@
-// Const: a tensor written into the graph. The runtime reads the attribute itself wherever it can (the
-// flag says so); the kernel serves those that wait for control inputs.
+// Const: a tensor written into the graph. The runtime reads the attribute itself wherever it can
+// (the flag says so); the kernel serves those that wait for control inputs.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"

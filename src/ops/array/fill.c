@@ -83,8 +83,8 @@ const leat_op_row_t leat_fill_ops[] = {
     {.name = "OnesLike",
      .inputs = "x: T",
      .outputs = "y: T",
-     .attrs = "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, "
-              "uint64, complex64, complex128, bool}",
+     .attrs = "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, "
+              "int64, uint64, complex64, complex128, bool}",
      .shape = leat_shape_unchanged,
      .value = ones_value,
      .gradient = leat_gradient_none,

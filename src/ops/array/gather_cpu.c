@@ -1,11 +1,12 @@
 // CPU kernels of Gather and GatherV2. params is seen as [batch, outer, rows, inner]; indices as
 // [batch, taken]; the result is [batch, outer, taken, inner]. Rows are copied in the order of the
 // result, the next ones fetched ahead.
-#include <stdatomic.h>
+#include "base/sync.h"
 
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/gather_cpu.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -118,13 +119,13 @@ static leat_status_t take_objects(gather_t* g) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
-static leat_status_t check_batch(const leat_kernel_context_t* c, int axis, int64_t* batch_dims) {
-  const leat_shape_t* params = &leat_kernel_input(c, 0)->shape;
-  const leat_shape_t* indices = &leat_kernel_input(c, 1)->shape;
+static leat_status_t check_batch(const leat_kernel_context_t* c, const leat_shape_t* params,
+                                 const leat_shape_t* indices, int axis, int64_t* batch_dims) {
   int64_t given = *batch_dims;
   if (given < 0) *batch_dims += indices->rank;
   if (*batch_dims < 0 || *batch_dims > indices->rank || *batch_dims > axis) {
-    return leat_kernel_invalid(c, "batch_dims is %lld, must be at most axis %d and indices' rank %d",
+    return leat_kernel_invalid(c, "batch_dims is %lld, must be at most axis %d and indices' rank "
+                               "%d",
                                (long long)given, axis, indices->rank);
   }
   for (int d = 0; d < *batch_dims; ++d) {
@@ -154,10 +155,11 @@ static LEAT_COLD leat_status_t bad_index(const leat_kernel_context_t* c, const g
                              (long long)leat_index_read(g->indices, g->bad), (long long)g->rows);
 }
 
-static leat_status_t gather(leat_kernel_context_t* c, int axis, int64_t batch_dims) {
-  gather_t g = {.params = leat_kernel_input(c, 0), .indices = leat_kernel_input(c, 1), .bad = -1};
-  const leat_shape_t* params = &g.params->shape;
-  LEAT_RETURN_IF_ERROR(check_batch(c, axis, &batch_dims));
+leat_status_t leat_gather_take(leat_kernel_context_t* c, const leat_tensor_t* from,
+                               const leat_tensor_t* indices, int axis, int64_t batch_dims) {
+  gather_t g = {.params = from, .indices = indices, .bad = -1};
+  const leat_shape_t* params = &from->shape;
+  LEAT_RETURN_IF_ERROR(check_batch(c, params, &indices->shape, axis, &batch_dims));
   g.rows = leat_shape_dim(params, axis);
   if (g.indices->dtype != LEAT_DTYPE_INT64 &&
       g.rows > (g.indices->dtype == LEAT_DTYPE_INT16 ? INT16_MAX : INT32_MAX)) {
@@ -191,7 +193,7 @@ static leat_status_t check_params(const leat_kernel_context_t* c) {
 
 static leat_status_t gather__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check_params(c));
-  return gather(c, 0, 0);
+  return leat_gather_take(c, leat_kernel_input(c, 0), leat_kernel_input(c, 1), 0, 0);
 }
 
 static leat_status_t gather_v2__cpu(leat_kernel_context_t* c) {
@@ -199,7 +201,8 @@ static leat_status_t gather_v2__cpu(leat_kernel_context_t* c) {
   int axis;
   LEAT_RETURN_IF_ERROR(check_params(c));
   LEAT_RETURN_IF_ERROR(leat_axis_read(c, 2, leat_kernel_input(c, 0)->shape.rank, &axis));
-  return gather(c, axis, state->batch_dims);
+  return leat_gather_take(c, leat_kernel_input(c, 0), leat_kernel_input(c, 1), axis,
+                          state->batch_dims);
 }
 
 #define GATHER_TYPES                                                                       \

@@ -1,9 +1,10 @@
 // The CPU kernel of GatherNd.
-#include <stdatomic.h>
+#include "base/sync.h"
 
 #include "base/checked.h"
-#include "ops/array/nd_index.h"
-#include "ops/array/strided.h"
+#include "ops/array/gather_cpu.h"
+#include "ops/array/nd_index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -74,14 +75,13 @@ static leat_status_t make_output(leat_kernel_context_t* c, gather_nd_t* g) {
   return status;
 }
 
-static leat_status_t gather_nd__cpu(leat_kernel_context_t* c) {
-  const gather_nd_state_t* state = leat_kernel_state(c);
-  gather_nd_t g = {.params = leat_kernel_input(c, 0), .policy = state->policy, .bad = -1};
+leat_status_t leat_gather_nd_take(leat_kernel_context_t* c, const leat_tensor_t* params,
+                                  const leat_tensor_t* indices, leat_bad_indices_t policy) {
+  gather_nd_t g = {.params = params, .policy = policy, .bad = -1};
   if (g.params->shape.rank < 1) {
     return leat_kernel_invalid(c, "rank of params is 0, must be at least 1");
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_nd_index_make(c, leat_kernel_input(c, 1), &g.params->shape, &g.index));
+  LEAT_RETURN_IF_ERROR(leat_nd_index_make(c, indices, &g.params->shape, &g.index));
   LEAT_RETURN_IF_ERROR(make_output(c, &g));
   if (g.index.count > 0 && g.params->shape.element_count == 0) {
     return leat_kernel_invalid(c, "params is empty, must not be for %lld indices",
@@ -96,6 +96,11 @@ static leat_status_t gather_nd__cpu(leat_kernel_context_t* c) {
                              2 + g.index.depth + (double)g.slice_bytes * 0.08, take_shard, &g);
   }
   return LEAT_LIKELY(g.bad < 0) ? leat_ok_status() : leat_nd_index_error(c, &g.index, g.bad);
+}
+
+static leat_status_t gather_nd__cpu(leat_kernel_context_t* c) {
+  const gather_nd_state_t* state = leat_kernel_state(c);
+  return leat_gather_nd_take(c, leat_kernel_input(c, 0), leat_kernel_input(c, 1), state->policy);
 }
 
 const leat_kernel_row_t leat_gather_nd_kernels_cpu[] = {

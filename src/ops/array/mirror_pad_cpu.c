@@ -1,11 +1,12 @@
-// CPU kernels of MirrorPad and MirrorPadGrad. The input is put in the middle; then, from the innermost
-// dimension to the outermost, the two slabs beside it are copied in reverse from what is there. The
-// gradient goes the other way: from the outermost on, slabs are added to what they mirror.
+// CPU kernels of MirrorPad and MirrorPadGrad. The input is put in the middle; then, from the
+// innermost dimension to the outermost, the two slabs beside it are copied in reverse from what is
+// there. The gradient goes the other way: from the outermost on, slabs are added to what they
+// mirror.
 #include "base/checked.h"
-#include "ops/array/combine.h"
-#include "ops/array/index.h"
-#include "ops/array/paddings.h"
-#include "ops/array/strided.h"
+#include "ops/array/combine_cpu.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/paddings_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

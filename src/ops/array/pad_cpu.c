@@ -1,10 +1,10 @@
-// CPU kernels of Pad and PadV2. A row reaches from the last dimension that is padded to the end: what
-// is before, the data, what is after, each written once. The dimensions before it are walked; a row
-// outside the input is padding throughout.
+// CPU kernels of Pad and PadV2. A row reaches from the last dimension that is padded to the end:
+// what is before, the data, what is after, each written once. The dimensions before it are walked;
+// a row outside the input is padding throughout.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/paddings.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/paddings_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/strided_isa.h"
 #include "ops/array/types.h"
 #include "ops/family.h"

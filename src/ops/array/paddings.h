@@ -1,28 +1,11 @@
-// The paddings of a kernel, read and checked: a matrix [rank, 2].
+// The shape function that padding ops share.
 #ifndef LEAT_OPS_ARRAY_PADDINGS_H_
 #define LEAT_OPS_ARRAY_PADDINGS_H_
 
 #include "graph/inference.h"
-#include "kernel/kernel.h"
 
-typedef struct leat_paddings_s {
-  int rank;
-  int64_t before[LEAT_SHAPE_MAX_RANK];
-  int64_t after[LEAT_SHAPE_MAX_RANK];
-  bool is_none;  // all are 0
-} leat_paddings_t;
-
-// Input |input| for a tensor of |rank|; INVALID_ARGUMENT for a wrong shape or a negative number.
-LEAT_MUST_USE leat_status_t leat_paddings_read(const leat_kernel_context_t* c, int input, int rank,
-                                               leat_paddings_t* out_paddings);
-// |shape| with the paddings added.
-LEAT_MUST_USE leat_status_t leat_paddings_shape(const leat_kernel_context_t* c,
-                                                const leat_paddings_t* paddings,
-                                                const leat_shape_t* shape,
-                                                leat_shape_t* out_shape);
-
-// Shape function of ops (input, paddings) -> output: |sign| 1 adds the paddings to the sizes, -1 takes
-// them away.
+// Shape function of ops (input, paddings) -> output: |sign| 1 adds the paddings to the sizes, -1
+// takes them away.
 LEAT_MUST_USE leat_status_t leat_shape_padded(leat_inference_t* c, int sign);
 
 #endif  // LEAT_OPS_ARRAY_PADDINGS_H_

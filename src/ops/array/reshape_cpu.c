@@ -1,6 +1,6 @@
 // Kernels of Reshape and its kin: the output shares the input's bytes, only the shape is new.
 #include "base/checked.h"
-#include "ops/array/index.h"
+#include "ops/array/index_cpu.h"
 #include "ops/family.h"
 
 typedef struct requested_s {

@@ -1,6 +1,7 @@
 // ScatterNd, TensorScatter*, ScatterNdNonAliasingAdd: updates put where index tuples say.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
+#include "ops/array/scatter_nd.h"
 #include "ops/family.h"
 
 static bool is_empty(leat_partial_shape_t shape) {
@@ -14,8 +15,9 @@ static bool has_elements(leat_partial_shape_t shape) {
 }
 
 // Dimensions of |indices| before the last are those of |updates|; the rest of |updates| is a slice.
-static leat_status_t check_parts(leat_inference_t* c, leat_partial_shape_t indices,
-                                 leat_partial_shape_t updates, leat_partial_shape_t whole) {
+leat_status_t leat_scatter_nd_check_shapes(leat_inference_t* c, leat_partial_shape_t indices,
+                                           leat_partial_shape_t updates,
+                                           leat_partial_shape_t whole) {
   if (is_empty(whole) && (has_elements(indices) || has_elements(updates))) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Indices and updates specified for empty input");
@@ -52,7 +54,7 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, 1));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, updates, 1));
   LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 2, &shape));
-  LEAT_RETURN_IF_ERROR(check_parts(c, indices, updates, shape));
+  LEAT_RETURN_IF_ERROR(leat_scatter_nd_check_shapes(c, indices, updates, shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
 }
@@ -61,7 +63,8 @@ static leat_status_t tensor_scatter_shape(leat_inference_t* c) {
   leat_partial_shape_t tensor = leat_inference_input(c, 0), indices = leat_inference_input(c, 1);
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, tensor, 1));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, 1));
-  LEAT_RETURN_IF_ERROR(check_parts(c, indices, leat_inference_input(c, 2), tensor));
+  LEAT_RETURN_IF_ERROR(
+      leat_scatter_nd_check_shapes(c, indices, leat_inference_input(c, 2), tensor));
   leat_inference_set_output(c, 0, tensor);
   return leat_ok_status();
 }

@@ -1,16 +1,12 @@
-// CPU kernels of ScatterNd and its kin. Tuples may repeat, so that updates are applied in their order,
-// on one thread.
+// CPU kernels of ScatterNd and its kin. Tuples may repeat, so that updates are applied in their
+// order, on one thread.
 #include "base/checked.h"
-#include "ops/array/combine.h"
-#include "ops/array/nd_index.h"
-#include "ops/array/strided.h"
+#include "ops/array/combine_cpu.h"
+#include "ops/array/nd_index_cpu.h"
+#include "ops/array/scatter_nd_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
-
-typedef struct scatter_state_s {
-  leat_combine_t how;
-  leat_bad_indices_t policy;
-} scatter_state_t;
 
 static leat_combine_t how_of(leat_string_view_t op) {
   if (leat_string_view_ends_with(op, LEAT_SV("Update"))) return LEAT_COMBINE_ASSIGN;
@@ -20,8 +16,8 @@ static leat_combine_t how_of(leat_string_view_t op) {
   return LEAT_COMBINE_ADD;
 }
 
-static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
-  scatter_state_t* state = memory;
+leat_status_t leat_scatter_nd_create(leat_kernel_creation_t* creation, void* memory) {
+  leat_scatter_nd_t* state = memory;
   state->how = how_of(creation->kernel->op->name);
   return leat_bad_indices_read(creation, &state->policy);
 }
@@ -63,10 +59,11 @@ static leat_status_t apply_one(leat_combine_t how, leat_combine_fn_t combine, in
   return leat_combine_strings(to, from, count);
 }
 
-static leat_status_t apply(const leat_kernel_context_t* c, const leat_tensor_t* indices,
-                           const leat_tensor_t* updates, leat_tensor_t* whole) {
-  const scatter_state_t* state = leat_kernel_state(c);
+leat_status_t leat_scatter_nd_apply(const leat_kernel_context_t* c, const leat_tensor_t* indices,
+                                    const leat_tensor_t* updates, leat_tensor_t* whole) {
+  const leat_scatter_nd_t* state = leat_kernel_state(c);
   int dtype = whole->dtype;
+  LEAT_RETURN_IF_ERROR(check_updates(c, &whole->shape, &indices->shape, &updates->shape));
   leat_combine_fn_t combine = leat_combine_find(state->how, dtype);
   if (!combine && dtype != LEAT_DTYPE_STRING) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "type %s cannot be combined so",
@@ -91,11 +88,10 @@ static leat_status_t apply(const leat_kernel_context_t* c, const leat_tensor_t* 
 static leat_status_t scatter_into_zeros(leat_kernel_context_t* c, const leat_shape_t* shape) {
   const leat_tensor_t* indices = leat_kernel_input(c, 0);
   const leat_tensor_t* updates = leat_kernel_input(c, 1);
-  LEAT_RETURN_IF_ERROR(check_updates(c, shape, &indices->shape, &updates->shape));
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
   if (!leat_dtype_is_object(output->dtype)) leat_tensor_fill_zero(output);
-  return apply(c, indices, updates, output);
+  return leat_scatter_nd_apply(c, indices, updates, output);
 }
 
 static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
@@ -117,19 +113,18 @@ static leat_status_t tensor_scatter__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   const leat_tensor_t* indices = leat_kernel_input(c, 1);
   const leat_tensor_t* updates = leat_kernel_input(c, 2);
-  LEAT_RETURN_IF_ERROR(check_updates(c, &input->shape, &indices->shape, &updates->shape));
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, &output));
   if (output->data != input->data) {
     LEAT_RETURN_IF_ERROR(leat_strided_copy_runs(c, input->dtype, 1, input->shape.element_count,
                                                 input->data, 0, output->data, 0));
   }
-  return apply(c, indices, updates, output);
+  return leat_scatter_nd_apply(c, indices, updates, output);
 }
 
 #define SCATTER_ROW(name, types, function)                                                   \
   {.op = name, .device_type = "CPU", .constraints = "T: " types "; Tindices: int32, int64",  \
-   .create = create, .state_bytes = sizeof(scatter_state_t), .compute = function}
+   .create = leat_scatter_nd_create, .state_bytes = sizeof(leat_scatter_nd_t), .compute = function}
 
 const leat_kernel_row_t leat_scatter_nd_kernels_cpu[] = {
     SCATTER_ROW("ScatterNd", LEAT_TYPES_STRINGS, scatter_nd__cpu),

@@ -1,11 +1,10 @@
-// What x[a:b:c, ..., newaxis, i] selects: StridedSlice's begin, end, strides and five masks, resolved
-// against a shape. The same code serves the kernels and, with parts unknown, the shape functions.
+// What x[a:b:c, ..., newaxis, i] selects: StridedSlice's begin, end, strides and five masks,
+// resolved against a shape. The same code serves the kernels and, with parts unknown, the shape
+// functions.
 #ifndef LEAT_OPS_ARRAY_SELECTION_H_
 #define LEAT_OPS_ARRAY_SELECTION_H_
 
 #include "graph/inference.h"
-#include "kernel/kernel.h"
-#include "ops/array/strided.h"
 
 #define LEAT_SELECTION_MAX_ITEMS 31  // the masks have 32 bits
 #define LEAT_SELECTION_NEW_AXIS (-1)
@@ -39,30 +38,10 @@ typedef struct leat_selection_s {
 } leat_selection_t;
 
 leat_selection_masks_t leat_selection_masks_of(const leat_node_t* node);
-LEAT_MUST_USE leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
-                                                      leat_selection_masks_t* out_masks);
 // INVALID_ARGUMENT where TensorFlow's is.
 LEAT_MUST_USE leat_status_t leat_selection_make(const leat_selection_items_t* items,
                                                 leat_selection_masks_t masks, int rank,
                                                 const int64_t* dims,
                                                 leat_selection_t* out_selection);
-// From inputs |first|, |first| + 1 and |first| + 2 of a kernel, for a tensor of |shape|.
-LEAT_MUST_USE leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
-                                                leat_selection_masks_t masks,
-                                                const leat_shape_t* shape,
-                                                leat_selection_t* out_selection);
-// Is all selected together in memory (and not empty)? Its first element's index then.
-bool leat_selection_is_contiguous(const leat_selection_t* selection, const leat_shape_t* shape,
-                                  int64_t* out_first);
-// Index of the first element selected in a dense tensor of |shape|, and the steps in elements by
-// dimension of the input.
-int64_t leat_selection_steps(const leat_selection_t* selection, const leat_shape_t* shape,
-                             int64_t* out_steps);
-// Output 0 becomes what is selected of |input|, which is an input of the kernel; |shape| is the
-// result's.
-LEAT_MUST_USE leat_status_t leat_selection_take(leat_kernel_context_t* c,
-                                                const leat_tensor_t* input,
-                                                const leat_selection_t* selection,
-                                                const leat_shape_t* shape);
 
 #endif  // LEAT_OPS_ARRAY_SELECTION_H_

@@ -84,7 +84,8 @@ static leat_status_t slice_gradient(leat_gradient_t* g) {
   leat_output_t rest = leat_build_binary(b, "Sub", leat_build_binary(b, "Sub", shape, size), begin);
   leat_output_t before = leat_build_binary(b, "Reshape", begin, column);
   leat_output_t after = leat_build_binary(b, "Reshape", rest, column);
-  leat_output_t paddings = leat_build(b, "ConcatV2", LEAT_INPUTS(before, after, one), LEAT_NO_ATTRS);
+  leat_output_t paddings =
+      leat_build(b, "ConcatV2", LEAT_INPUTS(before, after, one), LEAT_NO_ATTRS);
   leat_gradient_set_input(g, 0,
                           leat_build_binary(b, "Pad", leat_gradient_of_output(g, 0), paddings));
   return leat_ok_status();

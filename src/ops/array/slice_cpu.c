@@ -1,6 +1,6 @@
 // The CPU kernel of Slice.
-#include "ops/array/index.h"
-#include "ops/array/selection.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

@@ -2,8 +2,8 @@
 // nobody else holds its value.
 #include "base/checked.h"
 #include "kernel/resource.h"
-#include "ops/array/index.h"
-#include "ops/array/selection.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

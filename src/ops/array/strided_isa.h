@@ -1,5 +1,5 @@
-// The inner loops of strided copies, compiled per instruction set. All work on two dimensions; steps
-// are in bytes for runs, else in elements. Addresses need no alignment.
+// The inner loops of strided copies, compiled per instruction set. All work on two dimensions;
+// steps are in bytes for runs, else in elements. Addresses need no alignment.
 #ifndef LEAT_OPS_ARRAY_STRIDED_ISA_H_
 #define LEAT_OPS_ARRAY_STRIDED_ISA_H_
 

@@ -1,7 +1,7 @@
 // CPU kernels of StridedSlice and StridedSliceGrad.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/selection.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

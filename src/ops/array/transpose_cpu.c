@@ -1,8 +1,8 @@
-// CPU kernels of Transpose and its kin. A permutation that moves only dimensions of size 1 shares the
-// bytes; others are strided copies.
+// CPU kernels of Transpose and its kin. A permutation that moves only dimensions of size 1 shares
+// the bytes; others are strided copies.
 #include "base/checked.h"
-#include "ops/array/index.h"
-#include "ops/array/strided.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 

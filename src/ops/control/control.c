@@ -1,7 +1,9 @@
-// Ops that order others and compute nothing. Switch, Merge and the loop ops join them with frames.
+// Ops that steer a step and compute nothing: control flow, places where others wait, assertions.
 #include "ops/family.h"
 
 #define LEAT_CONTROL_SOURCES(X) \
+  X(assert)                     \
+  X(flow)                       \
   X(no_op)
 
 LEAT_OP_FAMILY(control, LEAT_CONTROL_SOURCES)

@@ -47,6 +47,15 @@ static void store(leat_tensor_t* output, int64_t at, const int64_t* indices, int
 static void arg_shard(void* data, int64_t begin, int64_t end) {
   const leat_arg_job_t* job = data;
   int64_t indices[LEAT_ARG_MAX_WIDTH];
+  while (job->inner == 1 && begin < end) {  // rows
+    int64_t n = LEAT_MIN(end - begin, LEAT_ARG_MAX_WIDTH);
+    for (int64_t j = 0; j < n; ++j) {
+      job->search(job->input + (begin + j) * job->axis_size * job->element_bytes, 1,
+                  job->axis_size, 1, &indices[j]);
+    }
+    store(job->output, begin, indices, n);
+    begin += n;
+  }
   while (begin < end) {
     int64_t outer = begin / job->inner, column = begin % job->inner;
     int64_t width = LEAT_MIN(LEAT_MIN(job->inner - column, end - begin), LEAT_ARG_MAX_WIDTH);

@@ -1,15 +1,14 @@
-// Searches for extrema, per instruction set. One column is searched in lanes: each keeps its best
-// and when it saw it; the lanes' winner is the best, earliest one.
+// Searches for extrema, per instruction set.
 #include "ops/math/arg_cpu.h"
 
 #include "device/cpu/half.h"
 #include "ops/math/loops_cpu.h"
 
-#define ARG_LANES 16
+#define ARG_LANES 64
 
-// |wins|(a, b): a beats b. |load| makes a value of an element. What is not a number loses.
-#define IS_BETTER(wins, value, best) \
-  (wins(value, best) | (((best) != (best)) & ((value) == (value))))
+// |wins|(a, b): a beats b, or b is no number. |load| makes a value of an element. What is not a
+// number loses.
+#define IS_BETTER(wins, value, best) (wins(value, best) & ((value) == (value)))
 
 #define COLUMN(name, type, value_type, load, wins)                                       \
   static int64_t name##_column(const type* x, int64_t stride, int64_t n) {               \
@@ -17,10 +16,9 @@
     value_type best = load(x[0]);                                                        \
     for (int64_t i = 1; i < n; ++i) {                                                    \
       const value_type value = load(x[i * stride]);                                      \
-      if (IS_BETTER(wins, value, best)) {                                                \
-        best = value;                                                                    \
-        best_index = i;                                                                  \
-      }                                                                                  \
+      const int is_better = IS_BETTER(wins, value, best);                                \
+      best = is_better ? value : best;                                                   \
+      best_index = is_better ? i : best_index;                                           \
     }                                                                                    \
     return best_index;                                                                   \
   }
@@ -35,39 +33,33 @@
     }                                                                                    \
   }
 
-// In vectors: a dense column in lanes, several columns side by side.
-#define VECTOR_ARG(name, type, wins)                                                     \
+// In vectors: a dense column in two passes, for the extremum and for where it is first; several
+// columns side by side.
+#define VECTOR_ARG(name, type, wins, beats)                                              \
   COLUMN(name, type, type, PLAIN, wins)                                                  \
   static int64_t name##_row(const type* x, int64_t n) {                                  \
     type bests[ARG_LANES];                                                               \
-    int32_t rounds[ARG_LANES] = {0};                                                     \
     memcpy(bests, x, sizeof bests);                                                      \
     int64_t i = ARG_LANES;                                                               \
-    for (int32_t round = 1; i + ARG_LANES <= n && round < INT32_MAX; ++round) {          \
+    for (; i + ARG_LANES <= n; i += ARG_LANES) {                                         \
       for (int l = 0; l < ARG_LANES; ++l) {                                              \
-        const type value = x[i + l];                                                     \
-        const int is_better = IS_BETTER(wins, value, bests[l]);                          \
-        bests[l] = is_better ? value : bests[l];                                         \
-        rounds[l] = is_better ? round : rounds[l];                                       \
+        const type value = x[i + l], before = bests[l];                                  \
+        bests[l] = (value beats before) | (value != value) ? value : before;             \
       }                                                                                  \
-      i += ARG_LANES;                                                                    \
     }                                                                                    \
     type best = bests[0];                                                                \
-    int64_t index = (int64_t)rounds[0] * ARG_LANES;                                      \
     for (int l = 1; l < ARG_LANES; ++l) {                                                \
-      const int64_t own = (int64_t)rounds[l] * ARG_LANES + l;                            \
-      if (IS_BETTER(wins, bests[l], best) | ((bests[l] == best) & (own < index))) {      \
-        best = bests[l];                                                                 \
-        index = own;                                                                     \
-      }                                                                                  \
+      best = (bests[l] beats best) | (bests[l] != bests[l]) ? bests[l] : best;           \
     }                                                                                    \
-    for (; i < n; ++i) {                                                                 \
-      if (IS_BETTER(wins, x[i], best)) {                                                 \
-        best = x[i];                                                                     \
-        index = i;                                                                       \
-      }                                                                                  \
+    for (; i < n; ++i) best = (x[i] beats best) | (x[i] != x[i]) ? x[i] : best;          \
+    if (best != best) return name##_column(x, 1, n);                                     \
+    for (i = 0; i + ARG_LANES <= n; i += ARG_LANES) {                                    \
+      int is_here = 0;                                                                   \
+      for (int l = 0; l < ARG_LANES; ++l) is_here |= x[i + l] == best;                   \
+      if (is_here) break;                                                                \
     }                                                                                    \
-    return index;                                                                        \
+    while (x[i] != best) ++i;                                                            \
+    return i;                                                                            \
   }                                                                                      \
   static void name(const void* data, int64_t stride, int64_t n, int64_t width,           \
                    int64_t* out_indices) {                                               \
@@ -91,12 +83,12 @@
     }                                                                                    \
   }
 
-#define ABOVE(a, b) ((a) > (b))
-#define BELOW(a, b) ((a) < (b))
+#define ABOVE(a, b) (!((a) <= (b)))
+#define BELOW(a, b) (!((a) >= (b)))
 #define PLAIN(x) (x)
 #define VECTOR_BOTH(suffix, type)            \
-  VECTOR_ARG(max_##suffix, type, ABOVE)      \
-  VECTOR_ARG(min_##suffix, type, BELOW)
+  VECTOR_ARG(max_##suffix, type, ABOVE, >)   \
+  VECTOR_ARG(min_##suffix, type, BELOW, <)
 VECTOR_BOTH(f32, float)
 VECTOR_BOTH(f64, double)
 VECTOR_BOTH(i32, int32_t)

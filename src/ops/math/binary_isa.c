@@ -16,9 +16,9 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, add, x + y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sub, x - y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, mul, x * y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, real_div, x / y)
-LEAT_LOOP_INTEGERS(INTEGER_LOOP, add, +)
-LEAT_LOOP_INTEGERS(INTEGER_LOOP, sub, -)
-LEAT_LOOP_INTEGERS(INTEGER_LOOP, mul, *)
+LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, add, +)
+LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, sub, -)
+LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, mul, *)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, add, a + c, b + d)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, sub, a - c, b - d)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, mul, a * c - b * d, a * d + b * c)
@@ -26,13 +26,13 @@ LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, mul, a * c - b * d, a * d + b * c)
 // A NaN of either operand is the result.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, maximum, x > y || x != x ? x : y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, minimum, x < y || x != x ? x : y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, maximum, x > y ? x : y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, minimum, x < y ? x : y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, maximum, x > y ? x : y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, minimum, x < y ? x : y)
 
 LEAT_LOOP_FLOATS(FLOAT_LOOP, squared_difference, (x - y) * (x - y))
 #define SQUARED_DIFFERENCE(suffix, DTYPE, type, wide, name) \
   LEAT_LOOP_BINARY(name##_##suffix, type, type, ((wide)x - (wide)y) * ((wide)x - (wide)y))
-LEAT_LOOP_SIGNED(SQUARED_DIFFERENCE, squared_difference)
+LEAT_LOOP_ISA_SIGNED(SQUARED_DIFFERENCE, squared_difference)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, squared_difference, (a - c) * (a - c) + (b - d) * (b - d), 0)
 
 LEAT_LOOP_FLOATS(FLOAT_LOOP, div_no_nan, y != 0 ? x / y : 0)
@@ -43,6 +43,33 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, xdivy, x != 0 ? x / y : 0)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, floor_div, __builtin_floor(x / y))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, truncate_div, __builtin_trunc(x / y))
 
+// int32 is divided as double, which is exact: a quotient that is no integer is further from one
+// than double rounds. |q| rounds toward 0, |r| is the remainder with x's sign, |down| whether the
+// floor is one less.
+#define DIVIDE_I32(name, expression)                                                          \
+  static int name(const void* const inputs[], void* output, int64_t n) {                      \
+    const int32_t* xs = inputs[0];                                                            \
+    const int32_t* ys = inputs[1];                                                            \
+    int32_t* zs = output;                                                                     \
+    int32_t zeros = 0;                                                                        \
+    LEAT_LOOP_INDEPENDENT                                                                     \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      const int32_t x = xs[i], y = ys[i];                                                     \
+      zeros |= y == 0;                                                                        \
+      const double exact = (double)x / (double)(y == 0 ? 1 : y);                              \
+      const int32_t q = (int32_t)(exact > 2147483647.0 ? -2147483648.0 : exact);              \
+      const int32_t r = (int32_t)((uint32_t)x - (uint32_t)q * (uint32_t)y);                   \
+      const int32_t down = (r != 0) & ((r ^ y) < 0);                                          \
+      (void)down;                                                                             \
+      zs[i] = expression;                                                                     \
+    }                                                                                         \
+    return zeros ? LEAT_ELEMENTWISE_DIVISION_BY_ZERO : 0;                                     \
+  }
+DIVIDE_I32(truncate_div_i32, q)
+DIVIDE_I32(floor_div_i32, q - down)
+DIVIDE_I32(mod_i32, r)
+DIVIDE_I32(floor_mod_i32, r + (-down & y))
+
 // x is the value y that the forward op gave, y the gradient dy.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, tanh_grad, y * (1 - x * x))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sigmoid_grad, y * x * (1 - x))
@@ -50,9 +77,9 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, 0.5f * y / x)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, rsqrt_grad, -0.5f * (y * x) * (x * x))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, -y * (x * x))
 
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, and, x & y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, or, x | y)
-LEAT_LOOP_INTEGERS(FLOAT_LOOP, xor, x ^ y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, and, x & y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, or, x | y)
+LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, xor, x ^ y)
 
 // x log(y), 0 where x is 0, in blocks.
 #define LOG_BLOCK 256
@@ -76,7 +103,7 @@ LEAT_LOOP_FLOATS(LOG_LOOP, xlogy, log)
 LEAT_LOOP_FLOATS(LOG_LOOP, xlog1py, log1p)
 
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
-#define INTEGERS(name) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)
+#define INTEGERS(name) LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, name)
 #define COMPLEXES(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)
 
 extern const leat_binary_loops_t LEAT_ISA_NAME(leat_binary_loops);
@@ -85,13 +112,15 @@ const leat_binary_loops_t LEAT_ISA_NAME(leat_binary_loops) = {.items = {
     [LEAT_BINARY_SUB] = {FLOATS(sub) INTEGERS(sub) COMPLEXES(sub)},
     [LEAT_BINARY_MUL] = {FLOATS(mul) INTEGERS(mul) COMPLEXES(mul)},
     [LEAT_BINARY_REAL_DIV] = {FLOATS(real_div)},
-    [LEAT_BINARY_DIV] = {FLOATS(real_div)},
-    [LEAT_BINARY_TRUNCATE_DIV] = {FLOATS(truncate_div)},
-    [LEAT_BINARY_FLOOR_DIV] = {FLOATS(floor_div)},
+    [LEAT_BINARY_DIV] = {FLOATS(real_div) [LEAT_DTYPE_INT32] = truncate_div_i32},
+    [LEAT_BINARY_TRUNCATE_DIV] = {FLOATS(truncate_div) [LEAT_DTYPE_INT32] = truncate_div_i32},
+    [LEAT_BINARY_FLOOR_DIV] = {FLOATS(floor_div) [LEAT_DTYPE_INT32] = floor_div_i32},
+    [LEAT_BINARY_MOD] = {[LEAT_DTYPE_INT32] = mod_i32},
+    [LEAT_BINARY_FLOOR_MOD] = {[LEAT_DTYPE_INT32] = floor_mod_i32},
     [LEAT_BINARY_MAXIMUM] = {FLOATS(maximum) INTEGERS(maximum)},
     [LEAT_BINARY_MINIMUM] = {FLOATS(minimum) INTEGERS(minimum)},
     [LEAT_BINARY_SQUARED_DIFFERENCE] =
-        {FLOATS(squared_difference) LEAT_LOOP_SIGNED(LEAT_LOOP_ENTRY, squared_difference)
+        {FLOATS(squared_difference) LEAT_LOOP_ISA_SIGNED(LEAT_LOOP_ENTRY, squared_difference)
              COMPLEXES(squared_difference)},
     [LEAT_BINARY_DIV_NO_NAN] = {FLOATS(div_no_nan)},
     [LEAT_BINARY_MUL_NO_NAN] = {FLOATS(mul_no_nan)},

@@ -58,35 +58,45 @@ static int pivot_of(int dtype) {
   }
 }
 
+// Steps of this machine's instruction set, or of the baseline; NULL if there is none.
+static leat_cast_step_t load_step(int dtype) {
+  leat_cast_step_t step = LEAT_ISA_SELECT(leat_cast_steps)->load[dtype];
+  return step ? step : leat_cast_steps_base.load[dtype];
+}
+static leat_cast_step_t store_step(int pivot, int dtype) {
+  leat_cast_step_t step = LEAT_ISA_SELECT(leat_cast_steps)->store[pivot][dtype];
+  return step ? step : leat_cast_steps_base.store[pivot][dtype];
+}
+
 static void add_step(leat_cast_t* cast, leat_cast_step_t step) {
   cast->steps[cast->step_count++] = step;
 }
 
 // Fills the chain; false where there is none. 4-bit integers cast to and from integers only.
 static bool plan_steps(int from, int to, leat_cast_t* cast) {
-  const leat_cast_steps_t* s = LEAT_ISA_SELECT(leat_cast_steps);
   int pivot = pivot_of(from);
   if (pivot < 0) return false;
   const leat_dtype_set_t kFourBits = LEAT_DTYPE_BIT(INT4) | LEAT_DTYPE_BIT(UINT4);
   if (leat_dtype_in(from, kFourBits) && !leat_dtype_in(to, kFourBits | LEAT_DTYPES_INTEGER)) {
     return false;
   }
-  if (s->load[from]) add_step(cast, s->load[from]);
-  if (s->store[pivot][to]) {
-    add_step(cast, s->store[pivot][to]);
+  if (load_step(from)) add_step(cast, load_step(from));
+  if (store_step(pivot, to)) {
+    add_step(cast, store_step(pivot, to));
     return true;
   }
   if (pivot == LEAT_CAST_C64 || pivot == LEAT_CAST_C128) {
-    add_step(cast, pivot == LEAT_CAST_C64 ? s->real_c64 : s->real_c128);
+    add_step(cast, pivot == LEAT_CAST_C64 ? leat_cast_steps_base.real_c64
+                                          : leat_cast_steps_base.real_c128);
     pivot = pivot == LEAT_CAST_C64 ? LEAT_CAST_F32 : LEAT_CAST_F64;
     if (to == (pivot == LEAT_CAST_F32 ? LEAT_DTYPE_FLOAT : LEAT_DTYPE_DOUBLE)) return true;
   }
-  if (!s->store[pivot][to]) {  // types narrower than float come from float
-    if (!s->store[LEAT_CAST_F32][to] || pivot == LEAT_CAST_F32) return false;
-    add_step(cast, s->store[pivot][LEAT_DTYPE_FLOAT]);
+  if (!store_step(pivot, to)) {  // types narrower than float come from float
+    if (!store_step(LEAT_CAST_F32, to) || pivot == LEAT_CAST_F32) return false;
+    add_step(cast, store_step(pivot, LEAT_DTYPE_FLOAT));
     pivot = LEAT_CAST_F32;
   }
-  add_step(cast, s->store[pivot][to]);
+  add_step(cast, store_step(pivot, to));
   return true;
 }
 
@@ -220,7 +230,8 @@ static leat_status_t cast__cpu(leat_kernel_context_t* c) {
 static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int to = leat_dtype_base(c->kernel->output_types[0]);
-  int64_t from_size = (int64_t)leat_dtype_size(input->dtype), to_size = (int64_t)leat_dtype_size(to);
+  int64_t from_size = (int64_t)leat_dtype_size(input->dtype);
+  int64_t to_size = (int64_t)leat_dtype_size(to);
   int rank = input->shape.rank;
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
   memcpy(dims, leat_shape_dims(&input->shape), (size_t)rank * sizeof *dims);

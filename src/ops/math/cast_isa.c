@@ -20,24 +20,26 @@
 
 // ---- Widening -----------------------------------------------------------------------------------
 
+#if !defined(__AVX2__)
+STEP(load_i4, int8_t, int32_t, (int8_t)(x << 4) >> 4)
+STEP(load_u4, uint8_t, int32_t, x & 15)
+STEP(load_e5m2, uint8_t, float, leat_float8_e5m2_to_float(x))
+STEP(load_e4m3fn, uint8_t, float, leat_float8_e4m3fn_to_float(x))
+STEP(real_c64, leat_complex64_t, float, __real__ x)
+STEP(real_c128, leat_complex128_t, double, __real__ x)
+#endif
 STEP(load_bool, uint8_t, int32_t, x != 0)
 STEP(load_u8, uint8_t, int32_t, x)
 STEP(load_u16, uint16_t, int32_t, x)
 STEP(load_i8, int8_t, int32_t, x)
 STEP(load_i16, int16_t, int32_t, x)
 STEP(load_u32, uint32_t, int64_t, x)
-STEP(load_i4, int8_t, int32_t, (int8_t)(x << 4) >> 4)
-STEP(load_u4, uint8_t, int32_t, x & 15)
-STEP(load_e5m2, uint8_t, float, leat_float8_e5m2_to_float(x))
-STEP(load_e4m3fn, uint8_t, float, leat_float8_e4m3fn_to_float(x))
 static void load_half(const void* from, void* to, int64_t n) {
   LEAT_ISA_NAME(leat_vector_math).half_to_float(from, to, n);
 }
 static void load_bfloat16(const void* from, void* to, int64_t n) {
   LEAT_ISA_NAME(leat_vector_math).bfloat16_to_float(from, to, n);
 }
-STEP(real_c64, leat_complex64_t, float, __real__ x)
-STEP(real_c128, leat_complex128_t, double, __real__ x)
 
 // ---- Storing ------------------------------------------------------------------------------------
 
@@ -49,6 +51,20 @@ STEP(real_c128, leat_complex128_t, double, __real__ x)
                    : (x) == (x) ? 0 : UINT64_C(1) << 63)
 
 // X(suffix, C type, expression over the pivot x)
+#if defined(__AVX2__)
+#define INTEGER_STORES(X)         \
+  X(i32, int32_t, x)              \
+  X(i64, int64_t, x)              \
+  X(f32, float, x)                \
+  X(f64, double, x)
+#define FLOAT_STORES(X)           \
+  X(bool, uint8_t, x != 0)        \
+  X(u8, uint8_t, TO_I32(x))       \
+  X(i32, int32_t, TO_I32(x))      \
+  X(i64, int64_t, TO_I64(x))      \
+  X(f32, float, x)                \
+  X(f64, double, x)
+#else
 #define INTEGER_STORES(X)         \
   X(bool, uint8_t, x != 0)        \
   X(u8, uint8_t, x)               \
@@ -79,6 +95,7 @@ STEP(real_c128, leat_complex128_t, double, __real__ x)
   X(f64, double, x)                   \
   X(c64, leat_complex64_t, (float)x)  \
   X(c128, leat_complex128_t, (double)x)
+#endif
 
 #define STORE_I32(suffix, type, expression) STEP(i32_##suffix, int32_t, type, expression)
 #define STORE_I64(suffix, type, expression) STEP(i64_##suffix, int64_t, type, expression)
@@ -87,13 +104,15 @@ STEP(real_c128, leat_complex128_t, double, __real__ x)
 #define STORE_F64(suffix, type, expression) STEP(f64_##suffix, double, type, expression)
 INTEGER_STORES(STORE_I32)
 INTEGER_STORES(STORE_I64)
-INTEGER_STORES(STORE_U64)
 FLOAT_STORES(STORE_F32)
 FLOAT_STORES(STORE_F64)
+#if !defined(__AVX2__)
+INTEGER_STORES(STORE_U64)
 STEP(f32_e5m2, float, uint8_t, leat_float8_e5m2_from_float(x))
 STEP(f32_e4m3fn, float, uint8_t, leat_float8_e4m3fn_from_float(x))
 STEP(c64_c128, leat_complex64_t, leat_complex128_t, x)
 STEP(c128_c64, leat_complex128_t, leat_complex64_t, x)
+#endif
 static void f32_half(const void* from, void* to, int64_t n) {
   LEAT_ISA_NAME(leat_vector_math).half_from_float(from, to, n);
 }
@@ -101,31 +120,44 @@ static void f32_bfloat16(const void* from, void* to, int64_t n) {
   LEAT_ISA_NAME(leat_vector_math).bfloat16_from_float(from, to, n);
 }
 
-#define REAL_STORES(pivot)                                                                   \
-  [LEAT_DTYPE_BOOL] = pivot##_bool, [LEAT_DTYPE_UINT8] = pivot##_u8,                         \
-  [LEAT_DTYPE_UINT16] = pivot##_u16, [LEAT_DTYPE_UINT32] = pivot##_u32,                      \
-  [LEAT_DTYPE_UINT64] = pivot##_u64, [LEAT_DTYPE_INT8] = pivot##_i8,                         \
-  [LEAT_DTYPE_INT16] = pivot##_i16, [LEAT_DTYPE_INT32] = pivot##_i32,                        \
-  [LEAT_DTYPE_INT64] = pivot##_i64, [LEAT_DTYPE_FLOAT] = pivot##_f32,                        \
-  [LEAT_DTYPE_DOUBLE] = pivot##_f64, [LEAT_DTYPE_COMPLEX64] = pivot##_c64,                   \
-  [LEAT_DTYPE_COMPLEX128] = pivot##_c128
+#define COMMON_ENTRIES(pivot)                                                                \
+  [LEAT_DTYPE_INT32] = pivot##_i32, [LEAT_DTYPE_INT64] = pivot##_i64,                        \
+  [LEAT_DTYPE_FLOAT] = pivot##_f32, [LEAT_DTYPE_DOUBLE] = pivot##_f64
+#define FLOAT_ENTRIES(pivot)                                                                 \
+  COMMON_ENTRIES(pivot), [LEAT_DTYPE_BOOL] = pivot##_bool, [LEAT_DTYPE_UINT8] = pivot##_u8
+#define REAL_ENTRIES(pivot)                                                                  \
+  FLOAT_ENTRIES(pivot), [LEAT_DTYPE_UINT16] = pivot##_u16,                                   \
+      [LEAT_DTYPE_UINT32] = pivot##_u32, [LEAT_DTYPE_UINT64] = pivot##_u64,                  \
+      [LEAT_DTYPE_INT8] = pivot##_i8, [LEAT_DTYPE_INT16] = pivot##_i16,                      \
+      [LEAT_DTYPE_COMPLEX64] = pivot##_c64, [LEAT_DTYPE_COMPLEX128] = pivot##_c128
 #define INTEGER_ENTRIES(pivot) \
-  REAL_STORES(pivot), [LEAT_DTYPE_INT4] = pivot##_i4, [LEAT_DTYPE_UINT4] = pivot##_u4
+  REAL_ENTRIES(pivot), [LEAT_DTYPE_INT4] = pivot##_i4, [LEAT_DTYPE_UINT4] = pivot##_u4
+#define COMMON_LOADS                                                                         \
+  [LEAT_DTYPE_BOOL] = load_bool, [LEAT_DTYPE_UINT8] = load_u8,                               \
+  [LEAT_DTYPE_UINT16] = load_u16, [LEAT_DTYPE_UINT32] = load_u32,                            \
+  [LEAT_DTYPE_INT8] = load_i8, [LEAT_DTYPE_INT16] = load_i16,                                \
+  [LEAT_DTYPE_HALF] = load_half, [LEAT_DTYPE_BFLOAT16] = load_bfloat16
+#define HALF_ENTRIES [LEAT_DTYPE_HALF] = f32_half, [LEAT_DTYPE_BFLOAT16] = f32_bfloat16
 
 extern const leat_cast_steps_t LEAT_ISA_NAME(leat_cast_steps);
+#if defined(__AVX2__)
+const leat_cast_steps_t LEAT_ISA_NAME(leat_cast_steps) = {
+    .load = {COMMON_LOADS},
+    .store =
+        {
+            [LEAT_CAST_I32] = {COMMON_ENTRIES(i32)},
+            [LEAT_CAST_I64] = {COMMON_ENTRIES(i64)},
+            [LEAT_CAST_F32] = {FLOAT_ENTRIES(f32), HALF_ENTRIES},
+            [LEAT_CAST_F64] = {FLOAT_ENTRIES(f64)},
+        },
+};
+#else
 const leat_cast_steps_t LEAT_ISA_NAME(leat_cast_steps) = {
     .load =
         {
-            [LEAT_DTYPE_BOOL] = load_bool,
-            [LEAT_DTYPE_UINT8] = load_u8,
-            [LEAT_DTYPE_UINT16] = load_u16,
-            [LEAT_DTYPE_UINT32] = load_u32,
-            [LEAT_DTYPE_INT8] = load_i8,
-            [LEAT_DTYPE_INT16] = load_i16,
+            COMMON_LOADS,
             [LEAT_DTYPE_INT4] = load_i4,
             [LEAT_DTYPE_UINT4] = load_u4,
-            [LEAT_DTYPE_HALF] = load_half,
-            [LEAT_DTYPE_BFLOAT16] = load_bfloat16,
             [LEAT_DTYPE_FLOAT8_E5M2] = load_e5m2,
             [LEAT_DTYPE_FLOAT8_E4M3FN] = load_e4m3fn,
         },
@@ -134,15 +166,14 @@ const leat_cast_steps_t LEAT_ISA_NAME(leat_cast_steps) = {
             [LEAT_CAST_I32] = {INTEGER_ENTRIES(i32)},
             [LEAT_CAST_I64] = {INTEGER_ENTRIES(i64)},
             [LEAT_CAST_U64] = {INTEGER_ENTRIES(u64)},
-            [LEAT_CAST_F32] = {REAL_STORES(f32),
-                               [LEAT_DTYPE_HALF] = f32_half,
-                               [LEAT_DTYPE_BFLOAT16] = f32_bfloat16,
+            [LEAT_CAST_F32] = {REAL_ENTRIES(f32), HALF_ENTRIES,
                                [LEAT_DTYPE_FLOAT8_E5M2] = f32_e5m2,
                                [LEAT_DTYPE_FLOAT8_E4M3FN] = f32_e4m3fn},
-            [LEAT_CAST_F64] = {REAL_STORES(f64)},
+            [LEAT_CAST_F64] = {REAL_ENTRIES(f64)},
             [LEAT_CAST_C64] = {[LEAT_DTYPE_COMPLEX128] = c64_c128},
             [LEAT_CAST_C128] = {[LEAT_DTYPE_COMPLEX64] = c128_c64},
         },
     .real_c64 = real_c64,
     .real_c128 = real_c128,
 };
+#endif

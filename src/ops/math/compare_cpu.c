@@ -9,7 +9,8 @@
   static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {          \
     return leat_elementwise_create(c, state,                                            \
                                    LEAT_ISA_SELECT(leat_compare_loops)->items[index],   \
-                                   NULL, 0, 0.3f);                               \
+                                   leat_compare_loops_base.items[index], NULL, 0,       \
+                                   0.3f);                                               \
   }
 CREATE(Less, LEAT_COMPARE_LESS)
 CREATE(LessEqual, LEAT_COMPARE_LESS_EQUAL)
@@ -34,7 +35,7 @@ static leat_status_t create_equality(leat_kernel_creation_t* c, void* state, int
   equality->accepts_other_shapes = !is_error;
   equality->is_negated = index == LEAT_COMPARE_NOT_EQUAL;
   return leat_elementwise_create(c, state, LEAT_ISA_SELECT(leat_compare_loops)->items[index],
-                                 NULL, 0, 0.3f);
+                                 leat_compare_loops_base.items[index], NULL, 0, 0.3f);
 }
 static leat_status_t create_Equal(leat_kernel_creation_t* c, void* state) {
   return create_equality(c, state, LEAT_COMPARE_EQUAL);

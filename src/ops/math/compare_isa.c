@@ -7,18 +7,23 @@
   LEAT_LOOP_BINARY(name##_##suffix, type, uint8_t, x op y)
 #define COMPARE_REAL(name, op)               \
   LEAT_LOOP_FLOATS(COMPARE, name, op)        \
-  LEAT_LOOP_INTEGERS(COMPARE, name, op)
+  LEAT_LOOP_ISA_INTEGERS(COMPARE, name, op)
 COMPARE_REAL(equal, ==)
 COMPARE_REAL(not_equal, !=)
 COMPARE_REAL(less, <)
 COMPARE_REAL(less_equal, <=)
 COMPARE_REAL(greater, >)
 COMPARE_REAL(greater_equal, >=)
-LEAT_LOOP_COMPLEXES(COMPARE, equal, ==)
-LEAT_LOOP_COMPLEXES(COMPARE, not_equal, !=)
 
 LEAT_LOOP_BINARY(and_bool, uint8_t, uint8_t, (x != 0) & (y != 0))
 LEAT_LOOP_BINARY(or_bool, uint8_t, uint8_t, (x | y) != 0)
+
+// Types that only the baseline has.
+#if defined(__AVX2__)
+#define OTHERS(name)
+#else
+LEAT_LOOP_COMPLEXES(COMPARE, equal, ==)
+LEAT_LOOP_COMPLEXES(COMPARE, not_equal, !=)
 
 static bool strings_equal(const TF_TString* x, const TF_TString* y) {
   size_t size = TF_TString_GetSize(x);
@@ -28,19 +33,20 @@ static bool strings_equal(const TF_TString* x, const TF_TString* y) {
 LEAT_LOOP_STRINGS(equal_strings, uint8_t, *z = strings_equal(x, y))
 LEAT_LOOP_STRINGS(not_equal_strings, uint8_t, *z = !strings_equal(x, y))
 
-#define REAL(name) \
-  LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)
-#define ANY(name)                                                               \
-  REAL(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)                         \
+#define OTHERS(name)                                                            \
+  LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)                                    \
   [LEAT_DTYPE_BOOL] = name##_u8, [LEAT_DTYPE_QINT8] = name##_i8,                \
   [LEAT_DTYPE_QUINT8] = name##_u8, [LEAT_DTYPE_QINT16] = name##_i16,            \
   [LEAT_DTYPE_QUINT16] = name##_u16, [LEAT_DTYPE_QINT32] = name##_i32,          \
   [LEAT_DTYPE_STRING] = name##_strings,
+#endif
 
+#define REAL(name) \
+  LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name) LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, name)
 extern const leat_compare_loops_t LEAT_ISA_NAME(leat_compare_loops);
 const leat_compare_loops_t LEAT_ISA_NAME(leat_compare_loops) = {.items = {
-    [LEAT_COMPARE_EQUAL] = {ANY(equal)},
-    [LEAT_COMPARE_NOT_EQUAL] = {ANY(not_equal)},
+    [LEAT_COMPARE_EQUAL] = {REAL(equal) OTHERS(equal)},
+    [LEAT_COMPARE_NOT_EQUAL] = {REAL(not_equal) OTHERS(not_equal)},
     [LEAT_COMPARE_LESS] = {REAL(less)},
     [LEAT_COMPARE_LESS_EQUAL] = {REAL(less_equal)},
     [LEAT_COMPARE_GREATER] = {REAL(greater)},

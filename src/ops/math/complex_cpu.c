@@ -29,7 +29,7 @@ PAIR(complex_f64, double)
 static const leat_elementwise_loops_t kComplex = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, complex)};
 
 static leat_status_t create_Complex(leat_kernel_creation_t* c, void* state) {
-  return leat_elementwise_create(c, state, NULL, kComplex, 0, 0.5f);
+  return leat_elementwise_create(c, state, NULL, NULL, kComplex, 0, 0.5f);
 }
 
 // Variants hold no complex numbers that it could know of.

@@ -1,5 +1,5 @@
-// Elementwise ops on the CPU: one engine that walks, broadcasts, shards and converts, and loops that
-// compute. A loop sees dense arrays only, all of n elements; it may write over an input.
+// Elementwise ops on the CPU: one engine that walks, broadcasts, shards and converts, and loops
+// that compute. A loop sees dense arrays only, all of n elements; it may write over an input.
 //
 // Strings, handles and variants are elements too: a loop borrows the inputs' and makes new ones.
 //
@@ -41,10 +41,11 @@ typedef struct leat_elementwise_s {
 } leat_elementwise_t;
 
 // Fills |state| (a leat_elementwise_t) for the node. The loop is looked up by the dtype of input
-// |deciding|: in |vector|, the loops of this machine's instruction set, then in |plain|, then as
-// float; either may be NULL. UNIMPLEMENTED when there is none.
+// |deciding|: in |vector|, the loops of this machine's instruction set, then in |base|, those of
+// the baseline, then in |plain|, then as float; each may be NULL. UNIMPLEMENTED when there is none.
 LEAT_MUST_USE leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
                                                     const leat_elementwise_loops_t vector,
+                                                    const leat_elementwise_loops_t base,
                                                     const leat_elementwise_loops_t plain,
                                                     int deciding, float cost_ns);
 
@@ -68,7 +69,8 @@ LEAT_MUST_USE leat_status_t leat_elementwise_run(leat_kernel_context_t* c,
 #define LEAT_ELEMENTWISE_CREATE(name, isa_tables, plain_table, index, deciding, cost_ns)      \
   static leat_status_t name(leat_kernel_creation_t* c, void* state) {                         \
     return leat_elementwise_create(c, state, LEAT_ISA_SELECT(isa_tables)->items[index],       \
-                                   (plain_table)[index], deciding, cost_ns);                  \
+                                   isa_tables##_base.items[index], (plain_table)[index],      \
+                                   deciding, cost_ns);                                        \
   }
 
 // A kernel's row: |types| constrain T, create_<name> fills the state.

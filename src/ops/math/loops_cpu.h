@@ -90,6 +90,19 @@
 #define LEAT_LOOP_INTEGERS(X, ...) \
   LEAT_LOOP_SIGNED(X, __VA_ARGS__) \
   LEAT_LOOP_UNSIGNED(X, __VA_ARGS__)
+// In a file that is compiled per instruction set: the integers that deserve a loop for this one.
+// The baseline has all; where a table has no entry the baseline's serves.
+#if defined(__AVX2__)
+#define LEAT_LOOP_ISA_SIGNED(X, ...)                \
+  X(i32, INT32, int32_t, uint32_t, __VA_ARGS__)     \
+  X(i64, INT64, int64_t, uint64_t, __VA_ARGS__)
+#define LEAT_LOOP_ISA_INTEGERS LEAT_LOOP_ISA_SIGNED
+#define LEAT_LOOP_ISA_RARE(X, ...)
+#else
+#define LEAT_LOOP_ISA_SIGNED LEAT_LOOP_SIGNED
+#define LEAT_LOOP_ISA_INTEGERS LEAT_LOOP_INTEGERS
+#define LEAT_LOOP_ISA_RARE(X, ...) X(__VA_ARGS__)
+#endif
 #define LEAT_LOOP_FLOATS(X, ...)                    \
   X(f32, FLOAT, float, float, __VA_ARGS__)          \
   X(f64, DOUBLE, double, double, __VA_ARGS__)

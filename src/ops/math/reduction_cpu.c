@@ -1,6 +1,6 @@
 // CPU kernels of Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any. The work is cut into pieces
-// that depend on the shape alone: outputs, and where one output has many terms, chunks of them whose
-// accumulators are merged in order. So a result is the same on any number of threads.
+// that depend on the shape alone: outputs, and where one output has many terms, chunks of them
+// whose accumulators are merged in order. So a result is the same on any number of threads.
 #include "ops/math/reduction_cpu.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static leat_status_t create_reduction(leat_kernel_creation_t* c, void* state,
                                       leat_reduction_t reduction, leat_finish_t finish) {
   leat_reduction_state_t* s = state;
   int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = LEAT_ISA_SELECT(leat_reducers)->items[reduction][dtype];
+  s->reducer = *leat_reducer(reduction, dtype);
   s->finish = finish == FINISH_MEAN   ? s->reducer.finish_mean
               : finish == FINISH_ROOT ? s->reducer.finish_root
                                       : s->reducer.finish;
@@ -77,6 +77,30 @@ typedef struct leat_reduction_job_s {
   char* partials;         // accumulators [chunk][output]; NULL when there is one chunk
 } leat_reduction_job_t;
 
+// Short rows are folded under each other, into one accumulator a column, and these into one by
+// halves.
+static void fold_short_rows(const leat_reduction_job_t* job, const char* base, int64_t first,
+                            int64_t last, void* accumulator) {
+  const leat_reduction_walk_t* walk = &job->plan->reduced;
+  const leat_reducer_t* reducer = &job->state->reducer;
+  int64_t width = job->plan->inner, bytes = reducer->accumulator_bytes;
+  int64_t run = walk->dims[walk->rank - 1], stride = walk->strides[walk->rank - 1];
+  _Alignas(64) char wide[COLUMNS * MAX_ACCUMULATOR_BYTES];
+  reducer->start(wide, width);
+  while (first < last) {
+    int64_t n = LEAT_MIN(run - first % run, last - first);
+    reducer->rows(base + leat_reduction_offset(walk, first) * job->state->element_bytes, stride, n,
+                  width, wide);
+    first += n;
+  }
+  while (width > 1) {
+    int64_t half = width / 2;
+    reducer->merge(wide + (width - half) * bytes, wide, half);
+    width -= half;
+  }
+  reducer->merge(wide, accumulator, 1);
+}
+
 // Folds terms [begin, end) of the output at |base|, whose inner dimension is reduced.
 static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_t begin,
                        int64_t end, void* accumulator) {
@@ -85,6 +109,12 @@ static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_
   if (plan->reduced.rank == 0) {
     s->reducer.row(base + begin * s->element_bytes, end - begin, accumulator);
     return;
+  }
+  if (plan->inner <= COLUMNS && plan->inner >= 4 && end - begin >= 4 * plan->inner) {
+    int64_t first = (begin + plan->inner - 1) / plan->inner, last = end / plan->inner;
+    if (begin % plan->inner) fold_terms(job, base, begin, first * plan->inner, accumulator);
+    fold_short_rows(job, base, first, last, accumulator);
+    begin = last * plan->inner;
   }
   while (begin < end) {
     int64_t row = begin / plan->inner, column = begin % plan->inner;

@@ -41,4 +41,10 @@ typedef struct leat_reducers_s {
 } leat_reducers_t;
 LEAT_ISA_DECLARE(leat_reducers_t, leat_reducers);
 
+// Of this machine's instruction set or of the baseline; without accumulator bytes if there is none.
+static inline const leat_reducer_t* leat_reducer(leat_reduction_t reduction, int dtype) {
+  const leat_reducer_t* reducer = &LEAT_ISA_SELECT(leat_reducers)->items[reduction][dtype];
+  return reducer->accumulator_bytes ? reducer : &leat_reducers_base.items[reduction][dtype];
+}
+
 #endif  // LEAT_OPS_MATH_REDUCTION_CPU_H_

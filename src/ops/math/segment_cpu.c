@@ -44,7 +44,7 @@ static leat_status_t create_segment(leat_kernel_creation_t* c, void* state,
                                     leat_reduction_t reduction, bool is_mean) {
   leat_segment_t* s = state;
   int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = LEAT_ISA_SELECT(leat_reducers)->items[reduction][dtype];
+  s->reducer = *leat_reducer(reduction, dtype);
   s->is_mean = is_mean;
   s->fills_ones = reduction == LEAT_REDUCTION_PROD;
   return leat_ok_status();
@@ -188,7 +188,7 @@ static leat_status_t create_unsorted(leat_kernel_creation_t* c, void* state, lea
   bool is_half = dtype == LEAT_DTYPE_HALF || dtype == LEAT_DTYPE_BFLOAT16;
   int folded = is_half ? LEAT_DTYPE_FLOAT : dtype;
   s->half_type = is_half ? dtype : 0;
-  s->fold = LEAT_ISA_SELECT(leat_binary_loops)->items[op][folded];
+  s->fold = leat_binary_vector_loop(op, folded);
   s->element_bytes = (int64_t)leat_dtype_size(folded);
   write_identity(op, dtype, s->identity);
   return leat_ok_status();

@@ -4,12 +4,14 @@
 
 static leat_status_t create_select(leat_kernel_creation_t* c, void* state) {
   return leat_elementwise_create(
-      c, state, LEAT_ISA_SELECT(leat_ternary_loops)->items[LEAT_TERNARY_SELECT], NULL, 1, 0.4f);
+      c, state, LEAT_ISA_SELECT(leat_ternary_loops)->items[LEAT_TERNARY_SELECT],
+      leat_ternary_loops_base.items[LEAT_TERNARY_SELECT], NULL, 1, 0.4f);
 }
 
 static leat_status_t create_clip(leat_kernel_creation_t* c, void* state) {
   return leat_elementwise_create(
-      c, state, LEAT_ISA_SELECT(leat_ternary_loops)->items[LEAT_TERNARY_CLIP], NULL, 0, 0.4f);
+      c, state, LEAT_ISA_SELECT(leat_ternary_loops)->items[LEAT_TERNARY_CLIP],
+      leat_ternary_loops_base.items[LEAT_TERNARY_CLIP], NULL, 0, 0.4f);
 }
 
 // Selects between |then| and |otherwise|, of one shape, by |condition|, which broadcasts to it.

@@ -21,7 +21,7 @@ typedef struct leat_sparse_segment_s {
 static leat_status_t create_mode(leat_kernel_creation_t* c, void* state, leat_segment_mode_t mode) {
   leat_sparse_segment_t* s = state;
   int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = LEAT_ISA_SELECT(leat_reducers)->items[LEAT_REDUCTION_SUM][dtype];
+  s->reducer = *leat_reducer(LEAT_REDUCTION_SUM, dtype);
   s->mode = mode;
   return leat_ok_status();
 }

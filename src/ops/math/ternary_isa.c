@@ -62,7 +62,7 @@ SELECT_OBJECT(select_variant, leat_variant_t,
     return 0;                                                               \
   }
 LEAT_LOOP_FLOATS(CLIP, clip)
-LEAT_LOOP_INTEGERS(CLIP, clip)
+LEAT_LOOP_ISA_INTEGERS(CLIP, clip)
 
 // The bounds are corners of a box.
 static int clip_c64(const void* const inputs[], void* output, int64_t n) {
@@ -89,6 +89,6 @@ const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops) = {.items = {
             [LEAT_DTYPE_VARIANT] = select_variant,
         },
     [LEAT_TERNARY_CLIP] = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, clip)
-                               LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, clip)
+                               LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, clip)
                                    LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, clip)},
 }};

@@ -2,6 +2,7 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/nn/subgraph.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -109,16 +110,6 @@ static leat_status_t batch_matmul_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The dimensions of |shape| but the last two.
-static leat_output_t build_batch_of(leat_builder_t* b, leat_output_t shape) {
-  const int32_t begin = 0, end = -2, stride = 1;
-  return leat_build(b, "StridedSlice",
-                    LEAT_INPUTS(shape, leat_build_int32_vector(b, &begin, 1),
-                                leat_build_int32_vector(b, &end, 1),
-                                leat_build_int32_vector(b, &stride, 1)),
-                    LEAT_ATTRS(LEAT_INT("begin_mask", 1)));
-}
-
 static bool batches_surely_equal(leat_partial_shape_t x, leat_partial_shape_t y) {
   if (x.rank < 0 || y.rank != x.rank) return false;
   for (int d = 0; d < x.rank - 2; ++d) {
@@ -142,7 +133,7 @@ static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
   const leat_output_t sx = leat_build_shape_of(b, x), sy = leat_build_shape_of(b, y);
   const int32_t reduced =
       leat_build_node(b, "BroadcastGradientArgs",
-                      LEAT_INPUTS(build_batch_of(b, sx), build_batch_of(b, sy)), LEAT_NO_ATTRS);
+                      LEAT_INPUTS(leat_subgraph_slice(b, sx, 0, -2), leat_subgraph_slice(b, sy, 0, -2)), LEAT_NO_ATTRS);
   leat_gradient_set_input(
       g, 0, sum_to(b, g->input_gradients[0].dense, leat_node_output(reduced, 0), sx));
   leat_gradient_set_input(

@@ -2,6 +2,7 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/nn/subgraph.h"
 
 static bool is_channels_first(const leat_node_t* node) {
   return leat_string_view_equal(leat_node_attr_string(node, "data_format"), LEAT_SV("NCHW"));
@@ -59,25 +60,6 @@ static leat_status_t bias_add_v1_gradient(leat_gradient_t* g) {
 
 // ---- The gradient of BiasAddGrad ----------------------------------------------------------------
 
-// Items [begin, end) of the vector |shape|; an end of 0 is its own end.
-static leat_output_t build_slice(leat_builder_t* b, leat_output_t shape, int32_t begin,
-                                 int32_t end) {
-  const int32_t stride = 1;
-  return leat_build(b, "StridedSlice",
-                    LEAT_INPUTS(shape, leat_build_int32_vector(b, &begin, 1),
-                                leat_build_int32_vector(b, &end, 1),
-                                leat_build_int32_vector(b, &stride, 1)),
-                    LEAT_ATTRS(LEAT_INT("begin_mask", begin == 0), LEAT_INT("end_mask", end == 0)));
-}
-
-static leat_output_t join(leat_builder_t* b, leat_output_t x, leat_output_t y, leat_output_t z) {
-  const leat_output_t axis = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
-  const leat_output_t items[] = {x, y, leat_output_exists(z) ? z : axis, axis};
-  const int count = leat_output_exists(z) ? 3 : 2;
-  return leat_build(b, "ConcatV2", (leat_outputs_t){items, count + 1},
-                    LEAT_ATTRS(LEAT_INT("N", count)));
-}
-
 // The sums' gradient repeated over all positions: reshaped to size 1 but in the channels, then tiled.
 static leat_status_t bias_add_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
@@ -87,12 +69,12 @@ static leat_status_t bias_add_grad_gradient(leat_gradient_t* g) {
   const leat_output_t channels = leat_build_shape_of(b, ddb);
   const int32_t one = 1;
   const leat_output_t ones = leat_build_int32_vector(b, &one, 1);
-  const leat_output_t outer = build_slice(b, shape, 0, first ? 1 : -1);
-  const leat_output_t inner = first ? build_slice(b, shape, 2, 0) : LEAT_OUTPUT_NONE;
+  const leat_output_t outer = leat_subgraph_slice(b, shape, 0, first ? 1 : -1);
+  const leat_output_t inner = first ? leat_subgraph_slice(b, shape, 2, 0) : LEAT_OUTPUT_NONE;
   const leat_output_t inner_ones = first ? leat_build_unary(b, "OnesLike", inner) : inner;
   const leat_output_t expanded =
-      join(b, leat_build_unary(b, "OnesLike", outer), channels, inner_ones);
-  const leat_output_t repeats = join(b, outer, ones, inner);
+      leat_subgraph_join(b, leat_build_unary(b, "OnesLike", outer), channels, inner_ones);
+  const leat_output_t repeats = leat_subgraph_join(b, outer, ones, inner);
   const leat_output_t reshaped = leat_build_binary(b, "Reshape", ddb, expanded);
   leat_gradient_set_input(g, 0, leat_build_binary(b, "Tile", reshaped, repeats));
   return leat_ok_status();

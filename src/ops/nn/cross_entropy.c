@@ -2,6 +2,7 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/nn/subgraph.h"
 
 static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
   const int64_t batch = leat_partial_shape_dim(both, 0);
@@ -39,13 +40,9 @@ static leat_status_t sparse_cross_entropy_shape(leat_inference_t* c) {
   return set_outputs(c, both);
 }
 
-static leat_output_t expand(leat_builder_t* b, leat_output_t x, int axis) {
-  return leat_build_binary(b, "ExpandDims", x, leat_build_scalar(b, LEAT_DTYPE_INT32, axis));
-}
-
 // Each row of |matrix| times its number in |vector|.
 static leat_output_t scale_rows(leat_builder_t* b, leat_output_t vector, leat_output_t matrix) {
-  return leat_build_binary(b, "Mul", expand(b, vector, -1), matrix);
+  return leat_build_binary(b, "Mul", leat_subgraph_expand(b, vector, -1), matrix);
 }
 
 // Through the second output, the gradient itself: that of Softmax.
@@ -54,7 +51,7 @@ static leat_output_t through_gradient(leat_gradient_t* g, leat_output_t logits) 
   const leat_output_t ddx = leat_gradient_of_output(g, 1);
   const leat_output_t softmax = leat_build_unary(b, "Softmax", logits);
   const leat_output_t product =
-      leat_build_binary(b, "BatchMatMulV2", expand(b, ddx, 1), expand(b, softmax, 2));
+      leat_build_binary(b, "BatchMatMulV2", leat_subgraph_expand(b, ddx, 1), leat_subgraph_expand(b, softmax, 2));
   const int64_t one = 1;
   const leat_attr_t dims = {LEAT_SV("squeeze_dims"),
                             {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &one}};

@@ -8,6 +8,14 @@
   X(cross_entropy)         \
   X(conv2d)                \
   X(max_pool)              \
-  X(avg_pool)
+  X(avg_pool)              \
+  X(top_k)                 \
+  X(batch_norm)            \
+  X(l2_loss)               \
+  X(lrn)                   \
+  X(data_format)           \
+  X(dilation2d)            \
+  X(conv3d)                \
+  X(global_norm)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)

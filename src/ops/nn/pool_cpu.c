@@ -23,7 +23,7 @@ static leat_status_t check_window(const leat_kernel_context_t* c, const leat_win
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Pooling is not yet supported on the batch dimension.");
   }
-  if ((w->channels.size != 1 || w->channels.stride != 1) && !over_channels) {
+  if (w->channels.size != 1 && !over_channels) {  // a stride without a window is ignored
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Pooling is not yet supported on the depth dimension.");
   }

@@ -2,22 +2,18 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/nn/subgraph.h"
 
 static leat_status_t unchanged_vector(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, leat_inference_input(c, 0), 1));
   return leat_shape_unchanged(c);
 }
 
-static leat_output_t sum_classes(leat_builder_t* b, leat_output_t x) {
-  const leat_output_t last = leat_build_scalar(b, LEAT_DTYPE_INT32, -1);
-  return leat_build(b, "Sum", LEAT_INPUTS(x, last), LEAT_ATTRS(LEAT_BOOL("keep_dims", true)));
-}
-
 // dx = (dy - sum(dy y)) y
 static leat_status_t softmax_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t y = leat_gradient_output(g, 0), dy = leat_gradient_of_output(g, 0);
-  const leat_output_t sum = sum_classes(b, leat_build_binary(b, "Mul", dy, y));
+  const leat_output_t sum = leat_subgraph_sum(b, leat_build_binary(b, "Mul", dy, y), -1, true);
   leat_gradient_set_input(g, 0,
                           leat_build_binary(b, "Mul", leat_build_binary(b, "Sub", dy, sum), y));
   return leat_ok_status();
@@ -28,7 +24,7 @@ static leat_status_t log_softmax_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t dy = leat_gradient_of_output(g, 0);
   const leat_output_t softmax = leat_build_unary(b, "Exp", leat_gradient_output(g, 0));
-  const leat_output_t sum = sum_classes(b, dy);
+  const leat_output_t sum = leat_subgraph_sum(b, dy, -1, true);
   leat_gradient_set_input(
       g, 0, leat_build_binary(b, "Sub", dy, leat_build_binary(b, "Mul", sum, softmax)));
   return leat_ok_status();

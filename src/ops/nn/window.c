@@ -111,9 +111,8 @@ leat_status_t leat_window_read(const leat_attr_t* attrs, int attr_count, int spa
   LEAT_RETURN_IF_ERROR(check_list(attrs, attr_count, "strides", rank, &strides));
   LEAT_RETURN_IF_ERROR(check_list(attrs, attr_count, "ksize", rank, &sizes));
   const leat_attr_value_t* given = leat_attr_find(attrs, attr_count, LEAT_SV("dilations"));
-  const bool has_dilations = given && given->count > 0;
-  dilations = NULL;
-  if (has_dilations) {
+  LEAT_RETURN_IF_ERROR(check_list(attrs, attr_count, "rates", rank, &dilations));
+  if (given && given->count > 0) {
     LEAT_RETURN_IF_ERROR(check_list(attrs, attr_count, "dilations", rank, &dilations));
   }
   for (int d = 0; d < rank; ++d) {

@@ -46,7 +46,7 @@ static leat_status_t find_shared(leat_kernel_creation_t* c, seeds_t* seeds,
   name.status = leat_ok_status();
   if (!status) {
     status = leat_resource_manager_find_or_make(
-        c->resources, LEAT_SV("_generators"), leat_string_builder_view(&name), &kGeneratorKind,
+        c->resources, LEAT_SV(""), leat_string_builder_view(&name), &kGeneratorKind,
         make_generator, seeds, out_resource);
   }
   leat_string_builder_deinitialize(&name);

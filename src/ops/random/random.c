@@ -2,7 +2,12 @@
 #include "ops/family.h"
 
 #define LEAT_RANDOM_SOURCES(X) \
+  X(bounded_normal)            \
   X(distribution)              \
+  X(gamma)                     \
+  X(multinomial)               \
+  X(poisson)                   \
+  X(shuffle)                   \
   X(stateless)
 
 LEAT_OP_FAMILY(random, LEAT_RANDOM_SOURCES)

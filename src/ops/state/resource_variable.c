@@ -84,5 +84,10 @@ const leat_op_row_t leat_resource_variable_ops[] = {
      .shape = leat_shape_none,
      .gradient = leat_gradient_none,
      .doc = "Forgets a resource; who still uses it may finish."},
+    {.name = "DisableCopyOnRead",
+     .inputs = "resource: resource",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .doc = "Ends a variable's mode of copying at every read, which Leat has no need of."},
     LEAT_OP_ROWS_END,
 };

@@ -181,6 +181,43 @@ static leat_status_t assign_add_variable__cpu(leat_kernel_context_t* c) { return
 
 static leat_status_t assign_sub_variable__cpu(leat_kernel_context_t* c) { return add(c, -1); }
 
+// ---- Ending -------------------------------------------------------------------------------------
+
+typedef struct destroy_s {
+  bool ignores_lookup_error;
+} destroy_t;
+
+static leat_status_t destroy_create(leat_kernel_creation_t* c, void* state) {
+  destroy_t* destroy = state;
+  return leat_kernel_attr_bool(c, "ignore_lookup_error", &destroy->ignores_lookup_error);
+}
+
+static leat_status_t destroy_resource__cpu(leat_kernel_context_t* c) {
+  const destroy_t* destroy = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_resource_handle_t* handle = NULL;
+  if (input->shape.element_count == 1) handle = *leat_tensor_data(input, leat_resource_handle_t*);
+  if (!handle) {
+    return leat_kernel_invalid(c, "resource has shape %s, must be the handle of a resource",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  leat_status_t status = leat_resource_manager_remove_named(
+      c->services->resources, handle->container, handle->name, handle->type_name);
+  if (status && destroy->ignores_lookup_error && leat_status_code(status) == LEAT_NOT_FOUND) {
+    leat_status_free(status);
+    return leat_ok_status();
+  }
+  return status;
+}
+
+// Updates always work on bytes of their own when somebody reads: there is nothing to disable.
+static leat_status_t disable_copy_on_read__cpu(leat_kernel_context_t* c) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
+  leat_cell_release(cell);
+  return leat_ok_status();
+}
+
 #define NUMBERS                                                                              \
   "dtype: bfloat16, complex128, complex64, double, float, half, int16, int32, int64, int8, " \
   "uint16, uint32, uint64, uint8"
@@ -208,5 +245,11 @@ const leat_kernel_row_t leat_resource_variable_kernels_cpu[] = {
      .compute = assign_sub_variable__cpu},
     {.op = "VarIsInitializedOp", .device_type = "CPU", .compute = var_is_initialized__cpu},
     {.op = "VariableShape", .device_type = "CPU", .compute = variable_shape__cpu},
+    {.op = "DestroyResourceOp",
+     .device_type = "CPU",
+     .create = destroy_create,
+     .state_bytes = sizeof(destroy_t),
+     .compute = destroy_resource__cpu},
+    {.op = "DisableCopyOnRead", .device_type = "CPU", .compute = disable_copy_on_read__cpu},
     LEAT_KERNEL_ROWS_END,
 };

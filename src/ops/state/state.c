@@ -4,6 +4,10 @@
 #define LEAT_STATE_SOURCES(X) \
   X(variable)                 \
   X(assign)                   \
-  X(resource_variable)
+  X(counter)                  \
+  X(resource_gather)          \
+  X(resource_variable)        \
+  X(scatter)                  \
+  X(temporary)
 
 LEAT_OP_FAMILY(state, LEAT_STATE_SOURCES)

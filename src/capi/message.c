@@ -1,0 +1,266 @@
+// Messages of leat/inspect.h, over the descriptors of formats/: as text, and field by field.
+#include "capi/handles.h"
+#include "formats/decode.h"
+#include "formats/encode.h"
+#include "formats/generated/checkpoint.h"
+#include "formats/generated/config.h"
+#include "formats/generated/device_attributes.h"
+#include "formats/generated/event.h"
+#include "formats/generated/example.h"
+#include "formats/generated/graph.h"
+#include "formats/generated/meta_graph.h"
+#include "formats/generated/object_graph.h"
+#include "formats/generated/rewriter_config.h"
+#include "formats/generated/run_metadata.h"
+#include "formats/generated/server.h"
+#include "formats/generated/variable.h"
+#include "formats/text.h"
+#include "leat/inspect.h"
+
+// What stands in files and buffers; other messages are inside these.
+static const leat_message_descriptor_t* const kTypes[] = {
+    &leat_pb_attr_value_descriptor,
+    &leat_pb_bundle_entry_proto_descriptor,
+    &leat_pb_bundle_header_proto_descriptor,
+    &leat_pb_callable_options_descriptor,
+    &leat_pb_checkpoint_state_descriptor,
+    &leat_pb_cluster_def_descriptor,
+    &leat_pb_config_proto_descriptor,
+    &leat_pb_cost_graph_def_descriptor,
+    &leat_pb_device_attributes_descriptor,
+    &leat_pb_event_descriptor,
+    &leat_pb_example_descriptor,
+    &leat_pb_fingerprint_def_descriptor,
+    &leat_pb_function_def_descriptor,
+    &leat_pb_function_def_library_descriptor,
+    &leat_pb_gpu_options_descriptor,
+    &leat_pb_graph_def_descriptor,
+    &leat_pb_histogram_proto_descriptor,
+    &leat_pb_kernel_def_descriptor,
+    &leat_pb_kernel_list_descriptor,
+    &leat_pb_meta_graph_def_descriptor,
+    &leat_pb_node_def_descriptor,
+    &leat_pb_op_def_descriptor,
+    &leat_pb_op_list_descriptor,
+    &leat_pb_resource_handle_proto_descriptor,
+    &leat_pb_rewriter_config_descriptor,
+    &leat_pb_run_metadata_descriptor,
+    &leat_pb_run_options_descriptor,
+    &leat_pb_saved_model_descriptor,
+    &leat_pb_saved_object_graph_descriptor,
+    &leat_pb_saved_tensor_slices_descriptor,
+    &leat_pb_saver_def_descriptor,
+    &leat_pb_sequence_example_descriptor,
+    &leat_pb_server_def_descriptor,
+    &leat_pb_signature_def_descriptor,
+    &leat_pb_step_stats_descriptor,
+    &leat_pb_summary_descriptor,
+    &leat_pb_summary_metadata_descriptor,
+    &leat_pb_tensor_proto_descriptor,
+    &leat_pb_tensor_shape_proto_descriptor,
+    &leat_pb_trackable_object_graph_descriptor,
+    &leat_pb_variable_def_descriptor,
+    &leat_pb_version_def_descriptor,
+};
+
+static leat_status_t find_type(const char* name,
+                               const leat_message_descriptor_t** out_descriptor) {
+  for (size_t i = 0; name && i < LEAT_ARRAY_SIZE(kTypes); ++i) {
+    const char* last = strrchr(kTypes[i]->name, '.');
+    if (!strcmp(kTypes[i]->name, name) || (last && !strcmp(last + 1, name))) {
+      *out_descriptor = kTypes[i];
+      return leat_ok_status();
+    }
+  }
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "Reading a message failed: type is '%s', must be one of TensorFlow's, "
+                          "such as GraphDef",
+                          name ? name : "");
+}
+
+// ---- Text ---------------------------------------------------------------------------------------
+
+typedef leat_status_t (*convert_fn_t)(const leat_message_descriptor_t* descriptor,
+                                      leat_string_view_t from, leat_arena_t* arena,
+                                      leat_string_builder_t* out);
+
+static leat_status_t to_text(const leat_message_descriptor_t* descriptor, leat_string_view_t from,
+                             leat_arena_t* arena, leat_string_builder_t* out) {
+  void* message;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, descriptor->size_bytes, &message));
+  LEAT_RETURN_IF_ERROR(leat_message_decode(descriptor, from, arena, NULL, message));
+  return leat_text_print(descriptor, message, LEAT_TEXT_LINES, out);
+}
+
+static leat_status_t from_text(const leat_message_descriptor_t* descriptor,
+                               leat_string_view_t from, leat_arena_t* arena,
+                               leat_string_builder_t* out) {
+  void* message;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, descriptor->size_bytes, &message));
+  LEAT_RETURN_IF_ERROR(leat_text_parse(descriptor, from, arena, message));
+  return leat_message_encode(descriptor, message, out);
+}
+
+static TF_Buffer* convert(convert_fn_t fn, const char* type, const TF_Buffer* from,
+                          TF_Status* status) {
+  const leat_message_descriptor_t* descriptor = NULL;
+  leat_string_builder_t out;
+  leat_arena_t arena;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t result = find_type(type, &descriptor);
+  if (!result) result = fn(descriptor, leat_capi_buffer_bytes(from), &arena, &out);
+  leat_arena_deinitialize(&arena);
+  return leat_capi_buffer_return(result, &out, status);
+}
+
+TF_Buffer* leat_message_to_text(const char* type, const TF_Buffer* message, TF_Status* status) {
+  return convert(to_text, type, message, status);
+}
+
+TF_Buffer* leat_message_from_text(const char* type, const TF_Buffer* text, TF_Status* status) {
+  return convert(from_text, type, text, status);
+}
+
+// ---- Field by field -----------------------------------------------------------------------------
+
+struct leat_message_t {
+  leat_arena_t arena;
+  const leat_message_descriptor_t* descriptor;
+  void* data;
+};
+
+static leat_status_t open_message(const char* type, leat_string_view_t bytes,
+                                  leat_message_t* message) {
+  LEAT_RETURN_IF_ERROR(find_type(type, &message->descriptor));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&message->arena, message->descriptor->size_bytes,
+                                           &message->data));
+  return leat_message_decode(message->descriptor, bytes, &message->arena, NULL, message->data);
+}
+
+leat_message_t* leat_message_open(const char* type, const TF_Buffer* bytes, TF_Status* status) {
+  leat_message_t* message = NULL;
+  leat_status_t result =
+      leat_allocator_allocate(leat_allocator_system(), sizeof *message, (void**)&message);
+  if (!result) {
+    leat_arena_initialize(leat_allocator_system(), 0, &message->arena);
+    result = open_message(type, leat_capi_buffer_bytes(bytes), message);
+    if (result) {
+      leat_message_close(message);
+      message = NULL;
+    }
+  }
+  leat_capi_status_set(status, result);
+  return message;
+}
+
+void leat_message_close(leat_message_t* message) {
+  if (!message) return;
+  leat_arena_deinitialize(&message->arena);
+  leat_allocator_free(leat_allocator_system(), message);
+}
+
+leat_message_view_t leat_message_view(const leat_message_t* message) {
+  if (!message) return (leat_message_view_t){NULL, NULL};
+  return (leat_message_view_t){message->descriptor, message->data};
+}
+
+// A field and where its values lie.
+typedef struct field_s {
+  const leat_message_field_t* field;
+  const char* values;
+  size_t count;
+} field_t;
+
+static field_t find_field(leat_message_view_t view, const char* name) {
+  const leat_message_descriptor_t* descriptor = view.type;
+  const leat_message_field_t* field =
+      view.data && name ? leat_message_find_field_by_name(descriptor, leat_string_view_from(name))
+                        : NULL;
+  if (!field) return (field_t){NULL, NULL, 0};
+  const char* data = view.data;
+  const char* place = data + field->offset;
+  if (field->label != LEAT_FIELD_SINGULAR) {
+    const leat_pb_list_t* list = (const leat_pb_list_t*)place;
+    return (field_t){field, list->items, list->count};
+  }
+  uint32_t chosen = field->number;
+  if (field->case_offset >= 0) memcpy(&chosen, data + field->case_offset, sizeof chosen);
+  bool is_there = chosen == field->number;
+  if (field->kind == LEAT_FIELD_MESSAGE) {
+    place = *(const char* const*)place;
+    is_there = is_there && place;
+  }
+  return (field_t){field, place, is_there};
+}
+
+// Value |index| of field |name|; NULL when there is none.
+static const void* find_value(leat_message_view_t view, const char* name, size_t index,
+                              field_t* out_field) {
+  *out_field = find_field(view, name);
+  if (index >= out_field->count) return NULL;
+  return out_field->values + index * leat_message_field_size(out_field->field);
+}
+
+size_t leat_message_count(leat_message_view_t view, const char* field) {
+  return find_field(view, field).count;
+}
+
+leat_message_view_t leat_message_child(leat_message_view_t view, const char* field,
+                                       size_t index) {
+  field_t found;
+  const void* value = find_value(view, field, index, &found);
+  if (!value || found.field->kind != LEAT_FIELD_MESSAGE) return (leat_message_view_t){NULL, NULL};
+  return (leat_message_view_t){found.field->message, value};
+}
+
+int64_t leat_message_integer(leat_message_view_t view, const char* field, size_t index) {
+  field_t found;
+  const void* value = find_value(view, field, index, &found);
+  if (!value) return 0;
+  switch ((leat_field_kind_t)found.field->kind) {
+    case LEAT_FIELD_INT32: case LEAT_FIELD_SINT32: case LEAT_FIELD_SFIXED32: case LEAT_FIELD_ENUM:
+      return *(const int32_t*)value;
+    case LEAT_FIELD_UINT32: case LEAT_FIELD_FIXED32: return *(const uint32_t*)value;
+    case LEAT_FIELD_INT64: case LEAT_FIELD_SINT64: case LEAT_FIELD_SFIXED64:
+    case LEAT_FIELD_UINT64: case LEAT_FIELD_FIXED64:
+      return *(const int64_t*)value;
+    case LEAT_FIELD_BOOL: return *(const bool*)value;
+    default: return 0;
+  }
+}
+
+double leat_message_real(leat_message_view_t view, const char* field, size_t index) {
+  field_t found;
+  const void* value = find_value(view, field, index, &found);
+  if (!value) return 0;
+  switch ((leat_field_kind_t)found.field->kind) {
+    case LEAT_FIELD_DOUBLE: return *(const double*)value;
+    case LEAT_FIELD_FLOAT: return (double)*(const float*)value;
+    case LEAT_FIELD_UINT64: case LEAT_FIELD_FIXED64: return (double)*(const uint64_t*)value;
+    default: return (double)leat_message_integer(view, field, index);
+  }
+}
+
+const char* leat_message_string(leat_message_view_t view, const char* field, size_t index,
+                                size_t* out_size) {
+  field_t found;
+  const void* value = find_value(view, field, index, &found);
+  leat_string_view_t text = LEAT_SV("");
+  if (value && (found.field->kind == LEAT_FIELD_STRING || found.field->kind == LEAT_FIELD_BYTES)) {
+    text = *(const leat_string_view_t*)value;
+  } else if (value && found.field->kind == LEAT_FIELD_ENUM) {
+    text = leat_string_view_from(
+        leat_enum_name(found.field->enumeration, *(const int32_t*)value));
+  }
+  if (out_size) *out_size = text.size;
+  return text.data ? text.data : "";
+}
+
+TF_Buffer* leat_message_view_to_text(leat_message_view_t view, TF_Status* status) {
+  leat_string_builder_t out;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_status_t result =
+      view.data ? leat_text_print(view.type, view.data, LEAT_TEXT_LINES, &out) : leat_ok_status();
+  return leat_capi_buffer_return(result, &out, status);
+}

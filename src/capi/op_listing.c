@@ -1,0 +1,150 @@
+// What ops there are, as JSON: the registry's rows as their families wrote them, and the kernels.
+#include <stdlib.h>
+
+#include "capi/handles.h"
+#include "formats/json.h"
+#include "graph/gradient.h"
+#include "kernel/registry.h"
+#include "leat/inspect.h"
+
+// Cuts what stands before |separator| off |inout_text|, without the blanks around it.
+static leat_string_view_t next_part(leat_string_view_t* inout_text, char separator) {
+  size_t end = leat_string_view_find(*inout_text, separator);
+  leat_string_view_t part = *inout_text;
+  if (end != SIZE_MAX) part.size = end;
+  *inout_text = leat_string_view_from_index(*inout_text, end == SIZE_MAX ? end : end + 1);
+  return leat_string_view_trim(part);
+}
+
+// "= value" at the end of an attribute; >= belongs to its type.
+static size_t find_default(leat_string_view_t text) {
+  for (size_t i = 1; i < text.size; ++i) {
+    if (text.data[i] == '=' && text.data[i - 1] == ' ') return i;
+  }
+  return SIZE_MAX;
+}
+
+// "name: type", "name: type = default".
+static void append_argument(leat_string_builder_t* out, leat_string_view_t text) {
+  leat_string_view_t name = next_part(&text, ':');
+  size_t mark = find_default(text);
+  leat_string_view_t type = text, value = leat_string_view_from_index(text, mark);
+  if (mark != SIZE_MAX) type.size = mark;
+  leat_string_builder_append(out, LEAT_SV("{\"name\": "));
+  leat_json_append_string(out, name);
+  leat_string_builder_append(out, LEAT_SV(", \"type\": "));
+  leat_json_append_string(out, leat_string_view_trim(type));
+  if (mark != SIZE_MAX) {
+    leat_string_builder_append(out, LEAT_SV(", \"default\": "));
+    leat_json_append_string(out, leat_string_view_trim(leat_string_view_from_index(value, 1)));
+  }
+  leat_string_builder_append(out, LEAT_SV("}"));
+}
+
+static void append_arguments(leat_string_builder_t* out, const char* field, const char* arguments) {
+  leat_string_view_t text = leat_string_view_from(arguments);
+  bool first = true;
+  leat_string_builder_print(out, ", \"%s\": [", field);
+  while (text.size > 0) {
+    leat_string_view_t argument = next_part(&text, ';');
+    if (argument.size == 0) continue;
+    if (!first) leat_string_builder_append(out, LEAT_SV(", "));
+    append_argument(out, argument);
+    first = false;
+  }
+  leat_string_builder_append(out, LEAT_SV("]"));
+}
+
+// "float, double" as a list of strings.
+static void append_types(leat_string_builder_t* out, leat_string_view_t types) {
+  bool first = true;
+  leat_string_builder_append(out, LEAT_SV("["));
+  while (types.size > 0) {
+    leat_string_view_t type = next_part(&types, ',');
+    if (type.size == 0) continue;
+    if (!first) leat_string_builder_append(out, LEAT_SV(", "));
+    leat_json_append_string(out, type);
+    first = false;
+  }
+  leat_string_builder_append(out, LEAT_SV("]"));
+}
+
+typedef struct kernels_s {
+  leat_string_builder_t* out;
+  int count;
+} kernels_t;
+
+static leat_status_t append_kernel(void* data, const leat_kernel_row_t* row) {
+  kernels_t* kernels = data;
+  leat_string_builder_t* out = kernels->out;
+  leat_string_view_t text = leat_string_view_from(row->constraints);
+  if (kernels->count++) leat_string_builder_append(out, LEAT_SV(", "));
+  leat_string_builder_append(out, LEAT_SV("{\"device\": "));
+  leat_json_append_string(out, leat_string_view_from(row->device_type));
+  leat_string_builder_append(out, LEAT_SV(", \"types\": {"));
+  bool first = true;
+  while (text.size > 0) {
+    leat_string_view_t types = next_part(&text, ';');
+    if (types.size == 0) continue;
+    if (!first) leat_string_builder_append(out, LEAT_SV(", "));
+    leat_json_append_string(out, next_part(&types, ':'));
+    leat_string_builder_append(out, LEAT_SV(": "));
+    append_types(out, types);
+    first = false;
+  }
+  leat_string_builder_append(out, LEAT_SV("}}"));
+  return leat_ok_status();
+}
+
+static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t* runtime,
+                               const leat_op_row_t* row) {
+  leat_string_builder_append(out, LEAT_SV("{\"name\": "));
+  leat_json_append_string(out, leat_string_view_from(row->name));
+  leat_string_builder_append(out, LEAT_SV(", \"doc\": "));
+  leat_json_append_string(out, leat_string_view_from(row->doc));
+  append_arguments(out, "inputs", row->inputs);
+  append_arguments(out, "outputs", row->outputs);
+  append_arguments(out, "attributes", row->attrs);
+  bool differentiable = row->gradient && row->gradient != leat_gradient_none;
+  leat_string_builder_print(out, ", \"stateful\": %s, \"gradient\": %s, \"kernels\": [",
+                            row->flags & LEAT_OP_STATEFUL ? "true" : "false",
+                            differentiable ? "true" : "false");
+  kernels_t kernels = {out, 0};
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(
+      runtime->kernels, leat_string_view_from(row->name), append_kernel, &kernels));
+  leat_string_builder_append(out, LEAT_SV("]}"));
+  return leat_ok_status();
+}
+
+static int compare_rows(const void* a, const void* b) {
+  return strcmp((*(const leat_op_row_t* const*)a)->name, (*(const leat_op_row_t* const*)b)->name);
+}
+
+static leat_status_t append_ops(leat_string_builder_t* out, const leat_runtime_t* runtime,
+                                leat_arena_t* arena) {
+  size_t count = (size_t)leat_op_registry_count(runtime->ops);
+  const leat_op_row_t** rows;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count + 1, sizeof *rows, (void**)&rows));
+  for (size_t i = 0; i < count; ++i) rows[i] = leat_op_registry_row(runtime->ops, (int)i);
+  qsort(rows, count, sizeof *rows, compare_rows);
+  leat_string_builder_append(out, LEAT_SV("[\n"));
+  for (size_t i = 0; i < count; ++i) {
+    if (i) leat_string_builder_append(out, LEAT_SV(",\n"));
+    LEAT_RETURN_IF_ERROR(append_op(out, runtime, rows[i]));
+  }
+  leat_string_builder_append(out, LEAT_SV("\n]\n"));
+  return leat_ok_status();
+}
+
+TF_Buffer* leat_ops_json(TF_Status* status) {
+  const leat_runtime_t* runtime = NULL;
+  leat_string_builder_t out;
+  leat_arena_t arena;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t result = leat_runtime_get(&runtime);
+  if (!result) result = append_ops(&out, runtime, &arena);
+  leat_arena_deinitialize(&arena);
+  return leat_capi_buffer_return(result, &out, status);
+}

@@ -1,0 +1,245 @@
+// Partitions as pictures: a node's first letter is its device, and what comes out is written the
+// same way:   "a1 a2(a1) b1(a2)"  ->  A: "a1 a2(a1) send(a2)"   B: "recv b1(recv)".
+#include "master/partitioner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/scene.h"
+
+static const leat_placement_device_t devices[] = {
+    {LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), LEAT_SV("CPU"), 0},
+    {LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:1"), LEAT_SV("CPU"), 0},
+    {LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:2"), LEAT_SV("CPU"), 0},
+};
+static const uint64_t incarnations[] = {11, 12, 13};
+
+typedef struct fixture_s {
+  scene_t scene;
+  leat_placer_options_t options;
+  leat_partitions_t partitions;
+} fixture_t;
+
+static int set_up(void** state) {
+  static fixture_t f;
+  f = (fixture_t){0};
+  scene_open(&f.scene);
+  f.options = (leat_placer_options_t){
+      .kernels = f.scene.runtime->kernels, .devices = devices, .device_count = 3};
+  *state = &f;
+  return 0;
+}
+
+static int tear_down(void** state) {
+  fixture_t* f = *state;
+  leat_partitions_free(&f->partitions);
+  scene_close(&f->scene);
+  return 0;
+}
+
+// A node on the device of its first letter.
+static leat_output_t node(fixture_t* f, const char* name, const char* op, leat_outputs_t inputs) {
+  leat_output_t output = scene_output(&f->scene, op, name, "", inputs, LEAT_NO_ATTRS);
+  f->scene.graph->nodes[output.node].assigned_device = name[0] - 'a';
+  return output;
+}
+
+static leat_output_t source(fixture_t* f, const char* name) {
+  leat_output_t output = scene_placeholder(&f->scene, name, LEAT_DTYPE_FLOAT);
+  f->scene.graph->nodes[output.node].assigned_device = name[0] - 'a';
+  return output;
+}
+
+static void cut(fixture_t* f, const leat_output_t* fetches, int fetch_count) {
+  leat_graph_t* copy;
+  LEAT_EXPECT_OK(leat_graph_create_child(f->scene.graph, &copy));
+  for (size_t i = 0; i < f->scene.graph->node_count; ++i) {
+    const leat_node_t* n = &f->scene.graph->nodes[i];
+    int32_t index;
+    LEAT_EXPECT_OK(leat_graph_copy_node(copy, n, n->inputs, n->input_count, n->control_count,
+                                        &index));
+    copy->nodes[index].assigned_device = n->assigned_device;
+  }
+  LEAT_EXPECT_OK(leat_partition(&copy, fetches, fetch_count, &f->options, incarnations,
+                                &f->partitions));
+  leat_graph_free(copy);
+}
+
+static const leat_partition_t* on_device(const fixture_t* f, int device) {
+  for (int i = 0; i < f->partitions.count; ++i) {
+    if (f->partitions.items[i].device == device) return &f->partitions.items[i];
+  }
+  fail_msg("nothing lies on device %d", device);
+  return NULL;
+}
+
+// "send" and "recv" and "dummy" stand for the partitioner's own nodes.
+static const char* short_name(const leat_node_t* n) {
+  if (n->op->flags & LEAT_OP_SEND) return "send";
+  if (n->op->flags & LEAT_OP_RECV) return "recv";
+  if (n->op->flags & LEAT_OP_CONSTANT) return "dummy";
+  return NULL;
+}
+
+static void draw_name(leat_string_builder_t* text, const leat_node_t* n) {
+  const char* name = short_name(n);
+  if (name) {
+    leat_string_builder_print(text, "%s", name);
+  } else {
+    leat_string_builder_print(text, "%.*s", LEAT_SV_ARG(n->name));
+  }
+}
+
+static void expect_picture(const fixture_t* f, int device, const char* picture) {
+  const leat_graph_t* graph = on_device(f, device)->graph;
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const leat_node_t* n = &graph->nodes[i];
+    if (i) leat_string_builder_print(&text, " ");
+    draw_name(&text, n);
+    for (int k = 0; k < n->input_count + n->control_count; ++k) {
+      leat_string_builder_print(&text, k ? "," : "(");
+      if (n->inputs[k].index == LEAT_CONTROL_INDEX) leat_string_builder_print(&text, "^");
+      draw_name(&text, &graph->nodes[n->inputs[k].node]);
+    }
+    if (n->input_count + n->control_count) leat_string_builder_print(&text, ")");
+  }
+  leat_string_view_t drawn = leat_string_builder_view(&text);
+  if (!leat_string_view_equals(drawn, picture)) print_error("%.*s\n", LEAT_SV_ARG(drawn));
+  assert_true(leat_string_view_equals(drawn, picture));
+  leat_string_builder_deinitialize(&text);
+}
+
+static void one_device(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "b1");
+  leat_output_t y = node(f, "b2", "Neg", LEAT_INPUTS(x));
+  cut(f, &y, 1);
+  assert_int_equal(f->partitions.count, 1);
+  expect_picture(f, 1, "b1 b2(b1)");
+  assert_true(leat_output_equal(f->partitions.items[0].fetches[0], y));
+}
+
+static void an_edge(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(x));
+  cut(f, &y, 1);
+  assert_int_equal(f->partitions.count, 2);
+  expect_picture(f, 0, "a1 send(a1)");
+  expect_picture(f, 1, "recv b1(recv)");
+  const leat_graph_t *from = on_device(f, 0)->graph, *to = on_device(f, 1)->graph;
+  leat_string_view_t key = leat_node_attr_string(&from->nodes[1], "tensor_name");
+  assert_true(leat_string_view_equal(key, leat_node_attr_string(&to->nodes[0], "tensor_name")));
+  assert_int_equal(leat_node_attr_int(&from->nodes[1], "send_device_incarnation", 0), 11);
+  assert_int_equal(leat_node_attr_int(&to->nodes[0], "send_device_incarnation", 0), 11);
+  assert_true(leat_string_view_equal(leat_node_attr_string(&to->nodes[0], "recv_device"),
+                                     devices[1].name));
+  assert_int_equal(leat_node_attr_type(&to->nodes[0], "tensor_type"), LEAT_DTYPE_FLOAT);
+  assert_int_equal(on_device(f, 0)->fetch_count, 0);
+  assert_int_equal(on_device(f, 1)->fetch_count, 1);
+}
+
+static void one_pair_for_many_readers(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(x));
+  node(f, "b2", "Mul", LEAT_INPUTS(x, x));
+  node(f, "c1", "AddV2", LEAT_INPUTS(y, x));
+  cut(f, NULL, 0);
+  expect_picture(f, 0, "a1 send(a1) send(a1)");  // one a destination
+  expect_picture(f, 1, "recv b1(recv) b2(recv,recv) send(b1)");
+  expect_picture(f, 2, "recv recv c1(recv,recv)");
+}
+
+static void there_and_back(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(x));
+  leat_output_t z = node(f, "a2", "AddV2", LEAT_INPUTS(y, x));
+  const leat_output_t fetches[] = {z, y, x, z};
+  cut(f, fetches, 4);
+  expect_picture(f, 0, "a1 send(a1) recv a2(recv,a1)");
+  expect_picture(f, 1, "recv b1(recv) send(b1)");
+  const leat_partition_t *a = on_device(f, 0), *b = on_device(f, 1);
+  assert_int_equal(a->fetch_count, 3);
+  assert_int_equal(a->fetch_indices[0], 0);
+  assert_int_equal(a->fetch_indices[1], 2);
+  assert_int_equal(a->fetch_indices[2], 3);
+  assert_int_equal(b->fetch_indices[0], 1);
+}
+
+static void control_edges_send_a_dummy(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(source(f, "b0")));
+  leat_output_t z = node(f, "c1", "Neg", LEAT_INPUTS(source(f, "c0")));
+  scene_after(&f->scene, y.node, x.node);
+  scene_after(&f->scene, z.node, x.node);
+  cut(f, NULL, 0);
+  expect_picture(f, 0, "a1 dummy(^a1) send(dummy) dummy(^a1) send(dummy)");
+  expect_picture(f, 1, "b0 recv b1(b0,^recv)");
+  expect_picture(f, 2, "c0 recv c1(c0,^recv)");
+}
+
+// A value and the order travel apart.
+static void data_and_control_of_one_node(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(x));
+  scene_after(&f->scene, y.node, x.node);
+  cut(f, NULL, 0);
+  expect_picture(f, 0, "a1 send(a1) dummy(^a1) send(dummy)");
+  expect_picture(f, 1, "recv recv b1(recv,^recv)");
+}
+
+static void feeds_are_renumbered(void** state) {
+  fixture_t* f = *state;
+  for (int i = 0; i < 4; ++i) {
+    char name[] = {"abab"[i], (char)('0' + i), 0};
+    leat_output_t x = scene_output(&f->scene, "_Arg", name, "", LEAT_NO_INPUTS,
+                                   LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                                              LEAT_INT("index", i)));
+    f->scene.graph->nodes[x.node].assigned_device = i % 2;
+  }
+  cut(f, NULL, 0);
+  for (int d = 0; d < 2; ++d) {
+    const leat_partition_t* partition = on_device(f, d);
+    assert_int_equal(partition->feed_count, 2);
+    for (int k = 0; k < 2; ++k) {
+      assert_int_equal(partition->feed_indices[k], 2 * k + d);
+      assert_int_equal(leat_node_attr_int(&partition->graph->nodes[k], "index", -1), k);
+    }
+  }
+}
+
+static void many_outputs_are_told_apart(void** state) {
+  enum { kParts = 70000 };
+  fixture_t* f = *state;
+  leat_output_t axis = leat_build_scalar(&f->scene.b, LEAT_DTYPE_INT32, 0);
+  f->scene.graph->nodes[axis.node].assigned_device = 0;
+  leat_output_t x = source(f, "a1");
+  int32_t split = scene_node(&f->scene, "Split", "a2", "", LEAT_INPUTS(axis, x),
+                             LEAT_ATTRS(LEAT_INT("num_split", kParts)));
+  f->scene.graph->nodes[split].assigned_device = 0;
+  node(f, "b1", "Neg", LEAT_INPUTS(leat_node_output(split, 3)));
+  node(f, "b2", "Neg", LEAT_INPUTS(leat_node_output(split, 3 + 65536)));
+  cut(f, NULL, 0);
+  expect_picture(f, 1, "recv b1(recv) recv b2(recv)");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+      TEST(one_device),
+      TEST(an_edge),
+      TEST(one_pair_for_many_readers),
+      TEST(there_and_back),
+      TEST(control_edges_send_a_dummy),
+      TEST(data_and_control_of_one_node),
+      TEST(feeds_are_renumbered),
+      TEST(many_outputs_are_told_apart),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

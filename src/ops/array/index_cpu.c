@@ -1,0 +1,29 @@
+// Axes and strides of kernels.
+#include "ops/array/index_cpu.h"
+
+#include "base/checked.h"
+
+leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input, int64_t rank,
+                             int* out_axis) {
+  const leat_tensor_t* tensor = leat_kernel_input(c, input);
+  if (tensor->shape.element_count != 1) {
+    return leat_kernel_invalid(c, "axis has shape %s, must be a scalar",
+                               LEAT_SHAPE_TEXT(&tensor->shape));
+  }
+  int64_t given = leat_index_read(tensor, 0), axis = given;
+  if (!leat_axis_resolve(&axis, rank)) {
+    return leat_kernel_invalid(c, "axis is %lld, must be in [%lld, %lld)", (long long)given,
+                               (long long)-rank, (long long)rank);
+  }
+  *out_axis = (int)axis;
+  return leat_ok_status();
+}
+
+void leat_shape_strides(const leat_shape_t* shape, int64_t* out_strides) {
+  const int64_t* dims = leat_shape_dims(shape);
+  int64_t stride = 1;
+  for (int d = shape->rank - 1; d >= 0; --d) {
+    out_strides[d] = stride;
+    stride *= LEAT_MAX(dims[d], 1);
+  }
+}

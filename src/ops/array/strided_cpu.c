@@ -1,0 +1,268 @@
+// Strided copies: chooses the planes (the two dimensions that an inner loop covers) and walks the
+// rest.
+//
+// After merging, the innermost dimension is one of: together on both sides (runs of bytes);
+// together on the target's side, while another dimension is together on the source's side (a
+// transposition); anything else (element by element). Work is divided by elements of the target in
+// the order of the dimensions, so that one long run and many short ones are shared out alike.
+#include "ops/array/strided_cpu.h"
+
+#include "base/checked.h"
+#include "ops/array/strided_isa.h"
+
+// Nanoseconds a byte: what a core moves from and to memory.
+#define COST_OF_BYTE 0.06
+#define COST_OF_STRAY_ELEMENT 0.6
+// A transposed plane is divided by columns: so many elements, or fewer where there are not many.
+#define TRANSPOSED_COLUMNS 256
+#define FEW_COLUMNS 1024
+#define MIN_TRANSPOSED_SIDE 4
+// A row from so many bytes on is divided too, into pieces.
+#define LONG_ROW_BYTES (1 << 18)
+#define PIECE_ELEMENTS (1 << 14)
+
+void leat_strided_add(leat_strided_t* s, int64_t size, int64_t to_stride, int64_t from_stride) {
+  if (size == 1) return;
+  if (size == 0) s->is_empty = true;
+  int last = s->rank - 1;
+  if (last >= 0 && s->to_strides[last] == size * to_stride &&
+      s->from_strides[last] == size * from_stride) {
+    s->sizes[last] *= size;
+    s->to_strides[last] = to_stride;
+    s->from_strides[last] = from_stride;
+    return;
+  }
+  LEAT_DCHECK(s->rank < LEAT_STRIDED_MAX_RANK);
+  s->sizes[s->rank] = size;
+  s->to_strides[s->rank] = to_stride;
+  s->from_strides[s->rank] = from_stride;
+  ++s->rank;
+}
+
+// ---- Objects ------------------------------------------------------------------------------------
+
+static leat_status_t copy_object_row(const leat_strided_t* s, const char* from, char* to) {
+  int last = s->rank - 1;
+  if (s->to_strides[last] == 1 && s->from_strides[last] == 1) {
+    return leat_tensor_copy_elements(s->dtype, from, to, s->sizes[last]);
+  }
+  for (int64_t i = 0; i < s->sizes[last]; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(
+        s->dtype, leat_element_at(from, s->dtype, i * s->from_strides[last]),
+        leat_element_at(to, s->dtype, i * s->to_strides[last]), 1));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t copy_objects(const leat_strided_t* s, const char* from, char* to) {
+  int64_t index[LEAT_STRIDED_MAX_RANK];
+  for (int d = 0; d < s->rank; ++d) index[d] = 0;
+  int64_t from_at = 0, to_at = 0;
+  while (true) {
+    LEAT_RETURN_IF_ERROR(copy_object_row(s, leat_element_at(from, s->dtype, from_at),
+                                         leat_element_at(to, s->dtype, to_at)));
+    int d = s->rank - 2;
+    for (; d >= 0; --d) {
+      from_at += s->from_strides[d];
+      to_at += s->to_strides[d];
+      if (++index[d] < s->sizes[d]) break;
+      from_at -= s->sizes[d] * s->from_strides[d];
+      to_at -= s->sizes[d] * s->to_strides[d];
+      index[d] = 0;
+    }
+    if (d < 0) return leat_ok_status();
+  }
+}
+
+// ---- Plain elements -----------------------------------------------------------------------------
+
+typedef void (*plane_fn_t)(const leat_strided_plane_t* plane, const char* from, char* to);
+
+typedef struct job_s {
+  const leat_strided_t* block;  // the outer dimensions
+  int outer_rank;
+  int64_t width;                // bytes of an element
+  leat_strided_plane_t plane;
+  plane_fn_t fn;
+  bool is_runs;                 // the plane's inner size and steps are bytes
+  const char* from;
+  char* to;
+  int64_t piece;   // an item is so much of the plane's inner size; 0: it is one of its rows
+  int64_t pieces;  // of a plane
+} job_t;
+
+static int width_index(int64_t width) { return __builtin_ctzll((uint64_t)width); }
+
+// Elements grow while all strides allow it: fewer, longer moves. Returns their width in bytes.
+static int64_t widen(leat_strided_t* s, int64_t width) {
+  int last = s->rank - 1;
+  if (s->rank < 2 || s->to_strides[last] != 1 || s->from_strides[last] != 1) return width;
+  int64_t run = s->sizes[last] * width;
+  if (run > 16 || (run & (run - 1))) return width;
+  for (int d = 0; d < last; ++d) {
+    if (s->to_strides[d] % s->sizes[last] || s->from_strides[d] % s->sizes[last]) return width;
+  }
+  for (int d = 0; d < last; ++d) {
+    s->to_strides[d] /= s->sizes[last];
+    s->from_strides[d] /= s->sizes[last];
+  }
+  s->rank = last;
+  return run;
+}
+
+static void move_dim_before_last(leat_strided_t* s, int d) {
+  int64_t size = s->sizes[d], to = s->to_strides[d], from = s->from_strides[d];
+  for (; d < s->rank - 2; ++d) {
+    s->sizes[d] = s->sizes[d + 1];
+    s->to_strides[d] = s->to_strides[d + 1];
+    s->from_strides[d] = s->from_strides[d + 1];
+  }
+  s->sizes[d] = size;
+  s->to_strides[d] = to;
+  s->from_strides[d] = from;
+}
+
+// A dimension that lies together in the source while the last one lies together in the target.
+static int find_transposed(const leat_strided_t* s) {
+  int last = s->rank - 1;
+  if (s->to_strides[last] != 1 || s->from_strides[last] <= 1) return -1;
+  if (s->sizes[last] < MIN_TRANSPOSED_SIDE) return -1;
+  for (int d = last - 1; d >= 0; --d) {
+    if (s->from_strides[d] == 1 && s->to_strides[d] > 1 && s->sizes[d] >= MIN_TRANSPOSED_SIDE) {
+      return d;
+    }
+  }
+  return -1;
+}
+
+static void set_plane(const leat_strided_t* s, int before, job_t* job) {
+  int last = s->rank - 1;
+  job->plane = (leat_strided_plane_t){.count = 1,
+                                      .inner = s->sizes[last],
+                                      .to_inner = s->to_strides[last],
+                                      .from_inner = s->from_strides[last]};
+  if (before >= 0) {
+    job->plane.count = s->sizes[before];
+    job->plane.to_step = s->to_strides[before];
+    job->plane.from_step = s->from_strides[before];
+  }
+}
+
+static void choose_plane(leat_strided_t* s, job_t* job) {
+  const leat_strided_loops_t* loops = LEAT_ISA_SELECT(leat_strided_loops);
+  int width = width_index(job->width);
+  int transposed = find_transposed(s);
+  if (transposed >= 0) move_dim_before_last(s, transposed);
+  int last = s->rank - 1;
+  bool is_long = transposed < 0 && s->sizes[last] * job->width >= LONG_ROW_BYTES;
+  set_plane(s, is_long ? -1 : last - 1, job);
+  job->outer_rank = is_long ? last : LEAT_MAX(last - 1, 0);
+  job->fn = transposed >= 0 ? loops->transposed[width] : loops->elements[width];
+  int64_t columns = s->sizes[last] < FEW_COLUMNS ? TRANSPOSED_COLUMNS / 4 : TRANSPOSED_COLUMNS;
+  job->piece = transposed >= 0 ? columns : is_long ? PIECE_ELEMENTS : 0;
+  leat_strided_plane_t* p = &job->plane;
+  if (transposed < 0 && p->to_inner == 1 && p->from_inner == 1) {
+    job->is_runs = true;
+    job->fn = loops->runs;
+    p->inner *= job->width;
+    p->to_step *= job->width;
+    p->from_step *= job->width;
+    job->piece *= job->width;
+  }
+  job->pieces = job->piece ? (p->inner + job->piece - 1) / job->piece : p->count;
+}
+
+// Pieces [begin, end) of the plane at |from|, |to|.
+static void run_plane(const job_t* job, int64_t begin, int64_t end, const char* from, char* to) {
+  leat_strided_plane_t plane = job->plane;
+  int64_t unit = job->is_runs ? 1 : job->width;
+  if (job->piece) {
+    from += begin * job->piece * plane.from_inner * unit;
+    to += begin * job->piece * plane.to_inner * unit;
+    plane.inner = LEAT_MIN(end * job->piece, plane.inner) - begin * job->piece;
+  } else {
+    from += begin * plane.from_step * unit;
+    to += begin * plane.to_step * unit;
+    plane.count = end - begin;
+  }
+  job->fn(&plane, from, to);
+}
+
+// Items are pieces of planes, in the order of the outer dimensions.
+static void run_items(void* data, int64_t begin, int64_t end) {
+  const job_t* job = data;
+  const leat_strided_t* s = job->block;
+  int64_t index[LEAT_STRIDED_MAX_RANK];
+  int64_t from_at = 0, to_at = 0, rest = begin / job->pieces;
+  for (int d = job->outer_rank - 1; d >= 0; --d) {
+    index[d] = rest % s->sizes[d];
+    rest /= s->sizes[d];
+    from_at += index[d] * s->from_strides[d];
+    to_at += index[d] * s->to_strides[d];
+  }
+  int64_t piece = begin % job->pieces;
+  while (begin < end) {
+    int64_t piece_end = LEAT_MIN(job->pieces, piece + (end - begin));
+    run_plane(job, piece, piece_end, job->from + from_at * job->width,
+              job->to + to_at * job->width);
+    begin += piece_end - piece;
+    piece = 0;
+    for (int d = job->outer_rank - 1; d >= 0; --d) {
+      from_at += s->from_strides[d];
+      to_at += s->to_strides[d];
+      if (++index[d] < s->sizes[d]) break;
+      from_at -= s->sizes[d] * s->from_strides[d];
+      to_at -= s->sizes[d] * s->to_strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+// One long run on several threads: its bytes are the items.
+typedef struct run_s {
+  const char* from;
+  char* to;
+} run_t;
+static void copy_run(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  memcpy(run->to + begin, run->from + begin, (size_t)(end - begin));
+}
+
+static void copy_plain(const leat_kernel_context_t* c, leat_strided_t* s, const char* from,
+                       char* to) {
+  job_t job = {.block = s, .from = from, .to = to};
+  job.width = widen(s, (int64_t)leat_dtype_size(s->dtype));
+  if (s->rank == 1 && s->to_strides[0] == 1 && s->from_strides[0] == 1) {
+    run_t run = {from, to};
+    leat_kernel_parallel_for(c, s->sizes[0] * job.width, COST_OF_BYTE, copy_run, &run);
+    return;
+  }
+  choose_plane(s, &job);
+  int64_t items = job.pieces;
+  for (int d = 0; d < job.outer_rank; ++d) items *= s->sizes[d];
+  double elements = 1;
+  for (int d = 0; d < s->rank; ++d) elements *= (double)s->sizes[d];
+  bool is_stray = !job.is_runs && (job.plane.from_inner > 1 || job.plane.to_inner != 1);
+  double cost = elements * (double)job.width * COST_OF_BYTE;
+  if (is_stray) cost += elements * COST_OF_STRAY_ELEMENT;
+  leat_kernel_parallel_for(c, items, cost / (double)items, run_items, &job);
+}
+
+leat_status_t leat_strided_copy(const leat_kernel_context_t* c, leat_strided_t* s,
+                                const void* from, void* to) {
+  if (s->is_empty) return leat_ok_status();
+  if (s->rank == 0) return leat_tensor_copy_elements(s->dtype, from, to, 1);
+  if (leat_dtype_is_object(s->dtype)) return copy_objects(s, from, to);
+  copy_plain(c, s, from, to);
+  return leat_ok_status();
+}
+
+leat_status_t leat_strided_copy_runs(const leat_kernel_context_t* c, int dtype, int64_t count,
+                                     int64_t run, const void* from, int64_t from_stride, void* to,
+                                     int64_t to_stride) {
+  leat_strided_t block;
+  leat_strided_begin(&block, dtype);
+  leat_strided_add(&block, count, to_stride, from_stride);
+  leat_strided_add(&block, run, 1, 1);
+  return leat_strided_copy(c, &block, from, to);
+}

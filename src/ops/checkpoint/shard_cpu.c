@@ -1,0 +1,134 @@
+// CPU kernels of the names of shards and of merging.
+#include <string.h>
+
+#include "formats/bundle.h"
+#include "formats/path.h"
+#include "ops/family.h"
+
+// ---- Names --------------------------------------------------------------------------------------
+
+static leat_status_t set_text(leat_kernel_context_t* c, leat_string_builder_t* text) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_status_clone(text->status));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  return leat_tensor_set_string(output, 0, leat_string_builder_view(text));
+}
+
+// "base-00003-of-00010", or with question marks for the shard.
+static leat_status_t sharded_name__cpu(leat_kernel_context_t* c) {
+  int count = leat_kernel_input_count(c);
+  for (int i = 0; i < count; ++i) {
+    const leat_tensor_t* input = leat_kernel_input(c, i);
+    if (input->shape.rank == 0) continue;
+    return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
+                               LEAT_SV_ARG(c->kernel->op->inputs[i].name),
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  leat_string_view_t base = leat_tensor_string_at(leat_kernel_input(c, 0), 0);
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_string_builder_append(&text, base);
+  if (count == 3) {
+    leat_string_builder_print(&text, "-%05d",
+                              *leat_tensor_data(leat_kernel_input(c, 1), const int32_t));
+  } else {
+    leat_string_builder_append(&text, LEAT_SV("-?????"));
+  }
+  leat_string_builder_print(&text, "-of-%05d",
+                            *leat_tensor_data(leat_kernel_input(c, count - 1), const int32_t));
+  leat_status_t status = set_text(c, &text);
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+// ---- Merging ------------------------------------------------------------------------------------
+
+typedef struct merge_s {
+  bool delete_old_directories;
+  bool allow_missing_files;
+} merge_t;
+
+static leat_status_t merge_create(leat_kernel_creation_t* c, void* state) {
+  merge_t* merge = state;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_attr_bool(c, "delete_old_dirs", &merge->delete_old_directories));
+  return leat_kernel_attr_bool(c, "allow_missing_files", &merge->allow_missing_files);
+}
+
+// The prefixes as paths; those without an index are left out where that is allowed.
+static leat_status_t read_prefixes(const leat_kernel_context_t* c, leat_arena_t* arena,
+                                   const char*** out_prefixes, size_t* out_count) {
+  const merge_t* merge = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  size_t total = (size_t)input->shape.element_count;
+  *out_count = 0;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, total, sizeof(char*), (void**)out_prefixes));
+  for (size_t i = 0; i < total; ++i) {
+    leat_string_view_t prefix;
+    const char* index_path;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_copy_string(arena, leat_tensor_string_at(input, (int64_t)i), &prefix));
+    LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix.data, arena, &index_path));
+    if (merge->allow_missing_files && !leat_file_exists(leat_file_system_posix(), index_path)) {
+      continue;
+    }
+    (*out_prefixes)[(*out_count)++] = prefix.data;
+  }
+  return leat_ok_status();
+}
+
+// Directories that the shards leave empty. One may be gone already: they often share it.
+static leat_status_t delete_directories(const char* const* prefixes, size_t count,
+                                        const char* target, leat_arena_t* arena) {
+  leat_file_system_t* fs = leat_file_system_posix();
+  const char *target_directory, *directory;
+  LEAT_RETURN_IF_ERROR(leat_path_directory(target, arena, &target_directory));
+  for (size_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_path_directory(prefixes[i], arena, &directory));
+    if (strcmp(directory, target_directory) == 0) continue;
+    leat_status_free(fs->vtable->remove(fs, directory));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t merge_prefixes(const leat_kernel_context_t* c, leat_arena_t* arena) {
+  const merge_t* merge = leat_kernel_state(c);
+  const char** prefixes;
+  size_t count;
+  leat_string_view_t target;
+  LEAT_RETURN_IF_ERROR(read_prefixes(c, arena, &prefixes, &count));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_copy_string(arena, leat_tensor_string_at(leat_kernel_input(c, 1), 0), &target));
+  LEAT_RETURN_IF_ERROR(leat_bundle_merge(leat_file_system_posix(), prefixes, count, target.data,
+                                         leat_allocator_system()));
+  if (!merge->delete_old_directories) return leat_ok_status();
+  return delete_directories(prefixes, count, target.data, arena);
+}
+
+static leat_status_t merge__cpu(leat_kernel_context_t* c) {
+  leat_arena_t arena;
+  if (leat_kernel_input(c, 0)->shape.rank != 1 || leat_kernel_input(c, 1)->shape.rank != 0) {
+    return leat_kernel_invalid(c, "checkpoint_prefixes and destination_prefix have shapes %s and "
+                               "%s, must be a vector and a scalar",
+                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 0)->shape),
+                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 1)->shape));
+  }
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = merge_prefixes(c, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_kernel_row_t leat_shard_kernels_cpu[] = {
+    {.op = "ShardedFilename", .device_type = "CPU", .compute = sharded_name__cpu},
+    {.op = "ShardedFilespec", .device_type = "CPU", .compute = sharded_name__cpu},
+    {.op = "MergeV2Checkpoints",
+     .device_type = "CPU",
+     .create = merge_create,
+     .state_bytes = sizeof(merge_t),
+     .compute = merge__cpu,
+     .expensive = true},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,29 @@
+// Rows that let control flow be placed on the CPU. The executor moves the values itself; a kernel
+// runs only where somebody invokes one alone.
+#include "ops/family.h"
+
+static leat_status_t alone__cpu(leat_kernel_context_t* c) {
+  return leat_kernel_error(c, LEAT_INTERNAL, "control flow is run alone, must be run in a graph");
+}
+
+static leat_status_t loop_cond__cpu(leat_kernel_context_t* c) {
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+#define FLOW(name) {.op = name, .device_type = "CPU", .compute = alone__cpu}
+
+const leat_kernel_row_t leat_flow_kernels_cpu[] = {
+    FLOW("Switch"),
+    FLOW("RefSwitch"),
+    FLOW("Merge"),
+    FLOW("RefMerge"),
+    FLOW("Enter"),
+    FLOW("RefEnter"),
+    FLOW("Exit"),
+    FLOW("RefExit"),
+    FLOW("NextIteration"),
+    FLOW("RefNextIteration"),
+    {.op = "LoopCond", .device_type = "CPU", .compute = loop_cond__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,246 @@
+// Modified Bessel functions and integrals of elementary functions: power series for small
+// arguments, asymptotic series or continued fractions for large ones.
+#include <complex.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "ops/math/special_functions_cpu.h"
+
+#define PI 3.14159265358979323846
+#define EULER 0.57721566490153286061
+#define EPSILON 1.1102230246251565e-16
+#define MAX_STEPS 1000
+
+// ---- First kind ---------------------------------------------------------------------------------
+
+// sum of (x^2 / 4)^k / (k! (k + order)!), of which all terms are positive.
+static double i_series(double x, int order) {
+  double quarter = 0.25 * x * x, term = 1, sum = 1;
+  for (int k = 1; k < MAX_STEPS; ++k) {
+    term *= quarter / ((double)k * (k + order));
+    sum += term;
+    if (term <= EPSILON * sum) break;
+  }
+  return sum;
+}
+
+// sqrt(2 pi x) e^-x I(x) for large x.
+static double i_asymptotic(double x, double mu) {
+  double term = 1, sum = 1;
+  for (int k = 1; k < MAX_STEPS; ++k) {
+    double odd = 2.0 * k - 1;
+    term *= -(mu - odd * odd) / (8 * k * x);
+    sum += term;
+    if (fabs(term) <= EPSILON * fabs(sum)) break;
+  }
+  return sum;
+}
+
+double leat_bessel_i0e(double x) {
+  x = fabs(x);
+  if (x <= 25) return i_series(x, 0) * exp(-x);
+  return isinf(x) ? 0 : i_asymptotic(x, 0) / sqrt(2 * PI * x);
+}
+double leat_bessel_i1e(double x) {
+  double size = fabs(x), value;
+  if (size <= 25) {
+    value = 0.5 * size * i_series(size, 1) * exp(-size);
+  } else {
+    value = isinf(size) ? 0 : i_asymptotic(size, 4) / sqrt(2 * PI * size);
+  }
+  return x < 0 ? -value : value;
+}
+double leat_bessel_i0(double x) { return leat_bessel_i0e(x) * exp(fabs(x)); }
+double leat_bessel_i1(double x) { return leat_bessel_i1e(x) * exp(fabs(x)); }
+
+// ---- Second kind --------------------------------------------------------------------------------
+
+static double k0_series(double x) {
+  double quarter = 0.25 * x * x, term = 1, harmonic = 0, sum = 0;
+  for (int k = 1; k < MAX_STEPS; ++k) {
+    term *= quarter / ((double)k * k);
+    harmonic += 1.0 / k;
+    sum += term * harmonic;
+    if (term * harmonic <= EPSILON * fabs(sum)) break;
+  }
+  return sum - (log(0.5 * x) + EULER) * i_series(x, 0);
+}
+
+static double k1_series(double x) {
+  double quarter = 0.25 * x * x, term = 1, psi = 1 - 2 * EULER, sum = psi;
+  for (int k = 1; k < MAX_STEPS; ++k) {
+    term *= quarter / ((double)k * (k + 1));
+    psi += 1.0 / k + 1.0 / (k + 1);
+    sum += term * psi;
+    if (fabs(term * psi) <= EPSILON * fabs(sum)) break;
+  }
+  return 1 / x + log(0.5 * x) * 0.5 * x * i_series(x, 1) - 0.25 * x * sum;
+}
+
+// e^x K0(x) and e^x K1(x) for x >= 2: Temme's continued fraction, summed by Steed's method.
+static void k_fraction(double x, double* out_k0e, double* out_k1e) {
+  double b = 2 * (1 + x), d = 1 / b, h = d, step = d;
+  double q1 = 0, q2 = 1, c = 0.25, q = c, a = -c, s = 1 + q * step;
+  for (int i = 2; i < MAX_STEPS; ++i) {
+    a -= 2 * (i - 1);
+    c = -a * c / i;
+    double next = (q1 - b * q2) / a;
+    q1 = q2;
+    q2 = next;
+    q += c * next;
+    b += 2;
+    d = 1 / (b + a * d);
+    step *= b * d - 1;
+    h += step;
+    double part = q * step;
+    s += part;
+    if (fabs(part) <= EPSILON * fabs(s)) break;
+  }
+  *out_k0e = sqrt(PI / (2 * x)) / s;
+  *out_k1e = *out_k0e * (x + 0.5 - 0.25 * h) / x;
+}
+
+// What a pole at 0 and the negative axis give.
+static bool k_has_no_value(double x, double* out_value) {
+  *out_value = x == 0 ? INFINITY : NAN;
+  return !(x > 0);
+}
+
+double leat_bessel_k0e(double x) {
+  double k0e, k1e;
+  if (k_has_no_value(x, &k0e)) return k0e;
+  if (x <= 2) return k0_series(x) * exp(x);
+  if (isinf(x)) return 0;
+  k_fraction(x, &k0e, &k1e);
+  return k0e;
+}
+double leat_bessel_k1e(double x) {
+  double k0e, k1e;
+  if (k_has_no_value(x, &k1e)) return k1e;
+  if (x <= 2) return k1_series(x) * exp(x);
+  if (isinf(x)) return 0;
+  k_fraction(x, &k0e, &k1e);
+  return k1e;
+}
+double leat_bessel_k0(double x) {
+  return x > 0 && x <= 2 ? k0_series(x) : leat_bessel_k0e(x) * exp(-x);
+}
+double leat_bessel_k1(double x) {
+  return x > 0 && x <= 2 ? k1_series(x) : leat_bessel_k1e(x) * exp(-x);
+}
+
+// ---- Dawson's integral --------------------------------------------------------------------------
+
+// Rybicki's sum over odd multiples of a step, whose error falls like exp(-(pi / 2 step)^2).
+double leat_dawsn(double x) {
+  const double kStep = 0.25;
+  double size = fabs(x);
+  if (size < 0.2) {
+    double square = x * x, term = x, sum = x;
+    for (int k = 1; k < 20; ++k) {
+      term *= -2 * square / (2 * k + 1);
+      sum += term;
+    }
+    return sum;
+  }
+  if (size > 1e8) return 0.5 / x;
+  if (x != x) return x;
+  double nearest = 2 * floor(0.5 * size / kStep + 0.5), rest = size - nearest * kStep;
+  double e1 = exp(2 * rest * kStep), e2 = e1 * e1, above = nearest + 1, below = nearest - 1;
+  double sum = 0;
+  for (int i = 0; i < 14; ++i, above += 2, below -= 2, e1 *= e2) {
+    double odd = (2 * i + 1) * kStep;
+    sum += exp(-odd * odd) * (e1 / above + 1 / (below * e1));
+  }
+  double value = 0.5641895835477563 * exp(-rest * rest) * sum;
+  return x < 0 ? -value : value;
+}
+
+// ---- Exponential integral -----------------------------------------------------------------------
+
+// Ei(x); TensorFlow has it for x >= 0 only.
+double leat_expint(double x) {
+  if (x == 0) return -INFINITY;
+  if (!(x > 0)) return NAN;
+  if (x > 40) {
+    if (x > 709) return INFINITY;
+    double term = 1, sum = 1;
+    for (int k = 1; k < 60; ++k) {
+      double next = term * k / x;
+      if (next >= term || next <= EPSILON * sum) break;
+      term = next;
+      sum += term;
+    }
+    return exp(x) * sum / x;
+  }
+  double term = 1, sum = 0;
+  for (int k = 1; k < MAX_STEPS; ++k) {
+    term *= x / k;
+    sum += term / k;
+    if (fabs(term / k) <= EPSILON * fabs(sum)) break;
+  }
+  return EULER + log(x) + sum;
+}
+
+// ---- Fresnel integrals --------------------------------------------------------------------------
+
+// C(x) + i S(x) for x > 0. Above 1.5 through the continued fraction of the complex error function.
+static double complex fresnel(double x) {
+  if (x < 1.5) {
+    double square = 0.5 * PI * x * x, cosine = 0, sine = 0, term = x;
+    for (int k = 0; k < 60; ++k) {
+      double part = term / (2 * k + 1) * ((k / 2) % 2 ? -1 : 1);
+      if (k % 2) {
+        sine += part;
+      } else {
+        cosine += part;
+      }
+      term *= square / (k + 1);
+    }
+    return CMPLX(cosine, sine);
+  }
+  double square = PI * x * x;
+  double complex b = CMPLX(1, -square), c = 1e300, d = 1 / b, h = d;
+  for (int k = 2; k < MAX_STEPS; ++k) {
+    double n = 2 * k - 3, a = -n * (n + 1);
+    b += 4;
+    d = 1 / (a * d + b);
+    c = b + a / c;
+    double complex factor = c * d;
+    h *= factor;
+    if (fabs(creal(factor) - 1) + fabs(cimag(factor)) <= EPSILON) break;
+  }
+  h *= CMPLX(x, -x);
+  return CMPLX(0.5, 0.5) * (1 - CMPLX(cos(0.5 * square), sin(0.5 * square)) * h);
+}
+static double complex fresnel_of(double x) {
+  if (x != x) return CMPLX(x, x);
+  double size = fabs(x);
+  double complex value = size > 1e8 ? CMPLX(0.5, 0.5) : fresnel(size);
+  return x < 0 ? -value : value;
+}
+double leat_fresnel_cos(double x) { return creal(fresnel_of(x)); }
+double leat_fresnel_sin(double x) { return cimag(fresnel_of(x)); }
+
+// ---- Dilogarithm --------------------------------------------------------------------------------
+
+// Li2(1 - x) for x in [1/2, 3/2], as a series in u = -log(x) of Bernoulli numbers.
+static double spence_series(double x) {
+  static const double kEven[] = {1.0 / 36, -1.0 / 3600, 1.0 / 211680, -1.0 / 10886400,
+                                 1.0 / 526901760, -691.0 / 16999766784000.0,
+                                 1.0 / 1120863744000.0, -3617.0 / 181400588328960000.0};
+  double u = -log(x), square = u * u, power = u * square, sum = u - 0.25 * square;
+  for (size_t k = 0; k < LEAT_ARRAY_SIZE(kEven); ++k, power *= square) sum += kEven[k] * power;
+  return sum;
+}
+
+double leat_spence(double x) {
+  if (x < 0 || x != x) return NAN;
+  if (x == 0) return PI * PI / 6;
+  if (isinf(x)) return -INFINITY;
+  if (x > 1.5) return -0.5 * log(x) * log(x) - leat_spence(1 / x);
+  if (x < 0.5) return PI * PI / 6 - log(x) * log1p(-x) - spence_series(1 - x);
+  return spence_series(x);
+}

@@ -1,0 +1,321 @@
+// CPU kernels of FusedBatchNorm and its gradients. Tensors are rows of channels; half and bfloat16
+// go through float, channels second are turned.
+#include "ops/nn/batch_norm_cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/nn/channels_cpu.h"
+#include "ops/nn/widen_cpu.h"
+
+#define BLOCKS 64  // of rows that are summed apart
+
+#define REAL float
+#define SUFFIX(name) name##_f32
+#include "ops/nn/batch_norm_steps.inc"
+
+typedef struct leat_batch_norm_s {
+  float epsilon, average_factor;
+  bool channels_first, is_training;
+  bool has_reserve;  // version 3
+} leat_batch_norm_t;
+
+static leat_status_t create(leat_kernel_creation_t* c, leat_batch_norm_t* norm) {
+  leat_string_view_t format;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "epsilon", &norm->epsilon));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "is_training", &norm->is_training));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "data_format", &format));
+  norm->channels_first = leat_string_view_equal(format, LEAT_SV("NCHW")) ||
+                         leat_string_view_equal(format, LEAT_SV("NCDHW"));
+  norm->has_reserve = c->kernel->output_count > 5;
+  return leat_ok_status();
+}
+static leat_status_t create_forward(leat_kernel_creation_t* c, void* state) {
+  leat_batch_norm_t* norm = state;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "exponential_avg_factor", &norm->average_factor));
+  return create(c, norm);
+}
+static leat_status_t create_gradient(leat_kernel_creation_t* c, void* state) {
+  return create(c, state);
+}
+
+// ---- Sizes --------------------------------------------------------------------------------------
+
+static leat_status_t check_rank(const leat_kernel_context_t* c, const leat_tensor_t* x,
+                                int64_t* out_channels) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  if (x->shape.rank != 4 && x->shape.rank != 5) {
+    return leat_kernel_invalid(c, "input must be 4 or 5-dimensional, is %s",
+                               LEAT_SHAPE_TEXT(&x->shape));
+  }
+  *out_channels = leat_shape_dim(&x->shape, norm->channels_first ? 1 : x->shape.rank - 1);
+  return leat_ok_status();
+}
+
+static leat_status_t check_vector(const leat_kernel_context_t* c, int index, const char* name,
+                                  int64_t channels) {
+  const leat_shape_t* shape = &leat_kernel_input(c, index)->shape;
+  if (shape->rank == 1 && (channels < 0 || shape->element_count == channels)) {
+    return leat_ok_status();
+  }
+  return leat_kernel_invalid(c, "%s is %s, must be a vector with as many elements as the channels "
+                             "of x, %lld", name, LEAT_SHAPE_TEXT(shape), (long long)channels);
+}
+
+// |tensor| with the channels last and wide.
+static leat_status_t prepare(leat_kernel_context_t* c, const leat_tensor_t* tensor,
+                             leat_tensor_t* out_tensor) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  if (!norm->channels_first) return leat_widen(c, tensor, out_tensor);
+  leat_tensor_t turned;
+  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
+  leat_status_t status = leat_widen(c, &turned, out_tensor);
+  leat_tensor_release(&turned);
+  return status;
+}
+
+// Room for |output| in that form: |out_narrow| with the channels last, |out_wide| over it.
+static leat_status_t prepare_output(leat_kernel_context_t* c, const leat_tensor_t* output,
+                                    leat_tensor_t* out_narrow, leat_tensor_t* out_wide) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  if (norm->channels_first) {
+    const leat_shape_t last = leat_channels_last_shape(&output->shape);
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, output->dtype, &last, out_narrow));
+  } else {
+    *out_narrow = leat_tensor_share(output);
+  }
+  leat_status_t status = leat_widen_output(c, out_narrow, out_wide);
+  if (status) leat_tensor_release(out_narrow);
+  return status;
+}
+
+static void finish_output(leat_kernel_context_t* c, leat_tensor_t* narrow, leat_tensor_t* wide,
+                          leat_tensor_t* output) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  leat_narrow(c, wide, narrow);
+  if (norm->channels_first) leat_channels_to_second(c, narrow, output);
+  leat_tensor_release(wide);
+  leat_tensor_release(narrow);
+}
+
+// Scratch of |vectors| vectors of the channels.
+static leat_status_t allocate_scratch(leat_kernel_context_t* c, int64_t vectors, int64_t channels,
+                                      leat_tensor_t* out_scratch) {
+  const leat_shape_t shape = leat_shape_vector(vectors * channels);
+  return leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, out_scratch);
+}
+
+// ---- Forward ------------------------------------------------------------------------------------
+
+// y, batch mean and variance, saved mean and variance.
+typedef struct outputs_s {
+  leat_tensor_t* y;
+  float* vectors[4];
+} outputs_t;
+
+static leat_status_t allocate_forward(leat_kernel_context_t* c, int64_t channels,
+                                      outputs_t* out_outputs) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  const leat_shape_t vector = leat_shape_vector(channels);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &leat_kernel_input(c, 0)->shape,
+                                                       &out_outputs->y));
+  for (int i = 0; i < 4; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1 + i, &vector, &output));
+    out_outputs->vectors[i] = output->data;
+  }
+  if (norm->has_reserve) {
+    const leat_shape_t scalar = leat_shape_scalar();
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 5, &scalar, &output));
+    *leat_tensor_data(output, float) = 0;
+  }
+  return leat_ok_status();
+}
+
+// The statistics of the batch into the vectors; running ones where they are averaged.
+static void find_statistics(leat_kernel_context_t* c, const float* x, int64_t rows, int64_t n,
+                            float* parts, float* const* vectors) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  float *mean = vectors[2], *variance = vectors[3];
+  const float inverse = 1.0f / (float)rows;
+  const float adjust = (float)rows / (float)LEAT_MAX(rows - 1, 1);
+  sum_rows_f32(c, x, NULL, NULL, rows, n, parts, mean);
+  for (int64_t i = 0; i < n; ++i) mean[i] *= inverse;
+  sum_rows_f32(c, x, NULL, mean, rows, n, parts, variance);
+  for (int64_t i = 0; i < n; ++i) variance[i] *= inverse;
+  const float factor = norm->average_factor;
+  const float* old_mean = leat_tensor_data(leat_kernel_input(c, 3), const float);
+  const float* old_variance = leat_tensor_data(leat_kernel_input(c, 4), const float);
+  for (int64_t i = 0; i < n; ++i) {
+    if (factor == 1) {
+      vectors[0][i] = mean[i];
+      vectors[1][i] = variance[i] * adjust;
+    } else {
+      vectors[0][i] = (1 - factor) * old_mean[i] + factor * mean[i];
+      vectors[1][i] = (1 - factor) * old_variance[i] + factor * adjust * variance[i];
+    }
+  }
+}
+
+static leat_status_t run_forward(leat_kernel_context_t* c, const outputs_t* outputs,
+                                 int64_t channels, const leat_tensor_t* x, leat_tensor_t* y) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  const int64_t rows = x->shape.element_count / channels;
+  leat_tensor_t scratch;
+  LEAT_RETURN_IF_ERROR(allocate_scratch(c, BLOCKS + 1, channels, &scratch));
+  float* factor = scratch.data;
+  if (norm->is_training) {
+    find_statistics(c, x->data, rows, channels, factor + channels, outputs->vectors);
+  } else {
+    for (int k = 0; k < 4; ++k) {
+      memcpy(outputs->vectors[k], leat_kernel_input(c, 3 + k % 2)->data,
+             (size_t)channels * sizeof(float));
+    }
+  }
+  const float* scale = leat_tensor_data(leat_kernel_input(c, 1), const float);
+  for (int64_t i = 0; i < channels; ++i) {
+    factor[i] = scale[i] / sqrtf(outputs->vectors[3][i] + norm->epsilon);
+  }
+  batch_map_t_f32 map = {.x = x->data,
+                         .mean = outputs->vectors[2],
+                         .factor = factor,
+                         .offset = leat_kernel_input(c, 2)->data,
+                         .y = y->data,
+                         .n = channels};
+  map_f32(c, &map, rows);
+  leat_tensor_release(&scratch);
+  return leat_ok_status();
+}
+
+static leat_status_t check_forward(const leat_kernel_context_t* c, int64_t* out_channels) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  LEAT_RETURN_IF_ERROR(check_rank(c, leat_kernel_input(c, 0), out_channels));
+  const int64_t statistics =
+      norm->is_training && norm->average_factor == 1 ? -1 : *out_channels;
+  LEAT_RETURN_IF_ERROR(check_vector(c, 1, "scale", *out_channels));
+  LEAT_RETURN_IF_ERROR(check_vector(c, 2, "offset", *out_channels));
+  LEAT_RETURN_IF_ERROR(check_vector(c, 3, "mean", statistics));
+  return check_vector(c, 4, "variance", statistics);
+}
+
+static leat_status_t batch_norm__cpu(leat_kernel_context_t* c) {
+  int64_t channels;
+  outputs_t outputs;
+  LEAT_RETURN_IF_ERROR(check_forward(c, &channels));
+  LEAT_RETURN_IF_ERROR(allocate_forward(c, channels, &outputs));
+  const leat_tensor_t* x = leat_kernel_input(c, 0);
+  if (x->shape.element_count == 0) {
+    for (int64_t i = 0; i < 4 * channels; ++i) outputs.vectors[i / channels][i % channels] = NAN;
+    return leat_ok_status();
+  }
+  leat_tensor_t wide_x, narrow, wide;
+  LEAT_RETURN_IF_ERROR(prepare(c, x, &wide_x));
+  leat_status_t status = prepare_output(c, outputs.y, &narrow, &wide);
+  if (!status) {
+    status = run_forward(c, &outputs, channels, &wide_x, &wide);
+    finish_output(c, &narrow, &wide, outputs.y);
+  }
+  leat_tensor_release(&wide_x);
+  return status;
+}
+
+// ---- Gradient -----------------------------------------------------------------------------------
+
+static leat_status_t run_gradient(leat_kernel_context_t* c, int64_t channels,
+                                  const leat_tensor_t* dy, const leat_tensor_t* x, float* dscale,
+                                  float* doffset, leat_tensor_t* dx) {
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  const int64_t rows = x->shape.element_count / channels;
+  const float* scale = leat_tensor_data(leat_kernel_input(c, 2), const float);
+  const float* mean = leat_tensor_data(leat_kernel_input(c, 3), const float);
+  const float* variance = leat_tensor_data(leat_kernel_input(c, 4), const float);
+  leat_tensor_t scratch;
+  LEAT_RETURN_IF_ERROR(allocate_scratch(c, BLOCKS + 3, channels, &scratch));
+  float* factor = scratch.data;
+  float *dy_mean = factor + channels, *slope = dy_mean + channels, *parts = slope + channels;
+  sum_rows_f32(c, dy->data, NULL, NULL, rows, channels, parts, doffset);
+  sum_rows_f32(c, x->data, dy->data, mean, rows, channels, parts, dscale);
+  for (int64_t i = 0; i < channels; ++i) {
+    const float inverse = 1 / sqrtf(variance[i] + norm->epsilon);
+    factor[i] = scale[i] * inverse;
+    // Frozen statistics do not move with x.
+    dy_mean[i] = norm->is_training ? doffset[i] / (float)rows : 0;
+    slope[i] = norm->is_training ? inverse * inverse * (dscale[i] / (float)rows) : 0;
+    dscale[i] *= inverse;
+  }
+  batch_map_t_f32 map = {.x = x->data,
+                         .dy = dy->data,
+                         .mean = mean,
+                         .factor = factor,
+                         .offset = dy_mean,
+                         .slope = slope,
+                         .y = dx->data,
+                         .n = channels};
+  map_f32(c, &map, rows);
+  leat_tensor_release(&scratch);
+  return leat_ok_status();
+}
+
+static leat_status_t check_gradient(const leat_kernel_context_t* c, int64_t* out_channels) {
+  const leat_tensor_t* dy = leat_kernel_input(c, 0);
+  const leat_tensor_t* x = leat_kernel_input(c, 1);
+  LEAT_RETURN_IF_ERROR(check_rank(c, x, out_channels));
+  if (!leat_shape_equal(&dy->shape, &x->shape)) {
+    return leat_kernel_invalid(c, "x and y_backprop must have same shape, but they are %s and %s",
+                               LEAT_SHAPE_TEXT(&x->shape), LEAT_SHAPE_TEXT(&dy->shape));
+  }
+  LEAT_RETURN_IF_ERROR(check_vector(c, 2, "scale", *out_channels));
+  LEAT_RETURN_IF_ERROR(check_vector(c, 3, "reserve_space_1", *out_channels));
+  return check_vector(c, 4, "reserve_space_2", *out_channels);
+}
+
+static leat_status_t batch_norm_grad__cpu(leat_kernel_context_t* c) {
+  int64_t channels;
+  LEAT_RETURN_IF_ERROR(check_gradient(c, &channels));
+  const leat_shape_t vector = leat_shape_vector(channels), none = leat_shape_vector(0);
+  leat_tensor_t *dx, *dscale, *doffset, *unused;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_output(c, 0, &leat_kernel_input(c, 1)->shape, &dx));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &dscale));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &vector, &doffset));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 3, &none, &unused));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 4, &none, &unused));
+  if (dx->shape.element_count == 0) {
+    leat_tensor_fill_zero(dscale);
+    leat_tensor_fill_zero(doffset);
+    return leat_ok_status();
+  }
+  leat_tensor_t dy = {0}, x = {0}, narrow, wide;
+  leat_status_t status = prepare(c, leat_kernel_input(c, 0), &dy);
+  if (!status) status = prepare(c, leat_kernel_input(c, 1), &x);
+  if (!status) status = prepare_output(c, dx, &narrow, &wide);
+  if (!status) {
+    status = run_gradient(c, channels, &dy, &x, dscale->data, doffset->data, &wide);
+    finish_output(c, &narrow, &wide, dx);
+  }
+  leat_tensor_release(&x);
+  leat_tensor_release(&dy);
+  return status;
+}
+
+#define ROW(name, types, create_fn, compute_fn) \
+  {.op = name,                                  \
+   .device_type = "CPU",                        \
+   .constraints = types,                        \
+   .create = create_fn,                         \
+   .state_bytes = sizeof(leat_batch_norm_t),    \
+   .compute = compute_fn,                       \
+   .expensive = true}
+#define NARROW "T: half, bfloat16, float; U: float"
+
+const leat_kernel_row_t leat_batch_norm_kernels_cpu[] = {
+    ROW("FusedBatchNorm", "T: float", create_forward, batch_norm__cpu),
+    ROW("FusedBatchNormV2", NARROW, create_forward, batch_norm__cpu),
+    ROW("FusedBatchNormV3", NARROW, create_forward, batch_norm__cpu),
+    ROW("FusedBatchNormGrad", "T: float", create_gradient, batch_norm_grad__cpu),
+    ROW("FusedBatchNormGradV2", NARROW, create_gradient, batch_norm_grad__cpu),
+    ROW("FusedBatchNormGradV3", NARROW, create_gradient, batch_norm_grad__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

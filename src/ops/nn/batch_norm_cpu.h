@@ -1,0 +1,32 @@
+// Loops of batch normalisation over |rows| rows of |n| channels; vectors have n elements.
+#ifndef LEAT_OPS_NN_BATCH_NORM_CPU_H_
+#define LEAT_OPS_NN_BATCH_NORM_CPU_H_
+
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+#define LEAT_BATCH_NORM_FIELDS(type, suffix)                                                   \
+  /* sums += x */                                                                              \
+  void (*sum_##suffix)(const type* x, int64_t rows, int64_t n, type* sums);                    \
+  /* sums += (x - mean)^2 */                                                                   \
+  void (*squares_##suffix)(const type* x, const type* mean, int64_t rows, int64_t n,           \
+                           type* sums);                                                        \
+  /* sums += dy (x - mean) */                                                                  \
+  void (*products_##suffix)(const type* dy, const type* x, const type* mean, int64_t rows,     \
+                            int64_t n, type* sums);                                            \
+  /* y = (x - mean) factor + offset */                                                         \
+  void (*normalize_##suffix)(const type* x, const type* mean, const type* factor,              \
+                             const type* offset, type* y, int64_t rows, int64_t n);            \
+  /* dx = factor (dy - dy_mean - (x - mean) slope) */                                          \
+  void (*back_##suffix)(const type* dy, const type* x, const type* mean, const type* factor,   \
+                        const type* dy_mean, const type* slope, type* dx, int64_t rows,        \
+                        int64_t n);
+
+typedef struct leat_batch_norm_loops_s {
+  LEAT_BATCH_NORM_FIELDS(float, f32)
+  LEAT_BATCH_NORM_FIELDS(double, f64)
+} leat_batch_norm_loops_t;
+LEAT_ISA_DECLARE(leat_batch_norm_loops_t, leat_batch_norm_loops);
+
+#endif  // LEAT_OPS_NN_BATCH_NORM_CPU_H_

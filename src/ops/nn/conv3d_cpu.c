@@ -1,0 +1,215 @@
+// Three-dimensional convolution: patches and matrix products. Forward, tiles of positions are
+// shared among threads; the input's gradient adds into its images, which are shared; the filter's
+// is one sum, in whose products the threads meet.
+#include "ops/nn/conv3d_cpu.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cpu/gemm.h"
+#include "ops/nn/channels_cpu.h"
+#include "ops/nn/widen_cpu.h"
+
+// ---- Sizes --------------------------------------------------------------------------------------
+
+leat_status_t leat_conv3d_check_window(const leat_window_t* w, leat_status_code_t misplaced) {
+  if (w->batch.stride != 1 || w->channels.stride != 1 || w->batch.dilation != 1 ||
+      w->channels.dilation != 1) {
+    return leat_make_status(misplaced, "Current implementation does not support strides or "
+                            "dilations in the batch and depth dimensions.");
+  }
+  for (int i = 0; i < w->spatial; ++i) {
+    if (w->axes[i].stride > 0 && w->axes[i].dilation > 0) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Spatial strides and dilations should be larger than 0.");
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_conv3d_measure(const leat_kernel_context_t* c, const leat_window_t* w,
+                                  const int64_t* input, const int64_t* filter,
+                                  leat_conv3d_shape_t* out_shape, int64_t* out_output) {
+  const int channel = leat_window_channel_dim(w);
+  const int64_t in = input[channel], filter_in = filter[3], out = filter[4];
+  for (int d = 0; d < 5; ++d) {
+    if (filter[d] > 0) continue;
+    return leat_kernel_invalid(c, "filter must not have zero elements: size %d is %lld", d,
+                               (long long)filter[d]);
+  }
+  if (in % filter_in != 0 || in == 0 || out % (in / filter_in) != 0) {
+    return leat_kernel_invalid(c, "Input depth must be evenly divisible by filter depth and output "
+                               "depth by the groups: they are %lld, %lld and %lld", (long long)in,
+                               (long long)filter_in, (long long)out);
+  }
+  *out_shape = (leat_conv3d_shape_t){.batch = input[0],
+                                     .in_channels = in,
+                                     .out_channels = out,
+                                     .groups = in / filter_in};
+  for (int i = 0; i < 3; ++i) {
+    const int d = leat_window_dim(w, i);
+    out_shape->in[i] = input[d];
+    out_shape->filter[i] = filter[i];
+    out_shape->stride[i] = w->axes[i].stride;
+    out_shape->dilation[i] = w->axes[i].dilation;
+    LEAT_RETURN_IF_ERROR(leat_window_count(&w->axes[i], w->padding, input[d], filter[i],
+                                           &out_shape->out[i], &out_shape->before[i]));
+    out_output[d] = out_shape->out[i];
+  }
+  out_output[0] = input[0];
+  out_output[channel] = out;
+  return leat_ok_status();
+}
+
+// ---- Tiles --------------------------------------------------------------------------------------
+
+typedef struct conv3d_run_s {
+  const leat_conv3d_shape_t* shape;
+  leat_convolution_direction_t direction;
+  void* x;       // input or its gradient
+  void* filter;  // or its gradient
+  void* y;       // output or its gradient
+  char* patches;
+  int64_t taps, depth;  // of the filter; taps times channels of a group
+  int64_t positions, tile, part;  // |part| positions are an item, with patches of its own
+  size_t item_bytes;
+  leat_thread_pool_t* pool;
+} conv3d_run_t;
+
+// The input position (counted over all images) that tap |tap| of the filter meets at output
+// position |p|; -1 in the padding.
+static inline int64_t find_place(const leat_conv3d_shape_t* s, int64_t p, int64_t tap) {
+  int64_t places[3];
+  for (int i = 2; i >= 0; --i) {
+    places[i] = p % s->out[i] * s->stride[i] - s->before[i] +
+                tap % s->filter[i] * s->dilation[i];
+    if (places[i] < 0 || places[i] >= s->in[i]) return -1;
+    p /= s->out[i];
+    tap /= s->filter[i];
+  }
+  return ((p * s->in[0] + places[0]) * s->in[1] + places[1]) * s->in[2] + places[2];
+}
+
+#define REAL float
+#define SUFFIX(name) name##_f32
+#include "ops/nn/conv3d_steps.inc"
+#define REAL double
+#define SUFFIX(name) name##_f64
+#include "ops/nn/conv3d_steps.inc"
+
+static void run_parts(void* data, int64_t begin, int64_t end) {
+  const conv3d_run_t* run = data;
+  for (int64_t part = begin; part < end; ++part) {
+    const int64_t last = LEAT_MIN((part + 1) * run->part, run->positions);
+    char* patches = run->patches + (size_t)(part * run->tile * run->depth) * run->item_bytes;
+    for (int64_t group = 0; group < run->shape->groups; ++group) {
+      for (int64_t p = part * run->part; p < last; p += run->tile) {
+        (run->item_bytes == 8 ? run_tile_f64 : run_tile_f32)(
+            run, p, LEAT_MIN(p + run->tile, last), group, patches);
+      }
+    }
+  }
+}
+
+#define TILE_BYTES (256 << 10)
+#define MOST_PARTS 32
+
+// Everything wide with the channels last.
+static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int dtype) {
+  const leat_conv3d_shape_t* s = run->shape;
+  const int64_t image = s->out[0] * s->out[1] * s->out[2];
+  run->taps = s->filter[0] * s->filter[1] * s->filter[2];
+  run->depth = run->taps * (s->in_channels / s->groups);
+  run->positions = s->batch * image;
+  run->item_bytes = leat_dtype_size(dtype);
+  run->tile = LEAT_MAX(TILE_BYTES / (run->depth * (int64_t)run->item_bytes), 8);
+  run->tile = LEAT_MIN(run->tile, run->positions);
+  switch (run->direction) {
+    case LEAT_CONVOLUTION_FORWARD:
+      run->part = LEAT_MAX((run->positions + MOST_PARTS - 1) / MOST_PARTS, run->tile);
+      break;
+    case LEAT_CONVOLUTION_BACKWARD_INPUT:  // whole images
+      run->part = (s->batch + MOST_PARTS - 1) / MOST_PARTS * image;
+      break;
+    default:
+      run->part = run->positions;
+  }
+  const int64_t parts = (run->positions + run->part - 1) / run->part;
+  const leat_shape_t flat = leat_shape_vector(parts * run->tile * run->depth);
+  leat_tensor_t patches;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, dtype, &flat, &patches));
+  run->patches = patches.data;
+  run->pool = c->services->pool;
+  const double part_ns = 0.05 * (double)run->part * (double)run->depth *
+                         (double)(s->out_channels / s->groups);
+  if (parts == 1) {
+    run_parts(run, 0, 1);
+  } else {
+    leat_kernel_parallel_for(c, parts, part_ns, run_parts, run);
+  }
+  leat_tensor_release(&patches);
+  return leat_ok_status();
+}
+
+// ---- Whole tensors ------------------------------------------------------------------------------
+
+static leat_status_t prepare(leat_kernel_context_t* c, bool turns, const leat_tensor_t* tensor,
+                             leat_tensor_t* out_tensor) {
+  if (!turns) return leat_widen(c, tensor, out_tensor);
+  leat_tensor_t turned;
+  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
+  leat_status_t status = leat_widen(c, &turned, out_tensor);
+  leat_tensor_release(&turned);
+  return status;
+}
+
+// |result| made as the run wants it, run, and brought back.
+static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool turns,
+                              void** inout_place, leat_tensor_t* result) {
+  leat_tensor_t narrow, wide;
+  if (turns) {
+    const leat_shape_t last = leat_channels_last_shape(&result->shape);
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, result->dtype, &last, &narrow));
+  } else {
+    narrow = leat_tensor_share(result);
+  }
+  leat_status_t status = leat_widen_output(c, &narrow, &wide);
+  if (!status) {
+    *inout_place = wide.data;
+    if (run->direction != LEAT_CONVOLUTION_FORWARD) leat_tensor_fill_zero(&wide);
+    status = run_tiles(c, run, wide.dtype);
+    if (!status) leat_narrow(c, &wide, &narrow);
+    if (!status && turns) leat_channels_to_second(c, &narrow, result);
+    leat_tensor_release(&wide);
+  }
+  leat_tensor_release(&narrow);
+  return status;
+}
+
+leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* window,
+                              leat_convolution_direction_t direction,
+                              const leat_conv3d_shape_t* shape, const leat_tensor_t* first,
+                              const leat_tensor_t* second, leat_tensor_t* result) {
+  if (result->shape.element_count == 0) return leat_ok_status();
+  if (first->shape.element_count == 0 || second->shape.element_count == 0) {
+    leat_tensor_fill_zero(result);
+    return leat_ok_status();
+  }
+  const bool turns = window->channels_first;
+  conv3d_run_t run = {.shape = shape, .direction = direction};
+  void** const places[3][3] = {{&run.x, &run.filter, &run.y},
+                               {&run.filter, &run.y, &run.x},
+                               {&run.x, &run.y, &run.filter}};
+  leat_tensor_t a, b;
+  LEAT_RETURN_IF_ERROR(
+      prepare(c, turns && places[direction][0] != &run.filter, first, &a));
+  leat_status_t status = prepare(c, turns && places[direction][1] != &run.filter, second, &b);
+  if (!status) {
+    *places[direction][0] = a.data;
+    *places[direction][1] = b.data;
+    status = run_into(c, &run, turns && places[direction][2] != &run.filter, places[direction][2],
+                      result);
+    leat_tensor_release(&b);
+  }
+  leat_tensor_release(&a);
+  return status;
+}

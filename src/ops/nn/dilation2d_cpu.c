@@ -1,0 +1,215 @@
+// CPU kernels of Dilation2D. The gradients find the place of each maximum anew; the first of equal
+// ones counts.
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/nn/widen_cpu.h"
+#include "ops/nn/window.h"
+
+typedef enum direction_e { FORWARD, TO_INPUT, TO_FILTER } direction_t;
+
+typedef struct leat_dilation2d_s {
+  leat_window_t window;
+  direction_t direction;
+} leat_dilation2d_t;
+
+typedef struct sizes_s {
+  int64_t batch, depth;
+  int64_t in[2], filter[2], out[2], stride[2], rate[2], before[2];
+} sizes_t;
+
+typedef struct run_s run_t;
+typedef void (*run_fn_t)(const run_t* run, int64_t begin, int64_t end);  // over images
+struct run_s {
+  run_fn_t fn;
+  sizes_t sizes;
+  direction_t direction;
+  const void* input;
+  const void* filter;
+  const void* dy;
+  void* result;
+};
+
+#define DEFINE(suffix, type, LOWEST)                                                             \
+  static void run_##suffix(const run_t* run, int64_t begin, int64_t end) {                       \
+    const sizes_t* s = &run->sizes;                                                              \
+    const type *x = run->input, *f = run->filter, *dy = run->dy;                                 \
+    type* result = run->result;                                                                  \
+    const int64_t outputs = s->out[0] * s->out[1] * s->depth;                                    \
+    for (int64_t at = begin * outputs; at < end * outputs; ++at) {                               \
+      const int64_t d = at % s->depth, column = at / s->depth % s->out[1];                       \
+      const int64_t row = at / s->depth / s->out[1] % s->out[0], b = at / outputs;               \
+      type best = LOWEST;                                                                        \
+      int64_t input_place = -1, filter_place = -1;                                               \
+      for (int64_t i = 0; i < s->filter[0]; ++i) {                                               \
+        const int64_t y = row * s->stride[0] - s->before[0] + i * s->rate[0];                    \
+        if (y < 0 || y >= s->in[0]) continue;                                                    \
+        for (int64_t j = 0; j < s->filter[1]; ++j) {                                             \
+          const int64_t z = column * s->stride[1] - s->before[1] + j * s->rate[1];               \
+          if (z < 0 || z >= s->in[1]) continue;                                                  \
+          const int64_t p = ((b * s->in[0] + y) * s->in[1] + z) * s->depth + d;                  \
+          const int64_t q = (i * s->filter[1] + j) * s->depth + d;                               \
+          const type value = (type)(x[p] + f[q]);                                                \
+          if (!(value > best) && input_place >= 0) continue;                                     \
+          if (value > best) best = value;                                                        \
+          input_place = p;                                                                       \
+          filter_place = q;                                                                      \
+        }                                                                                        \
+      }                                                                                          \
+      if (run->direction == FORWARD) {                                                           \
+        result[at] = best;                                                                       \
+      } else if (input_place >= 0) {                                                             \
+        type* to = &result[run->direction == TO_INPUT ? input_place : filter_place];             \
+        *to = (type)(*to + dy[at]);                                                              \
+      }                                                                                          \
+    }                                                                                            \
+  }
+DEFINE(f32, float, -__FLT_MAX__)
+DEFINE(f64, double, -__DBL_MAX__)
+DEFINE(i8, int8_t, INT8_MIN)
+DEFINE(i16, int16_t, INT16_MIN)
+DEFINE(i32, int32_t, INT32_MIN)
+DEFINE(i64, int64_t, INT64_MIN)
+DEFINE(u8, uint8_t, 0)
+DEFINE(u16, uint16_t, 0)
+DEFINE(u32, uint32_t, 0)
+DEFINE(u64, uint64_t, 0)
+
+static run_fn_t function_of(int dtype) {
+  switch (dtype) {
+    case LEAT_DTYPE_DOUBLE: return run_f64;
+    case LEAT_DTYPE_INT8: return run_i8;
+    case LEAT_DTYPE_INT16: return run_i16;
+    case LEAT_DTYPE_INT32: return run_i32;
+    case LEAT_DTYPE_INT64: return run_i64;
+    case LEAT_DTYPE_UINT8: return run_u8;
+    case LEAT_DTYPE_UINT16: return run_u16;
+    case LEAT_DTYPE_UINT32: return run_u32;
+    case LEAT_DTYPE_UINT64: return run_u64;
+    default: return run_f32;
+  }
+}
+
+static leat_status_t create(leat_kernel_creation_t* c, void* state, direction_t direction) {
+  leat_dilation2d_t* dilation = state;
+  dilation->direction = direction;
+  LEAT_RETURN_IF_ERROR(leat_window_read(c->attrs, c->attr_count, 2, &dilation->window));
+  const leat_window_t* w = &dilation->window;
+  if (w->batch.stride == 1 && w->channels.stride == 1 && w->batch.dilation == 1 &&
+      w->channels.dilation == 1) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "strides and rates are only supported across spatial dimensions");
+}
+static leat_status_t create_forward(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, FORWARD);
+}
+static leat_status_t create_to_input(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, TO_INPUT);
+}
+static leat_status_t create_to_filter(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, TO_FILTER);
+}
+
+static leat_status_t measure(const leat_kernel_context_t* c, sizes_t* out_sizes) {
+  const leat_dilation2d_t* dilation = leat_kernel_state(c);
+  const int64_t* input = leat_shape_dims(&leat_kernel_input(c, 0)->shape);
+  const int64_t* filter = leat_shape_dims(&leat_kernel_input(c, 1)->shape);
+  if (input[3] != filter[2]) {
+    return leat_kernel_invalid(c, "input and filter must have the same depth: %lld and %lld",
+                               (long long)input[3], (long long)filter[2]);
+  }
+  *out_sizes = (sizes_t){.batch = input[0], .depth = input[3]};
+  for (int i = 0; i < 2; ++i) {
+    const leat_window_axis_t* axis = &dilation->window.axes[i];
+    out_sizes->in[i] = input[1 + i];
+    out_sizes->filter[i] = filter[i];
+    out_sizes->stride[i] = axis->stride;
+    out_sizes->rate[i] = axis->dilation;
+    LEAT_RETURN_IF_ERROR(leat_window_count(axis, dilation->window.padding, input[1 + i], filter[i],
+                                           &out_sizes->out[i], &out_sizes->before[i]));
+  }
+  return leat_ok_status();
+}
+
+static void run_shard(void* data, int64_t begin, int64_t end) {
+  const run_t* run = data;
+  run->fn(run, begin, end);
+}
+
+// Into |result|, which has the computing type.
+static leat_status_t run(leat_kernel_context_t* c, const sizes_t* sizes, leat_tensor_t* result) {
+  const leat_dilation2d_t* dilation = leat_kernel_state(c);
+  leat_wide_t wide;
+  LEAT_RETURN_IF_ERROR(leat_wide_begin(c, &wide));
+  run_t run = {.fn = function_of(result->dtype),
+               .sizes = *sizes,
+               .direction = dilation->direction,
+               .input = wide.inputs[0].data,
+               .filter = wide.inputs[1].data,
+               .dy = wide.input_count > 2 ? wide.inputs[2].data : NULL,
+               .result = result->data};
+  if (dilation->direction != FORWARD) leat_tensor_fill_zero(result);
+  if (dilation->direction == TO_FILTER) {
+    run.fn(&run, 0, sizes->batch);
+  } else {
+    const double image = 2 * (double)(sizes->out[0] * sizes->out[1] * sizes->depth) *
+                         (double)(sizes->filter[0] * sizes->filter[1]);
+    leat_kernel_parallel_for(c, sizes->batch, image, run_shard, &run);
+  }
+  leat_wide_end(&wide);
+  return leat_ok_status();
+}
+
+static leat_status_t check_gradient(const leat_kernel_context_t* c, const sizes_t* sizes) {
+  const leat_shape_t* dy = &leat_kernel_input(c, 2)->shape;
+  if (dy->rank == 4 && leat_shape_dim(dy, 0) == sizes->batch &&
+      leat_shape_dim(dy, 1) == sizes->out[0] && leat_shape_dim(dy, 2) == sizes->out[1] &&
+      leat_shape_dim(dy, 3) == sizes->depth) {
+    return leat_ok_status();
+  }
+  return leat_kernel_invalid(c, "out_backprop is %s, must be [%lld,%lld,%lld,%lld]",
+                             LEAT_SHAPE_TEXT(dy), (long long)sizes->batch,
+                             (long long)sizes->out[0], (long long)sizes->out[1],
+                             (long long)sizes->depth);
+}
+
+static leat_status_t dilation2d__cpu(leat_kernel_context_t* c) {
+  const leat_dilation2d_t* dilation = leat_kernel_state(c);
+  sizes_t sizes;
+  LEAT_RETURN_IF_ERROR(measure(c, &sizes));
+  leat_shape_t shape;
+  if (dilation->direction == FORWARD) {
+    const int64_t dims[] = {sizes.batch, sizes.out[0], sizes.out[1], sizes.depth};
+    LEAT_RETURN_IF_ERROR(leat_shape_create(4, dims, &shape));
+  } else {
+    LEAT_RETURN_IF_ERROR(check_gradient(c, &sizes));
+    shape = leat_kernel_input(c, dilation->direction == TO_INPUT ? 0 : 1)->shape;
+  }
+  leat_tensor_t *output, wide;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  if (shape.element_count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_widen_output(c, output, &wide));
+  leat_status_t status = run(c, &sizes, &wide);
+  if (!status) leat_narrow(c, &wide, output);
+  leat_tensor_release(&wide);
+  return status;
+}
+
+#define ROW(name, create_fn)                                                                     \
+  {.op = name,                                                                                   \
+   .device_type = "CPU",                                                                         \
+   .constraints = "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, " \
+                  "uint32, uint64",                                                              \
+   .create = create_fn,                                                                          \
+   .state_bytes = sizeof(leat_dilation2d_t),                                                     \
+   .compute = dilation2d__cpu}
+
+const leat_kernel_row_t leat_dilation2d_kernels_cpu[] = {
+    ROW("Dilation2D", create_forward),
+    ROW("Dilation2DBackpropInput", create_to_input),
+    ROW("Dilation2DBackpropFilter", create_to_filter),
+    LEAT_KERNEL_ROWS_END,
+};

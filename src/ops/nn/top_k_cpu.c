@@ -1,0 +1,329 @@
+// CPU kernels of TopK, NthElement and InTopK. The k largest are kept in a heap whose root is the
+// least of them; of equal elements the earlier one is the larger.
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/nn/widen_cpu.h"
+
+#define TYPES(X)      \
+  X(f32, float)       \
+  X(f64, double)      \
+  X(i8, int8_t)       \
+  X(i16, int16_t)     \
+  X(i32, int32_t)     \
+  X(i64, int64_t)     \
+  X(u8, uint8_t)      \
+  X(u16, uint16_t)    \
+  X(u32, uint32_t)    \
+  X(u64, uint64_t)
+
+// ---- Loops --------------------------------------------------------------------------------------
+
+typedef struct row_functions_s {
+  // places[k] of the k largest of x[n], the largest first
+  void (*top)(const void* x, int64_t n, int32_t* places, int64_t k);
+  // the element of |x| (which is reordered) that sorting would put at |place|
+  void (*select)(void* x, int64_t n, int64_t place, void* out);
+} row_functions_t;
+
+#define IS_LESS(x, a, b) ((x)[a] < (x)[b] || (!((x)[b] < (x)[a]) && (a) > (b)))
+#define DEFINE(suffix, type)                                                                    \
+  static void sift_##suffix(const type* x, int32_t* heap, int64_t count, int32_t item) {        \
+    int64_t at = 0;                                                                             \
+    for (;;) {                                                                                  \
+      int64_t child = 2 * at + 1;                                                               \
+      if (child >= count) break;                                                                \
+      if (child + 1 < count && IS_LESS(x, heap[child + 1], heap[child])) ++child;               \
+      if (!IS_LESS(x, heap[child], item)) break;                                                \
+      heap[at] = heap[child];                                                                   \
+      at = child;                                                                               \
+    }                                                                                           \
+    heap[at] = item;                                                                            \
+  }                                                                                             \
+  static void raise_##suffix(const type* x, int32_t* heap, int64_t at, int32_t item) {          \
+    while (at > 0 && IS_LESS(x, item, heap[(at - 1) / 2])) {                                    \
+      heap[at] = heap[(at - 1) / 2];                                                            \
+      at = (at - 1) / 2;                                                                        \
+    }                                                                                           \
+    heap[at] = item;                                                                            \
+  }                                                                                             \
+  static void top_##suffix(const void* data, int64_t n, int32_t* places, int64_t k) {           \
+    const type* x = data;                                                                       \
+    for (int64_t i = 0; i < k; ++i) raise_##suffix(x, places, i, (int32_t)i);                   \
+    for (int64_t i = k; i < n; ++i) {                                                           \
+      if (x[places[0]] < x[i]) sift_##suffix(x, places, k, (int32_t)i);                         \
+    }                                                                                           \
+    for (int64_t left = k - 1; left > 0; --left) {                                              \
+      const int32_t last = places[left];                                                        \
+      places[left] = places[0];                                                                 \
+      sift_##suffix(x, places, left, last);                                                     \
+    }                                                                                           \
+  }                                                                                             \
+  static void select_##suffix(void* data, int64_t n, int64_t place, void* out) {                \
+    type* x = data;                                                                             \
+    int64_t low = 0, high = n - 1;                                                              \
+    while (low < high) {                                                                        \
+      const type pivot = x[place];                                                              \
+      int64_t i = low, j = high;                                                                \
+      while (i <= j) {                                                                          \
+        while (i < high && x[i] < pivot) ++i;                                                   \
+        while (j > low && pivot < x[j]) --j;                                                    \
+        if (i > j) break;                                                                       \
+        const type swap = x[i];                                                                 \
+        x[i++] = x[j];                                                                          \
+        x[j--] = swap;                                                                          \
+      }                                                                                         \
+      if (place <= j) {                                                                         \
+        high = j;                                                                               \
+      } else if (place >= i) {                                                                  \
+        low = i;                                                                                \
+      } else {                                                                                  \
+        break;                                                                                  \
+      }                                                                                         \
+    }                                                                                           \
+    *(type*)out = x[place];                                                                     \
+  }                                                                                             \
+  static const row_functions_t functions_##suffix = {top_##suffix, select_##suffix};
+TYPES(DEFINE)
+
+static const row_functions_t* functions_of(int dtype) {
+  switch (dtype) {
+    case LEAT_DTYPE_DOUBLE: return &functions_f64;
+    case LEAT_DTYPE_INT8: return &functions_i8;
+    case LEAT_DTYPE_INT16: return &functions_i16;
+    case LEAT_DTYPE_INT32: return &functions_i32;
+    case LEAT_DTYPE_INT64: return &functions_i64;
+    case LEAT_DTYPE_UINT8: return &functions_u8;
+    case LEAT_DTYPE_UINT16: return &functions_u16;
+    case LEAT_DTYPE_UINT32: return &functions_u32;
+    case LEAT_DTYPE_UINT64: return &functions_u64;
+    default: return &functions_f32;
+  }
+}
+
+// ---- TopK ---------------------------------------------------------------------------------------
+
+typedef struct top_s {
+  const row_functions_t* functions;
+  const leat_tensor_t* wide;   // the input as it is compared
+  const leat_tensor_t* input;
+  leat_tensor_t* values;
+  leat_tensor_t* indices;
+  int32_t* places;             // [rows, k]
+  int64_t columns, k;
+} top_t;
+
+static void store_indices(const int32_t* places, leat_tensor_t* indices, int64_t begin,
+                          int64_t count) {
+  for (int64_t i = begin; i < begin + count; ++i) {
+    switch (indices->dtype) {
+      case LEAT_DTYPE_INT64: leat_tensor_data(indices, int64_t)[i] = places[i]; break;
+      case LEAT_DTYPE_INT16: leat_tensor_data(indices, int16_t)[i] = (int16_t)places[i]; break;
+      default: leat_tensor_data(indices, int32_t)[i] = places[i];
+    }
+  }
+}
+
+static void run_top(void* data, int64_t begin, int64_t end) {
+  const top_t* top = data;
+  const size_t item = leat_dtype_size(top->input->dtype);
+  const size_t wide_item = leat_dtype_size(top->wide->dtype);
+  for (int64_t r = begin; r < end; ++r) {
+    int32_t* places = top->places + r * top->k;
+    const char* row = (const char*)top->input->data + (size_t)(r * top->columns) * item;
+    top->functions->top((const char*)top->wide->data + (size_t)(r * top->columns) * wide_item,
+                        top->columns, places, top->k);
+    char* values = (char*)top->values->data + (size_t)(r * top->k) * item;
+    for (int64_t i = 0; i < top->k; ++i) {
+      memcpy(values + (size_t)i * item, row + (size_t)places[i] * item, item);
+    }
+    store_indices(top->places, top->indices, r * top->k, top->k);
+  }
+}
+
+static leat_status_t read_k(const leat_kernel_context_t* c, int64_t* inout_k) {
+  if (leat_kernel_input_count(c) > 1) {
+    const leat_tensor_t* k = leat_kernel_input(c, 1);
+    *inout_k = k->dtype == LEAT_DTYPE_INT16 ? *leat_tensor_data(k, const int16_t)
+                                            : leat_tensor_index_at(k, 0);
+  }
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  const int64_t columns = leat_shape_dim(shape, shape->rank - 1);
+  if (*inout_k < 0 || *inout_k > columns) {
+    return leat_kernel_invalid(c, "k is %lld, must be in [0, %lld], the size of the last dimension",
+                               (long long)*inout_k, (long long)columns);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_index_range(const leat_kernel_context_t* c, int64_t rows,
+                                       int64_t columns, int dtype) {
+  const int64_t limit = dtype == LEAT_DTYPE_INT16 ? INT16_MAX : INT32_MAX;
+  if (columns <= limit && (rows <= limit || dtype == LEAT_DTYPE_INT64)) return leat_ok_status();
+  return leat_kernel_invalid(c, "flattened input is [%lld, %lld], sizes must be <= %lld",
+                             (long long)rows, (long long)columns, (long long)limit);
+}
+
+static leat_status_t top_k__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const int last = input->shape.rank - 1;
+  const int64_t columns = leat_shape_dim(&input->shape, last);
+  int64_t k = 0;
+  if (leat_kernel_input_count(c) == 1) k = *(const int64_t*)leat_kernel_state(c);
+  LEAT_RETURN_IF_ERROR(read_k(c, &k));
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  for (int d = 0; d < last; ++d) dims[d] = leat_shape_dim(&input->shape, d);
+  dims[last] = k;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(last + 1, dims, &shape));
+  leat_tensor_t *values, *indices, wide, places;
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &values);
+  if (!status) status = leat_kernel_allocate_output(c, 1, &shape, &indices);
+  leat_shape_release(&shape);
+  if (status || values->shape.element_count == 0) return status;
+  const int64_t rows = input->shape.element_count / columns;
+  LEAT_RETURN_IF_ERROR(check_index_range(c, rows, columns, indices->dtype));
+  LEAT_RETURN_IF_ERROR(leat_widen(c, input, &wide));
+  const leat_shape_t flat = leat_shape_vector(rows * k);
+  status = leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT32, &flat, &places);
+  if (!status) {
+    top_t top = {functions_of(wide.dtype), &wide, input, values, indices, places.data, columns, k};
+    leat_kernel_parallel_for(c, rows, (double)columns * 1.5 + (double)k * 10, run_top, &top);
+    leat_tensor_release(&places);
+  }
+  leat_tensor_release(&wide);
+  return status;
+}
+
+static leat_status_t create_top_k(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_int(c, "k", state);
+}
+
+// ---- NthElement ---------------------------------------------------------------------------------
+
+static leat_status_t create_nth_element(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "reverse", state);
+}
+
+typedef struct select_s {
+  const row_functions_t* functions;
+  char* rows;  // scratch, reordered
+  char* values;
+  int64_t columns, place;
+  size_t item_bytes;
+} select_t;
+
+static void run_select(void* data, int64_t begin, int64_t end) {
+  const select_t* s = data;
+  for (int64_t r = begin; r < end; ++r) {
+    s->functions->select(s->rows + (size_t)(r * s->columns) * s->item_bytes, s->columns, s->place,
+                         s->values + (size_t)r * s->item_bytes);
+  }
+}
+
+// |values| is wide.
+static leat_status_t select_rows(leat_kernel_context_t* c, int64_t columns, int64_t place,
+                                 leat_tensor_t* values) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t rows;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, values->dtype, &input->shape, &rows));
+  if (leat_is_narrow(input->dtype)) {
+    leat_widen_elements(input->dtype, input->data, rows.data, input->shape.element_count);
+  } else {
+    memcpy(rows.data, input->data, leat_tensor_size_bytes(input));
+  }
+  select_t select = {functions_of(values->dtype), rows.data, values->data, columns, place,
+                     leat_dtype_size(values->dtype)};
+  leat_kernel_parallel_for(c, input->shape.element_count / columns, 4 * (double)columns,
+                           run_select, &select);
+  leat_tensor_release(&rows);
+  return leat_ok_status();
+}
+
+static leat_status_t nth_element__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const int last = input->shape.rank - 1;
+  const int64_t columns = leat_shape_dim(&input->shape, last);
+  int64_t place = leat_tensor_index_at(leat_kernel_input(c, 1), 0);
+  if (place < 0 || place >= columns) {
+    return leat_kernel_invalid(c, "n is %lld, must be in [0, %lld), the size of the last dimension",
+                               (long long)place, (long long)columns);
+  }
+  if (*(const bool*)leat_kernel_state(c)) place = columns - 1 - place;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(last, leat_shape_dims(&input->shape), &shape));
+  leat_tensor_t *values, wide;
+  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &values);
+  leat_shape_release(&shape);
+  if (status || values->shape.element_count == 0) return status;
+  LEAT_RETURN_IF_ERROR(leat_widen_output(c, values, &wide));
+  status = select_rows(c, columns, place, &wide);
+  if (!status) leat_narrow(c, &wide, values);
+  leat_tensor_release(&wide);
+  return status;
+}
+
+// ---- InTopK -------------------------------------------------------------------------------------
+
+// Fewer than |k| of |x| exceed the target, and all that was looked at is finite.
+static bool is_in_top(const float* x, int64_t n, int64_t target, int64_t k) {
+  if (target < 0 || target >= n || !isfinite(x[target])) return false;
+  int64_t more = 0;
+  for (int64_t i = 0; i < n && more <= k; ++i) {
+    if (!isfinite(x[i])) return false;
+    more += x[i] > x[target];
+  }
+  return more < k;
+}
+
+static leat_status_t in_top_k__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* predictions = leat_kernel_input(c, 0);
+  const leat_tensor_t* targets = leat_kernel_input(c, 1);
+  const int64_t k = leat_kernel_input_count(c) > 2
+                        ? leat_tensor_index_at(leat_kernel_input(c, 2), 0)
+                        : *(const int64_t*)leat_kernel_state(c);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &targets->shape, &output));
+  const int64_t classes = leat_shape_dim(&predictions->shape, 1);
+  for (int64_t r = 0; r < targets->shape.element_count; ++r) {
+    leat_tensor_data(output, bool)[r] =
+        is_in_top(leat_tensor_data(predictions, const float) + r * classes, classes,
+                  leat_tensor_index_at(targets, r), k);
+  }
+  return leat_ok_status();
+}
+
+#define REAL                                                                                   \
+  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+
+const leat_kernel_row_t leat_top_k_kernels_cpu[] = {
+    {.op = "TopK",
+     .device_type = "CPU",
+     .constraints = REAL,
+     .create = create_top_k,
+     .state_bytes = sizeof(int64_t),
+     .compute = top_k__cpu},
+    {.op = "TopKV2",
+     .device_type = "CPU",
+     .constraints = REAL "; index_type: int16, int32, int64",
+     .compute = top_k__cpu},
+    {.op = "NthElement",
+     .device_type = "CPU",
+     .constraints = REAL,
+     .create = create_nth_element,
+     .state_bytes = sizeof(bool),
+     .compute = nth_element__cpu},
+    {.op = "InTopK",
+     .device_type = "CPU",
+     .constraints = "T: int32, int64",
+     .create = create_top_k,
+     .state_bytes = sizeof(int64_t),
+     .compute = in_top_k__cpu},
+    {.op = "InTopKV2",
+     .device_type = "CPU",
+     .constraints = "T: int32, int64",
+     .compute = in_top_k__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

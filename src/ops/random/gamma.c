@@ -1,0 +1,120 @@
+// Gamma distributed numbers, and what their derivative by the shape parameter is.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+// The shape that input 0 states, then that of input |parameter|.
+static leat_status_t shape_with(leat_inference_t* c, int parameter) {
+  leat_partial_shape_t samples, shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &samples));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_concatenate(c, samples, leat_inference_input(c, parameter), &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t stateful_shape(leat_inference_t* c) { return shape_with(c, 1); }
+
+static leat_status_t stated_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t seed_shape(leat_inference_t* c) {
+  leat_partial_shape_t seed;
+  int64_t unused;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &seed));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(seed, 0), 2, &unused));
+  return stated_shape(c);
+}
+
+static leat_status_t key_shape(leat_inference_t* c) {
+  leat_partial_shape_t key, unused;
+  int64_t unused_dim;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &key));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &unused));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_merge_dim(leat_partial_shape_dim(key, 0), 1, &unused_dim));
+  return stated_shape(c);
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+// By implicit differentiation (Figurnov, Mohamed, Mnih: "Implicit reparameterization gradients",
+// 2018). |extra| is the number of dimensions that samples have and |alpha| lacks: an int32 scalar.
+static void set_alpha_gradient(leat_gradient_t* g, int alpha_index, leat_output_t extra) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t alpha = leat_gradient_input(g, alpha_index);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
+  leat_output_t count = leat_build_binary(b, "ExpandDims", extra, zero);
+  leat_output_t ones = leat_build_binary(b, "Fill", count, one);
+  leat_output_t shape = leat_build(b, "ConcatV2",
+                                   LEAT_INPUTS(ones, leat_build_shape_of(b, alpha), zero),
+                                   LEAT_NO_ATTRS);
+  leat_output_t spread = leat_build_binary(b, "Reshape", alpha, shape);
+  leat_output_t partial =
+      leat_build_binary(b, "RandomGammaGrad", spread, leat_gradient_output(g, 0));
+  leat_output_t axes =
+      leat_build(b, "Range", LEAT_INPUTS(zero, extra, one), LEAT_NO_ATTRS);
+  leat_output_t product =
+      leat_build_binary(b, "Mul", leat_gradient_of_output(g, 0), partial);
+  leat_gradient_set_input(g, alpha_index, leat_build_binary(b, "Sum", product, axes));
+}
+
+static leat_status_t stateful_gradient(leat_gradient_t* g) {
+  set_alpha_gradient(g, 1, leat_build_unary(&g->builder, "Size", leat_gradient_input(g, 0)));
+  return leat_ok_status();
+}
+
+static void set_stateless_gradient(leat_gradient_t* g, int alpha_index) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t rank = leat_build_unary(b, "Rank", leat_gradient_input(g, alpha_index));
+  leat_output_t all = leat_build_unary(b, "Size", leat_gradient_input(g, 0));
+  set_alpha_gradient(g, alpha_index, leat_build_binary(b, "Sub", all, rank));
+}
+
+static leat_status_t stateless_v2_gradient(leat_gradient_t* g) {
+  set_stateless_gradient(g, 2);
+  return leat_ok_status();
+}
+
+static leat_status_t stateless_v3_gradient(leat_gradient_t* g) {
+  set_stateless_gradient(g, 4);
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_gamma_ops[] = {
+    {.name = "RandomGamma",
+     .inputs = "shape: S; alpha: T",
+     .outputs = "output: T",
+     .attrs = "seed: int = 0; seed2: int = 0; S: {int32, int64}; T: {half, float, double}",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = stateful_shape,
+     .gradient = stateful_gradient,
+     .doc = "Gamma distributed numbers, for each alpha as many as shape states."},
+    {.name = "StatelessRandomGammaV2",
+     .inputs = "shape: T; seed: Tseed; alpha: dtype",
+     .outputs = "output: dtype",
+     .attrs = "dtype: {half, float, double}; T: {int32, int64}; Tseed: {int32, int64} = int64",
+     .shape = seed_shape,
+     .gradient = stateless_v2_gradient,
+     .doc = "Gamma distributed numbers of a seed; shape ends with alpha's."},
+    {.name = "StatelessRandomGammaV3",
+     .inputs = "shape: shape_dtype; key: uint64; counter: uint64; alg: int32; alpha: dtype",
+     .outputs = "output: dtype",
+     .attrs = "dtype: {half, float, double}; shape_dtype: {int32, int64} = int32",
+     .shape = key_shape,
+     .gradient = stateless_v3_gradient,
+     .doc = "Gamma distributed numbers of a key and counter; shape ends with alpha's."},
+    {.name = "RandomGammaGrad",
+     .inputs = "alpha: T; sample: T",
+     .outputs = "output: T",
+     .attrs = "T: {float, double}",
+     .shape = leat_shape_broadcast_binary,
+     .doc = "The derivative of a gamma distributed sample by alpha."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,146 @@
+// CPU kernels of Multinomial: a row's cumulative sums, and for each sample a binary search. Sample
+// number n of all takes words 2n and 2n + 1 of the generator, whoever computes it.
+#include <math.h>
+
+#include "ops/family.h"
+#include "ops/random/generator_cpu.h"
+#include "ops/random/sampler_cpu.h"
+#include "ops/random/stateless_cpu.h"
+
+typedef struct multinomial_s {
+  leat_philox_t philox;
+  const leat_tensor_t* logits;
+  leat_tensor_t* output;
+  double* sums;  // [rows, classes]
+  int64_t class_count;
+  int64_t sample_count;
+} multinomial_t;
+
+// Classes of infinite or undefined logits get no part.
+static double accumulate(const multinomial_t* m, int64_t row, double* sums) {
+  double largest = -INFINITY, total = 0;
+  int64_t first = row * m->class_count;
+  for (int64_t j = 0; j < m->class_count; ++j) {
+    double logit = leat_sampler_read(m->logits, first + j);
+    if (isfinite(logit) && logit > largest) largest = logit;
+  }
+  for (int64_t j = 0; j < m->class_count; ++j) {
+    double logit = leat_sampler_read(m->logits, first + j);
+    if (isfinite(logit)) total += exp(logit - largest);
+    sums[j] = total;
+  }
+  return total;
+}
+
+// The first class whose sum is above |wanted|; their number when there is none.
+static int64_t search(const double* sums, int64_t count, double wanted) {
+  int64_t first = 0;
+  while (count > 0) {
+    int64_t half = count / 2;
+    if (sums[first + half] <= wanted) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+static double uniform_at(const leat_philox_t* philox, uint64_t number) {
+  uint32_t words[4];
+  leat_philox_t own = *philox;
+  leat_philox_skip(&own, number / 2);
+  leat_philox_next(&own, words);
+  return number % 2 ? leat_random_uniform_double(words[2], words[3])
+                    : leat_random_uniform_double(words[0], words[1]);
+}
+
+static void run_rows(void* data, int64_t begin, int64_t end) {
+  const multinomial_t* m = data;
+  for (int64_t row = begin; row < end; ++row) {
+    double* sums = m->sums + row * m->class_count;
+    double total = accumulate(m, row, sums);
+    for (int64_t j = 0; j < m->sample_count; ++j) {
+      int64_t number = row * m->sample_count + j;
+      double wanted = uniform_at(&m->philox, (uint64_t)number) * total;
+      int64_t class = search(sums, m->class_count, wanted);
+      if (m->output->dtype == LEAT_DTYPE_INT32) {
+        leat_tensor_data(m->output, int32_t)[number] = (int32_t)class;
+      } else {
+        leat_tensor_data(m->output, int64_t)[number] = class;
+      }
+    }
+  }
+}
+
+static leat_status_t make_output(leat_kernel_context_t* c, multinomial_t* m) {
+  const leat_tensor_t* count = leat_kernel_input(c, 1);
+  m->logits = leat_kernel_input(c, 0);
+  if (m->logits->shape.rank != 2 || count->shape.rank != 0) {
+    return leat_kernel_invalid(c, "logits and num_samples have shapes %s and %s, must be a matrix "
+                               "and a scalar",
+                               LEAT_SHAPE_TEXT(&m->logits->shape), LEAT_SHAPE_TEXT(&count->shape));
+  }
+  m->sample_count = *leat_tensor_data(count, const int32_t);
+  m->class_count = leat_shape_dim(&m->logits->shape, 1);
+  if (m->sample_count < 0) {
+    return leat_kernel_invalid(c, "num_samples is %lld, must not be negative",
+                               (long long)m->sample_count);
+  }
+  if (m->class_count <= 0 || m->class_count > INT32_MAX) {
+    return leat_kernel_invalid(c, "logits have %lld classes, must have 1 to 2^31 - 1",
+                               (long long)m->class_count);
+  }
+  leat_shape_t shape;
+  int64_t dims[2] = {leat_shape_dim(&m->logits->shape, 0), m->sample_count};
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
+  return leat_kernel_allocate_output(c, 0, &shape, &m->output);
+}
+
+static leat_status_t run(leat_kernel_context_t* c, multinomial_t* m) {
+  leat_tensor_t sums;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &m->logits->shape, &sums));
+  m->sums = sums.data;
+  double row_ns = 10.0 * (double)m->class_count + 60.0 * (double)m->sample_count;
+  leat_kernel_parallel_for(c, leat_shape_dim(&m->logits->shape, 0), row_ns, run_rows, m);
+  leat_tensor_release(&sums);
+  return leat_ok_status();
+}
+
+static leat_status_t multinomial__cpu(leat_kernel_context_t* c) {
+  const leat_generator_state_t* state = leat_kernel_state(c);
+  multinomial_t m;
+  LEAT_RETURN_IF_ERROR(make_output(c, &m));
+  if (m.output->shape.element_count == 0) return leat_ok_status();
+  // As TensorFlow reserves: samples of a row rounded up to four, two words each.
+  uint64_t words = (uint64_t)(m.sample_count + 3) / 4 * 4 * 2;
+  uint64_t rows = (uint64_t)leat_shape_dim(&m.logits->shape, 0);
+  m.philox = leat_generator_reserve(state->generator, rows * words * LEAT_RANDOM_RESERVED);
+  return run(c, &m);
+}
+
+static leat_status_t stateless_multinomial__cpu(leat_kernel_context_t* c) {
+  multinomial_t m;
+  LEAT_RETURN_IF_ERROR(make_output(c, &m));
+  LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 2, &m.philox));
+  return m.output->shape.element_count ? run(c, &m) : leat_ok_status();
+}
+
+const leat_kernel_row_t leat_multinomial_kernels_cpu[] = {
+    {.op = "Multinomial",
+     .device_type = "CPU",
+     .constraints = "T: half, bfloat16, float, double",
+     .create = leat_generator_state_create,
+     .destroy = leat_generator_state_destroy,
+     .state_bytes = sizeof(leat_generator_state_t),
+     .compute = multinomial__cpu,
+     .expensive = true},
+    {.op = "StatelessMultinomial",
+     .device_type = "CPU",
+     .constraints = "T: half, bfloat16, float, double",
+     .compute = stateless_multinomial__cpu,
+     .expensive = true},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,110 @@
+// CPU kernels of Poisson distributed numbers: Knuth's product of uniform numbers below a rate of
+// 10, transformed rejection above (Hormann: "The transformed rejection method for generating
+// Poisson random variables", 1993). In double whatever the type.
+#include <math.h>
+
+#include "ops/family.h"
+#include "ops/random/binomial_cpu.h"
+#include "ops/random/generator_cpu.h"
+#include "ops/random/sampler_cpu.h"
+#include "ops/random/stateless_cpu.h"
+
+static double sample_small(leat_draws_t* draws, double rate) {
+  const double limit = exp(-rate);
+  double product = 1;
+  for (int64_t count = 0; count < LEAT_SAMPLER_MAX_TRIES; ++count) {
+    product *= leat_draw_uniform(draws);
+    if (product <= limit) return (double)count;
+  }
+  return NAN;
+}
+
+static double sample_large(leat_draws_t* draws, double rate) {
+  const double log_rate = log(rate);
+  const double b = 0.931 + 2.53 * sqrt(rate);
+  const double a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  for (int i = 0; i < LEAT_SAMPLER_MAX_TRIES; ++i) {
+    double u = leat_draw_uniform(draws) - 0.5;
+    double v = leat_draw_uniform(draws);
+    double shifted = 0.5 - fabs(u);
+    double k = floor((2 * a / shifted + b) * u + rate + 0.43);
+    if (shifted >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2)) return k;
+    if (k < 0 || (shifted < 0.013 && v > shifted)) continue;
+    double s = log(v * inverse_alpha / (a / (shifted * shifted) + b));
+    if (s <= -rate + k * log_rate - lgamma(k + 1)) return k;
+  }
+  return NAN;
+}
+
+static double sample_poisson(const leat_sampler_t* sampler, int64_t parameter, int64_t number) {
+  double rate = leat_sampler_parameter(sampler, 0, parameter);
+  leat_draws_t draws =
+      leat_draws_at(&sampler->philox, (uint64_t)number * LEAT_RANDOM_RESERVED);
+  if (rate < 10) return sample_small(&draws, rate);
+  if (isinf(rate)) return rate;
+  return sample_large(&draws, rate);
+}
+
+#define POISSON_NS 80
+
+static leat_status_t random_poisson__cpu(leat_kernel_context_t* c) {
+  const leat_generator_state_t* state = leat_kernel_state(c);
+  const leat_tensor_t* rate = leat_kernel_input(c, 1);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_sampler_output(c, 0, rate, &output));
+  int64_t count = output->shape.element_count;
+  if (count == 0) return leat_ok_status();
+  leat_sampler_t sampler = {
+      .philox = leat_generator_reserve(state->generator, (uint64_t)count * LEAT_RANDOM_RESERVED),
+      .sample = sample_poisson,
+      .parameters = {rate},
+      .parameter_count = rate->shape.element_count,
+      .sample_count = count / rate->shape.element_count,
+      .cost_ns = POISSON_NS};
+  leat_sampler_run(c, &sampler, output);
+  return leat_ok_status();
+}
+
+static leat_status_t stateless_poisson__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* rate = leat_kernel_input(c, 2);
+  leat_tensor_t* output;
+  leat_sampler_t sampler = {
+      .sample = sample_poisson, .parameters = {rate}, .cost_ns = POISSON_NS};
+  LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 1, &sampler.philox));
+  LEAT_RETURN_IF_ERROR(leat_random_output(c, 0, &output));
+  int64_t count = output->shape.element_count;
+  if (count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_sampler_check_suffix(c, &output->shape, &rate->shape));
+  sampler.parameter_count = rate->shape.element_count;
+  sampler.sample_count = count / sampler.parameter_count;
+  leat_sampler_run(c, &sampler, output);
+  return leat_ok_status();
+}
+
+#define STATEFUL(op_name, types)                  \
+  {.op = op_name,                                 \
+   .device_type = "CPU",                          \
+   .constraints = types,                          \
+   .create = leat_generator_state_create,         \
+   .destroy = leat_generator_state_destroy,       \
+   .state_bytes = sizeof(leat_generator_state_t), \
+   .compute = random_poisson__cpu,                \
+   .expensive = true}
+#define REAL "half, float, double, int32, int64"
+
+const leat_kernel_row_t leat_poisson_kernels_cpu[] = {
+    STATEFUL("RandomPoisson", "dtype: half, float, double"),
+    STATEFUL("RandomPoissonV2", "R: " REAL "; dtype: " REAL),
+    {.op = "StatelessRandomPoisson",
+     .device_type = "CPU",
+     .constraints = "Rtype: " REAL "; dtype: " REAL,
+     .compute = stateless_poisson__cpu,
+     .expensive = true},
+    {.op = "StatelessRandomBinomial",
+     .device_type = "CPU",
+     .constraints = "T: half, float, double; dtype: " REAL,
+     .compute = leat_stateless_binomial__cpu,
+     .expensive = true},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,79 @@
+// Samples that take a varying number of draws: each has a region of the generator to itself, so
+// that its value depends on nothing but the generator and its number. There are |parameter_count|
+// sets of parameters with |sample_count| samples each; sample s of set p is number
+// p * sample_count + s, and lies at s * parameter_count + p of the output.
+#ifndef LEAT_OPS_RANDOM_SAMPLER_CPU_H_
+#define LEAT_OPS_RANDOM_SAMPLER_CPU_H_
+
+#include "ops/random/fill_cpu.h"
+
+// Uniform and normal numbers one at a time; each kind comes in pairs, the second one first.
+typedef struct leat_draws_s {
+  leat_philox_t philox;
+  int uniform_count, normal_count;  // that are left
+  double uniforms[2], normals[2];
+} leat_draws_t;
+
+static inline leat_draws_t leat_draws_at(const leat_philox_t* philox, uint64_t skip) {
+  leat_draws_t draws = {.philox = *philox};
+  leat_philox_skip(&draws.philox, skip);
+  return draws;
+}
+static inline double leat_draw_uniform(leat_draws_t* draws) {
+  if (draws->uniform_count == 0) {
+    uint32_t words[4];
+    leat_philox_next(&draws->philox, words);
+    draws->uniforms[0] = leat_random_uniform_double(words[0], words[1]);
+    draws->uniforms[1] = leat_random_uniform_double(words[2], words[3]);
+    draws->uniform_count = 2;
+  }
+  return draws->uniforms[--draws->uniform_count];
+}
+static inline double leat_draw_normal(leat_draws_t* draws) {
+  if (draws->normal_count == 0) {
+    uint32_t words[4];
+    leat_philox_next(&draws->philox, words);
+    leat_random_pair_double(words, draws->normals);
+    draws->normal_count = 2;
+  }
+  return draws->normals[--draws->normal_count];
+}
+
+// Rejection gives up after so many tries (TensorFlow would try for ever where a parameter makes no
+// sense); the sample is then NaN.
+#define LEAT_SAMPLER_MAX_TRIES 100000
+
+typedef struct leat_sampler_s leat_sampler_t;
+// The sample |number| of set |parameter|.
+typedef double (*leat_sample_fn_t)(const leat_sampler_t* sampler, int64_t parameter,
+                                   int64_t number);
+struct leat_sampler_s {
+  leat_philox_t philox;
+  leat_sample_fn_t sample;
+  const leat_tensor_t* parameters[2];
+  const int64_t* offsets[2];  // element of parameters[i] of each set; NULL: the set's number
+  int64_t parameter_count;
+  int64_t sample_count;
+  double cost_ns;
+};
+void leat_sampler_run(const leat_kernel_context_t* c, const leat_sampler_t* sampler,
+                      leat_tensor_t* output);
+
+// An element as a number, and back (integers: towards zero; NaN is 0).
+double leat_sampler_read(const leat_tensor_t* tensor, int64_t index);
+static inline double leat_sampler_parameter(const leat_sampler_t* s, int which, int64_t set) {
+  return leat_sampler_read(s->parameters[which], s->offsets[which] ? s->offsets[which][set] : set);
+}
+// Allocates output 0 of the shape that input |shape_index| states followed by that of |parameter|.
+LEAT_MUST_USE leat_status_t leat_sampler_output(leat_kernel_context_t* c, int shape_index,
+                                                const leat_tensor_t* parameter,
+                                                leat_tensor_t** out_tensor);
+// The element of a tensor of |shape| that is broadcast to element |index| of one of |whole|.
+int64_t leat_sampler_broadcast(const leat_shape_t* whole, const leat_shape_t* shape,
+                               int64_t index);
+// INVALID_ARGUMENT unless |shape| ends with |suffix|.
+LEAT_MUST_USE leat_status_t leat_sampler_check_suffix(const leat_kernel_context_t* c,
+                                                      const leat_shape_t* shape,
+                                                      const leat_shape_t* suffix);
+
+#endif  // LEAT_OPS_RANDOM_SAMPLER_CPU_H_

@@ -1,0 +1,125 @@
+// ResourceGather and ResourceGatherNd: slices of a variable without a copy of the whole.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+// UNIMPLEMENTED nowhere: what is not known of the handle leaves the output unknown.
+static leat_partial_shape_t params_shape(const leat_inference_t* c) {
+  int dtype;
+  leat_partial_shape_t shape;
+  if (leat_inference_input_handle(c, 0, &dtype, &shape)) return shape;
+  return leat_partial_shape_unknown();
+}
+
+// params[:batch_dims] + indices[batch_dims:] + params[batch_dims + 1:]
+static leat_status_t gather_shape(leat_inference_t* c) {
+  int64_t batch_dims = leat_node_attr_int(c->node, "batch_dims", 0);
+  leat_partial_shape_t params = params_shape(c), indices = leat_inference_input(c, 1);
+  leat_partial_shape_t batch, taken, inner, shape;
+  if (batch_dims < 0 || batch_dims > LEAT_SHAPE_MAX_RANK) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Shape inference failed: batch_dims is %lld, must be in [0, %d]",
+                            (long long)batch_dims, LEAT_SHAPE_MAX_RANK);
+  }
+  int first = (int)batch_dims;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, params, first + 1));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, first));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, params, 0, first, &batch));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, params, first + 1, INT32_MAX, &inner));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, indices, first, INT32_MAX, &taken));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, batch, taken, &shape));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, shape, inner, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t gather_nd_shape(leat_inference_t* c) {
+  leat_partial_shape_t params = params_shape(c), indices = leat_inference_input(c, 1);
+  leat_partial_shape_t outer, slice, shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, 1));
+  int64_t depth = leat_partial_shape_dim(indices, -1);
+  if (params.rank < 0 || depth == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (depth > params.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "indices.shape[-1] must be <= params.rank, but saw indices shape: %s "
+                            "and params shape: %s",
+                            LEAT_PARTIAL_SHAPE_TEXT(indices), LEAT_PARTIAL_SHAPE_TEXT(params));
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, indices, 0, -1, &outer));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, params, (int)depth, INT32_MAX, &slice));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, outer, slice, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+// The variable's shape as a vector: a constant where it is known.
+static leat_output_t variable_shape(leat_gradient_t* g, int dtype) {
+  leat_builder_t* b = &g->builder;
+  return leat_build(b, "VariableShape", LEAT_INPUTS(leat_gradient_input(g, 0)),
+                    LEAT_ATTRS(LEAT_TYPE("out_type", dtype)));
+}
+
+// Rows that were taken get the gradient's.
+static leat_status_t gather_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t shape = variable_shape(g, LEAT_DTYPE_INT32);
+  leat_output_t indices = leat_gradient_input(g, 1);
+  const int32_t one = 1, all = -1;
+  leat_output_t size =
+      leat_build_binary(b, "ExpandDims", leat_build_unary(b, "Size", indices),
+                        leat_build_scalar(b, LEAT_DTYPE_INT32, 0));
+  leat_output_t row = leat_build(b, "Slice",
+                                 LEAT_INPUTS(shape, leat_build_int32_vector(b, &one, 1),
+                                             leat_build_int32_vector(b, &all, 1)),
+                                 LEAT_NO_ATTRS);
+  leat_output_t values_shape =
+      leat_build(b, "ConcatV2", LEAT_INPUTS(size, row, leat_build_scalar(b, LEAT_DTYPE_INT32, 0)),
+                 LEAT_NO_ATTRS);
+  leat_output_t values =
+      leat_build_binary(b, "Reshape", leat_gradient_of_output(g, 0), values_shape);
+  leat_gradient_set_input_rows(g, 0, values, leat_build_binary(b, "Reshape", indices, size),
+                               shape);
+  return leat_ok_status();
+}
+
+static leat_status_t gather_nd_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t indices = leat_gradient_input(g, 1);
+  leat_output_t shape = variable_shape(g, leat_build_type_of(b, indices));
+  leat_partial_shape_t known = leat_graph_output_shape(b->graph, indices);
+  leat_output_t gradient = leat_gradient_of_output(g, 0);
+  if (known.rank == 2 && known.dims[1] == 1) {
+    const int64_t last = -1;
+    leat_attr_t dims = {LEAT_SV("squeeze_dims"),
+                        {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &last}};
+    leat_output_t rows = leat_build(b, "Squeeze", LEAT_INPUTS(indices), LEAT_ATTRS(dims));
+    leat_gradient_set_input_rows(g, 0, gradient, rows, shape);
+    return leat_ok_status();
+  }
+  leat_gradient_set_input(g, 0, leat_build(b, "ScatterNd", LEAT_INPUTS(indices, gradient, shape),
+                                           LEAT_NO_ATTRS));
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_resource_gather_ops[] = {
+    {.name = "ResourceGather",
+     .inputs = "resource: resource; indices: Tindices",
+     .outputs = "output: dtype",
+     .attrs = "batch_dims: int = 0; validate_indices: bool = true; dtype: type; "
+              "Tindices: {int32, int64}",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = gather_shape,
+     .gradient = gather_gradient,
+     .doc = "Slices of a variable along its first dimension after the batch."},
+    {.name = "ResourceGatherNd",
+     .inputs = "resource: resource; indices: Tindices",
+     .outputs = "output: dtype",
+     .attrs = "dtype: type; Tindices: {int32, int64}",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = gather_nd_shape,
+     .gradient = gather_nd_gradient,
+     .doc = "Elements or slices of a variable, by tuples of indices."},
+    LEAT_OP_ROWS_END,
+};

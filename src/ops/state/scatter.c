@@ -1,0 +1,94 @@
+// Scatter*: rows of a variable, named by indices, replaced by updates or combined with them.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/array/scatter_nd.h"
+#include "ops/family.h"
+
+// The shape of the variable at input 0, by reference or by handle.
+static leat_partial_shape_t variable_shape(const leat_inference_t* c) {
+  int dtype;
+  leat_partial_shape_t shape;
+  if (c->node->op->inputs[0].is_ref) return leat_inference_input(c, 0);
+  if (leat_inference_input_handle(c, 0, &dtype, &shape)) return shape;
+  return leat_partial_shape_unknown();
+}
+
+// updates are a scalar, or a row of the variable for each index.
+static leat_status_t scatter_shape(leat_inference_t* c) {
+  leat_partial_shape_t var = variable_shape(c), row, wanted, unused;
+  leat_partial_shape_t updates = leat_inference_input(c, 2);
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, var, 1, INT32_MAX, &row));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, leat_inference_input(c, 1), row, &wanted));
+  if (updates.rank != 0) {
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, updates, wanted, &unused));
+  }
+  if (c->node->output_count) leat_inference_set_output(c, 0, var);
+  return leat_ok_status();
+}
+
+static leat_status_t scatter_nd_shape(leat_inference_t* c) {
+  leat_partial_shape_t var = variable_shape(c);
+  leat_partial_shape_t indices = leat_inference_input(c, 1), updates = leat_inference_input(c, 2);
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, 1));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, updates, 1));
+  LEAT_RETURN_IF_ERROR(leat_scatter_nd_check_shapes(c, indices, updates, var));
+  if (c->node->output_count) leat_inference_set_output(c, 0, var);
+  return leat_ok_status();
+}
+
+#define NUMBER                                                                              \
+  "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "    \
+  "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}"
+#define ORDERED "{half, bfloat16, float, double, int32, int64}"
+#define POLICY "; bad_indices_policy: string = ''"
+
+#define SCATTER(op_name, types, locking, words)                                             \
+  {.name = op_name,                                                                         \
+   .inputs = "ref: Ref(T); indices: Tindices; updates: T",                                  \
+   .outputs = "output_ref: Ref(T)",                                                         \
+   .attrs = "T: " types "; Tindices: {int32, int64}; use_locking: bool = " locking,         \
+   .shape = scatter_shape,                                                                  \
+   .gradient = leat_gradient_none,                                                          \
+   .doc = words}
+#define RESOURCE_SCATTER(op_name, types, words)                                             \
+  {.name = op_name,                                                                         \
+   .inputs = "resource: resource; indices: Tindices; updates: dtype",                       \
+   .attrs = "dtype: " types "; Tindices: {int32, int64}",                                   \
+   .flags = LEAT_OP_STATEFUL,                                                               \
+   .shape = scatter_shape,                                                                  \
+   .doc = words}
+#define BOTH(how, types, words)                     \
+  SCATTER("Scatter" how, types, "false", words),    \
+      RESOURCE_SCATTER("ResourceScatter" how, NUMBER, words)
+#define SCATTER_ND(how, types, locking, words)                                              \
+  {.name = "ScatterNd" how,                                                                 \
+   .inputs = "ref: Ref(T); indices: Tindices; updates: T",                                  \
+   .outputs = "output_ref: Ref(T)",                                                         \
+   .attrs = "T: " types "; Tindices: {int32, int64}; use_locking: bool = " locking POLICY,  \
+   .shape = scatter_nd_shape,                                                               \
+   .gradient = leat_gradient_none,                                                          \
+   .doc = words},                                                                           \
+      {.name = "ResourceScatterNd" how,                                                     \
+       .inputs = "ref: resource; indices: Tindices; updates: T",                            \
+       .attrs = "T: type; Tindices: {int32, int64}; use_locking: bool = true" POLICY,       \
+       .flags = LEAT_OP_STATEFUL,                                                           \
+       .shape = scatter_nd_shape,                                                           \
+       .doc = words}
+
+const leat_op_row_t leat_scatter_ops[] = {
+    SCATTER("ScatterUpdate", "type", "true", "Replaces rows of a variable."),
+    RESOURCE_SCATTER("ResourceScatterUpdate", "type", "Replaces rows of a variable."),
+    BOTH("Add", NUMBER, "Adds to rows of a variable; a row named twice gets both."),
+    BOTH("Sub", NUMBER, "Subtracts from rows of a variable."),
+    BOTH("Mul", NUMBER, "Multiplies rows of a variable."),
+    BOTH("Div", NUMBER, "Divides rows of a variable."),
+    BOTH("Min", ORDERED, "Lowers rows of a variable to the updates."),
+    BOTH("Max", ORDERED, "Raises rows of a variable to the updates."),
+    SCATTER_ND("Update", "type", "true", "Replaces slices of a variable, named by index tuples."),
+    SCATTER_ND("Add", NUMBER, "false", "Adds to slices of a variable, named by index tuples."),
+    SCATTER_ND("Sub", NUMBER, "false",
+               "Subtracts from slices of a variable, named by index tuples."),
+    SCATTER_ND("Min", NUMBER, "false", "Lowers slices of a variable to the updates."),
+    SCATTER_ND("Max", NUMBER, "false", "Raises slices of a variable to the updates."),
+    LEAT_OP_ROWS_END,
+};

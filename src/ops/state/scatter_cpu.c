@@ -1,0 +1,193 @@
+// CPU kernels of Scatter* and ScatterNd* on variables. All indices are checked before the first row
+// changes; rows that are named twice are updated twice, in the order of the indices.
+#include "base/checked.h"
+#include "ops/array/combine_cpu.h"
+#include "ops/array/scatter_nd_cpu.h"
+#include "ops/array/types.h"
+#include "ops/family.h"
+#include "ops/state/update_cpu.h"
+
+typedef struct scatter_s {
+  leat_combine_t how;
+} scatter_t;
+
+static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
+  static const struct {
+    const char* ending;
+    leat_combine_t how;
+  } kEndings[] = {
+      {"Update", LEAT_COMBINE_ASSIGN}, {"Add", LEAT_COMBINE_ADD}, {"Sub", LEAT_COMBINE_SUB},
+      {"Mul", LEAT_COMBINE_MUL},       {"Div", LEAT_COMBINE_DIV}, {"Min", LEAT_COMBINE_MIN},
+      {"Max", LEAT_COMBINE_MAX},
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kEndings); ++i) {
+    leat_string_view_t ending = leat_string_view_from(kEndings[i].ending);
+    if (leat_string_view_ends_with(c->kernel->op->name, ending)) {
+      ((scatter_t*)state)->how = kEndings[i].how;
+    }
+  }
+  return leat_ok_status();
+}
+
+// ---- Checks -------------------------------------------------------------------------------------
+
+static leat_status_t check_variable(leat_kernel_context_t* c, const leat_tensor_t* var) {
+  int wanted = leat_kernel_input(c, 2)->dtype;
+  if (!var->dtype) {
+    return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                             "Attempting to use uninitialized variables");
+  }
+  if (var->dtype != wanted) {
+    return leat_kernel_invalid(c, "the variable is %s, must be %s as the updates",
+                               leat_dtype_name(var->dtype), leat_dtype_name(wanted));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_shapes(leat_kernel_context_t* c, const leat_shape_t* var) {
+  const leat_shape_t* indices = &leat_kernel_input(c, 1)->shape;
+  const leat_shape_t* updates = &leat_kernel_input(c, 2)->shape;
+  if (var->rank == 0) {
+    return leat_kernel_invalid(c, "the variable is a scalar, must have rank 1 or more");
+  }
+  bool fits = updates->rank == 0 || updates->rank == indices->rank + var->rank - 1;
+  for (int d = 0; fits && d < updates->rank; ++d) {
+    int64_t wanted = d < indices->rank ? leat_shape_dim(indices, d)
+                                       : leat_shape_dim(var, d - indices->rank + 1);
+    fits = leat_shape_dim(updates, d) == wanted;
+  }
+  if (fits) return leat_ok_status();
+  return leat_kernel_invalid(c, "updates have shape %s, must be a scalar or a row of %s for each "
+                             "of %s indices",
+                             LEAT_SHAPE_TEXT(updates), LEAT_SHAPE_TEXT(var),
+                             LEAT_SHAPE_TEXT(indices));
+}
+
+static leat_status_t check_indices(leat_kernel_context_t* c, int64_t rows) {
+  const leat_tensor_t* indices = leat_kernel_input(c, 1);
+  for (int64_t i = 0; i < indices->shape.element_count; ++i) {
+    int64_t index = leat_tensor_index_at(indices, i);
+    if (LEAT_UNLIKELY(index < 0 || index >= rows)) {
+      return leat_kernel_invalid(c, "indices[%lld] is %lld, must be in [0, %lld)", (long long)i,
+                                 (long long)index, (long long)rows);
+    }
+  }
+  return leat_ok_status();
+}
+
+// Integers must not be divided by 0; a variable by handle refuses any 0, as in TensorFlow.
+static leat_status_t check_divisors(leat_kernel_context_t* c, leat_combine_t how) {
+  static const uint8_t kZero[16];
+  const leat_tensor_t* updates = leat_kernel_input(c, 2);
+  bool is_handle = !leat_dtype_is_ref(c->kernel->input_types[0]);
+  if (how != LEAT_COMBINE_DIV) return leat_ok_status();
+  if (!is_handle && leat_dtype_in(updates->dtype, LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX)) {
+    return leat_ok_status();
+  }
+  size_t size = leat_dtype_size(updates->dtype);
+  for (int64_t i = 0; i < updates->shape.element_count; ++i) {
+    if (memcmp((const uint8_t*)updates->data + (size_t)i * size, kZero, size) == 0) {
+      return leat_kernel_invalid(c, "updates[%lld] is 0, must not be for division", (long long)i);
+    }
+  }
+  return leat_ok_status();
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+static leat_status_t apply_row(leat_combine_fn_t combine, int dtype, void* to, const void* from,
+                               int64_t count) {
+  if (LEAT_UNLIKELY(!combine)) return leat_tensor_copy_elements(dtype, from, to, count);
+  combine(to, from, count);
+  return leat_ok_status();
+}
+
+static leat_status_t apply_rows(leat_kernel_context_t* c, leat_combine_fn_t combine,
+                                leat_tensor_t* var) {
+  const leat_tensor_t* indices = leat_kernel_input(c, 1);
+  const leat_tensor_t* updates = leat_kernel_input(c, 2);
+  int64_t row = leat_shape_product(&var->shape, 1, var->shape.rank);
+  size_t item = leat_dtype_size(var->dtype), row_bytes = (size_t)row * item;
+  bool is_scalar = updates->shape.rank == 0;
+  uint8_t* target = var->data;
+  const uint8_t* source = updates->data;
+  for (int64_t i = 0; i < indices->shape.element_count; ++i) {
+    uint8_t* to = target + (size_t)leat_tensor_index_at(indices, i) * row_bytes;
+    if (!is_scalar) {
+      const uint8_t* from = source + (size_t)i * row_bytes;
+      LEAT_RETURN_IF_ERROR(apply_row(combine, var->dtype, to, from, row));
+      continue;
+    }
+    for (int64_t k = 0; k < row; ++k) {
+      LEAT_RETURN_IF_ERROR(apply_row(combine, var->dtype, to + (size_t)k * item, source, 1));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t scatter_locked(leat_kernel_context_t* c, leat_cell_t* cell) {
+  const scatter_t* scatter = leat_kernel_state(c);
+  LEAT_RETURN_IF_ERROR(check_variable(c, &cell->tensor));
+  LEAT_RETURN_IF_ERROR(check_shapes(c, &cell->tensor.shape));
+  LEAT_RETURN_IF_ERROR(check_indices(c, leat_shape_dim(&cell->tensor.shape, 0)));
+  LEAT_RETURN_IF_ERROR(check_divisors(c, scatter->how));
+  LEAT_RETURN_IF_ERROR(leat_cell_make_exclusive(cell, c->services->memory));
+  return apply_rows(c, leat_combine_find(scatter->how, cell->tensor.dtype), &cell->tensor);
+}
+
+static leat_status_t scatter_nd_locked(leat_kernel_context_t* c, leat_cell_t* cell) {
+  LEAT_RETURN_IF_ERROR(check_variable(c, &cell->tensor));
+  LEAT_RETURN_IF_ERROR(leat_cell_make_exclusive(cell, c->services->memory));
+  return leat_scatter_nd_apply(c, leat_kernel_input(c, 1), leat_kernel_input(c, 2),
+                               &cell->tensor);
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t run(leat_kernel_context_t* c,
+                         leat_status_t (*update)(leat_kernel_context_t* c, leat_cell_t* cell)) {
+  leat_update_cells_t cells;
+  if (c->kernel->output_count) leat_kernel_pass_ref(c, 0, 0);
+  LEAT_RETURN_IF_ERROR(leat_update_lock(c, 1, &cells));
+  leat_status_t status = update(c, cells.cells[0]);
+  leat_update_unlock(&cells);
+  return status;
+}
+
+static leat_status_t scatter__cpu(leat_kernel_context_t* c) { return run(c, scatter_locked); }
+
+static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
+  return run(c, scatter_nd_locked);
+}
+
+#define KERNEL(op_name, types, state, create_fn, function)              \
+  {.op = op_name,                                                       \
+   .device_type = "CPU",                                                \
+   .constraints = types,                                                \
+   .create = create_fn,                                                 \
+   .state_bytes = sizeof(state),                                        \
+   .compute = function}
+#define SCATTER(how, types)                                                                    \
+  KERNEL("Scatter" how, "T: " types, scatter_t, scatter_create, scatter__cpu),                 \
+      KERNEL("ResourceScatter" how, "dtype: " types, scatter_t, scatter_create, scatter__cpu)
+#define SCATTER_ND(how, types)                                                                 \
+  KERNEL("ScatterNd" how, "T: " types, leat_scatter_nd_t, leat_scatter_nd_create,              \
+         scatter_nd__cpu),                                                                     \
+      KERNEL("ResourceScatterNd" how, "T: " types, leat_scatter_nd_t, leat_scatter_nd_create,  \
+             scatter_nd__cpu)
+
+const leat_kernel_row_t leat_scatter_kernels_cpu[] = {
+    SCATTER("Update", LEAT_TYPES_ALL),
+    SCATTER("Add", LEAT_TYPES_NUMBER),
+    SCATTER("Sub", LEAT_TYPES_NUMBER),
+    SCATTER("Mul", LEAT_TYPES_NUMBER),
+    SCATTER("Div", LEAT_TYPES_NUMBER),
+    SCATTER("Min", LEAT_TYPES_REAL),
+    SCATTER("Max", LEAT_TYPES_REAL),
+    SCATTER_ND("Update", LEAT_TYPES_STRINGS),
+    SCATTER_ND("Add", LEAT_TYPES_PLAIN),
+    SCATTER_ND("Sub", LEAT_TYPES_PLAIN),
+    SCATTER_ND("Min", LEAT_TYPES_REAL),
+    SCATTER_ND("Max", LEAT_TYPES_REAL),
+    LEAT_KERNEL_ROWS_END,
+};

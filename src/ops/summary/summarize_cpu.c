@@ -1,0 +1,247 @@
+// CPU kernels of the summary ops: messages made in an arena, encoded into a string.
+#include <math.h>
+
+#include "base/map.h"
+#include "device/cpu/half.h"
+#include "formats/decode.h"
+#include "formats/encode.h"
+#include "formats/generated/summary.h"
+#include "formats/histogram.h"
+#include "formats/shape_proto.h"
+#include "formats/tensor_proto.h"
+#include "ops/family.h"
+
+#define CASE_SIMPLE_VALUE 2  // numbers of Summary.Value's fields
+#define CASE_HISTOGRAM 5
+#define CASE_TENSOR 8
+
+static double number_at(const leat_tensor_t* tensor, int64_t index) {
+#define AS(type) leat_tensor_data(tensor, const type)[index]
+  switch (tensor->dtype) {
+    case LEAT_DTYPE_FLOAT: return AS(float);
+    case LEAT_DTYPE_DOUBLE: return AS(double);
+    case LEAT_DTYPE_HALF: return leat_half_to_float(AS(uint16_t));
+    case LEAT_DTYPE_BFLOAT16: return leat_bfloat16_to_float(AS(uint16_t));
+    case LEAT_DTYPE_INT8: return AS(int8_t);
+    case LEAT_DTYPE_INT16: return AS(int16_t);
+    case LEAT_DTYPE_INT32: return AS(int32_t);
+    case LEAT_DTYPE_INT64: return (double)AS(int64_t);
+    case LEAT_DTYPE_UINT8: return AS(uint8_t);
+    case LEAT_DTYPE_UINT16: return AS(uint16_t);
+    case LEAT_DTYPE_UINT32: return AS(uint32_t);
+    default: return (double)AS(uint64_t);
+  }
+#undef AS
+}
+
+// ---- The output ---------------------------------------------------------------------------------
+
+static leat_status_t set_text(leat_kernel_context_t* c, leat_string_builder_t* text) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_status_clone(text->status));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  return leat_tensor_set_string(output, 0, leat_string_builder_view(text));
+}
+
+static leat_status_t set_summary(leat_kernel_context_t* c, leat_pb_summary_value_t* values,
+                                 size_t count) {
+  leat_pb_summary_t summary = {.value = {values, count}};
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = leat_message_encode(&leat_pb_summary_descriptor, &summary, &text);
+  if (!status) status = set_text(c, &text);
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+// Runs a kernel that makes messages in an arena.
+static leat_status_t with_arena(leat_kernel_context_t* c,
+                                leat_status_t (*make)(leat_kernel_context_t* c,
+                                                      leat_arena_t* arena)) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = make(c, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static leat_status_t read_tag(const leat_kernel_context_t* c, int index,
+                              leat_string_view_t* out_tag) {
+  const leat_tensor_t* tag = leat_kernel_input(c, index);
+  if (tag->shape.rank != 0) {
+    return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
+                               LEAT_SV_ARG(c->kernel->op->inputs[index].name),
+                               LEAT_SHAPE_TEXT(&tag->shape));
+  }
+  *out_tag = leat_tensor_string_at(tag, 0);
+  return leat_ok_status();
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+// Shapes must agree; a scalar and a vector of one do.
+static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena) {
+  const leat_tensor_t* tags = leat_kernel_input(c, 0);
+  const leat_tensor_t* values = leat_kernel_input(c, 1);
+  bool single = tags->shape.rank <= 1 && values->shape.rank <= 1 &&
+                tags->shape.element_count == 1 && values->shape.element_count == 1;
+  if (!single && !leat_shape_equal(&tags->shape, &values->shape)) {
+    return leat_kernel_invalid(c, "tags and values have shapes %s and %s, must have the same",
+                               LEAT_SHAPE_TEXT(&tags->shape), LEAT_SHAPE_TEXT(&values->shape));
+  }
+  size_t count = (size_t)tags->shape.element_count;
+  leat_pb_summary_value_t* items;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *items, (void**)&items));
+  for (size_t i = 0; i < count; ++i) {
+    items[i] = (leat_pb_summary_value_t){
+        .tag = leat_tensor_string_at(tags, (int64_t)i),
+        .simple_value = (float)number_at(values, (int64_t)i),
+        .value_case = CASE_SIMPLE_VALUE};
+  }
+  return set_summary(c, items, count);
+}
+
+static leat_status_t scalar_summary__cpu(leat_kernel_context_t* c) {
+  return with_arena(c, make_scalars);
+}
+
+static leat_status_t make_histogram(leat_kernel_context_t* c, leat_arena_t* arena) {
+  const leat_tensor_t* values = leat_kernel_input(c, 1);
+  leat_histogram_t histogram;
+  leat_pb_histogram_proto_t proto;
+  leat_pb_summary_value_t value = {.histo = &proto, .value_case = CASE_HISTOGRAM};
+  LEAT_RETURN_IF_ERROR(read_tag(c, 0, &value.tag));
+  LEAT_RETURN_IF_ERROR(leat_histogram_create(arena, &histogram));
+  for (int64_t i = 0; i < values->shape.element_count; ++i) {
+    double number = number_at(values, i);
+    if (!isfinite(number)) {
+      return leat_kernel_invalid(c, "%s in summary histogram for: %.*s",
+                                 isnan(number) ? "Nan" : "Infinity",
+                                 LEAT_SV_ARG(c->kernel->node_name));
+    }
+    leat_histogram_add(&histogram, number);
+  }
+  LEAT_RETURN_IF_ERROR(leat_histogram_to_proto(&histogram, arena, &proto));
+  return set_summary(c, &value, 1);
+}
+
+static leat_status_t histogram_summary__cpu(leat_kernel_context_t* c) {
+  return with_arena(c, make_histogram);
+}
+
+// Numbers as one run of bytes, whatever their count.
+static leat_status_t tensor_to_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
+                                     leat_pb_tensor_proto_t* out_proto) {
+  if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
+    return leat_tensor_to_proto(tensor, arena, out_proto);
+  }
+  *out_proto = (leat_pb_tensor_proto_t){.dtype = tensor->dtype};
+  out_proto->tensor_content =
+      leat_string_view_make((const char*)tensor->data, leat_tensor_size_bytes(tensor));
+  return leat_partial_shape_to_proto(leat_partial_shape_of(&tensor->shape), arena,
+                                     &out_proto->tensor_shape);
+}
+
+static leat_status_t make_tensor(leat_kernel_context_t* c, leat_arena_t* arena) {
+  leat_pb_tensor_proto_t proto;
+  leat_pb_summary_value_t value = {
+      .node_name = c->kernel->node_name, .tensor = &proto, .value_case = CASE_TENSOR};
+  LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, 0), arena, &proto));
+  return set_summary(c, &value, 1);
+}
+
+static leat_status_t tensor_summary__cpu(leat_kernel_context_t* c) {
+  return with_arena(c, make_tensor);
+}
+
+static leat_status_t make_tensor_v2(leat_kernel_context_t* c, leat_arena_t* arena) {
+  leat_pb_tensor_proto_t proto;
+  leat_pb_summary_metadata_t metadata = {0};
+  leat_pb_summary_value_t value = {
+      .tensor = &proto, .metadata = &metadata, .value_case = CASE_TENSOR};
+  leat_string_view_t bytes;
+  LEAT_RETURN_IF_ERROR(read_tag(c, 0, &value.tag));
+  LEAT_RETURN_IF_ERROR(read_tag(c, 2, &bytes));
+  LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, 1), arena, &proto));
+  // What cannot be read is left out, as in TensorFlow.
+  leat_status_t status = leat_message_decode(&leat_pb_summary_metadata_descriptor, bytes, arena,
+                                             NULL, &metadata);
+  if (status) metadata = (leat_pb_summary_metadata_t){0};
+  leat_status_free(status);
+  return set_summary(c, &value, 1);
+}
+
+static leat_status_t tensor_summary_v2__cpu(leat_kernel_context_t* c) {
+  return with_arena(c, make_tensor_v2);
+}
+
+// ---- Merging ------------------------------------------------------------------------------------
+
+static leat_status_t check_tags(const leat_kernel_context_t* c, leat_string_view_t bytes,
+                                leat_arena_t* arena, leat_string_map_t* tags) {
+  leat_pb_summary_t summary;
+  leat_status_t status =
+      leat_message_decode(&leat_pb_summary_descriptor, bytes, arena, NULL, &summary);
+  if (status) {
+    leat_status_free(status);
+    return leat_kernel_invalid(c, "Could not parse one of the summary inputs");
+  }
+  for (size_t i = 0; i < summary.value.count; ++i) {
+    leat_string_view_t tag = summary.value.items[i].tag;
+    uint64_t* unused;
+    bool is_new;
+    if (tag.size == 0) continue;
+    LEAT_RETURN_IF_ERROR(leat_string_map_insert(tags, tag, 0, &unused, &is_new));
+    if (!is_new) {
+      return leat_kernel_invalid(c, "Duplicate tag %.*s found in summary inputs",
+                                 LEAT_SV_ARG(tag));
+    }
+  }
+  return leat_ok_status();
+}
+
+// Messages one behind the other are one message with the values of both.
+static leat_status_t append_summaries(leat_kernel_context_t* c, leat_arena_t* arena,
+                                      leat_string_map_t* tags, leat_string_builder_t* out) {
+  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
+    const leat_tensor_t* input = leat_kernel_input(c, i);
+    for (int64_t k = 0; k < input->shape.element_count; ++k) {
+      leat_string_view_t bytes = leat_tensor_string_at(input, k);
+      LEAT_RETURN_IF_ERROR(check_tags(c, bytes, arena, tags));
+      leat_string_builder_append(out, bytes);
+    }
+  }
+  return set_text(c, out);
+}
+
+static leat_status_t merge(leat_kernel_context_t* c, leat_arena_t* arena) {
+  leat_string_map_t tags;
+  leat_string_builder_t text;
+  leat_string_map_initialize(leat_allocator_system(), &tags);
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = append_summaries(c, arena, &tags, &text);
+  leat_string_builder_deinitialize(&text);
+  leat_string_map_deinitialize(&tags);
+  return status;
+}
+
+static leat_status_t merge_summary__cpu(leat_kernel_context_t* c) { return with_arena(c, merge); }
+
+#define REAL                                                                              \
+  "T: bfloat16, double, float, half, int16, int32, int64, int8, uint16, uint32, uint64, uint8"
+
+const leat_kernel_row_t leat_summarize_kernels_cpu[] = {
+    {.op = "ScalarSummary",
+     .device_type = "CPU",
+     .constraints = REAL,
+     .compute = scalar_summary__cpu},
+    {.op = "HistogramSummary",
+     .device_type = "CPU",
+     .constraints = REAL,
+     .compute = histogram_summary__cpu},
+    {.op = "TensorSummary", .device_type = "CPU", .compute = tensor_summary__cpu},
+    {.op = "TensorSummaryV2", .device_type = "CPU", .compute = tensor_summary_v2__cpu},
+    {.op = "MergeSummary", .device_type = "CPU", .compute = merge_summary__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

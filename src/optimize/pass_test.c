@@ -1,0 +1,219 @@
+// Folding and common subexpressions: what is computed or merged, and above all what is not.
+#include <stdlib.h>
+#include <string.h>
+
+#include "optimize/pass.h"
+#include "session/evaluate.h"
+#include "session/scene.h"
+
+typedef struct fixture_s {
+  scene_t s;
+  leat_device_t* device;
+  leat_evaluator_t evaluator;
+  leat_pass_options_t options;
+  leat_rewrite_t rewrite;
+} fixture_t;
+
+static int set_up(void** state) {
+  static fixture_t f;
+  f = (fixture_t){0};
+  scene_open(&f.s);
+  LEAT_EXPECT_OK(leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"),
+                                        NULL, leat_allocator_system(), &f.device));
+  leat_evaluator_initialize(f.s.runtime->kernels, f.device, leat_allocator_system(), &f.evaluator);
+  f.options = (leat_pass_options_t){.evaluate = leat_evaluator_run, .evaluate_data = &f.evaluator};
+  *state = &f;
+  return 0;
+}
+
+static int tear_down(void** state) {
+  fixture_t* f = *state;
+  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
+  leat_device_release(f->device);
+  scene_close(&f->s);
+  return 0;
+}
+
+static void prune(fixture_t* f, leat_outputs_t fetches) {
+  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
+  LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, fetches.items, fetches.count, NULL, 0,
+                            &f->rewrite));
+}
+
+static void fold(fixture_t* f, leat_outputs_t fetches) {
+  prune(f, fetches);
+  LEAT_EXPECT_OK(leat_pass_fold.run(&f->rewrite, &f->options));
+}
+
+static size_t cse(fixture_t* f, leat_outputs_t fetches) {
+  prune(f, fetches);
+  size_t before = f->rewrite.graph->node_count;
+  LEAT_EXPECT_OK(leat_pass_cse.run(&f->rewrite, &f->options));
+  return before - f->rewrite.graph->node_count;
+}
+
+static const leat_node_t* fetched(const fixture_t* f, int index) {
+  return &f->rewrite.graph->nodes[f->rewrite.fetches[index].node];
+}
+
+// The value of fetch |index|, which must be a constant.
+static const leat_tensor_t* constant_of(const fixture_t* f, int index) {
+  const leat_node_t* node = fetched(f, index);
+  assert_true(node->op->flags & LEAT_OP_CONSTANT);
+  return leat_node_attr(node, LEAT_SV("value"))->tensor;
+}
+
+// ---- Folding ------------------------------------------------------------------------------------
+
+static void constants_are_computed(void** state) {
+  fixture_t* f = *state;
+  leat_output_t a = scene_float(&f->s, 2), b = scene_float(&f->s, 3);
+  leat_output_t y = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "Mul", -1, a, b), a);
+  fold(f, LEAT_INPUTS(y, a, y));
+  assert_true(leat_tensor_data(constant_of(f, 0), const float)[0] == 8);
+  assert_true(leat_tensor_data(constant_of(f, 1), const float)[0] == 2);
+  assert_true(leat_output_equal(f->rewrite.fetches[0], f->rewrite.fetches[2]));
+  assert_int_equal(f->rewrite.graph->node_count, 2);
+}
+
+static void every_output_is_kept(void** state) {
+  fixture_t* f = *state;
+  const float values[] = {1, 2, 3};
+  leat_output_t axis = leat_build_scalar(&f->s.b, LEAT_DTYPE_INT32, 0);
+  int32_t split = scene_node(&f->s, "Split", "split", "",
+                             LEAT_INPUTS(axis, scene_floats(&f->s, 3, values)),
+                             LEAT_ATTRS(LEAT_INT("num_split", 3)));
+  fold(f, LEAT_INPUTS(leat_node_output(split, 2), leat_node_output(split, 0)));
+  assert_true(leat_tensor_data(constant_of(f, 0), const float)[0] == 3);
+  assert_true(leat_tensor_data(constant_of(f, 1), const float)[0] == 1);
+}
+
+static void shapes_are_constants(void** state) {
+  fixture_t* f = *state;
+  const int64_t dims[] = {3, 4}, partial[] = {-1, 4};
+  leat_output_t known = scene_output(
+      &f->s, "Placeholder", "known", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
+  leat_output_t open = scene_output(
+      &f->s, "Placeholder", "open", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, partial}))));
+  leat_output_t a = scene_unary(&f->s, "Shape", -1, known);
+  leat_output_t b = scene_unary(&f->s, "Shape", -1, open);
+  leat_output_t r = scene_unary(&f->s, "Rank", -1, open);
+  fold(f, LEAT_INPUTS(a, b, r));
+  assert_int_equal(leat_tensor_data(constant_of(f, 0), const int32_t)[1], 4);
+  assert_false(fetched(f, 1)->op->flags & LEAT_OP_CONSTANT);
+}
+
+static void what_must_run_stays(void** state) {
+  fixture_t* f = *state;
+  leat_output_t c = scene_float(&f->s, 1);
+  leat_output_t stateful = scene_pass(&f->s, 1, -1, c);
+  leat_output_t ordered = scene_unary(&f->s, "Neg", -1, c);
+  scene_after(&f->s, ordered.node, scene_mark(&f->s, 2, -1));
+  leat_output_t fails = scene_output(
+      &f->s, "CheckNumerics", "check", "",
+      LEAT_INPUTS(scene_binary(&f->s, "Div", -1, c, scene_float(&f->s, 0))),
+      LEAT_ATTRS(LEAT_STR("message", "inf")));
+  fold(f, LEAT_INPUTS(stateful, ordered, fails));
+  for (int i = 0; i < 3; ++i) assert_false(fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
+  assert_int_equal(fetched(f, 1)->control_count, 1);
+}
+
+static void large_results_stay(void** state) {
+  fixture_t* f = *state;
+  leat_output_t one = scene_float(&f->s, 1);
+  const int64_t sizes[] = {1 << 20, 1 << 10};
+  leat_output_t fetches[2];
+  f->options.fold_limit_bytes = 1 << 16;
+  for (int i = 0; i < 2; ++i) {
+    leat_tensor_t dims;
+    LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_INT64, &sizes[i], 1, &dims));
+    fetches[i] = scene_binary(&f->s, "Fill", -1, leat_build_constant(&f->s.b, &dims), one);
+    leat_tensor_release(&dims);
+  }
+  fold(f, (leat_outputs_t){fetches, 2});
+  assert_false(fetched(f, 0)->op->flags & LEAT_OP_CONSTANT);
+  assert_int_equal(constant_of(f, 1)->shape.element_count, 1 << 10);
+}
+
+static void no_evaluator_no_folding(void** state) {
+  fixture_t* f = *state;
+  f->options.evaluate = NULL;
+  fold(f, LEAT_INPUTS(scene_unary(&f->s, "Neg", -1, scene_float(&f->s, 1))));
+  assert_int_equal(f->rewrite.graph->node_count, 2);
+}
+
+// ---- Common subexpressions ----------------------------------------------------------------------
+
+static void equal_nodes_are_merged(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
+  leat_output_t y = scene_placeholder(&f->s, "y", LEAT_DTYPE_FLOAT);
+  leat_output_t a = scene_binary(&f->s, "Mul", -1, x, y), b = scene_binary(&f->s, "Mul", -1, x, y);
+  leat_output_t c = scene_unary(&f->s, "Neg", -1, a), d = scene_unary(&f->s, "Neg", -1, b);
+  assert_int_equal(cse(f, LEAT_INPUTS(c, d, a, b)), 2);
+  assert_true(leat_output_equal(f->rewrite.fetches[0], f->rewrite.fetches[1]));
+  assert_true(leat_output_equal(f->rewrite.fetches[2], f->rewrite.fetches[3]));
+}
+
+static void commutative_inputs(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
+  leat_output_t y = scene_placeholder(&f->s, "y", LEAT_DTYPE_FLOAT);
+  assert_int_equal(cse(f, LEAT_INPUTS(scene_binary(&f->s, "Mul", -1, x, y),
+                                      scene_binary(&f->s, "Mul", -1, y, x))), 1);
+  assert_int_equal(cse(f, LEAT_INPUTS(scene_binary(&f->s, "Sub", -1, x, y),
+                                      scene_binary(&f->s, "Sub", -1, y, x))), 0);
+}
+
+static void different_nodes_are_not_merged(void** state) {
+  fixture_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t x = scene_placeholder(s, "x", LEAT_DTYPE_FLOAT);
+  leat_output_t pairs[][2] = {
+      // Stateful; another attribute; another device; another control input; another output.
+      {scene_pass(s, 1, -1, x), scene_pass(s, 1, -1, x)},
+      {scene_output(s, "Cast", "", "", LEAT_INPUTS(x), LEAT_ATTRS(LEAT_TYPE("DstT", 2))),
+       scene_output(s, "Cast", "", "", LEAT_INPUTS(x), LEAT_ATTRS(LEAT_TYPE("DstT", 3)))},
+      {scene_unary(s, "Neg", 0, x), scene_unary(s, "Neg", 1, x)},
+      {scene_unary(s, "Exp", -1, x), scene_unary(s, "Exp", -1, x)},
+      {scene_placeholder(s, "p", LEAT_DTYPE_FLOAT), scene_placeholder(s, "q", LEAT_DTYPE_FLOAT)},
+      {scene_float(s, 0.0f), scene_float(s, -0.0f)},
+  };
+  scene_after(s, pairs[3][1].node, scene_mark(s, 1, -1));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(pairs); ++i) {
+    assert_int_equal(cse(f, LEAT_INPUTS(pairs[i][0], pairs[i][1])), 0);
+  }
+  leat_output_t same[2] = {scene_float(s, 7), scene_float(s, 7)};
+  assert_int_equal(cse(f, LEAT_INPUTS(same[0], same[1])), 1);
+}
+
+// 20,000 nodes in pairs, against the order of building: neither slow nor deep.
+static void many_nodes(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT), y[2] = {x, x};
+  for (int i = 0; i < 10000; ++i) {
+    for (int k = 0; k < 2; ++k) y[k] = scene_unary(&f->s, i % 2 ? "Neg" : "Exp", -1, y[k]);
+  }
+  assert_int_equal(cse(f, LEAT_INPUTS(y[0], y[1])), 10000);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+      TEST(constants_are_computed),
+      TEST(every_output_is_kept),
+      TEST(shapes_are_constants),
+      TEST(what_must_run_stays),
+      TEST(large_results_stay),
+      TEST(no_evaluator_no_folding),
+      TEST(equal_nodes_are_merged),
+      TEST(commutative_inputs),
+      TEST(different_nodes_are_not_merged),
+      TEST(many_nodes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+// What the dataflow executor is made of: a run, its iterations (of the graph outside loops there is
+// one), lists of ready records. dataflow.c runs records; frames.c says what control flow (section
+// 4.4) makes of a record that has run.
+#ifndef LEAT_WORKER_DATAFLOW_H_
+#define LEAT_WORKER_DATAFLOW_H_
+
+#include "worker/executor.h"
+
+typedef struct leat_iteration_s leat_iteration_t;
+typedef struct leat_frame_run_s leat_frame_run_t;
+
+// A record of an iteration, as an entry of a ready list.
+typedef struct leat_ready_s {
+  struct leat_ready_s* next;
+  leat_iteration_t* iteration;
+  uint32_t record;
+  bool dead;
+} leat_ready_t;
+
+// Ready entries of one thread, newest first.
+typedef struct leat_ready_list_s {
+  leat_ready_t* first;
+} leat_ready_list_t;
+
+// One iteration of a frame: slots and counters by place in the frame.
+struct leat_iteration_s {
+  leat_slot_t* slots;
+  _Atomic(uint32_t)* pending;
+  _Atomic(uint32_t)* readers;
+  leat_ready_t* entries;
+  const leat_frame_t* plan;     // the frame's, in the plan
+  // Only in plans with control flow.
+  uint32_t* dead_inputs;        // by place
+  leat_frame_run_t* frame;      // NULL outside loops
+  int64_t number;
+  int64_t outstanding;          // records ready or running
+  leat_frame_run_t* children;   // frames begun from here
+  leat_iteration_t* next_free;
+};
+
+typedef struct leat_dataflow_s {
+  leat_execution_t* execution;
+  const leat_plan_t* plan;
+  leat_plan_instance_t* instance;
+  leat_iteration_t* root;
+  bool parallel;  // several threads may work on this run
+  _Atomic(int64_t) activities;
+  _Atomic(bool) failed;
+  leat_spinlock_t lock;  // |status|
+  leat_status_t status;  // the first failure
+  leat_mutex_t frames_mutex;  // all that frames.c does; taken only when |parallel|
+} leat_dataflow_t;
+
+// Makes |record| of |iteration| ready: here, or as a task of the pool.
+void leat_dataflow_dispatch(leat_dataflow_t* dataflow, leat_ready_list_t* ready,
+                            leat_iteration_t* iteration, uint32_t record, bool dead);
+// Counts |record|'s inputs (and unread outputs) as read: slots that nobody reads any more are
+// emptied.
+void leat_dataflow_release(leat_dataflow_t* dataflow, leat_iteration_t* iteration,
+                           uint32_t record);
+
+// ---- Control flow (frames.c) --------------------------------------------------------------------
+
+// Runs a Switch or a Merge; the others move their value when they complete.
+LEAT_MUST_USE leat_status_t leat_frames_run(leat_dataflow_t* dataflow, leat_iteration_t* iteration,
+                                            uint32_t record);
+// |record| has run, or was dead: activates whoever waits, in the right iterations.
+LEAT_MUST_USE leat_status_t leat_frames_complete(leat_dataflow_t* dataflow,
+                                                 leat_iteration_t* iteration, uint32_t record,
+                                                 bool dead, leat_ready_list_t* ready);
+// A fresh iteration of frame |index| of the plan, counters set.
+LEAT_MUST_USE leat_status_t leat_iteration_create(leat_plan_t* plan,
+                                                  leat_plan_instance_t* instance, int32_t index,
+                                                  leat_iteration_t** out_iteration);
+void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration);
+// Ends the frames that a failed run left.
+void leat_frames_abandon(leat_dataflow_t* dataflow);
+// Frees what an instance keeps for reuse.
+void leat_iterations_free(leat_plan_t* plan, leat_plan_instance_t* instance);
+
+#endif  // LEAT_WORKER_DATAFLOW_H_

@@ -1,0 +1,450 @@
+// Control flow (section 4.4). A frame is begun by the first Enter that reaches it from an iteration
+// of the frame above; each NextIteration leads one iteration on, and at most parallel_iterations of
+// them are alive. A value on an edge may be dead: a node with a dead input does not run and its
+// outputs are dead, but a Merge runs for its first live input, and deadness ends at NextIteration
+// and at an Exit (which is told when the frame ends).
+//
+// An iteration ends when nothing of it is ready, running or begun below it, and the one before has
+// ended; a frame when all its Enters have come and its iterations have ended. All of it happens
+// under one lock of the run; kernels run outside it.
+#include <string.h>
+
+#include "worker/dataflow.h"
+
+// A value that waits: for the next iteration, or for every one.
+typedef struct waiting_s {
+  struct waiting_s* next;
+  uint32_t record;
+  leat_slot_t value;
+} waiting_t;
+
+struct leat_frame_run_s {
+  leat_frame_run_t* next_sibling;
+  leat_iteration_t* parent;
+  int32_t index;             // in plan->frames
+  uint32_t pending_entries;
+  int64_t iteration_count;   // number of the newest
+  int64_t first_iteration;   // the oldest that lives
+  int32_t alive;
+  leat_iteration_t** ring;   // [capacity], by number
+  int32_t capacity;
+  waiting_t* deferred;       // values for the iteration after the newest
+  waiting_t* invariants;
+  uint32_t* dead_exits;
+  size_t dead_exit_count, dead_exit_capacity;
+};
+
+#define MAX_PARALLEL_ITERATIONS 1024
+
+static leat_status_t settle_iteration(leat_dataflow_t* d, leat_iteration_t* iteration,
+                                      leat_ready_list_t* ready);
+
+// ---- Values -------------------------------------------------------------------------------------
+
+static leat_slot_t share_slot(const leat_slot_t* slot) {
+  leat_slot_t shared = {.alive = slot->alive, .ref = slot->ref};
+  if (slot->tensor.dtype) shared.tensor = leat_tensor_share(&slot->tensor);
+  if (shared.ref) leat_cell_retain(shared.ref);
+  return shared;
+}
+
+// The value of an input: moved out when nobody else reads it.
+static leat_slot_t take_input(const leat_iteration_t* iteration, const leat_record_t* record,
+                              uint32_t input) {
+  uint32_t number = record->input_slots[input];
+  leat_slot_t* slot = &iteration->slots[number];
+  if (iteration->plan->readers[number] != 1) return share_slot(slot);
+  leat_slot_t moved = *slot;
+  memset(slot, 0, sizeof *slot);
+  return moved;
+}
+
+static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
+  leat_slot_clear(&iteration->slots[slot]);
+  if (iteration->plan->readers[slot] == 0) {
+    leat_slot_clear(&value);
+    iteration->slots[slot].alive = true;  // it was live, though nobody wants it
+    return;
+  }
+  iteration->slots[slot] = value;
+}
+
+// ---- Switch and Merge ---------------------------------------------------------------------------
+
+static leat_status_t run_switch(leat_dataflow_t* d, leat_iteration_t* iteration,
+                                const leat_record_t* record) {
+  const leat_tensor_t* predicate = &iteration->slots[record->input_slots[1]].tensor;
+  if (predicate->shape.element_count != 1 || predicate->shape.rank != 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
+                            "scalar",
+                            LEAT_SV_ARG(record->kernel->node_name),
+                            LEAT_SV_ARG(record->kernel->op->name),
+                            LEAT_SHAPE_TEXT(&predicate->shape));
+  }
+  uint32_t taken = *leat_tensor_data(predicate, const bool) ? 1 : 0;
+  leat_slot_clear(&iteration->slots[record->first_output + 1 - taken]);
+  put(iteration, record->first_output + taken, take_input(iteration, record, 0));
+  (void)d;
+  return leat_ok_status();
+}
+
+static leat_status_t run_merge(leat_dataflow_t* d, leat_iteration_t* iteration,
+                               const leat_record_t* record) {
+  for (uint32_t k = 0; k < record->input_count; ++k) {
+    if (!iteration->slots[record->input_slots[k]].alive) continue;
+    put(iteration, record->first_output, take_input(iteration, record, k));
+    int32_t index = (int32_t)k;
+    leat_slot_t value = {.alive = true};
+    if (record->output_count < 2 || !iteration->plan->readers[record->first_output + 1]) {
+      return leat_ok_status();
+    }
+    LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &index, &value.tensor));
+    put(iteration, record->first_output + 1, value);
+    return leat_ok_status();
+  }
+  (void)d;
+  return leat_make_status(LEAT_INTERNAL, "Compute failed for node '%.*s' (%.*s): no input is live",
+                          LEAT_SV_ARG(record->kernel->node_name),
+                          LEAT_SV_ARG(record->kernel->op->name));
+}
+
+leat_status_t leat_frames_run(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
+  const leat_record_t* record = &d->plan->records[index];
+  if (record->flags & LEAT_RECORD_SWITCH) return run_switch(d, iteration, record);
+  if (record->flags & LEAT_RECORD_MERGE) return run_merge(d, iteration, record);
+  return leat_ok_status();
+}
+
+// ---- Activation ---------------------------------------------------------------------------------
+
+static uint32_t load(_Atomic(uint32_t)* counter) {
+  return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void store(_Atomic(uint32_t)* counter, uint32_t value) {
+  atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+// An edge has come to a Merge; true when it runs now. Bit 0 of the count stands for "no live value
+// yet", the rest is twice the control inputs still to come.
+static bool reach_merge(const leat_record_t* merge, _Atomic(uint32_t)* pending,
+                        uint32_t* dead_inputs, bool is_control, bool live, bool* out_dead) {
+  uint32_t before = load(pending);
+  *out_dead = *dead_inputs == merge->input_count;
+  if (is_control) {
+    store(pending, before - 2);
+    return before == 2 || (before == 3 && *out_dead);
+  }
+  if (live) {
+    store(pending, before & ~1u);
+    return before == 1;
+  }
+  *out_dead = ++*dead_inputs == merge->input_count;
+  return before == 1 && *out_dead;
+}
+
+// |record|'s outputs lie in |target| (or are dead there): counts at everyone who waits for them.
+static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t index, bool dead,
+                     leat_ready_list_t* ready) {
+  const leat_plan_t* plan = d->plan;
+  const leat_record_t* record = &plan->records[index];
+  for (uint32_t i = 0; i < record->successor_count; ++i) {
+    uint32_t successor = plan->successors[record->first_successor + i];
+    int32_t output = plan->successor_outputs[record->first_successor + i];
+    const leat_record_t* waiter = &plan->records[successor];
+    uint32_t place = plan->record_places[successor];
+    bool is_control = output == LEAT_CONTROL_INDEX;
+    bool live = !dead && (is_control ||
+                          target->slots[record->first_output + (uint32_t)output].alive);
+    bool is_dead, runs;
+    if (waiter->flags & LEAT_RECORD_MERGE) {
+      runs = reach_merge(waiter, &target->pending[place], &target->dead_inputs[place], is_control,
+                         live, &is_dead);
+    } else {
+      if (!live) ++target->dead_inputs[place];
+      is_dead = target->dead_inputs[place] > 0 && !(waiter->flags & LEAT_RECORD_NEVER_DEAD);
+      store(&target->pending[place], load(&target->pending[place]) - 1);
+      runs = load(&target->pending[place]) == 0;
+    }
+    if (!runs) continue;
+    ++target->outstanding;
+    leat_dataflow_dispatch(d, ready, target, successor, is_dead);
+  }
+}
+
+static void activate_with(leat_dataflow_t* d, leat_iteration_t* target, uint32_t record,
+                          leat_slot_t value, leat_ready_list_t* ready) {
+  bool dead = !value.alive;
+  put(target, d->plan->records[record].first_output, value);
+  if (dead) target->slots[d->plan->records[record].first_output].alive = false;
+  activate(d, target, record, dead, ready);
+}
+
+// ---- Frames and iterations ----------------------------------------------------------------------
+
+static leat_status_t keep(leat_dataflow_t* d, waiting_t** list, uint32_t record,
+                          leat_slot_t* value) {
+  waiting_t* waiting;
+  leat_status_t status =
+      leat_allocator_allocate(d->plan->allocator, sizeof *waiting, (void**)&waiting);
+  if (status) {
+    leat_slot_clear(value);
+    return status;
+  }
+  *waiting = (waiting_t){*list, record, *value};
+  *list = waiting;
+  return leat_ok_status();
+}
+
+static void drop(leat_dataflow_t* d, waiting_t* list) {
+  while (list) {
+    waiting_t* next = list->next;
+    leat_slot_clear(&list->value);
+    leat_allocator_free(d->plan->allocator, list);
+    list = next;
+  }
+}
+
+static leat_iteration_t** ring_place(const leat_frame_run_t* frame, int64_t number) {
+  return &frame->ring[number % frame->capacity];
+}
+
+static leat_status_t take_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
+                                    leat_iteration_t** out_iteration) {
+  leat_iteration_t** free_list = &d->instance->free_iterations[frame->index];
+  leat_iteration_t* iteration = *free_list;
+  if (iteration) {
+    *free_list = iteration->next_free;
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_iteration_create((leat_plan_t*)d->plan, d->instance, frame->index,
+                                               &iteration));
+  }
+  leat_iteration_reset(d->plan, iteration);
+  iteration->frame = frame;
+  iteration->number = frame->iteration_count;
+  *ring_place(frame, iteration->number) = iteration;
+  ++frame->alive;
+  *out_iteration = iteration;
+  return leat_ok_status();
+}
+
+static void return_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
+                             leat_iteration_t* iteration) {
+  for (uint32_t i = 0; i < iteration->plan->slot_count; ++i) {
+    leat_slot_clear(&iteration->slots[i]);
+  }
+  *ring_place(frame, iteration->number) = NULL;
+  iteration->next_free = d->instance->free_iterations[frame->index];
+  d->instance->free_iterations[frame->index] = iteration;
+  --frame->alive;
+}
+
+static void free_frame(leat_dataflow_t* d, leat_frame_run_t* frame) {
+  drop(d, frame->deferred);
+  drop(d, frame->invariants);
+  leat_allocator_free(d->plan->allocator, frame->ring);
+  leat_allocator_free(d->plan->allocator, frame->dead_exits);
+  leat_allocator_free(d->plan->allocator, frame);
+}
+
+static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, int32_t index,
+                                 leat_frame_run_t** out_frame) {
+  const leat_frame_t* plan = &d->plan->frames.items[index];
+  leat_frame_run_t* frame;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(d->plan->allocator, sizeof *frame, (void**)&frame));
+  frame->parent = parent;
+  frame->index = index;
+  frame->pending_entries = plan->entries;
+  frame->capacity = plan->parallel_iterations < MAX_PARALLEL_ITERATIONS
+                        ? plan->parallel_iterations + 1
+                        : MAX_PARALLEL_ITERATIONS + 1;
+  leat_iteration_t* first;
+  leat_status_t status =
+      leat_allocator_allocate_array(d->plan->allocator, (size_t)frame->capacity,
+                                    sizeof(leat_iteration_t*), (void**)&frame->ring);
+  if (!status) status = take_iteration(d, frame, &first);
+  if (status) {
+    free_frame(d, frame);
+    return status;
+  }
+  frame->next_sibling = parent->children;
+  parent->children = frame;
+  *out_frame = frame;
+  return leat_ok_status();
+}
+
+static leat_status_t find_frame(leat_dataflow_t* d, leat_iteration_t* parent, uint32_t record,
+                                leat_frame_run_t** out_frame) {
+  int32_t index = d->plan->frames.outputs_in[d->plan->record_nodes[record]];
+  for (leat_frame_run_t* frame = parent->children; frame; frame = frame->next_sibling) {
+    if (frame->index == index) {
+      *out_frame = frame;
+      return leat_ok_status();
+    }
+  }
+  return begin_frame(d, parent, index, out_frame);
+}
+
+// Begins the iteration after the newest: what waited for it, and what is the same in all.
+static leat_status_t next_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
+                                    leat_ready_list_t* ready, leat_iteration_t** out_iteration) {
+  ++frame->iteration_count;
+  frame->dead_exit_count = 0;  // the loop went on: those were not its end
+  LEAT_RETURN_IF_ERROR(take_iteration(d, frame, out_iteration));
+  leat_iteration_t* iteration = *out_iteration;
+  for (waiting_t* w = frame->invariants; w; w = w->next) {
+    activate_with(d, iteration, w->record, share_slot(&w->value), ready);
+  }
+  waiting_t* deferred = frame->deferred;
+  frame->deferred = NULL;
+  for (waiting_t* w = deferred; w; w = w->next) {
+    leat_slot_t value = w->value;
+    memset(&w->value, 0, sizeof w->value);
+    activate_with(d, iteration, w->record, value, ready);
+  }
+  drop(d, deferred);
+  return leat_ok_status();
+}
+
+// ---- Completion ---------------------------------------------------------------------------------
+
+static leat_status_t complete_enter(leat_dataflow_t* d, leat_iteration_t* iteration,
+                                    uint32_t index, bool dead, leat_ready_list_t* ready) {
+  const leat_record_t* record = &d->plan->records[index];
+  leat_frame_run_t* frame;
+  LEAT_RETURN_IF_ERROR(find_frame(d, iteration, index, &frame));
+  leat_slot_t value = {0};
+  if (!dead) value = take_input(iteration, record, 0);
+  if (record->flags & LEAT_RECORD_INVARIANT) {
+    for (int64_t i = frame->first_iteration; i <= frame->iteration_count; ++i) {
+      leat_iteration_t* target = *ring_place(frame, i);
+      if (target) activate_with(d, target, index, share_slot(&value), ready);
+    }
+    LEAT_RETURN_IF_ERROR(keep(d, &frame->invariants, index, &value));
+  } else {
+    activate_with(d, *ring_place(frame, 0), index, value, ready);
+  }
+  --frame->pending_entries;
+  leat_iteration_t* oldest = *ring_place(frame, frame->first_iteration);
+  return oldest ? settle_iteration(d, oldest, ready) : leat_ok_status();
+}
+
+static leat_status_t complete_exit(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
+                                   bool dead, leat_ready_list_t* ready) {
+  leat_frame_run_t* frame = iteration->frame;
+  if (!dead) {
+    activate_with(d, frame->parent, index,
+                  take_input(iteration, &d->plan->records[index], 0), ready);
+    return leat_ok_status();
+  }
+  if (iteration->number != frame->iteration_count) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
+      d->plan->allocator, frame->dead_exit_count + 1, sizeof(uint32_t),
+      (void**)&frame->dead_exits, &frame->dead_exit_capacity));
+  frame->dead_exits[frame->dead_exit_count++] = index;
+  return leat_ok_status();
+}
+
+static leat_status_t complete_next(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
+                                   bool dead, leat_ready_list_t* ready) {
+  if (dead) return leat_ok_status();
+  leat_frame_run_t* frame = iteration->frame;
+  leat_slot_t value = take_input(iteration, &d->plan->records[index], 0);
+  leat_iteration_t* target;
+  if (iteration->number < frame->iteration_count) {
+    target = *ring_place(frame, iteration->number + 1);
+  } else if (frame->alive == frame->capacity - 1) {
+    return keep(d, &frame->deferred, index, &value);
+  } else {
+    leat_status_t status = next_iteration(d, frame, ready, &target);
+    if (status) {
+      leat_slot_clear(&value);
+      return status;
+    }
+  }
+  activate_with(d, target, index, value, ready);
+  return leat_ok_status();
+}
+
+static bool iteration_is_done(const leat_iteration_t* iteration) {
+  const leat_frame_run_t* frame = iteration->frame;
+  if (iteration->outstanding || iteration->children) return false;
+  if (iteration->number == 0) return frame->pending_entries == 0;
+  return iteration->number == frame->first_iteration;
+}
+
+static leat_status_t end_frame(leat_dataflow_t* d, leat_frame_run_t* frame,
+                               leat_ready_list_t* ready) {
+  leat_iteration_t* parent = frame->parent;
+  for (size_t i = 0; i < frame->dead_exit_count; ++i) {
+    activate(d, parent, frame->dead_exits[i], true, ready);
+  }
+  leat_frame_run_t** link = &parent->children;
+  while (*link != frame) link = &(*link)->next_sibling;
+  *link = frame->next_sibling;
+  free_frame(d, frame);
+  return settle_iteration(d, parent, ready);
+}
+
+// Ends iterations from the oldest on as far as they are done, and the frame after the last.
+static leat_status_t settle_iteration(leat_dataflow_t* d, leat_iteration_t* iteration,
+                                      leat_ready_list_t* ready) {
+  leat_frame_run_t* frame = iteration->frame;
+  if (!frame) return leat_ok_status();  // outside loops
+  while (frame->alive) {
+    leat_iteration_t* oldest = *ring_place(frame, frame->first_iteration);
+    if (!oldest || !iteration_is_done(oldest)) break;
+    return_iteration(d, frame, oldest);
+    ++frame->first_iteration;
+    if (frame->deferred) {
+      leat_iteration_t* begun;
+      LEAT_RETURN_IF_ERROR(next_iteration(d, frame, ready, &begun));
+    }
+  }
+  if (frame->alive || frame->pending_entries) return leat_ok_status();
+  return end_frame(d, frame, ready);
+}
+
+static leat_status_t complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
+                              bool dead, leat_ready_list_t* ready) {
+  const leat_record_t* record = &d->plan->records[index];
+  leat_status_t status = leat_ok_status();
+  if (record->flags & LEAT_RECORD_ENTER) {
+    status = complete_enter(d, iteration, index, dead, ready);
+  } else if (record->flags & LEAT_RECORD_EXIT) {
+    status = complete_exit(d, iteration, index, dead, ready);
+  } else if (record->flags & LEAT_RECORD_NEXT_ITERATION) {
+    status = complete_next(d, iteration, index, dead, ready);
+  } else {
+    activate(d, iteration, index, dead, ready);
+  }
+  leat_dataflow_release(d, iteration, index);
+  --iteration->outstanding;
+  return status ? status : settle_iteration(d, iteration, ready);
+}
+
+leat_status_t leat_frames_complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
+                                   bool dead, leat_ready_list_t* ready) {
+  if (d->parallel) leat_mutex_lock(&d->frames_mutex);
+  leat_status_t status = complete(d, iteration, index, dead, ready);
+  if (d->parallel) leat_mutex_unlock(&d->frames_mutex);
+  return status;
+}
+
+static void abandon_children(leat_dataflow_t* d, leat_iteration_t* iteration) {
+  while (iteration->children) {
+    leat_frame_run_t* frame = iteration->children;
+    iteration->children = frame->next_sibling;
+    for (int64_t i = frame->first_iteration; i <= frame->iteration_count; ++i) {
+      leat_iteration_t* left = *ring_place(frame, i);
+      if (!left) continue;
+      abandon_children(d, left);
+      return_iteration(d, frame, left);
+    }
+    free_frame(d, frame);
+  }
+}
+
+void leat_frames_abandon(leat_dataflow_t* d) { abandon_children(d, d->root); }

@@ -1,0 +1,79 @@
+// Iterations: memory and counters. The one outside loops uses the instance's slots and lives as
+// long as the instance; those of loops are kept by frame for reuse.
+#include <string.h>
+
+#include "worker/dataflow.h"
+
+static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_frame_t* frame, bool own_slots,
+                                     leat_iteration_t* iteration) {
+  size_t records = frame->record_count + 1, slots = frame->slot_count + 1;
+  leat_allocator_t* a = plan->allocator;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_array(a, records, sizeof(uint32_t), (void**)&iteration->pending));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_array(a, slots, sizeof(uint32_t), (void**)&iteration->readers));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(a, records, sizeof(leat_ready_t),
+                                                     (void**)&iteration->entries));
+  if (plan->framed) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(a, records, sizeof(uint32_t),
+                                                       (void**)&iteration->dead_inputs));
+  }
+  if (!own_slots) return leat_ok_status();
+  return leat_allocator_allocate_aligned(a, 64, slots * sizeof(leat_slot_t),
+                                         (void**)&iteration->slots);
+}
+
+static void iteration_free(leat_plan_t* plan, leat_iteration_t* iteration, bool own_slots) {
+  if (!iteration) return;
+  leat_allocator_free(plan->allocator, (void*)iteration->pending);
+  leat_allocator_free(plan->allocator, (void*)iteration->readers);
+  leat_allocator_free(plan->allocator, iteration->entries);
+  leat_allocator_free(plan->allocator, iteration->dead_inputs);
+  if (own_slots) leat_allocator_free(plan->allocator, iteration->slots);
+  leat_allocator_free(plan->allocator, iteration);
+}
+
+leat_status_t leat_iteration_create(leat_plan_t* plan, leat_plan_instance_t* instance,
+                                    int32_t index, leat_iteration_t** out_iteration) {
+  const leat_frame_t* frame = &plan->frames.items[index];
+  leat_iteration_t* iteration;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(plan->allocator, sizeof *iteration, (void**)&iteration));
+  iteration->plan = frame;
+  leat_status_t status = allocate_arrays(plan, frame, index != 0, iteration);
+  if (status) {
+    iteration_free(plan, iteration, index != 0);
+    return status;
+  }
+  if (index == 0) iteration->slots = instance->slots;
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    if (plan->frames.runs_in[plan->record_nodes[r]] != index) continue;
+    iteration->entries[plan->record_places[r]] =
+        (leat_ready_t){.iteration = iteration, .record = r};
+  }
+  *out_iteration = iteration;
+  return leat_ok_status();
+}
+
+// No other thread sees the counters yet.
+void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration) {
+  const leat_frame_t* frame = iteration->plan;
+  const uint32_t* pending = plan->framed ? frame->pending : plan->pending;
+  memcpy((void*)iteration->pending, pending, frame->record_count * sizeof(uint32_t));
+  memcpy((void*)iteration->readers, frame->readers, frame->slot_count * sizeof(uint32_t));
+  if (plan->framed) memset(iteration->dead_inputs, 0, frame->record_count * sizeof(uint32_t));
+  iteration->outstanding = 0;
+  iteration->children = NULL;
+}
+
+void leat_iterations_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
+  iteration_free(plan, instance->root, false);
+  for (int32_t f = 0; instance->free_iterations && f < plan->frames.count; ++f) {
+    while (instance->free_iterations[f]) {
+      leat_iteration_t* iteration = instance->free_iterations[f];
+      instance->free_iterations[f] = iteration->next_free;
+      iteration_free(plan, iteration, true);
+    }
+  }
+  leat_allocator_free(plan->allocator, instance->free_iterations);
+}

@@ -1,0 +1,128 @@
+// A node runs in the frame that its inputs' values belong to; Enter hands its value to a frame
+// below, Exit to the one above. Nodes without inputs run outside all loops.
+#include "worker/plan_frames.h"
+
+typedef struct finder_s {
+  const leat_graph_t* graph;
+  leat_arena_t* arena;
+  leat_frames_t* frames;
+  size_t capacity;
+} finder_t;
+
+static leat_status_t add_frame(finder_t* f, int32_t parent, leat_string_view_t name,
+                               int32_t parallel_iterations, int32_t* out_frame) {
+  leat_frames_t* frames = f->frames;
+  if ((size_t)frames->count == f->capacity) {
+    size_t capacity = f->capacity ? 2 * f->capacity : 4;
+    leat_frame_t* items;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_allocate_array(f->arena, capacity, sizeof *items, (void**)&items));
+    for (int32_t i = 0; i < frames->count; ++i) items[i] = frames->items[i];
+    frames->items = items;
+    f->capacity = capacity;
+  }
+  frames->items[frames->count] = (leat_frame_t){
+      .parent = parent, .name = name, .parallel_iterations = parallel_iterations};
+  *out_frame = frames->count++;
+  return leat_ok_status();
+}
+
+static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t parent,
+                                 int32_t* out_frame) {
+  leat_string_view_t name = leat_node_attr_string(node, "frame_name");
+  int64_t parallel = leat_node_attr_int(node, "parallel_iterations", 10);
+  for (int32_t i = 1; i < f->frames->count; ++i) {
+    leat_frame_t* frame = &f->frames->items[i];
+    if (frame->parent != parent || !leat_string_view_equal(frame->name, name)) continue;
+    ++frame->entries;
+    *out_frame = i;
+    return leat_ok_status();
+  }
+  if (parallel < 1) parallel = 1;
+  if (parallel > INT32_MAX) parallel = INT32_MAX;
+  LEAT_RETURN_IF_ERROR(add_frame(f, parent, name, (int32_t)parallel, out_frame));
+  f->frames->items[*out_frame].entries = 1;
+  return leat_ok_status();
+}
+
+static leat_status_t frames_differ(const finder_t* f, const leat_node_t* node,
+                                   const leat_node_t* source) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Compile failed for node '%.*s' (%.*s): input '%.*s' belongs to another "
+                          "frame, all must be of one (%d frames)",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                          LEAT_SV_ARG(source->name), (int)f->frames->count - 1);
+}
+
+// The frame of the inputs that are already known; the edge that closes a loop is not.
+static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* known,
+                              int32_t* out_frame) {
+  int32_t own = -1;
+  for (int i = 0; i < node->input_count + node->control_count; ++i) {
+    int32_t source = node->inputs[i].node;
+    if (!known[source]) continue;
+    int32_t frame = f->frames->outputs_in[source];
+    if (own >= 0 && own != frame) {
+      return frames_differ(f, node, &f->graph->nodes[source]);
+    }
+    own = frame;
+  }
+  *out_frame = own < 0 ? 0 : own;
+  return leat_ok_status();
+}
+
+static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
+  const leat_node_t* node = &f->graph->nodes[index];
+  int32_t own = 0;
+  LEAT_RETURN_IF_ERROR(find_own(f, node, known, &own));
+  int32_t output = own;
+  if (node->op->flags & LEAT_OP_ENTER) {
+    LEAT_RETURN_IF_ERROR(enter_frame(f, node, own, &output));
+  } else if (node->op->flags & LEAT_OP_EXIT) {
+    output = f->frames->items[own].parent;
+    if (output < 0) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Compile failed for node '%.*s' (%.*s): it is outside a frame, must "
+                              "be inside one",
+                              LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+    }
+  }
+  f->frames->runs_in[index] = own;
+  f->frames->outputs_in[index] = output;
+  known[index] = true;
+  return leat_ok_status();
+}
+
+// The edges that close loops come from the frame they lead to.
+static leat_status_t check_loops(const finder_t* f) {
+  for (size_t i = 0; i < f->graph->node_count; ++i) {
+    const leat_node_t* node = &f->graph->nodes[i];
+    if (!(node->op->flags & LEAT_OP_MERGE)) continue;
+    for (int k = 0; k < node->input_count; ++k) {
+      int32_t source = node->inputs[k].node;
+      if (f->frames->outputs_in[source] != f->frames->runs_in[i]) {
+        return frames_differ(f, node, &f->graph->nodes[source]);
+      }
+    }
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_frames_find(const leat_graph_t* graph, const int32_t* order,
+                               leat_arena_t* arena, leat_frames_t* out_frames) {
+  size_t count = graph->node_count + 1;
+  finder_t f = {.graph = graph, .arena = arena, .frames = out_frames};
+  *out_frames = (leat_frames_t){0};
+  bool* known;
+  int32_t root;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, 1, (void**)&known));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(int32_t),
+                                                 (void**)&out_frames->runs_in));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(int32_t),
+                                                 (void**)&out_frames->outputs_in));
+  LEAT_RETURN_IF_ERROR(add_frame(&f, -1, LEAT_SV(""), 1, &root));
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    LEAT_RETURN_IF_ERROR(find_node(&f, order[i], known));
+  }
+  return out_frames->count > 1 ? check_loops(&f) : leat_ok_status();
+}

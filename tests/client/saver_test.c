@@ -1,0 +1,274 @@
+// The saver: when it saves, what it keeps, and what is found after a crash.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/model_kit.h"
+#include "leat/files.h"
+#include "scratch.h"
+
+typedef struct model_s {
+  TF_Output w, step;
+  TF_Operation *train, *init;
+  leat_saver_t* saver;
+} model_t;
+
+static model_t m;
+
+static void build(leat_saver_options_t options) {
+  m.w = leat_variable(kit.scope, "w", TF_FLOAT, 2, (int64_t[]){100, 3},
+                      leat_initializer_constant(1));
+  m.step = leat_variable_untrained(kit.scope, "step", TF_INT64, 0, NULL,
+                                   leat_initializer_constant(0));
+  TF_Output handle = leat_variable_at(kit.scope, 1);
+  TF_Output one = leat_cast(kit.scope, leat_constant_int(kit.scope, 1), TF_INT64);
+  TF_Operation* count = leat_operation(kit.scope, "AssignAdd", NULL,
+                                       (TF_Output[]){handle, one}, 2, NULL, 0);
+  TF_Operation* down = leat_minimize(kit.scope, leat_optimizer_adam(0.01f),
+                                     leat_mean(kit.scope, m.w));
+  m.train = leat_group(kit.scope, "step_and_train", (TF_Operation*[]){count, down}, 2);
+  m.init = leat_variables_initializer(kit.scope);
+  m.saver = leat_saver_create(kit.scope, "ckpt", options);
+  kit_ok(leat_scope_status(kit.scope));
+  model_kit_run(m.init);
+}
+
+static int set_up(void** state) { return scratch_set_up(state) || model_kit_set_up(state); }
+
+static int tear_down(void** state) {
+  leat_saver_free(m.saver);
+  m = (model_t){.saver = NULL};
+  return model_kit_tear_down(state) || scratch_tear_down(state);
+}
+
+static double first_of(TF_Output output) {
+  double values[300];
+  model_kit_read(output, values, 300);
+  return values[0];
+}
+
+static void save(int64_t step) {
+  leat_saver_save(m.saver, kit.session, step, kit.status);
+  kit_ok(kit.status);
+}
+
+static int64_t restore(void) {
+  int64_t step = -1;
+  leat_saver_restore_latest(m.saver, kit.session, &step, kit.status);
+  kit_ok(kit.status);
+  return step;
+}
+
+// The same model trained on from a checkpoint, in a session that was never initialised, gives the
+// same numbers as without a break.
+static void test_restore(void** state) {
+  build((leat_saver_options_t){.keep = 2});
+  for (int i = 0; i < 5; ++i) model_kit_run(m.train);
+  save(5);
+  double at_five = first_of(m.w);
+  for (int i = 0; i < 5; ++i) model_kit_run(m.train);
+  double at_ten = first_of(m.w);
+  model_kit_reopen();
+  model_kit_run(leat_group(kit.scope, NULL, NULL, 0));
+  assert_int_equal(restore(), 5);
+  assert_true(first_of(m.w) == at_five);
+  assert_true(model_kit_scalar(m.step) == 5);
+  for (int i = 0; i < 5; ++i) model_kit_run(m.train);
+  assert_true(first_of(m.w) == at_ten);
+}
+
+// Another program, which has made only the graph.
+static void test_other_graph(void** state) {
+  build((leat_saver_options_t){.keep = 2});
+  for (int i = 0; i < 3; ++i) model_kit_run(m.train);
+  save(3);
+  double value = first_of(m.w);
+  leat_saver_free(m.saver);
+  model_kit_tear_down(NULL);
+  model_kit_set_up(NULL);
+  build((leat_saver_options_t){.keep = 2});
+  assert_int_equal(restore(), 3);
+  assert_true(first_of(m.w) == value);
+}
+
+static void test_every_steps(void** state) {
+  build((leat_saver_options_t){.keep = 3, .every_steps = 10});
+  for (int64_t step = 1; step <= 45; ++step) {
+    int saved = leat_saver_step(m.saver, kit.session, step, kit.status);
+    kit_ok(kit.status);
+    assert_int_equal(saved, step % 10 == 0);
+  }
+  assert_false(scratch_has("ckpt/model.ckpt-10.index"));
+  assert_true(scratch_has("ckpt/model.ckpt-20.index"));
+  assert_true(scratch_has("ckpt/model.ckpt-40.data-00000-of-00001"));
+  assert_int_equal(scratch_count("ckpt/"), 3 * 2 + 1);
+  assert_int_equal(restore(), 40);
+  // Steps count from the restored one.
+  assert_int_equal(leat_saver_step(m.saver, kit.session, 49, kit.status), 0);
+  assert_int_equal(leat_saver_step(m.saver, kit.session, 50, kit.status), 1);
+}
+
+static void test_every_seconds(void** state) {
+  build((leat_saver_options_t){.every_seconds = 0.15});
+  assert_int_equal(leat_saver_step(m.saver, kit.session, 1, kit.status), 0);
+  nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+  assert_int_equal(leat_saver_step(m.saver, kit.session, 2, kit.status), 1);
+  kit_ok(kit.status);
+  assert_int_equal(leat_saver_step(m.saver, kit.session, 3, kit.status), 0);
+  assert_int_equal(restore(), 2);
+}
+
+static void test_never(void** state) {
+  build((leat_saver_options_t){.keep = 1});
+  assert_int_equal(leat_saver_step(m.saver, kit.session, 1000000, kit.status), 0);
+  kit_ok(kit.status);
+  assert_false(scratch_has("ckpt"));
+  int64_t step = 77;
+  leat_saver_restore_latest(m.saver, kit.session, &step, kit.status);
+  kit_expect(kit.status, TF_NOT_FOUND);
+  assert_int_equal(step, 77);
+  assert_true(first_of(m.w) == 1);
+}
+
+static void test_saved_twice(void** state) {
+  build((leat_saver_options_t){.keep = 2});
+  save(1);
+  model_kit_run(m.train);
+  save(1);  // over the first
+  double value = first_of(m.w);
+  model_kit_run(m.train);
+  assert_int_equal(restore(), 1);
+  assert_true(first_of(m.w) == value);
+  assert_int_equal(scratch_count("ckpt/model"), 2);
+}
+
+static void test_lost_newest(void** state) {
+  build((leat_saver_options_t){.keep = 3});
+  for (int64_t step = 1; step <= 3; ++step) {
+    model_kit_run(m.train);
+    save(step);
+  }
+  assert_int_equal(unlink("ckpt/model.ckpt-3.index"), 0);
+  assert_int_equal(restore(), 2);
+  assert_true(model_kit_scalar(m.step) == 2);
+  assert_int_equal(unlink("ckpt/model.ckpt-2.index"), 0);
+  assert_int_equal(unlink("ckpt/model.ckpt-1.index"), 0);
+  leat_saver_restore_latest(m.saver, kit.session, NULL, kit.status);
+  kit_expect_text(kit.status, TF_NOT_FOUND, "model.ckpt-3");
+}
+
+static void test_content(void** state) {
+  build((leat_saver_options_t){.keep = 2});
+  save(9);
+  leat_checkpoint_t* c = leat_checkpoint_open("ckpt/model.ckpt-9", kit.status);
+  kit_ok(kit.status);
+  TF_DataType dtype;
+  int64_t dims[2];
+  int found = 0;
+  for (size_t i = 0; i < leat_checkpoint_count(c); ++i) {
+    if (strcmp(leat_checkpoint_name(c, i), "w")) continue;
+    assert_int_equal(leat_checkpoint_shape(c, i, &dtype, dims, 2), 2);
+    assert_int_equal(dtype, TF_FLOAT);
+    assert_int_equal(dims[0], 100);
+    assert_int_equal(dims[1], 3);
+    found = 1;
+  }
+  assert_true(found);
+  assert_int_equal(leat_checkpoint_count(c), leat_variable_count(kit.scope));
+  assert_null(leat_checkpoint_name(c, 1000));
+  assert_int_equal(leat_checkpoint_shape(c, 1000, NULL, NULL, 0), -1);
+  TF_Tensor* w = leat_checkpoint_read(c, "w", kit.status);
+  kit_ok(kit.status);
+  assert_true(((float*)TF_TensorData(w))[299] == 1);
+  TF_DeleteTensor(w);
+  assert_null(leat_checkpoint_read(c, "nobody", kit.status));
+  kit_expect(kit.status, TF_NOT_FOUND);
+  leat_checkpoint_close(c);
+}
+
+static void test_no_place(void** state) {
+  build((leat_saver_options_t){.keep = 2});
+  scratch_write_text("ckpt", "a file where the directory should be");
+  leat_saver_save(m.saver, kit.session, 1, kit.status);
+  assert_int_not_equal(TF_GetCode(kit.status), TF_OK);
+  // The session works on, and so does the saver when there is place.
+  model_kit_run(m.train);
+  assert_int_equal(unlink("ckpt"), 0);
+  save(2);
+  assert_int_equal(restore(), 2);
+}
+
+static void test_no_variables(void** state) {
+  assert_null(leat_saver_create(kit.scope, "ckpt", (leat_saver_options_t){.keep = 1}));
+  kit_expect_text(leat_scope_status(kit.scope), TF_INVALID_ARGUMENT, "no variables");
+  leat_saver_free(NULL);
+}
+
+// ---- Killed -------------------------------------------------------------------------------------
+
+// Trains on from the last save and saves each step until it is killed; every save holds w's elements
+// all equal.
+static void save_for_ever(void) {
+  int64_t step = 0;
+  model_kit_set_up(NULL);
+  build((leat_saver_options_t){.keep = 2});
+  leat_saver_restore_latest(m.saver, kit.session, &step, kit.status);
+  for (++step;; ++step) {
+    leat_target_run(kit.session, m.train, kit.status);
+    leat_saver_save(m.saver, kit.session, step, kit.status);
+    if (TF_GetCode(kit.status) != TF_OK) _exit(1);
+  }
+}
+
+static void wait_for_first_save(pid_t child) {
+  for (int i = 0; i < 2000 && !scratch_has("ckpt/checkpoint"); ++i) {
+    assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+}
+
+// A sum that tells whether the parts of the newest checkpoint belong together.
+static void expect_whole_checkpoint(void) {
+  double values[300];
+  build((leat_saver_options_t){.keep = 2});
+  int64_t step = restore();
+  assert_int_equal(model_kit_read(m.w, values, 300), 300);
+  for (int i = 1; i < 300; ++i) assert_true(values[i] == values[0]);
+  assert_true(model_kit_scalar(m.step) == (double)step);
+  leat_saver_free(m.saver);
+  m.saver = NULL;
+}
+
+static void test_killed(void** state) {
+  model_kit_tear_down(NULL);
+  for (int i = 0; i < 12; ++i) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) save_for_ever();
+    wait_for_first_save(child);
+    nanosleep(&(struct timespec){.tv_nsec = (long)(i * 2700 + 1) * 1000}, NULL);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    int how;
+    waitpid(child, &how, 0);
+    assert_true(WIFSIGNALED(how));
+    model_kit_set_up(NULL);
+    expect_whole_checkpoint();
+    model_kit_tear_down(NULL);
+  }
+  model_kit_set_up(NULL);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(test_killed),  // first: it forks, and there is no thread yet
+      TEST(test_restore),     TEST(test_other_graph), TEST(test_every_steps),
+      TEST(test_every_seconds), TEST(test_never),     TEST(test_saved_twice),
+      TEST(test_content),     TEST(test_no_place),    TEST(test_no_variables),
+      TEST(test_lost_newest),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+// Random graphs: whatever the executor, the number of threads, of devices and the optimizer, the
+// fetches are, bit for bit, what a plain walk over the graph computes.
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/scene.h"
+
+enum { kNodes = 150, kWidth = 8, kFetches = 12, kSeeds = 40 };
+
+typedef enum kind_e {
+  KIND_FEED, KIND_CONSTANT,
+  KIND_ADD, KIND_SUB, KIND_MAXIMUM, KIND_MINIMUM, KIND_NEG, KIND_IDENTITY, KIND_PASS, KIND_WORK,
+} kind_t;
+
+typedef struct plan_s {
+  kind_t kinds[kNodes];
+  int a[kNodes], b[kNodes];  // inputs
+  float values[kNodes][kWidth];
+  leat_output_t outputs[kNodes];
+} plan_t;
+
+static uint64_t seed;
+static int draw(int below) {
+  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int)((seed >> 33) % (uint64_t)below);
+}
+
+static float apply(kind_t kind, float a, float b) {
+  switch (kind) {
+    case KIND_ADD: return a + b;
+    case KIND_SUB: return a - b;
+    case KIND_MAXIMUM: return a > b ? a : b;
+    case KIND_MINIMUM: return a < b ? a : b;
+    case KIND_NEG: return -a;
+    case KIND_WORK: return a + 1;
+    default: return a;
+  }
+}
+
+static void describe(plan_t* p) {
+  for (int i = 0; i < kNodes; ++i) {
+    p->kinds[i] = i < 3 ? KIND_FEED : i < 6 ? KIND_CONSTANT : (kind_t)(KIND_ADD + draw(8));
+    p->a[i] = i ? draw(i) : 0;
+    p->b[i] = i ? draw(i) : 0;
+    if (i > 20 && draw(3)) p->a[i] = i - 1 - draw(10);  // depth
+    for (int k = 0; k < kWidth; ++k) {
+      p->values[i][k] = i < 6 ? (float)(draw(2001) - 1000) / 16
+                              : apply(p->kinds[i], p->values[p->a[i]][k], p->values[p->b[i]][k]);
+    }
+  }
+}
+
+static void build(scene_t* s, plan_t* p, int devices) {
+  static const char* const ops[] = {"",        "",    "AddV2",    "Sub",      "Maximum",
+                                    "Minimum", "Neg", "Identity", "ProbePass", "ProbeWork"};
+  for (int i = 0; i < kNodes; ++i) {
+    kind_t kind = p->kinds[i];
+    int device = devices > 1 && draw(2) ? draw(devices) : -1;
+    leat_output_t a = p->outputs[p->a[i]], b = p->outputs[p->b[i]];
+    if (kind == KIND_FEED) {
+      p->outputs[i] = scene_placeholder(s, "", LEAT_DTYPE_FLOAT);
+    } else if (kind == KIND_CONSTANT) {
+      p->outputs[i] = scene_floats(s, kWidth, p->values[i]);
+    } else if (kind == KIND_PASS) {
+      p->outputs[i] = scene_pass(s, 1, device, a);
+    } else if (kind < KIND_NEG) {
+      p->outputs[i] = scene_binary(s, ops[kind], device, a, b);
+    } else {
+      p->outputs[i] = scene_unary(s, ops[kind], device, a);
+    }
+    if (i > 10 && !draw(4)) scene_after(s, p->outputs[i].node, p->outputs[6 + draw(i - 6)].node);
+  }
+}
+
+static void check(scene_t* s, const plan_t* p) {
+  leat_output_t fetches[kFetches];
+  int nodes[kFetches];
+  for (int i = 0; i < kFetches; ++i) {
+    nodes[i] = 3 + draw(kNodes - 3);
+    if (nodes[i] == 60) ++nodes[i];  // fed
+    fetches[i] = p->outputs[nodes[i]];
+  }
+  // The three feeds and an edge in the middle, which is fed with the value that it has anyway.
+  leat_output_t feeds[4];
+  for (int i = 0; i < 4; ++i) feeds[i] = p->outputs[i < 3 ? i : 60];
+  for (int step = 0; step < 2; ++step) {
+    leat_tensor_t fed[4], got[kFetches];
+    for (int i = 0; i < 4; ++i) {
+      LEAT_EXPECT_OK(
+          leat_tensor_vector(LEAT_DTYPE_FLOAT, p->values[i < 3 ? i : 60], kWidth, &fed[i]));
+    }
+    LEAT_EXPECT_OK(scene_run(s, (leat_outputs_t){feeds, 4}, fed,
+                             (leat_outputs_t){fetches, kFetches}, got, NULL, 0));
+    for (int i = 0; i < kFetches; ++i) {
+      assert_int_equal(got[i].shape.element_count, kWidth);
+      assert_memory_equal(got[i].data, p->values[nodes[i]], sizeof p->values[0]);
+      leat_tensor_release(&got[i]);
+    }
+  }
+}
+
+static void all_ways_agree(void** state) {
+  plan_t* plan = calloc(1, sizeof *plan);
+  for (uint64_t first = 1; first <= kSeeds; ++first) {
+    for (int way = 0; way < 8; ++way) {
+      scene_t s;
+      scene_open(&s);
+      s.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_AUTOMATIC;
+      s.options.intra_op_threads = way & 2 ? 4 : 1;
+      s.options.optimize = way & 4;
+      s.options.cpu_device_count = 1 + (int)(first % 3);
+      seed = first;
+      describe(plan);
+      build(&s, plan, s.options.cpu_device_count);
+      check(&s, plan);
+      check(&s, plan);  // another signature
+      scene_close(&s);
+    }
+  }
+  free(plan);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+// The surroundings of the snippets in the public headers: what each takes for granted before it,
+// and what must hold after it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "leat/callable.h"
+#include "leat/files.h"
+#include "leat/inspect.h"
+#include "leat/train.h"
+#include "tensorflow/c/c_api.h"
+
+static TF_Status* status;
+
+#define CHECK(condition)                                                                    \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
+      fprintf(stderr, "%s: %s does not hold: %s\n", __func__, #condition, TF_Message(status)); \
+      exit(1);                                                                              \
+    }                                                                                       \
+  } while (0)
+#define CHECK_OK() CHECK(TF_GetCode(status) == TF_OK)
+
+static TF_Session* open_session(TF_Graph* graph) {
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Session* session = TF_NewSession(graph, options, status);
+  TF_DeleteSessionOptions(options);
+  CHECK_OK();
+  return session;
+}
+
+static float run_float(TF_Session* session, TF_Output output) {
+  TF_Tensor* tensor = NULL;
+  TF_SessionRun(session, NULL, NULL, NULL, 0, &output, &tensor, 1, NULL, 0, NULL, status);
+  CHECK_OK();
+  float value = *(float*)TF_TensorData(tensor);
+  TF_DeleteTensor(tensor);
+  return value;
+}
+
+static void close_all(TF_Session* session, leat_scope_t* s, TF_Graph* graph) {
+  if (session) TF_DeleteSession(session, status);
+  leat_scope_free(s);
+  TF_DeleteGraph(graph);
+}
+
+// ---- tensorflow/c -------------------------------------------------------------------------------
+
+static void c_api(void) {
+#include "c_api_1.inc"
+  CHECK_OK();
+  CHECK(*(int32_t*)TF_TensorData(out) == 42);
+  TF_DeleteTensor(out);
+  TF_DeleteTensor(fed);
+  TF_DeleteTensor(three);
+  TF_DeleteSession(session, status);
+  TF_DeleteSessionOptions(options);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(status);
+}
+
+static void builder(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output part = leat_constant_floats(s, 1, (int64_t[]){1}, (float[]){4});
+  TF_Output parts[] = {part, part, part}, axis = leat_constant_int(s, 0);
+#include "c_api_builder_1.inc"
+  CHECK_OK();
+  CHECK(TF_OperationNumInputs(joined) == 4);
+  close_all(NULL, s, graph);
+}
+
+static void gradient(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output weights = leat_constant_float(s, 3), loss = leat_multiply(s, weights, weights);
+#include "c_api_gradient_1.inc"
+  CHECK_OK();
+  TF_Session* session = open_session(graph);
+  CHECK(run_float(session, slope) == 6);
+  close_all(session, s, graph);
+}
+
+static void graph_and_import(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output images = leat_placeholder(s, "images", TF_FLOAT, 1, (int64_t[]){-1});
+  leat_operation(s, "Identity", "probabilities", &images, 1, NULL, 0);
+  FILE* file = tmpfile();
+  TF_Graph* source = graph;
+  int count = 0;
+  {
+    size_t pos = 0;
+    for (TF_Operation* op; (op = TF_GraphNextOperation(graph, &pos)) != NULL;) ++count;
+  }
+  CHECK(count == 2);
+  TF_Buffer* copy;
+  {
+#include "tf_buffer_1.inc"
+    CHECK_OK();
+    CHECK(ftell(file) > 0);
+  }
+  copy = TF_NewBuffer();
+  TF_GraphToGraphDef(source, copy, status);
+  CHECK_OK();
+  TF_Graph* target = TF_NewGraph();
+  leat_scope_t* t = leat_scope_create(target);
+  TF_Output batch = leat_placeholder(t, "batch", TF_FLOAT, 1, (int64_t[]){-1});
+  {
+    TF_Graph* graph = target;
+    const TF_Buffer* graph_def = copy;
+#include "c_api_import_1.inc"
+    CHECK_OK();
+    CHECK(!strcmp(TF_OperationName(probabilities.oper), "model/probabilities"));
+    TF_DeleteImportGraphDefOptions(options);
+  }
+  TF_DeleteBuffer(copy);
+  fclose(file);
+  close_all(NULL, t, target);
+  close_all(NULL, s, source);
+}
+
+static void strings(void) {
+#include "tf_tensor_1.inc"
+  CHECK(!strcmp(TF_TString_GetDataPointer(&s[0]), "alpha"));
+  TF_DeleteTensor(names);
+}
+
+// ---- leat ---------------------------------------------------------------------------------------
+
+static void graph(void) {
+#include "graph_1.inc"
+  TF_Session* session = open_session(graph);
+#include "callable_1.inc"
+  CHECK_OK();
+  CHECK(out[0] == 14);
+  close_all(session, NULL, graph);
+}
+
+static void operations(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output x = leat_constant_floats(s, 1, (int64_t[]){2}, (float[]){1, 2}), y = x, z = x;
+  TF_Output axis = leat_constant_int(s, 0);
+#include "graph_2.inc"
+#include "graph_3.inc"
+  CHECK(TF_GetCode(leat_scope_status(s)) == TF_OK);
+  close_all(NULL, s, graph);
+}
+
+static void training(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Session* session = open_session(graph);
+  int64_t step = 100;
+#include "train_1.inc"
+  CHECK_OK();
+  CHECK(run_float(session, w) < 1e-6f);
+#include "train_2.inc"
+  CHECK_OK();
+  {
+#include "files_2.inc"
+    CHECK_OK();
+    CHECK(TF_TensorElementCount(w) == 1);
+    TF_DeleteTensor(w);
+  }
+#include "files_1.inc"
+  CHECK_OK();
+  close_all(session, s, graph);
+}
+
+static void messages(void) {
+  TF_Graph* source = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(source);
+  TF_Buffer* graph_def = TF_NewBuffer();
+  leat_constant_float(s, 1);
+  TF_GraphToGraphDef(source, graph_def, status);
+#include "inspect_1.inc"
+  CHECK_OK();
+#include "inspect_2.inc"
+  CHECK_OK();
+  TF_DeleteBuffer(graph_def);
+  close_all(NULL, s, source);
+}
+
+int main(void) {
+  status = TF_NewStatus();
+  c_api();
+  builder();
+  gradient();
+  graph_and_import();
+  strings();
+  graph();
+  operations();
+  training();
+  messages();
+  TF_DeleteStatus(status);
+  return 0;
+}

@@ -1,0 +1,162 @@
+// leat inspect on files that the library writes, and on real ones below LEAT_DATA_DIR.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "leat/files.h"
+#include "leat/inspect.h"
+#include "leat/train.h"
+#include "tools/tool_run.h"
+
+static TF_Status* status;
+
+static void ok(void) {
+  if (TF_GetCode(status) != TF_OK) print_error("%s\n", TF_Message(status));
+  assert_int_equal(TF_GetCode(status), TF_OK);
+}
+
+static void test_graph(void** state) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output x = leat_placeholder(s, "x", TF_FLOAT, 2, (int64_t[]){-1, 3});
+  TF_Output w = leat_variable(s, "w", TF_FLOAT, 2, (int64_t[]){3, 1},
+                              leat_initializer_constant(1));
+  leat_softmax(s, leat_matmul(s, x, w));
+  assert_int_equal(TF_GetCode(leat_scope_status(s)), TF_OK);
+  TF_Buffer* bytes = TF_NewBuffer();
+  TF_GraphToGraphDef(graph, bytes, status);
+  ok();
+  scratch_write_file("g.pb", bytes->data, bytes->length);
+  tool_expect_part(0, "inputs\n  x                                float [?, 3]\n",
+                   "inspect graph g.pb");
+  tool_expect_part(0, "  Softmax                          Softmax\n", "inspect graph g.pb");
+  tool_expect_part(0, "variables\n  w                                float [3, 1]\n",
+                   "inspect graph g.pb");
+  tool_expect_part(0, "\"inputs\": [\"x\"]", "inspect graph g.pb --json");
+  tool_expect_part(0, "\"not_registered\": []", "inspect graph g.pb --json");
+  tool_expect_part(0, "name: \"MatMul\"\nop: \"MatMul\"\ninput: \"x\"\ninput: \"w/read\"\n",
+                   "inspect graph g.pb --node MatMul");
+  tool_expect_part(1, "g.pb has no node 'z'", "inspect graph g.pb --node z");
+  // The text is read back as the same graph.
+  tool_expect(0, "", "inspect graph g.pb --text > g.pbtxt");
+  tool_expect(0, NULL, "inspect graph g.pbtxt --text > again.pbtxt && cmp g.pbtxt again.pbtxt");
+  TF_DeleteBuffer(bytes);
+  leat_scope_free(s);
+  TF_DeleteGraph(graph);
+}
+
+static void test_unregistered_op(void** state) {
+  scratch_write_text("alien.pbtxt", "node { name: 'a' op: 'Alien' } node { name: 'b' op: 'F' }\n"
+                                 "library { function { signature { name: 'F' } } }");
+  tool_expect_part(0, "     1 Alien  (not registered here)\n       1 F\n",
+                   "inspect graph alien.pbtxt");
+  tool_expect_part(0, "\"not_registered\": [\"Alien\"]", "inspect graph alien.pbtxt --json");
+}
+
+static void test_misuse(void** state) {
+  scratch_write_text("alien.pbtxt", "node { name: 'a' op: 'Alien' }");
+  tool_expect_part(2, "'picture' is no kind of file", "inspect picture x");
+  tool_expect_part(2, "--tensor is not for a graph", "inspect graph alien.pbtxt --tensor a");
+  tool_expect_part(2, "no file is named", "inspect events");
+  tool_expect_part(2, "the kind of file is not named", "inspect");
+  tool_expect_part(1, "No such file or directory", "inspect graph absent.pb");
+  tool_expect_part(1, "No such file or directory", "inspect checkpoint absent");
+  tool_expect_part(1, "No such file or directory", "inspect events absent");
+  tool_expect_part(1, "leat: .; Is a directory", "inspect graph .");
+  tool_expect_part(1, "leat: ", "inspect events alien.pbtxt");
+}
+
+static void test_events(void** state) {
+  leat_events_t* events = leat_events_open("logs", status);
+  ok();
+  double values[] = {1, 2, 6};
+  leat_events_add_scalar(events, 7, "loss", 0.25, status);
+  ok();
+  leat_events_add_histogram(events, 8, "weights", values, 3, status);
+  ok();
+  leat_events_close(events, status);
+  ok();
+  tool_expect_part(0, "file_version: brain.Event:2\n", "inspect events logs/events.*");
+  tool_expect_part(0, "  loss                     0.25\n", "inspect events logs/events.*");
+  tool_expect_part(0, "histogram: 3 values from 1 to 6, mean 3\n",
+                   "inspect events logs/events.*");
+  tool_expect_part(0, "\"tag\": \"loss\", \"kind\": \"scalar\", \"value\": 0.25}\n",
+                   "inspect events logs/events.* --json");
+}
+
+static void test_records(void** state) {
+  const char example[] = "\x0a\x0b\x0a\x09\x0a\x01\x61\x12\x04\x1a\x02\x0a\x00";
+  leat_records_writer_t* writer = leat_records_create("r.tfrecord", status);
+  ok();
+  leat_records_write(writer, example, sizeof example - 1, status);
+  ok();
+  leat_records_write(writer, "", 0, status);
+  ok();
+  leat_records_finish(writer, status);
+  ok();
+  tool_expect(0, "       0  13 bytes\n       1  0 bytes\n2 records, 13 bytes\n",
+              "inspect records r.tfrecord");
+  tool_expect_part(0, "    key: \"a\"\n", "inspect records r.tfrecord --as Example");
+  tool_expect_part(1, "type is 'Alien'", "inspect records r.tfrecord --as Alien");
+  FILE* file = fopen("r.tfrecord", "r+b");
+  assert_non_null(file);
+  fseek(file, 15, SEEK_SET);
+  fputc('!', file);
+  fclose(file);
+  tool_expect_part(1, "leat: ", "inspect records r.tfrecord");
+}
+
+// ---- Real files ---------------------------------------------------------------------------------
+
+static void test_real_graph(void** state) {
+  const char* path = tool_data_path("models/graphdef/fazibear_tensorflow.cr_examples/graph.pb");
+  tool_expect_part(0, "GraphDef, 10 nodes, 6 kinds of op", "inspect graph %s", path);
+  tool_expect(0, "c float ()\n4.5\n", "run %s --fetch c --feed a=3 --feed b=1.5", path);
+}
+
+static void test_real_saved_model(void** state) {
+  tool_expect_part(0, "serving_default_input_1          float [?, 32]\n", "inspect graph %s",
+                   tool_data_path("models/savedmodel/Cambridge-ICCS_fortran-tf-lib/fortran-tf-lib/"
+                                  "my_model/saved_model.pb"));
+}
+
+static void test_real_checkpoint(void** state) {
+  const char* path = tool_data_path(
+      "models/checkpoint/tensorflow_lingvo/lingvo/core/testdata/lenet_test_model.index");
+  tool_expect_part(0, "lenet5/softmax/weight_0/var/Adam         float    [300, 10]\n",
+                   "inspect checkpoint %s", path);
+  tool_expect_part(0, "23 tensors, 2291435 elements\n", "inspect checkpoint %s", path);
+  tool_expect_part(1, "lenet_test_model.index: Key b not found in checkpoint",
+                   "inspect checkpoint %s --tensor b", path);
+  path = tool_data_path("models/checkpoint/Saafke_FSRCNN_Tensorflow/CKPT_dir/x2/fsrcnn_ckpt.index");
+  tool_expect_part(0, "b1 float (56,)\n[-0.11590762 -0.11626618 ",
+                   "inspect checkpoint %s --tensor b1", path);
+}
+
+static void test_real_events(void** state) {
+  const char* path = tool_data_path(
+      "models/tfevents/tensorflow_lingvo/lingvo/core/ops/testdata/events.out.tfevents.test");
+  tool_expect_part(0, "    1500  2018-08-18 07:24:46.020  bleu/dev                 0.1120102\n",
+                   "inspect events %s", path);
+}
+
+static int set_up(void** state) {
+  status = TF_NewStatus();
+  return scratch_set_up(state);
+}
+
+static int tear_down(void** state) {
+  TF_DeleteStatus(status);
+  return scratch_tear_down(state);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_graph),        cmocka_unit_test(test_unregistered_op),
+      cmocka_unit_test(test_misuse),       cmocka_unit_test(test_events),
+      cmocka_unit_test(test_records),      cmocka_unit_test(test_real_graph),
+      cmocka_unit_test(test_real_saved_model), cmocka_unit_test(test_real_checkpoint),
+      cmocka_unit_test(test_real_events),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,78 @@
+// Looking up names; for one that is wrong, the name that differs least is offered.
+#include "endpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+#define MAX_NAME 256
+
+// Insertions, deletions and replacements between |a| and |b|; at most |limit|.
+static int edit_distance(const char* a, const char* b, int limit) {
+  int row[MAX_NAME + 1], size_a = (int)strlen(a), size_b = (int)strlen(b);
+  if (size_a > MAX_NAME || size_b > MAX_NAME || abs(size_a - size_b) >= limit) return limit;
+  for (int j = 0; j <= size_b; ++j) row[j] = j;
+  for (int i = 1; i <= size_a; ++i) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= size_b; ++j) {
+      int best = diagonal + (a[i - 1] != b[j - 1]);
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = best;
+    }
+  }
+  return row[size_b] < limit ? row[size_b] : limit;
+}
+
+static const char* nearest_name(TF_Graph* graph, const char* name) {
+  const char* nearest = NULL;
+  int least = 2 + (int)strlen(name) / 2;
+  size_t position = 0;
+  for (TF_Operation* o; (o = TF_GraphNextOperation(graph, &position));) {
+    int distance = edit_distance(name, TF_OperationName(o), least);
+    if (distance < least) {
+      least = distance;
+      nearest = TF_OperationName(o);
+    }
+  }
+  return nearest;
+}
+
+TF_Operation* endpoint_operation(TF_Graph* graph, const char* name) {
+  TF_Operation* operation = TF_GraphOperationByName(graph, name);
+  if (operation) return operation;
+  const char* nearest = nearest_name(graph, name);
+  if (nearest) {
+    complain("the graph has no operation '%s'; did you mean '%s'?", name, nearest);
+  } else {
+    complain("the graph has no operation '%s'", name);
+  }
+  return NULL;
+}
+
+TF_Output endpoint_output(TF_Graph* graph, const char* name) {
+  const TF_Output none = {NULL, 0};
+  char operation_name[MAX_NAME];
+  const char* colon = strrchr(name, ':');
+  size_t size = colon ? (size_t)(colon - name) : strlen(name);
+  char* end = "";
+  long index = colon ? strtol(colon + 1, &end, 10) : 0;
+  if (*end || (colon && !colon[1]) || size >= sizeof operation_name) {
+    complain("'%s' is no output, must be NAME or NAME:NUMBER", name);
+    return none;
+  }
+  memcpy(operation_name, name, size);
+  operation_name[size] = 0;
+  TF_Operation* operation = endpoint_operation(graph, operation_name);
+  if (!operation) return none;
+  int count = TF_OperationNumOutputs(operation);
+  if (index < 0 || index >= count) {
+    complain("'%s' (%s) has %d outputs, not one of number %ld", operation_name,
+             TF_OperationOpType(operation), count, index);
+    return none;
+  }
+  return (TF_Output){operation, (int)index};
+}

@@ -1,0 +1,12 @@
+// Whole files.
+#ifndef LEAT_TOOLS_FILE_H_
+#define LEAT_TOOLS_FILE_H_
+
+#include "tensorflow/c/c_api.h"
+
+// The bytes of a file; the caller deletes the buffer. NULL with |status| set (it names the file).
+TF_Buffer* file_read(const char* path, TF_Status* status);
+// Sets |status| from errno, "<path>; <what the system says>".
+void file_failed(const char* path, TF_Status* status);
+
+#endif  // LEAT_TOOLS_FILE_H_

@@ -1,0 +1,91 @@
+// leat inspect: options and the choice of the kind of file.
+#include "inspect.h"
+
+#include <string.h>
+
+enum { JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION };
+
+static const struct {
+  const char* name;
+  int (*run)(const inspection_t* inspection);
+  unsigned options;  // allowed, bits
+} kKinds[] = {
+    {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION},
+    {"checkpoint", inspect_checkpoint, 1 << JSON_OPTION | 1 << TENSOR_OPTION},
+    {"events", inspect_events, 1 << JSON_OPTION},
+    {"records", inspect_records, 1 << JSON_OPTION | 1 << AS_OPTION},
+};
+#define KIND_COUNT (sizeof kKinds / sizeof *kKinds)
+
+static const option_t kOptions[] = {{"json", false}, {"text", false}, {"node", true},
+                                    {"tensor", true}, {"as", true},   {NULL, 0}};
+
+static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
+                 unsigned* out_given) {
+  for (;;) {
+    int kind = arguments_next(arguments);
+    if (kind >= 0) *out_given |= 1u << kind;
+    switch (kind) {
+      case JSON_OPTION: inspection->json = true; break;
+      case TEXT_OPTION: inspection->text = true; break;
+      case NODE_OPTION: inspection->node = arguments->value; break;
+      case TENSOR_OPTION: inspection->tensor = arguments->value; break;
+      case AS_OPTION: inspection->as = arguments->value; break;
+      case ARGUMENT_OPERAND:
+        if (!*out_kind) {
+          *out_kind = arguments->value;
+        } else if (!inspection->path) {
+          inspection->path = arguments->value;
+        } else {
+          complain_usage("inspect", "one file at a time, not '%s' too", arguments->value);
+          return ARGUMENT_WRONG;
+        }
+        break;
+      default: return kind;
+    }
+  }
+}
+
+static int run(int argc, char** argv) {
+  arguments_t arguments = {.command = &command_inspect, .options = kOptions, .argc = argc,
+                           .argv = argv};
+  inspection_t inspection = {0};
+  const char* name = NULL;
+  unsigned given = 0;
+  int kind = parse(&arguments, &inspection, &name, &given);
+  if (kind != ARGUMENT_END) return arguments_exit_code(kind);
+  if (!name) return complain_usage("inspect", "the kind of file is not named");
+  for (size_t i = 0; i < KIND_COUNT; ++i) {
+    if (strcmp(kKinds[i].name, name)) continue;
+    for (int option = 0; kOptions[option].name; ++option) {
+      if (given & ~kKinds[i].options & 1u << option) {
+        return complain_usage("inspect", "--%s is not for a %s", kOptions[option].name, name);
+      }
+    }
+    if (!inspection.path) return complain_usage("inspect", "no file is named");
+    return kKinds[i].run(&inspection);
+  }
+  return complain_usage("inspect", "'%s' is no kind of file, must be graph, checkpoint, events "
+                                   "or records", name);
+}
+
+const command_t command_inspect = {
+    "inspect", "shows what is in a graph, checkpoint, event or record file",
+    "Examples:\n"
+    "  leat inspect graph model.pb\n"
+    "  leat inspect graph model.pb --node logits\n"
+    "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor hidden/w\n"
+    "  leat inspect events logs/events.out.tfevents.1700000000.host\n"
+    "  leat inspect records train.tfrecord --as Example\n"
+    "\n"
+    "Usage:\n"
+    "  leat inspect graph FILE [--text | --node NAME | --json]\n"
+    "      GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) or saved_model.pb: its inputs, outputs,\n"
+    "      ops; --text all of it as text, --node one node\n"
+    "  leat inspect checkpoint PREFIX [--tensor NAME] [--json]\n"
+    "      PREFIX without .index, or a directory with a state file; --tensor prints values\n"
+    "  leat inspect events FILE [--json]\n"
+    "      step, time, tag and value of each event\n"
+    "  leat inspect records FILE [--as MESSAGE] [--json]\n"
+    "      number and size of each record; --as prints it as that message, such as Example\n",
+    run};

@@ -1,0 +1,325 @@
+// leat inspect graph: by the message alone, so that ops which are not registered are no hindrance.
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "graph_file.h"
+#include "inspect.h"
+#include "json.h"
+
+typedef struct name_s {
+  const char* data;
+  size_t size;
+} name_t;
+
+typedef struct node_s {
+  leat_message_view_t view;
+  name_t name, op;
+  bool is_read;
+} node_t;
+
+typedef struct op_count_s {
+  name_t name;
+  int count;
+} op_count_t;
+
+typedef struct listing_s {
+  graph_file_t file;
+  node_t* nodes;  // by name
+  size_t node_count;
+  op_count_t* ops;  // by count, most first
+  size_t op_count;
+  json_t* registered;
+} listing_t;
+
+static name_t string_of(leat_message_view_t view, const char* field, size_t index) {
+  name_t name;
+  name.data = leat_message_string(view, field, index, &name.size);
+  return name;
+}
+
+static int compare_names(name_t a, name_t b) {
+  size_t size = a.size < b.size ? a.size : b.size;
+  int order = size ? memcmp(a.data, b.data, size) : 0;
+  return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static int compare_nodes(const void* a, const void* b) {
+  return compare_names(((const node_t*)a)->name, ((const node_t*)b)->name);
+}
+
+static int compare_nodes_by_op(const void* a, const void* b) {
+  const node_t *x = *(const node_t* const*)a, *y = *(const node_t* const*)b;
+  return compare_names(x->op, y->op);
+}
+
+static int compare_counts(const void* a, const void* b) {
+  const op_count_t *x = a, *y = b;
+  if (x->count != y->count) return y->count - x->count;
+  return compare_names(x->name, y->name);
+}
+
+static bool name_is(name_t name, const char* text) {
+  return name.size == strlen(text) && !memcmp(name.data, text, name.size);
+}
+
+static node_t* find_node(const listing_t* l, name_t name) {
+  node_t key = {.name = name};
+  return bsearch(&key, l->nodes, l->node_count, sizeof *l->nodes, compare_nodes);
+}
+
+// "^name", "name:1" -> name
+static name_t name_of_input(name_t input) {
+  if (input.size && input.data[0] == '^') return (name_t){input.data + 1, input.size - 1};
+  for (size_t i = input.size; i > 0; --i) {
+    if (input.data[i - 1] == ':') return (name_t){input.data, i - 1};
+  }
+  return input;
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+static bool list_nodes(listing_t* l) {
+  l->node_count = leat_message_count(l->file.graph, "node");
+  l->nodes = calloc(l->node_count + 1, sizeof *l->nodes);
+  if (!l->nodes) return false;
+  for (size_t i = 0; i < l->node_count; ++i) {
+    leat_message_view_t view = leat_message_child(l->file.graph, "node", i);
+    l->nodes[i] = (node_t){view, string_of(view, "name", 0), string_of(view, "op", 0), false};
+  }
+  qsort(l->nodes, l->node_count, sizeof *l->nodes, compare_nodes);
+  for (size_t i = 0; i < l->node_count; ++i) {
+    size_t inputs = leat_message_count(l->nodes[i].view, "input");
+    for (size_t k = 0; k < inputs; ++k) {
+      node_t* source = find_node(l, name_of_input(string_of(l->nodes[i].view, "input", k)));
+      if (source) source->is_read = true;
+    }
+  }
+  return true;
+}
+
+static bool count_ops(listing_t* l) {
+  node_t** sorted = calloc(l->node_count + 1, sizeof *sorted);
+  l->ops = calloc(l->node_count + 1, sizeof *l->ops);
+  if (sorted && l->ops) {
+    for (size_t i = 0; i < l->node_count; ++i) sorted[i] = &l->nodes[i];
+    qsort(sorted, l->node_count, sizeof *sorted, compare_nodes_by_op);
+    for (size_t i = 0; i < l->node_count; ++i) {
+      if (!l->op_count || compare_names(l->ops[l->op_count - 1].name, sorted[i]->op)) {
+        l->ops[l->op_count++] = (op_count_t){sorted[i]->op, 0};
+      }
+      ++l->ops[l->op_count - 1].count;
+    }
+    qsort(l->ops, l->op_count, sizeof *l->ops, compare_counts);
+  }
+  free(sorted);
+  return sorted && l->ops;
+}
+
+static void close_listing(listing_t* l) {
+  free(l->nodes);
+  free(l->ops);
+  json_free(l->registered);
+  graph_file_close(&l->file);
+}
+
+static int open_listing(const char* path, listing_t* l) {
+  TF_Status* status = TF_NewStatus();
+  int code = EXIT_OK;
+  if (!graph_file_open(path, &l->file, status)) {
+    code = complain("%s", TF_Message(status));
+  } else if (!list_nodes(l) || !count_ops(l)) {
+    code = complain("no memory for %zu nodes", l->node_count);
+  } else {
+    TF_Buffer* ops = leat_ops_json(status);
+    if (ops) l->registered = json_parse(ops->data, ops->length);
+    TF_DeleteBuffer(ops);
+  }
+  TF_DeleteStatus(status);
+  return code;
+}
+
+// Ops are registered, or functions of the graph's own library.
+static bool is_known(const listing_t* l, name_t op) {
+  for (const json_t* o = l->registered ? l->registered->first : NULL; o; o = o->next) {
+    if (name_is(op, json_text(o, "name"))) return true;
+  }
+  leat_message_view_t library = leat_message_child(l->file.graph, "library", 0);
+  for (size_t i = 0; i < leat_message_count(library, "function"); ++i) {
+    leat_message_view_t function = leat_message_child(library, "function", i);
+    leat_message_view_t signature = leat_message_child(function, "signature", 0);
+    if (!compare_names(op, string_of(signature, "name", 0))) return true;
+  }
+  return false;
+}
+
+// ---- What is said of a node ---------------------------------------------------------------------
+
+static leat_message_view_t attribute(leat_message_view_t node, const char* name) {
+  for (size_t i = 0; i < leat_message_count(node, "attr"); ++i) {
+    leat_message_view_t entry = leat_message_child(node, "attr", i);
+    if (name_is(string_of(entry, "key", 0), name)) return leat_message_child(entry, "value", 0);
+  }
+  return (leat_message_view_t){NULL, NULL};
+}
+
+// "[?, 784]", "?" when nothing is known.
+static void print_shape(leat_message_view_t shape) {
+  if (!shape.data || leat_message_integer(shape, "unknown_rank", 0)) {
+    putchar('?');
+    return;
+  }
+  putchar('[');
+  size_t rank = leat_message_count(shape, "dim");
+  for (size_t i = 0; i < rank; ++i) {
+    long long size = leat_message_integer(leat_message_child(shape, "dim", i), "size", 0);
+    if (i) fputs(", ", stdout);
+    if (size < 0) {
+      putchar('?');
+    } else {
+      printf("%lld", size);
+    }
+  }
+  putchar(']');
+}
+
+static bool is_input(const node_t* node) {
+  return name_is(node->op, "Placeholder") || name_is(node->op, "PlaceholderV2") ||
+         name_is(node->op, "PlaceholderWithDefault");
+}
+
+static bool is_variable(const node_t* node) {
+  return name_is(node->op, "Variable") || name_is(node->op, "VariableV2") ||
+         name_is(node->op, "VarHandleOp");
+}
+
+static bool is_output(const node_t* node) {
+  return !node->is_read && !is_input(node) && !name_is(node->op, "NoOp") &&
+         !name_is(node->op, "Const") && !is_variable(node);
+}
+
+static void print_typed(const node_t* node) {
+  leat_message_view_t dtype = attribute(node->view, "dtype");
+  printf("  %-32.*s %s ", (int)node->name.size, node->name.data,
+         element_type_name((TF_DataType)leat_message_integer(dtype, "type", 0)));
+  print_shape(leat_message_child(attribute(node->view, "shape"), "shape", 0));
+  putchar('\n');
+}
+
+static void print_op_of(const node_t* node) {
+  printf("  %-32.*s %.*s\n", (int)node->name.size, node->name.data, (int)node->op.size,
+         node->op.data);
+}
+
+#define SHOWN 24  // of a kind of node
+
+static void print_section(const listing_t* l, const char* title, bool (*wanted)(const node_t*),
+                          void (*print)(const node_t*)) {
+  size_t count = 0;
+  for (size_t i = 0; i < l->node_count; ++i) {
+    if (!wanted(&l->nodes[i])) continue;
+    if (!count++) printf("%s%s%s\n", style_bold(stdout), title, style_end(stdout));
+    if (count <= SHOWN) print(&l->nodes[i]);
+  }
+  if (count > SHOWN) printf("  and %zu more\n", count - SHOWN);
+}
+
+// ---- The whole ----------------------------------------------------------------------------------
+
+static void print_ops(const listing_t* l) {
+  printf("%sops%s\n", style_bold(stdout), style_end(stdout));
+  for (size_t i = 0; i < l->op_count; ++i) {
+    const op_count_t* op = &l->ops[i];
+    printf("  %6d %.*s%s\n", op->count, (int)op->name.size, op->name.data,
+           is_known(l, op->name) ? "" : "  (not registered here)");
+  }
+}
+
+static void print_summary(const listing_t* l, const char* path) {
+  leat_message_view_t graph = l->file.graph;
+  leat_message_view_t library = leat_message_child(graph, "library", 0);
+  printf("%s: %s, %zu nodes, %zu kinds of op, %zu functions, %zu bytes, producer %lld\n", path,
+         l->file.type, l->node_count, l->op_count, leat_message_count(library, "function"),
+         l->file.bytes->length,
+         (long long)leat_message_integer(leat_message_child(graph, "versions", 0), "producer", 0));
+  print_section(l, "inputs", is_input, print_typed);
+  print_section(l, "outputs (read by no node)", is_output, print_op_of);
+  print_section(l, "variables", is_variable, print_typed);
+  print_ops(l);
+}
+
+static void print_json_names(const listing_t* l, const char* title,
+                             bool (*wanted)(const node_t*)) {
+  bool first = true;
+  printf(", \"%s\": [", title);
+  for (size_t i = 0; i < l->node_count; ++i) {
+    if (!wanted(&l->nodes[i])) continue;
+    if (!first) fputs(", ", stdout);
+    json_print_string(stdout, l->nodes[i].name.data, l->nodes[i].name.size);
+    first = false;
+  }
+  putchar(']');
+}
+
+static void print_json(const listing_t* l) {
+  leat_message_view_t versions = leat_message_child(l->file.graph, "versions", 0);
+  printf("{\"message\": \"%s\", \"bytes\": %zu, \"nodes\": %zu, \"producer\": %lld",
+         l->file.type, l->file.bytes->length, l->node_count,
+         (long long)leat_message_integer(versions, "producer", 0));
+  print_json_names(l, "inputs", is_input);
+  print_json_names(l, "outputs", is_output);
+  print_json_names(l, "variables", is_variable);
+  fputs(", \"ops\": {", stdout);
+  for (size_t i = 0; i < l->op_count; ++i) {
+    if (i) fputs(", ", stdout);
+    json_print_string(stdout, l->ops[i].name.data, l->ops[i].name.size);
+    printf(": %d", l->ops[i].count);
+  }
+  fputs("}, \"not_registered\": [", stdout);
+  bool first = true;
+  for (size_t i = 0; i < l->op_count; ++i) {
+    if (is_known(l, l->ops[i].name)) continue;
+    if (!first) fputs(", ", stdout);
+    json_print_string(stdout, l->ops[i].name.data, l->ops[i].name.size);
+    first = false;
+  }
+  puts("]}");
+}
+
+static int print_text(leat_message_view_t view) {
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* text = leat_message_view_to_text(view, status);
+  int code = EXIT_OK;
+  if (text) {
+    fwrite(text->data, 1, text->length, stdout);
+  } else {
+    code = complain("%s", TF_Message(status));
+  }
+  TF_DeleteBuffer(text);
+  TF_DeleteStatus(status);
+  return code;
+}
+
+static int show(const inspection_t* inspection, const listing_t* l) {
+  if (inspection->text) return print_text(l->file.root);
+  if (inspection->node) {
+    name_t name = {inspection->node, strlen(inspection->node)};
+    const node_t* node = find_node(l, name);
+    if (node) return print_text(node->view);
+    return complain("%s has no node '%s'", inspection->path, inspection->node);
+  }
+  if (inspection->json) {
+    print_json(l);
+  } else {
+    print_summary(l, inspection->path);
+  }
+  return EXIT_OK;
+}
+
+int inspect_graph(const inspection_t* inspection) {
+  listing_t listing = {0};
+  int code = open_listing(inspection->path, &listing);
+  if (!code) code = show(inspection, &listing);
+  close_listing(&listing);
+  return code;
+}

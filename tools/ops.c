@@ -1,0 +1,142 @@
+// leat ops: what the library can compute.
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "leat/inspect.h"
+
+enum { JSON_OPTION, NAMES_OPTION };
+
+static void print_arguments(const json_t* op, const char* field, const char* title) {
+  const json_t* list = json_member(op, field);
+  for (const json_t* a = list ? list->first : NULL; a; a = a->next) {
+    printf("  %-10s %s: %s", title, json_text(a, "name"), json_text(a, "type"));
+    if (json_member(a, "default")) printf(" = %s", json_text(a, "default"));
+    putchar('\n');
+    title = "";
+  }
+}
+
+static void print_kernels(const json_t* op) {
+  const json_t* kernels = json_member(op, "kernels");
+  const char* title = "kernels";
+  for (const json_t* k = kernels ? kernels->first : NULL; k; k = k->next) {
+    printf("  %-10s %s", title, json_text(k, "device"));
+    const json_t* types = json_member(k, "types");
+    for (const json_t* t = types ? types->first : NULL; t; t = t->next) {
+      printf("%s %s: ", t == types->first ? "" : ";", t->name);
+      for (const json_t* name = t->first; name; name = name->next) {
+        printf("%s%s", name->text, name->next ? ", " : "");
+      }
+    }
+    putchar('\n');
+    title = "";
+  }
+  if (!kernels || !kernels->first) printf("  %-10s none\n", title);
+}
+
+static void print_op(const json_t* op) {
+  printf("%s%s%s  %s\n", style_bold(stdout), json_text(op, "name"), style_end(stdout),
+         json_text(op, "doc"));
+  print_arguments(op, "inputs", "inputs");
+  print_arguments(op, "outputs", "outputs");
+  print_arguments(op, "attributes", "attributes");
+  print_kernels(op);
+  printf("  %-10s %s%s\n", "flags", json_truth(op, "gradient") ? "has a gradient" : "no gradient",
+         json_truth(op, "stateful") ? ", stateful" : "");
+}
+
+static void print_all(const json_t* ops, bool only_names) {
+  for (const json_t* op = ops->first; op; op = op->next) {
+    if (only_names) {
+      puts(json_text(op, "name"));
+    } else {
+      printf("%-40s %s\n", json_text(op, "name"), json_text(op, "doc"));
+    }
+  }
+}
+
+static void print_json_tree(const json_t* json) {
+  if (json->name) {
+    json_print_string(stdout, json->name, strlen(json->name));
+    fputs(": ", stdout);
+  }
+  switch (json->kind) {
+    case JSON_NULL: fputs("null", stdout); break;
+    case JSON_BOOL: fputs(json->truth ? "true" : "false", stdout); break;
+    case JSON_NUMBER: fputs(json->text, stdout); break;
+    case JSON_STRING: json_print_string(stdout, json->text, strlen(json->text)); break;
+    default:
+      putchar(json->kind == JSON_ARRAY ? '[' : '{');
+      for (const json_t* item = json->first; item; item = item->next) {
+        print_json_tree(item);
+        if (item->next) fputs(", ", stdout);
+      }
+      putchar(json->kind == JSON_ARRAY ? ']' : '}');
+  }
+}
+
+static int print_named(const json_t* ops, const char* name, bool as_json) {
+  for (const json_t* op = ops->first; op; op = op->next) {
+    if (strcmp(json_text(op, "name"), name)) continue;
+    if (as_json) {
+      print_json_tree(op);
+      putchar('\n');
+    } else {
+      print_op(op);
+    }
+    return EXIT_OK;
+  }
+  return complain("op '%s' is not registered; leat ops --names lists those that are", name);
+}
+
+static int show(const TF_Buffer* text, const char* name, bool as_json, bool only_names) {
+  if (!name && as_json) {
+    fwrite(text->data, 1, text->length, stdout);
+    return EXIT_OK;
+  }
+  json_t* ops = json_parse(text->data, text->length);
+  if (!ops) return complain("the list of ops cannot be read");
+  int code = EXIT_OK;
+  if (name) {
+    code = print_named(ops, name, as_json);
+  } else {
+    print_all(ops, only_names);
+  }
+  json_free(ops);
+  return code;
+}
+
+static int run(int argc, char** argv) {
+  static const option_t options[] = {{"json", false}, {"names", false}, {NULL, 0}};
+  arguments_t arguments = {.command = &command_ops, .options = options, .argc = argc,
+                           .argv = argv};
+  const char* name = NULL;
+  bool as_json = false, only_names = false;
+  int kind;
+  while ((kind = arguments_next(&arguments)) >= ARGUMENT_OPERAND) {
+    if (kind == ARGUMENT_OPERAND && name) return complain_usage("ops", "one op at a time");
+    if (kind == ARGUMENT_OPERAND) name = arguments.value;
+    as_json |= kind == JSON_OPTION;
+    only_names |= kind == NAMES_OPTION;
+  }
+  if (kind != ARGUMENT_END) return arguments_exit_code(kind);
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* text = leat_ops_json(status);
+  int code = text ? show(text, name, as_json, only_names) : complain_status("ops", status);
+  TF_DeleteBuffer(text);
+  TF_DeleteStatus(status);
+  return code;
+}
+
+const command_t command_ops = {
+    "ops", "lists the ops, or says all about one",
+    "Examples:\n"
+    "  leat ops                  every op with its line\n"
+    "  leat ops MatMul           its inputs, outputs, attributes, kernels\n"
+    "  leat ops --json           the same of all ops, for programs\n"
+    "\n"
+    "Usage:\n"
+    "  leat ops [--json | --names] [OP]\n",
+    run};

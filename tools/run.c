@@ -1,0 +1,232 @@
+// leat run: a step of a graph in a file.
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "command.h"
+#include "element.h"
+#include "endpoint.h"
+#include "graph_file.h"
+#include "json.h"
+#include "literal.h"
+#include "npy.h"
+
+#define MOST 64  // feeds, fetches, targets
+
+typedef struct request_s {
+  const char* path;
+  const char* feeds[MOST];    // "x=..."
+  const char* fetches[MOST];
+  const char* targets[MOST];
+  const char* inits[MOST];
+  const char* npy[MOST];
+  int feed_count, fetch_count, target_count, init_count, npy_count;
+  bool json;
+} request_t;
+
+typedef struct step_s {
+  TF_Graph* graph;
+  TF_Session* session;
+  TF_Status* status;
+  TF_Output feeds[MOST];
+  TF_Tensor* feed_values[MOST];
+  TF_Output fetches[MOST];
+  TF_Tensor* fetch_values[MOST];
+  const TF_Operation* targets[MOST];
+} step_t;
+
+// ---- What is asked for --------------------------------------------------------------------------
+
+static bool add(const char** list, int* count, const char* value) {
+  if (*count == MOST) {
+    complain_usage("run", "more than %d of a kind", MOST);
+    return false;
+  }
+  list[(*count)++] = value;
+  return true;
+}
+
+enum { FEED, FETCH, TARGET, INIT, NPY, JSON };
+
+static int parse(int argc, char** argv, request_t* r) {
+  static const option_t options[] = {{"feed", true}, {"fetch", true}, {"target", true},
+                                     {"init", true}, {"npy", true},   {"json", false}, {NULL, 0}};
+  arguments_t arguments = {.command = &command_run, .options = options, .argc = argc,
+                           .argv = argv};
+  for (;;) {
+    int kind = arguments_next(&arguments);
+    bool ok = true;
+    switch (kind) {
+      case FEED: ok = add(r->feeds, &r->feed_count, arguments.value); break;
+      case FETCH: ok = add(r->fetches, &r->fetch_count, arguments.value); break;
+      case TARGET: ok = add(r->targets, &r->target_count, arguments.value); break;
+      case INIT: ok = add(r->inits, &r->init_count, arguments.value); break;
+      case NPY: ok = add(r->npy, &r->npy_count, arguments.value); break;
+      case JSON: r->json = true; break;
+      case ARGUMENT_OPERAND:
+        if (r->path) {
+          complain_usage("run", "one graph at a time, not '%s' too", arguments.value);
+          return ARGUMENT_WRONG;
+        }
+        r->path = arguments.value;
+        break;
+      default: return kind;
+    }
+    if (!ok) return ARGUMENT_WRONG;
+  }
+}
+
+static int check(const request_t* r) {
+  if (!r->path) return complain_usage("run", "no graph is named");
+  if (r->fetch_count + r->target_count + r->init_count == 0) {
+    return complain_usage("run", "nothing to do: give --fetch or --target "
+                                 "(leat inspect graph %s lists what there is)", r->path);
+  }
+  if (r->npy_count > r->fetch_count) {
+    return complain_usage("run", "%d times --npy for %d fetches", r->npy_count, r->fetch_count);
+  }
+  return EXIT_OK;
+}
+
+// ---- The step -----------------------------------------------------------------------------------
+
+static int import(const request_t* r, step_t* s) {
+  TF_Buffer* bytes = graph_file_read(r->path, s->status);
+  if (!bytes) return complain("%s", TF_Message(s->status));
+  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
+  TF_GraphImportGraphDef(s->graph, bytes, options, s->status);
+  TF_DeleteImportGraphDefOptions(options);
+  TF_DeleteBuffer(bytes);
+  if (TF_GetCode(s->status) != TF_OK) return complain_status(r->path, s->status);
+  TF_SessionOptions* session_options = TF_NewSessionOptions();
+  s->session = TF_NewSession(s->graph, session_options, s->status);
+  TF_DeleteSessionOptions(session_options);
+  return s->session ? EXIT_OK : complain_status("opening a session", s->status);
+}
+
+// "x=[1, 2]", "x:0=@file.npy"
+static int resolve_feed(const char* text, step_t* s, int index) {
+  char name[256], what[300];
+  const char* equals = strchr(text, '=');
+  if (!equals || equals == text || (size_t)(equals - text) >= sizeof name) {
+    return complain_usage("run", "--feed %s: must be NAME=VALUE", text);
+  }
+  memcpy(name, text, (size_t)(equals - text));
+  name[equals - text] = 0;
+  s->feeds[index] = endpoint_output(s->graph, name);
+  if (!s->feeds[index].oper) return EXIT_FAILED;
+  TF_DataType dtype = TF_OperationOutputType(s->feeds[index]);
+  if (dtype > 100) dtype = (TF_DataType)(dtype - 100);  // a reference is fed a value
+  const char* value = equals + 1;
+  bool is_file = *value == '@';
+  TF_Tensor* tensor =
+      is_file ? npy_read(value + 1, s->status) : literal_parse(value, dtype, s->status);
+  snprintf(what, sizeof what, "--feed %s", name);
+  if (!tensor) return complain_status(what, s->status);
+  s->feed_values[index] = tensor;
+  if (TF_TensorType(tensor) == dtype) return EXIT_OK;
+  // Two names: a name of a type without a table entry lies in one place.
+  char wanted[32];
+  snprintf(wanted, sizeof wanted, "%s", element_type_name(dtype));
+  return complain("%s: %s holds %s, must hold %s", what, value + 1,
+                  element_type_name(TF_TensorType(tensor)), wanted);
+}
+
+static int resolve(const request_t* r, step_t* s) {
+  for (int i = 0; i < r->feed_count; ++i) {
+    int code = resolve_feed(r->feeds[i], s, i);
+    if (code) return code;
+  }
+  for (int i = 0; i < r->fetch_count; ++i) {
+    s->fetches[i] = endpoint_output(s->graph, r->fetches[i]);
+    if (!s->fetches[i].oper) return EXIT_FAILED;
+  }
+  for (int i = 0; i < r->target_count; ++i) {
+    s->targets[i] = endpoint_operation(s->graph, r->targets[i]);
+    if (!s->targets[i]) return EXIT_FAILED;
+  }
+  return EXIT_OK;
+}
+
+static int run_steps(const request_t* r, step_t* s) {
+  for (int i = 0; i < r->init_count; ++i) {
+    const TF_Operation* target = endpoint_operation(s->graph, r->inits[i]);
+    if (!target) return EXIT_FAILED;
+    TF_SessionRun(s->session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, s->status);
+    if (TF_GetCode(s->status) != TF_OK) return complain_status(r->inits[i], s->status);
+  }
+  if (r->fetch_count + r->target_count == 0) return EXIT_OK;
+  TF_SessionRun(s->session, NULL, s->feeds, s->feed_values, r->feed_count, s->fetches,
+                s->fetch_values, r->fetch_count, s->targets, r->target_count, NULL, s->status);
+  if (TF_GetCode(s->status) == TF_OK) return EXIT_OK;
+  return complain("%s", TF_Message(s->status));
+}
+
+// ---- What it gave -------------------------------------------------------------------------------
+
+static void print_json(const request_t* r, const step_t* s) {
+  putchar('{');
+  for (int i = 0; i < r->fetch_count; ++i) {
+    if (i) fputs(",\n ", stdout);
+    json_print_string(stdout, r->fetches[i], strlen(r->fetches[i]));
+    fputs(": ", stdout);
+    array_print_json(stdout, s->fetch_values[i]);
+  }
+  puts("}");
+}
+
+static int give(const request_t* r, step_t* s) {
+  for (int i = 0; i < r->npy_count; ++i) {
+    npy_write(r->npy[i], s->fetch_values[i], s->status);
+    if (TF_GetCode(s->status) != TF_OK) return complain("%s", TF_Message(s->status));
+  }
+  if (r->json) print_json(r, s);
+  for (int i = r->npy_count; i < r->fetch_count && !r->json; ++i) {
+    printf("%s%s%s ", style_bold(stdout), r->fetches[i], style_end(stdout));
+    array_print_type(stdout, s->fetch_values[i]);
+    putchar('\n');
+    array_print(stdout, s->fetch_values[i]);
+  }
+  return EXIT_OK;
+}
+
+static int run(int argc, char** argv) {
+  request_t request = {0};
+  int kind = parse(argc, argv, &request);
+  if (kind != ARGUMENT_END) return arguments_exit_code(kind);
+  int code = check(&request);
+  if (code) return code;
+  step_t step = {.graph = TF_NewGraph(), .status = TF_NewStatus()};
+  code = import(&request, &step);
+  if (!code) code = resolve(&request, &step);
+  if (!code) code = run_steps(&request, &step);
+  if (!code) code = give(&request, &step);
+  for (int i = 0; i < MOST; ++i) {
+    TF_DeleteTensor(step.feed_values[i]);
+    TF_DeleteTensor(step.fetch_values[i]);
+  }
+  if (step.session) TF_DeleteSession(step.session, step.status);
+  TF_DeleteGraph(step.graph);
+  TF_DeleteStatus(step.status);
+  return code;
+}
+
+const command_t command_run = {
+    "run", "runs a step of a graph and prints what it gives",
+    "Examples:\n"
+    "  leat run half_plus_two.pb --feed x=[1,2,3] --fetch y\n"
+    "  leat run model.pb --feed images=@digits.npy --fetch logits --npy logits.npy\n"
+    "  leat run train.pbtxt --init init --target train --fetch loss --json\n"
+    "\n"
+    "Usage:\n"
+    "  leat run GRAPH [options]      GRAPH is a GraphDef, .pb or .pbtxt\n"
+    "\n"
+    "Options:\n"
+    "  --feed NAME=VALUE   VALUE is a number, [[1, 2], [3, 4]], true, 1+2j, \"text\", or @FILE.npy;\n"
+    "                      it has the type that the graph gives to NAME (x, x:0)\n"
+    "  --fetch NAME        an output to print\n"
+    "  --target NAME       an operation to run in the same step\n"
+    "  --init NAME         an operation to run before, in a step of its own\n"
+    "  --npy FILE          writes the first fetch there instead (the second time: the second)\n"
+    "  --json              prints {NAME: {\"dtype\", \"shape\", \"value\"}}\n",
+    run};
