@@ -150,7 +150,7 @@ static bool has_index(leat_arena_t* arena, leat_string_view_t prefix) {
 }
 
 // A checkpoint without index was being replaced, or removed by somebody: then the newest of the
-// others that has one. When none has, the one that is named: whoever reads it hears what is missing.
+// others that has one. When none has, the one that is named: its reader hears what is missing.
 static leat_status_t latest(const char* directory, state_t* state, char** out_path) {
   LEAT_RETURN_IF_ERROR(read_state(directory, state));
   const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
