@@ -8,7 +8,8 @@ find_library(LEAT_CMOCKA_LIBRARY cmocka)
 leat_glob(test_sources src/*_test.c tests/*_test.c tools/*_test.c)
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_test\\.c$")
-list(FILTER kit_sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/tests/(headers|snippets|install)/")
+list(FILTER kit_sources EXCLUDE REGEX
+  "^${CMAKE_SOURCE_DIR}/tests/(headers|install|oracle|snippets)/")
 set(LEAT_TEST_ENVIRONMENT "LEAT_SOURCE_DIR=${CMAKE_SOURCE_DIR};LEAT_BUILD_DIR=${CMAKE_BINARY_DIR}"
     "LEAT_MODULE_DIR=${CMAKE_BINARY_DIR}/lib")
 add_custom_target(leat_tests)

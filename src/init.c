@@ -21,6 +21,7 @@
   X(random)                 \
   X(sendrecv)               \
   X(state)                  \
+  X(string)                 \
   X(summary)                \
   X(train)
 

@@ -21,23 +21,6 @@ class Buffer(ctypes.Structure):
   _fields_ = [('data', P), ('length', ctypes.c_size_t), ('deallocator', P)]
 
 
-class Initializer(ctypes.Structure):
-  _fields_ = [('kind', ctypes.c_int), ('a', ctypes.c_double), ('b', ctypes.c_double),
-              ('seed', ctypes.c_int64)]
-
-
-class Optimizer(ctypes.Structure):
-  _fields_ = [('kind', ctypes.c_int), ('learning_rate', ctypes.c_float),
-              ('momentum', ctypes.c_float), ('use_nesterov', ctypes.c_int)] + [
-                  (name, ctypes.c_float) for name in ('beta1', 'beta2', 'epsilon', 'decay',
-                                                      'initial_accumulator')]
-
-
-class SaverOptions(ctypes.Structure):
-  _fields_ = [('keep', ctypes.c_int), ('every_steps', ctypes.c_int64),
-              ('every_seconds', ctypes.c_double)]
-
-
 SIGNATURES = {
     'TF_NewStatus': (P,), 'TF_DeleteStatus': (None, P), 'TF_GetCode': (ctypes.c_int, P),
     'TF_Message': (ctypes.c_char_p, P), 'TF_NewGraph': (P,), 'TF_DeleteGraph': (None, P),
@@ -77,17 +60,6 @@ LEAT_SIGNATURES = {
     'leat_records_next': (P, P, P, P), 'leat_records_create': (P, ctypes.c_char_p, P),
     'leat_records_write': (None, P, ctypes.c_char_p, ctypes.c_size_t, P),
     'leat_records_finish': (None, P, P),
-    'leat_scope_create': (P, P), 'leat_scope_free': (None, P), 'leat_scope_status': (P, P),
-    'leat_placeholder': (Output, P, ctypes.c_char_p, ctypes.c_int, ctypes.c_int, P),
-    'leat_matmul': (Output, P, Output, Output), 'leat_multiply': (Output, P, Output, Output),
-    'leat_mean': (Output, P, Output), 'leat_minimize': (P, P, Optimizer, Output),
-    'leat_optimizer_adam': (Optimizer, ctypes.c_float),
-    'leat_initializer_uniform': (Initializer, ctypes.c_double, ctypes.c_double, ctypes.c_int64),
-    'leat_variable': (Output, P, ctypes.c_char_p, ctypes.c_int, ctypes.c_int, P, Initializer),
-    'leat_variables_initializer': (P, P),
-    'leat_saver_create': (P, P, ctypes.c_char_p, SaverOptions), 'leat_saver_free': (None, P),
-    'leat_saver_save': (None, P, P, ctypes.c_int64, P),
-    'leat_saver_restore_latest': (None, P, P, P, P),
 }
 
 

@@ -2,6 +2,7 @@
 TensorFlow built, by leat/files.h and by the saver of leat/train.h."""
 import ctypes
 import os
+import subprocess
 import tempfile
 
 import numpy as np
@@ -255,107 +256,63 @@ def files_read(folder):
 
 
 # ---- The saver ---------------------------------------------------------------------------------
-SHAPES_OF = {'w': [4, 3], 'b': [3]}
+def saver_model(folder, *steps):
+  """Runs saver_model.c -> (step, {name: flat value})."""
+  source, build = os.environ['LEAT_SOURCE_DIR'], os.environ['LEAT_BUILD_DIR']
+  program, libraries = os.path.join(folder, 'saver_model'), os.path.join(build, 'lib')
+  if not os.path.exists(program):
+    subprocess.check_call([os.environ.get('CC', 'cc'), '-o', program,
+                           os.path.join(source, 'tests/oracle/saver_model.c'),
+                           '-I' + os.path.join(source, 'include'), '-L' + libraries,
+                           '-Wl,-rpath,' + libraries, '-lleat'])
+  run = subprocess.run([program, folder, *map(str, steps)], capture_output=True, text=True)
+  assert run.returncode == 0, run.stderr
+  first, *lines = run.stdout.splitlines()
+  words = [line.split() for line in lines]
+  return int(first), {w[0]: np.array([float.fromhex(v) for v in w[1:]], 'f4') for w in words}
 
 
-class LeatModel:
-  """x w b, trained by Adam, with a saver that keeps two."""
-
-  def __init__(self, folder, seed):
-    self.graph = LEAT.TF_NewGraph()
-    scope = LEAT.leat_scope_create(self.graph)
-    w, b = [LEAT.leat_variable(scope, name.encode(), capi.FLOAT, len(shape),
-                               (ctypes.c_int64 * len(shape))(*shape),
-                               LEAT.leat_initializer_uniform(-1, 1, seed))
-            for name, shape in SHAPES_OF.items()]
-    x = LEAT.leat_placeholder(scope, b'x', capi.FLOAT, 2, (ctypes.c_int64 * 2)(-1, 4))
-    y = LEAT.leat_multiply(scope, LEAT.leat_matmul(scope, x, w), b)
-    loss = LEAT.leat_mean(scope, LEAT.leat_multiply(scope, y, y))
-    train = LEAT.leat_minimize(scope, LEAT.leat_optimizer_adam(.01), loss)
-    init = LEAT.leat_variables_initializer(scope)
-    self.saver = LEAT.leat_saver_create(scope, folder.encode(), capi.SaverOptions(keep=2))
-    self.check_scope(scope)
-    LEAT.leat_scope_free(scope)
-    self.init, self.train = [LEAT.TF_OperationName(op).decode() for op in (init, train)]
-    self.session = capi.Session(LEAT, graph=self.graph)
-    self.session.run(targets=[self.init])
-
-  def check_scope(self, scope):
-    status = LEAT.leat_scope_status(scope)
-    assert LEAT.TF_GetCode(status) == 0, LEAT.TF_Message(status)
-
-  def step(self):
-    self.session.run(feeds={'x': values_of('float32', (2, 4))}, targets=[self.train])
-
-  def save(self, step):
-    LEAT.leat_saver_save(self.saver, self.session.session, step, LEAT.status)
-    LEAT.check()
-
-  def restore(self):
-    step = ctypes.c_int64()
-    LEAT.leat_saver_restore_latest(self.saver, self.session.session, ctypes.byref(step),
-                                   LEAT.status)
-    LEAT.check()
-    return step.value
-
-  def values(self, names):
-    return dict(zip(names, self.session.run(names)))
-
-  def close(self):
-    LEAT.leat_saver_free(self.saver)
-    self.session.close()
-
-
-def tensorflow_variables(names_and_shapes):
-  return [tf.get_variable(n, s, initializer=tf.zeros_initializer())
-          for n, s in names_and_shapes.items()]
+def tensorflow_variables(shapes):
+  return [tf.get_variable(n, s, initializer=tf.zeros_initializer()) for n, s in shapes.items()]
 
 
 def saver_writes(folder):
   """tf.train finds, lists and restores what leat_saver_save wrote, optimizer's variables too."""
-  model = LeatModel(folder, 1)
-  for step in (10, 20, 30):
-    model.step()
-    model.save(step)
+  _, want = saver_model(folder, 10, 20, 30)
   state = tf.train.get_checkpoint_state(folder)
   kept = [os.path.basename(p) for p in state.all_model_checkpoint_paths]
-  if kept != ['model.ckpt-20', 'model.ckpt-30']:
-    return 'the state file names %s' % kept
+  there = sorted(n for n in os.listdir(folder) if n.endswith('.index'))
   latest = tf.train.latest_checkpoint(folder)
-  if latest != os.path.join(folder, 'model.ckpt-30') or os.path.exists(
-      os.path.join(folder, 'model.ckpt-10.index')):
+  if kept != ['model.ckpt-20', 'model.ckpt-30'] or there != [k + '.index' for k in kept]:
+    return 'the state file names %s, there are %s' % (kept, there)
+  if latest != os.path.join(folder, 'model.ckpt-30'):
     return 'latest is %s' % latest
   shapes = dict(tf.train.list_variables(latest))
-  if len(shapes) < 8:  # two variables, two slots of each, two powers
-    return 'only %s' % list(shapes)
-  want = model.values(list(shapes))
-  model.close()
+  if set(shapes) != set(want) or len(shapes) < 8:  # two variables, their slots, two powers
+    return 'variables are %s' % list(shapes)
   with tf.Graph().as_default() as graph:
     variables = tensorflow_variables(shapes)
     with tf.Session(graph=graph) as session:
       tf.train.Saver(variables).restore(session, latest)
-      return first_difference(dict(zip(shapes, session.run(variables))).get, want)
+      got = dict(zip(shapes, session.run(variables)))
+  return first_difference(lambda n: got[n].ravel(), want)
 
 
 def saver_reads(folder):
   """leat_saver_restore_latest takes what tf.train.Saver wrote."""
-  model = LeatModel(folder, 1)
-  model.step()
-  model.save(1)
+  saver_model(folder, 1)
   shapes = dict(tf.train.list_variables(tf.train.latest_checkpoint(folder)))
   want = {n: values_of('float32', s, i) for i, (n, s) in enumerate(shapes.items())}
   with tf.Graph().as_default() as graph:
     variables = tensorflow_variables(shapes)
-    saver = tf.train.Saver(variables)
     with tf.Session(graph=graph) as session:
       for variable in variables:
         variable.load(want[variable.op.name], session)
-      saver.save(session, os.path.join(folder, 'model.ckpt'), global_step=77)
-  if model.restore() != 77:
-    return 'the step is not 77'
-  got = model.values(list(shapes))
-  model.close()
-  return first_difference(got.get, want)
+      tf.train.Saver(variables).save(session, os.path.join(folder, 'model.ckpt'), global_step=77)
+  step, got = saver_model(folder)
+  if step != 77:
+    return 'the step is %d' % step
+  return first_difference(got.get, {n: v.ravel() for n, v in want.items()})
 
 
 def training_moves(first, second, resource, folder):

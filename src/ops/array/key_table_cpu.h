@@ -13,18 +13,21 @@ typedef struct leat_keys_s {
 
 typedef struct leat_key_table_s {
   leat_keys_t keys;
-  leat_tensor_t slots;   // int32: 1 + number of the key, 0: free
+  leat_tensor_t slots;   // uint64: a tag of 32 bits above 1 + the key's number; 0: free
   leat_tensor_t firsts;  // int32: by number, where the key is
-  uint64_t mask;
+  uint64_t mask;         // of the number of a slot
   int32_t size;          // keys so far
 } leat_key_table_t;
 
-// Room for all of |keys| (less than 2^31).
+// An empty table for |keys| (less than 2^31 of them).
 LEAT_MUST_USE leat_status_t leat_key_table_initialize(leat_kernel_context_t* c, leat_keys_t keys,
                                                       leat_key_table_t* out_table);
 void leat_key_table_deinitialize(leat_key_table_t* table);
-// The number of key |at| of the table's keys, added when it is new.
-int32_t leat_key_table_add(leat_key_table_t* table, int64_t at);
+// Adds all of the table's keys; |out_numbers| (int32 or int64, or NULL) gets each one's number,
+// which counts different keys as they first appear.
+LEAT_MUST_USE leat_status_t leat_key_table_add_all(leat_key_table_t* table,
+                                                   leat_kernel_context_t* c,
+                                                   leat_tensor_t* out_numbers);
 // Is key |at| of |keys| (of the same type and slice size) in the table?
 bool leat_key_table_has(const leat_key_table_t* table, const leat_keys_t* keys, int64_t at);
 static inline int64_t leat_key_table_first(const leat_key_table_t* table, int64_t number) {

@@ -1,8 +1,9 @@
-// CPU kernels of CheckNumerics: one fast pass over the exponents says whether all is finite; only
+// CPU kernels of CheckNumerics: one fast pass over the magnitudes says whether all is finite; only
 // when it is not, a second pass finds out what is wrong. The shape of floating-point bits is data,
 // so that one code serves all widths.
 #include "base/sync.h"
 
+#include "ops/array/numerics_isa.h"
 #include "ops/family.h"
 
 enum { FOUND_NAN = 1, FOUND_NEGATIVE_INF = 2, FOUND_POSITIVE_INF = 4 };
@@ -35,15 +36,8 @@ static void destroy(void* memory) {
 
 // ---- Bits ---------------------------------------------------------------------------------------
 
-// Is there an all-ones exponent? What remains of the value below the sign says which of the three.
-#define DEFINE_SCAN(bits, type, exponent_mask)                                       \
-  static bool has_nonfinite_##bits(const type* items, int64_t begin, int64_t end) {  \
-    type found = 0;                                                                  \
-    for (int64_t i = begin; i < end; ++i) {                                          \
-      found |= (type)((items[i] & (type)(exponent_mask)) == (type)(exponent_mask));  \
-    }                                                                                \
-    return found != 0;                                                               \
-  }                                                                                  \
+// What remains of a value below the sign says which of the three it is.
+#define DEFINE_CLASSIFY(bits, type)                                                  \
   static int classify_##bits(const type* items, int64_t count, type infinity) {      \
     const type magnitude_mask = (type)~((type)1 << (bits - 1));                      \
     int found = 0;                                                                   \
@@ -55,25 +49,9 @@ static void destroy(void* memory) {
     }                                                                                \
     return found;                                                                    \
   }
-DEFINE_SCAN(32, uint32_t, UINT32_C(0x7f800000))
-DEFINE_SCAN(64, uint64_t, UINT64_C(0x7ff0000000000000))
-
-static bool has_nonfinite_16(const uint16_t* items, int64_t begin, int64_t end, uint16_t mask) {
-  uint16_t found = 0;
-  for (int64_t i = begin; i < end; ++i) found |= (uint16_t)((items[i] & mask) == mask);
-  return found != 0;
-}
-
-static int classify_16(const uint16_t* items, int64_t count, uint16_t infinity) {
-  int found = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    uint16_t magnitude = items[i] & 0x7fff;
-    if (magnitude > infinity) found |= FOUND_NAN;
-    if (magnitude != infinity) continue;
-    found |= items[i] == magnitude ? FOUND_POSITIVE_INF : FOUND_NEGATIVE_INF;
-  }
-  return found;
-}
+DEFINE_CLASSIFY(16, uint16_t)
+DEFINE_CLASSIFY(32, uint32_t)
+DEFINE_CLASSIFY(64, uint64_t)
 
 static uint16_t infinity_16(int dtype) { return dtype == LEAT_DTYPE_HALF ? 0x7c00 : 0x7f80; }
 
@@ -98,10 +76,16 @@ typedef struct scan_s {
 
 static void scan_shard(void* data, int64_t begin, int64_t end) {
   scan_t* scan = data;
+  const leat_numerics_loops_t* loops = LEAT_ISA_SELECT(leat_numerics_loops);
   const void* items = scan->tensor->data;
-  bool is_bad = scan->tensor->dtype == LEAT_DTYPE_FLOAT    ? has_nonfinite_32(items, begin, end)
-                : scan->tensor->dtype == LEAT_DTYPE_DOUBLE ? has_nonfinite_64(items, begin, end)
-                : has_nonfinite_16(items, begin, end, infinity_16(scan->tensor->dtype));
+  int dtype = scan->tensor->dtype;
+  bool is_bad = dtype == LEAT_DTYPE_FLOAT
+                    ? loops->largest_32((const uint32_t*)items + begin, end - begin) >= 0x7f800000
+                : dtype == LEAT_DTYPE_DOUBLE
+                    ? loops->largest_64((const uint64_t*)items + begin, end - begin) >=
+                          UINT64_C(0x7ff0000000000000)
+                    : loops->largest_16((const uint16_t*)items + begin, end - begin) >=
+                          infinity_16(dtype);
   if (is_bad) atomic_store_explicit(&scan->is_bad, true, memory_order_relaxed);
 }
 

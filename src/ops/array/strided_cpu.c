@@ -13,8 +13,9 @@
 // Nanoseconds a byte: what a core moves from and to memory.
 #define COST_OF_BYTE 0.06
 #define COST_OF_STRAY_ELEMENT 0.6
-// A transposed plane is divided by columns of this many elements.
-#define TRANSPOSED_COLUMNS 64
+// A transposed plane is divided by columns: so many elements, or fewer where there are not many.
+#define TRANSPOSED_COLUMNS 256
+#define FEW_COLUMNS 1024
 #define MIN_TRANSPOSED_SIDE 4
 // A row from so many bytes on is divided too, into pieces.
 #define LONG_ROW_BYTES (1 << 18)
@@ -157,7 +158,8 @@ static void choose_plane(leat_strided_t* s, job_t* job) {
   set_plane(s, is_long ? -1 : last - 1, job);
   job->outer_rank = is_long ? last : LEAT_MAX(last - 1, 0);
   job->fn = transposed >= 0 ? loops->transposed[width] : loops->elements[width];
-  job->piece = transposed >= 0 ? TRANSPOSED_COLUMNS : is_long ? PIECE_ELEMENTS : 0;
+  int64_t columns = s->sizes[last] < FEW_COLUMNS ? TRANSPOSED_COLUMNS / 4 : TRANSPOSED_COLUMNS;
+  job->piece = transposed >= 0 ? columns : is_long ? PIECE_ELEMENTS : 0;
   leat_strided_plane_t* p = &job->plane;
   if (transposed < 0 && p->to_inner == 1 && p->from_inner == 1) {
     job->is_runs = true;

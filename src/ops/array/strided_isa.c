@@ -186,6 +186,10 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
 
 // ---- Transposition of a plane -------------------------------------------------------------------
 
+// Columns of the target that have their turn before the next rows are begun: the lines of the
+// source that they touch fit the cache, and rows of the target are written in long pieces.
+#define BAND_COLUMNS 256
+
 // |side|: of a block in registers; |line|: elements of a cache line. Rows of |to| are |count|,
 // their length |inner|.
 #define DEFINE_TRANSPOSED(width, side, line)                                                \
@@ -202,8 +206,8 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
   static void turn_line_##width(const char* from, int64_t from_step, char* to,              \
                                 int64_t to_step, int64_t rows, int64_t columns) {           \
     int64_t whole_rows = rows - rows % side, whole_columns = columns - columns % side;      \
-    for (int64_t k = 0; k < whole_columns; k += side) {                                     \
-      for (int64_t r = 0; r < whole_rows; r += side) {                                      \
+    for (int64_t r = 0; r < whole_rows; r += side) {                                        \
+      for (int64_t k = 0; k < whole_columns; k += side) {                                   \
         turn_##width(from + width * (k * from_step + r), from_step,                         \
                      to + width * (r * to_step + k), to_step);                              \
       }                                                                                     \
@@ -220,12 +224,15 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
     }                                                                                       \
   }                                                                                         \
   static void transposed_##width(const leat_strided_plane_t* p, const char* from, char* to) { \
-    for (int64_t k = 0; k < p->inner; k += line) {                                          \
-      int64_t columns = p->inner - k < line ? p->inner - k : line;                          \
+    for (int64_t band = 0; band < p->inner; band += BAND_COLUMNS) {                         \
+      int64_t end = p->inner - band < BAND_COLUMNS ? p->inner : band + BAND_COLUMNS;        \
       for (int64_t r = 0; r < p->count; r += line) {                                        \
         int64_t rows = p->count - r < line ? p->count - r : line;                           \
-        turn_line_##width(from + width * (k * p->from_inner + r), p->from_inner,            \
-                          to + width * (r * p->to_step + k), p->to_step, rows, columns);    \
+        for (int64_t k = band; k < end; k += line) {                                        \
+          int64_t columns = end - k < line ? end - k : line;                                \
+          turn_line_##width(from + width * (k * p->from_inner + r), p->from_inner,          \
+                            to + width * (r * p->to_step + k), p->to_step, rows, columns);  \
+        }                                                                                   \
       }                                                                                     \
     }                                                                                       \
   }

@@ -35,6 +35,10 @@ static leat_status_t take_unique(leat_kernel_context_t* c, const leat_key_table_
     for (int64_t i = 0; !status && i < table->size; ++i) {
       int64_t from = (o * keys->count + leat_key_table_first(table, i)) * keys->inner;
       int64_t to = (o * table->size + i) * keys->inner;
+      if (keys->inner == 1 && leat_dtype_size(input->dtype) == 4) {
+        leat_tensor_data(output, uint32_t)[to] = leat_tensor_data(input, const uint32_t)[from];
+        continue;
+      }
       status = leat_tensor_copy_elements(
           input->dtype, leat_element_at(input->data, input->dtype, from),
           leat_element_at(output->data, input->dtype, to), keys->inner);
@@ -61,9 +65,7 @@ static leat_status_t number_keys(leat_kernel_context_t* c, leat_key_table_t* tab
   leat_shape_t shape = leat_shape_vector(table->keys.count);
   leat_tensor_t* numbers;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &shape, &numbers));
-  for (int64_t i = 0; i < table->keys.count; ++i) {
-    leat_index_write(numbers, i, leat_key_table_add(table, i));
-  }
+  LEAT_RETURN_IF_ERROR(leat_key_table_add_all(table, c, numbers));
   LEAT_RETURN_IF_ERROR(take_unique(c, table, axis));
   return count_unique(c, table->size);
 }
@@ -127,8 +129,8 @@ static leat_status_t list_diff__cpu(leat_kernel_context_t* c) {
   }
   leat_key_table_t table;
   LEAT_RETURN_IF_ERROR(leat_key_table_initialize(c, y, &table));
-  for (int64_t i = 0; i < y.count; ++i) leat_key_table_add(&table, i);
-  leat_status_t status = list_missing(c, &table, &x);
+  leat_status_t status = leat_key_table_add_all(&table, c, NULL);
+  if (!status) status = list_missing(c, &table, &x);
   leat_key_table_deinitialize(&table);
   return status;
 }

@@ -10,15 +10,21 @@
 
 typedef struct where_s {
   const leat_tensor_t* input;
+  int rank;
   int64_t row;      // size of the last dimension
   int64_t* next;    // where the next position is written
   int64_t position[LEAT_SHAPE_MAX_RANK];
 } where_t;
 
 static inline void write_position(where_t* w, int64_t column) {
-  int rank = w->input->shape.rank;
-  for (int d = 0; d < rank - 1; ++d) w->next[d] = w->position[d];
-  if (rank > 0) w->next[rank - 1] = column;
+  int rank = w->rank;
+  if (rank == 2) {
+    w->next[0] = w->position[0];
+    w->next[1] = column;
+  } else {
+    for (int d = 0; d < rank - 1; ++d) w->next[d] = w->position[d];
+    if (rank > 0) w->next[rank - 1] = column;
+  }
   w->next += rank;
 }
 
@@ -96,6 +102,7 @@ static void list_all(where_t* w, where_fns_t fns) {
 static leat_status_t where__cpu(leat_kernel_context_t* c) {
   where_t w = {.input = leat_kernel_input(c, 0)};
   const leat_shape_t* input = &w.input->shape;
+  w.rank = input->rank;
   where_fns_t fns = where_fns(w.input->dtype);
   int64_t dims[2] = {fns.count(w.input->data, input->element_count), input->rank};
   leat_shape_t shape;

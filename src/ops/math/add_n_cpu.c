@@ -1,5 +1,5 @@
 // CPU kernel of AddN and AccumulateNV2: the sum of many tensors of one shape, in the order of the
-// inputs. Every input is read once: a block of the sum stays in the cache while all are added to it.
+// inputs. Every input is read once: a block of the sum stays in the cache while all are added.
 #include <string.h>
 
 #include "base/checked.h"
@@ -131,7 +131,8 @@ static leat_status_t add_n__cpu(leat_kernel_context_t* c) {
 static leat_status_t add_variant(leat_kernel_context_t* c, leat_variant_t* inout_sum,
                                  const leat_variant_t* right) {
   if (!inout_sum->vtable || inout_sum->vtable != right->vtable || !inout_sum->vtable->add) {
-    return leat_kernel_error(c, LEAT_INTERNAL, "variants are %s and %s, must be of one kind that adds",
+    return leat_kernel_error(c, LEAT_INTERNAL,
+                             "variants are %s and %s, must be of one kind that adds",
                              inout_sum->vtable ? inout_sum->vtable->type_name : "empty",
                              right->vtable ? right->vtable->type_name : "empty");
   }

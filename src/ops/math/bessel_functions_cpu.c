@@ -1,5 +1,5 @@
-// Modified Bessel functions and integrals of elementary functions: power series for small, asymptotic
-// series or continued fractions for large arguments.
+// Modified Bessel functions and integrals of elementary functions: power series for small
+// arguments, asymptotic series or continued fractions for large ones.
 #include <complex.h>
 #include <math.h>
 #include <stdbool.h>

@@ -43,8 +43,9 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, xdivy, x != 0 ? x / y : 0)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, floor_div, __builtin_floor(x / y))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, truncate_div, __builtin_trunc(x / y))
 
-// int32 is divided as double, which is exact: a quotient that is no integer is further from one than
-// double rounds. |q| rounds toward 0, |r| is the remainder with x's sign, |down| whether to floor.
+// int32 is divided as double, which is exact: a quotient that is no integer is further from one
+// than double rounds. |q| rounds toward 0, |r| is the remainder with x's sign, |down| whether the
+// floor is one less.
 #define DIVIDE_I32(name, expression)                                                          \
   static int name(const void* const inputs[], void* output, int64_t n) {                      \
     const int32_t* xs = inputs[0];                                                            \

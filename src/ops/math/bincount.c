@@ -1,5 +1,5 @@
-// Bincount, DenseBincount, SparseBincount, RaggedBincount: how often each small integer occurs, or the
-// sum of the weights with which it does. The last two and matrices count by row.
+// Bincount, DenseBincount, SparseBincount, RaggedBincount: how often each small integer occurs, or
+// the sum of the weights with which it does. The last two and matrices count by row.
 #include "graph/inference.h"
 #include "ops/family.h"
 

@@ -44,7 +44,7 @@ static bool shapes_equal(const leat_tensor_t* x, const leat_tensor_t* y) {
   return true;
 }
 
-// The dimensions in which |own| is 1, also those in which both are; none where the shapes are equal.
+// The dimensions in which |own| is 1, also those in which both are; none if the shapes are equal.
 static leat_status_t write_axes(leat_kernel_context_t* c, int index, const leat_tensor_t* own,
                                 const leat_tensor_t* other, int64_t rank) {
   bool is_equal = shapes_equal(own, other);

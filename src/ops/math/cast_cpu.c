@@ -230,7 +230,8 @@ static leat_status_t cast__cpu(leat_kernel_context_t* c) {
 static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int to = leat_dtype_base(c->kernel->output_types[0]);
-  int64_t from_size = (int64_t)leat_dtype_size(input->dtype), to_size = (int64_t)leat_dtype_size(to);
+  int64_t from_size = (int64_t)leat_dtype_size(input->dtype);
+  int64_t to_size = (int64_t)leat_dtype_size(to);
   int rank = input->shape.rank;
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
   memcpy(dims, leat_shape_dims(&input->shape), (size_t)rank * sizeof *dims);

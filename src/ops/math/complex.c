@@ -14,8 +14,8 @@ static leat_output_t build_complex(leat_builder_t* b, leat_output_t re, leat_out
 }
 static leat_output_t build_part(leat_builder_t* b, const char* op, leat_output_t z) {
   bool is_double = !b->status && leat_build_type_of(b, z) == LEAT_DTYPE_COMPLEX128;
-  return leat_build(b, op, LEAT_INPUTS(z),
-                    LEAT_ATTRS(LEAT_TYPE("Tout", is_double ? LEAT_DTYPE_DOUBLE : LEAT_DTYPE_FLOAT)));
+  int dtype = is_double ? LEAT_DTYPE_DOUBLE : LEAT_DTYPE_FLOAT;
+  return leat_build(b, op, LEAT_INPUTS(z), LEAT_ATTRS(LEAT_TYPE("Tout", dtype)));
 }
 
 static leat_status_t complex_gradient(leat_gradient_t* g) {

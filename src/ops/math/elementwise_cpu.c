@@ -4,15 +4,15 @@
 // floats and the tensor holds halves, the pieces pass through converted blocks.
 #include "ops/math/elementwise_cpu.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sync.h"
 #include "device/cpu/vector_math.h"
 
 #define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
 #define BLOCK 512           // elements of a block on the stack
-#define SHORT_ROW 64        // rows below are gathered into blocks instead of being visited one by one
+#define SHORT_ROW 64        // shorter rows are gathered into blocks instead of being visited
 #define MAX_ELEMENT_BYTES 24
 
 // ---- Creation -----------------------------------------------------------------------------------
@@ -140,9 +140,21 @@ static leat_status_t run_same(leat_kernel_context_t* c, const leat_elementwise_t
   return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
 }
 
+// One number in, one out: no job is made.
+static leat_status_t run_scalar(leat_kernel_context_t* c, const leat_elementwise_t* e,
+                                const leat_tensor_t* input) {
+  leat_tensor_t* output;
+  const void* x = input->data;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_forward_any_or_allocate(c, forwardable(e), 0, &input->shape, &output));
+  int faults = run_piece(e, &x, output->data, 1);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+}
+
 leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c) {
   const leat_elementwise_t* e = leat_kernel_state(c);
-  const leat_tensor_t* inputs[MAX_INPUTS] = {0};
+  const leat_tensor_t* inputs[MAX_INPUTS] = {leat_kernel_input(c, 0)};
+  if (e->input_count == 1 && inputs[0]->shape.rank == 0) return run_scalar(c, e, inputs[0]);
   for (int k = 0; k < e->input_count; ++k) {
     inputs[k] = leat_kernel_input(c, k);
     if (inputs[k]->shape.element_count != inputs[0]->shape.element_count) {
@@ -246,8 +258,8 @@ static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* b
   return faults;
 }
 
-// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle of
-// a row on. For elements of 4 bytes, of which there are most.
+// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle
+// of a row on. For elements of 4 bytes, of which there are most.
 static void gather_column(const uint32_t* source, int64_t row, int64_t index, int64_t n,
                           uint32_t* target) {
   int64_t r = index / row, left = row - index % row;

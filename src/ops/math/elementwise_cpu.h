@@ -1,5 +1,5 @@
-// Elementwise ops on the CPU: one engine that walks, broadcasts, shards and converts, and loops that
-// compute. A loop sees dense arrays only, all of n elements; it may write over an input.
+// Elementwise ops on the CPU: one engine that walks, broadcasts, shards and converts, and loops
+// that compute. A loop sees dense arrays only, all of n elements; it may write over an input.
 //
 // Strings, handles and variants are elements too: a loop borrows the inputs' and makes new ones.
 //
@@ -41,8 +41,8 @@ typedef struct leat_elementwise_s {
 } leat_elementwise_t;
 
 // Fills |state| (a leat_elementwise_t) for the node. The loop is looked up by the dtype of input
-// |deciding|: in |vector|, the loops of this machine's instruction set, then in |base|, those of the
-// baseline, then in |plain|, then as float; each may be NULL. UNIMPLEMENTED when there is none.
+// |deciding|: in |vector|, the loops of this machine's instruction set, then in |base|, those of
+// the baseline, then in |plain|, then as float; each may be NULL. UNIMPLEMENTED when there is none.
 LEAT_MUST_USE leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
                                                     const leat_elementwise_loops_t vector,
                                                     const leat_elementwise_loops_t base,

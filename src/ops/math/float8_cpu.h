@@ -10,8 +10,8 @@ static inline float leat_float8_e5m2_to_float(uint8_t bits) {
   return leat_half_to_float((uint16_t)(bits << 8));
 }
 
-// |magnitude| (float bits without sign) rounded to |mantissa_bits| of mantissa over an exponent bias
-// |bias|, as the bits of such a number; overflow is left to the caller, who compares.
+// |magnitude| (float bits without sign) rounded to |mantissa_bits| of mantissa over the exponent
+// bias |bias|, as the bits of such a number; overflow is left to the caller, who compares.
 static inline uint32_t leat_float8_round(uint32_t magnitude, int mantissa_bits, int bias) {
   int exponent = (int)(magnitude >> 23) - 127 + bias;
   uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;

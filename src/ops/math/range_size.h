@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "tensor/tensor.h"
 
-static inline leat_status_t leat_range_error(const char* rule) {
+LEAT_MUST_USE static inline leat_status_t leat_range_error(const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Requires %s", rule);
 }
 

@@ -106,7 +106,8 @@ leat_output_t leat_reduction_kept_shape(leat_gradient_t* g, leat_output_t input_
   leat_output_t minus_one = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
   axes = leat_build_binary(b, "Reshape", axes, minus_one);
   leat_output_t rank = leat_build_unary(b, "Size", input_shape);
-  leat_output_t wrapped = leat_build_binary(b, "FloorMod", leat_arithmetic_add(b, axes, rank), rank);
+  axes = leat_arithmetic_add(b, axes, rank);
+  leat_output_t wrapped = leat_build_binary(b, "FloorMod", axes, rank);
   leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
   leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
   leat_output_t all = leat_build(b, "Range", LEAT_INPUTS(zero, rank, one), LEAT_NO_ATTRS);
@@ -230,7 +231,8 @@ static leat_status_t prod_gradient(leat_gradient_t* g) {
   leat_output_t rank = leat_build_unary(b, "Rank", x);
   leat_output_t axes = leat_arithmetic_cast(b, leat_gradient_input(g, 1), LEAT_DTYPE_INT32);
   axes = leat_build_binary(b, "Reshape", axes, minus_one);
-  leat_output_t reduced = leat_build_binary(b, "FloorMod", leat_arithmetic_add(b, axes, rank), rank);
+  axes = leat_arithmetic_add(b, axes, rank);
+  leat_output_t reduced = leat_build_binary(b, "FloorMod", axes, rank);
   leat_output_t all = leat_build(b, "Range", LEAT_INPUTS(zero, rank, one), LEAT_NO_ATTRS);
   leat_output_t others = leat_build_binary(b, "ListDiff", all, reduced);
   leat_output_t order = leat_build(b, "ConcatV2", LEAT_INPUTS(reduced, others, zero),

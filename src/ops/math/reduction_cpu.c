@@ -1,6 +1,6 @@
 // CPU kernels of Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any. The work is cut into pieces
-// that depend on the shape alone: outputs, and where one output has many terms, chunks of them whose
-// accumulators are merged in order. So a result is the same on any number of threads.
+// that depend on the shape alone: outputs, and where one output has many terms, chunks of them
+// whose accumulators are merged in order. So a result is the same on any number of threads.
 #include "ops/math/reduction_cpu.h"
 
 #include <string.h>

@@ -155,7 +155,7 @@ DOUBLE_ROW(min_row_f64, double, fold_min_f64, INFINITE, smaller, smaller)
 FLOAT_EXTREMUM(max_row_f32, >, larger)
 FLOAT_EXTREMUM(min_row_f32, <, smaller)
 
-// ---- Rows folded into one another ----------------------------------------------------------------
+// ---- Rows folded into one another ---------------------------------------------------------------
 
 // A block of columns sums up to RUN rows as floats, four at a time, before it is added to doubles.
 static void sum_rows_f32(const void* data, int64_t stride, int64_t rows, int64_t n,
@@ -316,7 +316,7 @@ FINISH_FLOAT(bfloat16, uint16_t, AS_BFLOAT16)
 FINISH_INTEGER(i32, INT32, int32_t, uint32_t, int64_t)
 FINISH_INTEGER(i64, INT64, int64_t, uint64_t, int64_t)
 
-// ---- What only the baseline has ------------------------------------------------------------------
+// ---- What only the baseline has -----------------------------------------------------------------
 
 #if !defined(__AVX2__)
 static void sum_row_c64(const void* x, int64_t n, void* accumulator) {

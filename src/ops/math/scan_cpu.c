@@ -1,5 +1,5 @@
-// CPU kernels of Cumsum, Cumprod and CumulativeLogsumexp. The input is [outer, axis, inner]; columns
-// of one outer index are scanned side by side. Totals of floats are kept as doubles.
+// CPU kernels of Cumsum, Cumprod and CumulativeLogsumexp. The input is [outer, axis, inner];
+// columns of one outer index are scanned side by side. Totals of floats are kept as doubles.
 #include <complex.h>
 #include <math.h>
 

@@ -82,7 +82,7 @@ GRADIENT(atan, MUL(b, dy, over_one_and_square(g, true, false)))
 GRADIENT(asin, MUL(b, dy, over_one_and_square(g, false, true)))
 GRADIENT(acos, MUL(b, NEG(b, dy), over_one_and_square(g, false, true)))
 
-// ---- Gradients of the gradient ops: f(a, b) with a the forward value, b its gradient --------------
+// ---- Gradients of the gradient ops: f(a, b) with a the forward value, b its gradient ------------
 
 static leat_status_t reciprocal_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;

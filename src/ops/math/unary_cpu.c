@@ -28,9 +28,9 @@
   X(Sin, SIN, 1.5f)                  \
   X(Cos, COS, 1.5f)                  \
   X(Tan, TAN, 15)                    \
-  X(Asin, ASIN, 10)                  \
-  X(Acos, ACOS, 10)                  \
-  X(Atan, ATAN, 10)                  \
+  X(Asin, ASIN, 1)                  \
+  X(Acos, ACOS, 1)                  \
+  X(Atan, ATAN, 1)                  \
   X(Sinh, SINH, 10)                  \
   X(Cosh, COSH, 10)                  \
   X(Asinh, ASINH, 15)                \

@@ -82,6 +82,51 @@ LEAT_LOOP_FLOATS(VECTOR_MATH, cos)
 LEAT_LOOP_FLOATS(VECTOR_MATH, sqrt)
 LEAT_LOOP_FLOATS(VECTOR_MATH, rsqrt)
 
+#define HALF_PI 1.57079632679489661923f
+#define HALF_PI_REST -4.37113882867379e-8f
+// Inverse trigonometric functions of float, within 2.5 units of the last place: minimax polynomials
+// of our own over [0, 1] and [0, 1/2], and the identities that lead there.
+static inline float atan_of(float x) {
+  const float size = __builtin_fabsf(x);
+  const float t = size > 1 ? 1 / size : size, z = t * t;
+  float p = -0x1.cbc6acp-10f;
+  p = p * z + 0x1.5f7f3cp-7f;
+  p = p * z - 0x1.f8b302p-6f;
+  p = p * z + 0x1.d77716p-5f;
+  p = p * z - 0x1.572266p-4f;
+  p = p * z + 0x1.c02f78p-4f;
+  p = p * z - 0x1.24159ap-3f;
+  p = p * z + 0x1.999082p-3f;
+  p = p * z - 0x1.555534p-2f;
+  const float inner = t + t * (z * p);
+  const float y = size > 1 ? (HALF_PI - inner) + HALF_PI_REST : inner;
+  return __builtin_copysignf(y, x);
+}
+// asin(s) for s = |x|, or for sqrt((1 - |x|) / 2) where |x| > 1/2.
+static inline float asin_part(float size) {
+  const float half = (1 - size) * 0.5f;
+  const float z = size > 0.5f ? half : size * size;
+  const float s = size > 0.5f ? __builtin_sqrtf(half) : size;
+  float p = 0x1.5d4544p-5f;
+  p = p * z + 0x1.86e49cp-6f;
+  p = p * z + 0x1.7525a4p-5f;
+  p = p * z + 0x1.32f8d8p-4f;
+  p = p * z + 0x1.5555fcp-3f;
+  return s + s * (z * p);
+}
+static inline float asin_of(float x) {
+  const float size = __builtin_fabsf(x), part = asin_part(size);
+  return __builtin_copysignf(size > 0.5f ? HALF_PI - (part + part) : part, x);
+}
+static inline float acos_of(float x) {
+  const float size = __builtin_fabsf(x), part = asin_part(size);
+  const float outer = x > 0 ? part + part : 2 * HALF_PI - (part + part);
+  return size > 0.5f ? outer : HALF_PI - (x > 0 ? part : -part);
+}
+LEAT_LOOP_UNARY(atan_f32, float, float, atan_of(x))
+LEAT_LOOP_UNARY(asin_f32, float, float, asin_of(x))
+LEAT_LOOP_UNARY(acos_f32, float, float, acos_of(x))
+
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
 #define SIGNED(name) LEAT_LOOP_ISA_SIGNED(LEAT_LOOP_ENTRY, name)
 #define INTEGERS(name) LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, name)
@@ -109,6 +154,9 @@ const leat_unary_loops_t LEAT_ISA_NAME(leat_unary_loops) = {.items = {
     [LEAT_UNARY_ERFC] = {FLOATS(erfc)},
     [LEAT_UNARY_SIN] = {FLOATS(sin)},
     [LEAT_UNARY_COS] = {FLOATS(cos)},
+    [LEAT_UNARY_ASIN] = {[LEAT_DTYPE_FLOAT] = asin_f32},
+    [LEAT_UNARY_ACOS] = {[LEAT_DTYPE_FLOAT] = acos_f32},
+    [LEAT_UNARY_ATAN] = {[LEAT_DTYPE_FLOAT] = atan_f32},
     [LEAT_UNARY_IS_NAN] = {FLOATS(is_nan)},
     [LEAT_UNARY_IS_INF] = {FLOATS(is_inf)},
     [LEAT_UNARY_IS_FINITE] = {FLOATS(is_finite)},

@@ -9,9 +9,9 @@
   LEAT_LOOP_UNARY(name##_f32, float, float, function##f(x))      \
   LEAT_LOOP_UNARY(name##_f64, double, double, function(x))
 FROM_C(tan, tan)
-FROM_C(asin, asin)
-FROM_C(acos, acos)
-FROM_C(atan, atan)
+LEAT_LOOP_UNARY(asin_f64, double, double, asin(x))
+LEAT_LOOP_UNARY(acos_f64, double, double, acos(x))
+LEAT_LOOP_UNARY(atan_f64, double, double, atan(x))
 FROM_C(sinh, sinh)
 FROM_C(cosh, cosh)
 FROM_C(asinh, asinh)
@@ -101,9 +101,9 @@ const leat_elementwise_loops_t leat_unary_plain_loops[LEAT_UNARY_COUNT] = {
     [LEAT_UNARY_SIN] = {COMPLEXES(sin)},
     [LEAT_UNARY_COS] = {COMPLEXES(cos)},
     [LEAT_UNARY_TAN] = {FLOATS(tan) COMPLEXES(tan)},
-    [LEAT_UNARY_ASIN] = {FLOATS(asin) COMPLEXES(asin)},
-    [LEAT_UNARY_ACOS] = {FLOATS(acos) COMPLEXES(acos)},
-    [LEAT_UNARY_ATAN] = {FLOATS(atan) COMPLEXES(atan)},
+    [LEAT_UNARY_ASIN] = {[LEAT_DTYPE_DOUBLE] = asin_f64, COMPLEXES(asin)},
+    [LEAT_UNARY_ACOS] = {[LEAT_DTYPE_DOUBLE] = acos_f64, COMPLEXES(acos)},
+    [LEAT_UNARY_ATAN] = {[LEAT_DTYPE_DOUBLE] = atan_f64, COMPLEXES(atan)},
     [LEAT_UNARY_SINH] = {FLOATS(sinh) COMPLEXES(sinh)},
     [LEAT_UNARY_COSH] = {FLOATS(cosh) COMPLEXES(cosh)},
     [LEAT_UNARY_ASINH] = {FLOATS(asinh) COMPLEXES(asinh)},

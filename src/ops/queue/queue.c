@@ -4,6 +4,9 @@
 
 #define LEAT_QUEUE_SOURCES(X) \
   X(queue_handle)             \
-  X(queue_access)
+  X(queue_access)             \
+  X(barrier)                  \
+  X(stage)                    \
+  X(map_stage)
 
 LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)

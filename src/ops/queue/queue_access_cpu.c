@@ -4,6 +4,7 @@
 #include "kernel/queue.h"
 #include "ops/family.h"
 #include "ops/queue/tuple_cpu.h"
+#include "ops/queue/turnstile_cpu.h"
 
 static leat_status_t find_queue(leat_kernel_context_t* c, leat_queue_t** out_queue) {
   return leat_handle_find(c, 0, &leat_queue_kind, (leat_resource_t**)out_queue);
@@ -145,26 +146,18 @@ static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 static leat_status_t size__cpu(leat_kernel_context_t* c) {
   leat_queue_t* queue;
-  leat_tensor_t* output;
-  leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(find_queue(c, &queue));
   int64_t size = queue->vtable->size(queue);
   leat_resource_release(&queue->resource);
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  *leat_tensor_data(output, int32_t) = (int32_t)size;
-  return leat_ok_status();
+  return leat_output_int32(c, 0, size);
 }
 
 static leat_status_t is_closed__cpu(leat_kernel_context_t* c) {
   leat_queue_t* queue;
-  leat_tensor_t* output;
-  leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(find_queue(c, &queue));
   bool closed = queue->vtable->is_closed(queue);
   leat_resource_release(&queue->resource);
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  *leat_tensor_data(output, bool) = closed;
-  return leat_ok_status();
+  return leat_output_bool(c, 0, closed);
 }
 
 #define ACCESS(name, create_fn, state, fn)                                                      \

@@ -1,6 +1,5 @@
 // CPU kernels of the ops that make queues.
-#include <string.h>
-
+#include "base/checked.h"
 #include "kernel/handle.h"
 #include "kernel/queue.h"
 #include "ops/family.h"
@@ -33,9 +32,12 @@ static leat_status_t read_components(leat_kernel_creation_t* c, queue_handle_t* 
   own_types[0] = LEAT_DTYPE_INT64;
   own_shapes[0] = leat_partial_shape_scalar();
   for (uint32_t i = 0; i < types->count; ++i) own_types[i + skipped] = types->types[i];
+  // As in TensorFlow, an unknown rank counts as a scalar where shapes must be known.
+  int least_rank = h->options.order == LEAT_QUEUE_PADDING_FIFO ? -1 : 0;
   for (uint32_t i = 0; i < shapes->count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_partial_shape_create(shapes->shapes[i].rank, shapes->shapes[i].dims,
-                                                   &h->arena, &own_shapes[i + skipped]));
+    LEAT_RETURN_IF_ERROR(leat_partial_shape_create(LEAT_MAX(shapes->shapes[i].rank, least_rank),
+                                                   shapes->shapes[i].dims, &h->arena,
+                                                   &own_shapes[i + skipped]));
   }
   h->options.types = own_types;
   h->options.count = count;

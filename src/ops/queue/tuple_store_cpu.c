@@ -9,7 +9,7 @@ void leat_tuple_store_initialize(int width, bool has_keys, leat_tuple_store_t* o
   *out_store = (leat_tuple_store_t){.width = width, .has_keys = has_keys};
 }
 
-static leat_tensor_t* row_at(const leat_tuple_store_t* s, int64_t index) {
+leat_tensor_t* leat_tuple_store_row(const leat_tuple_store_t* s, int64_t index) {
   return &s->tensors[((s->first + index) & (s->room - 1)) * s->width];
 }
 
@@ -19,7 +19,7 @@ static size_t row_bytes(const leat_tuple_store_t* s) {
 
 void leat_tuple_store_deinitialize(leat_tuple_store_t* store) {
   for (int64_t i = 0; i < store->count; ++i) {
-    leat_tensor_t* row = row_at(store, i);
+    leat_tensor_t* row = leat_tuple_store_row(store, i);
     for (int k = 0; k < store->width; ++k) leat_tensor_release(&row[k]);
   }
   leat_allocator_free(leat_allocator_system(), store->tensors);
@@ -44,7 +44,7 @@ leat_status_t leat_tuple_store_reserve(leat_tuple_store_t* store) {
     if (store->count) memcpy(keys, store->keys, (size_t)store->count * sizeof(int64_t));
   }
   for (int64_t i = 0; i < store->count; ++i) {
-    memcpy(&tensors[i * store->width], row_at(store, i), row_bytes(store));
+    memcpy(&tensors[i * store->width], leat_tuple_store_row(store, i), row_bytes(store));
   }
   leat_allocator_free(allocator, store->tensors);
   leat_allocator_free(allocator, store->keys);
@@ -56,12 +56,12 @@ leat_status_t leat_tuple_store_reserve(leat_tuple_store_t* store) {
 }
 
 static void move_in(leat_tuple_store_t* store, int64_t index, leat_tensor_t* tuple) {
-  memcpy(row_at(store, index), tuple, row_bytes(store));
+  memcpy(leat_tuple_store_row(store, index), tuple, row_bytes(store));
   memset((void*)tuple, 0, row_bytes(store));
 }
 
 static void move_out(leat_tuple_store_t* store, int64_t index, leat_tensor_t* out_tuple) {
-  memcpy(out_tuple, row_at(store, index), row_bytes(store));
+  memcpy(out_tuple, leat_tuple_store_row(store, index), row_bytes(store));
 }
 
 void leat_tuple_store_push_back(leat_tuple_store_t* store, leat_tensor_t* tuple) {
@@ -84,7 +84,7 @@ void leat_tuple_store_pop_at(leat_tuple_store_t* store, int64_t index, leat_tens
   move_out(store, index, out_tuple);
   --store->count;
   if (index != store->count) {
-    memcpy(row_at(store, index), row_at(store, store->count), row_bytes(store));
+    memcpy(leat_tuple_store_row(store, index), leat_tuple_store_row(store, store->count), row_bytes(store));
   }
 }
 

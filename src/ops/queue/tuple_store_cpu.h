@@ -18,6 +18,7 @@ void leat_tuple_store_initialize(int width, bool has_keys, leat_tuple_store_t* o
 void leat_tuple_store_deinitialize(leat_tuple_store_t* store);
 // Makes room for one more row; what follows then cannot fail. Tensors are moved in and out.
 LEAT_MUST_USE leat_status_t leat_tuple_store_reserve(leat_tuple_store_t* store);
+leat_tensor_t* leat_tuple_store_row(const leat_tuple_store_t* store, int64_t index);
 void leat_tuple_store_push_back(leat_tuple_store_t* store, leat_tensor_t* tuple);
 void leat_tuple_store_push_front(leat_tuple_store_t* store, leat_tensor_t* tuple);
 void leat_tuple_store_pop_front(leat_tuple_store_t* store, leat_tensor_t* out_tuple);

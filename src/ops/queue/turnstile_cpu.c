@@ -75,12 +75,15 @@ static void complete(leat_turnstile_t* t, leat_attempt_t* attempt, completed_t* 
 
 static bool try_line(leat_turnstile_t* t, leat_line_t line, completed_t* completed) {
   bool changed = false;
-  while (t->first[line]) {
-    leat_attempt_t* attempt = t->first[line];
+  for (leat_attempt_t *attempt = t->first[line], *next; attempt; attempt = next) {
+    next = attempt->next;
     leat_passage_t passage = attempt->attempt(attempt);
     if (passage != LEAT_PASSAGE_WAITS) changed = true;
-    if (passage != LEAT_PASSAGE_DONE) break;
-    complete(t, attempt, completed);
+    if (passage == LEAT_PASSAGE_DONE) {
+      complete(t, attempt, completed);
+    } else if (!t->any_order) {
+      break;
+    }
   }
   return changed;
 }
@@ -179,7 +182,7 @@ void leat_turnstile_enter(leat_turnstile_t* t, leat_line_t line, leat_attempt_t*
   leat_resource_retain(owner);  // a completed call may release the last other reference
   leat_mutex_lock(&t->mutex);
   leat_passage_t passage =
-      t->first[line] ? LEAT_PASSAGE_WAITS : attempt->attempt(attempt);
+      t->first[line] && !t->any_order ? LEAT_PASSAGE_WAITS : attempt->attempt(attempt);
   if (passage != LEAT_PASSAGE_DONE) stands = stand_in_line(t, attempt);
   if (passage != LEAT_PASSAGE_WAITS) flush(t, &completed);
   leat_mutex_unlock(&t->mutex);
@@ -208,4 +211,20 @@ void leat_turnstile_change(leat_turnstile_t* t, void (*change)(void* data), void
   leat_mutex_unlock(&t->mutex);
   settle(completed.first);
   leat_resource_release(owner);
+}
+
+leat_status_t leat_output_int32(leat_kernel_context_t* c, int index, int64_t value) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &scalar, &output));
+  *leat_tensor_data(output, int32_t) = (int32_t)value;
+  return leat_ok_status();
+}
+
+leat_status_t leat_output_bool(leat_kernel_context_t* c, int index, bool value) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &scalar, &output));
+  *leat_tensor_data(output, bool) = value;
+  return leat_ok_status();
 }

@@ -2,7 +2,8 @@
 // take out. Who enters tries at once and goes through without any allocation when it can; else it
 // stands in line until somebody else's success lets it try again, or until its step is cancelled.
 //
-// Order is kept within a line: the first must go through before the next may try.
+// Order is kept within a line, unless the turnstile is |any_order|: the first must go through before
+// the next may try.
 #ifndef LEAT_OPS_QUEUE_TURNSTILE_CPU_H_
 #define LEAT_OPS_QUEUE_TURNSTILE_CPU_H_
 
@@ -45,6 +46,7 @@ struct leat_attempt_s {
 
 struct leat_turnstile_s {
   leat_resource_t* owner;  // kept alive by those who wait
+  bool any_order;
   leat_mutex_t mutex;
   leat_attempt_t* first[LEAT_LINE_COUNT];
   leat_attempt_t* last[LEAT_LINE_COUNT];
@@ -60,8 +62,9 @@ void leat_turnstile_enter(leat_turnstile_t* turnstile, leat_line_t line, leat_at
 // wait try again. Every attempt waiting in |cancelled| (a bit a line) ends with CANCELLED.
 void leat_turnstile_change(leat_turnstile_t* turnstile, void (*change)(void* data), void* data,
                            uint32_t cancelled);
-static inline bool leat_turnstile_has_waiting(const leat_turnstile_t* turnstile, leat_line_t line) {
-  return turnstile->first[line] != NULL;
-}
+
+// Output |index| becomes a scalar of that type.
+LEAT_MUST_USE leat_status_t leat_output_int32(leat_kernel_context_t* c, int index, int64_t value);
+LEAT_MUST_USE leat_status_t leat_output_bool(leat_kernel_context_t* c, int index, bool value);
 
 #endif  // LEAT_OPS_QUEUE_TURNSTILE_CPU_H_

@@ -1,0 +1,23 @@
+// The loops of CheckNumerics. Without the sign a number's bits compare like integers of the signed
+// kind, for which every instruction set has a maximum.
+#include "ops/array/numerics_isa.h"
+
+#define DEFINE_LARGEST(bits, type, signed_type)                              \
+  static type largest_##bits(const type* items, int64_t count) {             \
+    const type mask = (type)~((type)1 << (bits - 1));                        \
+    signed_type largest = 0;                                                 \
+    for (int64_t i = 0; i < count; ++i) {                                    \
+      signed_type magnitude = (signed_type)(items[i] & mask);                \
+      largest = magnitude > largest ? magnitude : largest;                   \
+    }                                                                        \
+    return (type)largest;                                                    \
+  }
+DEFINE_LARGEST(16, uint16_t, int16_t)
+DEFINE_LARGEST(32, uint32_t, int32_t)
+DEFINE_LARGEST(64, uint64_t, int64_t)
+
+const leat_numerics_loops_t LEAT_ISA_NAME(leat_numerics_loops) = {
+    .largest_16 = largest_16,
+    .largest_32 = largest_32,
+    .largest_64 = largest_64,
+};

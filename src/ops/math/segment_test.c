@@ -1,0 +1,69 @@
+// Cases of segment ops over sorted and unsorted ids.
+#include <math.h>
+
+#include "op_harness/op_harness.h"
+
+#define IDS(...) LEAT_ITEMS(INT32, LEAT_DIMS(4), __VA_ARGS__)
+#define DATA LEAT_ITEMS(FLOAT, LEAT_DIMS(4, 2), 1, 2, 3, 4, 5, 6, 7, 8)
+#define SORTED(op_name, gradient_check, ...)                          \
+  {.op = op_name,                                                     \
+   .inputs = {DATA, IDS(0, 0, 2, 2)},                                 \
+   .types = LEAT_DTYPES_FLOATING | LEAT_DTYPE_BIT(INT64) | LEAT_DTYPE_BIT(UINT8), \
+   .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), __VA_ARGS__)},     \
+   .gradient = LEAT_GRADIENT_##gradient_check,                        \
+   .constant_inputs = 2}
+#define UNSORTED(op_name, gradient_check, ...)                        \
+  {.op = op_name,                                                     \
+   .inputs = {DATA, IDS(1, -1, 0, 1), LEAT_SCALAR_ITEM(INT32, 2)},    \
+   .types = LEAT_DTYPES_FLOATING | LEAT_DTYPE_BIT(INT64) | LEAT_DTYPE_BIT(UINT8), \
+   .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), __VA_ARGS__)},     \
+   .gradient = LEAT_GRADIENT_##gradient_check,                        \
+   .constant_inputs = 6}
+
+static const leat_op_case_t kCases[] = {
+    SORTED("SegmentSum", TWICE, 4, 6, 0, 0, 12, 14),
+    SORTED("SegmentMean", ONCE, 2, 3, 0, 0, 6, 7),
+    SORTED("SegmentProd", ONCE, 3, 8, 1, 1, 35, 48),
+    SORTED("SegmentMin", ONCE, 1, 2, 0, 0, 5, 6),
+    SORTED("SegmentMax", ONCE, 3, 4, 0, 0, 7, 8),
+    UNSORTED("UnsortedSegmentSum", TWICE, 5, 6, 8, 10),
+    UNSORTED("UnsortedSegmentProd", ONCE, 5, 6, 7, 16),
+    UNSORTED("UnsortedSegmentMin", ONCE, 5, 6, 1, 2),
+    UNSORTED("UnsortedSegmentMax", ONCE, 5, 6, 7, 8),
+    {.op = "UnsortedSegmentSum",
+     .name = "ids of two dimensions",
+     .inputs = {DATA, LEAT_ITEMS(INT32, LEAT_DIMS(4, 2), 0, 1, 0, 1, 0, 1, 0, 1),
+                LEAT_SCALAR_ITEM(INT32, 2)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 16, 20)}},
+    {.op = "UnsortedSegmentMax",
+     .name = "a segment without rows",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 3), LEAT_ITEMS(INT64, LEAT_DIMS(1), 0),
+                LEAT_SCALAR_ITEM(INT32, 2)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 3, -0x1.fffffep127)}},
+    {.op = "SegmentSum",
+     .name = "no rows",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2)), LEAT_NO_ITEMS(INT32, LEAT_DIMS(0))},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2))}},
+    {.op = "SegmentSum",
+     .name = "ids that are not sorted",
+     .inputs = {DATA, IDS(0, 1, 0, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "SegmentMean",
+     .name = "a negative id",
+     .inputs = {DATA, IDS(-1, 0, 0, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "SegmentMax",
+     .name = "too few ids",
+     .inputs = {DATA, LEAT_ITEMS(INT32, LEAT_DIMS(3), 0, 0, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "UnsortedSegmentSum",
+     .name = "an id too large",
+     .inputs = {DATA, IDS(0, 1, 2, 3), LEAT_SCALAR_ITEM(INT32, 3)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "UnsortedSegmentSum",
+     .name = "fewer than no segments",
+     .inputs = {DATA, IDS(0, 1, 2, 3), LEAT_SCALAR_ITEM(INT32, -1)},
+     .code = LEAT_INVALID_ARGUMENT},
+};
+
+LEAT_OP_TEST_MAIN(kCases)

@@ -1,0 +1,271 @@
+// CPU kernels of AsString and StringToNumber.
+#include <complex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cpu/half.h"
+#include "ops/family.h"
+
+// ---- AsString -----------------------------------------------------------------------------------
+
+#define MAX_WIDTH (1 << 20)
+
+typedef struct format_s {
+  char text[64];  // of one number
+  int64_t width;
+  bool is_left;   // strings: padding goes behind
+} format_t;
+
+static const char* conversion_of(int dtype, bool shortest, bool scientific) {
+  switch (dtype) {
+    case LEAT_DTYPE_UINT8:
+    case LEAT_DTYPE_UINT16:
+    case LEAT_DTYPE_UINT32: return "u";
+    case LEAT_DTYPE_UINT64: return "llu";
+    case LEAT_DTYPE_INT8:
+    case LEAT_DTYPE_INT16:
+    case LEAT_DTYPE_INT32: return "d";
+    case LEAT_DTYPE_INT64: return "lld";
+    default: return shortest ? "g" : scientific ? "e" : "f";
+  }
+}
+
+typedef struct wish_s {
+  int64_t precision, width;
+  bool scientific, shortest;
+  leat_string_view_t fill;
+} wish_t;
+
+static leat_status_t read_wish(const leat_kernel_creation_t* c, wish_t* wish) {
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "precision", &wish->precision));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "width", &wish->width));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "scientific", &wish->scientific));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "shortest", &wish->shortest));
+  return leat_kernel_attr_string(c, "fill", &wish->fill);
+}
+
+static const char* fault_of(const wish_t* wish, int dtype) {
+  bool has_fraction = leat_dtype_in(dtype, LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX) ||
+                      dtype == LEAT_DTYPE_STRING;
+  if (!has_fraction && (wish->scientific || wish->shortest)) {
+    return "scientific and shortest format not supported for datatype";
+  }
+  if (!has_fraction && wish->precision >= 0) return "precision not supported for datatype";
+  if (wish->fill.size > 1) return "Fill string must be one or fewer characters";
+  if (wish->scientific && wish->shortest) {
+    return "Cannot select both scientific and shortest notation";
+  }
+  if (wish->fill.size && !strchr(" +-0#", wish->fill.data[0])) return "Fill argument not supported";
+  if (wish->width > MAX_WIDTH || wish->precision > MAX_WIDTH) {
+    return "width and precision must be 2^20 at most";
+  }
+  return NULL;
+}
+
+static leat_status_t as_string_create(leat_kernel_creation_t* c, void* state) {
+  format_t* format = state;
+  wish_t wish;
+  int dtype;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &dtype));
+  LEAT_RETURN_IF_ERROR(read_wish(c, &wish));
+  const char* fault = fault_of(&wish, dtype);
+  if (fault) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Create failed for node '%.*s' (AsString) of %s: %s",
+                            LEAT_SV_ARG(c->kernel->node_name), leat_dtype_name(dtype), fault);
+  }
+  char* text = format->text;
+  size_t size = sizeof format->text;
+  int used = snprintf(text, size, "%%%.*s", LEAT_SV_ARG(wish.fill));
+  if (wish.width > -1) {
+    used += snprintf(text + used, size - (size_t)used, "%lld", (long long)wish.width);
+  }
+  if (wish.precision > -1) {
+    used += snprintf(text + used, size - (size_t)used, ".%lld", (long long)wish.precision);
+  }
+  snprintf(text + used, size - (size_t)used, "%s",
+           conversion_of(dtype, wish.shortest, wish.scientific));
+  format->width = wish.width;
+  format->is_left = leat_string_view_equals(wish.fill, "-");
+  return leat_ok_status();
+}
+
+static void print_padded(const format_t* format, leat_string_view_t text,
+                         leat_string_builder_t* out) {
+  size_t size = text.size ? strnlen(text.data, text.size) : 0;
+  size_t width = (size_t)format->width;
+  leat_string_view_t shown = leat_string_view_make(text.data, size);
+  if (format->is_left) leat_string_builder_append(out, shown);
+  for (size_t i = size; i < width; ++i) leat_string_builder_append_char(out, ' ');
+  if (!format->is_left) leat_string_builder_append(out, shown);
+}
+
+static void print_complex(const char* format, double real, double imaginary,
+                          leat_string_builder_t* out) {
+  leat_string_builder_append_char(out, '(');
+  leat_string_builder_print(out, format, real);
+  leat_string_builder_append_char(out, ',');
+  leat_string_builder_print(out, format, imaginary);
+  leat_string_builder_append_char(out, ')');
+}
+
+static void print_item(const format_t* f, const leat_tensor_t* tensor, int64_t i,
+                       leat_string_builder_t* out) {
+#define AS(type) leat_tensor_data(tensor, const type)[i]
+#define PRINT(value) leat_string_builder_print(out, f->text, (value))
+  switch (tensor->dtype) {
+    case LEAT_DTYPE_UINT8: PRINT((unsigned)AS(uint8_t)); break;
+    case LEAT_DTYPE_UINT16: PRINT((unsigned)AS(uint16_t)); break;
+    case LEAT_DTYPE_UINT32: PRINT(AS(uint32_t)); break;
+    case LEAT_DTYPE_UINT64: PRINT((unsigned long long)AS(uint64_t)); break;
+    case LEAT_DTYPE_INT8: PRINT((int)AS(int8_t)); break;
+    case LEAT_DTYPE_INT16: PRINT((int)AS(int16_t)); break;
+    case LEAT_DTYPE_INT32: PRINT(AS(int32_t)); break;
+    case LEAT_DTYPE_INT64: PRINT((long long)AS(int64_t)); break;
+    case LEAT_DTYPE_FLOAT: PRINT((double)AS(float)); break;
+    case LEAT_DTYPE_DOUBLE: PRINT(AS(double)); break;
+    case LEAT_DTYPE_HALF: PRINT((double)leat_half_to_float(AS(uint16_t))); break;
+    case LEAT_DTYPE_BFLOAT16: PRINT((double)leat_bfloat16_to_float(AS(uint16_t))); break;
+    case LEAT_DTYPE_COMPLEX64:
+      print_complex(f->text, crealf(AS(leat_complex64_t)), cimagf(AS(leat_complex64_t)), out);
+      break;
+    case LEAT_DTYPE_COMPLEX128:
+      print_complex(f->text, creal(AS(leat_complex128_t)), cimag(AS(leat_complex128_t)), out);
+      break;
+    case LEAT_DTYPE_BOOL:
+      leat_string_builder_append(out, AS(bool) ? LEAT_SV("true") : LEAT_SV("false"));
+      break;
+    default: print_padded(f, leat_tensor_string_at(tensor, i), out); break;
+  }
+#undef AS
+#undef PRINT
+}
+
+static leat_status_t print_items(const format_t* format, const leat_tensor_t* input,
+                                 leat_tensor_t* output, leat_string_builder_t* text) {
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    print_item(format, input, i, text);
+    LEAT_RETURN_IF_ERROR(leat_status_clone(text->status));
+    LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, i, leat_string_builder_view(text)));
+    text->size = 0;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t as_string__cpu(leat_kernel_context_t* c) {
+  const format_t* format = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t* output;
+  leat_string_builder_t text;
+  if (input->dtype == LEAT_DTYPE_STRING && format->width <= 0) {
+    leat_kernel_pass_input(c, 0, 0);
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = print_items(format, input, output, &text);
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+// ---- StringToNumber -----------------------------------------------------------------------------
+
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static leat_string_view_t trim(leat_string_view_t text) {
+  while (text.size && is_space(text.data[0])) {
+    ++text.data;
+    --text.size;
+  }
+  while (text.size && is_space(text.data[text.size - 1])) --text.size;
+  return text;
+}
+
+// Decimal digits after an optional sign.
+static bool parse_integer(leat_string_view_t text, bool is_signed, uint64_t limit,
+                          uint64_t* out_size, bool* out_negative) {
+  size_t i = 0;
+  uint64_t size = 0;
+  *out_negative = text.size && text.data[0] == '-';
+  if (text.size && (text.data[0] == '-' || text.data[0] == '+')) ++i;
+  if (i == text.size || (*out_negative && !is_signed)) return false;
+  if (*out_negative) ++limit;
+  for (; i < text.size; ++i) {
+    unsigned digit = (unsigned)(unsigned char)text.data[i] - '0';
+    if (digit > 9 || size > (limit - digit) / 10) return false;
+    size = size * 10 + digit;
+  }
+  *out_size = size;
+  return size <= limit;
+}
+
+// What C's strtod reads, but for hexadecimal numbers; all of it.
+static bool parse_fraction(leat_string_view_t text, bool is_double, void* out_value) {
+  char buffer[400];
+  if (text.size == 0 || text.size >= sizeof buffer) return false;
+  if (memchr(text.data, 'x', text.size) || memchr(text.data, 'X', text.size)) return false;
+  memcpy(buffer, text.data, text.size);
+  buffer[text.size] = 0;
+  char* end;
+  if (is_double) {
+    *(double*)out_value = strtod(buffer, &end);
+  } else {
+    *(float*)out_value = strtof(buffer, &end);
+  }
+  return end == buffer + text.size;
+}
+
+static bool parse(leat_string_view_t text, leat_tensor_t* output, int64_t i) {
+  uint64_t size;
+  bool is_negative, ok;
+  text = trim(text);
+  switch (output->dtype) {
+    case LEAT_DTYPE_FLOAT: return parse_fraction(text, false, leat_tensor_data(output, float) + i);
+    case LEAT_DTYPE_DOUBLE: return parse_fraction(text, true, leat_tensor_data(output, double) + i);
+    case LEAT_DTYPE_INT32:
+      ok = parse_integer(text, true, INT32_MAX, &size, &is_negative);
+      if (ok) leat_tensor_data(output, int32_t)[i] = (int32_t)(is_negative ? 0 - size : size);
+      return ok;
+    case LEAT_DTYPE_INT64:
+      ok = parse_integer(text, true, INT64_MAX, &size, &is_negative);
+      if (ok) leat_tensor_data(output, int64_t)[i] = (int64_t)(is_negative ? 0 - size : size);
+      return ok;
+    case LEAT_DTYPE_UINT32:
+      ok = parse_integer(text, false, UINT32_MAX, &size, &is_negative);
+      if (ok) leat_tensor_data(output, uint32_t)[i] = (uint32_t)size;
+      return ok;
+    default:
+      ok = parse_integer(text, false, UINT64_MAX, &size, &is_negative);
+      if (ok) leat_tensor_data(output, uint64_t)[i] = size;
+      return ok;
+  }
+}
+
+static leat_status_t string_to_number__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    leat_string_view_t text = leat_tensor_string_at(input, i);
+    if (parse(text, output, i)) continue;
+    return leat_kernel_invalid(c, "StringToNumberOp could not correctly convert string: %.*s",
+                               LEAT_SV_ARG(text));
+  }
+  return leat_ok_status();
+}
+
+const leat_kernel_row_t leat_number_kernels_cpu[] = {
+    {.op = "AsString",
+     .device_type = "CPU",
+     .constraints = "T: float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, "
+                    "uint32, uint64, complex64, complex128, bool, string",
+     .create = as_string_create,
+     .state_bytes = sizeof(format_t),
+     .compute = as_string__cpu},
+    {.op = "StringToNumber",
+     .device_type = "CPU",
+     .constraints = "out_type: float, double, int32, int64, uint32, uint64",
+     .compute = string_to_number__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,9 @@
+// Ops on strings.
+#include "ops/family.h"
+
+#define LEAT_STRING_SOURCES(X) \
+  X(join)                      \
+  X(number)                    \
+  X(text)
+
+LEAT_OP_FAMILY(string, LEAT_STRING_SOURCES)
