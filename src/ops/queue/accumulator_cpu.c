@@ -1,10 +1,9 @@
 // CPU kernels of accumulators: what both kinds share, and the dense one.
 #include "ops/queue/accumulator_cpu.h"
 
-#include <string.h>
-
 #include "device/cpu/half.h"
 #include "ops/family.h"
+#include "ops/queue/numbers_cpu.h"
 
 static void accumulator_destroy(leat_resource_t* resource) {
   leat_accumulator_t* accumulator = (leat_accumulator_t*)resource;
@@ -87,24 +86,15 @@ static leat_status_t check_scalar(const leat_kernel_context_t* c, const char* wh
 
 // ---- Arithmetic ---------------------------------------------------------------------------------
 
-#define ADD_AND_DIVIDE(name, type, widen, narrow)                                       \
-  static void add_##name(type* target, const type* addend, int64_t count) {             \
-    for (int64_t i = 0; i < count; ++i) target[i] = narrow(widen(target[i]) + widen(addend[i])); \
-  }                                                                                     \
+#define DIVIDE(name, type, widen, narrow)                                               \
   static void divide_##name(type* target, int64_t count, int64_t divisor) {             \
     type by = narrow((float)divisor);                                                   \
     for (int64_t i = 0; i < count; ++i) target[i] = narrow(widen(target[i]) / widen(by)); \
   }
 #define AS_IS(x) (x)
-ADD_AND_DIVIDE(half, leat_half_t, leat_half_to_float, leat_half_from_float)
-ADD_AND_DIVIDE(float, float, AS_IS, AS_IS)
-ADD_AND_DIVIDE(double, double, AS_IS, AS_IS)
-
-void leat_accumulator_add(int dtype, void* target, const void* addend, int64_t count) {
-  if (dtype == LEAT_DTYPE_FLOAT) add_float(target, addend, count);
-  if (dtype == LEAT_DTYPE_DOUBLE) add_double(target, addend, count);
-  if (dtype == LEAT_DTYPE_HALF) add_half(target, addend, count);
-}
+DIVIDE(half, leat_half_t, leat_half_to_float, leat_half_from_float)
+DIVIDE(float, float, AS_IS, AS_IS)
+DIVIDE(double, double, AS_IS, AS_IS)
 
 void leat_accumulator_divide(int dtype, void* target, int64_t count, int64_t divisor) {
   if (dtype == LEAT_DTYPE_FLOAT) divide_float(target, count, divisor);
@@ -252,8 +242,8 @@ static leat_status_t dense_add(leat_accumulator_t* self, leat_kernel_context_t* 
   const leat_tensor_t* gradient = leat_kernel_input(c, 2);
   LEAT_RETURN_IF_ERROR(check_gradient(c, dense));
   if (self->count) {
-    leat_accumulator_add(self->dtype, dense->sum.data, gradient->data,
-                         gradient->shape.element_count);
+    leat_numbers_add(self->dtype, dense->sum.data, gradient->data, dense->sum.data,
+                     gradient->shape.element_count);
     return leat_ok_status();
   }
   leat_tensor_release(&dense->sum);

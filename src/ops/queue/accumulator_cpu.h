@@ -52,8 +52,7 @@ LEAT_MUST_USE leat_status_t leat_accumulator_output_handle(leat_kernel_context_t
 LEAT_MUST_USE leat_status_t leat_accumulator_apply__cpu(leat_kernel_context_t* c);
 void leat_accumulator_take__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done);
 
-// target[i] += addend[i]; target[i] /= divisor: half, float, double.
-void leat_accumulator_add(int dtype, void* target, const void* addend, int64_t count);
+// target[i] /= divisor: half, float, double.
 void leat_accumulator_divide(int dtype, void* target, int64_t count, int64_t divisor);
 
 #endif  // LEAT_OPS_QUEUE_ACCUMULATOR_CPU_H_

@@ -11,6 +11,8 @@
   X(accumulator)              \
   X(sparse_accumulator)       \
   X(mutex)                    \
-  X(stack)
+  X(stack)                    \
+  X(tensor_array)             \
+  X(tensor_array_batch)
 
 LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)

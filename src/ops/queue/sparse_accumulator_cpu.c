@@ -4,6 +4,7 @@
 
 #include "ops/family.h"
 #include "ops/queue/accumulator_cpu.h"
+#include "ops/queue/numbers_cpu.h"
 
 typedef struct sparse_s {
   leat_accumulator_t base;
@@ -146,7 +147,7 @@ static leat_status_t merge(leat_kernel_context_t* c, sparse_t* sparse) {
       memcpy(out, old ? (const char*)sparse->values.data + (size_t)i * row_bytes : new_row,
              row_bytes);
     }
-    if (old && new) leat_accumulator_add(sparse->base.dtype, out, new_row, row_items);
+    if (old && new) leat_numbers_add(sparse->base.dtype, out, new_row, out, row_items);
     i += old;
     k += new;
   }
