@@ -209,10 +209,10 @@ static void test_failed_saves(void** state) {
   kit_ok(status);
   survive_saving(LEAT_FAULT_FILE);
   survive_saving(LEAT_FAULT_ALLOCATION);
-  // Two checkpoints of two files and the state file; what stays beside them is what the removal
-  // itself failed on, and never a part of a file.
-  assert_true(scratch_count("ckpt/") < 5 + 12);
-  assert_int_equal(scratch_count("ckpt/*temp"), 0);
+  // Two checkpoints of two files and the state file; beside them stays only what the removal itself
+  // failed on, a few of all saves.
+  assert_true(saved_step > 50);
+  assert_true(scratch_count("ckpt/") < 5 + 40);
   TF_DeleteStatus(status);
   close_model(&kept);
 }
