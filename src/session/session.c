@@ -224,7 +224,7 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   }
   const leat_node_t* node = &graph->nodes[output.node];
   if (output.index < 0 || output.index >= node->output_count) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
+    return leat_make_status(output.index < 0 ? LEAT_INVALID_ARGUMENT : LEAT_OUT_OF_RANGE,
                             "Run failed for node '%.*s' (%.*s): %s has output index %d, must be in "
                             "[0, %d)",
                             LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), what,

@@ -7,6 +7,10 @@
   X(queue_access)             \
   X(barrier)                  \
   X(stage)                    \
-  X(map_stage)
+  X(map_stage)                \
+  X(accumulator)              \
+  X(sparse_accumulator)       \
+  X(mutex)                    \
+  X(stack)
 
 LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)
