@@ -66,6 +66,10 @@ TF_CAPI_EXPORT extern char* leat_checkpoint_latest(const char* directory, TF_Sta
 TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const char* prefix,
                                                    int keep, TF_Status* status);
 
+/* Removes the files of a checkpoint, its index first; those that are absent are no error. The state
+ * file is left alone. */
+TF_CAPI_EXPORT extern void leat_checkpoint_remove(const char* prefix, TF_Status* status);
+
 /* ---- Records (TFRecord) ---------------------------------------------------------------------*/
 typedef struct leat_records_t leat_records_t;
 TF_CAPI_EXPORT extern leat_records_t* leat_records_open(const char* path, TF_Status* status);

@@ -45,12 +45,16 @@ static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_st
   return leat_arena_print(arena, out_path, "%s/%.*s", directory, LEAT_SV_ARG(path));
 }
 
-static bool has_index(leat_arena_t* arena, leat_string_view_t prefix) {
+static leat_status_t find_index(leat_arena_t* arena, leat_string_view_t prefix, bool* out_found) {
+  leat_file_system_t* fs = leat_file_system_posix();
   leat_string_view_t index;
-  leat_status_t status = leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix));
-  bool found = !status && leat_file_exists(leat_file_system_posix(), index.data);
+  leat_file_stat_t stat;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix)));
+  leat_status_t status = fs->vtable->stat(fs, index.data, &stat);
+  *out_found = !status;
+  if (!status || leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_status_free(status);
-  return found;
+  return leat_ok_status();
 }
 
 // A checkpoint without index was being replaced, or removed by somebody: then the newest of the
@@ -59,14 +63,16 @@ static leat_status_t latest(const char* directory, state_t* state, char** out_pa
   LEAT_RETURN_IF_ERROR(read_state(directory, state));
   const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
   leat_string_view_t named, path;
+  bool found;
   LEAT_RETURN_IF_ERROR(
       resolve(&state->arena, directory, state->proto.model_checkpoint_path, &named));
   path = named;
-  for (size_t i = all->count; i > 0 && !has_index(&state->arena, path); --i) {
+  LEAT_RETURN_IF_ERROR(find_index(&state->arena, path, &found));
+  for (size_t i = all->count; i > 0 && !found; --i) {
     LEAT_RETURN_IF_ERROR(resolve(&state->arena, directory, all->items[i - 1], &path));
+    LEAT_RETURN_IF_ERROR(find_index(&state->arena, path, &found));
   }
-  if (!has_index(&state->arena, path)) path = named;
-  *out_path = strdup(path.data);
+  *out_path = strdup(found ? path.data : named.data);
   if (*out_path) return leat_ok_status();
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory for a path");
 }
@@ -114,6 +120,7 @@ static leat_status_t write_state(const char* directory, state_t* state) {
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_status_t status = leat_text_print(&leat_pb_checkpoint_state_descriptor, &state->proto,
                                          LEAT_TEXT_LINES, &text);
+  if (!status) status = leat_status_clone(text.status);
   if (!status) {
     status = leat_file_write_atomically(leat_file_system_posix(), path, text.data, text.size);
   }
@@ -142,30 +149,40 @@ static leat_status_t escape(leat_arena_t* arena, leat_string_view_t path,
 }
 
 // The index first: a reader who still sees it finds the data too. Then all shards.
-static leat_status_t remove_checkpoint(leat_arena_t* arena, const char* directory,
-                                       leat_string_view_t prefix) {
+static leat_status_t remove_checkpoint(leat_arena_t* arena, leat_string_view_t prefix) {
   leat_file_system_t* fs = leat_file_system_posix();
-  leat_string_view_t full, index, pattern;
-  LEAT_RETURN_IF_ERROR(resolve(arena, directory, prefix, &full));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(full)));
+  leat_string_view_t index, pattern;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix)));
   LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));
-  LEAT_RETURN_IF_ERROR(escape(arena, full, &pattern));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &pattern, "%.*s.data-*-of-*",
-                                        LEAT_SV_ARG(pattern)));
+  LEAT_RETURN_IF_ERROR(escape(arena, prefix, &pattern));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(arena, &pattern, "%.*s.data-*-of-*", LEAT_SV_ARG(pattern)));
   return leat_file_match(fs, pattern.data, remove_file, fs);
+}
+
+void leat_checkpoint_remove(const char* prefix, TF_Status* status) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_capi_status_set(status, remove_checkpoint(&arena, leat_string_view_from(prefix)));
+  leat_arena_deinitialize(&arena);
 }
 
 static leat_status_t publish(const char* directory, const char* prefix, int keep, state_t* state) {
   leat_status_t status = read_state(directory, state);
-  if (status) {  // none yet, or not readable: begin a new one
+  leat_status_code_t code = leat_status_code(status);
+  if (code == LEAT_NOT_FOUND || code == LEAT_INVALID_ARGUMENT) {  // none, or none that makes sense
     leat_status_free(status);
     state->proto = (leat_pb_checkpoint_state_t){0};
+  } else if (status) {
+    return status;
   }
   leat_pb_string_list_t removed;
   LEAT_RETURN_IF_ERROR(advance(state, relative(directory, prefix), keep, &removed));
   LEAT_RETURN_IF_ERROR(write_state(directory, state));
   for (size_t i = 0; i < removed.count; ++i) {
-    LEAT_RETURN_IF_ERROR(remove_checkpoint(&state->arena, directory, removed.items[i]));
+    leat_string_view_t full;
+    LEAT_RETURN_IF_ERROR(resolve(&state->arena, directory, removed.items[i], &full));
+    LEAT_RETURN_IF_ERROR(remove_checkpoint(&state->arena, full));
   }
   return leat_ok_status();
 }
