@@ -1,7 +1,5 @@
 // What this machine reaches. Nothing here is a constant of a kind of machine: the figures of a run
 // stand beside the speeds measured in the same run.
-#include <stdatomic.h>
-
 #include "base/clock.h"
 #include "base/thread.h"
 #include "capi/doctor.h"
@@ -214,6 +212,17 @@ static void time_steps(TF_Session* session, TF_Output x, TF_Output y, TF_Status*
   TF_DeleteTensor(fed);
 }
 
+// y = Identity(x); |out_y| has no operation when that failed.
+static void add_identity(TF_Graph* graph, TF_Output* out_x, TF_Output* out_y, TF_Status* status) {
+  TF_OperationDescription* description = TF_NewOperation(graph, "Placeholder", "x");
+  TF_SetAttrType(description, "dtype", TF_FLOAT);
+  *out_x = *out_y = (TF_Output){TF_FinishOperation(description, status), 0};
+  if (!out_x->oper) return;
+  description = TF_NewOperation(graph, "Identity", "y");
+  TF_AddInput(description, *out_x);
+  out_y->oper = TF_FinishOperation(description, status);
+}
+
 static leat_status_t measure_step(double* out_us) {
   TF_Status* status = TF_NewStatus();
   TF_Graph* graph = TF_NewGraph();
@@ -221,15 +230,8 @@ static leat_status_t measure_step(double* out_us) {
   leat_status_t result =
       leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a session ran out");
   if (status && graph && options) {
-    TF_OperationDescription* description = TF_NewOperation(graph, "Placeholder", "x");
-    TF_SetAttrType(description, "dtype", TF_FLOAT);
-    TF_Output x = {TF_FinishOperation(description, status), 0};
-    TF_Output y = {NULL, 0};
-    if (x.oper) {
-      description = TF_NewOperation(graph, "Identity", "y");
-      TF_AddInput(description, x);
-      y.oper = TF_FinishOperation(description, status);
-    }
+    TF_Output x, y;
+    add_identity(graph, &x, &y, status);
     TF_Session* session = y.oper ? TF_NewSession(graph, options, status) : NULL;
     if (session) time_steps(session, x, y, status, out_us);
     leat_status_free(result);
