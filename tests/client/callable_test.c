@@ -60,8 +60,10 @@ static void test_tensors(void** state) {
   leat_callable_free(f);
 }
 
-static void test_fetch_of_a_feed(void** state) {
-  leat_callable_t* f = create(x);
+// The value passes through untouched: the fetch is a copy of the caller's own memory.
+static void test_passed_through(void** state) {
+  leat_callable_t* f =
+      create((TF_Output){leat_operation(kit.scope, "Identity", NULL, &x, 1, NULL, 0), 0});
   float in[3] = {1, 2, 3}, out[3] = {0};
   leat_array_t feed = rows_of_three(1, in), fetch = rows_of_three(1, out);
   leat_callable_run(f, &feed, &fetch, kit.status);
@@ -142,6 +144,7 @@ static void test_bad_creation(void** state) {
   expect_create_error(&x, 1, none, NULL, TF_INVALID_ARGUMENT);
   expect_create_error(&x, 1, past, NULL, TF_INVALID_ARGUMENT);
   expect_create_error(twice, 2, y, NULL, TF_INVALID_ARGUMENT);
+  expect_create_error(&x, 1, x, NULL, TF_INVALID_ARGUMENT);
   expect_create_error(&x, 1, y, alien, TF_INVALID_ARGUMENT);
   TF_DeleteGraph(other);
 }
@@ -209,7 +212,7 @@ static void test_many_edges(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, model_kit_tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_arrays),   TEST(test_tensors),      TEST(test_fetch_of_a_feed),
+      TEST(test_arrays),   TEST(test_tensors),      TEST(test_passed_through),
       TEST(test_kept_feed), TEST(test_bad_runs),    TEST(test_bad_creation),
       TEST(test_threads),  TEST(test_many_edges),
   };

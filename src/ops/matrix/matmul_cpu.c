@@ -18,6 +18,11 @@ static void multiply_f32(const leat_gemm_shape_t* shape, const void* a, const vo
                          leat_thread_pool_t* pool) {
   leat_gemm_f32(shape, 1, a, b, 0, c, NULL, pool);
 }
+// The same bits for any number of threads.
+static void multiply_f32_portable(const leat_gemm_shape_t* shape, const void* a, const void* b,
+                                  void* c, leat_thread_pool_t* pool) {
+  leat_gemm_f32_portable(shape, 1, a, b, 0, c, NULL, pool);
+}
 static void multiply_f64(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
                          leat_thread_pool_t* pool) {
   leat_gemm_f64(shape, 1, a, b, 0, c, NULL, pool);
@@ -45,6 +50,12 @@ static multiply_fn_t multiply_of(int dtype) {
     case 4: return multiply_i32;
     default: return multiply_i64;
   }
+}
+
+static multiply_fn_t multiply_for_step(const leat_kernel_context_t* c,
+                                       const leat_matmul_t* matmul) {
+  bool deterministic = c->services->deterministic && matmul->dtype == LEAT_DTYPE_FLOAT;
+  return deterministic ? multiply_f32_portable : matmul->multiply;
 }
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
@@ -109,7 +120,7 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
-  matmul->multiply(&product, a->data, b->data, output->data, c->services->pool);
+  multiply_for_step(c, matmul)(&product, a->data, b->data, output->data, c->services->pool);
   return leat_ok_status();
 }
 
@@ -196,7 +207,7 @@ static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tenso
     return leat_kernel_invalid(c, "In[0] and In[1] must have compatible batch dimensions: they are "
                                "%s and %s", LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
   }
-  batch_t batch = {.multiply = matmul->multiply, .shapes = {&a->shape, &b->shape}};
+  batch_t batch = {.multiply = multiply_for_step(c, matmul), .shapes = {&a->shape, &b->shape}};
   LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &batch.product));
   leat_shape_t shape;
   const leat_gemm_shape_t* p = &batch.product;
