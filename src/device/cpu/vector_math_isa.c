@@ -81,18 +81,24 @@ ALWAYS_INLINE floats_t log_core(floats_t x) {
   return select_floats(is_special, x, value);
 }
 
-// Small arguments by x + x^3 P(x^2), where 1 - 2 / (exp(2x) + 1) would cancel.
+// u / (u + 2), u = exp(2 |x|) - 1, as the difference from what it is near: from 1, or from |x| where
+// that is small. The difference is small then, and so are the errors of u, of the sum and of the
+// quotient: ln(2) in one factor and a power of two without care for the range do.
 ALWAYS_INLINE floats_t tanh_core(floats_t x) {
-  const floats_t magnitude = absolute_floats(x);
-  const floats_t z = x * x;
-  floats_t p = TANH_5 * z + TANH_4;
-  p = p * z + TANH_3;
-  p = p * z + TANH_2;
-  p = p * z + TANH_1;
-  p = p * z + TANH_0;
-  const floats_t small = (p * z) * magnitude + magnitude;
-  const floats_t large = 1.0f - 2.0f / (exp_core(magnitude + magnitude) + 1.0f);
-  return copy_sign_floats(select_floats(magnitude < 0.625f, small, large), x);
+  const floats_t magnitude = limit_floats(absolute_floats(x), 10.0f);  // tanh is 1 there
+  const floats_t shifted = magnitude * 0x1.715476p1f + ROUNDING_MAGIC;
+  const floats_t twice = magnitude + magnitude;
+  const floats_t r = twice - (shifted - ROUNDING_MAGIC) * 0x1.62e43p-1f;
+  floats_t p = EXP_4 * r + EXP_3;
+  p = p * r + EXP_2;
+  p = p * r + EXP_1;
+  p = p * r + EXP_0;
+  const floats_t power = (floats_t)(((uints_t)shifted << 23) + 0x3f800000u);
+  const floats_t u = (p * (r * r) + r) * power + (power - 1.0f);
+  const ints_t is_small = magnitude < 0.625f;
+  const floats_t near = select_floats(is_small, magnitude, FLOATS(1.0f));
+  const floats_t rest = select_floats(is_small, (u - twice) - magnitude * u, FLOATS(-2.0f));
+  return copy_sign_floats(near + rest / (u + 2.0f), x);
 }
 
 // 1 / (1 + e) or e / (1 + e), so that nothing overflows. In the latter the error of e shows in

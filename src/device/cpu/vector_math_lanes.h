@@ -79,6 +79,19 @@ ALWAYS_INLINE floats_t square_root_floats(floats_t x) {
 #endif
 }
 
+// The lesser of the two; NaN where |x| is.
+ALWAYS_INLINE floats_t limit_floats(floats_t x, float limit) {
+#if defined(__AVX512F__)
+  return (floats_t)_mm512_min_ps(_mm512_set1_ps(limit), (__m512)x);
+#elif defined(__AVX2__)
+  return (floats_t)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)x);
+#elif defined(__x86_64__)
+  return (floats_t)_mm_min_ps(_mm_set1_ps(limit), (__m128)x);
+#else
+  return select_floats(x > limit, FLOATS(limit), x);
+#endif
+}
+
 // Defines |name|(x, y, n) from |core|, a function of one vector. The last lanes go through a
 // buffer padded with ones.
 #define DEFINE_FLOAT_LOOP(name, core)                                 \

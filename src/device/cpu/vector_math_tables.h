@@ -23,14 +23,6 @@
 #define LOG_7 -0.116756044f
 #define LOG_8 0.06746603f
 
-// (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625.
-#define TANH_0 -0.3333333f
-#define TANH_1 0.1333321f
-#define TANH_2 -0.053947203f
-#define TANH_3 0.02170297f
-#define TANH_4 -0.008182678f
-#define TANH_5 0.0021475411f
-
 // Those that work in double inside (vector_math_wide_isa.c).
 #define LEAT_VECTOR_MATH_WIDE_FUNCTIONS(X) \
   X(expm1) X(log1p) X(softplus) X(erf) X(erfc) X(sin) X(cos)
