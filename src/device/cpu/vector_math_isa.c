@@ -86,19 +86,20 @@ ALWAYS_INLINE floats_t log_core(floats_t x) {
 // quotient: ln(2) in one factor and a power of two without care for the range do.
 ALWAYS_INLINE floats_t tanh_core(floats_t x) {
   const floats_t magnitude = limit_floats(absolute_floats(x), 10.0f);  // tanh is 1 there
-  const floats_t shifted = magnitude * 0x1.715476p1f + ROUNDING_MAGIC;
+  const floats_t shifted = magnitude * 0x1.715476p1f + (ROUNDING_MAGIC + 127.0f);
   const floats_t twice = magnitude + magnitude;
-  const floats_t r = twice - (shifted - ROUNDING_MAGIC) * 0x1.62e43p-1f;
+  const floats_t r = twice - (shifted - (ROUNDING_MAGIC + 127.0f)) * 0x1.62e43p-1f;
   floats_t p = EXP_4 * r + EXP_3;
   p = p * r + EXP_2;
   p = p * r + EXP_1;
   p = p * r + EXP_0;
-  const floats_t power = (floats_t)(((uints_t)shifted << 23) + 0x3f800000u);
+  const floats_t power = (floats_t)((uints_t)shifted << 23);
   const floats_t u = (p * (r * r) + r) * power + (power - 1.0f);
-  const ints_t is_small = magnitude < 0.625f;
-  const floats_t near = select_floats(is_small, magnitude, FLOATS(1.0f));
-  const floats_t rest = select_floats(is_small, (u - twice) - magnitude * u, FLOATS(-2.0f));
-  return copy_sign_floats(near + rest / (u + 2.0f), x);
+  const floats_t near = select_less_floats(magnitude, 0.625f, magnitude, FLOATS(1.0f));
+  const floats_t small = (u - twice) - magnitude * u;
+  const floats_t rest = select_less_floats(magnitude, 0.625f, small, FLOATS(-2.0f));
+  const floats_t value = near + rest / (u + 2.0f);
+  return (floats_t)((ints_t)value | ((ints_t)x & INT32_MIN));
 }
 
 // 1 / (1 + e) or e / (1 + e), so that nothing overflows. In the latter the error of e shows in

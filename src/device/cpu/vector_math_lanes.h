@@ -49,6 +49,15 @@ ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v);
 ALWAYS_INLINE floats_t select_floats(ints_t mask, floats_t a, floats_t b) {
   return (floats_t)((mask & (ints_t)a) | (~mask & (ints_t)b));
 }
+// Of x < |limit|; compilers take the masks of constant operands apart, which this does not allow.
+ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, floats_t b) {
+#if defined(__AVX512F__)
+  const __mmask16 mask = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(limit), _CMP_LT_OQ);
+  return (floats_t)_mm512_mask_blend_ps(mask, (__m512)b, (__m512)a);
+#else
+  return select_floats(x < limit, a, b);
+#endif
+}
 ALWAYS_INLINE doubles_t select_doubles(longs_t mask, doubles_t a, doubles_t b) {
   return (doubles_t)((mask & (longs_t)a) | (~mask & (longs_t)b));
 }
