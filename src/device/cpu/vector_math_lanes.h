@@ -101,6 +101,53 @@ ALWAYS_INLINE floats_t limit_floats(floats_t x, float limit) {
 #endif
 }
 
+// The first and the last HALF_LANES of |x| as doubles, and back.
+ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out_last) {
+#if defined(__AVX512F__)
+  *out_first = (doubles_t)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
+  *out_last = (doubles_t)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)x, 1));
+#elif defined(__AVX2__)
+  *out_first = (doubles_t)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
+  *out_last = (doubles_t)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
+#else
+  for (int i = 0; i < HALF_LANES; ++i) {
+    (*out_first)[i] = x[i];
+    (*out_last)[i] = x[i + HALF_LANES];
+  }
+#endif
+}
+ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
+#if defined(__AVX512F__)
+  const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)first));
+  return (floats_t)_mm512_insertf32x8(half, _mm512_cvtpd_ps((__m512d)last), 1);
+#elif defined(__AVX2__)
+  return (floats_t)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)last),
+                                   _mm256_cvtpd_ps((__m256d)first));
+#else
+  floats_t x;
+  for (int i = 0; i < HALF_LANES; ++i) {
+    x[i] = (float)first[i];
+    x[i + HALF_LANES] = (float)last[i];
+  }
+  return x;
+#endif
+}
+
+// Whether a lane of |mask| is set.
+ALWAYS_INLINE int has_lane(ints_t mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)mask) != 0;
+#elif defined(__x86_64__)
+  return _mm_movemask_ps((__m128)mask) != 0;
+#else
+  int any = 0;
+  for (int i = 0; i < LANES; ++i) any |= mask[i];
+  return any;
+#endif
+}
+
 // Defines |name|(x, y, n) from |core|, a function of one vector. The last lanes go through a
 // buffer padded with ones.
 #define DEFINE_FLOAT_LOOP(name, core)                                 \
