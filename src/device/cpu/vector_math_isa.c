@@ -82,8 +82,8 @@ ALWAYS_INLINE floats_t log_core(floats_t x) {
 }
 
 // u / (u + 2), u = exp(2 |x|) - 1, as the difference from what it is near: from 1, or from |x|
-// where that is small. The difference is small then, and so are the errors of u, of the sum and of the
-// quotient: ln(2) in one factor and a power of two without care for the range do.
+// where that is small. The difference is small then, and so are the errors of u, of the sum and of
+// the quotient: ln(2) in one factor and a power of two without care for the range do.
 ALWAYS_INLINE floats_t tanh_core(floats_t x) {
   const floats_t magnitude = limit_floats(absolute_floats(x), 10.0f);  // tanh is 1 there
   const floats_t shifted = magnitude * 0x1.715476p1f + (ROUNDING_MAGIC + 127.0f);
