@@ -1,8 +1,6 @@
 // MatMul, BatchMatMul (equal batch dimensions), BatchMatMulV2 and V3 (broadcast ones).
-#include "graph/gradient.h"
-#include "graph/inference.h"
 #include "ops/family.h"
-#include "ops/nn/subgraph.h"
+#include "ops/matrix/matrix_shape.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -110,34 +108,9 @@ static leat_status_t batch_matmul_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-static bool batches_surely_equal(leat_partial_shape_t x, leat_partial_shape_t y) {
-  if (x.rank < 0 || y.rank != x.rank) return false;
-  for (int d = 0; d < x.rank - 2; ++d) {
-    if (x.dims[d] == LEAT_DIM_UNKNOWN || x.dims[d] != y.dims[d]) return false;
-  }
-  return true;
-}
-
-static leat_output_t sum_to(leat_builder_t* b, leat_output_t value, leat_output_t dims,
-                            leat_output_t shape) {
-  return leat_build_binary(b, "Reshape", leat_build_binary(b, "Sum", value, dims), shape);
-}
-
 static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
-  leat_builder_t* b = &g->builder;
-  const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
-  const leat_partial_shape_t x_shape = leat_graph_output_shape(b->graph, x);
-  const leat_partial_shape_t y_shape = leat_graph_output_shape(b->graph, y);
   set_batch_products(g);
-  if (batches_surely_equal(x_shape, y_shape)) return leat_ok_status();
-  const leat_output_t sx = leat_build_shape_of(b, x), sy = leat_build_shape_of(b, y);
-  const int32_t reduced =
-      leat_build_node(b, "BroadcastGradientArgs",
-                      LEAT_INPUTS(leat_subgraph_slice(b, sx, 0, -2), leat_subgraph_slice(b, sy, 0, -2)), LEAT_NO_ATTRS);
-  leat_gradient_set_input(
-      g, 0, sum_to(b, g->input_gradients[0].dense, leat_node_output(reduced, 0), sx));
-  leat_gradient_set_input(
-      g, 1, sum_to(b, g->input_gradients[1].dense, leat_node_output(reduced, 1), sy));
+  leat_matrix_set_broadcast_inputs(g, g->input_gradients[0].dense, g->input_gradients[1].dense);
   return leat_ok_status();
 }
 

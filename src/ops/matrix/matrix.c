@@ -3,6 +3,12 @@
 #include "ops/family.h"
 
 #define LEAT_MATRIX_SOURCES(X) \
-  X(matmul)
+  X(matmul)                  \
+  X(solve)                   \
+  X(decomposition)           \
+  X(matrix_function)         \
+  X(einsum)                  \
+  X(solve_ls)                \
+  X(tridiagonal)
 
 LEAT_OP_FAMILY(matrix, LEAT_MATRIX_SOURCES)

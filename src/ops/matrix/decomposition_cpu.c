@@ -1,0 +1,217 @@
+// CPU kernels of Cholesky, Qr, Svd and eigenvalues.
+#include <complex.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/matrix/linear_cpu.h"
+
+#define NOT_POSITIVE \
+  "Cholesky decomposition was not successful. The input might not be valid."
+
+#define SCALAR double
+#define NAME(x) x##_r
+#define CONJ(x) (x)
+#include "ops/matrix/decomposition_steps.inc"
+#define SCALAR leat_complex128_t
+#define NAME(x) x##_c
+#define CONJ(x) conj(x)
+#include "ops/matrix/decomposition_steps.inc"
+
+typedef struct leat_decomposition_s {
+  bool vectors, full;
+} leat_decomposition_t;
+
+static leat_status_t create_qr(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "full_matrices", &((leat_decomposition_t*)state)->full);
+}
+static leat_status_t create_svd(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(create_qr(c, state));
+  return leat_kernel_attr_bool(c, "compute_uv", &((leat_decomposition_t*)state)->vectors);
+}
+static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "compute_v", &((leat_decomposition_t*)state)->vectors);
+}
+
+static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
+
+// A scalar, as TensorFlow gives it, where nothing is asked for.
+static leat_status_t allocate_unused(leat_kernel_context_t* c, int index) {
+  const leat_shape_t shape = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &shape, &output));
+  memset(output->data, 0, leat_dtype_size(output->dtype));
+  return leat_ok_status();
+}
+
+static leat_status_t cholesky__cpu(leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t n;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  leat_linear_t l = {.on_real = cholesky_r,
+                     .on_complex = cholesky_c,
+                     .batch = leat_linear_batch(shape),
+                     .n = n,
+                     .input_count = 1,
+                     .output_count = 1,
+                     .input_sizes = {n * n},
+                     .output_sizes = {n * n},
+                     .cost_ns = cube(n) / 3};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t cholesky_grad__cpu(leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t n, other;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 1, &other));
+  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
+  if (n != other) {
+    return leat_kernel_invalid(c, "Inputs have different sizes, %lld and %lld", (long long)n,
+                               (long long)other);
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  leat_linear_t l = {.on_real = cholesky_grad_r,
+                     .on_complex = cholesky_grad_c,
+                     .batch = leat_linear_batch(shape),
+                     .n = n,
+                     .input_count = 2,
+                     .output_count = 1,
+                     .input_sizes = {n * n, n * n},
+                     .output_sizes = {n * n},
+                     .scratch_size = 2 * n * n,
+                     .cost_ns = 3 * cube(n)};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t qr__cpu(leat_kernel_context_t* c) {
+  const leat_decomposition_t* kernel = leat_kernel_state(c);
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t m, n;
+  leat_tensor_t *q, *r;
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &m, &n));
+  const int64_t k = kernel->full ? m : LEAT_MIN(m, n);
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, m, k, &q));
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, k, n, &r));
+  leat_linear_t l = {.on_real = qr_r,
+                     .on_complex = qr_c,
+                     .batch = leat_linear_batch(shape),
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .input_count = 1,
+                     .output_count = 2,
+                     .input_sizes = {m * n},
+                     .output_sizes = {m * k, k * n},
+                     .scratch_size = m * n + LEAT_MAX(m, n),
+                     .cost_ns = 4 * (double)(m * n) * (double)LEAT_MIN(m, n)};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t svd__cpu(leat_kernel_context_t* c) {
+  const leat_decomposition_t* kernel = leat_kernel_state(c);
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t m, n;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &m, &n));
+  const int64_t p = LEAT_MIN(m, n), most = LEAT_MAX(m, n);
+  const int64_t u_columns = kernel->full ? m : p, v_columns = kernel->full ? n : p;
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, p, 0, &output));
+  if (kernel->vectors) {
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, m, u_columns, &output));
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 2, shape, 2, n, v_columns, &output));
+  } else {
+    LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
+    LEAT_RETURN_IF_ERROR(allocate_unused(c, 2));
+  }
+  leat_linear_t l = {.on_real = svd_r,
+                     .on_complex = svd_c,
+                     .batch = leat_linear_batch(shape),
+                     .m = m,
+                     .n = n,
+                     .flags = {kernel->vectors, kernel->full},
+                     .input_count = 1,
+                     .output_count = kernel->vectors ? 3 : 1,
+                     .input_sizes = {m * n},
+                     .output_sizes = {p, m * u_columns, n * v_columns},
+                     .scratch_size = m * n + p * p + 2 * most * most + most + p,
+                     .cost_ns = 20 * (double)(m * n) * (double)p};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
+  const leat_decomposition_t* kernel = leat_kernel_state(c);
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t n;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
+  if (kernel->vectors) {
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
+  } else {
+    LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
+  }
+  leat_linear_t l = {.on_real = hermitian_r,
+                     .on_complex = hermitian_c,
+                     .batch = leat_linear_batch(shape),
+                     .n = n,
+                     .flags = {kernel->vectors},
+                     .input_count = 1,
+                     .output_count = kernel->vectors ? 2 : 1,
+                     .input_sizes = {n * n},
+                     .output_sizes = {n, n * n},
+                     .scratch_size = 2 * n * n + n,
+                     .cost_ns = 30 * cube(n)};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t n;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, n + 1, n, &output));
+  leat_linear_t l = {.on_real = stacked_r,
+                     .on_complex = stacked_c,
+                     .batch = leat_linear_batch(shape),
+                     .n = n,
+                     .flags = {true},
+                     .input_count = 1,
+                     .output_count = 1,
+                     .input_sizes = {n * n},
+                     .output_sizes = {(n + 1) * n},
+                     .scratch_size = 2 * n * n + n,
+                     .cost_ns = 30 * cube(n)};
+  return leat_linear_run(c, &l);
+}
+
+#define ALL "T: float, double, complex64, complex128"
+#define REAL "T: float, double"
+#define ROW(name, types, create_fn, compute_fn)  \
+  {.op = name,                                   \
+   .device_type = "CPU",                         \
+   .constraints = types,                         \
+   .create = create_fn,                          \
+   .state_bytes = sizeof(leat_decomposition_t),  \
+   .compute = compute_fn,                        \
+   .expensive = true}
+
+const leat_kernel_row_t leat_decomposition_kernels_cpu[] = {
+    ROW("Cholesky", ALL, NULL, cholesky__cpu),
+    ROW("CholeskyGrad", REAL, NULL, cholesky_grad__cpu),
+    ROW("Qr", "T: half, float, double, complex64, complex128", create_qr, qr__cpu),
+    ROW("Svd", ALL, create_svd, svd__cpu),
+    ROW("SelfAdjointEigV2", ALL, create_eig, self_adjoint_eig_v2__cpu),
+    ROW("SelfAdjointEig", REAL, NULL, self_adjoint_eig__cpu),
+    ROW("BatchCholesky", REAL, NULL, cholesky__cpu),
+    ROW("BatchCholeskyGrad", REAL, NULL, cholesky_grad__cpu),
+    ROW("BatchSelfAdjointEig", REAL, NULL, self_adjoint_eig__cpu),
+    ROW("BatchSelfAdjointEigV2", ALL, create_eig, self_adjoint_eig_v2__cpu),
+    ROW("BatchSvd", ALL, create_svd, svd__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,12 @@
+// Gradients of Qr, Svd and eigenvalues.
+#ifndef LEAT_OPS_MATRIX_DECOMPOSITION_GRADIENT_H_
+#define LEAT_OPS_MATRIX_DECOMPOSITION_GRADIENT_H_
+
+#include "graph/gradient.h"
+
+leat_status_t leat_qr_gradient(leat_gradient_t* g);
+leat_status_t leat_svd_gradient(leat_gradient_t* g);
+leat_status_t leat_self_adjoint_eig_gradient(leat_gradient_t* g);
+leat_status_t leat_eig_gradient(leat_gradient_t* g);
+
+#endif  // LEAT_OPS_MATRIX_DECOMPOSITION_GRADIENT_H_

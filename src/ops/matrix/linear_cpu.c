@@ -1,0 +1,188 @@
+// Running linear algebra over batches: shapes, conversions, the loop over matrices.
+#include "ops/matrix/linear_cpu.h"
+
+#include "base/sync.h"
+#include "device/cpu/half.h"
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+leat_status_t leat_linear_matrix(const leat_kernel_context_t* c, int input, int64_t* out_rows,
+                                 int64_t* out_columns) {
+  const leat_shape_t* shape = &leat_kernel_input(c, input)->shape;
+  if (shape->rank < 2) {
+    return leat_kernel_invalid(c, "input %d is %s, must have rank >= 2", input,
+                               LEAT_SHAPE_TEXT(shape));
+  }
+  *out_rows = leat_shape_dim(shape, shape->rank - 2);
+  *out_columns = leat_shape_dim(shape, shape->rank - 1);
+  return leat_ok_status();
+}
+
+leat_status_t leat_linear_square(const leat_kernel_context_t* c, int input, int64_t* out_size) {
+  int64_t columns;
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, input, out_size, &columns));
+  if (*out_size == columns) return leat_ok_status();
+  return leat_kernel_invalid(c, "Input matrix must be square: input %d is %s", input,
+                             LEAT_SHAPE_TEXT(&leat_kernel_input(c, input)->shape));
+}
+
+leat_status_t leat_linear_same_batch(const leat_kernel_context_t* c, int a, int b) {
+  const leat_shape_t* x = &leat_kernel_input(c, a)->shape;
+  const leat_shape_t* y = &leat_kernel_input(c, b)->shape;
+  bool same = x->rank == y->rank;
+  for (int d = 0; same && d < x->rank - 2; ++d) {
+    same = leat_shape_dim(x, d) == leat_shape_dim(y, d);
+  }
+  if (same) return leat_ok_status();
+  return leat_kernel_invalid(c, "All input tensors must have the same outer dimensions: they are "
+                             "%s and %s", LEAT_SHAPE_TEXT(x), LEAT_SHAPE_TEXT(y));
+}
+
+int64_t leat_linear_batch(const leat_shape_t* shape) {
+  return leat_shape_product(shape, 0, shape->rank - 2);
+}
+
+leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const leat_shape_t* like,
+                                   int rank, int64_t rows, int64_t columns,
+                                   leat_tensor_t** out_tensor) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  const int outer = like->rank - 2;
+  for (int d = 0; d < outer; ++d) dims[d] = leat_shape_dim(like, d);
+  dims[outer] = rows;
+  dims[outer + 1] = columns;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(outer + rank, dims, &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, index, &shape, out_tensor);
+  leat_shape_release(&shape);
+  return status;
+}
+
+// ---- Conversions --------------------------------------------------------------------------------
+
+static bool is_complex(int dtype) { return leat_dtype_in(dtype, LEAT_DTYPES_COMPLEX); }
+
+static double read_real(int dtype, const void* from, int64_t i) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: return (double)((const float*)from)[i];
+    case LEAT_DTYPE_HALF: return (double)leat_half_to_float(((const uint16_t*)from)[i]);
+    case LEAT_DTYPE_BFLOAT16: return (double)leat_bfloat16_to_float(((const uint16_t*)from)[i]);
+    default: return ((const double*)from)[i];
+  }
+}
+
+// |count| elements from |from|, an array of |dtype|.
+static void widen(int dtype, const void* from, bool to_complex, void* to, int64_t count) {
+  leat_complex128_t* wide = to;
+  for (int64_t i = 0; i < count; ++i) {
+    if (dtype == LEAT_DTYPE_COMPLEX64) {
+      wide[i] = ((const leat_complex64_t*)from)[i];
+    } else if (dtype == LEAT_DTYPE_COMPLEX128) {
+      wide[i] = ((const leat_complex128_t*)from)[i];
+    } else if (to_complex) {
+      wide[i] = read_real(dtype, from, i);
+    } else {
+      ((double*)to)[i] = read_real(dtype, from, i);
+    }
+  }
+}
+
+// Complex values into a real type lose their imaginary part, real ones into a complex type gain 0.
+static void narrow(int dtype, bool from_complex, const void* from, void* to, int64_t count) {
+  const double* parts = from;
+  for (int64_t i = 0; i < count; ++i) {
+    const double re = from_complex ? parts[2 * i] : parts[i];
+    const double im = from_complex ? parts[2 * i + 1] : 0;
+    switch (dtype) {
+      case LEAT_DTYPE_FLOAT: ((float*)to)[i] = (float)re; break;
+      case LEAT_DTYPE_HALF: ((uint16_t*)to)[i] = leat_half_from_float((float)re); break;
+      case LEAT_DTYPE_BFLOAT16: ((uint16_t*)to)[i] = leat_bfloat16_from_float((float)re); break;
+      case LEAT_DTYPE_COMPLEX64:
+        ((float*)to)[2 * i] = (float)re;
+        ((float*)to)[2 * i + 1] = (float)im;
+        break;
+      case LEAT_DTYPE_COMPLEX128:
+        ((double*)to)[2 * i] = re;
+        ((double*)to)[2 * i + 1] = im;
+        break;
+      case LEAT_DTYPE_INT32: ((int32_t*)to)[i] = (int32_t)re; break;
+      case LEAT_DTYPE_INT64: ((int64_t*)to)[i] = (int64_t)re; break;
+      default: ((double*)to)[i] = re;
+    }
+  }
+}
+
+// ---- The loop -----------------------------------------------------------------------------------
+
+typedef struct run_s {
+  const leat_kernel_context_t* c;
+  const leat_linear_t* l;
+  leat_linear_fn_t fn;
+  bool is_complex;
+  size_t item_bytes;
+  size_t input_bytes[LEAT_LINEAR_MAX_TENSORS];  // of one matrix, as the tensor has it
+  size_t output_bytes[LEAT_LINEAR_MAX_TENSORS];
+  char* scratch;       // of every matrix
+  int64_t room;        // elements of each
+  _Atomic(const char*) problem;
+} run_t;
+
+static void run_matrix(run_t* run, int64_t index) {
+  const leat_linear_t* l = run->l;
+  char* at = run->scratch + (size_t)(index * run->room) * run->item_bytes;
+  const void* in[LEAT_LINEAR_MAX_TENSORS];
+  void* out[LEAT_LINEAR_MAX_TENSORS];
+  for (int i = 0; i < l->input_count; ++i) {
+    const leat_tensor_t* tensor = leat_kernel_input(run->c, i);
+    const int64_t place = l->places[i] ? l->places[i][index] : index;
+    widen(tensor->dtype, (const char*)tensor->data + (size_t)place * run->input_bytes[i],
+          run->is_complex, at, l->input_sizes[i]);
+    in[i] = at;
+    at += (size_t)l->input_sizes[i] * run->item_bytes;
+  }
+  for (int i = 0; i < l->output_count; ++i) {
+    out[i] = at;
+    at += (size_t)l->output_sizes[i] * run->item_bytes;
+  }
+  const char* problem = run->fn(l, in, out, at);
+  if (problem) {
+    atomic_store_explicit(&run->problem, problem, memory_order_relaxed);
+    return;
+  }
+  for (int i = 0; i < l->output_count; ++i) {
+    const leat_tensor_t* tensor = &run->c->outputs[i].tensor;
+    narrow(tensor->dtype, run->is_complex, out[i],
+           (char*)tensor->data + (size_t)index * run->output_bytes[i], l->output_sizes[i]);
+  }
+}
+
+static void run_matrices(void* data, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) run_matrix(data, i);
+}
+
+leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
+  if (l->batch == 0) return leat_ok_status();
+  run_t run = {.c = c, .l = l};
+  run.is_complex = !l->on_real || is_complex(leat_kernel_input(c, 0)->dtype);
+  run.fn = run.is_complex ? l->on_complex : l->on_real;
+  run.item_bytes = run.is_complex ? sizeof(leat_complex128_t) : sizeof(double);
+  run.room = l->scratch_size;
+  for (int i = 0; i < l->input_count; ++i) {
+    run.input_bytes[i] =
+        (size_t)l->input_sizes[i] * leat_dtype_size(leat_kernel_input(c, i)->dtype);
+    run.room += l->input_sizes[i];
+  }
+  for (int i = 0; i < l->output_count; ++i) {
+    run.output_bytes[i] = (size_t)l->output_sizes[i] * leat_dtype_size(c->outputs[i].tensor.dtype);
+    run.room += l->output_sizes[i];
+  }
+  leat_tensor_t scratch;
+  const int64_t dims[] = {l->batch, run.room + 1};
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(
+      c, run.is_complex ? LEAT_DTYPE_COMPLEX128 : LEAT_DTYPE_DOUBLE, &shape, &scratch));
+  run.scratch = scratch.data;
+  leat_kernel_parallel_for(c, l->batch, l->cost_ns + 50, run_matrices, &run);
+  leat_tensor_release(&scratch);
+  return run.problem ? leat_kernel_invalid(c, "%s", run.problem) : leat_ok_status();
+}

@@ -1,0 +1,80 @@
+// Linear algebra on batches of matrices. Kernels compute in double or complex double whatever the
+// node's type is (docs/decisions/0003): a run converts the inputs, calls a function for each matrix
+// of the batch, several at once on the pool, and converts the outputs.
+#ifndef LEAT_OPS_MATRIX_LINEAR_CPU_H_
+#define LEAT_OPS_MATRIX_LINEAR_CPU_H_
+
+#include "kernel/kernel.h"
+
+#define LEAT_LINEAR_MAX_TENSORS 4
+
+typedef struct leat_linear_s leat_linear_t;
+
+// Works on one matrix of the batch. |in|, |out| and |scratch| are arrays of double or complex
+// double, row-major. Returns what is wrong with the input ("Input is not invertible."), or NULL.
+typedef const char* (*leat_linear_fn_t)(const leat_linear_t* l, const void* const in[],
+                                        void* const out[], void* scratch);
+
+struct leat_linear_s {
+  leat_linear_fn_t on_real, on_complex;  // on_real NULL: real inputs are made complex
+  int64_t batch;
+  int64_t m, n, k;  // sizes, as the op means them
+  bool flags[3];    // likewise
+  double parameter;
+  int input_count, output_count;
+  int64_t input_sizes[LEAT_LINEAR_MAX_TENSORS];   // elements of one matrix
+  int64_t output_sizes[LEAT_LINEAR_MAX_TENSORS];
+  const int64_t* places[LEAT_LINEAR_MAX_TENSORS];  // of each input: which matrix serves; NULL: same
+  int64_t scratch_size;                            // elements
+  double cost_ns;                                  // of a matrix
+};
+
+// Rows and columns of the last two dimensions. INVALID_ARGUMENT below rank 2.
+LEAT_MUST_USE leat_status_t leat_linear_matrix(const leat_kernel_context_t* c, int input,
+                                               int64_t* out_rows, int64_t* out_columns);
+// INVALID_ARGUMENT unless input |input| holds square matrices, of |out_size| rows.
+LEAT_MUST_USE leat_status_t leat_linear_square(const leat_kernel_context_t* c, int input,
+                                               int64_t* out_size);
+// INVALID_ARGUMENT unless the two inputs agree in all dimensions but the last two.
+LEAT_MUST_USE leat_status_t leat_linear_same_batch(const leat_kernel_context_t* c, int a, int b);
+// Allocates output |index|: the batch of |like| followed by |rank| (0 to 2) sizes.
+LEAT_MUST_USE leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index,
+                                                 const leat_shape_t* like, int rank, int64_t rows,
+                                                 int64_t columns, leat_tensor_t** out_tensor);
+int64_t leat_linear_batch(const leat_shape_t* shape);
+
+// Runs over the kernel's first inputs and the outputs, which are allocated.
+LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l);
+
+// ---- The algorithms (linear_algebra.inc), for double (_r) and complex double (_c) ---------------
+
+#define LEAT_LINEAR_DECLARE(suffix, type)                                                         \
+  /* P A = L U in place, with partial pivoting; |rows|[i] = the row that came to i. The sign of   \
+   * the permutation. A zero pivot is left as it is. */                                           \
+  int leat_lu_factor_##suffix(type* a, int64_t n, int64_t* rows);                                 \
+  bool leat_lu_is_singular_##suffix(const type* lu, int64_t n);                                   \
+  /* X [n, k] = A^-1 B */                                                                         \
+  void leat_lu_solve_##suffix(const type* lu, const int64_t* rows, int64_t n, const type* b,      \
+                              type* x, int64_t k);                                                \
+  /* X = op(T)^-1 X in place, with the lower or upper triangle of |t| [n, n]. */                  \
+  void leat_triangular_solve_##suffix(const type* t, int64_t n, bool is_lower, bool is_adjoint,   \
+                                      type* x, int64_t k);                                        \
+  /* The lower triangle of A = L L^H in place, upper zeroed. false: not positive definite. */     \
+  bool leat_cholesky_factor_##suffix(type* a, int64_t n);                                         \
+  /* A [m, n] = Q R: |a| becomes R, |q| [m, columns] has |columns| columns of Q. |scratch| m. */  \
+  void leat_qr_factor_##suffix(type* a, int64_t m, int64_t n, type* q, int64_t columns,           \
+                               type* scratch);                                                    \
+  /* A [m, n], m >= n, = U diag(s) V^H: |a| becomes U, |v| [n, n], |s| descending. */             \
+  void leat_svd_factor_##suffix(type* a, int64_t m, int64_t n, double* s, type* v);               \
+  /* A = V diag(e) V^H of the lower triangle; |a| is destroyed, |e| ascending. */                 \
+  void leat_hermitian_eig_##suffix(type* a, int64_t n, double* e, type* v);                       \
+  /* C [m, n] = op(A) op(B), inner size k. */                                                     \
+  void leat_product_##suffix(const type* a, bool adjoint_a, const type* b, bool adjoint_b,        \
+                             type* c, int64_t m, int64_t n, int64_t k);
+LEAT_LINEAR_DECLARE(r, double)
+LEAT_LINEAR_DECLARE(c, leat_complex128_t)
+
+// A = Q T Q^H in place: |a| becomes T, an upper triangle. false: no convergence.
+bool leat_schur_factor(leat_complex128_t* a, int64_t n, leat_complex128_t* q);
+
+#endif  // LEAT_OPS_MATRIX_LINEAR_CPU_H_

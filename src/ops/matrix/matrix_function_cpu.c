@@ -1,0 +1,287 @@
+// CPU kernels of functions of matrices, and of Eig: all over the complex Schur form A = Q T Q^H.
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/matrix/linear_cpu.h"
+
+typedef leat_complex128_t scalar_t;
+
+#define NO_CONVERGENCE "Schur decomposition was not successful. The input might not be valid."
+
+static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
+
+// out = Q F Q^H; |scratch| n * n.
+static void turn_back(const scalar_t* q, const scalar_t* f, int64_t n, scalar_t* out,
+                      scalar_t* scratch) {
+  leat_product_c(q, false, f, false, scratch, n, n, n);
+  leat_product_c(scratch, false, q, true, out, n, n, n);
+}
+
+// T = R R, both upper triangles; in place.
+static void take_root(scalar_t* t, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) {
+    t[j * n + j] = csqrt(t[j * n + j]);
+    for (int64_t i = j - 1; i >= 0; --i) {
+      scalar_t sum = t[i * n + j];
+      for (int64_t k = i + 1; k < j; ++k) sum -= t[i * n + k] * t[k * n + j];
+      const scalar_t whole = t[i * n + i] + t[j * n + j];
+      t[i * n + j] = whole == 0 ? 0 : sum / whole;
+    }
+  }
+}
+
+// Scratch: 3 n n.
+static const char* root(const leat_linear_t* l, const void* const in[], void* const out[],
+                        void* scratch) {
+  const int64_t n = l->n;
+  scalar_t *t = scratch, *q = t + n * n;
+  for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
+  if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
+  take_root(t, n);
+  turn_back(q, t, n, out[0], q + n * n);
+  return NULL;
+}
+
+// ---- Logarithm: roots until T is near 1, then a quotient of polynomials -------------------------
+
+// Nodes and weights of Gauss and Legendre on [0, 1]: log(1 + x) = sum w x / (1 + t x), which is the
+// diagonal Pade approximation.
+static const double kNodes[] = {0.0198550717512319, 0.1016667612931866, 0.2372337950418355,
+                                0.4082826787521751, 0.5917173212478249, 0.7627662049581645,
+                                0.8983332387068134, 0.9801449282487681};
+static const double kWeights[] = {0.0506142681451881, 0.1111905172266872, 0.1568533229389436,
+                                  0.1813418916891810, 0.1813418916891810, 0.1568533229389436,
+                                  0.1111905172266872, 0.0506142681451881};
+
+static double distance_from_one(const scalar_t* t, int64_t n) {
+  double most = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    double sum = 0;
+    for (int64_t i = 0; i <= j; ++i) sum += cabs(t[i * n + j] - (i == j));
+    most = sum > most ? sum : most;
+  }
+  return most;
+}
+
+// |sum| = log(T); |t| is near 1. Scratch: 2 n n.
+static void add_quotients(scalar_t* t, int64_t n, scalar_t* sum, scalar_t* scratch) {
+  scalar_t *divisor = scratch, *term = scratch + n * n;
+  for (int64_t i = 0; i < n; ++i) t[i * n + i] -= 1;
+  for (int64_t i = 0; i < n * n; ++i) sum[i] = 0;
+  for (size_t p = 0; p < sizeof kNodes / sizeof kNodes[0]; ++p) {
+    for (int64_t i = 0; i < n * n; ++i) {
+      divisor[i] = kNodes[p] * t[i] + (i % (n + 1) == 0);
+      term[i] = t[i];
+    }
+    leat_triangular_solve_c(divisor, n, false, false, term, n);
+    for (int64_t i = 0; i < n * n; ++i) sum[i] += kWeights[p] * term[i];
+  }
+}
+
+// Scratch: 5 n n + n.
+static const char* logarithm(const leat_linear_t* l, const void* const in[], void* const out[],
+                             void* scratch) {
+  const int64_t n = l->n;
+  scalar_t *t = scratch, *q = t + n * n, *sum = q + n * n, *rest = sum + n * n;
+  scalar_t* diagonal = rest + 2 * n * n;
+  for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
+  if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
+  for (int64_t i = 0; i < n; ++i) {
+    diagonal[i] = clog(t[i * n + i]);
+    for (int64_t j = 0; j < i; ++j) t[i * n + j] = 0;
+  }
+  double scale = 1;
+  for (int count = 0; count < 60 && distance_from_one(t, n) > 0.25; ++count) {
+    take_root(t, n);
+    scale *= 2;
+  }
+  add_quotients(t, n, sum, rest);
+  for (int64_t i = 0; i < n * n; ++i) sum[i] *= scale;
+  for (int64_t i = 0; i < n; ++i) sum[i * n + i] = diagonal[i];
+  turn_back(q, sum, n, out[0], rest);
+  return NULL;
+}
+
+// ---- Exponential: Pade of degree 13 after scaling, then squarings -------------------------------
+
+static const double kPade[] = {64764752532480000, 32382376266240000, 7771770303897600,
+                               1187353796428800,  129060195264000,   10559470521600,
+                               670442572800,      33522128640,       1323241920,
+                               40840800,          960960,            16380,
+                               182,               1};
+
+static double column_norm(const scalar_t* a, int64_t n) {
+  double most = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += cabs(a[i * n + j]);
+    most = sum > most ? sum : most;
+  }
+  return most;
+}
+
+// Scratch: 6 n n + n.
+static const char* exponential(const leat_linear_t* l, const void* const in[], void* const out[],
+                               void* scratch) {
+  const int64_t n = l->n, size = n * n;
+  scalar_t *a = scratch, *power = a + size, *next = power + size, *odd = next + size;
+  scalar_t *even = odd + size, *result = out[0];
+  int64_t* rows = (int64_t*)(even + 2 * size);
+  const double norm = column_norm(in[0], n);
+  if (!isfinite(norm)) return NO_CONVERGENCE;
+  int squarings = 0;
+  for (double left = norm; left > 5.37; left /= 2) ++squarings;
+  for (int64_t i = 0; i < size; ++i) {
+    a[i] = ((const scalar_t*)in[0])[i] * ldexp(1, -squarings);
+    power[i] = i % (n + 1) == 0;
+    even[i] = kPade[0] * power[i];
+    odd[i] = 0;
+  }
+  for (int k = 1; k <= 13; ++k) {
+    leat_product_c(power, false, a, false, next, n, n, n);
+    scalar_t* swap = power;
+    power = next;
+    next = swap;
+    scalar_t* sum = k % 2 ? odd : even;
+    for (int64_t i = 0; i < size; ++i) sum[i] += kPade[k] * power[i];
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    next[i] = even[i] + odd[i];
+    power[i] = even[i] - odd[i];
+  }
+  leat_lu_factor_c(power, n, rows);
+  leat_lu_solve_c(power, rows, n, next, result, n);
+  for (int k = 0; k < squarings; ++k) {
+    leat_product_c(result, false, result, false, next, n, n, n);
+    for (int64_t i = 0; i < size; ++i) result[i] = next[i];
+  }
+  return NULL;
+}
+
+// ---- Eigenvalues --------------------------------------------------------------------------------
+
+// Column |k| of |v|: the eigenvector of the triangle T for its element k.
+static void find_vector(const scalar_t* t, int64_t n, int64_t k, double least, scalar_t* v) {
+  for (int64_t i = 0; i < n; ++i) v[i * n + k] = i == k;
+  for (int64_t i = k - 1; i >= 0; --i) {
+    scalar_t sum = 0;
+    for (int64_t j = i + 1; j <= k; ++j) sum += t[i * n + j] * v[j * n + k];
+    scalar_t gap = t[i * n + i] - t[k * n + k];
+    if (cabs(gap) < least) gap = least;
+    v[i * n + k] = -sum / gap;
+  }
+}
+
+// flags: computes vectors. Scratch: 3 n n.
+static const char* eig(const leat_linear_t* l, const void* const in[], void* const out[],
+                       void* scratch) {
+  const int64_t n = l->n;
+  scalar_t *t = scratch, *q = t + n * n, *v = q + n * n, *values = out[0], *vectors = out[1];
+  for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
+  const double least = column_norm(t, n) * 1e-16;
+  if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
+  for (int64_t i = 0; i < n; ++i) values[i] = t[i * n + i];
+  if (!l->flags[0]) return NULL;
+  for (int64_t k = 0; k < n; ++k) find_vector(t, n, k, least > 0 ? least : 1e-300, v);
+  leat_product_c(q, false, v, false, vectors, n, n, n);
+  for (int64_t k = 0; k < n; ++k) {
+    double square = 0;
+    for (int64_t i = 0; i < n; ++i) square += creal(vectors[i * n + k] * conj(vectors[i * n + k]));
+    for (int64_t i = 0; i < n; ++i) vectors[i * n + k] /= sqrt(square);
+  }
+  return NULL;
+}
+
+typedef struct leat_eig_s {
+  bool vectors;
+} leat_eig_t;
+
+static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
+  int from, to;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &from));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "Tout", &to));
+  const bool is_short = from == LEAT_DTYPE_FLOAT || from == LEAT_DTYPE_COMPLEX64;
+  if (is_short != (to == LEAT_DTYPE_COMPLEX64)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid output dtype %s for input dtype %s",
+                            leat_dtype_name(to), leat_dtype_name(from));
+  }
+  return leat_kernel_attr_bool(c, "compute_v", &((leat_eig_t*)state)->vectors);
+}
+
+static leat_status_t eig__cpu(leat_kernel_context_t* c) {
+  const leat_eig_t* kernel = leat_kernel_state(c);
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t n;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
+  if (kernel->vectors) {
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
+  } else {  // a scalar, as TensorFlow gives it
+    const leat_shape_t scalar = leat_shape_scalar();
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &scalar, &output));
+    memset(output->data, 0, leat_dtype_size(output->dtype));
+  }
+  leat_linear_t l = {.on_complex = eig,
+                     .batch = leat_linear_batch(shape),
+                     .n = n,
+                     .flags = {kernel->vectors},
+                     .input_count = 1,
+                     .output_count = kernel->vectors ? 2 : 1,
+                     .input_sizes = {n * n},
+                     .output_sizes = {n, n * n},
+                     .scratch_size = 3 * n * n,
+                     .cost_ns = 50 * cube(n)};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t run_function(leat_kernel_context_t* c, leat_linear_fn_t fn) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int64_t n;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  leat_linear_t l = {.on_complex = fn,
+                     .batch = leat_linear_batch(shape),
+                     .n = n,
+                     .input_count = 1,
+                     .output_count = 1,
+                     .input_sizes = {n * n},
+                     .output_sizes = {n * n},
+                     .scratch_size = 6 * n * n + n,
+                     .cost_ns = 60 * cube(n)};
+  return leat_linear_run(c, &l);
+}
+static leat_status_t exponential__cpu(leat_kernel_context_t* c) {
+  return run_function(c, exponential);
+}
+static leat_status_t logarithm__cpu(leat_kernel_context_t* c) {
+  return run_function(c, logarithm);
+}
+static leat_status_t square_root__cpu(leat_kernel_context_t* c) { return run_function(c, root); }
+
+#define ALL "T: float, double, complex64, complex128"
+#define ROW(name, types, compute_fn) \
+  {.op = name,                       \
+   .device_type = "CPU",             \
+   .constraints = types,             \
+   .compute = compute_fn,            \
+   .expensive = true}
+
+const leat_kernel_row_t leat_matrix_function_kernels_cpu[] = {
+    ROW("MatrixExponential", ALL, exponential__cpu),
+    ROW("MatrixLogarithm", "T: complex64, complex128", logarithm__cpu),
+    ROW("MatrixSquareRoot", ALL, square_root__cpu),
+    {.op = "Eig",
+     .device_type = "CPU",
+     .constraints = ALL,
+     .create = create_eig,
+     .state_bytes = sizeof(leat_eig_t),
+     .compute = eig__cpu,
+     .expensive = true},
+    LEAT_KERNEL_ROWS_END,
+};
