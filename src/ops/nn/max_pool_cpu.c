@@ -95,7 +95,6 @@ static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool tur
 
 // ---- Over channels ------------------------------------------------------------------------------
 
-
 // A pool over channels is a pool over rows of |window| positions of one channel each.
 static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_window_t* w) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -221,7 +220,8 @@ static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "tensor_in must not be empty: it is %s",
                                LEAT_SHAPE_TEXT(&input->shape));
   }
-  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  // A window over channels is not looked at: TensorFlow's kernel does so.
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, true, &window));
   run_t run = {.loops = loops_of(kernel->pool.dtype), .counts_batch = kernel->counts_batch};
   LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
   leat_tensor_t *output, *argmax, places = {0};
