@@ -263,7 +263,7 @@ static void run_products(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Is the operand, as [rows, columns], stored by rows? |out_step| is the distance of the stored ones.
+// Is the operand, as [rows, columns], stored by rows? |out_step| is the distance of stored ones.
 // (A size of 1 has stride 1.)
 static leat_gemm_op_t find_storage(const operand_t* x, int64_t rows, int64_t columns,
                                    int64_t* out_step) {

@@ -1,5 +1,5 @@
-// Pools whose windows have sizes k and k + 1 in random order, so that the ratio of the sizes of input
-// and output need not be a whole number: definitions and gradients.
+// Pools whose windows have sizes k and k + 1 in random order, so that the ratio of input to output
+// need not be a whole number: definitions and gradients.
 #include <math.h>
 
 #include "graph/gradient.h"

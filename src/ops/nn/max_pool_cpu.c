@@ -63,8 +63,8 @@ static leat_status_t prepare(leat_kernel_context_t* c, bool turns, const leat_te
   return status;
 }
 
-// Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in the
-// form that the loops want.
+// Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in
+// the form that the loops want.
 static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool turns,
                                   const leat_tensor_t* input, const leat_tensor_t* second,
                                   leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
