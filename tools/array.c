@@ -1,5 +1,5 @@
-// Printing arrays as numpy does: first the elements to be shown are measured (is an exponent needed,
-// how many digits before and after the point), then they are printed in one format.
+// Printing arrays as numpy does: first the elements to be shown are measured (is an exponent
+// needed, how many digits before and after the point), then they are printed in one format.
 #include "array.h"
 
 #include <math.h>

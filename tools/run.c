@@ -32,6 +32,7 @@ typedef struct step_s {
   TF_Tensor* feed_values[MOST];
   TF_Output fetches[MOST];
   TF_Tensor* fetch_values[MOST];
+  const TF_Tensor* results[MOST];  // by fetch asked for: a fetched value, or one that was fed
   const TF_Operation* targets[MOST];
 } step_t;
 
@@ -148,6 +149,32 @@ static int resolve(const request_t* r, step_t* s) {
   return EXIT_OK;
 }
 
+// A session does not fetch what it is fed; the answer to such a fetch is known.
+static const TF_Tensor* fed_value(const request_t* r, const step_t* s, TF_Output output) {
+  for (int i = 0; i < r->feed_count; ++i) {
+    if (s->feeds[i].oper == output.oper && s->feeds[i].index == output.index) {
+      return s->feed_values[i];
+    }
+  }
+  return NULL;
+}
+
+static int run_step(const request_t* r, step_t* s) {
+  int count = 0, places[MOST];
+  for (int i = 0; i < r->fetch_count; ++i) {
+    s->results[i] = fed_value(r, s, s->fetches[i]);
+    if (s->results[i]) continue;
+    s->fetches[count] = s->fetches[i];
+    places[count++] = i;
+  }
+  if (count + r->target_count == 0) return EXIT_OK;
+  TF_SessionRun(s->session, NULL, s->feeds, s->feed_values, r->feed_count, s->fetches,
+                s->fetch_values, count, s->targets, r->target_count, NULL, s->status);
+  if (TF_GetCode(s->status) != TF_OK) return complain("%s", TF_Message(s->status));
+  for (int i = 0; i < count; ++i) s->results[places[i]] = s->fetch_values[i];
+  return EXIT_OK;
+}
+
 static int run_steps(const request_t* r, step_t* s) {
   for (int i = 0; i < r->init_count; ++i) {
     const TF_Operation* target = endpoint_operation(s->graph, r->inits[i]);
@@ -155,11 +182,7 @@ static int run_steps(const request_t* r, step_t* s) {
     TF_SessionRun(s->session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, s->status);
     if (TF_GetCode(s->status) != TF_OK) return complain_status(r->inits[i], s->status);
   }
-  if (r->fetch_count + r->target_count == 0) return EXIT_OK;
-  TF_SessionRun(s->session, NULL, s->feeds, s->feed_values, r->feed_count, s->fetches,
-                s->fetch_values, r->fetch_count, s->targets, r->target_count, NULL, s->status);
-  if (TF_GetCode(s->status) == TF_OK) return EXIT_OK;
-  return complain("%s", TF_Message(s->status));
+  return run_step(r, s);
 }
 
 // ---- What it gave -------------------------------------------------------------------------------
@@ -170,22 +193,22 @@ static void print_json(const request_t* r, const step_t* s) {
     if (i) fputs(",\n ", stdout);
     json_print_string(stdout, r->fetches[i], strlen(r->fetches[i]));
     fputs(": ", stdout);
-    array_print_json(stdout, s->fetch_values[i]);
+    array_print_json(stdout, s->results[i]);
   }
   puts("}");
 }
 
 static int give(const request_t* r, step_t* s) {
   for (int i = 0; i < r->npy_count; ++i) {
-    npy_write(r->npy[i], s->fetch_values[i], s->status);
+    npy_write(r->npy[i], s->results[i], s->status);
     if (TF_GetCode(s->status) != TF_OK) return complain("%s", TF_Message(s->status));
   }
   if (r->json) print_json(r, s);
   for (int i = r->npy_count; i < r->fetch_count && !r->json; ++i) {
     printf("%s%s%s ", style_bold(stdout), r->fetches[i], style_end(stdout));
-    array_print_type(stdout, s->fetch_values[i]);
+    array_print_type(stdout, s->results[i]);
     putchar('\n');
-    array_print(stdout, s->fetch_values[i]);
+    array_print(stdout, s->results[i]);
   }
   return EXIT_OK;
 }
@@ -222,8 +245,8 @@ const command_t command_run = {
     "  leat run GRAPH [options]      GRAPH is a GraphDef, .pb or .pbtxt\n"
     "\n"
     "Options:\n"
-    "  --feed NAME=VALUE   VALUE is a number, [[1, 2], [3, 4]], true, 1+2j, \"text\", or @FILE.npy;\n"
-    "                      it has the type that the graph gives to NAME (x, x:0)\n"
+    "  --feed NAME=VALUE   VALUE is a number, [[1, 2], [3, 4]], true, 1+2j, \"text\", or\n"
+    "                      @FILE.npy; it has the type that the graph gives to NAME (x, x:0)\n"
     "  --fetch NAME        an output to print\n"
     "  --target NAME       an operation to run in the same step\n"
     "  --init NAME         an operation to run before, in a step of its own\n"

@@ -16,7 +16,7 @@ typedef struct {
 
 // Digits drawn by strokes with slant, thickness, shift and noise: the same for the same |seed|.
 int digits_render(int count, uint32_t seed, dataset_t* out);
-// MNIST's IDX files, gzipped, in |directory|; |part| is "train" or "t10k". 0 when they are not there.
+// MNIST's IDX files, gzipped, in |directory|; |part| is "train" or "t10k". 0 when they are absent.
 int idx_read(const char* directory, const char* part, dataset_t* out);
 void dataset_free(dataset_t* set);
 

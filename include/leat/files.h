@@ -42,7 +42,8 @@ TF_CAPI_EXPORT extern void leat_events_close(leat_events_t* events, TF_Status* s
  *   TF_Tensor* w = leat_checkpoint_read(c, "w", status);
  *   leat_checkpoint_close(c);                                                                   */
 typedef struct leat_checkpoint_t leat_checkpoint_t;
-/* |prefix| as TensorFlow names checkpoints, without ".index". */
+/* |prefix| as TensorFlow names checkpoints, without ".index"; a checkpoint of the first version is a
+ * file of that name, or its shards. */
 TF_CAPI_EXPORT extern leat_checkpoint_t* leat_checkpoint_open(const char* prefix,
                                                               TF_Status* status);
 TF_CAPI_EXPORT extern void leat_checkpoint_close(leat_checkpoint_t* checkpoint);
@@ -64,6 +65,10 @@ TF_CAPI_EXPORT extern char* leat_checkpoint_latest(const char* directory, TF_Sta
  * the files of the others. */
 TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const char* prefix,
                                                    int keep, TF_Status* status);
+
+/* Removes the files of a checkpoint, its index first; those that are absent are no error. The state
+ * file is left alone. */
+TF_CAPI_EXPORT extern void leat_checkpoint_remove(const char* prefix, TF_Status* status);
 
 /* ---- Records (TFRecord) ---------------------------------------------------------------------*/
 typedef struct leat_records_t leat_records_t;

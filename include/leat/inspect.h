@@ -11,10 +11,10 @@ extern "C" {
 /* "0.1.0", and the TensorFlow version whose API and semantics it follows is TF_Version(). */
 TF_CAPI_EXPORT extern const char* leat_version(void);
 
-/* Every op registered, by name: JSON, an array of {"name", "doc", "inputs", "outputs", "attributes",
- * "stateful", "gradient", "kernels": [{"device", "types"}]}. Arguments are {"name", "type"}, an
- * attribute has a "default" where it need not be given; "gradient" says whether TF_AddGradients goes
- * through. The caller deletes the buffer; NULL on error. */
+/* Every op registered, by name: JSON, an array of {"name", "doc", "inputs", "outputs",
+ * "attributes", "stateful", "gradient", "kernels": [{"device", "types"}]}. Arguments are {"name",
+ * "type"}, an attribute has a "default" where it need not be given; "gradient" says whether
+ * TF_AddGradients goes through. The caller deletes the buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
 
 /* What the machine is and what it reaches, as JSON: cpu, isa, cores, modules; with |measure| != 0

@@ -1,11 +1,11 @@
-// Checkpoints of leat/files.h: what a bundle holds, and the state file `checkpoint` beside bundles.
+// Checkpoints of leat/files.h: what is in a bundle, or in a file of the first version.
 #include <stdlib.h>
 #include <string.h>
 
 #include "capi/handles.h"
 #include "formats/bundle.h"
+#include "formats/checkpoint_v1.h"
 #include "formats/shape_proto.h"
-#include "formats/text.h"
 #include "leat/files.h"
 
 typedef struct entry_s {
@@ -16,33 +16,71 @@ typedef struct entry_s {
 
 struct leat_checkpoint_t {
   leat_arena_t arena;
-  leat_bundle_reader_t* reader;
-  entry_t* entries;
+  leat_bundle_reader_t* reader;  // or
+  leat_checkpoint_v1_t* old;
+  entry_t* entries;  // by name
   size_t count;
   size_t capacity;
 };
 
-static leat_status_t add_entry(void* data, leat_string_view_t name,
-                               const leat_pb_bundle_entry_proto_t* proto) {
-  leat_checkpoint_t* checkpoint = data;
+// A scalar, until the caller says more.
+static leat_status_t add_entry(leat_checkpoint_t* checkpoint, leat_string_view_t name,
+                               int32_t dtype, entry_t** out_entry) {
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), checkpoint->count + 1,
                                                  sizeof(entry_t), (void**)&checkpoint->entries,
                                                  &checkpoint->capacity));
-  entry_t* entry = &checkpoint->entries[checkpoint->count];
   leat_string_view_t copy;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&checkpoint->arena, name, &copy));
-  entry->name = copy.data;
-  entry->dtype = proto->dtype;
-  entry->shape = leat_shape_scalar();
-  if (proto->shape) LEAT_RETURN_IF_ERROR(leat_shape_from_proto(proto->shape, &entry->shape));
-  ++checkpoint->count;
+  entry_t* entry = &checkpoint->entries[checkpoint->count++];
+  *entry = (entry_t){copy.data, dtype, leat_shape_scalar()};
+  *out_entry = entry;
+  return leat_ok_status();
+}
+
+static leat_status_t add_bundle_entry(void* data, leat_string_view_t name,
+                                      const leat_pb_bundle_entry_proto_t* proto) {
+  entry_t* entry;
+  LEAT_RETURN_IF_ERROR(add_entry(data, name, proto->dtype, &entry));
+  return proto->shape ? leat_shape_from_proto(proto->shape, &entry->shape) : leat_ok_status();
+}
+
+static int compare_entries(const void* a, const void* b) {
+  return strcmp(((const entry_t*)a)->name, ((const entry_t*)b)->name);
+}
+
+// One file, or the shards <prefix>-00000-of-00002, ...
+static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint) {
+  leat_string_view_t pattern;
+  bool is_file = leat_file_exists(leat_file_system_posix(), prefix);
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(&checkpoint->arena, &pattern, is_file ? "%s" : "%s-*-of-*", prefix));
+  LEAT_RETURN_IF_ERROR(leat_checkpoint_v1_open(leat_file_system_posix(), pattern.data,
+                                               leat_allocator_system(), &checkpoint->old));
+  for (size_t i = 0; i < leat_checkpoint_v1_count(checkpoint->old); ++i) {
+    leat_string_view_t name;
+    int dtype;
+    const leat_shape_t* shape;
+    entry_t* entry;
+    leat_checkpoint_v1_get(checkpoint->old, i, &name, &dtype, &shape);
+    LEAT_RETURN_IF_ERROR(add_entry(checkpoint, name, dtype, &entry));
+    entry->shape = leat_shape_retain(shape);
+  }
+  qsort(checkpoint->entries, checkpoint->count, sizeof(entry_t), compare_entries);
   return leat_ok_status();
 }
 
 static leat_status_t open_checkpoint(const char* prefix, leat_checkpoint_t* checkpoint) {
-  LEAT_RETURN_IF_ERROR(leat_bundle_reader_open(leat_file_system_posix(), prefix,
-                                               leat_allocator_system(), &checkpoint->reader));
-  return leat_bundle_reader_each(checkpoint->reader, add_entry, checkpoint);
+  leat_status_t status = leat_bundle_reader_open(leat_file_system_posix(), prefix,
+                                                 leat_allocator_system(), &checkpoint->reader);
+  if (!status) return leat_bundle_reader_each(checkpoint->reader, add_bundle_entry, checkpoint);
+  if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
+  leat_status_t old = open_old(prefix, checkpoint);
+  if (!old || leat_status_code(old) != LEAT_NOT_FOUND) {
+    leat_status_free(status);
+    return old;
+  }
+  leat_status_free(old);
+  return status;  // neither: that of today's format
 }
 
 leat_checkpoint_t* leat_checkpoint_open(const char* prefix, TF_Status* status) {
@@ -68,6 +106,7 @@ void leat_checkpoint_close(leat_checkpoint_t* checkpoint) {
   }
   leat_allocator_free(leat_allocator_system(), checkpoint->entries);
   leat_bundle_reader_free(checkpoint->reader);
+  leat_checkpoint_v1_free(checkpoint->old);
   leat_arena_deinitialize(&checkpoint->arena);
   leat_allocator_free(leat_allocator_system(), checkpoint);
 }
@@ -93,183 +132,12 @@ TF_Tensor* leat_checkpoint_read(leat_checkpoint_t* checkpoint, const char* name,
                                 TF_Status* status) {
   leat_tensor_t tensor;
   TF_Tensor* handle = NULL;
+  leat_string_view_t key = leat_string_view_from(name);
+  leat_buffer_source_t* source = leat_buffer_source_host();
   leat_status_t result =
-      leat_bundle_reader_read(checkpoint->reader, leat_string_view_from(name),
-                              leat_buffer_source_host(), &tensor);
+      checkpoint->old ? leat_checkpoint_v1_read(checkpoint->old, key, NULL, source, &tensor)
+                      : leat_bundle_reader_read(checkpoint->reader, key, source, &tensor);
   if (!result) result = leat_capi_tensor_wrap(&tensor, &handle);
   leat_capi_status_set(status, result);
   return handle;
-}
-
-// ---- The state file -----------------------------------------------------------------------------
-
-#define STATE_FILE "checkpoint"
-
-typedef struct state_s {
-  leat_arena_t arena;
-  leat_pb_checkpoint_state_t proto;
-} state_t;
-
-static leat_status_t state_path(leat_arena_t* arena, const char* directory, const char** out_path) {
-  leat_string_view_t path;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &path, "%s/" STATE_FILE, directory));
-  *out_path = path.data;
-  return leat_ok_status();
-}
-
-static leat_status_t read_state(const char* directory, state_t* state) {
-  leat_file_system_t* fs = leat_file_system_posix();
-  const char* path;
-  char* text;
-  size_t size;
-  LEAT_RETURN_IF_ERROR(state_path(&state->arena, directory, &path));
-  LEAT_RETURN_IF_ERROR(leat_file_read_all(fs, path, leat_allocator_system(), &text, &size));
-  leat_string_view_t copy;
-  leat_status_t status =
-      leat_arena_copy_string(&state->arena, leat_string_view_make(text, size), &copy);
-  leat_allocator_free(leat_allocator_system(), text);
-  if (status) return status;
-  status = leat_text_parse(&leat_pb_checkpoint_state_descriptor, copy, &state->arena,
-                           &state->proto);
-  return status ? leat_status_annotate(status, "Reading '%s' failed", path) : status;
-}
-
-// Paths in the state file may be relative to its directory.
-static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_string_view_t path,
-                             leat_string_view_t* out_path) {
-  if (path.size && path.data[0] == '/') return leat_arena_copy_string(arena, path, out_path);
-  return leat_arena_print(arena, out_path, "%s/%.*s", directory, LEAT_SV_ARG(path));
-}
-
-static bool has_index(leat_arena_t* arena, leat_string_view_t prefix) {
-  leat_string_view_t index;
-  leat_status_t status = leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix));
-  bool found = !status && leat_file_exists(leat_file_system_posix(), index.data);
-  leat_status_free(status);
-  return found;
-}
-
-// A checkpoint without index was being replaced, or removed by somebody: then the newest of the
-// others that has one. When none has, the one that is named: whoever reads it hears what is missing.
-static leat_status_t latest(const char* directory, state_t* state, char** out_path) {
-  LEAT_RETURN_IF_ERROR(read_state(directory, state));
-  const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
-  leat_string_view_t named, path;
-  LEAT_RETURN_IF_ERROR(
-      resolve(&state->arena, directory, state->proto.model_checkpoint_path, &named));
-  path = named;
-  for (size_t i = all->count; i > 0 && !has_index(&state->arena, path); --i) {
-    LEAT_RETURN_IF_ERROR(resolve(&state->arena, directory, all->items[i - 1], &path));
-  }
-  if (!has_index(&state->arena, path)) path = named;
-  *out_path = strdup(path.data);
-  if (*out_path) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory for a path");
-}
-
-char* leat_checkpoint_latest(const char* directory, TF_Status* status) {
-  state_t state = {0};
-  char* path = NULL;
-  leat_arena_initialize(leat_allocator_system(), 0, &state.arena);
-  leat_capi_status_set(status, latest(directory, &state, &path));
-  leat_arena_deinitialize(&state.arena);
-  return path;
-}
-
-// |prefix| as the state file writes it: relative when it lies in |directory|.
-static leat_string_view_t relative(const char* directory, const char* prefix) {
-  size_t size = strlen(directory);
-  if (!strncmp(prefix, directory, size) && prefix[size] == '/') prefix += size + 1;
-  return leat_string_view_from(prefix);
-}
-
-// The old list without |newest|, then |newest|; what is over |keep| goes to |removed|.
-static leat_status_t advance(state_t* state, leat_string_view_t newest, int keep,
-                             leat_pb_string_list_t* out_removed) {
-  leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
-  leat_string_view_t* items;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&state->arena, all->count + 1, sizeof *items,
-                                                 (void**)&items));
-  size_t count = 0;
-  for (size_t i = 0; i < all->count; ++i) {
-    if (!leat_string_view_equal(all->items[i], newest)) items[count++] = all->items[i];
-  }
-  items[count++] = newest;
-  size_t kept = keep > 0 && (size_t)keep < count ? (size_t)keep : count;
-  *out_removed = (leat_pb_string_list_t){items, count - kept};
-  *all = (leat_pb_string_list_t){items + (count - kept), kept};
-  state->proto.model_checkpoint_path = newest;
-  state->proto.all_model_checkpoint_timestamps.count = 0;
-  return leat_ok_status();
-}
-
-static leat_status_t write_state(const char* directory, state_t* state) {
-  const char* path;
-  LEAT_RETURN_IF_ERROR(state_path(&state->arena, directory, &path));
-  leat_string_builder_t text;
-  leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_status_t status = leat_text_print(&leat_pb_checkpoint_state_descriptor, &state->proto,
-                                         LEAT_TEXT_LINES, &text);
-  if (!status) {
-    status = leat_file_write_atomically(leat_file_system_posix(), path, text.data, text.size);
-  }
-  leat_string_builder_deinitialize(&text);
-  return status;
-}
-
-static leat_status_t remove_file(void* data, const char* path) {
-  leat_file_system_t* fs = data;
-  leat_status_free(fs->vtable->remove(fs, path));  // what is gone already is gone
-  return leat_ok_status();
-}
-
-// |path| as a pattern that matches it alone.
-static leat_status_t escape(leat_arena_t* arena, leat_string_view_t path,
-                            leat_string_view_t* out_pattern) {
-  char* text;
-  size_t size = 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, 2 * path.size + 1, (void**)&text));
-  for (size_t i = 0; i < path.size; ++i) {
-    if (strchr("*?[]\\", path.data[i])) text[size++] = '\\';
-    text[size++] = path.data[i];
-  }
-  *out_pattern = leat_string_view_make(text, size);
-  return leat_ok_status();
-}
-
-// The index first: a reader who still sees it finds the data too. Then all shards.
-static leat_status_t remove_checkpoint(leat_arena_t* arena, const char* directory,
-                                       leat_string_view_t prefix) {
-  leat_file_system_t* fs = leat_file_system_posix();
-  leat_string_view_t full, index, pattern;
-  LEAT_RETURN_IF_ERROR(resolve(arena, directory, prefix, &full));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(full)));
-  LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));
-  LEAT_RETURN_IF_ERROR(escape(arena, full, &pattern));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &pattern, "%.*s.data-*-of-*",
-                                        LEAT_SV_ARG(pattern)));
-  return leat_file_match(fs, pattern.data, remove_file, fs);
-}
-
-static leat_status_t publish(const char* directory, const char* prefix, int keep, state_t* state) {
-  leat_status_t status = read_state(directory, state);
-  if (status) {  // none yet, or not readable: begin a new one
-    leat_status_free(status);
-    state->proto = (leat_pb_checkpoint_state_t){0};
-  }
-  leat_pb_string_list_t removed;
-  LEAT_RETURN_IF_ERROR(advance(state, relative(directory, prefix), keep, &removed));
-  LEAT_RETURN_IF_ERROR(write_state(directory, state));
-  for (size_t i = 0; i < removed.count; ++i) {
-    LEAT_RETURN_IF_ERROR(remove_checkpoint(&state->arena, directory, removed.items[i]));
-  }
-  return leat_ok_status();
-}
-
-void leat_checkpoint_publish(const char* directory, const char* prefix, int keep,
-                             TF_Status* status) {
-  state_t state = {0};
-  leat_arena_initialize(leat_allocator_system(), 0, &state.arena);
-  leat_capi_status_set(status, publish(directory, prefix, keep, &state));
-  leat_arena_deinitialize(&state.arena);
 }

@@ -12,7 +12,7 @@ typedef struct leat_doctor_figures_s {
   double copy, copy_all;                  // bytes read and written
   double futex_wake_us;                   // until a thread that sleeps on another core runs
   double handover_us;                     // until one that spins there sees a word change
-  double null_step_us;                    // TF_SessionRun of one fed scalar, fetched
+  double null_step_us;                    // TF_SessionRun of one scalar through Identity
 } leat_doctor_figures_t;
 
 LEAT_MUST_USE leat_status_t leat_doctor_measure(leat_doctor_figures_t* out_figures);

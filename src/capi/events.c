@@ -79,6 +79,7 @@ void leat_events_add_graph(leat_events_t* events, TF_Graph* graph, TF_Status* st
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_status_t result = leat_graph_export(leat_capi_lock(graph), &bytes);
   leat_capi_unlock(graph);
+  if (!result) result = leat_status_clone(bytes.status);
   if (!result) {
     result = leat_event_writer_add_graph(writer_of(events), 0, leat_string_builder_view(&bytes));
   }

@@ -138,6 +138,23 @@ static void run_with_file(leat_saver_t* saver, TF_Session* session, TF_Operation
   TF_DeleteTensor(name);
 }
 
+static int has_index(const char* prefix) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.index", prefix);
+  FILE* file = fopen(path, "rb");
+  if (file) fclose(file);
+  return file != NULL;
+}
+
+// After a save that failed: what it left is of use to nobody, unless the state file names it.
+static void abandon(const leat_saver_t* saver, const char* prefix) {
+  TF_Status* status = TF_NewStatus();
+  char* latest = status ? leat_checkpoint_latest(saver->directory, status) : NULL;
+  if (status && !(latest && !strcmp(latest, prefix))) leat_checkpoint_remove(prefix, status);
+  free(latest);
+  TF_DeleteStatus(status);
+}
+
 void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step, TF_Status* status) {
   size_t size = strlen(saver->directory) + 48;
   char* prefix = malloc(size);
@@ -146,6 +163,7 @@ void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step, TF_
     return;
   }
   snprintf(prefix, size, "%s/model.ckpt-%lld", saver->directory, (long long)step);
+  int is_new = !has_index(prefix);
   run_with_file(saver, session, saver->save, prefix, status);
   if (TF_GetCode(status) == TF_OK) {
     leat_checkpoint_publish(saver->directory, prefix, saver->options.keep, status);
@@ -153,6 +171,8 @@ void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step, TF_
   if (TF_GetCode(status) == TF_OK) {
     saver->last_step = step;
     saver->last_time = now_seconds();
+  } else if (is_new) {
+    abandon(saver, prefix);
   }
   free(prefix);
 }

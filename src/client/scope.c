@@ -1,5 +1,5 @@
-// Scopes over the C API. The root holds what all scopes of a graph share: its status and the list of
-// variables; it ends with the last scope.
+// Scopes over the C API. The root holds what all scopes of a graph share: its status and the list
+// of variables; it ends with the last scope.
 #include "client/scope.h"
 
 #include <stdarg.h>

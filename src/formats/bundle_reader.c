@@ -108,7 +108,8 @@ leat_status_t leat_bundle_reader_find(const leat_bundle_reader_t* reader, leat_s
   LEAT_RETURN_IF_ERROR(status);
   status = leat_message_decode(&leat_pb_bundle_entry_proto_descriptor, value, arena, NULL,
                                out_entry);
-  if (leat_status_is_ok(status)) return status;
+  // Memory that ran out is no damage to the file.
+  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
   leat_status_free(status);
   return leat_make_status(LEAT_DATA_LOSS, "Entry for key %.*s not parseable.", LEAT_SV_ARG(name));
 }
@@ -200,7 +201,7 @@ static leat_status_t locate(leat_bundle_reader_t* reader,
   out_stored->crc = leat_crc32c_unmask(entry->crc32c);
   out_stored->dtype = entry->dtype;
   leat_status_t status = leat_shape_from_proto(entry->shape, &out_stored->shape);
-  if (leat_status_is_ok(status)) return status;
+  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
   leat_status_free(status);
   return leat_make_status(LEAT_DATA_LOSS, "shape is invalid");
 }

@@ -189,6 +189,15 @@ static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_ten
   return leat_ok_status();
 }
 
+// No machine has an address for more: the message is wrong, not the memory short.
+#define MAX_TENSOR_BYTES (INT64_C(1) << 47)
+
+static bool is_absurd(const leat_shape_t* shape, size_t item_bytes) {
+  int64_t bytes;
+  return __builtin_mul_overflow(shape->element_count, (int64_t)item_bytes, &bytes) ||
+         bytes > MAX_TENSOR_BYTES;
+}
+
 leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
                                      leat_buffer_source_t* source, leat_tensor_t* out_tensor) {
   leat_shape_t shape;
@@ -208,6 +217,11 @@ leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
        size_bytes != proto->tensor_content.size)) {
     leat_tensor_t claimed = {.dtype = proto->dtype, .shape = shape};
     status = refuse_content(&claimed, proto->tensor_content.size);
+  } else if (is_absurd(&shape, item_bytes)) {
+    status = leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Tensor decode failed: shape is %s of %s, must be of at most 2^47 "
+                              "bytes",
+                              LEAT_SHAPE_TEXT(&shape), leat_dtype_name(proto->dtype));
   } else {
     status = leat_tensor_allocate(source, proto->dtype, &shape, out_tensor);
   }

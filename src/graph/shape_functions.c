@@ -42,9 +42,24 @@ leat_status_t leat_shape_merge_inputs(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The known sizes' product must be a count.
+static leat_status_t check_count(leat_partial_shape_t shape) {
+  int64_t count = 1;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] == 0) return leat_ok_status();
+  }
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] < 0 || !__builtin_mul_overflow(count, shape.dims[d], &count)) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "shape has more than 2^63 - 1 elements, must have at most so many");
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_shape_from_attr(leat_inference_t* c) {
   const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("shape"));
   if (shape && shape->kind == LEAT_ATTR_SHAPE && !shape->is_list) {
+    LEAT_RETURN_IF_ERROR(check_count(shape->shape));
     leat_inference_set_output(c, 0, shape->shape);
   }
   return leat_ok_status();

@@ -56,6 +56,7 @@ leat_status_t leat_cell_make_exclusive(leat_cell_t* cell, leat_buffer_source_t* 
 void leat_cell_set(leat_cell_t* cell, leat_tensor_t tensor) {
   LEAT_DCHECK(!tensor.buffer || !tensor.buffer->planned);
   leat_tensor_release(&cell->tensor);
+  if (tensor.dtype) cell->dtype = tensor.dtype;
   cell->tensor = tensor;
 }
 

@@ -174,13 +174,13 @@ leat_status_t leat_handle_strings(const leat_kernel_context_t* c, int index,
 }
 
 static leat_status_t find_by_strings(const leat_kernel_context_t* c, int index,
+                                     leat_resource_manager_t* manager,
                                      const leat_resource_kind_t* kind,
                                      leat_resource_t** out_resource) {
   leat_tensor_t strings;
   leat_string_view_t container, name;
   LEAT_RETURN_IF_ERROR(leat_handle_strings(c, index, &strings, &container, &name));
-  leat_status_t status =
-      leat_resource_manager_find(c->services->resources, container, name, kind, out_resource);
+  leat_status_t status = leat_resource_manager_find(manager, container, name, kind, out_resource);
   leat_tensor_release(&strings);
   return status;
 }
@@ -201,7 +201,7 @@ leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
   *out_resource = NULL;
   const leat_tensor_t* tensor = leat_kernel_input(c, index);
   if (leat_dtype_base(c->kernel->input_types[index]) != LEAT_DTYPE_RESOURCE) {
-    return find_by_strings(c, index, kind, out_resource);
+    return find_by_strings(c, index, c->services->resources, kind, out_resource);
   }
   const leat_resource_handle_t* handle =
       tensor->shape.element_count == 1 ? *leat_tensor_data(tensor, leat_resource_handle_t*) : NULL;
@@ -225,4 +225,57 @@ leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
   }
   return leat_resource_manager_find(c->services->resources, handle->container, handle->name, kind,
                                     out_resource);
+}
+
+// ---- Of a step ----------------------------------------------------------------------------------
+
+static leat_status_t step_resources(const leat_kernel_context_t* c,
+                                    leat_resource_manager_t** out_manager) {
+  *out_manager = c->services->step_resources;
+  if (*out_manager) return leat_ok_status();
+  return leat_kernel_error(c, LEAT_INTERNAL, "the step has no container");
+}
+
+// Sets an output of type string or Ref(string).
+static leat_status_t set_strings(leat_kernel_context_t* c, int output, leat_string_view_t container,
+                                 leat_string_view_t name) {
+  leat_cell_t* cell;
+  LEAT_RETURN_IF_ERROR(leat_handle_make_reference(container, name, &cell));
+  if (leat_dtype_is_ref(c->kernel->output_types[output])) {
+    leat_kernel_set_output_ref(c, output, cell);
+  } else {
+    leat_kernel_set_output(c, output, leat_tensor_share(&cell->tensor));
+  }
+  leat_cell_release(cell);
+  return leat_ok_status();
+}
+
+leat_status_t leat_handle_make_of_step(leat_kernel_context_t* c, int output,
+                                       leat_resource_t* resource) {
+  if (leat_dtype_base(c->kernel->output_types[output]) == LEAT_DTYPE_RESOURCE) {
+    return leat_handle_own_resource(c, output, resource);
+  }
+  static _Atomic(uint64_t) next_number = 1;
+  char number[24];
+  leat_string_view_t container = leat_string_view_from(resource->kind->name);
+  snprintf(number, sizeof number, "%" PRIu64, (uint64_t)next_number++);
+  leat_string_view_t name = leat_string_view_from(number);
+  leat_resource_manager_t* manager;
+  leat_status_t status = step_resources(c, &manager);
+  if (!status) status = leat_resource_manager_add(manager, container, name, resource);
+  if (!status) status = set_strings(c, output, container, name);
+  leat_resource_release(resource);
+  return status;
+}
+
+leat_status_t leat_handle_find_of_step(const leat_kernel_context_t* c, int index,
+                                       const leat_resource_kind_t* kind,
+                                       leat_resource_t** out_resource) {
+  if (leat_dtype_base(c->kernel->input_types[index]) == LEAT_DTYPE_RESOURCE) {
+    return leat_handle_find(c, index, kind, out_resource);
+  }
+  leat_resource_manager_t* manager;
+  *out_resource = NULL;
+  LEAT_RETURN_IF_ERROR(step_resources(c, &manager));
+  return find_by_strings(c, index, manager, kind, out_resource);
 }

@@ -38,6 +38,14 @@ LEAT_MUST_USE leat_status_t leat_handle_find_or_make(leat_kernel_context_t* c,
 // Output |output| becomes a handle that owns |resource| (moved, also on failure).
 LEAT_MUST_USE leat_status_t leat_handle_own_resource(leat_kernel_context_t* c, int output,
                                                      leat_resource_t* resource);
+// Output |output| becomes a handle of a resource of this step (moved, also on failure). By value it
+// owns it; as two strings it names it in the step's container.
+LEAT_MUST_USE leat_status_t leat_handle_make_of_step(leat_kernel_context_t* c, int output,
+                                                     leat_resource_t* resource);
+// What such a handle at input |index| names, retained.
+LEAT_MUST_USE leat_status_t leat_handle_find_of_step(const leat_kernel_context_t* c, int index,
+                                                     const leat_resource_kind_t* kind,
+                                                     leat_resource_t** out_resource);
 
 // The resource that input |index| names in either form, retained. NOT_FOUND when there is none,
 // INVALID_ARGUMENT when the input is no handle of that kind or of another device.

@@ -69,6 +69,7 @@ typedef struct leat_cell_s {
   leat_resource_t resource;  // kind leat_cell_kind
   leat_mutex_t mutex;
   leat_tensor_t tensor;      // "no tensor" until initialised
+  int32_t dtype;             // of every value; 0 until a node declares it or the first value comes
   leat_shape_t shape;        // what a first value must have, when |has_shape|
   bool has_shape;
 } leat_cell_t;

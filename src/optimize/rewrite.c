@@ -97,7 +97,8 @@ static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) 
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node) {
   const uint32_t impure = LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_ARGUMENT |
                           LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW |
-                          LEAT_OP_LOOP_CONDITION | LEAT_OP_RETURN_VALUE | LEAT_OP_VARIABLE;
+                          LEAT_OP_LOOP_CONDITION | LEAT_OP_RETURN_VALUE | LEAT_OP_VARIABLE |
+                          LEAT_OP_STEP_RESOURCE;
   return node->output_count > 0 && !(node->op->flags & impure) && !node->op->has_ref_inputs &&
          !node->op->has_ref_outputs && !reads_reference(graph, node);
 }

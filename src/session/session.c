@@ -17,6 +17,7 @@ struct leat_signature_s {
   int32_t* targets;
   int feed_count, fetch_count, target_count;
   int* feed_types;  // base types
+  bool echoes;      // something is fed and fetched
   leat_compiled_t* compiled;
 };
 
@@ -224,7 +225,7 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   }
   const leat_node_t* node = &graph->nodes[output.node];
   if (output.index < 0 || output.index >= node->output_count) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
+    return leat_make_status(output.index < 0 ? LEAT_INVALID_ARGUMENT : LEAT_OUT_OF_RANGE,
                             "Run failed for node '%.*s' (%.*s): %s has output index %d, must be in "
                             "[0, %d)",
                             LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), what,
@@ -233,28 +234,28 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-// Each edge is fed once, and what is fed is not fetched (as TensorFlow's sessions have it). |map|
-// is empty.
-static leat_status_t check_feeds(const leat_graph_t* graph, const leat_run_t* run,
-                                 leat_word_map_t* map) {
+// Each edge is fed once; |*out_echoes| tells whether one that is fed is also fetched. |map| is empty.
+static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* run,
+                                 leat_word_map_t* map, bool* out_echoes) {
   for (int i = 0; i < run->feed_count + run->fetch_count; ++i) {
     bool is_feed = i < run->feed_count;
     leat_output_t output = is_feed ? run->feeds[i] : run->fetches[i - run->feed_count];
     uint64_t key = (uint64_t)output.node << 32 | (uint32_t)output.index, found;
     LEAT_RETURN_IF_ERROR(check_output(graph, output, is_feed ? "a feed" : "a fetch"));
-    if (leat_word_map_get(map, key, &found)) {
+    bool fed = leat_word_map_get(map, key, &found);
+    if (is_feed && fed) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Run failed for node '%.*s': output %d is %s",
-                              LEAT_SV_ARG(graph->nodes[output.node].name), output.index,
-                              is_feed ? "fed twice, must be once"
-                                      : "both fed and fetched, must be one of these");
+                              "Run failed for node '%.*s': output %d is fed twice, must be once",
+                              LEAT_SV_ARG(graph->nodes[output.node].name), output.index);
     }
     if (is_feed) LEAT_RETURN_IF_ERROR(leat_word_map_set(map, key, 1));
+    *out_echoes |= fed;
   }
   return leat_ok_status();
 }
 
-static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run) {
+static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
+                               bool* out_echoes) {
   if (run->fetch_count == 0 && run->target_count == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: the number of fetches and targets is 0, must be at least "
@@ -262,7 +263,7 @@ static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run)
   }
   leat_word_map_t map;
   leat_word_map_initialize(graph->allocator, &map);
-  leat_status_t status = check_feeds(graph, run, &map);
+  leat_status_t status = check_edges(graph, run, &map, out_echoes);
   leat_word_map_deinitialize(&map);
   LEAT_RETURN_IF_ERROR(status);
   for (int i = 0; i < run->target_count; ++i) {
@@ -305,7 +306,7 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   leat_rewrite_t rewrite;
   leat_mutex_lock(&session->graph->mutex);
   const leat_graph_t* graph = session->graph->graph;
-  leat_status_t status = check_run(graph, run);
+  leat_status_t status = check_run(graph, run, &s->echoes);
   if (!status && !session->options.place_pruned_graph) {
     status = leat_check_placement(graph, &session->master.placement, &session->checked_nodes);
   }
@@ -405,6 +406,10 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
 leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {
   leat_signature_t* signature;
   LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
+  if (LEAT_UNLIKELY(signature->echoes)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: an output is both fed and fetched, must be one of these");
+  }
   return leat_session_run_prepared(session, signature, run->feed_values, run->fetch_values,
                                    run->timeout_ms, run->collector);
 }

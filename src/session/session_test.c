@@ -170,7 +170,7 @@ static void bad_requests(void** state) {
   leat_output_t y = scene_unary(&s, "Neg", -1, x);
   leat_tensor_t got, fed;
   scene_expect(scene_fetch(&s, y, &got), LEAT_INVALID_ARGUMENT, "must feed");
-  scene_expect(scene_fetch(&s, leat_node_output(y.node, 1), &got), LEAT_INVALID_ARGUMENT, "Neg");
+  scene_expect(scene_fetch(&s, leat_node_output(y.node, 1), &got), LEAT_OUT_OF_RANGE, "Neg");
   scene_expect(scene_fetch(&s, (leat_output_t){99, 0}, &got), LEAT_NOT_FOUND, "fetch");
   scene_expect(scene_fetch(&s, (leat_output_t){y.node, -1}, &got), LEAT_INVALID_ARGUMENT, "");
   scene_expect(scene_target(&s, 77), LEAT_NOT_FOUND, "target");

@@ -85,6 +85,7 @@ static leat_status_t read_references(leat_execution_t* e, leat_slot_t* slots, ui
       const leat_dereference_t* reference = &plan->dereferences[d];
       leat_slot_t* target = &slots[reference->target];
       leat_cell_t* cell = slots[reference->source].ref;
+      if (!cell && (record->flags & LEAT_RECORD_MERGE)) continue;  // the branch not taken
       if (!cell || !leat_cell_read(cell, &target->tensor)) {
         return uninitialized(e, index, reference->source);
       }

@@ -126,10 +126,12 @@ static void store(_Atomic(uint32_t)* counter, uint32_t value) {
   atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
-// An edge has come to a Merge; true when it runs now. Bit 0 of the count stands for "no live value
-// yet", the rest is twice the control inputs still to come.
-static bool reach_merge(const leat_record_t* merge, _Atomic(uint32_t)* pending,
-                        uint32_t* dead_inputs, bool is_control, bool live, bool* out_dead) {
+// An edge from |source| has come to a Merge; true when it runs now. Bit 0 of the count stands for
+// "no live value yet", the rest is twice the control inputs still to come. A dead Enter kills it:
+// the edge that closes the loop will never come.
+static bool reach_merge(const leat_record_t* merge, const leat_record_t* source,
+                        _Atomic(uint32_t)* pending, uint32_t* dead_inputs, bool is_control,
+                        bool live, bool* out_dead) {
   uint32_t before = load(pending);
   *out_dead = *dead_inputs == merge->input_count;
   if (is_control) {
@@ -140,7 +142,7 @@ static bool reach_merge(const leat_record_t* merge, _Atomic(uint32_t)* pending,
     store(pending, before & ~1u);
     return before == 1;
   }
-  *out_dead = ++*dead_inputs == merge->input_count;
+  *out_dead = ++*dead_inputs == merge->input_count || (source->flags & LEAT_RECORD_ENTER);
   return before == 1 && *out_dead;
 }
 
@@ -159,8 +161,8 @@ static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t inde
                           target->slots[record->first_output + (uint32_t)output].alive);
     bool is_dead, runs;
     if (waiter->flags & LEAT_RECORD_MERGE) {
-      runs = reach_merge(waiter, &target->pending[place], &target->dead_inputs[place], is_control,
-                         live, &is_dead);
+      runs = reach_merge(waiter, record, &target->pending[place], &target->dead_inputs[place],
+                         is_control, live, &is_dead);
     } else {
       if (!live) ++target->dead_inputs[place];
       is_dead = target->dead_inputs[place] > 0 && !(waiter->flags & LEAT_RECORD_NEVER_DEAD);

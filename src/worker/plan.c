@@ -40,11 +40,27 @@ static bool takes_ref(const leat_node_t* node, int index) {
   return false;
 }
 
+// The reference that input |index| is read from when the record runs, or none: the input itself, or
+// what an Identity before it reads. Of a variable's "read" TensorFlow's Identity hands on the very
+// bytes, so that a reader behind an update sees the update; here it reads again.
+static leat_output_t reference_behind(const compiler_t* c, const leat_node_t* node, int index) {
+  leat_output_t source = node->inputs[index];
+  if (leat_dtype_is_ref(leat_graph_output_type(c->graph, source))) {
+    return takes_ref(node, index) ? LEAT_OUTPUT_NONE : source;
+  }
+  const leat_node_t* from = &c->graph->nodes[source.node];
+  if (!(from->op->flags & LEAT_OP_PASS_THROUGH) || from->input_count == 0 || source.index != 0 ||
+      (node->op->flags & LEAT_OP_CONTROL_FLOW)) {
+    return LEAT_OUTPUT_NONE;
+  }
+  leat_output_t behind = from->inputs[0];
+  return leat_dtype_is_ref(leat_graph_output_type(c->graph, behind)) ? behind : LEAT_OUTPUT_NONE;
+}
+
 static uint32_t count_dereferences(const compiler_t* c, const leat_node_t* node) {
   uint32_t count = 0;
   for (int k = 0; k < node->input_count; ++k) {
-    count += leat_dtype_is_ref(leat_graph_output_type(c->graph, node->inputs[k])) &&
-             !takes_ref(node, k);
+    count += leat_output_exists(reference_behind(c, node, k));
   }
   return count;
 }
@@ -94,10 +110,11 @@ static leat_status_t set_constants_and_feeds(compiler_t* c) {
     const leat_node_t* node = &c->graph->nodes[i];
     if (is_constant(node)) {
       const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
-      if (!value || value->kind != LEAT_ATTR_TENSOR) {
+      if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list ||
+          value->tensor->dtype != node->output_types[0]) {
         return leat_make_status(LEAT_INVALID_ARGUMENT,
-                                "Compile failed for node '%.*s' (%.*s): attribute value is "
-                                "missing, must be a tensor",
+                                "Compile failed for node '%.*s' (%.*s): attribute value is no "
+                                "tensor of the node's type, must be one",
                                 LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
       }
       plan->constant_slots[constants] = c->first_slot[i];
@@ -133,12 +150,13 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
   LEAT_RETURN_IF_ERROR(allocate(c, (size_t)node->input_count, sizeof(uint32_t), &inputs));
   if (plan->dereference_count) plan->first_dereference[index] = *inout_dereference;
   for (int k = 0; k < node->input_count; ++k) {
-    leat_output_t source = node->inputs[k];
+    leat_output_t reference = reference_behind(c, node, k);
+    leat_output_t source = leat_output_exists(reference) ? reference : node->inputs[k];
     uint32_t slot = c->first_slot[source.node] + (uint32_t)source.index;
     int type = leat_graph_output_type(c->graph, source);
     note_reader(c, frame, slot, index);
     if (leat_dtype_is_ref(type)) record->flags |= LEAT_RECORD_HAS_REFS;
-    if (leat_dtype_is_ref(type) && !takes_ref(node, k)) {
+    if (leat_output_exists(reference)) {
       uint32_t target = frame->slot_count++;
       plan->dereferences[(*inout_dereference)++] = (leat_dereference_t){index, slot, target};
       note_reader(c, frame, target, index);

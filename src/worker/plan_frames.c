@@ -30,6 +30,12 @@ static leat_status_t add_frame(finder_t* f, int32_t parent, leat_string_view_t n
 static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t parent,
                                  int32_t* out_frame) {
   leat_string_view_t name = leat_node_attr_string(node, "frame_name");
+  if (name.size == 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Compile failed for node '%.*s' (%.*s): frame_name is '', must not be "
+                            "empty",
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+  }
   int64_t parallel = leat_node_attr_int(node, "parallel_iterations", 10);
   for (int32_t i = 1; i < f->frames->count; ++i) {
     leat_frame_t* frame = &f->frames->items[i];
@@ -76,16 +82,16 @@ static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
   int32_t own = 0;
   LEAT_RETURN_IF_ERROR(find_own(f, node, known, &own));
   int32_t output = own;
+  if ((node->op->flags & (LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)) && own == 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Compile failed for node '%.*s' (%.*s): it is outside a frame, must "
+                            "be inside one",
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+  }
   if (node->op->flags & LEAT_OP_ENTER) {
     LEAT_RETURN_IF_ERROR(enter_frame(f, node, own, &output));
   } else if (node->op->flags & LEAT_OP_EXIT) {
     output = f->frames->items[own].parent;
-    if (output < 0) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Compile failed for node '%.*s' (%.*s): it is outside a frame, must "
-                              "be inside one",
-                              LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
-    }
   }
   f->frames->runs_in[index] = own;
   f->frames->outputs_in[index] = output;

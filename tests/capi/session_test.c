@@ -124,8 +124,8 @@ static void test_bad_steps(void** state) {
   refuse(session, twice, ones, 2, f.sum, TF_INVALID_ARGUMENT);        // fed twice
   refuse(session, &stranger, &one, 1, f.sum, TF_INVALID_ARGUMENT);    // of another graph
   refuse(session, &none, &one, 1, f.sum, TF_INVALID_ARGUMENT);
-  refuse(session, &far, &one, 1, f.sum, TF_INVALID_ARGUMENT);         // no such output
-  refuse(session, &f.x, &one, 1, far, TF_INVALID_ARGUMENT);
+  refuse(session, &far, &one, 1, f.sum, TF_OUT_OF_RANGE);             // no such output
+  refuse(session, &f.x, &one, 1, far, TF_OUT_OF_RANGE);
   refuse(session, &f.x, &one, 1, stranger, TF_INVALID_ARGUMENT);
   TF_SessionRun(session, NULL, &f.x, &one, -1, NULL, NULL, 0, NULL, 0, NULL, f.status);
   kit_expect(f.status, TF_INVALID_ARGUMENT);

@@ -209,8 +209,8 @@ static void test_no_variables(void** state) {
 
 // ---- Killed -------------------------------------------------------------------------------------
 
-// Trains on from the last save and saves each step until it is killed; every save holds w's elements
-// all equal.
+// Trains on from the last save and saves each step until it is killed; in every save w's elements
+// are all equal.
 static void save_for_ever(void) {
   int64_t step = 0;
   model_kit_set_up(NULL);

@@ -116,7 +116,8 @@ static void test_attributes(void** state) {
   leat_attribute_t placeholder[] = {leat_attribute_type("dtype", TF_INT64),
                                     leat_attribute_shape("shape", 2, dims)};
   TF_Operation* p = leat_operation(f.scope, "Placeholder", "p", NULL, 0, placeholder, 2);
-  assert_int_equal(TF_GraphGetTensorNumDims(f.graph, (TF_Output){p, 0}, leat_scope_status(f.scope)), 2);
+  TF_Status* status = leat_scope_status(f.scope);
+  assert_int_equal(TF_GraphGetTensorNumDims(f.graph, (TF_Output){p, 0}, status), 2);
   kit_ok(leat_scope_status(f.scope));
   TF_Output matrix = leat_constant_floats(f.scope, 2, (int64_t[]){1, 3}, (float[]){1, 2, 3});
   leat_attribute_t transposes[] = {leat_attribute_bool("transpose_b", 1)};

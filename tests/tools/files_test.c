@@ -133,6 +133,15 @@ static void test_real_checkpoint(void** state) {
                    "inspect checkpoint %s --tensor b1", path);
 }
 
+static void test_real_old_checkpoint(void** state) {
+  const char* folder = tool_data_path("models/checkpoint/tf_testdata_2019/tensorflow/contrib/"
+                                      "session_bundle/testdata/half_plus_two/00000123");
+  tool_expect(0, "a                                        float    []\n"
+                 "b                                        float    []\n"
+                 "2 tensors, 2 elements\n", "inspect checkpoint %s/export", folder);
+  tool_expect(0, "b float ()\n2.0\n", "inspect checkpoint %s/export --tensor b", folder);
+}
+
 static void test_real_events(void** state) {
   const char* path = tool_data_path(
       "models/tfevents/tensorflow_lingvo/lingvo/core/ops/testdata/events.out.tfevents.test");
@@ -156,6 +165,7 @@ int main(void) {
       cmocka_unit_test(test_misuse),       cmocka_unit_test(test_events),
       cmocka_unit_test(test_records),      cmocka_unit_test(test_real_graph),
       cmocka_unit_test(test_real_saved_model), cmocka_unit_test(test_real_checkpoint),
+      cmocka_unit_test(test_real_old_checkpoint),
       cmocka_unit_test(test_real_events),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

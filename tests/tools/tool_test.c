@@ -19,11 +19,13 @@ static const char kGraph[] =
     "  attr { key: 'T' value { type: DT_FLOAT } } }\n"
     "node { name: 'nothing' op: 'NoOp' }\n";
 
-// A placeholder of each type, to see values of it go in and out.
+// A placeholder p of each type and v, which is the same, to see values go in and out.
 static void write_echo(const char* file, const char* type) {
-  char text[256];
+  char text[512];
   snprintf(text, sizeof text,
-           "node { name: 'v' op: 'Placeholder' attr { key: 'dtype' value { type: %s } } }", type);
+           "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: %s } } }\n"
+           "node { name: 'v' op: 'Identity' input: 'p' attr { key: 'T' value { type: %s } } }",
+           type, type);
   scratch_write_text(file, text);
 }
 
@@ -51,8 +53,9 @@ static void test_run(void** state) {
   tool_expect(0, "y:0 float (2, 2)\n[[3. 5.]\n [7. 9.]]\n",
               "run g.pbtxt --feed 'x:0=[[1,2],[3,4]]' --fetch y:0");
   tool_expect(0, "{\"y\": {\"dtype\": \"float\", \"shape\": [3], \"value\": [3, 1.2, null]},\n"
-                 " \"x\": {\"dtype\": \"float\", \"shape\": [3], \"value\": [1, 0.1, null]}}\n",
-              "run g.pbtxt --feed 'x=[1, 0.1, inf]' --fetch y --fetch x --json");
+                 " \"product\": {\"dtype\": \"float\", \"shape\": [3], \"value\": "
+                 "[2, 0.2, null]}}\n",
+              "run g.pbtxt --feed 'x=[1, 0.1, inf]' --fetch y --fetch product --json");
   tool_expect(0, "", "run g.pbtxt --target nothing");
   tool_expect(0, "", "run g.pbtxt --feed x=[1,2] --fetch y --npy y.npy");
   tool_expect(0, "y float (2,)\n[ 7. 11.]\n", "run g.pbtxt --feed x=@y.npy --fetch y");
@@ -92,7 +95,7 @@ static void test_types(void** state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     const char* quote = cases[i].value[0] == '\'' ? "" : "'";
     write_echo("echo.pbtxt", cases[i].type);
-    tool_result_t result = tool_run("run echo.pbtxt --fetch v --feed v=%s%s%s", quote,
+    tool_result_t result = tool_run("run echo.pbtxt --fetch v --feed p=%s%s%s", quote,
                                     cases[i].value, quote);
     if (cases[i].type[3] == 'C') {
       assert_int_equal(result.code, 0);
@@ -122,13 +125,13 @@ static void test_bad_values(void** state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     write_echo("echo.pbtxt", cases[i].type);
-    tool_expect_part(1, cases[i].part, "run echo.pbtxt --fetch v --feed v='%s'", cases[i].value);
+    tool_expect_part(1, cases[i].part, "run echo.pbtxt --fetch v --feed p='%s'", cases[i].value);
   }
   write_echo("echo.pbtxt", "DT_INT32");
-  tool_expect(0, "", "run echo.pbtxt --fetch v --feed v=[1] --npy v.npy");
+  tool_expect(0, "", "run echo.pbtxt --fetch v --feed p=[1] --npy v.npy");
   write_echo("echo.pbtxt", "DT_FLOAT");
   tool_expect_part(1, "v.npy holds int32, must hold float",
-                   "run echo.pbtxt --fetch v --feed v=@v.npy");
+                   "run echo.pbtxt --fetch v --feed p=@v.npy");
 }
 
 static void test_wrong_names(void** state) {

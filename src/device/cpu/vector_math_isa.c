@@ -51,7 +51,7 @@ ALWAYS_INLINE floats_t exp_falling(floats_t x) {
   p = p * r + EXP_1;
   p = p * r + EXP_0;
   const floats_t value = (p * (r * r) + r) + 1.0f;
-  const ints_t scaled = (ints_t)value + (ints_t)((uints_t)shifted << 23);
+  const ints_t scaled = (ints_t)((uints_t)value + ((uints_t)shifted << 23));
   return (floats_t)(scaled & ~(x < -87.3f));
 }
 

@@ -5,6 +5,7 @@
   X(band)           \
   X(concat)         \
   X(constant)       \
+  X(fake_quant)     \
   X(fill)           \
   X(gather)         \
   X(gather_nd)      \
@@ -14,10 +15,14 @@
   X(numerics)       \
   X(pack)           \
   X(pad)            \
+  X(patches)        \
   X(placeholder)    \
+  X(quantization)   \
   X(reshape)        \
   X(reverse)        \
+  X(row_update)     \
   X(scatter_nd)     \
+  X(search)         \
   X(shape)          \
   X(slice)          \
   X(space_batch)    \

@@ -12,8 +12,7 @@ static leat_status_t placeholder_shape(leat_inference_t* c) {
   if (shape->shape.rank <= 0 && c->graph->producer_version <= LAST_VERSION_OF_VAGUE_SCALARS) {
     return leat_ok_status();
   }
-  leat_inference_set_output(c, 0, shape->shape);
-  return leat_ok_status();
+  return leat_shape_from_attr(c);
 }
 
 static leat_status_t with_default_shape(leat_inference_t* c) {

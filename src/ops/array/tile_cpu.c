@@ -1,5 +1,6 @@
-// CPU kernels of Tile and BroadcastTo: strided copies with source strides of 0.
+// CPU kernels of Tile, TileGrad and BroadcastTo: strided copies with source strides of 0, and sums.
 #include "base/checked.h"
+#include "ops/array/combine_cpu.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
@@ -59,6 +60,69 @@ static leat_status_t tile__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// ---- TileGrad -----------------------------------------------------------------------------------
+
+static leat_status_t read_tiles(const leat_kernel_context_t* c, const leat_shape_t* input,
+                                int64_t* out_dims) {
+  const leat_tensor_t* multiples = leat_kernel_input(c, 1);
+  if (multiples->shape.rank != 1 || multiples->shape.element_count != input->rank) {
+    return leat_kernel_invalid(c, "multiples has shape %s, must be a vector of %d",
+                               LEAT_SHAPE_TEXT(&multiples->shape), input->rank);
+  }
+  for (int d = 0; d < input->rank; ++d) {
+    int64_t multiple = leat_tensor_index_at(multiples, d), size = leat_shape_dim(input, d);
+    if (multiple <= 0 || size % multiple != 0) {
+      return leat_kernel_invalid(c, "multiples[%d] is %lld, must be positive and divide %lld", d,
+                                 (long long)multiple, (long long)size);
+    }
+    out_dims[d] = size / multiple;
+  }
+  return leat_ok_status();
+}
+
+// Rows of the input's last dimension, tile by tile, are added to those of the output.
+static void add_tiles(const leat_tensor_t* input, const leat_tensor_t* output,
+                      leat_combine_fn_t add) {
+  int last = input->shape.rank - 1;
+  const int64_t* sizes = leat_shape_dims(&input->shape);
+  const int64_t* tile = leat_shape_dims(&output->shape);
+  int64_t rows = input->shape.element_count / sizes[last];
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t rest = row, to = 0, stride = 1;
+    for (int d = last - 1; d >= 0; --d) {
+      to += rest % sizes[d] % tile[d] * stride;
+      rest /= sizes[d];
+      stride *= tile[d];
+    }
+    for (int64_t k = 0; k < sizes[last]; k += tile[last]) {
+      add(leat_element_at(output->data, input->dtype, to * tile[last]),
+          leat_element_at(input->data, input->dtype, row * sizes[last] + k), tile[last]);
+    }
+  }
+}
+
+static leat_status_t tile_grad__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(read_tiles(c, &input->shape, dims));
+  leat_combine_fn_t add = leat_combine_find(LEAT_COMBINE_ADD, input->dtype);
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(input->shape.rank, dims, &shape));
+  bool is_whole = leat_shape_equal(&shape, &input->shape);
+  leat_status_t status = is_whole ? leat_kernel_pass_input_reshaped(c, 0, 0, &shape)
+                                  : leat_kernel_allocate_output(c, 0, &shape, &output);
+  leat_shape_release(&shape);
+  if (status || is_whole) return status;
+  if (!add) {
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "type %s cannot be added",
+                             leat_dtype_name(input->dtype));
+  }
+  leat_tensor_fill_zero(output);
+  if (input->shape.element_count > 0) add_tiles(input, output, add);
+  return leat_ok_status();
+}
+
 // ---- BroadcastTo --------------------------------------------------------------------------------
 
 static leat_status_t broadcast(leat_kernel_context_t* c, const leat_shape_t* shape) {
@@ -116,6 +180,9 @@ const leat_kernel_row_t leat_tile_kernels_cpu[] = {
      .device_type = "CPU",
      .constraints = "Tmultiples: " LEAT_TYPES_INDEX,
      .compute = tile__cpu},
+    {.op = "TileGrad",
+     .device_type = "CPU",
+     .compute = tile_grad__cpu},
     {.op = "BroadcastTo",
      .device_type = "CPU",
      .constraints = "T: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8,

@@ -102,9 +102,9 @@ static void k_fraction(double x, double* out_k0e, double* out_k1e) {
   *out_k1e = *out_k0e * (x + 0.5 - 0.25 * h) / x;
 }
 
-// What a pole at 0 and the negative axis give.
+// What the pole at 0 and the negative axis give.
 static bool k_has_no_value(double x, double* out_value) {
-  *out_value = x == 0 ? INFINITY : NAN;
+  *out_value = x <= 0 ? INFINITY : NAN;
   return !(x > 0);
 }
 
@@ -130,6 +130,14 @@ double leat_bessel_k0(double x) {
 double leat_bessel_k1(double x) {
   return x > 0 && x <= 2 ? k1_series(x) : leat_bessel_k1e(x) * exp(-x);
 }
+
+// ---- Bessel functions proper --------------------------------------------------------------------
+
+// The C library's, but for the ends: TensorFlow has NaN at infinity and -infinity below the pole.
+double leat_bessel_j0(double x) { return isinf(x) ? NAN : j0(x); }
+double leat_bessel_j1(double x) { return isinf(x) ? NAN : j1(x); }
+double leat_bessel_y0(double x) { return x <= 0 ? -INFINITY : isinf(x) ? NAN : y0(x); }
+double leat_bessel_y1(double x) { return x <= 0 ? -INFINITY : isinf(x) ? NAN : y1(x); }
 
 // ---- Dawson's integral --------------------------------------------------------------------------
 

@@ -70,12 +70,13 @@ DIVIDE_I32(floor_div_i32, q - down)
 DIVIDE_I32(mod_i32, r)
 DIVIDE_I32(floor_mod_i32, r + (-down & y))
 
-// x is the value y that the forward op gave, y the gradient dy.
+// x is the value y that the forward op gave, y the gradient dy; where that is 0, so is the result,
+// also at a pole.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, tanh_grad, y * (1 - x * x))
-LEAT_LOOP_FLOATS(FLOAT_LOOP, sigmoid_grad, y * x * (1 - x))
-LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, 0.5f * y / x)
-LEAT_LOOP_FLOATS(FLOAT_LOOP, rsqrt_grad, -0.5f * (y * x) * (x * x))
-LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, (-x * y) * x)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, sigmoid_grad, y * (x * (1 - x)))
+LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, y != 0 ? y * (0.5f / x) : 0)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, rsqrt_grad, y != 0 ? -0.5f * (x * x) * (x * y) : 0)
+LEAT_LOOP_FLOATS(FLOAT_LOOP, reciprocal_grad, y != 0 ? -(x * x) * y : 0)
 
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, and, x & y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, or, x | y)

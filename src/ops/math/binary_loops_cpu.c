@@ -117,10 +117,10 @@ LEAT_LOOP_BINARY(pow_c64, leat_complex64_t, leat_complex64_t, cpowf(x, y))
 LEAT_LOOP_BINARY(pow_c128, leat_complex128_t, leat_complex128_t, cpow(x, y))
 
 LEAT_LOOP_COMPLEXES(REAL_LOOP, tanh_grad, y * (1 - x * x))
-LEAT_LOOP_COMPLEXES(REAL_LOOP, sigmoid_grad, y * x * (1 - x))
-LEAT_LOOP_COMPLEXES(REAL_LOOP, sqrt_grad, 0.5f * y / ~x)
-LEAT_LOOP_COMPLEXES(REAL_LOOP, rsqrt_grad, -0.5f * (y * ~x) * (~x * ~x))
-LEAT_LOOP_COMPLEXES(REAL_LOOP, reciprocal_grad, -~x * y * ~x)
+LEAT_LOOP_COMPLEXES(REAL_LOOP, sigmoid_grad, y * (x * (1 - x)))
+LEAT_LOOP_COMPLEXES(REAL_LOOP, sqrt_grad, y == 0 ? 0 : 0.5f * y / ~x)
+LEAT_LOOP_COMPLEXES(REAL_LOOP, rsqrt_grad, y == 0 ? 0 : -0.5f * (y * ~x) * (~x * ~x))
+LEAT_LOOP_COMPLEXES(REAL_LOOP, reciprocal_grad, y == 0 ? 0 : -~x * ~x * y)
 
 // ---- Strings ------------------------------------------------------------------------------------
 

@@ -82,6 +82,12 @@ static leat_status_t bincount__cpu(leat_kernel_context_t* c) {
 }
 static leat_status_t dense_bincount__cpu(leat_kernel_context_t* c) {
   const leat_bincount_t* state = leat_kernel_state(c);
+  const leat_shape_t* weights = &leat_kernel_input(c, 2)->shape;
+  const leat_shape_t* values = &leat_kernel_input(c, 0)->shape;
+  if (weights->element_count && !leat_shape_equal(weights, values)) {
+    return leat_kernel_invalid(c, "weights is %s, must be empty or have the shape %s",
+                               LEAT_SHAPE_TEXT(weights), LEAT_SHAPE_TEXT(values));
+  }
   return count_dense(c, state->is_binary, leat_kernel_input(c, 0)->shape.rank == 2);
 }
 

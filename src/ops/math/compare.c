@@ -74,7 +74,7 @@ const leat_op_row_t leat_compare_ops[] = {
      .shape = approximate_shape,
      .gradient = leat_gradient_none,
      .contract = {LEAT_RULE_SAME_SHAPE(0, 1)},
-     .doc = "Whether x and y, of one shape, differ by less than the tolerance."},
+     .doc = "Whether x and y, of one shape, differ by no more than the tolerance."},
     LOGICAL("LogicalAnd", "x and y."),
     LOGICAL("LogicalOr", "x or y."),
     LEAT_OP_ROWS_END,

@@ -81,10 +81,10 @@ static leat_status_t approximate_equal__cpu(leat_kernel_context_t* c) {
   bool* z = output->data;
   for (int64_t i = 0; i < x->shape.element_count; ++i) {
     if (x->dtype == LEAT_DTYPE_FLOAT) {
-      z[i] = fabsf(leat_tensor_data(x, float)[i] - leat_tensor_data(y, float)[i]) <
+      z[i] = fabsf(leat_tensor_data(x, float)[i] - leat_tensor_data(y, float)[i]) <=
              tolerance->value;
     } else {
-      z[i] = fabs(leat_tensor_data(x, double)[i] - leat_tensor_data(y, double)[i]) <
+      z[i] = fabs(leat_tensor_data(x, double)[i] - leat_tensor_data(y, double)[i]) <=
              (double)tolerance->value;
     }
   }

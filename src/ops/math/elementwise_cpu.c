@@ -100,9 +100,12 @@ static inline int run_piece(const leat_elementwise_t* e, const void* const input
   return run_through_float(e, inputs, output, n);
 }
 
+// TensorFlow knows the fault of its Truncate ops as an internal one.
 static LEAT_COLD leat_status_t fault_status(const leat_kernel_context_t* c, int faults) {
   if (faults & LEAT_ELEMENTWISE_DIVISION_BY_ZERO) {
-    return leat_kernel_invalid(c, "Integer division by zero");
+    bool truncates = strncmp(c->kernel->row->op, "Truncate", 8) == 0;
+    return leat_kernel_error(c, truncates ? LEAT_INTERNAL : LEAT_INVALID_ARGUMENT,
+                             "Integer division by zero");
   }
   return leat_kernel_invalid(c, "Integers to negative integer powers are not allowed");
 }

@@ -65,7 +65,7 @@ double leat_zeta(double x, double q) {
   for (int i = 0; i < 10 || q < 10; ++i, q += 1) {
     power = pow(q, -x);
     sum += power;
-    if (fabs(power) < EPSILON * fabs(sum) && q > 0) return sum;
+    if (fabs(power) <= EPSILON * fabs(sum) && q > 0) return sum;
   }
   power = pow(q, -x);
   sum += power * q / (x - 1) + 0.5 * power;
@@ -147,8 +147,9 @@ double leat_igamma(double a, double x) {
   if (x < 0 || a <= 0 || a != a || x != x) return NAN;
   if (isinf(a)) return isinf(x) ? NAN : 0;
   if (isinf(x)) return 1;
-  if (x > 1 && x > a) return 1 - igamma_factor(a, x) * upper_fraction(a, x).value;
-  return igamma_factor(a, x) / a * lower_series(a, x).value;
+  double factor = igamma_factor(a, x);
+  if (x > 1 && x > a) return factor == 0 ? 1 : 1 - factor * upper_fraction(a, x).value;
+  return factor == 0 ? 0 : factor / a * lower_series(a, x).value;
 }
 
 double leat_igammac(double a, double x) {
@@ -157,19 +158,21 @@ double leat_igammac(double a, double x) {
   if (isinf(a)) return isinf(x) ? NAN : 1;
   if (isinf(x)) return 0;
   if (x < 1 || x < a) return 1 - leat_igamma(a, x);
-  return igamma_factor(a, x) * upper_fraction(a, x).value;
+  double factor = igamma_factor(a, x);
+  return factor == 0 ? 0 : factor * upper_fraction(a, x).value;
 }
 
 double leat_igamma_grad_a(double a, double x) {
   if (x == 0) return 0;
   if (x < 0 || a <= 0 || a != a || x != x) return NAN;
-  if (isinf(a) || isinf(x)) return 0;
+  double factor = isinf(a) || isinf(x) ? 0 : igamma_factor(a, x);
+  if (factor == 0) return 0;
   if (x > 1 && x > a) {
     leat_igamma_part_t part = upper_fraction(a, x);
-    return -igamma_factor(a, x) * (part.value * (log(x) - leat_digamma(a)) + part.slope);
+    return -factor * (part.value * (log(x) - leat_digamma(a)) + part.slope);
   }
   leat_igamma_part_t part = lower_series(a, x);
-  return igamma_factor(a, x) / a * (part.value * (log(x) - leat_digamma(a + 1)) + part.slope);
+  return factor / a * (part.value * (log(x) - leat_digamma(a + 1)) + part.slope);
 }
 
 // ---- Incomplete beta function -------------------------------------------------------------------
@@ -194,8 +197,9 @@ static double beta_fraction(double a, double b, double x) {
 }
 
 double leat_betainc(double a, double b, double x) {
-  if (a != a || b != b || x != x || a <= 0 || b <= 0 || x < 0 || x > 1) return NAN;
+  if (a <= 0 || b <= 0 || x < 0 || x > 1) return NAN;
   if (x == 0 || x == 1) return x;
+  if (a != a || b != b || x != x) return NAN;
   double log_factor = a * log(x) + b * log1p(-x) + leat_lgamma(a + b) - leat_lgamma(a) -
                       leat_lgamma(b);
   double factor = exp(log_factor);

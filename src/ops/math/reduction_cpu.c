@@ -187,6 +187,15 @@ static void run_group(const leat_reduction_job_t* job, int64_t piece) {
   int64_t n = LEAT_MIN(job->group, job->outputs - output);
   _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
   reducer->start(accumulators, n);
+  if (job->plan->reduced.rank == 0 && job->plan->kept.rank == 1) {  // the rows of a matrix
+    int64_t stride = job->plan->inner * job->state->element_bytes;
+    const char* x = job->input + output * stride + begin * job->state->element_bytes;
+    for (int64_t i = 0; i < n; ++i, x += stride) {
+      reducer->row(x, end - begin, accumulators + i * reducer->accumulator_bytes);
+    }
+    deliver(job, accumulators, chunk, output, n);
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) {
     fold_terms(job, kept_base(job, output + i), begin, end,
                accumulators + i * reducer->accumulator_bytes);

@@ -67,6 +67,17 @@ static void sum_pairs_f32(const float* x, int64_t n, double* out_even, double* o
   *out_odd = odd + later_odd;
 }
 static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
+  if (n < FLOAT_LANES) {  // too short for lanes
+    const float* p = x;
+    double sums[4] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      for (int l = 0; l < 4; ++l) sums[l] += (double)p[i + l];
+    }
+    for (int l = 0; i + l < n; ++l) sums[l] += (double)p[i + l];
+    *(double*)accumulator += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return;
+  }
   double even, odd;
   sum_pairs_f32(x, n, &even, &odd);
   *(double*)accumulator += even + odd;

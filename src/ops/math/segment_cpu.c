@@ -258,7 +258,7 @@ static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* da
   if (segments < 0) {
     return leat_kernel_invalid(c, "num_segments is %lld, must be >= 0", (long long)segments);
   }
-  for (int64_t i = 0; i < ids->shape.element_count; ++i) {
+  for (int64_t i = 0; data->shape.element_count && i < ids->shape.element_count; ++i) {
     int64_t id = id_at(ids, i);
     if (id < segments) continue;
     return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be below %lld", (long long)i,

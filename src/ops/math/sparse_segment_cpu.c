@@ -320,11 +320,11 @@ static leat_status_t scatter_gradient(leat_kernel_context_t* c, int64_t rows, bo
   job.element_bytes = (int64_t)leat_dtype_size(dtype);
   job.target_bytes = job.element_bytes == 2 ? 4 : job.element_bytes;
   job.inner = leat_shape_product(&job.gradient->shape, 1, job.gradient->shape.rank);
-  LEAT_RETURN_IF_ERROR(count_picks(c, &job, rows, counts));
+  if (rows) LEAT_RETURN_IF_ERROR(count_picks(c, &job, rows, counts));
   leat_tensor_t* output;
   if (is_unique) {
     job.unique = unique;
-    job.unique_count = rows = find_unique(job.indices, unique);
+    job.unique_count = rows = rows ? find_unique(job.indices, unique) : 0;
     LEAT_RETURN_IF_ERROR(write_unique(c, &job));
   }
   LEAT_RETURN_IF_ERROR(allocate_rows(c, 0, rows, &job.gradient->shape, &output));

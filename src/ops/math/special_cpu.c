@@ -23,10 +23,10 @@
   X(BesselK1, leat_bessel_k1)         \
   X(BesselK0e, leat_bessel_k0e)       \
   X(BesselK1e, leat_bessel_k1e)       \
-  X(BesselJ0, j0)                     \
-  X(BesselJ1, j1)                     \
-  X(BesselY0, y0)                     \
-  X(BesselY1, y1)
+  X(BesselJ0, leat_bessel_j0)         \
+  X(BesselJ1, leat_bessel_j1)         \
+  X(BesselY0, leat_bessel_y0)         \
+  X(BesselY1, leat_bessel_y1)
 #define BINARY_FUNCTIONS(X)           \
   X(Igamma, leat_igamma)              \
   X(Igammac, leat_igammac)            \

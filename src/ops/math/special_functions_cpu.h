@@ -17,7 +17,7 @@ double leat_betainc(double a, double b, double x);
 double leat_ndtri(double p);
 double leat_erfinv(double x);
 
-// Modified Bessel functions; |e|: scaled by exp(-|x|) (first kind) or exp(x) (second kind).
+// Bessel functions; modified ones with |e|: scaled by exp(-|x|) (first kind) or exp(x) (second).
 double leat_bessel_i0e(double x);
 double leat_bessel_i1e(double x);
 double leat_bessel_i0(double x);
@@ -26,6 +26,11 @@ double leat_bessel_k0e(double x);
 double leat_bessel_k1e(double x);
 double leat_bessel_k0(double x);
 double leat_bessel_k1(double x);
+
+double leat_bessel_j0(double x);
+double leat_bessel_j1(double x);
+double leat_bessel_y0(double x);
+double leat_bessel_y1(double x);
 
 // Integrals.
 double leat_dawsn(double x);

@@ -195,7 +195,8 @@ static leat_status_t sum_columns(leat_kernel_context_t* c, const void* from, int
   for (int64_t i = 0; i < columns; ++i) set_one(dtype, leat_element_at(ones.data, dtype, i));
   const leat_gemm_shape_t product = {
       .m = rows, .n = 1, .k = columns, .lda = columns, .ldb = 1, .ldc = 1};
-  leat_multiply_of(dtype)(&product, from, ones.data, to, c->services->pool);
+  const leat_multiply_fn_t multiply_one = leat_multiply_of(dtype, c->services->deterministic);
+  multiply_one(&product, from, ones.data, to, c->services->pool);
   leat_tensor_release(&ones);
   return leat_ok_status();
 }
@@ -282,7 +283,7 @@ static void multiply(leat_kernel_context_t* c, const operand_t* a, const operand
   const int dtype = leat_kernel_input(c, 0)->dtype;
   const int64_t item = (int64_t)leat_dtype_size(dtype);
   products_t p = {.shape = {.m = m, .n = n, .k = k, .ldc = ldc},
-                  .multiply = leat_multiply_of(dtype),
+                  .multiply = leat_multiply_of(dtype, c->services->deterministic),
                   .a = a->data,
                   .b = b->data,
                   .c = to,

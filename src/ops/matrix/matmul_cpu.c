@@ -11,6 +11,11 @@ typedef struct leat_matmul_s {
   int dtype;  // of the product
 } leat_matmul_t;
 
+static leat_multiply_fn_t multiply_for_step(const leat_kernel_context_t* c,
+                                            const leat_matmul_t* matmul) {
+  return c->services->deterministic ? leat_multiply_of(matmul->dtype, true) : matmul->multiply;
+}
+
 static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
                             const char* flag_b, const char* type, leat_gemm_op_t turned) {
   bool turned_a, turned_b;
@@ -19,7 +24,7 @@ static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, co
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, type, &matmul->dtype));
   matmul->op_a = turned_a ? turned : LEAT_GEMM_PLAIN;
   matmul->op_b = turned_b ? turned : LEAT_GEMM_PLAIN;
-  matmul->multiply = leat_multiply_of(matmul->dtype);
+  matmul->multiply = leat_multiply_of(matmul->dtype, false);
   return leat_ok_status();
 }
 
@@ -73,7 +78,7 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
-  matmul->multiply(&product, a->data, b->data, output->data, c->services->pool);
+  multiply_for_step(c, matmul)(&product, a->data, b->data, output->data, c->services->pool);
   return leat_ok_status();
 }
 
@@ -157,7 +162,7 @@ static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tenso
     return leat_kernel_invalid(c, "In[0] and In[1] must have compatible batch dimensions: they are "
                                "%s and %s", LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
   }
-  batch_t batch = {.multiply = matmul->multiply, .shapes = {&a->shape, &b->shape}};
+  batch_t batch = {.multiply = multiply_for_step(c, matmul), .shapes = {&a->shape, &b->shape}};
   LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &batch.product));
   leat_shape_t shape;
   const leat_gemm_shape_t* p = &batch.product;

@@ -7,6 +7,10 @@ static void multiply_f32(const leat_gemm_shape_t* shape, const void* a, const vo
                          leat_thread_pool_t* pool) {
   leat_gemm_f32(shape, 1, a, b, 0, c, NULL, pool);
 }
+static void multiply_f32_portable(const leat_gemm_shape_t* shape, const void* a, const void* b,
+                                  void* c, leat_thread_pool_t* pool) {
+  leat_gemm_f32_portable(shape, 1, a, b, 0, c, NULL, pool);
+}
 static void multiply_f64(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
                          leat_thread_pool_t* pool) {
   leat_gemm_f64(shape, 1, a, b, 0, c, NULL, pool);
@@ -18,9 +22,9 @@ static void multiply_f64(const leat_gemm_shape_t* shape, const void* a, const vo
   }
 LEAT_GEMM_GENERIC_TYPES(GENERIC_MULTIPLY)
 
-leat_multiply_fn_t leat_multiply_of(int dtype) {
+leat_multiply_fn_t leat_multiply_of(int dtype, bool deterministic) {
   switch (dtype) {
-    case LEAT_DTYPE_FLOAT: return multiply_f32;
+    case LEAT_DTYPE_FLOAT: return deterministic ? multiply_f32_portable : multiply_f32;
     case LEAT_DTYPE_DOUBLE: return multiply_f64;
     case LEAT_DTYPE_HALF: return multiply_f16;
     case LEAT_DTYPE_BFLOAT16: return multiply_bf16;

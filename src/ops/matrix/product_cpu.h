@@ -7,8 +7,8 @@
 // C = op(A) op(B); |pool| may be NULL.
 typedef void (*leat_multiply_fn_t)(const leat_gemm_shape_t* shape, const void* a, const void* b,
                                    void* c, leat_thread_pool_t* pool);
-// Of numbers of type |dtype|.
-leat_multiply_fn_t leat_multiply_of(int dtype);
+// Of numbers of type |dtype|. With |deterministic| the bits are the same for any number of threads.
+leat_multiply_fn_t leat_multiply_of(int dtype, bool deterministic);
 
 // An estimate. Below LEAT_PRODUCT_WHOLE_POOL_NS a product of a batch is one thread's.
 double leat_product_ns(const leat_gemm_shape_t* shape);

@@ -7,6 +7,12 @@
   X(queue_access)             \
   X(barrier)                  \
   X(stage)                    \
-  X(map_stage)
+  X(map_stage)                \
+  X(accumulator)              \
+  X(sparse_accumulator)       \
+  X(mutex)                    \
+  X(stack)                    \
+  X(tensor_array)             \
+  X(tensor_array_batch)
 
 LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)

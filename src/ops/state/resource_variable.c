@@ -3,14 +3,28 @@
 #include "graph/inference.h"
 #include "ops/family.h"
 
-// The variable's declared shape, where its handle comes straight from VarHandleOp.
+// The variable's declared shape, where its handle comes from VarHandleOp; its type must then be the
+// op's.
+static leat_status_t declared_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
+  int declared, dtype = leat_node_attr_type(c->node, "dtype");
+  if (!leat_inference_input_handle(c, 0, &declared, out_shape) || declared == dtype) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "dtype is %s, must be the variable's, %s",
+                          leat_dtype_name(dtype), leat_dtype_name(declared));
+}
+
 static leat_status_t read_shape(leat_inference_t* c) {
-  leat_output_t handle = c->node->inputs[0];
-  const leat_node_t* source = leat_graph_node(c->graph, handle.node);
-  const leat_attr_value_t* shape = NULL;
-  if (source->op->flags & LEAT_OP_VARIABLE) shape = leat_node_attr(source, LEAT_SV("shape"));
-  leat_inference_set_output(c, 0, shape ? shape->shape : leat_partial_shape_unknown());
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(declared_shape(c, &shape));
+  leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
+}
+
+static leat_status_t update_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape, merged;
+  LEAT_RETURN_IF_ERROR(declared_shape(c, &shape));
+  return leat_inference_merge(c, shape, leat_inference_input(c, 1), &merged);
 }
 
 static leat_status_t variable_shape_shape(leat_inference_t* c) {
@@ -31,7 +45,7 @@ static leat_status_t read_gradient(leat_gradient_t* g) {
    .inputs = "resource: resource; value: dtype",               \
    .attrs = "dtype: type",                                     \
    .flags = LEAT_OP_STATEFUL,                                  \
-   .shape = leat_shape_none,                                   \
+   .shape = update_shape,                                      \
    .gradient = leat_gradient_none,                             \
    .doc = words}
 
@@ -57,7 +71,7 @@ const leat_op_row_t leat_resource_variable_ops[] = {
      .attrs = "dtype: type; validate_shape: bool = false",
      .flags = LEAT_OP_STATEFUL,
      .escaping_inputs = 2,
-     .shape = leat_shape_none,
+     .shape = update_shape,
      .gradient = leat_gradient_none,
      .doc = "Gives a variable a value."},
     UPDATE_OP("AssignAddVariableOp", "Adds to a variable in place."),

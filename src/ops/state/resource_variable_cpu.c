@@ -143,11 +143,6 @@ static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** o
 static leat_status_t assign_cell(leat_kernel_context_t* c, leat_cell_t* cell) {
   const assign_t* assign = leat_kernel_state(c);
   const leat_tensor_t* value = leat_kernel_input(c, 1);
-  if (cell->tensor.dtype && cell->tensor.dtype != value->dtype) {
-    return leat_kernel_invalid(c, "value has type %s, must be the variable's, %s",
-                               leat_dtype_name(value->dtype),
-                               leat_dtype_name(cell->tensor.dtype));
-  }
   if (assign->validate_shape && cell->tensor.dtype &&
       !leat_shape_equal(&cell->tensor.shape, &value->shape)) {
     return leat_kernel_invalid(c, "value has shape %s, must be the variable's, %s",

@@ -52,6 +52,10 @@ void leat_update_unlock(leat_update_cells_t* cells) {
 
 leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_cell_t* cell, int index) {
   const leat_tensor_t* value = leat_kernel_input(c, index);
+  if (cell->dtype && cell->dtype != value->dtype) {
+    return leat_kernel_invalid(c, "value has type %s, must be the variable's, %s",
+                               leat_dtype_name(value->dtype), leat_dtype_name(cell->dtype));
+  }
   leat_buffer_t* own = cell->tensor.buffer;
   bool plain = !leat_dtype_in(value->dtype, LEAT_DTYPES_OBJECT);
   bool reuse = plain && own && leat_buffer_is_exclusive(own) &&

@@ -23,6 +23,22 @@ static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out
   return shape.rank < 0 ? leat_ok_status() : leat_partial_shape_to_full(shape, out_shape);
 }
 
+// Nodes that share a cell agree on its type: kernels rely on their own.
+static leat_status_t declare_dtype(leat_kernel_creation_t* c, leat_cell_t* cell) {
+  int dtype;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "dtype", &dtype));
+  leat_mutex_lock(&cell->mutex);
+  if (!cell->dtype) cell->dtype = dtype;
+  int held = cell->dtype;
+  leat_mutex_unlock(&cell->mutex);
+  if (held == dtype) return leat_ok_status();
+  return leat_make_status(LEAT_INTERNAL,
+                          "Kernel creation failed for node '%.*s' (%.*s): dtype is %s, must be "
+                          "that of the variable of this name, %s",
+                          LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(c->kernel->op->name),
+                          leat_dtype_name(dtype), leat_dtype_name(held));
+}
+
 static leat_status_t variable_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t container, name;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
@@ -36,7 +52,7 @@ static leat_status_t variable_create(leat_kernel_creation_t* c, void* state) {
                                          &shape, &resource);
   leat_shape_release(&shape);
   ((variable_t*)state)->cell = (leat_cell_t*)resource;
-  return status;
+  return status ? status : declare_dtype(c, (leat_cell_t*)resource);
 }
 
 static void variable_destroy(void* state) { leat_cell_release(((variable_t*)state)->cell); }

@@ -1,0 +1,82 @@
+// Accumulators gather gradients of many workers: stale ones are dropped, and the mean (or sum) can
+// be taken when enough are there (section 7, synchronous replicas).
+#include "graph/gradient.h"
+#include "ops/family.h"
+#include "ops/queue/queue_shape.h"
+
+static leat_status_t step_shape(leat_inference_t* c) {
+  return leat_shape_check_scalar(c, 1);
+}
+
+static leat_status_t take_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  return leat_shape_unknown(c);
+}
+
+#define NUMBER                                                                                \
+  "dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, "       \
+  "qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}"
+#define NAMES \
+  "; shape: shape; container: string = ''; shared_name: string = ''; reduction_type: "        \
+  "{'MEAN', 'SUM'} = 'MEAN'"
+
+#define MAKER(op_name, type, words)                                                           \
+  {                                                                                           \
+    .name = op_name, .outputs = "handle: " type, .attrs = NUMBER NAMES,                       \
+    .flags = LEAT_OP_STATEFUL, .shape = leat_shape_two_strings,                               \
+    .gradient = leat_gradient_none, .doc = words                                              \
+  }
+
+#define ACCESS(op_name, type, op_flags)                                                       \
+  {.name = op_name "NumAccumulated",                                                          \
+   .inputs = "handle: " type,                                                                 \
+   .outputs = "num_accumulated: int32",                                                       \
+   .flags = op_flags,                                                                         \
+   .shape = leat_shape_scalar_output,                                                         \
+   .gradient = leat_gradient_none,                                                            \
+   .doc = "How many gradients were added since one was taken."},                              \
+  {.name = op_name "SetGlobalStep",                                                           \
+   .inputs = "handle: " type "; new_global_step: int64",                                      \
+   .flags = op_flags,                                                                         \
+   .shape = step_shape,                                                                       \
+   .gradient = leat_gradient_none,                                                            \
+   .doc = "Gradients of earlier steps are stale from now on."},                               \
+  {.name = op_name "ApplyGradient",                                                           \
+   .inputs = "handle: " type "; local_step: int64; gradient: dtype",                          \
+   .attrs = NUMBER,                                                                           \
+   .flags = op_flags,                                                                         \
+   .shape = step_shape,                                                                       \
+   .gradient = leat_gradient_none,                                                            \
+   .doc = "Adds a gradient, unless it is stale."},                                            \
+  {                                                                                           \
+    .name = op_name "TakeGradient", .inputs = "handle: " type "; num_required: int32",        \
+    .outputs = "average: dtype", .attrs = NUMBER, .flags = op_flags, .shape = take_shape,     \
+    .gradient = leat_gradient_none, .doc = "Takes the mean when enough gradients were added." \
+  }
+
+const leat_op_row_t leat_accumulator_ops[] = {
+    MAKER("ConditionalAccumulator", "Ref(string)", "An accumulator of dense gradients."),
+    MAKER("ResourceConditionalAccumulator", "resource", "An accumulator of dense gradients."),
+    ACCESS("Accumulator", "Ref(string)", 0),
+    ACCESS("ResourceAccumulator", "resource", LEAT_OP_STATEFUL),
+    LEAT_OP_ROWS_END,
+};
+
+const leat_op_row_t leat_sparse_accumulator_ops[] = {
+    MAKER("SparseConditionalAccumulator", "Ref(string)", "An accumulator of gradients by rows."),
+    {.name = "SparseAccumulatorApplyGradient",
+     .inputs = "handle: Ref(string); local_step: int64; gradient_indices: int64; "
+               "gradient_values: dtype; gradient_shape: int64",
+     .attrs = NUMBER "; has_known_shape: bool",
+     .shape = step_shape,
+     .gradient = leat_gradient_none,
+     .doc = "Adds rows of a gradient, unless it is stale."},
+    {.name = "SparseAccumulatorTakeGradient",
+     .inputs = "handle: Ref(string); num_required: int32",
+     .outputs = "indices: int64; values: dtype; shape: int64",
+     .attrs = NUMBER,
+     .shape = take_shape,
+     .gradient = leat_gradient_none,
+     .doc = "Takes the mean of the rows when enough gradients were added."},
+    LEAT_OP_ROWS_END,
+};
