@@ -11,10 +11,15 @@ if(NOT sources)
   set(sources ${CMAKE_BINARY_DIR}/empty.c)
 endif()
 
-# What runs only while graphs are built is kept small: ops' rows, shape and gradient functions.
+# What runs while graphs are built, files are read or values wait is kept small: ops' rows, shape
+# and gradient functions; the C API but for steps; kernels that no arithmetic waits for.
 set(definitions ${sources})
-list(FILTER definitions INCLUDE REGEX "/src/ops/")
-list(FILTER definitions EXCLUDE REGEX "_cpu\\.c$")
+list(FILTER definitions INCLUDE REGEX
+  "/src/(ops|capi|client|formats|gradient|optimize|trace)/")
+list(FILTER definitions EXCLUDE REGEX
+  "/ops/(array|math|matrix|nn|random|state|train)/[a-z0-9_]*_cpu\\.c$")
+list(FILTER definitions EXCLUDE REGEX
+  "/(capi/(session|tensor|tensor_handle|callable)|formats/(decode|wire|message))\\.c$")
 if(NOT LEAT_SANITIZE)
   set_source_files_properties(${definitions} PROPERTIES
     COMPILE_OPTIONS "-Os;-Wno-maybe-uninitialized")

@@ -31,7 +31,8 @@ function(leat_test source)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(leat_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${LEAT_TEST_SECONDS} ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${LEAT_TEST_SECONDS} ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
 endfunction()
 
 # The op families below src/ops/, for the op harness: a test sees all ops of its checkout.

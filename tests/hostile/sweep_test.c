@@ -248,7 +248,8 @@ static void remove_folder(const char* folder) {
 static void every_op(void** state) {
   char folder[] = "/tmp/leat_sweep_XXXXXX";
   assert_non_null(mkdtemp(folder));
-  progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  progress =
+      mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(progress != MAP_FAILED);
   first_case = setting("LEAT_SWEEP_FIRST", 0);
   case_count = setting("LEAT_SWEEP_CASES", 20);

@@ -1,62 +1,14 @@
 // CPU kernels of the matrix products. A single product is given to the pool as a whole; of many
 // small ones each thread takes some.
-#include "device/cpu/gemm.h"
 #include "device/cpu/half.h"
 #include "ops/family.h"
-
-typedef void (*multiply_fn_t)(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
-                              leat_thread_pool_t* pool);
+#include "ops/matrix/product_cpu.h"
 
 typedef struct leat_matmul_s {
   leat_gemm_op_t op_a, op_b;
   bool broadcasts;  // batch dimensions
-  multiply_fn_t multiply;
   int dtype;  // of the product
 } leat_matmul_t;
-
-static void multiply_f32(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
-                         leat_thread_pool_t* pool) {
-  leat_gemm_f32(shape, 1, a, b, 0, c, NULL, pool);
-}
-// The same bits for any number of threads.
-static void multiply_f32_portable(const leat_gemm_shape_t* shape, const void* a, const void* b,
-                                  void* c, leat_thread_pool_t* pool) {
-  leat_gemm_f32_portable(shape, 1, a, b, 0, c, NULL, pool);
-}
-static void multiply_f64(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
-                         leat_thread_pool_t* pool) {
-  leat_gemm_f64(shape, 1, a, b, 0, c, NULL, pool);
-}
-#define GENERIC_MULTIPLY(name, type)                                                           \
-  static void multiply_##name(const leat_gemm_shape_t* shape, const void* a, const void* b,    \
-                              void* c, leat_thread_pool_t* pool) {                             \
-    leat_gemm_##name(shape, a, b, false, c, pool);                                             \
-  }
-LEAT_GEMM_GENERIC_TYPES(GENERIC_MULTIPLY)
-
-static multiply_fn_t multiply_of(int dtype) {
-  switch (dtype) {
-    case LEAT_DTYPE_FLOAT: return multiply_f32;
-    case LEAT_DTYPE_DOUBLE: return multiply_f64;
-    case LEAT_DTYPE_HALF: return multiply_f16;
-    case LEAT_DTYPE_BFLOAT16: return multiply_bf16;
-    case LEAT_DTYPE_COMPLEX64: return multiply_c64;
-    case LEAT_DTYPE_COMPLEX128: return multiply_c128;
-    default: break;
-  }
-  switch (leat_dtype_size(dtype)) {
-    case 1: return multiply_i8;
-    case 2: return multiply_i16;
-    case 4: return multiply_i32;
-    default: return multiply_i64;
-  }
-}
-
-static multiply_fn_t multiply_for_step(const leat_kernel_context_t* c,
-                                       const leat_matmul_t* matmul) {
-  bool deterministic = c->services->deterministic && matmul->dtype == LEAT_DTYPE_FLOAT;
-  return deterministic ? multiply_f32_portable : matmul->multiply;
-}
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
                             const char* flag_b, const char* type, leat_gemm_op_t turned) {
@@ -66,7 +18,6 @@ static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, co
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, type, &matmul->dtype));
   matmul->op_a = turned_a ? turned : LEAT_GEMM_PLAIN;
   matmul->op_b = turned_b ? turned : LEAT_GEMM_PLAIN;
-  matmul->multiply = multiply_of(matmul->dtype);
   return leat_ok_status();
 }
 
@@ -120,7 +71,8 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
-  multiply_for_step(c, matmul)(&product, a->data, b->data, output->data, c->services->pool);
+  leat_multiply_of(matmul->dtype, c->services->deterministic)(&product, a->data, b->data,
+                                                              output->data, c->services->pool);
   return leat_ok_status();
 }
 
@@ -128,7 +80,7 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
 
 typedef struct batch_s {
   leat_gemm_shape_t product;
-  multiply_fn_t multiply;
+  leat_multiply_fn_t multiply;
   const leat_shape_t* output;
   const leat_shape_t* shapes[2];
   const char* data[2];
@@ -161,13 +113,10 @@ static void run_products(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Below this many nanoseconds a product is one thread's.
-#define WHOLE_POOL_NS 200e3
-
 static void run_batch(const leat_kernel_context_t* c, batch_t* batch, int64_t count) {
   const leat_gemm_shape_t* p = &batch->product;
-  const double product_ns = 20 + (double)p->m * (double)p->n * (double)p->k * 0.03;
-  if (count == 1 || product_ns > WHOLE_POOL_NS) {
+  const double product_ns = leat_product_ns(p);
+  if (count == 1 || product_ns > LEAT_PRODUCT_WHOLE_POOL_NS) {
     batch->pool = c->services->pool;
     run_products(batch, 0, count);
   } else {
@@ -207,7 +156,8 @@ static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tenso
     return leat_kernel_invalid(c, "In[0] and In[1] must have compatible batch dimensions: they are "
                                "%s and %s", LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
   }
-  batch_t batch = {.multiply = multiply_for_step(c, matmul), .shapes = {&a->shape, &b->shape}};
+  batch_t batch = {.multiply = leat_multiply_of(matmul->dtype, c->services->deterministic),
+                   .shapes = {&a->shape, &b->shape}};
   LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &batch.product));
   leat_shape_t shape;
   const leat_gemm_shape_t* p = &batch.product;

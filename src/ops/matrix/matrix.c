@@ -6,6 +6,9 @@
   X(matmul)                  \
   X(solve)                   \
   X(decomposition)           \
-  X(matrix_function)
+  X(matrix_function)         \
+  X(einsum)                  \
+  X(solve_ls)                \
+  X(tridiagonal)
 
 LEAT_OP_FAMILY(matrix, LEAT_MATRIX_SOURCES)

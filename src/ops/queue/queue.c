@@ -13,6 +13,8 @@
   X(mutex)                    \
   X(stack)                    \
   X(tensor_array)             \
-  X(tensor_array_batch)
+  X(tensor_array_batch)       \
+  X(tensor_list)              \
+  X(tensor_list_batch)
 
 LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)

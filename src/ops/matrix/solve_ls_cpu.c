@@ -1,0 +1,89 @@
+// CPU kernel of MatrixSolveLs: by the normal equations, or (fast false) by the singular values.
+#include <complex.h>
+#include <float.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/matrix/linear_cpu.h"
+
+#define ILL_CONDITIONED                                                                     \
+  "Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a " \
+  "larger l2_regularizer > 0."
+
+#define SCALAR double
+#define NAME(x) x##_r
+#define CONJ(x) (x)
+#include "ops/matrix/solve_ls_steps.inc"
+#define SCALAR leat_complex128_t
+#define NAME(x) x##_c
+#define CONJ(x) conj(x)
+#include "ops/matrix/solve_ls_steps.inc"
+
+typedef struct leat_solve_ls_s {
+  bool is_fast;
+} leat_solve_ls_t;
+
+static leat_status_t create_solve_ls(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "fast", &((leat_solve_ls_t*)state)->is_fast);
+}
+
+static leat_status_t solve_ls__cpu(leat_kernel_context_t* c) {
+  const leat_solve_ls_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* regularizer = leat_kernel_input(c, 2);
+  int64_t m, n, rows, k;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &m, &n));
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
+  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
+  if (rows != m) {
+    return leat_kernel_invalid(c, "Input matrix and rhs are incompatible: %lld and %lld rows",
+                               (long long)m, (long long)rows);
+  }
+  if (regularizer->shape.rank != 0) {
+    return leat_kernel_invalid(c, "l2_regularizer must be scalar, got shape %s",
+                               LEAT_SHAPE_TEXT(&regularizer->shape));
+  }
+  const double l2 = *leat_tensor_data(regularizer, double);
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, n, k, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  if (!(l2 >= 0)) return leat_kernel_invalid(c, "l2_regularizer must be >= 0.");
+  if (m == 0) {
+    leat_tensor_fill_zero(output);
+    return leat_ok_status();
+  }
+  const bool is_single =
+      output->dtype == LEAT_DTYPE_FLOAT || output->dtype == LEAT_DTYPE_COMPLEX64;
+  const int64_t p = LEAT_MIN(m, n);
+  leat_linear_t l = {
+      .on_real = kernel->is_fast ? solve_normal_r : solve_by_values_r,
+      .on_complex = kernel->is_fast ? solve_normal_c : solve_by_values_c,
+      .batch = leat_linear_batch(shape),
+      .m = m,
+      .n = n,
+      .k = k,
+      .parameter = kernel->is_fast ? l2
+                                   : (is_single ? (double)FLT_EPSILON : DBL_EPSILON) * (double)p,
+      .input_count = 2,
+      .output_count = 1,
+      .input_sizes = {m * n, m * k},
+      .output_sizes = {n * k},
+      .scratch_size = m * n + 2 * p * p + p * k + p,
+      .cost_ns = (kernel->is_fast ? 1 : 20) * (double)(m * n) * (double)(p + k)};
+  return leat_linear_run(c, &l);
+}
+
+#define ROW(name, types)                   \
+  {.op = name,                             \
+   .device_type = "CPU",                   \
+   .constraints = types,                   \
+   .create = create_solve_ls,              \
+   .state_bytes = sizeof(leat_solve_ls_t), \
+   .compute = solve_ls__cpu,               \
+   .expensive = true}
+
+const leat_kernel_row_t leat_solve_ls_kernels_cpu[] = {
+    ROW("MatrixSolveLs", "T: float, double, complex64, complex128"),
+    ROW("BatchMatrixSolveLs", "T: float, double"),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,114 @@
+// CPU kernels of matrices given by three diagonals.
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/matrix/linear_cpu.h"
+
+#define SCALAR double
+#define NAME(x) x##_r
+#define MAGNITUDE(x) fabs(x)
+#define REAL(x) (x)
+#include "ops/matrix/tridiagonal_steps.inc"
+#define SCALAR leat_complex128_t
+#define NAME(x) x##_c
+#define MAGNITUDE(x) cabs(x)
+#define REAL(x) creal(x)
+#include "ops/matrix/tridiagonal_steps.inc"
+
+typedef struct leat_tridiagonal_s {
+  bool pivots, perturbs;
+} leat_tridiagonal_t;
+
+static leat_status_t create_solve(leat_kernel_creation_t* c, void* state) {
+  leat_tridiagonal_t* kernel = state;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "partial_pivoting", &kernel->pivots));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "perturb_singular", &kernel->perturbs));
+  if (kernel->pivots || !kernel->perturbs) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Setting perturb_singular requires also setting partial_pivoting.");
+}
+
+static bool is_single(int dtype) {
+  return dtype == LEAT_DTYPE_FLOAT || dtype == LEAT_DTYPE_COMPLEX64;
+}
+
+static leat_status_t solve__cpu(leat_kernel_context_t* c) {
+  const leat_tridiagonal_t* kernel = leat_kernel_state(c);
+  int64_t diagonals, n, rows, k;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &diagonals, &n));
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
+  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
+  if (diagonals != 3 || rows != n) {
+    return leat_kernel_invalid(c, "diagonals are [%lld, %lld], must be [3, %lld]",
+                               (long long)diagonals, (long long)n, (long long)rows);
+  }
+  const leat_shape_t* shape = &leat_kernel_input(c, 1)->shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  leat_linear_t l = {
+      .on_real = kernel->pivots ? solve_pivoting_r : solve_plainly_r,
+      .on_complex = kernel->pivots ? solve_pivoting_c : solve_plainly_c,
+      .batch = leat_linear_batch(shape),
+      .n = n,
+      .k = k,
+      .flags = {kernel->perturbs},
+      .parameter = is_single(output->dtype) ? (double)FLT_EPSILON : DBL_EPSILON,
+      .input_count = 2,
+      .output_count = 1,
+      .input_sizes = {3 * n, n * k},
+      .output_sizes = {n * k},
+      .scratch_size = 3 * n,
+      .cost_ns = 5 * (double)n * (double)(k + 1)};
+  return leat_linear_run(c, &l);
+}
+
+static leat_status_t multiply__cpu(leat_kernel_context_t* c) {
+  int64_t m, k;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 3, &m, &k));
+  for (int i = 0; i < 3; ++i) {
+    int64_t rows, size;
+    LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, i, &rows, &size));
+    LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, i, 3));
+    if (rows != 1 || size != m) {
+      return leat_kernel_invalid(c, "diagonal %d is [%lld, %lld], must be [1, %lld]", i,
+                                 (long long)rows, (long long)size, (long long)m);
+    }
+  }
+  const leat_shape_t* shape = &leat_kernel_input(c, 3)->shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  leat_linear_t l = {.on_real = multiply_r,
+                     .on_complex = multiply_c,
+                     .batch = leat_linear_batch(shape),
+                     .n = m,
+                     .k = k,
+                     .input_count = 4,
+                     .output_count = 1,
+                     .input_sizes = {m, m, m, m * k},
+                     .output_sizes = {m * k},
+                     .cost_ns = 3 * (double)m * (double)k};
+  return leat_linear_run(c, &l);
+}
+
+#define TYPES "T: float, double, complex64, complex128"
+
+const leat_kernel_row_t leat_tridiagonal_kernels_cpu[] = {
+    {.op = "TridiagonalSolve",
+     .device_type = "CPU",
+     .constraints = TYPES,
+     .create = create_solve,
+     .state_bytes = sizeof(leat_tridiagonal_t),
+     .compute = solve__cpu,
+     .expensive = true},
+    {.op = "TridiagonalMatMul",
+     .device_type = "CPU",
+     .constraints = TYPES,
+     .compute = multiply__cpu,
+     .expensive = true},
+    LEAT_KERNEL_ROWS_END,
+};
