@@ -395,6 +395,10 @@ static leat_status_t append_scalars(decoder_t* decoder, frame_t* frame,
     *inout_next = read_packed(field, list, *inout_next, frame->end);
     return leat_ok_status();
   }
+  if (!list->items) {  // not even the first one is whole: none was counted
+    *inout_next = NULL;
+    return leat_ok_status();
+  }
   char* slot = (char*)list->items + list->count++ * leat_message_field_size(field);
   *inout_next = read_scalar(field->kind, *inout_next, frame->end, slot);
   return leat_ok_status();
