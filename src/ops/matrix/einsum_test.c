@@ -49,8 +49,8 @@ static void einsum_reference(const leat_reference_t* r) {
   const char* comma = memchr(text, ',', (size_t)(arrow - text));
   const char* begins[] = {text, comma ? comma + 1 : arrow, arrow + 2};
   const char* ends[] = {comma ? comma : arrow, arrow, text + strlen(text)};
-  const leat_shape_t* shapes[] = {&r->inputs[0].shape, r->input_count > 1 ? &r->inputs[1].shape : NULL,
-                                  &r->outputs[0].shape};
+  const leat_shape_t* second = r->input_count > 1 ? &r->inputs[1].shape : NULL;
+  const leat_shape_t* shapes[] = {&r->inputs[0].shape, second, &r->outputs[0].shape};
   labels_t l = {0};
   int labels[3][LEAT_CASE_MAX_RANK], counts[3] = {0};
   for (int k = 0; k < 3; ++k) {

@@ -50,7 +50,8 @@ static const leat_op_case_t kCases[] = {
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "TridiagonalSolve",
      .name = "two diagonals",
-     .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 2), 0, 1), LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 1), 0, 1)},
+     .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 2), 0, 1),
+                LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 1), 0, 1)},
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "TridiagonalMatMul",
      .inputs = {ROW(1, -1, 9), ROW(2, 3, 4), ROW(9, 1, 2),
@@ -60,7 +61,8 @@ static const leat_op_case_t kCases[] = {
      .gradient = LEAT_GRADIENT_TWICE},
     {.op = "TridiagonalMatMul",
      .name = "a short diagonal",
-     .inputs = {ROW(1, -1, 9), ROW(2, 3, 4), ROW(9, 1, 2), LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 2), 0, 1)},
+     .inputs = {ROW(1, -1, 9), ROW(2, 3, 4), ROW(9, 1, 2),
+                LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 2), 0, 1)},
      .code = LEAT_INVALID_ARGUMENT},
 };
 
