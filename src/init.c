@@ -14,6 +14,7 @@
   X(checkpoint)             \
   X(control)                \
   X(function)               \
+  X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \

@@ -1,11 +1,11 @@
 // CPU kernels of AsString and StringToNumber.
 #include <complex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/half.h"
 #include "ops/family.h"
+#include "tensor/number_text.h"
 
 // ---- AsString -----------------------------------------------------------------------------------
 
@@ -171,84 +171,16 @@ static leat_status_t as_string__cpu(leat_kernel_context_t* c) {
 
 // ---- StringToNumber -----------------------------------------------------------------------------
 
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static leat_string_view_t trim(leat_string_view_t text) {
-  while (text.size && is_space(text.data[0])) {
-    ++text.data;
-    --text.size;
-  }
-  while (text.size && is_space(text.data[text.size - 1])) --text.size;
-  return text;
-}
-
-// Decimal digits after an optional sign.
-static bool parse_integer(leat_string_view_t text, bool is_signed, uint64_t limit,
-                          uint64_t* out_size, bool* out_negative) {
-  size_t i = 0;
-  uint64_t size = 0;
-  *out_negative = text.size && text.data[0] == '-';
-  if (text.size && (text.data[0] == '-' || text.data[0] == '+')) ++i;
-  if (i == text.size || (*out_negative && !is_signed)) return false;
-  if (*out_negative) ++limit;
-  for (; i < text.size; ++i) {
-    unsigned digit = (unsigned)(unsigned char)text.data[i] - '0';
-    if (digit > 9 || size > (limit - digit) / 10) return false;
-    size = size * 10 + digit;
-  }
-  *out_size = size;
-  return size <= limit;
-}
-
-// What C's strtod reads, but for hexadecimal numbers; all of it.
-static bool parse_fraction(leat_string_view_t text, bool is_double, void* out_value) {
-  char buffer[400];
-  if (text.size == 0 || text.size >= sizeof buffer) return false;
-  if (memchr(text.data, 'x', text.size) || memchr(text.data, 'X', text.size)) return false;
-  memcpy(buffer, text.data, text.size);
-  buffer[text.size] = 0;
-  char* end;
-  if (is_double) {
-    *(double*)out_value = strtod(buffer, &end);
-  } else {
-    *(float*)out_value = strtof(buffer, &end);
-  }
-  return end == buffer + text.size;
-}
-
-static bool parse(leat_string_view_t text, leat_tensor_t* output, int64_t i) {
-  uint64_t size;
-  bool is_negative, ok;
-  text = trim(text);
-  switch (output->dtype) {
-    case LEAT_DTYPE_FLOAT: return parse_fraction(text, false, leat_tensor_data(output, float) + i);
-    case LEAT_DTYPE_DOUBLE: return parse_fraction(text, true, leat_tensor_data(output, double) + i);
-    case LEAT_DTYPE_INT32:
-      ok = parse_integer(text, true, INT32_MAX, &size, &is_negative);
-      if (ok) leat_tensor_data(output, int32_t)[i] = (int32_t)(is_negative ? 0 - size : size);
-      return ok;
-    case LEAT_DTYPE_INT64:
-      ok = parse_integer(text, true, INT64_MAX, &size, &is_negative);
-      if (ok) leat_tensor_data(output, int64_t)[i] = (int64_t)(is_negative ? 0 - size : size);
-      return ok;
-    case LEAT_DTYPE_UINT32:
-      ok = parse_integer(text, false, UINT32_MAX, &size, &is_negative);
-      if (ok) leat_tensor_data(output, uint32_t)[i] = (uint32_t)size;
-      return ok;
-    default:
-      ok = parse_integer(text, false, UINT64_MAX, &size, &is_negative);
-      if (ok) leat_tensor_data(output, uint64_t)[i] = size;
-      return ok;
-  }
-}
-
 static leat_status_t string_to_number__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  size_t item_bytes = leat_dtype_size(output->dtype);
   for (int64_t i = 0; i < input->shape.element_count; ++i) {
     leat_string_view_t text = leat_tensor_string_at(input, i);
-    if (parse(text, output, i)) continue;
+    if (leat_number_parse(text, output->dtype, (char*)output->data + (size_t)i * item_bytes)) {
+      continue;
+    }
     return leat_kernel_invalid(c, "StringToNumberOp could not correctly convert string: %.*s",
                                LEAT_SV_ARG(text));
   }

@@ -1,0 +1,163 @@
+// What is done with tables.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+#include "ops/queue/queue_shape.h"
+
+// ---- The table behind a handle ------------------------------------------------------------------
+
+#define MAX_STEPS 256
+
+// Ops whose handles say what the table's types and shapes are.
+static bool tells_types(const leat_node_t* node) {
+  static const char* const kMakers[] = {
+      "MutableHashTableV2",          "AnonymousMutableHashTable",
+      "MutableHashTableOfTensorsV2", "AnonymousMutableHashTableOfTensors",
+      "MutableDenseHashTableV2",     "AnonymousMutableDenseHashTable"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kMakers); ++i) {
+    if (leat_string_view_equals(node->op->name, kMakers[i])) return true;
+  }
+  return false;
+}
+
+// Follows the handle at input 0; NULL where the table's types are not seen.
+static const leat_node_t* find_maker(const leat_inference_t* c) {
+  leat_output_t source = c->node->inputs[0];
+  for (int i = 0; i < MAX_STEPS && leat_output_exists(source); ++i) {
+    const leat_node_t* node = &c->graph->nodes[source.node];
+    if (tells_types(node)) return node;
+    if (!(node->op->flags & LEAT_OP_PASS_THROUGH) || node->input_count == 0) return NULL;
+    source = node->inputs[0];
+  }
+  return NULL;
+}
+
+static leat_status_t check_type(const leat_inference_t* c, const char* attr,
+                                const leat_node_t* maker, const char* maker_attr) {
+  int own = leat_node_attr_type(maker, maker_attr), wanted = leat_node_attr_type(c->node, attr);
+  if (own == wanted) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Trying to read value with wrong dtype. Expected %s got %s",
+                          leat_dtype_name(own), leat_dtype_name(wanted));
+}
+
+static leat_status_t check_types(const leat_inference_t* c, const leat_node_t* maker,
+                                 const char* key_attr, const char* value_attr) {
+  LEAT_RETURN_IF_ERROR(check_type(c, key_attr, maker, "key_dtype"));
+  return check_type(c, value_attr, maker, "value_dtype");
+}
+
+// The shape of one key.
+static leat_partial_shape_t key_shape(const leat_inference_t* c, const leat_node_t* maker) {
+  leat_inference_t there = {.graph = c->graph, .arena = c->arena, .node = maker};
+  return maker->input_count ? leat_inference_input(&there, 0) : leat_partial_shape_scalar();
+}
+
+static leat_partial_shape_t value_shape(const leat_node_t* maker) {
+  const leat_attr_value_t* shape = leat_node_attr(maker, LEAT_SV("value_shape"));
+  return shape ? shape->shape : leat_partial_shape_scalar();
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+static leat_status_t find_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_two_strings(c, 0));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 2), 1));
+  return leat_shape_unknown(c);
+}
+
+static leat_status_t find_v2_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
+  const leat_node_t* maker = find_maker(c);
+  if (!maker) return leat_shape_unknown(c);
+  LEAT_RETURN_IF_ERROR(check_types(c, maker, "Tin", "Tout"));
+  leat_partial_shape_t key = key_shape(c, maker), keys = leat_inference_input(c, 1), prefix;
+  if (key.rank < 0 || keys.rank < 0) return leat_shape_unknown(c);
+  if (keys.rank < key.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Expected keys to have suffix %s but saw shape: %s",
+                            LEAT_PARTIAL_SHAPE_TEXT(key), LEAT_PARTIAL_SHAPE_TEXT(keys));
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, keys, 0, keys.rank - key.rank, &prefix));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, prefix, value_shape(maker), &prefix));
+  leat_inference_set_output(c, 0, prefix);
+  return leat_ok_status();
+}
+
+static leat_status_t two_strings(leat_inference_t* c) { return leat_shape_check_two_strings(c, 0); }
+
+static leat_status_t handle_shape(leat_inference_t* c) { return leat_shape_check_scalar(c, 0); }
+
+static leat_status_t remove_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(handle_shape(c));
+  return leat_inference_with_rank_at_least(c, leat_inference_input(c, 1), 1);
+}
+
+static leat_status_t size_v2_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(handle_shape(c));
+  return leat_shape_scalar_output(c);
+}
+
+static leat_status_t export_shape(leat_inference_t* c) {
+  leat_partial_shape_t vector;
+  LEAT_RETURN_IF_ERROR(two_strings(c));
+  LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &vector));
+  leat_inference_set_output(c, 0, vector);
+  return leat_ok_status();
+}
+
+static leat_status_t export_v2_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(handle_shape(c));
+  const leat_node_t* maker = find_maker(c);
+  return maker ? check_types(c, maker, "Tkeys", "Tvalues") : leat_ok_status();
+}
+
+static leat_status_t import_v2_shape(leat_inference_t* c) {
+  leat_partial_shape_t keys, values = leat_inference_input(c, 2);
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(handle_shape(c));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &keys));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, values, 1));
+  return leat_inference_merge_dim(leat_partial_shape_dim(keys, 0),
+                                  leat_partial_shape_dim(values, 0), &count);
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+#define IN_OUT "Tin: type; Tout: type"
+#define KEYS_VALUES "; keys: Tin; values: Tout"
+
+#define BOTH(op_name, more_inputs, op_outputs, op_attrs, op_shape, op_v2_shape, words)        \
+  {.name = op_name,                                                                           \
+   .inputs = "table_handle: Ref(string)" more_inputs,                                         \
+   .outputs = op_outputs,                                                                     \
+   .attrs = op_attrs,                                                                         \
+   .shape = op_shape,                                                                         \
+   .gradient = leat_gradient_none,                                                            \
+   .doc = words},                                                                             \
+  {                                                                                           \
+    .name = op_name "V2", .inputs = "table_handle: resource" more_inputs,                     \
+    .outputs = op_outputs, .attrs = op_attrs, .flags = LEAT_OP_STATEFUL,                      \
+    .shape = op_v2_shape, .gradient = leat_gradient_none, .doc = words                        \
+  }
+
+const leat_op_row_t leat_table_access_ops[] = {
+    BOTH("LookupTableFind", "; keys: Tin; default_value: Tout", "values: Tout", IN_OUT, find_shape,
+         find_v2_shape, "The values of keys; a default one for keys that the table has not."),
+    BOTH("LookupTableInsert", KEYS_VALUES, NULL, IN_OUT, two_strings, handle_shape,
+         "Puts keys with their values into the table."),
+    {.name = "LookupTableRemoveV2",
+     .inputs = "table_handle: resource; keys: Tin",
+     .attrs = "Tin: type",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = remove_shape,
+     .gradient = leat_gradient_none,
+     .doc = "Removes keys and their values."},
+    BOTH("LookupTableSize", "", "size: int64", NULL, leat_shape_of_two_strings, size_v2_shape,
+         "How many keys the table has."),
+    BOTH("LookupTableExport", "", "keys: Tkeys; values: Tvalues", "Tkeys: type; Tvalues: type",
+         export_shape, export_v2_shape, "All keys and values."),
+    BOTH("LookupTableImport", KEYS_VALUES, NULL, IN_OUT, two_strings, import_v2_shape,
+         "The table becomes these keys and values."),
+    LEAT_OP_ROWS_END,
+};

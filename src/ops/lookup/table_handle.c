@@ -1,0 +1,53 @@
+// The ops that make tables. Each kind has three: a handle of two strings, a resource handle, and
+// one whose table has no name and lives with its handles.
+#include "graph/gradient.h"
+#include "ops/family.h"
+#include "ops/queue/queue_shape.h"
+
+static leat_status_t dense_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 0), 1));
+  return leat_shape_scalar_output(c);
+}
+
+#define NAMES \
+  "container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; "
+#define TYPES "key_dtype: type; value_dtype: type"
+#define VALUE_SHAPE "; value_shape: shape = {}"
+#define DENSE "; initial_num_buckets: int = 131072; max_load_factor: float = 0.8"
+#define KEYS "empty_key: key_dtype; deleted_key: key_dtype"
+
+#define MAKER(op_name, op_inputs, form, op_attrs, op_shape, words)                            \
+  {                                                                                           \
+    .name = op_name, .inputs = op_inputs, .outputs = "table_handle: " form,                   \
+    .attrs = op_attrs, .flags = LEAT_OP_STATEFUL, .shape = op_shape,                          \
+    .gradient = leat_gradient_none, .doc = words                                              \
+  }
+
+const leat_op_row_t leat_table_handle_ops[] = {
+    MAKER("HashTable", NULL, "Ref(string)", NAMES TYPES, leat_shape_two_strings,
+          "A table that is filled once."),
+    MAKER("HashTableV2", NULL, "resource", NAMES TYPES, leat_shape_scalar_output,
+          "A table that is filled once."),
+    MAKER("AnonymousHashTable", NULL, "resource", TYPES, leat_shape_scalar_output,
+          "A table without a name that is filled once."),
+    MAKER("MutableHashTable", NULL, "Ref(string)", NAMES TYPES, leat_shape_two_strings,
+          "A table that changes."),
+    MAKER("MutableHashTableV2", NULL, "resource", NAMES TYPES, leat_shape_scalar_output,
+          "A table that changes."),
+    MAKER("AnonymousMutableHashTable", NULL, "resource", TYPES, leat_shape_scalar_output,
+          "A table without a name that changes."),
+    MAKER("MutableHashTableOfTensors", NULL, "Ref(string)", NAMES TYPES VALUE_SHAPE,
+          leat_shape_two_strings, "A table of vectors that changes."),
+    MAKER("MutableHashTableOfTensorsV2", NULL, "resource", NAMES TYPES VALUE_SHAPE,
+          leat_shape_scalar_output, "A table of vectors that changes."),
+    MAKER("AnonymousMutableHashTableOfTensors", NULL, "resource", TYPES VALUE_SHAPE,
+          leat_shape_scalar_output, "A table of vectors without a name that changes."),
+    MAKER("MutableDenseHashTable", "empty_key: key_dtype", "Ref(string)",
+          NAMES TYPES VALUE_SHAPE DENSE, leat_shape_two_strings,
+          "A table in two tensors of buckets."),
+    MAKER("MutableDenseHashTableV2", KEYS, "resource", NAMES TYPES VALUE_SHAPE DENSE, dense_shape,
+          "A table in two tensors of buckets."),
+    MAKER("AnonymousMutableDenseHashTable", KEYS, "resource", TYPES VALUE_SHAPE DENSE, dense_shape,
+          "A table without a name in two tensors of buckets."),
+    LEAT_OP_ROWS_END,
+};
