@@ -263,6 +263,7 @@ static const uint8_t* read_packed(const leat_message_field_t* field, leat_pb_lis
   next = leat_wire_read_length(next, end, &size);
   // There is room for the items only if they could be counted.
   if (!next || packed_count(field->wire_type, next, size) == SIZE_MAX) return NULL;
+  if (size == 0) return next;
   end = next + size;
   char* slot = (char*)list->items + list->count * item_bytes;
   while (next && next < end) {
