@@ -4,7 +4,7 @@
 // message. Cases run in child processes, so that one that ends its process is named and the sweep
 // goes on.
 //
-//   LEAT_SWEEP_CASES=20      cases an op          LEAT_SWEEP_OP=Conv    ops whose name contains it
+//   LEAT_SWEEP_CASES=100     cases an op          LEAT_SWEEP_OP=Conv    ops whose name contains it
 //   LEAT_SWEEP_FIRST=0       number of the first case
 #include <signal.h>
 #include <stdio.h>
@@ -252,7 +252,7 @@ static void every_op(void** state) {
       mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(progress != MAP_FAILED);
   first_case = setting("LEAT_SWEEP_FIRST", 0);
-  case_count = setting("LEAT_SWEEP_CASES", 20);
+  case_count = setting("LEAT_SWEEP_CASES", 100);
   wanted = getenv("LEAT_SWEEP_OP");
   progress->number = first_case;
   int crashes = 0, ended;
