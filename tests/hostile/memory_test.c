@@ -71,7 +71,8 @@ static void add_training(model_t* m) {
   TF_AddGradients(m->graph, &m->y, 1, &m->w, 1, NULL, m->status, &m->gradient);
   kit_ok(m->status);
   TF_Operation* rate = kit_const_float(m->graph, "rate", 0.01f);
-  TF_OperationDescription* desc = TF_NewOperation(m->graph, "ResourceApplyGradientDescent", "train");
+  TF_OperationDescription* desc =
+      TF_NewOperation(m->graph, "ResourceApplyGradientDescent", "train");
   TF_AddInput(desc, m->handle);
   TF_AddInput(desc, kit_out(rate, 0));
   TF_AddInput(desc, m->gradient);
@@ -119,7 +120,8 @@ static TF_Session* open_session(model_t* m, int devices) {
   return session;
 }
 
-static bool run_target(model_t* m, TF_Session* session, TF_Tensor* fed, const TF_Operation* target) {
+static bool run_target(model_t* m, TF_Session* session, TF_Tensor* fed,
+                       const TF_Operation* target) {
   TF_SessionRun(session, NULL, &m->x, &fed, 1, NULL, NULL, 0, &target, 1, NULL, m->status);
   return TF_GetCode(m->status) == TF_OK;
 }
