@@ -1,4 +1,5 @@
-// A placeholder takes the call's value whole; a function as a value is bound attribute by attribute.
+// A placeholder takes the call's value whole; a function as a value is bound attribute by
+// attribute.
 #include "function/attr_binding.h"
 
 static leat_status_t bind_function(const leat_function_name_t* function, leat_arena_t* arena,

@@ -1,5 +1,5 @@
-// The types of the arguments follow from the signature and the call's attributes, as those of a node
-// whose op the function is.
+// The types of the arguments follow from the signature and the call's attributes, as those of a
+// node whose op the function is.
 #include "function/body_graph.h"
 
 #include "function/expander.h"

@@ -1,5 +1,5 @@
-// Arguments and returns get names of their own, lower-case and unique ("Add_1" -> "add_1"); nodes of
-// the body keep theirs. An edge is written as what it is in the body: an argument's name, or
+// Arguments and returns get names of their own, lower-case and unique ("Add_1" -> "add_1"); nodes
+// of the body keep theirs. An edge is written as what it is in the body: an argument's name, or
 // "node:output:index".
 #include "function/define.h"
 
@@ -197,12 +197,13 @@ static leat_status_t not_in_body(const definer_t* d, const leat_node_t* node, in
                             LEAT_SV_ARG(source), LEAT_SV_ARG(node->name),
                             LEAT_SV_ARG(d->spec->name));
   }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Input %d, '%.*s:%d', of node '%.*s' in function '%.*s' is not available. "
-                          "You might need to include it in inputs or include its source node in "
-                          "the body",
-                          position, LEAT_SV_ARG(source), edge.index, LEAT_SV_ARG(node->name),
-                          LEAT_SV_ARG(d->spec->name));
+  return leat_make_status(
+      LEAT_INVALID_ARGUMENT,
+      "Input %d, '%.*s:%d', of node '%.*s' in function '%.*s' is not available. "
+      "You might need to include it in inputs or include its source node in "
+      "the body",
+      position, LEAT_SV_ARG(source), edge.index, LEAT_SV_ARG(node->name),
+      LEAT_SV_ARG(d->spec->name));
 }
 
 static int compare_texts(const void* a, const void* b) {

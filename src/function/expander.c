@@ -1,5 +1,5 @@
-// Runs an op's `lower` over a call. The gradient of a function (SymbolicGradient) is its body, then the
-// backward walk from its returns to its arguments, in the same graph.
+// Runs an op's `lower` over a call. The gradient of a function (SymbolicGradient) is its body, then
+// the backward walk from its returns to its arguments, in the same graph.
 #include "function/expander.h"
 
 #include "gradient/gradient.h"

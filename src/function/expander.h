@@ -1,5 +1,5 @@
-// Calls as what they stand for (section 10): a graph grows by the nodes of function bodies. Used when
-// a signature is compiled (inline.h), when a body is made to run alone (body_graph.h), and by
+// Calls as what they stand for (section 10): a graph grows by the nodes of function bodies. Used
+// when a signature is compiled (inline.h), when a body is made to run alone (body_graph.h), and by
 // gradients. A function that is being expanded already (recursion) stays a call.
 #ifndef LEAT_FUNCTION_EXPANDER_H_
 #define LEAT_FUNCTION_EXPANDER_H_

@@ -1,5 +1,5 @@
-// The plainest lowering: a call is its body. Where the node waits for others, so does every argument:
-// no part of the body runs before.
+// The plainest lowering: a call is its body. Where the node waits for others, so does every
+// argument: no part of the body runs before.
 #include "graph/lowering.h"
 
 leat_status_t leat_lowering_finish(leat_lowering_t* l, leat_call_t call) {

@@ -1,5 +1,5 @@
-// A function is known by its name, its attributes and the device that it is called from. It is compiled
-// when it is first called: one that calls itself finds itself here.
+// A function is known by its name, its attributes and the device that it is called from. It is
+// compiled when it is first called: one that calls itself finds itself here.
 #include "master/function_runtime.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-// The functions that a session's kernels call (section 10): each is made a graph of its own, compiled
-// as a signature is, and run as a step of its own that shares its caller's container.
+// The functions that a session's kernels call (section 10): each is made a graph of its own,
+// compiled as a signature is, and run as a step of its own that shares its caller's container.
 #ifndef LEAT_MASTER_FUNCTION_RUNTIME_H_
 #define LEAT_MASTER_FUNCTION_RUNTIME_H_
 

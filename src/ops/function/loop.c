@@ -1,5 +1,5 @@
-// While: a function of the loop's variables decides, another makes the next ones. Lowered, it is the
-// loop of section 4.4:
+// While: a function of the loop's variables decides, another makes the next ones. Lowered, it is
+// the loop of section 4.4:
 //
 //   input ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ output
 //                       ▲  └▶ cond ─▶ LoopCond
