@@ -337,6 +337,7 @@ void leat_execution_run_dataflow(leat_execution_t* e) {
   d->parallel = plan->has_async ||
                 (e->services.pool && leat_thread_pool_size(e->services.pool) > 1);
   d->activities = 1;
+  e->leaves_slots = plan->framed;
   leat_mutex_initialize(&d->frames_mutex);
   d->root->outstanding = plan->root_count;
   leat_ready_list_t ready = {NULL};

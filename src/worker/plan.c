@@ -425,7 +425,7 @@ static leat_status_t compile(compiler_t* c) {
   LEAT_RETURN_IF_ERROR(set_fetches(c));
   LEAT_RETURN_IF_ERROR(set_releases(c));
   LEAT_RETURN_IF_ERROR(set_successors(c));
-  return c->plan->framed ? leat_ordered_plan_make(c->plan, &c->plan->ordered) : leat_ok_status();
+  return c->plan->framed ? leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered) : leat_ok_status();
 }
 
 leat_status_t leat_plan_compile(const leat_register_request_t* request,
@@ -459,7 +459,7 @@ static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
   }
   leat_allocator_free(plan->allocator, instance->slots);
   leat_allocator_free(plan->allocator, instance->counters);
-  leat_allocator_free(plan->allocator, instance->dead);
+  leat_allocator_free(plan->allocator, instance->flags);
   leat_iterations_free(plan, instance);
   leat_allocator_free(plan->allocator, instance);
 }
@@ -490,8 +490,8 @@ static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** o
       (void**)&instance->slots);
   if (!status && plan->ordered) {
     status = leat_allocator_allocate_array(plan->allocator,
-                                           plan->record_count + plan->ordered->loop_count, 1,
-                                           (void**)&instance->dead);
+                                           plan->ordered->flag_count + plan->ordered->loop_count, 1,
+                                           (void**)&instance->flags);
   }
   if (status) {
     instance_free(plan, instance);
@@ -526,7 +526,7 @@ static void empty_slots(leat_plan_t* plan, leat_plan_instance_t* instance) {
 }
 
 void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean) {
-  if (!clean || plan->framed) empty_slots(plan, instance);
+  if (!clean) empty_slots(plan, instance);
   leat_spinlock_lock(&plan->lock);
   instance->next = plan->free_instances;
   plan->free_instances = instance;

@@ -113,7 +113,7 @@ typedef struct leat_plan_s {
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
-  uint8_t* dead;  // of the ordered executor: by record, then by loop
+  uint8_t* flags;  // of the ordered executor: which outputs are live, which loops go on
   // Of the dataflow executor, made on its first run with this instance: on one thread pending
   // inputs, readers and ready records, else iterations (worker/dataflow.h).
   uint32_t* counters;
