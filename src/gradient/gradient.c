@@ -7,6 +7,7 @@
 #include "gradient/gradient.h"
 
 #include "gradient/walk.h"
+#include "graph/loop_shapes.h"
 
 leat_status_t leat_builder_take_status(leat_builder_t* b) {
   leat_status_t status = b->status;
@@ -85,6 +86,9 @@ static leat_status_t recover_control_flow(leat_walk_t* w) {
   LEAT_RETURN_IF_ERROR(
       leat_frames_find(w->graph, order, count, "AddGradients", &w->arena, &w->frames));
   w->frame_count = w->frames.count;
+  if (leat_walk_has_loops(w)) {
+    LEAT_RETURN_IF_ERROR(leat_graph_infer_loop_shapes(w->graph, order, count));
+  }
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_walk_set_place(w, order[i], w->frames.outputs_in[order[i]], 0));

@@ -38,9 +38,49 @@ static leat_output_t step(const leat_site_t* site, leat_builder_t* b, const char
   return next;
 }
 
+static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value) {
+  const leat_node_t* node = &graph->nodes[value.node];
+  while (node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER)) {
+    value = node->inputs[0];
+    node = &graph->nodes[value.node];
+  }
+  return value;
+}
+
+static bool is_int32(const leat_graph_t* graph, leat_output_t value, int32_t wanted) {
+  const leat_node_t* node = &graph->nodes[see_through(graph, value).node];
+  const leat_attr_value_t* found =
+      node->op->flags & LEAT_OP_CONSTANT ? leat_node_attr(node, LEAT_SV("value")) : NULL;
+  return found && found->kind == LEAT_ATTR_TENSOR && found->tensor->dtype == LEAT_DTYPE_INT32 &&
+         found->tensor->shape.rank == 0 && *leat_tensor_data(found->tensor, int32_t) == wanted;
+}
+
+// Many loops count already: a variable that starts with 0 and becomes one more.
+static bool counts(const leat_graph_t* graph, const leat_loop_variable_t* v) {
+  const leat_node_t* add = &graph->nodes[graph->nodes[v->next].inputs[0].node];
+  if (v->decide < 0 || !leat_string_view_starts_with(add->op->name, LEAT_SV("Add")) ||
+      add->input_count != 2 || !is_int32(graph, graph->nodes[v->enter].inputs[0], 0)) {
+    return false;
+  }
+  leat_output_t body = {v->decide, 1};
+  for (int k = 0; k < 2; ++k) {
+    if (leat_output_equal(see_through(graph, add->inputs[k]), body) &&
+        is_int32(graph, add->inputs[1 - k], 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static leat_status_t count_iterations(leat_loop_t* loop, leat_output_t* out_count) {
   const leat_site_t* site = &loop->site;
-  leat_builder_t b;
+  leat_builder_t b = leat_site_builder(site);
+  for (int i = 0; i < loop->variable_count; ++i) {
+    if (!counts(site->walk->graph, &loop->variables[i])) continue;
+    const leat_output_t last = {loop->variables[i].decide, 0};
+    *out_count = leat_site_exit(site, &b, (leat_site_variable_t){.last = last});
+    return b.status;
+  }
   LEAT_RETURN_IF_ERROR(leat_loop_outside_builder(loop, &b));
   leat_output_t zero = leat_build_scalar(&b, LEAT_DTYPE_INT32, 0);
   leat_site_place(site, &b, zero, site->parent_frame);
@@ -142,6 +182,10 @@ static leat_status_t open_variables(backward_t* t) {
     leat_builder_t b = leat_site_builder(&t->inner.site);
     v->back = leat_site_open(&t->inner.site, &b, start);
     LEAT_RETURN_IF_ERROR(b.status);
+    if (leat_build_type_of(&b, last) != LEAT_DTYPE_RESOURCE) {
+      LEAT_RETURN_IF_ERROR(leat_site_shape(&t->inner.site, v->back,
+                                           leat_graph_output_shape(w->graph, last)));
+    }
     LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, (leat_output_t){v->next, 0},
                                             leat_gradient_dense(v->back.body)));
   }

@@ -44,6 +44,15 @@ leat_site_variable_t leat_site_open(const leat_site_t* site, leat_builder_t* b,
   return v;
 }
 
+leat_status_t leat_site_shape(const leat_site_t* site, leat_site_variable_t variable,
+                              leat_partial_shape_t shape) {
+  const leat_output_t parts[] = {variable.merge, variable.last, variable.body};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(parts); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(site->walk->graph, parts[i], shape));
+  }
+  return leat_ok_status();
+}
+
 void leat_site_close(const leat_site_t* site, leat_builder_t* b, leat_site_variable_t variable,
                      leat_output_t next) {
   next = build(site, b, "NextIteration", LEAT_INPUTS(next), LEAT_NO_ATTRS);

@@ -192,6 +192,9 @@ leat_output_t leat_site_enter(const leat_site_t* site, leat_builder_t* b, leat_o
                               bool is_constant);
 leat_site_variable_t leat_site_open(const leat_site_t* site, leat_builder_t* b,
                                     leat_output_t initial);
+// It has that shape in every iteration.
+leat_status_t leat_site_shape(const leat_site_t* site, leat_site_variable_t variable,
+                              leat_partial_shape_t shape);
 // |next| is its value in the next iteration.
 void leat_site_close(const leat_site_t* site, leat_builder_t* b, leat_site_variable_t variable,
                      leat_output_t next);
