@@ -144,8 +144,7 @@ static leat_status_t expand_calls(leat_walk_t* w, bool* out_any) {
 // |asked| past calls.
 static void see_past_calls(const leat_walk_t* w, const leat_output_t* asked, int count,
                            leat_output_t* out_seen) {
-  const leat_node_t as_inputs = {.inputs = (leat_output_t*)asked};
-  for (int i = 0; i < count; ++i) out_seen[i] = leat_walk_input(w, &as_inputs, i);
+  for (int i = 0; i < count; ++i) out_seen[i] = leat_walk_past_calls(w, asked[i]);
 }
 
 leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,

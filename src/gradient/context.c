@@ -92,6 +92,7 @@ static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_ou
 
 leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,
                                    leat_output_t* out_here) {
+  value = leat_walk_past_calls(c->walk, value);
   int32_t frame = leat_walk_frame_of(c->walk, value.node);
   *out_here = value;
   if (frame == c->site.frame || is_known(c, value, out_here)) return leat_ok_status();
@@ -154,7 +155,7 @@ static leat_status_t placed(void* data, int32_t node) {
 
 leat_builder_t leat_context_builder(leat_context_t* c, leat_string_view_t scope) {
   leat_builder_t b = {.graph = c->walk->graph, .scope = scope};
-  if (c->site.frame > 0) b.place = &c->place;
+  if (c->site.frame > 0 || c->walk->calls) b.place = &c->place;
   return b;
 }
 

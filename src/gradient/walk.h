@@ -1,5 +1,5 @@
-// What the parts of the backward walk share: see gradient.c for the walk, guards.c for conditionals,
-// loops.c for loops, context.c for forward values in the backward loop.
+// What the parts of the backward walk share: gradient.c is the walk, guards.c and conditional.c
+// conditionals, loop.c loops, context.c forward values in the backward loop.
 #ifndef LEAT_GRADIENT_WALK_H_
 #define LEAT_GRADIENT_WALK_H_
 
@@ -109,21 +109,24 @@ static inline int32_t leat_walk_loop_of(const leat_walk_t* w, int32_t node) {
   bool enters = w->graph->nodes[node].op->flags & LEAT_OP_ENTER;
   return enters ? w->frames.outputs_in[node] : w->frames.runs_in[node];
 }
-// Input |k|, past calls that were expanded.
-static inline leat_output_t leat_walk_input(const leat_walk_t* w, const leat_node_t* node, int k) {
-  leat_output_t input = node->inputs[k];
-  while (w->calls && input.index >= 0 && w->calls[input.node]) {
-    input = w->calls[input.node][input.index];
+// What |output| was expanded to, if a call makes it.
+static inline leat_output_t leat_walk_past_calls(const leat_walk_t* w, leat_output_t output) {
+  while (w->calls && output.index >= 0 && (size_t)output.node < w->node_count &&
+         w->calls[output.node]) {
+    output = w->calls[output.node][output.index];
   }
-  return input;
+  return output;
+}
+static inline leat_output_t leat_walk_input(const leat_walk_t* w, const leat_node_t* node, int k) {
+  return leat_walk_past_calls(w, node->inputs[k]);
 }
 LEAT_MUST_USE leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, int32_t frame,
                                                 int32_t guard);
 // The builder's error, which it then forgets.
-leat_status_t leat_builder_take_status(leat_builder_t* builder);
+LEAT_MUST_USE leat_status_t leat_builder_take_status(leat_builder_t* builder);
 // An error at |node|; |rule| says what is wrong and what must be.
-leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code, int32_t node,
-                              const char* rule);
+LEAT_MUST_USE leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code,
+                                            int32_t node, const char* rule);
 
 // ---- between.c: what is to be visited -----------------------------------------------------------
 LEAT_MUST_USE leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
@@ -193,8 +196,9 @@ leat_output_t leat_site_enter(const leat_site_t* site, leat_builder_t* b, leat_o
 leat_site_variable_t leat_site_open(const leat_site_t* site, leat_builder_t* b,
                                     leat_output_t initial);
 // It has that shape in every iteration.
-leat_status_t leat_site_shape(const leat_site_t* site, leat_site_variable_t variable,
-                              leat_partial_shape_t shape);
+LEAT_MUST_USE leat_status_t leat_site_shape(const leat_site_t* site,
+                                            leat_site_variable_t variable,
+                                            leat_partial_shape_t shape);
 // |next| is its value in the next iteration.
 void leat_site_close(const leat_site_t* site, leat_builder_t* b, leat_site_variable_t variable,
                      leat_output_t next);

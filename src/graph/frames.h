@@ -1,5 +1,5 @@
-// Frames of a graph (section 4.4): which loop each node runs in, and which one its outputs belong to.
-// They follow from Enter and Exit alone. Frame 0 is the graph outside loops.
+// Frames of a graph (section 4.4): which loop each node runs in, and which one its outputs belong
+// to. They follow from Enter and Exit alone. Frame 0 is the graph outside loops.
 #ifndef LEAT_GRAPH_FRAMES_H_
 #define LEAT_GRAPH_FRAMES_H_
 

@@ -1,6 +1,6 @@
-// A fixed point from above: each variable is first taken to keep the shape that it enters with; what
-// the body then makes of it takes back what does not hold, until nothing changes. Every assumption
-// that is left has been checked by the round that used it.
+// A fixed point from above: each variable is first taken to keep the shape that it enters with;
+// what the body then makes of it takes back what does not hold, until nothing changes. Every
+// assumption that is left has been checked by the round that used it.
 #include "graph/loop_shapes.h"
 
 #include "graph/inference.h"

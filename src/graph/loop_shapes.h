@@ -1,5 +1,5 @@
-// Shapes in loops. When a graph is read, a loop's Merge is met before the edge that closes the loop,
-// so that nothing is known of the loop's variables. Here that is made good.
+// Shapes in loops. When a graph is read, a loop's Merge is met before the edge that closes the
+// loop, so that nothing is known of the loop's variables. Here that is made good.
 #ifndef LEAT_GRAPH_LOOP_SHAPES_H_
 #define LEAT_GRAPH_LOOP_SHAPES_H_
 

@@ -4,8 +4,8 @@
 
 #include "worker/dataflow.h"
 
-static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_plan_frame_t* frame, bool own_slots,
-                                     leat_iteration_t* iteration) {
+static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_plan_frame_t* frame,
+                                     bool own_slots, leat_iteration_t* iteration) {
   size_t records = frame->record_count + 1, slots = frame->slot_count + 1;
   leat_allocator_t* a = plan->allocator;
   LEAT_RETURN_IF_ERROR(

@@ -1,6 +1,7 @@
-"""Gradients through Switch, Merge, Enter, Exit and NextIteration: TensorFlow builds a graph with its
-first control flow, Leat imports it and adds the gradients. First order must agree with tf.gradients
-on that graph; second order, which TensorFlow refuses there, with its functional control flow."""
+"""Gradients through Switch, Merge, Enter, Exit and NextIteration: TensorFlow builds a graph with
+its first control flow, Leat imports it and adds the gradients. First order must agree with
+tf.gradients on that graph; second order, which TensorFlow refuses there, with its functional
+control flow."""
 import warnings
 
 warnings.filterwarnings('ignore')
@@ -152,7 +153,8 @@ def shape_grows(x):
 
 @case([[1., 2.], [3., 4.], [5., 6.]])
 def rows(table):
-  return loop(4, lambda i, v: [v * tf.gather(table, [i % 3, (i + 1) % 3])], tf.ones([2, 2], tf.float64))
+  return loop(4, lambda i, v: [v * tf.gather(table, [i % 3, (i + 1) % 3])],
+              tf.ones([2, 2], tf.float64))
 
 
 @case([[1., 2.], [3., 4.], [5., 6.]])
@@ -164,7 +166,8 @@ def rows_in_nested_loops(table):
 
 @case(0.7, [[1., 2.], [3., 4.], [5., 6.]], second=False)
 def rows_on_one_side(p, table):
-  return tf.cond(p > 0, lambda: tf.gather(table, [2, 0, 2]) ** 2, lambda: tf.ones([3, 2], tf.float64))
+  return tf.cond(p > 0, lambda: tf.gather(table, [2, 0, 2]) ** 2,
+                 lambda: tf.ones([3, 2], tf.float64))
 
 
 @case([1.5, -0.5, 0.25], second=False)
