@@ -1,7 +1,8 @@
 // Where gradients are built: beside the forward graph, or in the backward loop of a forward one.
 // There a forward value is not at hand; resolving finds it:
 //
-//     a constant             a copy in the backward loop
+//     a constant, a number   a copy in the backward loop
+//     that inference knows
 //     an invariant           entered into the backward loop
 //     any other value        kept by the forward loop, in order (history.c)
 //     a value from outside   found outside, then entered
@@ -9,6 +10,7 @@
 // The builder's place does that with the inputs of every node that a gradient function builds. An
 // op that only describes forward values (Shape) stays in the forward loop: its output is kept.
 #include "gradient/walk.h"
+#include "graph/inference.h"
 
 #include <string.h>
 
@@ -66,6 +68,28 @@ static leat_status_t decide_again(leat_context_t* c, const leat_node_t* node, in
   return b.status;
 }
 
+// A copy of small integers that inference knows (what the Shape of a known shape is).
+static leat_status_t copy_known(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
+  leat_graph_t* graph = c->walk->graph;
+  int dtype = leat_graph_output_type(graph, value);
+  leat_partial_value_t known;
+  int32_t narrow[LEAT_SHAPE_MAX_RANK];
+  if (dtype != LEAT_DTYPE_INT32 && dtype != LEAT_DTYPE_INT64) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_inference_value_of(graph, value, 0, &known));
+  if (known.rank < 0 || known.count > LEAT_SHAPE_MAX_RANK) return leat_ok_status();
+  for (int i = 0; i < known.count; ++i) {
+    if (known.items[i] == LEAT_VALUE_UNKNOWN) return leat_ok_status();
+    narrow[i] = (int32_t)known.items[i];
+  }
+  leat_builder_t b = leat_context_builder(c, c->site.scope);
+  if (known.rank == 0) {
+    *out_here = leat_build_scalar(&b, dtype, (double)known.items[0]);
+  } else if (dtype == LEAT_DTYPE_INT32) {
+    *out_here = leat_build_int32_vector(&b, narrow, known.count);
+  }
+  return b.status;
+}
+
 // A value of the forward loop itself.
 static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
   const leat_walk_t* w = c->walk;
@@ -87,7 +111,9 @@ static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_ou
              !(w->graph->nodes[node->inputs[1].node].op->flags & LEAT_OP_LOOP_CONDITION)) {
     return decide_again(c, node, value.index, out_here);
   }
-  return leat_history_keep(c, value, out_here);
+  *out_here = LEAT_OUTPUT_NONE;
+  LEAT_RETURN_IF_ERROR(copy_known(c, value, out_here));
+  return leat_output_exists(*out_here) ? leat_ok_status() : leat_history_keep(c, value, out_here);
 }
 
 leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,

@@ -80,12 +80,30 @@ static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b
   return leat_ok_status();
 }
 
+// What a loop of another's gradient popped from a stack: nothing says where it was pushed.
+static leat_status_t check_stacks(const leat_context_t* c, int32_t index) {
+  const leat_walk_t* w = c->walk;
+  const leat_node_t* node = &w->graph->nodes[index];
+  for (int k = 0; c->loop && k < node->input_count; ++k) {
+    const leat_node_t* source = &w->graph->nodes[node->inputs[k].node];
+    if (!leat_string_view_starts_with(source->op->name, LEAT_SV("StackPop"))) continue;
+    if (!leat_dtype_in(source->output_types[0], LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX)) {
+      continue;
+    }
+    return leat_walk_error(w, LEAT_UNIMPLEMENTED, index,
+                           "a gradient of a loop's gradient that keeps values on stacks; lists of "
+                           "tensors, as leat_add_gradients uses, have one");
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t call_gradient(leat_context_t* c, int32_t index, int32_t alive,
                                    const leat_gradient_value_t* output_gradients,
                                    leat_builder_t* builder) {
   leat_walk_t* w = c->walk;
   leat_gradient_fn_t fn;
   LEAT_RETURN_IF_ERROR(find_gradient(w, index, &fn));
+  LEAT_RETURN_IF_ERROR(check_stacks(c, index));
   int inputs = w->graph->nodes[index].input_count;
   leat_gradient_value_t* gradients;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)inputs + 1, sizeof *gradients,
