@@ -42,6 +42,7 @@ typedef enum leat_op_flag_e {
   LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
   LEAT_OP_CALLS = 1 << 27,         // calls functions (section 10); see `lower`
   LEAT_OP_BRANCHES = 1 << 28,      // those that decide which (If, While): lowered when asked to be
+  LEAT_OP_DESCRIBES = 1 << 29,     // a few numbers about its inputs: keep them, not the inputs
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)

@@ -251,7 +251,8 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
 }
 
 static uint64_t frame_iteration(const leat_iteration_t* iteration) {
-  return (uint64_t)(iteration->plan->parent + 1) << 32 | ((uint64_t)iteration->number & UINT32_MAX);
+  uint64_t depth = (uint64_t)(iteration->plan->frame.parent + 1);
+  return depth << 32 | ((uint64_t)iteration->number & UINT32_MAX);
 }
 
 // Runs one record; |*out_completed| is false when an asynchronous kernel will complete it.
