@@ -86,6 +86,15 @@ typedef struct leat_rule_s {
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
 
+// How much work a node is (graph/cost.h).
+typedef enum leat_cost_rule_e {
+  LEAT_COST_ELEMENTS,     // an operation for each element of the largest operand
+  LEAT_COST_NONE,         // no element is touched
+  LEAT_COST_FUNCTION,     // exp, tanh, ...: some twelve operations for each element
+  LEAT_COST_CONTRACTION,  // inputs 0 and 1 multiplied, summed over what they share
+  LEAT_COST_CONVOLUTION,  // with a filter
+} leat_cost_rule_t;
+
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
 //   .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}"
@@ -105,6 +114,7 @@ typedef struct leat_op_row_s {
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_rule_t contract[LEAT_MAX_RULES];
   const char* doc;
+  uint8_t cost;                     // leat_cost_rule_t
   int deprecated_since;             // GraphDef producer version; 0 = never
   const char* deprecation;          // TensorFlow's explanation text
 } leat_op_row_t;
