@@ -82,6 +82,8 @@ typedef struct leat_rule_s {
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
+#define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
+#define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);

@@ -176,8 +176,9 @@ static void references(void** state) {
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(cases); ++i) {
     char text[200], letter = cases[i].place == ' ' ? 'C' : cases[i].place;
-    snprintf(text, sizeof text, "Cin = Placeholder() @/cpu:0\n%cvar = %s()\n%cuse = %s(%cvar, Cin)\n",
-             letter, cases[i].variable, letter, cases[i].assign, letter);
+    snprintf(text, sizeof text,
+             "Cin = Placeholder() @/cpu:0\n%cvar = %s()\n"
+             "%cuse = %s(%cvar, Cin)\n", letter, cases[i].variable, letter, cases[i].assign, letter);
     if (cases[i].place != ' ') {
       expect_placed(text, false);
     } else {

@@ -38,7 +38,8 @@ static int32_t wanted_input(const simple_t* s, int32_t index) {
     return -1;
   }
   int32_t reader = s->readers.readers[*begin].node;
-  bool alike = leat_string_view_equal(s->graph->nodes[input].device, s->graph->nodes[reader].device);
+  bool alike =
+      leat_string_view_equal(s->graph->nodes[input].device, s->graph->nodes[reader].device);
   return alike ? input : -1;
 }
 

@@ -15,7 +15,7 @@ typedef struct leat_placement_device_s {
   leat_string_view_t name;  // full
   leat_string_view_t type;
   int64_t memory_limit_bytes;  // greedy: 0 = none
-  bool has_own_memory;         // the host cannot read its tensors; edges say which memory they are in
+  bool has_own_memory;         // the host cannot read its tensors
   leat_speed_t speed;
 } leat_placement_device_t;
 

@@ -1,6 +1,7 @@
-// A step simulated over the cost model (section 3.2.1): what a placement takes. Each device runs one
-// node at a time, of those whose inputs have come the one on the longest way to the end; each pair
-// of devices has a channel each way that carries one value at a time, once for each destination.
+// A step simulated over the cost model (section 3.2.1): what a placement takes. Each device runs
+// one node at a time, of those whose inputs have come the one on the longest way to the end; each
+// pair of devices has a channel each way that carries one value at a time, once for each
+// destination.
 #ifndef LEAT_MASTER_SIMULATOR_H_
 #define LEAT_MASTER_SIMULATOR_H_
 

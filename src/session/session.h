@@ -34,7 +34,8 @@ typedef struct leat_session_options_s {
   leat_string_view_t target;       // "" = this process
 } leat_session_options_t;
 // The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
-// LEAT_PLACER=simple|greedy the placer (default simple), and TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
+// LEAT_PLACER=simple|greedy the placer (default simple), and TF_DETERMINISTIC_OPS=1 asks for
+// determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
 // What a session runs on: a worker and its devices.
