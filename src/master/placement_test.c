@@ -178,7 +178,8 @@ static void references(void** state) {
     char text[200], letter = cases[i].place == ' ' ? 'C' : cases[i].place;
     snprintf(text, sizeof text,
              "Cin = Placeholder() @/cpu:0\n%cvar = %s()\n"
-             "%cuse = %s(%cvar, Cin)\n", letter, cases[i].variable, letter, cases[i].assign, letter);
+             "%cuse = %s(%cvar, Cin)\n",
+             letter, cases[i].variable, letter, cases[i].assign, letter);
     if (cases[i].place != ' ') {
       expect_placed(text, false);
     } else {
