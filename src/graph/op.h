@@ -88,10 +88,21 @@ typedef struct leat_rule_s {
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
 #define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
 #define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")
+#define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
+#define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
 typedef leat_status_t (*leat_lower_fn_t)(struct leat_lowering_s* lowering);
+
+// How much work a node is (graph/cost.h).
+typedef enum leat_cost_rule_e {
+  LEAT_COST_ELEMENTS,     // an operation for each element of the largest operand
+  LEAT_COST_NONE,         // no element is touched
+  LEAT_COST_FUNCTION,     // exp, tanh, ...: some twelve operations for each element
+  LEAT_COST_CONTRACTION,  // inputs 0 and 1 multiplied, summed over what they share
+  LEAT_COST_CONVOLUTION,  // with a filter
+} leat_cost_rule_t;
 
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
@@ -113,6 +124,7 @@ typedef struct leat_op_row_s {
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   leat_rule_t contract[LEAT_MAX_RULES];
   const char* doc;
+  uint8_t cost;                     // leat_cost_rule_t
   int deprecated_since;             // GraphDef producer version; 0 = never
   const char* deprecation;          // TensorFlow's explanation text
 } leat_op_row_t;
