@@ -162,12 +162,12 @@ static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t
   for (int64_t i = 0; i < n; i += SUM_BLOCK) {
     const int64_t end = LEAT_MIN(n, i + SUM_BLOCK);
     floats_t sums[SUM_LANES / LANES];
-    for (int v = 0; v < SUM_LANES / LANES; ++v) sums[v] = (floats_t){0};
+    LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) sums[v] = (floats_t){0};
     int64_t j = i;
     for (; j + SUM_LANES <= end; j += SUM_LANES) {
       __builtin_prefetch(x + j + SUM_AHEAD, 0);
       __builtin_prefetch(y + j + SUM_AHEAD, 1);
-      for (int v = 0; v < SUM_LANES / LANES; ++v) {
+      LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) {
         const floats_t value = exp_falling(load_floats(x + j + v * LANES) - shifts);
         store_floats(y + j + v * LANES, value);
         sums[v] += value;
@@ -176,7 +176,7 @@ static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t
     float tail[SUM_LANES] = {0};
     if (j < end) {
       memcpy(tail, x + j, (size_t)(end - j) * sizeof(float));
-      for (int v = 0; v < SUM_LANES / LANES; ++v) {
+      LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) {
         store_floats(tail + v * LANES, exp_falling(load_floats(tail + v * LANES) - shifts));
       }
       memcpy(y + j, tail, (size_t)(end - j) * sizeof(float));

@@ -37,18 +37,18 @@ static void sum_pairs_f32(const float* x, int64_t n, double* out_even, double* o
   int64_t i = 0;
   while (i + FLOAT_LANES <= n) {
     floats_t sums[FLOAT_VECTORS];
-    for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};
+    LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};
     const int64_t end = LEAT_MIN(n - FLOAT_LANES, i + (RUN - 1) * FLOAT_LANES);
     for (; i <= end; i += FLOAT_LANES) {
-      for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] += load_floats(x + i + v * LANES);
+      LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] += load_floats(x + i + v * LANES);
     }
     float lanes[FLOAT_LANES];
     memcpy(lanes, sums, sizeof lanes);
-    for (int l = 0; l < 16; ++l) {
+    LEAT_UNROLL for (int l = 0; l < 16; ++l) {
       lanes[l] = (lanes[l] + lanes[l + 16]) + (lanes[l + 32] + lanes[l + 48]);
     }
-    for (int l = 0; l < 16; l += 2) even += (double)lanes[l];
-    for (int l = 1; l < 16; l += 2) odd += (double)lanes[l];
+    LEAT_UNROLL for (int l = 0; l < 16; l += 2) even += (double)lanes[l];
+    LEAT_UNROLL for (int l = 1; l < 16; l += 2) odd += (double)lanes[l];
   }
   double later_even = 0, later_odd = 0;
   for (; i + 4 <= n; i += 4) {
@@ -72,7 +72,7 @@ static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
     double sums[4] = {0};
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
-      for (int l = 0; l < 4; ++l) sums[l] += (double)p[i + l];
+      LEAT_UNROLL for (int l = 0; l < 4; ++l) sums[l] += (double)p[i + l];
     }
     for (int l = 0; i + l < n; ++l) sums[l] += (double)p[i + l];
     *(double*)accumulator += (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -89,7 +89,7 @@ static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
     memcpy(totals, lanes, sizeof totals);                                          \
     int64_t i = 0;                                                                 \
     for (; i + DOUBLE_LANES <= n; i += DOUBLE_LANES) {                             \
-      for (int v = 0; v < DOUBLE_VECTORS; ++v) {                                   \
+      LEAT_UNROLL for (int v = 0; v < DOUBLE_VECTORS; ++v) {                       \
         const doubles_t value = load(x + i + v * HALF_LANES), total = totals[v];   \
         totals[v] = combine;                                                       \
       }                                                                            \
@@ -121,9 +121,9 @@ ALWAYS_INLINE double smaller(double total, double x) { return x < total || x != 
     double total = *(double*)accumulator;                                          \
     while (n >= DOUBLE_LANES) {                                                    \
       double lanes[DOUBLE_LANES];                                                  \
-      for (int l = 0; l < DOUBLE_LANES; ++l) lanes[l] = identity;                  \
+      LEAT_UNROLL for (int l = 0; l < DOUBLE_LANES; ++l) lanes[l] = identity;      \
       const int64_t done = fold(x, LEAT_MIN(n, RUN * DOUBLE_LANES), lanes);        \
-      for (int l = 0; l < DOUBLE_LANES; ++l) total = join(total, lanes[l]);        \
+      LEAT_UNROLL for (int l = 0; l < DOUBLE_LANES; ++l) total = join(total, lanes[l]); \
       x += done;                                                                   \
       n -= done;                                                                   \
     }                                                                              \
@@ -147,18 +147,18 @@ DOUBLE_ROW(min_row_f64, double, fold_min_f64, INFINITE, smaller, smaller)
     int64_t i = 0;                                                                    \
     if (n >= FLOAT_LANES) {                                                           \
       floats_t bests[FLOAT_VECTORS];                                                  \
-      for (int v = 0; v < FLOAT_VECTORS; ++v) bests[v] = load_floats(x + v * LANES);  \
+      LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) bests[v] = load_floats(x + v * LANES); \
       for (i = FLOAT_LANES; i + FLOAT_LANES <= n; i += FLOAT_LANES) {                 \
-        for (int v = 0; v < FLOAT_VECTORS; ++v) {                                     \
+        LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) {                         \
           const floats_t value = load_floats(x + i + v * LANES), best = bests[v];     \
           bests[v] = select_floats((value wins best) | (value != value), value, best); \
         }                                                                             \
       }                                                                               \
-      for (int v = 1; v < FLOAT_VECTORS; ++v) {                                       \
+      LEAT_UNROLL for (int v = 1; v < FLOAT_VECTORS; ++v) {                           \
         const floats_t value = bests[v], best = bests[0];                             \
         bests[0] = select_floats((value wins best) | (value != value), value, best);  \
       }                                                                               \
-      for (int l = 0; l < LANES; ++l) total = join(total, (double)bests[0][l]);       \
+      LEAT_UNROLL for (int l = 0; l < LANES; ++l) total = join(total, (double)bests[0][l]); \
     }                                                                                 \
     for (; i < n; ++i) total = join(total, (double)x[i]);                             \
     *(double*)accumulator = total;                                                    \
@@ -348,7 +348,7 @@ static void sum_row_c128(const void* data, int64_t n, void* accumulator) {
   double* total = accumulator;
   double lanes[DOUBLE_LANES] = {0};
   const int64_t done = fold_sum_f64(x, 2 * n, lanes) / 2;
-  for (int l = 0; l < DOUBLE_LANES; ++l) total[l % 2] += lanes[l];
+  LEAT_UNROLL for (int l = 0; l < DOUBLE_LANES; ++l) total[l % 2] += lanes[l];
   for (int64_t i = done; i < n; ++i) {
     total[0] += x[2 * i];
     total[1] += x[2 * i + 1];
