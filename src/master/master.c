@@ -164,6 +164,7 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
 static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite) {
   if (!options->optimize) return leat_ok_status();
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    if (!(options->passes.passes & (*pass)->bit)) continue;
     leat_status_t status = (*pass)->run(rewrite, &options->passes);
     if (status) return leat_status_annotate(status, "pass %s", (*pass)->name);
   }

@@ -12,10 +12,22 @@ typedef leat_status_t (*leat_evaluate_fn_t)(void* data, const leat_graph_t* grap
                                             const leat_tensor_t* inputs,
                                             leat_tensor_t* out_outputs);
 
+// Which passes run: bits.
+typedef enum leat_pass_bit_e {
+  LEAT_PASS_BIT_FOLD = 1 << 0,
+  LEAT_PASS_BIT_ARITHMETIC = 1 << 1,
+  LEAT_PASS_BIT_DEPENDENCY = 1 << 2,
+  LEAT_PASS_BIT_CSE = 1 << 3,
+} leat_pass_bit_t;
+#define LEAT_PASSES_DEFAULT                                                             \
+  (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | LEAT_PASS_BIT_CSE)
+
 typedef struct leat_pass_options_s {
+  uint32_t passes;              // leat_pass_bit_t
   leat_evaluate_fn_t evaluate;  // NULL: no folding
   void* evaluate_data;
   int64_t fold_limit_bytes;     // a folded constant is at most this large; 0 takes 10 MiB
+  int64_t fold_limit_ns;        // no node is folded after so long; 0 takes 2 s
 } leat_pass_options_t;
 
 // What is rewritten: |graph| is replaced (the old one freed), outputs follow.
@@ -30,6 +42,7 @@ typedef struct leat_rewrite_s {
 typedef struct leat_pass_s {
   const char* name;  // "fold"
   const char* doc;
+  uint32_t bit;      // leat_pass_bit_t
   leat_status_t (*run)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
 } leat_pass_t;
 
@@ -60,11 +73,14 @@ void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph, const le
 // |out_needed| [node_count]: nodes that fetches and targets depend on.
 LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite,
                                                      bool* out_needed);
+// Drops the nodes that neither a fetch nor a target needs.
+LEAT_MUST_USE leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite);
 // Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 
 extern const leat_pass_t leat_pass_fold;
+extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 // The passes in the order in which they run by default; ends with a NULL.

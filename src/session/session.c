@@ -72,7 +72,7 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 // ---- Life ---------------------------------------------------------------------------------------
 
 leat_session_options_t leat_session_options_default(void) {
-  leat_session_options_t options = {.optimize = true, .fold = true};
+  leat_session_options_t options = {.optimize = true, .passes = LEAT_PASSES_DEFAULT};
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
@@ -107,8 +107,10 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .log_placement = session->options.log_device_placement},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
-      .passes = {.evaluate = session->options.fold ? leat_evaluator_run : NULL,
-                 .evaluate_data = &session->evaluator},
+      .passes = {.passes = session->options.passes,
+                 .evaluate = leat_evaluator_run,
+                 .evaluate_data = &session->evaluator,
+                 .fold_limit_bytes = session->options.fold_limit_bytes},
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
   };

@@ -5,6 +5,7 @@
 #define LEAT_SESSION_SESSION_H_
 
 #include "graph/graph.h"
+#include "optimize/pass.h"
 #include "worker/worker.h"
 
 // From ConfigProto.
@@ -15,7 +16,8 @@ typedef struct leat_session_options_s {
   bool allow_soft_placement;
   bool log_device_placement;
   bool optimize;                   // run the passes of src/optimize
-  bool fold;                       // among them constant folding
+  uint32_t passes;                 // which of them: leat_pass_bit_t
+  int64_t fold_limit_bytes;        // of constant folding; 0 takes the pass's own
   bool place_pruned_graph;         // only what a step needs must find a device
   bool deterministic;              // the same bits for any number of threads
   bool isolate_state;              // named containers are this session's own

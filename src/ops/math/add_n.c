@@ -21,6 +21,7 @@ const leat_op_row_t leat_add_n_ops[] = {
      .flags = LEAT_OP_COMMUTATIVE | LEAT_OP_AGGREGATE,
      .shape = leat_shape_merge_inputs,
      .gradient = add_n_gradient,
+     .identities = LEAT_IDENTITY_ONE_INPUT,
      .doc = "The sum of all inputs, which have one shape."},
     {.name = "AccumulateNV2",
      .inputs = "inputs: N * T",
@@ -29,6 +30,7 @@ const leat_op_row_t leat_add_n_ops[] = {
      .flags = LEAT_OP_COMMUTATIVE | LEAT_OP_AGGREGATE,
      .shape = leat_shape_from_attr,
      .gradient = add_n_gradient,
+     .identities = LEAT_IDENTITY_ONE_INPUT,
      .doc = "The sum of all inputs, which have the stated shape."},
     LEAT_OP_ROWS_END,
 };
