@@ -278,7 +278,9 @@ static bool is_elsewhere(const arithmetic_t* a, const leat_node_t* node, leat_ou
 static leat_status_t skip_overruled(arithmetic_t* a, int32_t index) {
   const leat_node_t* node = &a->graph->nodes[index];
   const leat_node_t* before = same_op_before(a, node);
-  if (!before || !is_understood(constant_input(a, node, 1)) || !cannot_fail(a, before)) return leat_ok_status();
+  if (!before || !is_understood(constant_input(a, node, 1)) || !cannot_fail(a, before)) {
+    return leat_ok_status();
+  }
   ++a->changed;
   return leat_graph_set_input(a->graph, index, 0, input_of(a, before, 0));
 }

@@ -1,5 +1,6 @@
 // Control edges say what must have happened before; those that say nothing go away, and so does
-// work that only orders others. What has effects, or reads state, still comes before whoever waited.
+// work that only orders others. What has effects, or reads state, still comes before whoever
+// waited.
 //
 // 1. A pure node whose values nobody reads, but for which somebody waits, becomes a NoOp that waits
 //    for the node's inputs:
