@@ -119,6 +119,8 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
     options->passes |= LEAT_PASS_BIT_CSE;
   }
   if (optimizer) options->fold_limit_bytes = optimizer->max_folded_constant_in_bytes;
+  if (graph_options->enable_recv_scheduling) options->passes |= LEAT_PASS_BIT_RECV_SCHEDULE;
+  if (graph_options->enable_bfloat16_sendrecv) options->passes |= LEAT_PASS_BIT_COMPRESS;
 }
 
 static leat_status_t read_config(const leat_pb_config_proto_t* config,

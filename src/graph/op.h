@@ -100,6 +100,7 @@ typedef enum leat_identity_e {
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
+#define LEAT_OP_NAME_CAST LEAT_SV("Cast")
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")

@@ -164,11 +164,28 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
 static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite) {
   if (!options->optimize) return leat_ok_status();
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (!(options->passes.passes & (*pass)->bit)) continue;
+    if (!(*pass)->run || !(options->passes.passes & (*pass)->bit)) continue;
     leat_status_t status = (*pass)->run(rewrite, &options->passes);
     if (status) return leat_status_annotate(status, "pass %s", (*pass)->name);
   }
   return leat_ok_status();
+}
+
+static leat_status_t optimize_partitions(const leat_master_options_t* options,
+                                         leat_partitions_t* partitions) {
+  if (partitions->count < 2) return leat_ok_status();
+  leat_graph_t** graphs;
+  leat_status_t status = leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      options->allocator, (size_t)partitions->count, sizeof *graphs, (void**)&graphs));
+  for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
+  for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
+    if (!(*pass)->run_partitions || !(options->passes.passes & (*pass)->bit)) continue;
+    status = (*pass)->run_partitions(graphs, partitions->count, &options->passes);
+    if (status) status = leat_status_annotate(status, "pass %s", (*pass)->name);
+  }
+  leat_allocator_free(options->allocator, graphs);
+  return status;
 }
 
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
@@ -182,7 +199,8 @@ static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
                                       &options->placement, options->incarnations,
                                       &partitions));
-  leat_status_t status = register_partitions(options, &partitions, compiled);
+  leat_status_t status = optimize_partitions(options, &partitions);
+  if (!status) status = register_partitions(options, &partitions, compiled);
   leat_partitions_free(&partitions);
   return status;
 }

@@ -384,5 +384,7 @@ static leat_status_t arithmetic(leat_rewrite_t* rewrite, const leat_pass_options
 }
 
 const leat_pass_t leat_pass_arithmetic = {
-    "arithmetic", "nodes whose value is there already are bypassed", LEAT_PASS_BIT_ARITHMETIC,
-    arithmetic};
+    .name = "arithmetic",
+    .doc = "nodes whose value is there already are bypassed",
+    .bit = LEAT_PASS_BIT_ARITHMETIC,
+    .run = arithmetic};

@@ -188,6 +188,8 @@ static leat_status_t dependency(leat_rewrite_t* rewrite, const leat_pass_options
   return status;
 }
 
-const leat_pass_t leat_pass_dependency = {"dependency",
-                                          "nobody waits for what need not be waited for",
-                                          LEAT_PASS_BIT_DEPENDENCY, dependency};
+const leat_pass_t leat_pass_dependency = {
+    .name = "dependency",
+    .doc = "nobody waits for what need not be waited for",
+    .bit = LEAT_PASS_BIT_DEPENDENCY,
+    .run = dependency};

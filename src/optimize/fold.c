@@ -311,5 +311,8 @@ static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* op
   return status;
 }
 
-const leat_pass_t leat_pass_fold = {"fold", "computes what is constant before the first step",
-                                    LEAT_PASS_BIT_FOLD, fold};
+const leat_pass_t leat_pass_fold = {
+    .name = "fold",
+    .doc = "computes what is constant before the first step",
+    .bit = LEAT_PASS_BIT_FOLD,
+    .run = fold};

@@ -18,6 +18,8 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_ARITHMETIC = 1 << 1,
   LEAT_PASS_BIT_DEPENDENCY = 1 << 2,
   LEAT_PASS_BIT_CSE = 1 << 3,
+  LEAT_PASS_BIT_COMPRESS = 1 << 4,       // changes values
+  LEAT_PASS_BIT_RECV_SCHEDULE = 1 << 5,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | LEAT_PASS_BIT_CSE)
@@ -28,6 +30,10 @@ typedef struct leat_pass_options_s {
   void* evaluate_data;
   int64_t fold_limit_bytes;     // a folded constant is at most this large; 0 takes 10 MiB
   int64_t fold_limit_ns;        // no node is folded after so long; 0 takes 2 s
+  int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
+  // How long a node takes; NULL: an estimate from the size of its outputs.
+  int64_t (*node_ns)(void* data, const leat_graph_t* graph, int32_t node);
+  void* cost_data;
 } leat_pass_options_t;
 
 // What is rewritten: |graph| is replaced (the old one freed), outputs follow.
@@ -43,7 +49,11 @@ typedef struct leat_pass_s {
   const char* name;  // "fold"
   const char* doc;
   uint32_t bit;      // leat_pass_bit_t
+  // One of these: the whole graph before it is placed, or the graphs into which it was cut, which
+  // are changed where they are.
   leat_status_t (*run)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
+  leat_status_t (*run_partitions)(leat_graph_t* const* graphs, int graph_count,
+                                  const leat_pass_options_t* options);
 } leat_pass_t;
 
 // Prune (§4.2): the child of |graph| with what |fetches| and |targets| need; a fed output becomes
@@ -75,6 +85,9 @@ LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewri
                                                      bool* out_needed);
 // Drops the nodes that neither a fetch nor a target needs.
 LEAT_MUST_USE leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite);
+// What a Send and its Recv have in common: devices and tensor name.
+LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
+                                               leat_string_view_t* out_name);
 // Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
@@ -83,6 +96,8 @@ extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
+extern const leat_pass_t leat_pass_compress;
+extern const leat_pass_t leat_pass_recv_schedule;
 // The passes in the order in which they run by default; ends with a NULL.
 extern const leat_pass_t* const leat_passes[];
 

@@ -4,7 +4,17 @@
 #include <string.h>
 
 const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_arithmetic,
-                                          &leat_pass_dependency, &leat_pass_cse, NULL};
+                                          &leat_pass_dependency, &leat_pass_cse,
+                                          &leat_pass_compress, &leat_pass_recv_schedule, NULL};
+
+leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
+                                 leat_string_view_t* out_name) {
+  leat_string_view_t tensor = leat_node_attr_string(node, "tensor_name");
+  leat_string_view_t from = leat_node_attr_string(node, "send_device");
+  leat_string_view_t to = leat_node_attr_string(node, "recv_device");
+  return leat_arena_print(arena, out_name, "%.*s;%.*s;%.*s", LEAT_SV_ARG(from), LEAT_SV_ARG(to),
+                          LEAT_SV_ARG(tensor));
+}
 
 void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
   leat_graph_t* graph = rewrite->graph;
