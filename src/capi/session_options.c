@@ -1,4 +1,6 @@
 // TF_SessionOptions: what a session is to be like, read from a ConfigProto.
+#include <string.h>
+
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/generated/config.h"
@@ -105,6 +107,30 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
   return passes;
 }
 
+static void read_memory_options(const leat_pb_rewriter_config_t* rewriter,
+                                leat_pass_options_t* options) {
+  static const struct {
+    int kind;
+    uint32_t passes;
+  } kKinds[] = {
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_RECOMPUTATION_HEURISTICS, LEAT_PASS_BIT_RECOMPUTE},
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_SWAPPING_HEURISTICS, LEAT_PASS_BIT_SWAP},
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_HEURISTICS,
+       LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP},
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_MANUAL, LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP},
+  };
+  if (!rewriter || rewriter->disable_meta_optimizer) return;
+  int kind = rewriter->memory_optimization;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKinds); ++i) {
+    if (kKinds[i].kind == kind) options->passes |= kKinds[i].passes;
+  }
+  options->memory_by_hand = kind == LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_MANUAL;
+  leat_string_view_t scope = rewriter->memory_optimizer_target_node_name_scope;
+  if (scope.size && scope.size < sizeof options->memory_scope) {
+    memcpy(options->memory_scope, scope.data, scope.size);
+  }
+}
+
 // TensorFlow rewrites graphs in two places, each with its switches: a pass is off when it is off in
 // both.
 static void read_graph_options(const leat_pb_graph_options_t* graph_options,
@@ -112,15 +138,16 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
   if (!graph_options) return;
   const leat_pb_optimizer_options_t* optimizer = graph_options->optimizer_options;
   options->place_pruned_graph = graph_options->place_pruned_graph;
-  options->passes = meta_optimizer_passes(graph_options->rewrite_options);
+  options->optimizer.passes = meta_optimizer_passes(graph_options->rewrite_options);
   bool all = !optimizer || optimizer->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0;
-  if (all || optimizer->do_constant_folding) options->passes |= LEAT_PASS_BIT_FOLD;
+  if (all || optimizer->do_constant_folding) options->optimizer.passes |= LEAT_PASS_BIT_FOLD;
   if (all || optimizer->do_common_subexpression_elimination) {
-    options->passes |= LEAT_PASS_BIT_CSE;
+    options->optimizer.passes |= LEAT_PASS_BIT_CSE;
   }
-  if (optimizer) options->fold_limit_bytes = optimizer->max_folded_constant_in_bytes;
-  if (graph_options->enable_recv_scheduling) options->passes |= LEAT_PASS_BIT_RECV_SCHEDULE;
-  if (graph_options->enable_bfloat16_sendrecv) options->passes |= LEAT_PASS_BIT_COMPRESS;
+  if (optimizer) options->optimizer.fold_limit_bytes = optimizer->max_folded_constant_in_bytes;
+  read_memory_options(graph_options->rewrite_options, &options->optimizer);
+  if (graph_options->enable_recv_scheduling) options->optimizer.passes |= LEAT_PASS_BIT_RECV_SCHEDULE;
+  if (graph_options->enable_bfloat16_sendrecv) options->optimizer.passes |= LEAT_PASS_BIT_COMPRESS;
 }
 
 static leat_status_t read_config(const leat_pb_config_proto_t* config,

@@ -39,6 +39,7 @@ typedef enum leat_op_flag_e {
   LEAT_OP_ONLY_SHAPE = 1 << 24,    // reads its inputs' shapes, not their values
   LEAT_OP_VARIABLE = 1 << 25,      // makes the handle or reference of a variable
   LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
+  LEAT_OP_CHEAP = 1 << 30,  // a few operations an element: may be computed again, not kept
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
@@ -101,6 +102,7 @@ typedef enum leat_identity_e {
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
 #define LEAT_OP_NAME_CAST LEAT_SV("Cast")
+#define LEAT_OP_NAME_IDENTITY LEAT_SV("Identity")
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")

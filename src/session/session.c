@@ -29,6 +29,7 @@ struct leat_session_s {
   leat_evaluator_t evaluator;
   leat_placement_device_t* placement_devices;
   uint64_t* incarnations;
+  int32_t* swap_devices;
   leat_master_options_t master;
   leat_mutex_t mutex;            // signatures
   leat_word_map_t by_hash;       // hash -> index + 1 of the newest; chained through |next|
@@ -72,7 +73,8 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 // ---- Life ---------------------------------------------------------------------------------------
 
 leat_session_options_t leat_session_options_default(void) {
-  leat_session_options_t options = {.optimize = true, .passes = LEAT_PASSES_DEFAULT};
+  leat_session_options_t options = {.optimize = true, .swap_device = -1,
+                                    .optimizer = {.passes = LEAT_PASSES_DEFAULT}};
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
@@ -80,6 +82,23 @@ leat_session_options_t leat_session_options_default(void) {
   options.deterministic =
       deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
   return options;
+}
+
+// Where values of each device may wait: those of one with memory of its own in the host's.
+static leat_status_t describe_swapping(leat_session_t* session) {
+  int count = session->target.device_count, host = -1;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
+                                                     sizeof(int32_t),
+                                                     (void**)&session->swap_devices));
+  for (int i = count; i-- > 0;) {
+    if (session->target.devices[i]->shares_host_memory) host = i;
+  }
+  for (int i = 0; i < count; ++i) {
+    int asked = session->options.swap_device;
+    bool own = !session->target.devices[i]->shares_host_memory;
+    session->swap_devices[i] = asked >= 0 && asked < count ? asked : own ? host : -1;
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
@@ -95,6 +114,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
         (leat_placement_device_t){device->name, device->type, device->memory_limit_bytes};
     session->incarnations[i] = device->incarnation;
   }
+  LEAT_RETURN_IF_ERROR(describe_swapping(session));
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
   session->master = (leat_master_options_t){
@@ -107,13 +127,13 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .log_placement = session->options.log_device_placement},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
-      .passes = {.passes = session->options.passes,
-                 .evaluate = leat_evaluator_run,
-                 .evaluate_data = &session->evaluator,
-                 .fold_limit_bytes = session->options.fold_limit_bytes},
+      .passes = session->options.optimizer,
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
   };
+  session->master.passes.evaluate = leat_evaluator_run;
+  session->master.passes.evaluate_data = &session->evaluator;
+  session->master.passes.swap_devices = session->swap_devices;
   return leat_ok_status();
 }
 
@@ -175,6 +195,7 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session->target.devices);
   leat_allocator_free(session->allocator, session->placement_devices);
   leat_allocator_free(session->allocator, session->incarnations);
+  leat_allocator_free(session->allocator, session->swap_devices);
   leat_mutex_deinitialize(&session->mutex);
   leat_shared_graph_release(session->graph);
   leat_allocator_free(session->allocator, session);

@@ -16,8 +16,9 @@ typedef struct leat_session_options_s {
   bool allow_soft_placement;
   bool log_device_placement;
   bool optimize;                   // run the passes of src/optimize
-  uint32_t passes;                 // which of them: leat_pass_bit_t
-  int64_t fold_limit_bytes;        // of constant folding; 0 takes the pass's own
+  leat_pass_options_t optimizer;   // which of them, and their limits; the session fills in the rest
+  int swap_device;                 // where values of other devices may wait; -1: accelerators' on
+                                   // the first CPU
   bool place_pruned_graph;         // only what a step needs must find a device
   bool deterministic;              // the same bits for any number of threads
   bool isolate_state;              // named containers are this session's own

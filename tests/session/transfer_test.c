@@ -14,7 +14,7 @@ static void open_two(scene_t* s, uint32_t passes) {
   s->options.cpu_device_count = 2;
   s->options.intra_op_threads = 1;
   s->options.optimize = true;
-  s->options.passes = passes;
+  s->options.optimizer.passes = passes;
 }
 
 // |x| times 1, 2, ... in a vector of kItems on device 0.

@@ -105,6 +105,7 @@ const leat_op_row_t leat_tile_ops[] = {
      .value = repeated_value,
      .gradient = tile_gradient,
      .identities = LEAT_IDENTITY_SAME_SHAPE,
+     .flags = LEAT_OP_CHEAP,
      .doc = "The input repeated multiples[i] times along dimension i."},
     {.name = "TileGrad",
      .inputs = "input: T; multiples: int32",
@@ -122,6 +123,7 @@ const leat_op_row_t leat_tile_ops[] = {
      .value = repeated_value,
      .gradient = broadcast_to_gradient,
      .identities = LEAT_IDENTITY_SAME_SHAPE,
+     .flags = LEAT_OP_CHEAP,
      .doc = "The input repeated along new dimensions and those of size 1, to the shape."},
     LEAT_OP_ROWS_END,
 };

@@ -18,7 +18,7 @@ const leat_op_row_t leat_add_n_ops[] = {
      .inputs = "inputs: N * T",
      .outputs = "sum: T",
      .attrs = "N: int >= 1; T: {" NUMBERS ", variant}",
-     .flags = LEAT_OP_COMMUTATIVE | LEAT_OP_AGGREGATE,
+     .flags = LEAT_OP_COMMUTATIVE | LEAT_OP_AGGREGATE | LEAT_OP_CHEAP,
      .shape = leat_shape_merge_inputs,
      .gradient = add_n_gradient,
      .identities = LEAT_IDENTITY_ONE_INPUT,

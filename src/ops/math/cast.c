@@ -69,6 +69,7 @@ const leat_op_row_t leat_cast_ops[] = {
      .value = cast_value,
      .gradient = cast_gradient,
      .identities = LEAT_IDENTITY_SAME_TYPE,
+     .flags = LEAT_OP_CHEAP,
      .doc = "x in the type DstT. Truncate rounds floats toward 0 instead of to nearest."},
     {.name = "Bitcast",
      .inputs = "input: T",

@@ -160,6 +160,7 @@ static leat_status_t abs_values(leat_inference_t* c) {
    .outputs = "y: T",                     \
    .attrs = types,                        \
    .shape = leat_shape_unchanged,         \
+   .flags = LEAT_OP_CHEAP,                \
    .gradient = gradient_fn,               \
    .doc = text}
 #define IDEMPOTENT(op, types, gradient_fn, text) \
@@ -168,6 +169,7 @@ static leat_status_t abs_values(leat_inference_t* c) {
    .outputs = "y: T",                            \
    .attrs = types,                               \
    .shape = leat_shape_unchanged,                \
+   .flags = LEAT_OP_CHEAP,                       \
    .gradient = gradient_fn,                      \
    .identities = LEAT_IDENTITY_IDEMPOTENT,       \
    .doc = text}
@@ -196,6 +198,7 @@ const leat_op_row_t leat_unary_ops[] = {
      .value = abs_values,
      .gradient = abs_gradient,
      .identities = LEAT_IDENTITY_IDEMPOTENT,
+     .flags = LEAT_OP_CHEAP,
      .doc = "The absolute value of x."},
     {.name = "Neg",
      .inputs = "x: T",
@@ -205,6 +208,7 @@ const leat_op_row_t leat_unary_ops[] = {
      .value = neg_values,
      .gradient = neg_gradient,
      .identities = LEAT_IDENTITY_INVOLUTION,
+     .flags = LEAT_OP_CHEAP,
      .doc = "-x."},
     ROW("Inv", NUMBER, reciprocal_gradient, "1 / x."),
     GRADIENT_OP("InvGrad", reciprocal_grad_gradient, "-dy y^2: the gradient of y = 1 / x."),

@@ -93,6 +93,7 @@ const leat_op_row_t leat_bias_ops[] = {
      .shape = bias_add_shape,
      .gradient = bias_add_gradient,
      .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_VECTOR(1)},
+     .flags = LEAT_OP_CHEAP,
      .doc = "Adds a number for each channel."},
     {.name = "BiasAddV1",
      .inputs = "value: T; bias: T",
