@@ -137,17 +137,16 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
                                leat_session_options_t* options) {
   if (!graph_options) return;
   const leat_pb_optimizer_options_t* optimizer = graph_options->optimizer_options;
+  uint32_t* passes = &options->optimizer.passes;
   options->place_pruned_graph = graph_options->place_pruned_graph;
-  options->optimizer.passes = meta_optimizer_passes(graph_options->rewrite_options);
+  *passes = meta_optimizer_passes(graph_options->rewrite_options);
   bool all = !optimizer || optimizer->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0;
-  if (all || optimizer->do_constant_folding) options->optimizer.passes |= LEAT_PASS_BIT_FOLD;
-  if (all || optimizer->do_common_subexpression_elimination) {
-    options->optimizer.passes |= LEAT_PASS_BIT_CSE;
-  }
+  if (all || optimizer->do_constant_folding) *passes |= LEAT_PASS_BIT_FOLD;
+  if (all || optimizer->do_common_subexpression_elimination) *passes |= LEAT_PASS_BIT_CSE;
   if (optimizer) options->optimizer.fold_limit_bytes = optimizer->max_folded_constant_in_bytes;
   read_memory_options(graph_options->rewrite_options, &options->optimizer);
-  if (graph_options->enable_recv_scheduling) options->optimizer.passes |= LEAT_PASS_BIT_RECV_SCHEDULE;
-  if (graph_options->enable_bfloat16_sendrecv) options->optimizer.passes |= LEAT_PASS_BIT_COMPRESS;
+  if (graph_options->enable_recv_scheduling) *passes |= LEAT_PASS_BIT_RECV_SCHEDULE;
+  if (graph_options->enable_bfloat16_sendrecv) *passes |= LEAT_PASS_BIT_COMPRESS;
 }
 
 static leat_status_t read_config(const leat_pb_config_proto_t* config,

@@ -9,7 +9,7 @@ typedef struct leat_backward_s {
   const leat_graph_t* graph;
   bool* late;         // a node whose name lies in the scope, or one behind such a node
   bool* conditional;  // in a branch or a loop
-  bool* kept;         // held anyway: constants, arguments, variables and what hands them on; fetches
+  bool* kept;         // held anyway: constants, arguments, variables, what hands them on; fetches
   int32_t* place;     // in an order in which inputs come first, and all that is not late before it
   int32_t* order;
   int32_t* first_reader;  // node -> the first late one in order that reads an output; -1

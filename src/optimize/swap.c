@@ -1,7 +1,7 @@
 // Swapping (§5.2: "swapping out long-lived tensors from GPU memory to more plentiful host CPU
 // memory"): a large value that the forward pass makes and the backward pass reads waits on another
-// device in between. It is an Identity there, of which the partitioner makes the way out and the way
-// back; it runs, and with it the way back begins, when the reader's other inputs are there.
+// device in between. It is an Identity there, of which the partitioner makes the way out and the
+// way back; it runs, and with it the way back begins, when the reader's other inputs are there.
 //
 //   device: x ─▶ forward                         x ─▶ forward       ┌▶ _Recv ─▶ backward ◀─ dy
 //           └──────────▶ backward ◀─ dy          └▶ _Send ┐  _Send ┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘

@@ -343,6 +343,20 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
 }
 
+leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
+                                     const char* name, leat_graph_view_fn_t show, void* data) {
+  leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
+                                run->fetch_count, run->targets,    run->target_count};
+  leat_rewrite_t rewrite;
+  bool echoes = false;
+  leat_mutex_lock(&session->graph->mutex);
+  leat_status_t status = check_run(session->graph->graph, run, &echoes);
+  if (!status) status = leat_master_prune(session->graph->graph, &step, &rewrite);
+  leat_mutex_unlock(&session->graph->mutex);
+  if (status) return status;
+  return leat_master_show_pass(&session->master, &rewrite, name, show, data);
+}
+
 static leat_signature_t* find_signature(leat_session_t* session, const leat_run_t* run,
                                         uint64_t hash) {
   uint64_t newest;

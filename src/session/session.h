@@ -5,7 +5,7 @@
 #define LEAT_SESSION_SESSION_H_
 
 #include "graph/graph.h"
-#include "optimize/pass.h"
+#include "master/master.h"
 #include "worker/worker.h"
 
 // From ConfigProto.
@@ -93,6 +93,12 @@ LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
                                                       leat_tensor_t* fetch_values,
                                                       int64_t timeout_ms,
                                                       struct leat_step_collector_s* collector);
+
+// What the pass |name| alone makes of the graph of |run| (its feeds, fetches and targets): see
+// leat_master_show_pass.
+LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
+                                                   const char* name, leat_graph_view_fn_t show,
+                                                   void* data);
 
 int leat_session_device_count(const leat_session_t* session);
 const leat_device_t* leat_session_device(const leat_session_t* session, int index);
