@@ -38,19 +38,25 @@ static leat_output_t sum(scene_t* s, int device, leat_output_t x) {
 // How 50 large values from device 0 are used on device 1.
 typedef leat_output_t (*use_fn_t)(scene_t* s, const leat_output_t* values);
 
+static leat_output_t long_work(scene_t* s, leat_output_t x) {
+  for (int i = 0; i < 30; ++i) x = scene_unary(s, "Abs", 1, scene_unary(s, "Sqrt", 1, x));
+  return x;
+}
+
 // Each is needed when the one before has been used, and the first after long work.
 static leat_output_t one_after_another(scene_t* s, const leat_output_t* values) {
   leat_output_t total = scene_output(s, "ZerosLike", "", "/device:CPU:1", LEAT_INPUTS(values[0]),
                                      LEAT_NO_ATTRS);
-  for (int i = 0; i < 30; ++i) total = scene_unary(s, "Abs", 1, scene_unary(s, "Sqrt", 1, total));
+  total = long_work(s, total);
   for (int i = 0; i < kRecvs; ++i) total = scene_binary(s, "AddV2", 1, total, values[i]);
   return sum(s, 1, total);
 }
 
 // The last value is needed first.
 static leat_output_t in_reverse(scene_t* s, const leat_output_t* values) {
-  leat_output_t total = values[kRecvs - 1];
-  for (int i = kRecvs - 1; i-- > 0;) total = scene_binary(s, "AddV2", 1, total, values[i]);
+  leat_output_t zeros = scene_unary(s, "ZerosLike", 1, values[kRecvs - 1]);
+  leat_output_t total = long_work(s, zeros);
+  for (int i = kRecvs; i-- > 0;) total = scene_binary(s, "AddV2", 1, total, values[i]);
   return sum(s, 1, total);
 }
 
