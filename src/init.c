@@ -14,6 +14,7 @@
   X(checkpoint)             \
   X(control)                \
   X(function)               \
+  X(input)                  \
   X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
