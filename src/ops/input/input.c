@@ -7,6 +7,8 @@
   X(reader)                   \
   X(reader_access)            \
   X(serialized_tensor)        \
-  X(csv)
+  X(csv)                      \
+  X(example)                  \
+  X(json_example)
 
 LEAT_OP_FAMILY(input, LEAT_INPUT_SOURCES)

@@ -84,10 +84,9 @@ static leat_status_t add_record(read_t* r, leat_string_view_t value) {
                                                  &r->value_room));
   TF_TString_Init(&r->keys[r->count]);
   TF_TString_Init(&r->values[r->count]);
-  TF_TString_Copy(&r->keys[r->count], r->key.data, r->key.size);
-  TF_TString_Copy(&r->values[r->count], value.data, value.size);
-  ++r->count;
-  return leat_ok_status();
+  size_t place = r->count++;
+  LEAT_RETURN_IF_ERROR(leat_object_set_string(&r->keys[place], leat_string_builder_view(&r->key)));
+  return leat_object_set_string(&r->values[place], value);
 }
 
 static leat_status_t set_output(read_t* r, int index, TF_TString* strings) {

@@ -219,6 +219,14 @@ static leat_status_t fixed_create(leat_kernel_creation_t* c, void* state) {
   return names_create(c, state);
 }
 
+// TensorFlow's kernel wants an attribute that only the second version has.
+static leat_status_t fixed_old_create(leat_kernel_creation_t* c, void* state) {
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "Create failed for node '%.*s' (FixedLengthRecordReader): encoding is "
+                          "missing; use FixedLengthRecordReaderV2",
+                          LEAT_SV_ARG(c->kernel->node_name));
+}
+
 static leat_status_t fixed_v2_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(read_compression(c, "encoding", false, state));
   return fixed_create(c, state);
@@ -281,7 +289,7 @@ static leat_status_t identity__cpu(leat_kernel_context_t* c) { return make(c, &k
 const leat_kernel_row_t leat_reader_kernels_cpu[] = {
     READER("TextLineReader", lines_create, lines__cpu),
     READER("TextLineReaderV2", lines_create, lines__cpu),
-    READER("FixedLengthRecordReader", fixed_create, fixed__cpu),
+    READER("FixedLengthRecordReader", fixed_old_create, fixed__cpu),
     READER("FixedLengthRecordReaderV2", fixed_v2_create, fixed__cpu),
     READER("TFRecordReader", records_create, records__cpu),
     READER("TFRecordReaderV2", records_create, records__cpu),
