@@ -11,8 +11,8 @@ if(NOT sources)
   set(sources ${CMAKE_BINARY_DIR}/empty.c)
 endif()
 
-# What runs while graphs are built, files are read or values wait is kept small: ops' rows, shape and
-# gradient functions; the C API but for steps; kernels that no arithmetic waits for.
+# What runs while graphs are built, files are read or values wait is kept small: ops' rows, shape
+# and gradient functions; the C API but for steps; kernels that no arithmetic waits for.
 set(definitions ${sources})
 list(FILTER definitions INCLUDE REGEX
   "/src/(ops|capi|client|formats|gradient|optimize|trace)/")

@@ -1,7 +1,7 @@
-// Blocks are decoded into a window of which the last 32 KiB stay, since copies reach back so far.
-// Decoding goes on until the window is full or the stream ends, then waits, in the middle of a block
-// if need be, for what was decoded to be read. Codes of up to FAST_BITS bits are found in a table by
-// their bits; longer ones by the first code of each length.
+// Blocks are decoded into a window of which the last 32 KiB stay, since copies reach so far back.
+// Decoding goes on until the window is full or the stream ends, then waits, amid a block if need
+// be, for what was decoded to be read. Codes of up to FAST_BITS bits are found in a table by their
+// bits; longer ones by the first code of each length.
 #include "formats/inflate.h"
 
 #include <string.h>
@@ -285,8 +285,9 @@ static leat_status_t copy_stored(leat_inflate_t* s) {
   return leat_ok_status();
 }
 
-static const uint16_t kLengthBase[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                       31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+static const uint16_t kLengthBase[] = {3,  4,  5,  6,  7,  8,  9,  10,  11,  13,
+                                       15, 17, 19, 23, 27, 31, 35, 43,  51,  59,
+                                       67, 83, 99, 115, 131, 163, 195, 227, 258};
 static const uint8_t kLengthBits[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
                                       2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
 static const uint16_t kDistanceBase[] = {1,   2,   3,   4,   5,   7,    9,    13,   17,   25,

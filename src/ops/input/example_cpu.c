@@ -244,21 +244,25 @@ static void layout_destroy(void* state) {
 
 // ---- What is wanted -----------------------------------------------------------------------------
 
-static leat_status_t read_key(const leat_kernel_context_t* c, const group_t* group, int index,
-                              leat_string_view_t* out_key) {
-  if (group->keys) {
-    *out_key = group->keys[index];
-    return leat_ok_status();
-  }
-  const leat_tensor_t* keys =
-      leat_kernel_input(c, group->keys_input + (group->has_scalar_keys ? index : 0));
+// Inputs of keys have as many as the group has features.
+static leat_status_t check_keys(const leat_kernel_context_t* c, const group_t* group) {
+  int inputs = group->keys ? 0 : group->has_scalar_keys ? group->count : 1;
   int64_t wanted = group->has_scalar_keys ? 1 : group->count;
-  if (keys->shape.element_count != wanted) {
-    return leat_kernel_invalid(c, "input %d has %lld keys, must have %lld", group->keys_input,
-                               (long long)keys->shape.element_count, (long long)wanted);
+  for (int i = 0; i < inputs; ++i) {
+    int64_t count = leat_kernel_input(c, group->keys_input + i)->shape.element_count;
+    if (count == wanted) continue;
+    return leat_kernel_invalid(c, "input %d has %lld keys, must have %lld", group->keys_input + i,
+                               (long long)count, (long long)wanted);
   }
-  *out_key = leat_tensor_string_at(keys, group->has_scalar_keys ? 0 : index);
   return leat_ok_status();
+}
+
+static leat_string_view_t key_at(const leat_kernel_context_t* c, const group_t* group,
+                                 int index) {
+  if (group->keys) return group->keys[index];
+  bool scalars = group->has_scalar_keys;
+  const leat_tensor_t* keys = leat_kernel_input(c, group->keys_input + (scalars ? index : 0));
+  return leat_tensor_string_at(keys, scalars ? 0 : index);
 }
 
 static leat_status_t read_default(const leat_kernel_context_t* c, const layout_t* layout,
@@ -308,8 +312,8 @@ static leat_status_t read_missing(const leat_kernel_context_t* c, const layout_t
 
 static leat_status_t read_spec(const leat_kernel_context_t* c, const layout_t* layout,
                                const group_t* group, int index, leat_feature_spec_t* spec) {
-  *spec = (leat_feature_spec_t){.kind = group->kind, .dtype = group->types[index]};
-  LEAT_RETURN_IF_ERROR(read_key(c, group, index, &spec->key));
+  *spec = (leat_feature_spec_t){
+      .key = key_at(c, group, index), .kind = group->kind, .dtype = group->types[index]};
   if (group->splits_types) spec->splits_dtype = group->splits_types[index];
   if (group->kind != LEAT_FEATURE_DENSE) return leat_ok_status();
   spec->shape = group->shapes[index];
@@ -327,12 +331,7 @@ static leat_status_t read_specs(const leat_kernel_context_t* c, const layout_t* 
   int next = 0;
   for (int g = 0; g < layout->group_count; ++g) {
     const group_t* group = &layout->groups[g];
-    if (!group->keys && !group->has_scalar_keys &&
-        leat_kernel_input(c, group->keys_input)->shape.element_count != group->count) {
-      return leat_kernel_invalid(c, "input %d has %lld keys, must have %d", group->keys_input,
-                                 (long long)leat_kernel_input(c, group->keys_input)->shape.element_count,
-                                 group->count);
-    }
+    LEAT_RETURN_IF_ERROR(check_keys(c, group));
     for (int i = 0; i < group->count; ++i) {
       LEAT_RETURN_IF_ERROR(read_spec(c, layout, group, i, &parse->features[next++]));
     }

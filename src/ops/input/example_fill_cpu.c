@@ -130,7 +130,8 @@ static leat_status_t check_splits(const leat_feature_spec_t* spec, const total_t
   bool fits = spec->splits_dtype == LEAT_DTYPE_INT64 ||
               (total->count <= INT32_MAX && total->rows <= INT32_MAX);
   if (fits) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Feature %.*s has too many values for int32 splits",
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Feature %.*s has too many values for int32 splits",
                           LEAT_SV_ARG(spec->key));
 }
 

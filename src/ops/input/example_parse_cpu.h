@@ -23,7 +23,7 @@ typedef struct leat_feature_spec_s {
   // Dense: the shape of an example's values (of a row, in feature lists). Its first dim may be
   // unknown: then |fallback|, one value, fills what examples leave.
   leat_partial_shape_t shape;
-  const leat_tensor_t* fallback;  // dense: for examples without the feature; empty: it must be there
+  const leat_tensor_t* fallback;  // dense: for examples without the feature; empty: none may be
   bool may_be_missing;            // dense feature lists
 
   // What comes out.

@@ -51,8 +51,8 @@ static bool read_entry(leat_string_view_t entry, leat_string_view_t* out_key,
 
 // The entries of a map of features or feature lists. The last of equal names counts; in Examples
 // those that hold nothing are as if they were not there.
-static bool find_in_map(const scan_t* scan, const leat_string_map_t* map, leat_string_view_t message,
-                        leat_feature_slot_t* slots) {
+static bool find_in_map(const scan_t* scan, const leat_string_map_t* map,
+                        leat_string_view_t message, leat_feature_slot_t* slots) {
   uint32_t number;
   leat_string_view_t entry, key, value;
   bool empty_counts = scan->slots->parse->is_sequence;

@@ -75,7 +75,9 @@ static const uint8_t* count_field(int dtype, const uint8_t* next, const uint8_t*
     return next + size;
   }
   ++*count;
-  if (dtype == LEAT_DTYPE_FLOAT && type == LEAT_WIRE_FIXED32) return end - next >= 4 ? next + 4 : NULL;
+  if (dtype == LEAT_DTYPE_FLOAT && type == LEAT_WIRE_FIXED32) {
+    return end - next >= 4 ? next + 4 : NULL;
+  }
   if (dtype == LEAT_DTYPE_INT64 && type == LEAT_WIRE_VARINT) {
     return leat_wire_read_varint(next, end, &value);
   }

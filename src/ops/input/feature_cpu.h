@@ -10,8 +10,8 @@ typedef struct leat_feature_s {
   leat_string_view_t list;  // its encoded values
 } leat_feature_t;
 
-// Takes the next field of |*rest| that has bytes (a string, a message): its |*out_number| is 0 at the
-// end. false when the bytes break a rule.
+// Takes the next field of |*rest| that has bytes (a string, a message): its |*out_number| is 0 at
+// the end. false when the bytes break a rule.
 bool leat_field_next(leat_string_view_t* rest, uint32_t* out_number, leat_string_view_t* out_bytes);
 // A Feature message. false when it is none.
 bool leat_feature_read(leat_string_view_t bytes, leat_feature_t* out_feature);

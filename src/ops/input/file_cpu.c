@@ -108,7 +108,8 @@ static leat_status_t set_names(leat_kernel_context_t* c, const names_t* names) {
 static leat_status_t match(leat_kernel_context_t* c, leat_arena_t* arena) {
   const leat_tensor_t* patterns = leat_kernel_input(c, 0);
   if (patterns->shape.rank > 1) {
-    return leat_kernel_invalid(c, "Input patterns tensor must be scalar or vector, but had shape: %s",
+    return leat_kernel_invalid(c,
+                               "Input patterns tensor must be scalar or vector, but had shape: %s",
                                LEAT_SHAPE_TEXT(&patterns->shape));
   }
   names_t names = {.arena = arena};

@@ -1,5 +1,5 @@
-// The ops that make tables. Each kind has three: a handle of two strings, a resource handle, and one
-// whose table has no name and lives with its handles.
+// The ops that make tables. Each kind has three: a handle of two strings, a resource handle, and
+// one whose table has no name and lives with its handles.
 #include "graph/gradient.h"
 #include "ops/family.h"
 #include "ops/queue/queue_shape.h"
@@ -9,7 +9,8 @@ static leat_status_t dense_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
-#define NAMES "container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; "
+#define NAMES \
+  "container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; "
 #define TYPES "key_dtype: type; value_dtype: type"
 #define VALUE_SHAPE "; value_shape: shape = {}"
 #define DENSE "; initial_num_buckets: int = 131072; max_load_factor: float = 0.8"

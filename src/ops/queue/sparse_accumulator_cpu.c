@@ -1,5 +1,5 @@
-// CPU kernels of accumulators of gradients by rows: sorted row numbers, the rows' sums and how often
-// each came. Adding merges two sorted lists.
+// CPU kernels of accumulators of gradients by rows: sorted row numbers, the rows' sums and how
+// often each came. Adding merges two sorted lists.
 #include <string.h>
 
 #include "ops/family.h"

@@ -55,8 +55,8 @@ LEAT_MUST_USE leat_status_t leat_list_merge_shape(const leat_kernel_context_t* c
 LEAT_MUST_USE leat_status_t leat_list_element_shape(const leat_kernel_context_t* c,
                                                     const leat_tensor_list_t* list, int index,
                                                     bool look, leat_shape_t* out_shape);
-// Parts of the tensor at input |input| along dimension 0, sharing its bytes: |lengths| rows each, or
-// (NULL) one without its dimension. |out_items| are the caller's; none on failure.
+// Parts of the tensor at input |input| along dimension 0, sharing its bytes: |lengths| rows each,
+// or (NULL) one without its dimension. |out_items| are the caller's; none on failure.
 LEAT_MUST_USE leat_status_t leat_list_split_input(leat_kernel_context_t* c, int input,
                                                   const int64_t* lengths, int64_t count,
                                                   leat_tensor_t* out_items);

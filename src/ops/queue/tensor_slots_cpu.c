@@ -1,5 +1,5 @@
-// The slots of a TensorArray. A slot keeps its shape when its tensor is gone or was never there: the
-// gradient's zeros have it.
+// The slots of a TensorArray. A slot keeps its shape when its tensor is gone or was never there:
+// the gradient's zeros have it.
 #include "ops/queue/tensor_slots_cpu.h"
 
 #include <string.h>

@@ -84,13 +84,14 @@ void leat_tuple_store_pop_at(leat_tuple_store_t* store, int64_t index, leat_tens
   move_out(store, index, out_tuple);
   --store->count;
   if (index != store->count) {
-    memcpy(leat_tuple_store_row(store, index), leat_tuple_store_row(store, store->count), row_bytes(store));
+    memcpy(leat_tuple_store_row(store, index), leat_tuple_store_row(store, store->count),
+           row_bytes(store));
   }
 }
 
 // ---- The heap -----------------------------------------------------------------------------------
-// Equal keys come out as from the heap of the C++ library that TensorFlow is built with: a hole goes
-// down to a leaf, the right child where both are equal, and the last row rises from there.
+// Equal keys come out as from the heap of the C++ library that TensorFlow is built with: a hole
+// goes down to a leaf, the right child where both are equal, and the last row rises from there.
 
 static void move_row(leat_tuple_store_t* s, int64_t from, int64_t to) {
   memcpy(&s->tensors[to * s->width], &s->tensors[from * s->width], row_bytes(s));
