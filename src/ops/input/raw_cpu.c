@@ -115,20 +115,6 @@ static leat_status_t decompress_create(leat_kernel_creation_t* c, void* state) {
                           LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(name));
 }
 
-typedef struct memory_source_s {
-  leat_record_source_t base;
-  leat_string_view_t rest;
-} memory_source_t;
-
-static leat_status_t memory_read(leat_record_source_t* self, void* data, size_t size,
-                                 size_t* out_read) {
-  memory_source_t* source = (memory_source_t*)self;
-  *out_read = size < source->rest.size ? size : source->rest.size;
-  if (*out_read) memcpy(data, source->rest.data, *out_read);
-  source->rest = leat_string_view_from_index(source->rest, *out_read);
-  return leat_ok_status();
-}
-
 static leat_status_t read_all(leat_record_source_t* source, leat_string_builder_t* out) {
   for (size_t part = 1 << 16, size = part; size == part; part *= 2) {
     size_t before = out->size;
@@ -142,9 +128,10 @@ static leat_status_t read_all(leat_record_source_t* source, leat_string_builder_
 
 static leat_status_t decompress_one(compression_t compression, leat_string_view_t bytes,
                                     leat_string_builder_t* out) {
-  memory_source_t source = {.base = {memory_read}, .rest = bytes};
+  leat_record_bytes_source_t source;
   leat_inflate_t* inflate;
   out->size = 0;
+  leat_record_bytes_source_initialize(bytes, &source);
   LEAT_RETURN_IF_ERROR(leat_inflate_create(
       &source.base, compression == COMPRESSION_GZIP ? LEAT_INFLATE_GZIP : LEAT_INFLATE_ZLIB,
       leat_allocator_system(), &inflate));
