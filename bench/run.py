@@ -53,8 +53,8 @@ ROWS = [
     Row('addchain1k', 5, OFF), Row('wide1k', 8, OFF),
     Row('chain36k', 40, ONCE, measure='first'),
     Row('feedfetch1', 30, ONCE, measure='start'),
-    # Beside the products: what elementwise nodes read and write of arrays too large for a core's own
-    # cache (mlp: the update of 1.6 MB; cnn: activations of 6.4 and 3.2 MB, Adam on 6.4 MB).
+    # Beside the products: what elementwise nodes read and write of arrays too large for a core's
+    # own cache (mlp: the update of 1.6 MB; cnn: activations of 6.4 and 3.2 MB, Adam on 6.4 MB).
     Row('mnist_mlp', 1, gflop=0.21, moved_mb=5, bound=True),
     Row('mnist_cnn', 1, gflop=4.7, moved_mb=158, bound=True),
     Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),

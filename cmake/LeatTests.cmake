@@ -13,6 +13,10 @@ list(FILTER kit_sources EXCLUDE REGEX
 set(LEAT_TEST_ENVIRONMENT "LEAT_SOURCE_DIR=${CMAKE_SOURCE_DIR};LEAT_BUILD_DIR=${CMAKE_BINARY_DIR}"
     "LEAT_MODULE_DIR=${CMAKE_BINARY_DIR}/lib")
 add_custom_target(leat_tests)
+set(LEAT_TEST_SECONDS 120)
+if(LEAT_SANITIZE)
+  set(LEAT_TEST_SECONDS 600)
+endif()
 if(TARGET leat_tool)
   add_dependencies(leat_tests leat_tool)
 endif()
@@ -27,7 +31,8 @@ function(leat_test source)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(leat_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${LEAT_TEST_SECONDS} ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
 endfunction()
 
 # The op families below src/ops/, for the op harness: a test sees all ops of its checkout.

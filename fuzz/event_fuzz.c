@@ -33,11 +33,12 @@ static void read_events(const uint8_t* data, size_t size) {
       leat_event_reader_open(&fs.base, "events", leat_allocator_system(), &reader);
   if (!status) {
     leat_pb_event_t event;
+    int refused = 0;
     do {
       leat_status_free(status);
       status = leat_event_reader_next(&reader, &arena, &event);
-      // An event that does not decode is passed over; the end and a broken record are the end.
-    } while (!status || leat_status_code(status) == LEAT_INVALID_ARGUMENT);
+      // An event that does not decode is passed over.
+    } while (!status || ++refused < 4);
     leat_event_reader_close(&reader);
   }
   leat_status_free(status);

@@ -42,8 +42,8 @@ TF_CAPI_EXPORT extern void leat_events_close(leat_events_t* events, TF_Status* s
  *   TF_Tensor* w = leat_checkpoint_read(c, "w", status);
  *   leat_checkpoint_close(c);                                                                   */
 typedef struct leat_checkpoint_t leat_checkpoint_t;
-/* |prefix| as TensorFlow names checkpoints, without ".index"; a checkpoint of the first version is a
- * file of that name, or its shards. */
+/* |prefix| as TensorFlow names checkpoints, without ".index"; a checkpoint of the first version is
+ * a file of that name, or its shards. */
 TF_CAPI_EXPORT extern leat_checkpoint_t* leat_checkpoint_open(const char* prefix,
                                                               TF_Status* status);
 TF_CAPI_EXPORT extern void leat_checkpoint_close(leat_checkpoint_t* checkpoint);

@@ -38,7 +38,7 @@ static inline bool leat_string_view_ends_with(leat_string_view_t s, leat_string_
 // |begin| is clamped to the size.
 static inline leat_string_view_t leat_string_view_from_index(leat_string_view_t s, size_t begin) {
   if (begin > s.size) begin = s.size;
-  return (leat_string_view_t){s.data + begin, s.size - begin};
+  return (leat_string_view_t){begin ? s.data + begin : s.data, s.size - begin};
 }
 // Byte order, as memcmp; shorter first.
 int leat_string_view_compare(leat_string_view_t a, leat_string_view_t b);

@@ -263,6 +263,7 @@ static const uint8_t* read_packed(const leat_message_field_t* field, leat_pb_lis
   next = leat_wire_read_length(next, end, &size);
   // There is room for the items only if they could be counted.
   if (!next || packed_count(field->wire_type, next, size) == SIZE_MAX) return NULL;
+  if (size == 0) return next;
   end = next + size;
   char* slot = (char*)list->items + list->count * item_bytes;
   while (next && next < end) {
@@ -392,6 +393,10 @@ static leat_status_t append_scalars(decoder_t* decoder, frame_t* frame,
   LEAT_RETURN_IF_ERROR(reserve(decoder, frame, field, begin));
   if (type == LEAT_WIRE_LENGTH) {
     *inout_next = read_packed(field, list, *inout_next, frame->end);
+    return leat_ok_status();
+  }
+  if (!list->items) {  // not even the first one is whole: none was counted
+    *inout_next = NULL;
     return leat_ok_status();
   }
   char* slot = (char*)list->items + list->count++ * leat_message_field_size(field);

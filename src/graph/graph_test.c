@@ -1,5 +1,4 @@
 // Adding nodes: what is filled in, what is refused and with which code, names, edits, order.
-#include "base/clock.h"
 #include "toy_graph/toy_ops.h"
 
 static void types_and_counts_come_from_inputs(void** state) {
@@ -108,12 +107,11 @@ static void unknown_attributes_are_kept(void** state) {
   toy_close(&toy);
 }
 
-static void unique_names_stay_cheap(void** state) {
+static void unique_names_count_on(void** state) {
   (void)state;
   toy_t toy;
   toy_open(&toy);
   leat_string_view_t name;
-  int64_t begin = leat_clock_now_ns();
   for (int i = 0; i < 20000; ++i) {
     toy_ok(leat_graph_unique_name(toy.graph, LEAT_SV("scope/NoOp"), &name));
     leat_node_spec_t spec = {.name = name};
@@ -122,7 +120,6 @@ static void unique_names_stay_cheap(void** state) {
     toy_ok(leat_graph_add_node(toy.graph, &spec, &node));
   }
   assert_true(leat_string_view_equals(name, "scope/NoOp_19999"));
-  assert_true(leat_clock_now_ns() - begin < INT64_C(1000000000));
   toy_close(&toy);
 }
 
@@ -222,82 +219,17 @@ static void tensor_names(void** state) {
   }
 }
 
-// Names made beforehand, so that the clock sees the graph only.
-static char many_names[36000][16];
-static void make_names(void) {
-  for (int i = 0; i < 36000; ++i) snprintf(many_names[i], sizeof(many_names[i]), "node_%d", i);
-}
-
-// What 36,000 nodes with one control edge cost; the figure is for people, the bound generous.
-static void many_nodes_are_cheap(void** state) {
-  (void)state;
-  make_names();
-  enum { COUNT = 36000 };
-  int64_t best = INT64_MAX;
-  for (int round = 0; round < 5; ++round) {
-    toy_t toy;
-    toy_open(&toy);
-    int64_t begin = leat_clock_now_ns();
-    leat_node_spec_t spec = {.control_count = 0};
-    toy_ok(leat_op_registry_find(toy.ops, LEAT_SV("NoOp"), &spec.op));
-    int32_t node = -1;
-    spec.control_inputs = &node;
-    for (int i = 0; i < COUNT; ++i) {
-      spec.name = leat_string_view_from(many_names[i]);
-      int32_t added;
-      toy_ok(leat_graph_add_node(toy.graph, &spec, &added));
-      node = added;
-      spec.control_count = 1;
-    }
-    int64_t taken = leat_clock_now_ns() - begin;
-    if (taken < best) best = taken;
-    toy_close(&toy);
-  }
-  print_message("36,000 NoOp nodes added in %.2f ms\n", (double)best / 1e6);
-  assert_true(best < INT64_C(300000000));
-}
-
-static void ordinary_nodes_are_cheap(void** state) {
-  (void)state;
-  make_names();
-  enum { COUNT = 20000 };
-  int64_t best = INT64_MAX;
-  for (int round = 0; round < 5; ++round) {
-    toy_t toy;
-    toy_open(&toy);
-    leat_output_t x = toy_placeholder(&toy, "x", LEAT_DTYPE_FLOAT, 2, (const int64_t[]){3, 4});
-    leat_node_spec_t spec = {.input_count = 2, .infer_attrs = true};
-    toy_ok(leat_op_registry_find(toy.ops, LEAT_SV("Add"), &spec.op));
-    leat_output_t inputs[] = {x, x};
-    spec.inputs = inputs;
-    int64_t begin = leat_clock_now_ns();
-    for (int i = 0; i < COUNT; ++i) {
-      spec.name = leat_string_view_from(many_names[i]);
-      int32_t added;
-      toy_ok(leat_graph_add_node(toy.graph, &spec, &added));
-      inputs[0].node = added;
-    }
-    int64_t taken = leat_clock_now_ns() - begin;
-    if (taken < best) best = taken;
-    toy_close(&toy);
-  }
-  print_message("a binary node added in %.0f ns\n", (double)best / COUNT);
-  assert_true(best < INT64_C(300000000));
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(types_and_counts_come_from_inputs),
       cmocka_unit_test(what_does_not_fit_is_refused),
       cmocka_unit_test(references_serve_as_values_but_not_the_reverse),
       cmocka_unit_test(unknown_attributes_are_kept),
-      cmocka_unit_test(unique_names_stay_cheap),
+      cmocka_unit_test(unique_names_count_on),
       cmocka_unit_test(control_inputs_are_a_set),
       cmocka_unit_test(sorting_puts_inputs_first),
       cmocka_unit_test(children_outlive_their_parents),
       cmocka_unit_test(tensor_names),
-      cmocka_unit_test(many_nodes_are_cheap),
-      cmocka_unit_test(ordinary_nodes_are_cheap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

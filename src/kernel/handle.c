@@ -134,8 +134,8 @@ leat_status_t leat_handle_own_resource(leat_kernel_context_t* c, int output,
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* tensor;
   leat_status_t status = leat_kernel_allocate_output(c, output, &scalar, &tensor);
-  leat_resource_handle_t** handle = NULL;
-  if (!status) handle = leat_tensor_data(tensor, leat_resource_handle_t*);
+  leat_resource_handle_t** handle =
+      status ? NULL : leat_tensor_data(tensor, leat_resource_handle_t*);
   if (!status) {
     status = leat_resource_handle_create(c->kernel->device->name, (leat_string_view_t){0},
                                          c->kernel->node_name,

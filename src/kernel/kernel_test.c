@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "kernel/resource.h"
 
@@ -227,33 +226,6 @@ static void errors_name_the_node(void** state) {
   tear_down(&b);
 }
 
-static void allocating_is_quick(void** state) {
-  bench_t b;
-  static LEAT_ALIGNED(64) float memory[4];
-  leat_buffer_t planned = {
-      .vtable = &kPlannedBuffer, .data = memory, .size_bytes = sizeof(memory), .planned = true};
-  leat_buffer_t* const plan[] = {&planned};
-  leat_shape_t shape = leat_shape_vector(4);
-  leat_tensor_t* output = NULL;
-  set_up(&b, kFloats);
-  for (int way = 0; way < 3; ++way) {
-    const int rounds = 200000;
-    b.context.planned_outputs = way == 1 ? plan : NULL;
-    int64_t begin = leat_clock_now_ns();
-    for (int i = 0; i < rounds; ++i) {
-      leat_status_t status =
-          way == 2 ? leat_kernel_forward_or_allocate(&b.context, 0, 0, &shape, &output)
-                   : leat_kernel_allocate_output(&b.context, 0, &shape, &output);
-      if (status) fail();
-      leat_slot_release(&b.outputs[0]);
-    }
-    static const char* const names[] = {"pool", "planned", "forwarded"};
-    print_message("an output and its release, %s: %.1f ns\n", names[way],
-                  (double)(leat_clock_now_ns() - begin) / rounds);
-  }
-  tear_down(&b);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forwarding_needs_every_condition),
@@ -262,7 +234,6 @@ int main(void) {
       cmocka_unit_test(the_plan_decides_what_is_overwritten),
       cmocka_unit_test(inputs_pass_and_references_travel),
       cmocka_unit_test(errors_name_the_node),
-      cmocka_unit_test(allocating_is_quick),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

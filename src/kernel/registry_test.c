@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/test.h"
 #include "base/thread.h"
@@ -172,32 +171,6 @@ static void threads_look_up_at_once(void** state) {
   leat_kernel_registry_free(registry);
 }
 
-#define ROWS 1500
-
-// A process starts in milliseconds: adding all kernels is a small part of one.
-static void adding_is_quick(void** state) {
-  static leat_kernel_row_t rows[ROWS + 1];
-  static char names[ROWS / 3 + 1][16];
-  for (int i = 0; i < ROWS; ++i) {
-    snprintf(names[i / 3], sizeof(names[0]), "Op%d", i / 3);
-    rows[i] = (leat_kernel_row_t){.op = names[i / 3],
-                                  .device_type = "CPU",
-                                  .constraints = "T: float, double, half; Tidx: int32, int64"};
-  }
-  int64_t best = INT64_MAX;
-  for (int round = 0; round < 20; ++round) {
-    leat_kernel_registry_t* registry = NULL;
-    int64_t begin = leat_clock_now_ns();
-    LEAT_EXPECT_OK(leat_kernel_registry_create(leat_allocator_system(), &registry));
-    LEAT_EXPECT_OK(leat_kernel_registry_add(registry, rows));
-    int64_t taken = leat_clock_now_ns() - begin;
-    if (taken < best) best = taken;
-    leat_kernel_registry_free(registry);
-  }
-  print_message("adding %d rows takes %lld us\n", ROWS, (long long)best / 1000);
-  assert_true(best < 5000000);
-}
-
 static leat_status_t fill_and_find(leat_kernel_registry_t** out_registry) {
   leat_op_t op = op_named("Gather");
   const leat_attr_t attrs[] = {LEAT_TYPE("I", LEAT_DTYPE_INT64), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
@@ -230,7 +203,6 @@ int main(void) {
       cmocka_unit_test(failures_say_what_there_is),
       cmocka_unit_test(rows_are_listed),
       cmocka_unit_test(threads_look_up_at_once),
-      cmocka_unit_test(adding_is_quick),
       cmocka_unit_test(memory_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,7 +234,8 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-// Each edge is fed once; |*out_echoes| tells whether one that is fed is also fetched. |map| is empty.
+// Each edge is fed once; |*out_echoes| tells whether one that is fed is also fetched. |map| is
+// empty.
 static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* run,
                                  leat_word_map_t* map, bool* out_echoes) {
   for (int i = 0; i < run->feed_count + run->fetch_count; ++i) {

@@ -76,7 +76,8 @@ typedef struct leat_run_s {
   int64_t timeout_ms;                // 0 = the session's
   struct leat_step_collector_s* collector;  // NULL: no statistics
 } leat_run_t;
-// As in TensorFlow nothing is both fed and fetched; a prepared signature hands such a value through.
+// As in TensorFlow nothing is both fed and fetched; a prepared signature hands such a value
+// through.
 LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);
 
 // A signature resolved once (prepared callable); lives as long as the session.

@@ -210,6 +210,7 @@ static leat_status_t end_call(async_call_t* call) {
 }
 
 static void async_done(leat_kernel_context_t* context, leat_status_t status) {
+  if (!status) status = leat_execution_verify(context);
   async_call_t* call = context->owner;
   leat_dataflow_t* d = call->dataflow;
   uint32_t record = call->record;

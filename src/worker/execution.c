@@ -112,6 +112,24 @@ leat_status_t leat_execution_prepare(leat_execution_t* e, leat_slot_t* slots, ui
   return leat_ok_status();
 }
 
+leat_status_t leat_execution_verify(const leat_kernel_context_t* c) {
+  const leat_kernel_t* kernel = c->kernel;
+  for (int i = 0; i < kernel->output_count; ++i) {
+    const leat_slot_t* slot = &c->outputs[i];
+    bool is_dead = !slot->alive && (kernel->op->flags & LEAT_OP_RECV);
+    if (is_dead || slot->ref) continue;
+    int declared = leat_dtype_base(kernel->output_types[i]);
+    if (LEAT_LIKELY(slot->alive && slot->tensor.dtype == declared)) continue;
+    return leat_make_status(LEAT_INTERNAL,
+                            "Compute failed for node '%.*s' (%.*s): output %d is %s, must be the "
+                            "declared type, %s",
+                            LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name), i,
+                            slot->alive ? leat_dtype_name(slot->tensor.dtype) : "missing",
+                            leat_dtype_name(declared));
+  }
+  return leat_ok_status();
+}
+
 void leat_execution_trace(leat_execution_t* e, const leat_slot_t* slots, uint32_t index,
                           int64_t start_ns) {
   const leat_record_t* record = &e->plan->records[index];

@@ -42,6 +42,9 @@ LEAT_MUST_USE leat_status_t leat_execution_check(leat_execution_t* execution);
 LEAT_MUST_USE leat_status_t leat_execution_prepare(leat_execution_t* execution, leat_slot_t* slots,
                                                    uint32_t record,
                                                    const leat_kernel_context_t* context);
+// What a stateful kernel gave: a value of a queue, a container or another device is of the type
+// that somebody else declared. INTERNAL when it is not this node's.
+LEAT_MUST_USE leat_status_t leat_execution_verify(const leat_kernel_context_t* context);
 // Notes a record that has run, for the step's collector.
 void leat_execution_trace(leat_execution_t* execution, const leat_slot_t* slots, uint32_t record,
                           int64_t start_ns);

@@ -196,6 +196,11 @@ static uint16_t control_flags(const leat_node_t* node) {
   return flags;
 }
 
+static leat_status_t compute_verified(leat_kernel_context_t* context) {
+  LEAT_RETURN_IF_ERROR(context->kernel->row->compute(context));
+  return leat_execution_verify(context);
+}
+
 static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const leat_node_t* node,
                                  const uint8_t* input_types) {
   leat_string_view_t device = c->options->device->type;
@@ -209,7 +214,8 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
       row, node->op, node->name, node->attrs, node->attr_count, input_types, node->input_count,
       node->output_types, node->output_count, c->options->device, c->options->resources,
       c->plan->allocator, &record->kernel));
-  record->compute = row->compute;
+  bool is_stateful = node->op->flags & LEAT_OP_STATEFUL;
+  record->compute = is_stateful && node->output_count ? compute_verified : row->compute;
   if (record->kernel->contract) record->flags |= LEAT_RECORD_CONTRACT;
   if (row->compute_async) record->flags |= LEAT_RECORD_ASYNC;
   if (row->expensive) record->flags |= LEAT_RECORD_EXPENSIVE;

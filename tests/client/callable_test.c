@@ -222,9 +222,9 @@ static void test_many_edges(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, model_kit_tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_arrays),   TEST(test_tensors),      TEST(test_passed_through),
-      TEST(test_fetch_of_a_feed), TEST(test_kept_feed), TEST(test_bad_runs),    TEST(test_bad_creation),
-      TEST(test_threads),  TEST(test_many_edges),
+      TEST(test_arrays),          TEST(test_tensors),   TEST(test_passed_through),
+      TEST(test_fetch_of_a_feed), TEST(test_kept_feed), TEST(test_bad_runs),
+      TEST(test_bad_creation),    TEST(test_threads),   TEST(test_many_edges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // The functions that networks spend time in, in float arithmetic throughout: exp, log, tanh,
-// sigmoid, roots; and the table of this instruction set. Polynomials are minimax fits of our own
-// (relative error below 2^-27); what is left of the error is rounding.
+// sigmoid, erf, roots; and the table of this instruction set. Polynomials are minimax fits of our
+// own (relative error below 2^-26); what is left of the error is rounding.
 #include "device/cpu/vector_math.h"
 
 #include "device/cpu/half.h"
@@ -81,18 +81,25 @@ ALWAYS_INLINE floats_t log_core(floats_t x) {
   return select_floats(is_special, x, value);
 }
 
-// Small arguments by x + x^3 P(x^2), where 1 - 2 / (exp(2x) + 1) would cancel.
+// u / (u + 2), u = exp(2 |x|) - 1, as the difference from what it is near: from 1, or from |x|
+// where that is small. The difference is small then, and so are the errors of u, of the sum and of
+// the quotient: ln(2) in one factor and a power of two without care for the range do.
 ALWAYS_INLINE floats_t tanh_core(floats_t x) {
-  const floats_t magnitude = absolute_floats(x);
-  const floats_t z = x * x;
-  floats_t p = TANH_5 * z + TANH_4;
-  p = p * z + TANH_3;
-  p = p * z + TANH_2;
-  p = p * z + TANH_1;
-  p = p * z + TANH_0;
-  const floats_t small = (p * z) * magnitude + magnitude;
-  const floats_t large = 1.0f - 2.0f / (exp_core(magnitude + magnitude) + 1.0f);
-  return copy_sign_floats(select_floats(magnitude < 0.625f, small, large), x);
+  const floats_t magnitude = limit_floats(absolute_floats(x), 10.0f);  // tanh is 1 there
+  const floats_t shifted = magnitude * 0x1.715476p1f + (ROUNDING_MAGIC + 127.0f);
+  const floats_t twice = magnitude + magnitude;
+  const floats_t r = twice - (shifted - (ROUNDING_MAGIC + 127.0f)) * 0x1.62e43p-1f;
+  floats_t p = EXP_4 * r + EXP_3;
+  p = p * r + EXP_2;
+  p = p * r + EXP_1;
+  p = p * r + EXP_0;
+  const floats_t power = (floats_t)((uints_t)shifted << 23);
+  const floats_t u = (p * (r * r) + r) * power + (power - 1.0f);
+  const floats_t near = select_less_floats(magnitude, 0.625f, magnitude, FLOATS(1.0f));
+  const floats_t small = (u - twice) - magnitude * u;
+  const floats_t rest = select_less_floats(magnitude, 0.625f, small, FLOATS(-2.0f));
+  const floats_t value = near + rest / (u + 2.0f);
+  return (floats_t)((ints_t)value | ((ints_t)x & INT32_MIN));
 }
 
 // 1 / (1 + e) or e / (1 + e), so that nothing overflows. In the latter the error of e shows in
@@ -105,12 +112,41 @@ ALWAYS_INLINE floats_t sigmoid_core(floats_t x) {
   return s + (s - s * s) * (floats_t)(is_negative & (ints_t)error);
 }
 
+// Small arguments by x + x P(x^2), others by 1 - exp(P(|x|)), which is at most 0.21: its error
+// counts little.
+ALWAYS_INLINE floats_t erf_core(floats_t x) {
+  const floats_t magnitude = limit_floats(absolute_floats(x), 4.0f);  // erf is 1 there
+  const floats_t z = x * x;
+  floats_t s = ERF_5 * z + ERF_4;
+  s = s * z + ERF_3;
+  s = s * z + ERF_2;
+  s = s * z + ERF_1;
+  s = s * z + ERF_0;
+  floats_t q = LOG_ERFC_6 * magnitude + LOG_ERFC_5;
+  q = q * magnitude + LOG_ERFC_4;
+  q = q * magnitude + LOG_ERFC_3;
+  q = q * magnitude + LOG_ERFC_2;
+  q = q * magnitude + LOG_ERFC_1;
+  q = q * magnitude + LOG_ERFC_0;
+  const floats_t shifted = q * 0x1.715476p0f + (ROUNDING_MAGIC + 127.0f);
+  const floats_t r = q - (shifted - (ROUNDING_MAGIC + 127.0f)) * 0x1.62e43p-1f;
+  floats_t p = EXP_4 * r + EXP_3;
+  p = p * r + EXP_2;
+  p = p * r + EXP_1;
+  p = p * r + EXP_0;
+  const floats_t power = (floats_t)((uints_t)shifted << 23);
+  const floats_t rest = ((p * (r * r) + r) + 1.0f) * power;
+  const floats_t large = copy_sign_floats(1.0f - rest, x);
+  return select_less_floats(absolute_floats(x), 0.9f, s * x + x, large);
+}
+
 ALWAYS_INLINE floats_t rsqrt_core(floats_t x) { return 1.0f / square_root_floats(x); }
 
 DEFINE_FLOAT_LOOP(exp_f32, exp_core)
 DEFINE_FLOAT_LOOP(log_f32, log_core)
 DEFINE_FLOAT_LOOP(tanh_f32, tanh_core)
 DEFINE_FLOAT_LOOP(sigmoid_f32, sigmoid_core)
+DEFINE_FLOAT_LOOP(erf_f32, erf_core)
 DEFINE_FLOAT_LOOP(sqrt_f32, square_root_floats)
 DEFINE_FLOAT_LOOP(rsqrt_f32, rsqrt_core)
 
@@ -202,6 +238,7 @@ const leat_vector_math_t LEAT_ISA_NAME(leat_vector_math) = {
     .log_f32 = log_f32,
     .tanh_f32 = tanh_f32,
     .sigmoid_f32 = sigmoid_f32,
+    .erf_f32 = erf_f32,
     .sqrt_f32 = sqrt_f32,
     .rsqrt_f32 = rsqrt_f32,
     .exp_shifted_sum_f32 = exp_shifted_sum_f32,

@@ -49,6 +49,15 @@ ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v);
 ALWAYS_INLINE floats_t select_floats(ints_t mask, floats_t a, floats_t b) {
   return (floats_t)((mask & (ints_t)a) | (~mask & (ints_t)b));
 }
+// Of x < |limit|; compilers take the masks of constant operands apart, which this does not allow.
+ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, floats_t b) {
+#if defined(__AVX512F__)
+  const __mmask16 mask = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(limit), _CMP_LT_OQ);
+  return (floats_t)_mm512_mask_blend_ps(mask, (__m512)b, (__m512)a);
+#else
+  return select_floats(x < limit, a, b);
+#endif
+}
 ALWAYS_INLINE doubles_t select_doubles(longs_t mask, doubles_t a, doubles_t b) {
   return (doubles_t)((mask & (longs_t)a) | (~mask & (longs_t)b));
 }
@@ -76,6 +85,66 @@ ALWAYS_INLINE floats_t square_root_floats(floats_t x) {
 #else
   for (int i = 0; i < LANES; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
+#endif
+}
+
+// The lesser of the two; NaN where |x| is.
+ALWAYS_INLINE floats_t limit_floats(floats_t x, float limit) {
+#if defined(__AVX512F__)
+  return (floats_t)_mm512_min_ps(_mm512_set1_ps(limit), (__m512)x);
+#elif defined(__AVX2__)
+  return (floats_t)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)x);
+#elif defined(__x86_64__)
+  return (floats_t)_mm_min_ps(_mm_set1_ps(limit), (__m128)x);
+#else
+  return select_floats(x > limit, FLOATS(limit), x);
+#endif
+}
+
+// The first and the last HALF_LANES of |x| as doubles, and back.
+ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out_last) {
+#if defined(__AVX512F__)
+  *out_first = (doubles_t)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
+  *out_last = (doubles_t)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)x, 1));
+#elif defined(__AVX2__)
+  *out_first = (doubles_t)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
+  *out_last = (doubles_t)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
+#else
+  for (int i = 0; i < HALF_LANES; ++i) {
+    (*out_first)[i] = x[i];
+    (*out_last)[i] = x[i + HALF_LANES];
+  }
+#endif
+}
+ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
+#if defined(__AVX512F__)
+  const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)first));
+  return (floats_t)_mm512_insertf32x8(half, _mm512_cvtpd_ps((__m512d)last), 1);
+#elif defined(__AVX2__)
+  return (floats_t)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)last),
+                                   _mm256_cvtpd_ps((__m256d)first));
+#else
+  floats_t x;
+  for (int i = 0; i < HALF_LANES; ++i) {
+    x[i] = (float)first[i];
+    x[i + HALF_LANES] = (float)last[i];
+  }
+  return x;
+#endif
+}
+
+// Whether a lane of |mask| is set.
+ALWAYS_INLINE int has_lane(ints_t mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)mask) != 0;
+#elif defined(__x86_64__)
+  return _mm_movemask_ps((__m128)mask) != 0;
+#else
+  int any = 0;
+  for (int i = 0; i < LANES; ++i) any |= mask[i];
+  return any;
 #endif
 }
 

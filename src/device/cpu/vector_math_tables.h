@@ -23,17 +23,34 @@
 #define LOG_7 -0.116756044f
 #define LOG_8 0.06746603f
 
-// (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625.
-#define TANH_0 -0.3333333f
-#define TANH_1 0.1333321f
-#define TANH_2 -0.053947203f
-#define TANH_3 0.02170297f
-#define TANH_4 -0.008182678f
-#define TANH_5 0.0021475411f
+// (erf(x) / x - 1) in x^2, |x| <= 0.9.
+#define ERF_0 0.1283791512f
+#define ERF_1 -0.3761252463f
+#define ERF_2 0.1128214076f
+#define ERF_3 -0.02677890845f
+#define ERF_4 0.005011961795f
+#define ERF_5 -0.0006090355455f
+
+// log(1 - erf(x)) on [0.9, 4], where it matters.
+#define LOG_ERFC_0 -0.0001664435113f
+#define LOG_ERFC_1 -1.127797246f
+#define LOG_ERFC_2 -0.6369760633f
+#define LOG_ERFC_3 -0.1041137055f
+#define LOG_ERFC_4 0.02231522836f
+#define LOG_ERFC_5 -0.003065494355f
+#define LOG_ERFC_6 0.0001982200920f
+
+// (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4 in r^2, |r| <= 0.8.
+#define SIN_0 -0.1666665375f
+#define SIN_1 0.008332090452f
+#define SIN_2 -0.0001950523874f
+#define COS_0 0.04166664556f
+#define COS_1 -0.001388725126f
+#define COS_2 0.00002442492223f
 
 // Those that work in double inside (vector_math_wide_isa.c).
 #define LEAT_VECTOR_MATH_WIDE_FUNCTIONS(X) \
-  X(expm1) X(log1p) X(softplus) X(erf) X(erfc) X(sin) X(cos)
+  X(expm1) X(log1p) X(softplus) X(erfc) X(sin) X(cos)
 #define LEAT_VECTOR_MATH_WIDE_DECLARE(name) \
   void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n);
 #if defined(LEAT_ISA)

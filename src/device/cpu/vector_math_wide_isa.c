@@ -1,6 +1,7 @@
 // float functions that work in double inside: rounding once at the end makes them nearly exact, and
 // their edges (overflow, denormals, infinities) fall out of the conversion. Half the speed of float
-// arithmetic, for functions that are not where the time goes.
+// arithmetic, for functions that are not where the time goes. sin and cos need double for the angle
+// alone and go on in float.
 #include "device/cpu/vector_math_lanes.h"
 #include "device/cpu/vector_math_tables.h"
 
@@ -103,22 +104,6 @@ ALWAYS_INLINE doubles_t erfc_wide(doubles_t x) {
   return select_doubles(x < 0, 2.0 - value, value);
 }
 
-// Near zero by the series of erf, whose relative error is 2e-11 up to 1/2.
-ALWAYS_INLINE doubles_t erf_wide(doubles_t x) {
-  const doubles_t z = x * x;
-  doubles_t p = z * (-1.0 / (5040 * 15)) + 1.0 / (720 * 13);
-  p = p * z + -1.0 / (120 * 11);
-  p = p * z + 1.0 / (24 * 9);
-  p = p * z + -1.0 / (6 * 7);
-  p = p * z + 1.0 / (2 * 5);
-  p = p * z + -1.0 / 3;
-  p = p * z + 1.0;
-  const doubles_t small = p * x * 0x1.20dd750429b6dp0;  // 2 / sqrt(pi)
-  const doubles_t magnitude = absolute_doubles(x);
-  const doubles_t large = copy_sign_doubles(1.0 - erfc_positive(magnitude), x);
-  return select_doubles(magnitude < 0.5, small, large);
-}
-
 // 2 / pi in binary, after 64 zeros.
 static const uint64_t two_over_pi[5] = {0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
                                         0xdb6295993c439041, 0xfe5163abdebbc561};
@@ -142,40 +127,51 @@ static double reduce_huge(float x, int64_t* out_quadrant) {
   return x < 0 ? -r : r;
 }
 
-// sin(x + |quarter| pi/2).
-ALWAYS_INLINE doubles_t sin_turned(doubles_t x, int64_t quarter) {
-  const doubles_t shifted = x * 0x1.45f306dc9c883p-1 + ROUNDING_MAGIC;
-  const doubles_t n = shifted - ROUNDING_MAGIC;
-  doubles_t r = (x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
-  ulongs_t quadrant = (ulongs_t)shifted;
-  const longs_t huge = absolute_doubles(x) > 0x1p20;
-  for (int i = 0; i < HALF_LANES; ++i) {
-    if (LEAT_UNLIKELY(huge[i])) {
+// r in [-pi/4, pi/4], nearly, with x = r + |*out_quadrant| pi/2 (modulo 4).
+ALWAYS_INLINE floats_t reduce_angle(floats_t x, uints_t* out_quadrant) {
+  const floats_t shifted = x * 0x1.45f306p-1f + 0x1.8p23f;
+  doubles_t first, last, n_first, n_last;
+  split_floats(x, &first, &last);
+  split_floats(shifted - 0x1.8p23f, &n_first, &n_last);
+  first = (first - n_first * 0x1.921fb544p0) - n_first * 0x1.0b4611a626331p-34;
+  last = (last - n_last * 0x1.921fb544p0) - n_last * 0x1.0b4611a626331p-34;
+  floats_t r = join_doubles(first, last);
+  uints_t quadrant = (uints_t)shifted;
+  const ints_t huge = absolute_floats(x) > 0x1p17f;
+  if (LEAT_UNLIKELY(has_lane(huge))) {
+    for (int i = 0; i < LANES; ++i) {
+      if (!huge[i]) continue;
       int64_t turns = 0;
-      r[i] = __builtin_isinf(x[i]) ? __builtin_nan("") : reduce_huge((float)x[i], &turns);
-      quadrant[i] = (uint64_t)turns;
+      r[i] = __builtin_isinf(x[i]) ? __builtin_nanf("") : (float)reduce_huge(x[i], &turns);
+      quadrant[i] = (uint32_t)turns;
     }
   }
-  quadrant += (uint64_t)quarter;
-  const doubles_t z = r * r;
-  doubles_t s = z * (-1.0 / 39916800) + 1.0 / 362880;
-  s = s * z + -1.0 / 5040;
-  s = s * z + 1.0 / 120;
-  s = s * z + -1.0 / 6;
-  s = s * z * r + r;
-  doubles_t c = z * (-1.0 / 3628800) + 1.0 / 40320;
-  c = c * z + -1.0 / 720;
-  c = c * z + 1.0 / 24;
-  c = c * z + -1.0 / 2;
-  c = c * z + 1.0;
-  const doubles_t value = select_doubles((longs_t)-(quadrant & 1), c, s);
-  return (doubles_t)((ulongs_t)value ^ (quadrant & 2) << 62);
+  *out_quadrant = quadrant;
+  return r;
 }
 
-ALWAYS_INLINE doubles_t sin_wide(doubles_t x) {
-  return select_doubles(x == 0, x, sin_turned(x, 0));
+// sin(x + |quarter| pi/2): double serves the reduction alone.
+ALWAYS_INLINE floats_t sin_turned(floats_t x, uint32_t quarter) {
+  uints_t quadrant;
+  const floats_t r = reduce_angle(x, &quadrant);
+  quadrant += quarter;
+  const floats_t z = r * r;
+  const floats_t s = ((SIN_2 * z + SIN_1) * z + SIN_0) * z * r + r;
+  const floats_t half = z * 0.5f;
+  const floats_t high = 1.0f - half;
+  const floats_t c = high + (((1.0f - high) - half) + ((COS_2 * z + COS_1) * z + COS_0) * (z * z));
+  const floats_t value = select_floats((ints_t)(0u - (quadrant & 1)), c, s);
+  return (floats_t)((uints_t)value ^ (quadrant & 2) << 30);
 }
-ALWAYS_INLINE doubles_t cos_wide(doubles_t x) { return sin_turned(x, 1); }
+
+ALWAYS_INLINE floats_t sin_core(floats_t x) { return select_floats(x == 0, x, sin_turned(x, 0)); }
+ALWAYS_INLINE floats_t cos_core(floats_t x) { return sin_turned(x, 1); }
+
+DEFINE_FLOAT_LOOP(sin_loop, sin_core)
+DEFINE_FLOAT_LOOP(cos_loop, cos_core)
+
+void LEAT_ISA_NAME(leat_vector_sin_f32)(const float* x, float* y, int64_t n) { sin_loop(x, y, n); }
+void LEAT_ISA_NAME(leat_vector_cos_f32)(const float* x, float* y, int64_t n) { cos_loop(x, y, n); }
 
 // |name|_wide over an array of float, half a vector at a time.
 #define DEFINE_WIDE(name)                                                                       \
@@ -201,7 +197,4 @@ ALWAYS_INLINE doubles_t cos_wide(doubles_t x) { return sin_turned(x, 1); }
 DEFINE_WIDE(expm1)
 DEFINE_WIDE(log1p)
 DEFINE_WIDE(softplus)
-DEFINE_WIDE(erf)
 DEFINE_WIDE(erfc)
-DEFINE_WIDE(sin)
-DEFINE_WIDE(cos)

@@ -17,6 +17,10 @@ static leat_status_t shape_of_unknown_axis(leat_inference_t* c, leat_partial_sha
                                            leat_partial_shape_t indices) {
   int64_t batch_dims = leat_node_attr_int(c->node, "batch_dims", 0);
   if (params.rank < 0 || indices.rank < 0) return leat_ok_status();
+  if (batch_dims < -LEAT_SHAPE_MAX_RANK || batch_dims > LEAT_SHAPE_MAX_RANK) {
+    return leat_ok_status();  // the kernel says so
+  }
+  if (batch_dims < 0) batch_dims += indices.rank;
   int64_t rank = params.rank + indices.rank - 1 - batch_dims;
   leat_partial_shape_t shape;
   if (rank < 0 || rank > LEAT_SHAPE_MAX_RANK) return leat_ok_status();

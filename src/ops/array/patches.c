@@ -42,6 +42,8 @@ static leat_status_t read_window(const leat_node_t* node, window_t* w) {
   return leat_ok_status();
 }
 
+static bool is_int32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
+
 static leat_status_t window_positions(const window_t* w, int d, int64_t size, int64_t* out_count) {
   *out_count = LEAT_DIM_UNKNOWN;
   if (w->strides[d] <= 0) {
@@ -49,6 +51,10 @@ static leat_status_t window_positions(const window_t* w, int d, int64_t size, in
                             (long long)w->strides[d]);
   }
   if (size == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (!is_int32(w->sizes[d]) || !is_int32(w->rates[d]) || !is_int32(w->strides[d])) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "ksizes, strides or rates hold more than 32 bits, must not");
+  }
   int64_t reach = w->sizes[d] + (w->sizes[d] - 1) * (w->rates[d] - 1);
   *out_count = w->is_same ? (size + w->strides[d] - 1) / w->strides[d]
                           : (size - reach + w->strides[d]) / w->strides[d];

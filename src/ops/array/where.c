@@ -25,6 +25,10 @@ static leat_status_t one_hot_shape(leat_inference_t* c) {
                             (long long)depth);
   }
   if (indices.rank < 0) return leat_ok_status();
+  if (axis > indices.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "axis is %lld, must be in [-1, %d]",
+                            (long long)axis, indices.rank);
+  }
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
   int rank = indices.rank + 1, at = (int)((axis + rank) % rank);
   for (int d = 0; d < rank; ++d) dims[d] = d == at ? depth : indices.dims[d < at ? d : d - 1];

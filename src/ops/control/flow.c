@@ -12,6 +12,13 @@ static leat_status_t switch_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t condition_shape(leat_inference_t* c) {
+  leat_partial_shape_t scalar;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 0, &scalar));
+  leat_inference_set_output(c, 0, scalar);
+  return leat_ok_status();
+}
+
 // What all inputs agree on; the edge that closes a loop is not there yet and agrees on nothing.
 static leat_status_t merge_shape(leat_inference_t* c) {
   leat_partial_shape_t first = leat_inference_input(c, 0), merged;
@@ -117,7 +124,7 @@ const leat_op_row_t leat_flow_ops[] = {
      .inputs = "input: bool",
      .outputs = "output: bool",
      .flags = LEAT_OP_LOOP_CONDITION,
-     .shape = leat_shape_scalar_output,
+     .shape = condition_shape,
      .gradient = leat_gradient_none,
      .doc = "Marks what decides whether a loop goes on."},
     LEAT_OP_ROWS_END,

@@ -60,8 +60,8 @@ static leat_status_t find_rows(const leat_key_rows_t* rows, const leat_tensor_t*
 }
 
 static leat_status_t export_rows(const leat_lookup_t* table, const leat_key_rows_t* rows,
-                                 bool newest_first, leat_buffer_source_t* memory,
-                                 leat_tensor_t* out_keys, leat_tensor_t* out_values) {
+                                 leat_buffer_source_t* memory, leat_tensor_t* out_keys,
+                                 leat_tensor_t* out_values) {
   int64_t dims[LEAT_SHAPE_MAX_RANK], count = (int64_t)rows->count;
   leat_shape_t vector = leat_shape_vector(count), shape;
   dims[0] = count;
@@ -71,15 +71,12 @@ static leat_status_t export_rows(const leat_lookup_t* table, const leat_key_rows
   LEAT_RETURN_IF_ERROR(leat_shape_create(table->value_shape.rank + 1, dims, &shape));
   leat_status_t status = leat_tensor_allocate(memory, rows->key_dtype, &vector, out_keys);
   if (!status) status = leat_tensor_allocate(memory, rows->value_dtype, &shape, out_values);
-  size_t key_bytes = leat_dtype_size(rows->key_dtype), row_bytes = leat_key_rows_row_bytes(rows);
-  for (int64_t i = 0; i < count && !status; ++i) {
-    size_t row = (size_t)(newest_first ? count - 1 - i : i), place = (size_t)i;
-    status = leat_tensor_copy_elements(rows->key_dtype, rows->keys + row * key_bytes,
-                                       (char*)out_keys->data + place * key_bytes, 1);
-    if (status) break;
-    status = leat_tensor_copy_elements(rows->value_dtype, rows->values + row * row_bytes,
-                                       (char*)out_values->data + place * row_bytes,
-                                       rows->value_count);
+  if (!status) {
+    status = leat_tensor_copy_elements(rows->key_dtype, rows->keys, out_keys->data, count);
+  }
+  if (!status) {
+    status = leat_tensor_copy_elements(rows->value_dtype, rows->values, out_values->data,
+                                       count * rows->value_count);
   }
   leat_shape_release(&shape);
   return status;
@@ -202,7 +199,7 @@ static leat_status_t static_export(leat_lookup_t* self, leat_buffer_source_t* me
   if (!leat_static_table_is_filled(self)) {
     return leat_make_status(LEAT_ABORTED, "HashTable is not initialized.");
   }
-  return export_rows(self, &((hash_table_t*)self)->rows, false, memory, out_keys, out_values);
+  return export_rows(self, &((hash_table_t*)self)->rows, memory, out_keys, out_values);
 }
 
 static int64_t static_size(leat_lookup_t* self) {
@@ -285,8 +282,7 @@ static leat_status_t mutable_export(leat_lookup_t* self, leat_buffer_source_t* m
                                     leat_tensor_t* out_keys, leat_tensor_t* out_values) {
   hash_table_t* table = (hash_table_t*)self;
   leat_mutex_lock(&table->mutex);
-  // As TensorFlow's come, unless keys share a bucket of its table.
-  leat_status_t status = export_rows(self, &table->rows, true, memory, out_keys, out_values);
+  leat_status_t status = export_rows(self, &table->rows, memory, out_keys, out_values);
   leat_mutex_unlock(&table->mutex);
   return status;
 }

@@ -158,9 +158,8 @@ void leat_key_rows_remove(leat_key_rows_t* rows, int64_t row) {
   leat_object_destroy(rows->value_dtype, leat_key_rows_values(rows, row), rows->value_count);
   if (last != row) {
     memcpy(key_at(rows, row), key_at(rows, last), key_bytes(rows));
-    if (row_bytes) {
+    if (row_bytes)
       memcpy(leat_key_rows_values(rows, row), leat_key_rows_values(rows, last), row_bytes);
-    }
     rows->places[last_place] = (uint32_t)row + 1;
   }
   --rows->count;

@@ -1,4 +1,4 @@
-// Tables from keys to values (section 4.7): hash tables that are filled once, those that change and
+// Tables from keys to values (section 4.7): hash tables that are filled once, that change, and
 // dense ones; filled from tensors or text files.
 #include "ops/family.h"
 

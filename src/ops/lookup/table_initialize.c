@@ -40,7 +40,8 @@ static leat_status_t fill_from_file_shape(leat_inference_t* c) {
 const leat_op_row_t leat_table_initialize_ops[] = {
     BOTH("InitializeTable", "; keys: Tkey; values: Tval", "Tkey: type; Tval: type", fill_shape,
          "Fills a table that is filled once."),
-    BOTH("InitializeTableFromTextFile", "; filename: string", FILE_ATTRS, fill_from_file_shape,
-         "Fills a table from a file's lines: a field, the whole line (-2) or its number (-1)."),
+    BOTH(
+        "InitializeTableFromTextFile", "; filename: string", FILE_ATTRS, fill_from_file_shape,
+        "Fills a table from the lines of a file: a field, the whole line (-2) or its number (-1)."),
     LEAT_OP_ROWS_END,
 };

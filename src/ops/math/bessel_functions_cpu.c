@@ -8,6 +8,10 @@
 #include "base/attributes.h"
 #include "ops/math/special_functions_cpu.h"
 
+#ifndef CMPLX  // clang with the headers of glibc
+#define CMPLX(real, imaginary) __builtin_complex((double)(real), (double)(imaginary))
+#endif
+
 #define PI 3.14159265358979323846
 #define EULER 0.57721566490153286061
 #define EPSILON 1.1102230246251565e-16

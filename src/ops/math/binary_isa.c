@@ -66,7 +66,7 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, truncate_div, __builtin_trunc(x / y))
     return zeros ? LEAT_ELEMENTWISE_DIVISION_BY_ZERO : 0;                                     \
   }
 DIVIDE_I32(truncate_div_i32, q)
-DIVIDE_I32(floor_div_i32, q - down)
+DIVIDE_I32(floor_div_i32, (int32_t)((uint32_t)q - (uint32_t)down))
 DIVIDE_I32(mod_i32, r)
 DIVIDE_I32(floor_mod_i32, r + (-down & y))
 

@@ -310,11 +310,13 @@ static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t*
   const leat_elementwise_t* e = job->e;
   const leat_broadcast_t* plan = job->plan;
   const int64_t row = plan->dims[plan->rank - 1];
+  int64_t total = 1;
+  for (int d = 0; d < plan->rank; ++d) total *= plan->dims[d];
   leat_operand_kind_t kinds[MAX_INPUTS];
   for (int k = 0; k < plan->count; ++k) {
     kinds[k] = operand_kind(plan, k);
     if (kinds[k] != OPERAND_PERIODIC) continue;
-    gather(job, k, 0, LEAT_MIN(BLOCK + row, job->plan->dims[0] * row), blocks[k].bytes);
+    gather(job, k, 0, LEAT_MIN(BLOCK + row, total), blocks[k].bytes);
   }
   int faults = 0;
   for (int64_t i = begin; i < end; i += BLOCK) {

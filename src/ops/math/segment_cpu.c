@@ -138,6 +138,7 @@ static leat_status_t segment__cpu(leat_kernel_context_t* c) {
   int64_t last = job.rows ? id_at(job.ids, job.rows - 1) : -1;
   if (last == INT64_MAX) return leat_kernel_invalid(c, "the last segment id is too large");
   LEAT_RETURN_IF_ERROR(allocate_rows(c, last + 1, &job.data->shape, 1, &job.output));
+  if (job.output->shape.element_count == 0) return leat_ok_status();  // perhaps of 2^62 rows
   double cost_ns = 10 + 0.3 * (double)job.data->shape.element_count / (double)(last + 2);
   leat_kernel_parallel_for(c, last + 1, cost_ns, segment_shard, &job);
   return leat_ok_status();

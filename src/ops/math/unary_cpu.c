@@ -21,12 +21,12 @@
   X(Expm1, EXPM1, 1.5f)              \
   X(Log, LOG, 0.5f)                  \
   X(Log1p, LOG1P, 1.5f)              \
-  X(Tanh, TANH, 0.7f)                \
+  X(Tanh, TANH, 0.5f)                \
   X(Sigmoid, SIGMOID, 0.7f)          \
-  X(Erf, ERF, 2)                     \
+  X(Erf, ERF, 0.8f)                  \
   X(Erfc, ERFC, 2)                   \
-  X(Sin, SIN, 1.5f)                  \
-  X(Cos, COS, 1.5f)                  \
+  X(Sin, SIN, 0.8f)                  \
+  X(Cos, COS, 0.8f)                  \
   X(Tan, TAN, 15)                    \
   X(Asin, ASIN, 1)                  \
   X(Acos, ACOS, 1)                  \

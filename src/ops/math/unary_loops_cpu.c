@@ -5,6 +5,10 @@
 #include "ops/math/loops_cpu.h"
 #include "ops/math/unary_cpu.h"
 
+#ifndef CMPLX  // clang with the headers of glibc
+#define CMPLX(real, imaginary) __builtin_complex((double)(real), (double)(imaginary))
+#endif
+
 #define FROM_C(name, function)                                   \
   LEAT_LOOP_UNARY(name##_f32, float, float, function##f(x))      \
   LEAT_LOOP_UNARY(name##_f64, double, double, function(x))

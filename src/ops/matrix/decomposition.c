@@ -1,4 +1,4 @@
-// Cholesky, Qr, Svd, eigenvalues: definitions. Gradients of the larger ones: decomposition_gradient.
+// Cholesky, Qr, Svd, eigenvalues: definitions. Larger gradients: decomposition_gradient.
 #include "ops/family.h"
 #include "ops/matrix/decomposition_gradient.h"
 #include "ops/matrix/matrix_shape.h"

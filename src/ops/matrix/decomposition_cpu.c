@@ -129,6 +129,7 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
     LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
     LEAT_RETURN_IF_ERROR(allocate_unused(c, 2));
   }
+  if (p == 0 && !(kernel->vectors && kernel->full)) return leat_ok_status();  // of any size else
   leat_linear_t l = {.on_real = svd_r,
                      .on_complex = svd_c,
                      .batch = leat_linear_batch(shape),

@@ -1,5 +1,5 @@
-// Gradients of Qr, Svd and eigenvalues, as TensorFlow has them. In those of eigenvalues and singular
-// values f(i, j) = 1 / (e_j - e_i) broadens where two values are equal: d / (d^2 + 1e-20).
+// Gradients of Qr, Svd and eigenvalues, as TensorFlow has them. In those of eigenvalues and of
+// singular values f(i, j) = 1 / (e_j - e_i) broadens where two are equal: d / (d^2 + 1e-20).
 #include "ops/matrix/decomposition_gradient.h"
 
 #include "ops/matrix/matrix_shape.h"

@@ -4,9 +4,9 @@
 
 #include "graph/gradient.h"
 
-leat_status_t leat_qr_gradient(leat_gradient_t* g);
-leat_status_t leat_svd_gradient(leat_gradient_t* g);
-leat_status_t leat_self_adjoint_eig_gradient(leat_gradient_t* g);
-leat_status_t leat_eig_gradient(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_qr_gradient(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_svd_gradient(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_self_adjoint_eig_gradient(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_eig_gradient(leat_gradient_t* g);
 
 #endif  // LEAT_OPS_MATRIX_DECOMPOSITION_GRADIENT_H_

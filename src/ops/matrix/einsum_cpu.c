@@ -195,7 +195,8 @@ static leat_status_t sum_columns(leat_kernel_context_t* c, const void* from, int
   for (int64_t i = 0; i < columns; ++i) set_one(dtype, leat_element_at(ones.data, dtype, i));
   const leat_gemm_shape_t product = {
       .m = rows, .n = 1, .k = columns, .lda = columns, .ldb = 1, .ldc = 1};
-  leat_multiply_of(dtype, c->services->deterministic)(&product, from, ones.data, to, c->services->pool);
+  const leat_multiply_fn_t multiply = leat_multiply_of(dtype, c->services->deterministic);
+  multiply(&product, from, ones.data, to, c->services->pool);
   leat_tensor_release(&ones);
   return leat_ok_status();
 }
@@ -263,8 +264,8 @@ static void run_products(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Is the operand, as [rows, columns], stored by rows? |out_step| is the distance of the stored ones.
-// (A size of 1 has stride 1.)
+// Is the operand, as [rows, columns], stored by rows? |out_step| is the distance of the stored
+// ones. (A size of 1 has stride 1.)
 static leat_gemm_op_t find_storage(const operand_t* x, int64_t rows, int64_t columns,
                                    int64_t* out_step) {
   if (x->columns == 1) {

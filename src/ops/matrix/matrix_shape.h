@@ -19,7 +19,7 @@ LEAT_MUST_USE leat_status_t leat_matrix_square_input(leat_inference_t* c, int in
                                                      leat_partial_shape_t* out_batch,
                                                      int64_t* out_size);
 // Shape function: the output has the shape of input 0, square matrices.
-leat_status_t leat_shape_matrix_unchanged(leat_inference_t* c);
+LEAT_MUST_USE leat_status_t leat_shape_matrix_unchanged(leat_inference_t* c);
 
 // For gradients.
 leat_output_t leat_matrix_product(leat_builder_t* b, leat_output_t x, bool adjoint_x,

@@ -59,7 +59,8 @@ static leat_status_t lu_shape(leat_inference_t* c) {
 // ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_output_t solve(leat_builder_t* b, leat_output_t a, leat_output_t rhs, bool adjoint) {
-  return leat_build(b, "MatrixSolve", LEAT_INPUTS(a, rhs), LEAT_ATTRS(LEAT_BOOL("adjoint", adjoint)));
+  return leat_build(b, "MatrixSolve", LEAT_INPUTS(a, rhs),
+                    LEAT_ATTRS(LEAT_BOOL("adjoint", adjoint)));
 }
 
 static leat_status_t inverse_gradient(leat_gradient_t* g) {
@@ -77,8 +78,9 @@ static leat_status_t inverse_gradient(leat_gradient_t* g) {
 static leat_output_t scale_inverse(leat_gradient_t* g, leat_output_t factors) {
   leat_builder_t* b = &g->builder;
   const int32_t ones[] = {1, 1};
-  const leat_output_t inverse = leat_build(b, "MatrixInverse", LEAT_INPUTS(leat_gradient_input(g, 0)),
-                                           LEAT_ATTRS(LEAT_BOOL("adjoint", true)));
+  const leat_output_t inverse =
+      leat_build(b, "MatrixInverse", LEAT_INPUTS(leat_gradient_input(g, 0)),
+                 LEAT_ATTRS(LEAT_BOOL("adjoint", true)));
   const leat_output_t shape = leat_subgraph_join(b, leat_build_shape_of(b, factors),
                                                  leat_build_int32_vector(b, ones, 2),
                                                  LEAT_OUTPUT_NONE);
@@ -86,8 +88,9 @@ static leat_output_t scale_inverse(leat_gradient_t* g, leat_output_t factors) {
 }
 
 static leat_status_t determinant_gradient(leat_gradient_t* g) {
+  const leat_output_t dy = leat_gradient_of_output(g, 0);
   const leat_output_t factors =
-      leat_build_binary(&g->builder, "Mul", leat_gradient_of_output(g, 0), leat_gradient_output(g, 0));
+      leat_build_binary(&g->builder, "Mul", dy, leat_gradient_output(g, 0));
   leat_gradient_set_input(g, 0, scale_inverse(g, factors));
   return leat_ok_status();
 }

@@ -52,7 +52,8 @@ static leat_status_t solve_ls__cpu(leat_kernel_context_t* c) {
     leat_tensor_fill_zero(output);
     return leat_ok_status();
   }
-  const bool is_single = leat_dtype_size(output->dtype) == 4 || output->dtype == LEAT_DTYPE_COMPLEX64;
+  const bool is_single =
+      output->dtype == LEAT_DTYPE_FLOAT || output->dtype == LEAT_DTYPE_COMPLEX64;
   const int64_t p = LEAT_MIN(m, n);
   leat_linear_t l = {
       .on_real = kernel->is_fast ? solve_normal_r : solve_by_values_r,

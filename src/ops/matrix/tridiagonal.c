@@ -42,7 +42,7 @@ static leat_output_t multiply(leat_builder_t* b, leat_output_t x, leat_output_t 
   return leat_build_binary(b, "Mul", x, y);
 }
 
-// Items [begin, end) (an end of 0: all) of dimension |axis|, the last (-1) or the last but one (-2).
+// Items [begin, end) (an end of 0: all) of dimension |axis|: the last (-1) or the one before (-2).
 static leat_output_t take(leat_builder_t* b, leat_output_t x, int axis, int begin, int end) {
   const int32_t begins[] = {0, begin, 0}, ends[] = {0, end, 0}, steps[] = {1, 1, 1};
   const int count = 1 - axis;  // the ellipsis, |axis| and those behind

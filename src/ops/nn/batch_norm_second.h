@@ -6,6 +6,6 @@
 
 // Of FusedBatchNormGrad and its versions: inputs (dy, x, scale, mean, variance ...), outputs
 // (dx, dscale, doffset ...).
-leat_status_t leat_batch_norm_second_gradient(leat_gradient_t* g);
+LEAT_MUST_USE leat_status_t leat_batch_norm_second_gradient(leat_gradient_t* g);
 
 #endif  // LEAT_OPS_NN_BATCH_NORM_SECOND_H_

@@ -60,7 +60,7 @@ static leat_status_t bias_add_v1_gradient(leat_gradient_t* g) {
 
 // ---- The gradient of BiasAddGrad ----------------------------------------------------------------
 
-// The sums' gradient repeated over all positions: reshaped to size 1 but in the channels, then tiled.
+// The sums' gradient repeated over all positions: reshaped to size 1 but in the channels, tiled.
 static leat_status_t bias_add_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const bool first = is_channels_first(leat_gradient_node(g));

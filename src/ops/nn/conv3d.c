@@ -59,7 +59,7 @@ static leat_status_t conv_shape(leat_inference_t* c) {
   if (input.rank < 0 || filter.rank < 0) return leat_ok_status();
   const int64_t batch_dims = leat_node_attr_int(c->node, "batch_dims", 1);
   const int64_t groups = leat_node_attr_int(c->node, "groups", 1);
-  const int64_t rank = input.rank - (batch_dims - 1);
+  const int64_t rank = batch_dims < 0 ? 0 : input.rank + 1 - batch_dims;
   if (batch_dims < 0 || groups < 1) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "batch_dims is %lld, must be >= 0, groups is "
                             "%lld, must be positive", (long long)batch_dims, (long long)groups);

@@ -50,8 +50,9 @@ static leat_output_t through_gradient(leat_gradient_t* g, leat_output_t logits) 
   leat_builder_t* b = &g->builder;
   const leat_output_t ddx = leat_gradient_of_output(g, 1);
   const leat_output_t softmax = leat_build_unary(b, "Softmax", logits);
+  const leat_output_t row = leat_subgraph_expand(b, ddx, 1);
   const leat_output_t product =
-      leat_build_binary(b, "BatchMatMulV2", leat_subgraph_expand(b, ddx, 1), leat_subgraph_expand(b, softmax, 2));
+      leat_build_binary(b, "BatchMatMulV2", row, leat_subgraph_expand(b, softmax, 2));
   const int64_t one = 1;
   const leat_attr_t dims = {LEAT_SV("squeeze_dims"),
                             {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &one}};

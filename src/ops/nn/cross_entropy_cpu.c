@@ -82,8 +82,8 @@ static leat_status_t find_shape(const leat_kernel_context_t* c, leat_shape_t* ou
   leat_status_t status = leat_shape_broadcast(logits, labels, out_shape);
   if (!status && out_shape->rank == 2) return leat_ok_status();
   leat_status_free(status);
-  return leat_kernel_invalid(c, "logits and labels must broadcast to a matrix: logits is %s, labels "
-                             "is %s", LEAT_SHAPE_TEXT(logits), LEAT_SHAPE_TEXT(labels));
+  return leat_kernel_invalid(c, "logits and labels must broadcast to a matrix: logits is %s, "
+                             "labels is %s", LEAT_SHAPE_TEXT(logits), LEAT_SHAPE_TEXT(labels));
 }
 
 static leat_status_t allocate(leat_kernel_context_t* c, const leat_shape_t* shape,

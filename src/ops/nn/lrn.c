@@ -20,7 +20,8 @@ static leat_status_t lrn_gradient(leat_gradient_t* g) {
       g, 0,
       leat_build(&g->builder, "LRNGrad",
                  LEAT_INPUTS(dy, leat_gradient_input(g, 0), leat_gradient_output(g, 0)),
-                 LEAT_ATTRS(LEAT_COPY("depth_radius", leat_node_attr(node, LEAT_SV("depth_radius"))),
+                 LEAT_ATTRS(LEAT_COPY("depth_radius",
+                                      leat_node_attr(node, LEAT_SV("depth_radius"))),
                             LEAT_COPY("bias", leat_node_attr(node, LEAT_SV("bias"))),
                             LEAT_COPY("alpha", leat_node_attr(node, LEAT_SV("alpha"))),
                             LEAT_COPY("beta", leat_node_attr(node, LEAT_SV("beta"))))));

@@ -16,24 +16,23 @@ static leat_status_t with_argmax_shape(leat_inference_t* c) {
 // The output is what the forward pool gives, which inputs 0 and 1 say together.
 static leat_status_t grad_grad_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 2, true));
-  leat_partial_shape_t output;
+  leat_partial_shape_t output, input;
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 1), c->outputs[0], &output));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
-                                            leat_inference_input(c, 2), &(leat_partial_shape_t){0}));
+                                            leat_inference_input(c, 2), &input));
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
 }
 
 static leat_status_t grad_grad_3d_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 3, false));
-  leat_partial_shape_t output;
+  leat_partial_shape_t output, input;
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 1), c->outputs[0], &output));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
-                                            leat_inference_input(c, 2), &(leat_partial_shape_t){0}));
+                                            leat_inference_input(c, 2), &input));
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
 }
-
 
 // ---- Gradients ----------------------------------------------------------------------------------
 

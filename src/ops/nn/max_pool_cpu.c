@@ -63,8 +63,8 @@ static leat_status_t prepare(leat_kernel_context_t* c, bool turns, const leat_te
   return status;
 }
 
-// Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in the
-// form that the loops want.
+// Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in
+// the form that the loops want.
 static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool turns,
                                   const leat_tensor_t* input, const leat_tensor_t* second,
                                   leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
@@ -94,7 +94,6 @@ static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool tur
 }
 
 // ---- Over channels ------------------------------------------------------------------------------
-
 
 // A pool over channels is a pool over rows of |window| positions of one channel each.
 static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_window_t* w) {
@@ -221,7 +220,8 @@ static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "tensor_in must not be empty: it is %s",
                                LEAT_SHAPE_TEXT(&input->shape));
   }
-  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  // A window over channels is not looked at: TensorFlow's kernel does so.
+  LEAT_RETURN_IF_ERROR(leat_pool_window(c, true, &window));
   run_t run = {.loops = loops_of(kernel->pool.dtype), .counts_batch = kernel->counts_batch};
   LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
   leat_tensor_t *output, *argmax, places = {0};

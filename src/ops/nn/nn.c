@@ -16,6 +16,7 @@
   X(data_format)           \
   X(dilation2d)            \
   X(conv3d)                \
-  X(global_norm)
+  X(global_norm)           \
+  X(fractional_pool)
 
 LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)

@@ -32,7 +32,8 @@ leat_status_t leat_pool_shape(leat_inference_t* c, int spatial, bool over_channe
   leat_window_t window;
   const leat_string_view_t format = leat_node_attr_string(c->node, "data_format");
   if (leat_string_view_equal(format, LEAT_SV("NCHW_VECT_C"))) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), spatial + 2, &input));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_with_rank(c, leat_inference_input(c, 0), spatial + 2, &input));
   LEAT_RETURN_IF_ERROR(
       leat_window_read(c->node->attrs, c->node->attr_count, spatial, &window));
   if (!window.has_size) {

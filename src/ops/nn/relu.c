@@ -48,7 +48,7 @@ static leat_status_t leaky_relu_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// ---- Of the gradients: inputs (dy, x) -> dx ------------------------------------------------------
+// ---- Of the gradients: inputs (dy, x) -> dx -----------------------------------------------------
 
 static void set_zeros(leat_gradient_t* g, int index) {
   leat_gradient_set_input(

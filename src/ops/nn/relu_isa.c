@@ -16,7 +16,7 @@
     const type* dys = gradients;                                                                  \
     const type* xs = features;                                                                    \
     type* ys = result;                                                                            \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                                             \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                        \
       const type x = xs[i];                                                                       \
       ys[i] = (type)(expression);                                                                 \
     }                                                                                             \

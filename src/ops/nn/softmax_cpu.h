@@ -18,7 +18,8 @@ LEAT_ISA_DECLARE(leat_softmax_rows_t, leat_softmax_rows_f32);
 LEAT_ISA_DECLARE(leat_softmax_rows_t, leat_softmax_rows_f64);
 
 static inline const leat_softmax_rows_t* leat_softmax_rows(int is_double) {
-  return is_double ? LEAT_ISA_SELECT(leat_softmax_rows_f64) : LEAT_ISA_SELECT(leat_softmax_rows_f32);
+  return is_double ? LEAT_ISA_SELECT(leat_softmax_rows_f64)
+                   : LEAT_ISA_SELECT(leat_softmax_rows_f32);
 }
 
 #endif  // LEAT_OPS_NN_SOFTMAX_CPU_H_

@@ -16,8 +16,9 @@ static leat_status_t check_list(const leat_attr_t* attrs, int attr_count, const 
   }
   for (int i = 0; i < count; ++i) {
     if (value->ints[i] == (int32_t)value->ints[i]) continue;
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Attr %s has value %lld out of range for an int32",
-                            name, (long long)value->ints[i]);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Attr %s has value %lld out of range for an int32", name,
+                            (long long)value->ints[i]);
   }
   *out_values = value->ints;
   return leat_ok_status();
@@ -64,8 +65,8 @@ static leat_status_t read_explicit(const leat_attr_t* attrs, int attr_count,
     axis->after = value->ints[2 * d + 1];
     if (axis->before < 0 || axis->after < 0 || axis->before > INT32_MAX ||
         axis->after > INT32_MAX) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "All elements of explicit_paddings must be nonnegative 32-bit numbers");
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "All elements of explicit_paddings must be "
+                                                     "nonnegative 32-bit numbers");
     }
   }
   if (window->batch.before | window->batch.after | window->channels.before |
@@ -173,7 +174,8 @@ leat_status_t leat_window_infer(const leat_window_axis_t* axis, leat_padding_t p
   int64_t before;
   LEAT_RETURN_IF_ERROR(leat_window_count(axis, padding, input, size, out_count, &before));
   if (padding == LEAT_PADDING_SAME || *out_count == LEAT_DIM_UNKNOWN) return leat_ok_status();
-  const int64_t padded = input + (padding == LEAT_PADDING_EXPLICIT ? axis->before + axis->after : 0);
+  const int64_t added = padding == LEAT_PADDING_EXPLICIT ? axis->before + axis->after : 0;
+  const int64_t padded = input + added;
   const int64_t reach = (size - 1) * axis->dilation + 1;
   if (padded >= reach) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,

@@ -1,5 +1,6 @@
 // Sliding windows: what convolutions and pools read from their attributes, and how large their
-// outputs are. Two or three spatial dimensions; channels last (NHWC, NDHWC) or second (NCHW, NCDHW).
+// outputs are. Two or three spatial dimensions; channels last (NHWC, NDHWC) or second (NCHW,
+// NCDHW).
 //
 //   SAME      output = ceil(input / stride); padding as that needs, the odd one at the end
 //   VALID     output = windows that lie inside
@@ -33,8 +34,8 @@ typedef struct leat_window_s {
 } leat_window_t;
 
 // Reads "padding", "explicit_paddings", "data_format", "strides", "dilations" (or "rates") and
-// "ksize", where the node has them. INVALID_ARGUMENT for lists of the wrong length, values outside int32, paddings
-// where none can be.
+// "ksize", where the node has them. INVALID_ARGUMENT for lists of the wrong length, values outside
+// int32, paddings where none can be.
 LEAT_MUST_USE leat_status_t leat_window_read(const leat_attr_t* attrs, int attr_count, int spatial,
                                              leat_window_t* out_window);
 // Sets sizes or strides from a vector as long as the tensor's rank, in the order of its dimensions.
@@ -54,12 +55,13 @@ static inline int leat_window_channel_dim(const leat_window_t* window) {
 // Windows of |size| over |input| positions, and the padding before them. INVALID_ARGUMENT when a
 // stride or dilation is not positive. An input that falls short of the window by less than two
 // strides has no windows; a smaller one is INVALID_ARGUMENT (TensorFlow's rule at run time).
-LEAT_MUST_USE leat_status_t leat_window_count(const leat_window_axis_t* axis, leat_padding_t padding,
-                                              int64_t input, int64_t size, int64_t* out_count,
-                                              int64_t* out_before);
+LEAT_MUST_USE leat_status_t leat_window_count(const leat_window_axis_t* axis,
+                                              leat_padding_t padding, int64_t input, int64_t size,
+                                              int64_t* out_count, int64_t* out_before);
 // The same while shapes are inferred: LEAT_DIM_UNKNOWN for either gives it back, and an input that
 // is smaller than the window is INVALID_ARGUMENT.
-LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis, leat_padding_t padding,
-                                              int64_t input, int64_t size, int64_t* out_count);
+LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis,
+                                              leat_padding_t padding, int64_t input, int64_t size,
+                                              int64_t* out_count);
 
 #endif  // LEAT_OPS_NN_WINDOW_H_

@@ -167,7 +167,8 @@ static leat_status_t set_lengths(leat_kernel_context_t* c, const span_t* span,
     }
     status = leat_row_shape(shape, &rest);
     if (status) break;
-    bool fits = i ? leat_shape_equal(&first, &rest) : leat_partial_shape_admits(except0, &rest);
+    bool fits =
+        i == 0 ? leat_partial_shape_admits(except0, &rest) : leat_shape_equal(&first, &rest);
     if (!fits) {
       status = leat_kernel_invalid(c,
                                    "TensorArray has inconsistent shapes: index %lld has (excepting "

@@ -5,7 +5,8 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 
-// Input |index| as a shape: a vector of sizes; a scalar, or what is not known, is the unknown one.
+// Input |index| as a shape: a vector of sizes; a scalar, or what is not known, is the unknown
+// shape.
 LEAT_MUST_USE leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,
                                                      leat_partial_shape_t* out_shape);
 // Type and shape of the elements of the list at input 0: follows it to the op that makes it. false

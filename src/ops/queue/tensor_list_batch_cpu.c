@@ -39,7 +39,8 @@ static void concat_destroy(void* state) {
 
 // ---- Stacking -----------------------------------------------------------------------------------
 
-// Output 0: [count, shape...], row i the element |indices|[i] (NULL: i), zeros where there is none.
+// Output 0: [count, shape...], row i the element |indices|[i] (NULL: i), zeros where it is not
+// there.
 static leat_status_t output_stack(leat_kernel_context_t* c, const leat_tensor_list_t* list,
                                   const int32_t* indices, int64_t count,
                                   const leat_shape_t* shape) {
@@ -157,8 +158,8 @@ static leat_status_t read_joint(leat_kernel_context_t* c, joint_t* joint) {
   if (c->kernel->input_count == 1) joint->first = -1;
   if (joint->list->count || leat_partial_shape_is_full(joint->rest.shape)) return leat_ok_status();
   return leat_kernel_invalid(c,
-                             "All except the first dimension must be fully defined when "
-                             "concating an empty tensor list. element_shape: %s",
+                             "All except the first dimension must be fully defined when concating "
+                             "an empty tensor list. element_shape: %s",
                              LEAT_PARTIAL_SHAPE_TEXT(joint->rest.shape));
 }
 
@@ -179,8 +180,8 @@ static leat_status_t look_at_items(leat_kernel_context_t* c, joint_t* joint) {
     int64_t first = leat_shape_dim(shape, 0);
     if (stated != -1 && stated != first) {
       return leat_kernel_invalid(c,
-                                 "First entry of element_shape input does not match the first "
-                                 "dim of list element at index: %zu Expected: %lld Actual: %lld",
+                                 "First entry of element_shape input does not match the first dim "
+                                 "of list element at index: %zu Expected: %lld Actual: %lld",
                                  i, (long long)stated, (long long)first);
     }
     if (differs) continue;
@@ -204,8 +205,8 @@ static leat_status_t rows_of(leat_kernel_context_t* c, const joint_t* joint, siz
   bool has_leading = leading && (int64_t)index < leading->shape.element_count;
   if (!has_leading && joint->first == -1) {
     return leat_kernel_invalid(c,
-                               "List contains uninitialized tensor at index %zu whose first "
-                               "size is not known",
+                               "List contains uninitialized tensor at index %zu whose first size "
+                               "is not known",
                                index);
   }
   *out_rows = has_leading ? leat_tensor_data(leading, const int64_t)[index] : joint->first;
@@ -339,8 +340,8 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_list_read_shape(c, 1, &shape));
   if (shape.shape.rank == 0) {
     return leat_kernel_invalid(c,
-                               "TensorListSplit requires element_shape to be at least of rank "
-                               "1, but saw: []");
+                               "TensorListSplit requires element_shape to be at least of rank 1, "
+                               "but saw: []");
   }
   leat_partial_shape_t row = shape.shape;
   if (row.rank > 0) row = (leat_partial_shape_t){row.rank - 1, row.dims + 1};
@@ -373,8 +374,8 @@ static leat_status_t check_indices(const leat_kernel_context_t* c, const leat_te
     int64_t index = leat_tensor_data(indices, const int32_t)[i];
     if (index < 0 || (limit != -1 && index >= limit)) {
       return leat_kernel_invalid(c,
-                                 "TensorListScatter: Trying to scatter at index %lld in list "
-                                 "with size %lld",
+                                 "TensorListScatter: Trying to scatter at index %lld in list with "
+                                 "size %lld",
                                  (long long)index, (long long)limit);
     }
     *out_size = LEAT_MAX(*out_size, index + 1);

@@ -283,7 +283,7 @@ leat_status_t leat_list_merge_shape(const leat_kernel_context_t* c, leat_list_sh
                                     leat_partial_shape_t other) {
   if (other.rank < 0) return leat_ok_status();
   if (shape->shape.rank < 0) {
-    memcpy(shape->dims, other.dims, (size_t)other.rank * sizeof(int64_t));
+    if (other.rank) memcpy(shape->dims, other.dims, (size_t)other.rank * sizeof(int64_t));
     shape->shape = (leat_partial_shape_t){other.rank, shape->dims};
     return leat_ok_status();
   }

@@ -1,8 +1,8 @@
 // The machine of all queues. Calls stand in the turnstile's two lines: enqueues and the closing,
-// which takes effect when those before it are in, and dequeues. A call for many elements takes
-// what there is, piece by piece (so that a batch may exceed the capacity), and gives it back when
-// the queue is closed or the step is cancelled before the batch is full. A priority queue gives a
-// batch only at once, so that it is sorted.
+// which takes effect when those before it have gone in, and dequeues. A call for many elements
+// takes what there is, piece by piece (so that a batch may exceed the capacity), and gives it back
+// when the queue is closed or the step is cancelled before the batch is full. A priority queue
+// gives a batch only at once, so that it is sorted.
 #include "ops/queue/tuple_queue_cpu.h"
 
 #include <string.h>

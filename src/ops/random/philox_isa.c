@@ -33,14 +33,14 @@ ALWAYS_INLINE ulongs_t multiply_low_halves(ulongs_t a, ulongs_t b) {
 // Stores lanes of |a| and |b| in turn.
 ALWAYS_INLINE void store_interleaved(ulongs_t a, ulongs_t b, uint32_t* out) {
 #if HALF_LANES == 8
-  ulongs_t first = __builtin_shuffle(a, b, (ulongs_t){0, 8, 1, 9, 2, 10, 3, 11});
-  ulongs_t second = __builtin_shuffle(a, b, (ulongs_t){4, 12, 5, 13, 6, 14, 7, 15});
+  ulongs_t first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+  ulongs_t second = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 #elif HALF_LANES == 4
-  ulongs_t first = __builtin_shuffle(a, b, (ulongs_t){0, 4, 1, 5});
-  ulongs_t second = __builtin_shuffle(a, b, (ulongs_t){2, 6, 3, 7});
+  ulongs_t first = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  ulongs_t second = __builtin_shufflevector(a, b, 2, 6, 3, 7);
 #else
-  ulongs_t first = __builtin_shuffle(a, b, (ulongs_t){0, 2});
-  ulongs_t second = __builtin_shuffle(a, b, (ulongs_t){1, 3});
+  ulongs_t first = __builtin_shufflevector(a, b, 0, 2);
+  ulongs_t second = __builtin_shufflevector(a, b, 1, 3);
 #endif
   memcpy(out, &first, sizeof first);
   memcpy(out + VECTOR_BYTES / 4, &second, sizeof second);

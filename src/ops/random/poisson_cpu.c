@@ -42,7 +42,7 @@ static double sample_poisson(const leat_sampler_t* sampler, int64_t parameter, i
   leat_draws_t draws =
       leat_draws_at(&sampler->philox, (uint64_t)number * LEAT_RANDOM_RESERVED);
   if (rate < 10) return sample_small(&draws, rate);
-  if (isinf(rate)) return rate;
+  if (!isfinite(rate)) return rate;
   return sample_large(&draws, rate);
 }
 

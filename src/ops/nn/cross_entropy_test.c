@@ -1,0 +1,82 @@
+// Cases of the cross entropies of softmax.
+#include <math.h>
+
+#include "op_harness/op_harness.h"
+
+static void softmax(const double* x, int64_t n, double* out) {
+  double most = x[0], sum = 0;
+  for (int64_t i = 1; i < n; ++i) most = x[i] > most ? x[i] : most;
+  for (int64_t i = 0; i < n; ++i) sum += out[i] = exp(x[i] - most);
+  for (int64_t i = 0; i < n; ++i) out[i] /= sum;
+}
+
+static void dense_reference(const leat_reference_t* r) {
+  const int64_t n = leat_shape_dim(&r->outputs[1].shape, 1);
+  for (int64_t row = 0; row < r->outputs[0].shape.element_count; ++row) {
+    double* y = r->out[1] + row * n;
+    const double* labels = r->in[1] + row * n % r->inputs[1].shape.element_count;
+    softmax(r->in[0] + row * n, n, y);
+    r->out[0][row] = 0;
+    for (int64_t i = 0; i < n; ++i) r->out[0][row] -= labels[i] * log(y[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] -= labels[i];
+  }
+}
+
+static void sparse_reference(const leat_reference_t* r) {
+  const int64_t n = leat_shape_dim(&r->outputs[1].shape, 1);
+  for (int64_t row = 0; row < r->outputs[0].shape.element_count; ++row) {
+    double* y = r->out[1] + row * n;
+    const int64_t label = (int64_t)r->in[1][row];
+    softmax(r->in[0] + row * n, n, y);
+    r->out[0][row] = -log(y[label]);
+    y[label] -= 1;
+  }
+}
+#define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -6, 6)
+#define P(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), 0, 1)
+#define DENSE "SoftmaxCrossEntropyWithLogits"
+#define SPARSE "SparseSoftmaxCrossEntropyWithLogits"
+
+static const leat_op_case_t kCases[] = {
+    {.op = DENSE,
+     .inputs = {X(4, 5), P(4, 5)},
+     .types = LEAT_DTYPES_FLOATING,
+     .reference = dense_reference},
+    {.op = DENSE, .name = "labels for all", .inputs = {X(4, 5), P(1, 5)},
+     .reference = dense_reference},
+    {.op = DENSE, .name = "long rows", .inputs = {X(3, 1037), P(3, 1037)},
+     .reference = dense_reference, .tolerance = 1e-4},
+    {.op = DENSE,
+     .name = "none",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))}},
+    {.op = DENSE, .name = "vectors", .inputs = {X(5), P(5)}, .code = LEAT_INVALID_ARGUMENT},
+    {.op = DENSE, .name = "shapes that differ", .inputs = {X(4, 5), P(4, 6)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = SPARSE,
+     .inputs = {X(3, 4), LEAT_ITEMS(INT64, LEAT_DIMS(3), 3, 0, 1)},
+     .types = LEAT_DTYPES_FLOATING,
+     .reference = sparse_reference},
+    {.op = SPARSE,
+     .name = "short labels",
+     .inputs = {X(3, 4), LEAT_ITEMS(INT32, LEAT_DIMS(3), 3, 0, 1)},
+     .reference = sparse_reference},
+    {.op = SPARSE,
+     .name = "a label that is no class",
+     .inputs = {X(2, 4), LEAT_ITEMS(INT64, LEAT_DIMS(2), 3, 4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = SPARSE,
+     .name = "a negative label",
+     .inputs = {X(2, 4), LEAT_ITEMS(INT64, LEAT_DIMS(2), -1, 0)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = SPARSE,
+     .name = "too few labels",
+     .inputs = {X(2, 4), LEAT_ITEMS(INT64, LEAT_DIMS(1), 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = DENSE, .name = "ten classes", .inputs = {X(128, 10), P(128, 10)},
+     .reference = dense_reference, .bench = true, .bench_only = true},
+    {.op = DENSE, .name = "a thousand classes", .inputs = {X(1024, 1000), P(1024, 1000)},
+     .reference = dense_reference, .tolerance = 1e-4, .bench = true, .bench_only = true},
+};
+
+LEAT_OP_TEST_MAIN(kCases)

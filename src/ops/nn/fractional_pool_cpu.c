@@ -1,0 +1,395 @@
+// CPU kernels of fractional pools, channels last. A sequence says where each window begins, in rows
+// and in columns; the last item is the end.
+#include <float.h>
+#include <math.h>
+
+#include "base/checked.h"
+#include "base/random.h"
+#include "ops/family.h"
+
+typedef struct plane_s {
+  int64_t batch, channels;
+  int64_t in[2], out[2];
+  const int64_t* begins[2];
+  bool overlaps;
+  const void *input, *dy;
+  void *output;
+  double* sums;  // one an input element; for the gradient of means
+} plane_t;
+
+typedef struct span_s {
+  int64_t begin, end;
+} span_t;
+
+static span_t span_of(const plane_t* p, int axis, int64_t index) {
+  const int64_t* begins = p->begins[axis];
+  const int64_t end = p->overlaps ? begins[index + 1] + 1 : begins[index + 1];
+  return (span_t){begins[index], LEAT_MIN(end, p->in[axis])};
+}
+
+// Runs the statement after it over the windows of output rows [begin, end): |out| is the output
+// position, |rows| and |columns| the window.
+#define EACH_WINDOW(p, begin, end, out, rows, columns)                             \
+  for (int64_t row_ = (begin); row_ < (end); ++row_)                               \
+    for (int64_t column_ = 0, out = row_ * (p)->out[1]; column_ < (p)->out[1];     \
+         ++column_, ++out)                                                         \
+      for (span_t rows = span_of(p, 0, row_ % (p)->out[0]),                        \
+                  columns = span_of(p, 1, column_), *once_ = &rows;                \
+           once_; once_ = NULL)
+#define EACH_PLACE(p, image, rows, columns, at)                                    \
+  for (int64_t y_ = (rows).begin; y_ < (rows).end; ++y_)                           \
+    for (int64_t at = ((image) * (p)->in[0] + y_) * (p)->in[1] + (columns).begin,  \
+                 last_ = at + (columns).end - (columns).begin;                     \
+         at < last_; ++at)
+
+#define DEFINE_LOOPS(name, type, lowest)                                                         \
+  static void max_##name(void* data, int64_t begin, int64_t end) {                               \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin, end, out, rows, columns) {                                             \
+      type* to = (type*)p->output + out * p->channels;                                           \
+      for (int64_t c = 0; c < p->channels; ++c) to[c] = lowest;                                  \
+      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
+        const type* from = (const type*)p->input + at * p->channels;                             \
+        for (int64_t c = 0; c < p->channels; ++c) to[c] = from[c] > to[c] ? from[c] : to[c];     \
+      }                                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  static void mean_##name(void* data, int64_t begin, int64_t end) {                              \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin, end, out, rows, columns) {                                             \
+      type* to = (type*)p->output + out * p->channels;                                           \
+      const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);             \
+      for (int64_t c = 0; c < p->channels; ++c) to[c] = 0;                                       \
+      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
+        const type* from = (const type*)p->input + at * p->channels;                             \
+        for (int64_t c = 0; c < p->channels; ++c) to[c] += from[c];                              \
+      }                                                                                          \
+      for (int64_t c = 0; c < p->channels; ++c) to[c] /= (type)count;                            \
+    }                                                                                            \
+  }                                                                                              \
+  static bool equal_##name(const void* x, const void* y, int64_t count) {                        \
+    bool equal = true;                                                                           \
+    for (int64_t i = 0; i < count; ++i) equal &= ((const type*)x)[i] == ((const type*)y)[i];     \
+    return equal;                                                                                \
+  }                                                                                              \
+  /* The maxima go to where they came from; the first of equals. */                              \
+  static void spread_max_##name(void* data, int64_t begin, int64_t end) {                        \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin * p->out[0], end * p->out[0], out, rows, columns) {                     \
+      for (int64_t c = 0; c < p->channels; ++c) {                                                \
+        int64_t best = -1;                                                                       \
+        EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                     \
+          const int64_t place = at * p->channels + c;                                            \
+          const type* from = p->input;                                                           \
+          if (best < 0 || from[best] < from[place]) best = place;                                \
+        }                                                                                        \
+        if (best >= 0) ((type*)p->output)[best] += ((const type*)p->dy)[out * p->channels + c];  \
+      }                                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  static void spread_mean_##name(void* data, int64_t begin, int64_t end) {                       \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin * p->out[0], end * p->out[0], out, rows, columns) {                     \
+      const type* from = (const type*)p->dy + out * p->channels;                                 \
+      const double count = (double)((rows.end - rows.begin) * (columns.end - columns.begin));    \
+      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
+        for (int64_t c = 0; c < p->channels; ++c) {                                              \
+          p->sums[at * p->channels + c] += (double)from[c] / count;                              \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+    const int64_t size = p->in[0] * p->in[1] * p->channels;                                      \
+    for (int64_t i = begin * size; i < end * size; ++i) ((type*)p->output)[i] = (type)p->sums[i]; \
+  }
+DEFINE_LOOPS(float, float, -FLT_MAX)
+DEFINE_LOOPS(double, double, -DBL_MAX)
+DEFINE_LOOPS(int32, int32_t, INT32_MIN)
+DEFINE_LOOPS(int64, int64_t, INT64_MIN)
+
+typedef bool (*equal_fn_t)(const void* x, const void* y, int64_t count);
+#define LOOP_OF(name, fn_t)                              \
+  static fn_t name##_of(int dtype) {                     \
+    switch (dtype) {                                     \
+      case LEAT_DTYPE_FLOAT: return name##_float;        \
+      case LEAT_DTYPE_DOUBLE: return name##_double;      \
+      case LEAT_DTYPE_INT32: return name##_int32;        \
+      default: return name##_int64;                      \
+    }                                                    \
+  }
+LOOP_OF(max, leat_shard_fn_t)
+LOOP_OF(mean, leat_shard_fn_t)
+LOOP_OF(spread_max, leat_shard_fn_t)
+LOOP_OF(spread_mean, leat_shard_fn_t)
+LOOP_OF(equal, equal_fn_t)
+
+// ---- Sequences ----------------------------------------------------------------------------------
+
+typedef struct leat_fractional_s {
+  float ratios[4];
+  bool is_pseudo_random, overlaps;
+  bool is_seeded;  // every run draws the same numbers
+  leat_philox_t philox;
+} leat_fractional_t;
+
+// |diffs| sums to |length|: in the paper (Graham, "Fractional Max-Pooling", 2014) a_i =
+// ceil(alpha (i + u)), u limited so that neither the first nor the last difference is out of range.
+static void fill_pseudo_random(leat_philox_t* philox, int64_t length, int64_t count,
+                               int64_t* diffs) {
+  const double alpha = (double)length / (double)count;
+  const int64_t k = length / count;
+  const double most = fmin((double)(k + 2) / alpha - 1,
+                           (double)(length + 1 - k) / alpha - (double)(count - 1));
+  uint32_t words[4];
+  leat_philox_next(philox, words);
+  const double unit = (double)((uint64_t)(words[0] & 0xfffff) << 32 | words[1]) * 0x1p-52;
+  const double u = unit * most;
+  int64_t before = 1;
+  for (int64_t i = 1; i <= count; ++i) {
+    const int64_t at = i == count ? length + 1 : (int64_t)ceil(alpha * ((double)i + u));
+    diffs[i - 1] = at - before;
+    before = at;
+  }
+}
+
+// k and k + 1, shuffled.
+static void fill_random(leat_philox_t* philox, int64_t length, int64_t count, int64_t* diffs) {
+  leat_philox_t draws = *philox;
+  leat_philox_skip(philox, ((uint64_t)count + 3) / 4);
+  for (int64_t i = 0; i < count; ++i) diffs[i] = length / count + (i < length % count);
+  uint32_t words[4];
+  for (int64_t i = 0; i + 1 < count; ++i) {
+    if (i % 4 == 0) leat_philox_next(&draws, words);
+    const int64_t other = i + words[i % 4] % (uint32_t)(count - i);
+    const int64_t diff = diffs[i];
+    diffs[i] = diffs[other];
+    diffs[other] = diff;
+  }
+}
+
+static leat_status_t make_sequence(leat_kernel_context_t* c, leat_philox_t* philox, int index,
+                                   int64_t length, int64_t count, const int64_t** out_begins) {
+  const leat_fractional_t* kernel = leat_kernel_state(c);
+  const leat_shape_t shape = leat_shape_vector(count + 1);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &shape, &output));
+  int64_t* begins = leat_tensor_data(output, int64_t);
+  begins[0] = 0;
+  (kernel->is_pseudo_random ? fill_pseudo_random : fill_random)(philox, length, count, begins + 1);
+  for (int64_t i = 1; i <= count; ++i) begins[i] += begins[i - 1];
+  *out_begins = begins;
+  return leat_ok_status();
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t read_ratios(leat_kernel_creation_t* c, leat_fractional_t* kernel) {
+  const leat_attr_value_t* ratios;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "pooling_ratio", &ratios));
+  if (ratios->count != 4) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "pooling_ratio field must specify 4 dimensions");
+  }
+  for (int d = 0; d < 4; ++d) {
+    kernel->ratios[d] = ratios->floats[d];
+    if (kernel->ratios[d] >= 1) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "pooling_ratio cannot be smaller than 1, got: %g",
+                            (double)kernel->ratios[d]);
+  }
+  if (kernel->ratios[0] == 1 && kernel->ratios[3] == 1) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED, "Fractional pooling is not yet supported on the "
+                                              "batch nor channel dimension.");
+}
+
+static leat_status_t create_overlapping(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "overlapping", &((leat_fractional_t*)state)->overlaps);
+}
+
+static leat_status_t create_pool(leat_kernel_creation_t* c, void* state) {
+  leat_fractional_t* kernel = state;
+  int64_t seed, seed2;
+  LEAT_RETURN_IF_ERROR(read_ratios(c, kernel));
+  LEAT_RETURN_IF_ERROR(create_overlapping(c, state));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "pseudo_random", &kernel->is_pseudo_random));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "deterministic", &kernel->is_seeded));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "seed", &seed));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "seed2", &seed2));
+  if (!kernel->is_seeded && (seed != 0 || seed2 != 0)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Both seed and seed2 should be 0 if deterministic is false.");
+  }
+  if (seed == 0 && seed2 == 0) {
+    seed = (int64_t)leat_random_seed();
+    seed2 = (int64_t)leat_random_seed();
+  }
+  kernel->philox = leat_philox_make((uint64_t)seed, (uint64_t)seed2);
+  return leat_ok_status();
+}
+
+static leat_status_t run_pool(leat_kernel_context_t* c, leat_shard_fn_t loop) {
+  const leat_fractional_t* kernel = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  if (input->shape.rank != 4) return leat_kernel_invalid(c, "tensor_in must be 4-dimensional");
+  const int64_t* dims = leat_shape_dims(&input->shape);
+  int64_t sizes[4];
+  for (int d = 0; d < 4; ++d) {
+    sizes[d] = (int64_t)floorf((float)dims[d] / kernel->ratios[d]);
+    if (sizes[d] > 0) continue;
+    return leat_kernel_invalid(c, "Pooling ratio is higher than input dimension size for dimension "
+                               "%d. Input dim size: %lld pooling ratio: %g", d, (long long)dims[d],
+                               (double)kernel->ratios[d]);
+  }
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(4, sizes, &shape));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  plane_t plane = {.batch = dims[0],
+                   .channels = dims[3],
+                   .in = {dims[1], dims[2]},
+                   .out = {sizes[1], sizes[2]},
+                   .overlaps = kernel->overlaps,
+                   .input = input->data,
+                   .output = output->data};
+  leat_philox_t philox = kernel->is_seeded
+                             ? kernel->philox
+                             : leat_philox_make(leat_random_seed(), leat_random_seed());
+  for (int i = 0; i < 2; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        make_sequence(c, &philox, 1 + i, plane.in[i], plane.out[i], &plane.begins[i]));
+  }
+  leat_kernel_parallel_for(c, plane.batch * plane.out[0],
+                           4 * (double)(plane.out[1] * plane.channels), loop, &plane);
+  return leat_ok_status();
+}
+
+static leat_status_t max_pool__cpu(leat_kernel_context_t* c) {
+  return run_pool(c, max_of(leat_kernel_input(c, 0)->dtype));
+}
+static leat_status_t avg_pool__cpu(leat_kernel_context_t* c) {
+  return run_pool(c, mean_of(leat_kernel_input(c, 0)->dtype));
+}
+
+// Inputs |index| and |index| + 1: the sequences of windows of |dy|, over an input of |dims|.
+static leat_status_t read_plane(const leat_kernel_context_t* c, const int64_t* dims,
+                                const leat_tensor_t* dy, int index, plane_t* out) {
+  const leat_fractional_t* kernel = leat_kernel_state(c);
+  if (dy->shape.rank != 4 || dy->shape.element_count == 0) {
+    return leat_kernel_invalid(c, "out_backprop is %s, must be 4-dimensional and positive for all "
+                               "dimensions", LEAT_SHAPE_TEXT(&dy->shape));
+  }
+  const int64_t* sizes = leat_shape_dims(&dy->shape);
+  if (sizes[0] != dims[0] || sizes[3] != dims[3]) {
+    return leat_kernel_invalid(c, "out_backprop is %s, must have the input's %lld images of %lld "
+                               "channels", LEAT_SHAPE_TEXT(&dy->shape), (long long)dims[0],
+                               (long long)dims[3]);
+  }
+  *out = (plane_t){.batch = dims[0],
+                   .channels = dims[3],
+                   .in = {dims[1], dims[2]},
+                   .out = {sizes[1], sizes[2]},
+                   .overlaps = kernel->overlaps,
+                   .dy = dy->data};
+  for (int i = 0; i < 2; ++i) {
+    const leat_tensor_t* begins = leat_kernel_input(c, index + i);
+    out->begins[i] = leat_tensor_data(begins, const int64_t);
+    if (begins->shape.element_count <= out->out[i]) {
+      return leat_kernel_invalid(c, "Given out_backprop shape %s, sequence %d must have at least "
+                                 "%lld elements, but got %lld", LEAT_SHAPE_TEXT(&dy->shape), i,
+                                 (long long)out->out[i] + 1,
+                                 (long long)begins->shape.element_count);
+    }
+    for (int64_t k = 0; k <= out->out[i]; ++k) {
+      const int64_t least = k == out->out[i] && !kernel->overlaps ? 1 : 0;
+      if (out->begins[i][k] >= least && out->begins[i][k] < INT64_MAX) continue;
+      return leat_kernel_invalid(c, "sequence %d tensor values must not be negative, got %lld", i,
+                                 (long long)out->begins[i][k]);
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t avg_pool_grad__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* sizes = leat_kernel_input(c, 0);
+  const leat_tensor_t* dy = leat_kernel_input(c, 1);
+  if (sizes->shape.rank != 1 || sizes->shape.element_count != 4) {
+    return leat_kernel_invalid(c, "original input tensor shape must be 1-dimensional and 4 "
+                               "elements");
+  }
+  const int64_t* dims = leat_tensor_data(sizes, const int64_t);
+  for (int d = 0; d < 4; ++d) {
+    if (dims[d] > 0) continue;
+    return leat_kernel_invalid(c, "Dimension %d of input is %lld, must be positive", d,
+                               (long long)dims[d]);
+  }
+  leat_shape_t shape;
+  plane_t plane;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(4, dims, &shape));
+  LEAT_RETURN_IF_ERROR(read_plane(c, dims, dy, 2, &plane));
+  leat_tensor_t *output, sums;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &shape, &sums));
+  leat_tensor_fill_zero(&sums);
+  plane.sums = leat_tensor_data(&sums, double);
+  plane.output = output->data;
+  leat_kernel_parallel_for(c, plane.batch, 4 * (double)(shape.element_count / plane.batch),
+                           spread_mean_of(output->dtype), &plane);
+  leat_tensor_release(&sums);
+  return leat_ok_status();
+}
+
+// Are the maxima of the input's windows the given output?
+static leat_status_t check_output(leat_kernel_context_t* c, plane_t* plane) {
+  const leat_tensor_t* given = leat_kernel_input(c, 1);
+  leat_tensor_t maxima;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_temporary(c, given->dtype, &given->shape, &maxima));
+  plane->output = maxima.data;
+  max_of(given->dtype)(plane, 0, plane->batch * plane->out[0]);
+  const bool same =
+      equal_of(given->dtype)(maxima.data, given->data, given->shape.element_count);
+  leat_tensor_release(&maxima);
+  return same ? leat_ok_status()
+              : leat_kernel_invalid(c, "tensor_out_dup is not the same as tensor_out");
+}
+
+static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_tensor_t* given = leat_kernel_input(c, 1);
+  const leat_tensor_t* dy = leat_kernel_input(c, 2);
+  if (input->shape.rank != 4 || input->shape.element_count == 0) {
+    return leat_kernel_invalid(c, "orig_input should be a tensor of rank 4 and not empty, got %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  if (!leat_shape_equal(&given->shape, &dy->shape)) {
+    return leat_kernel_invalid(c, "orig_output is %s, must have the shape of out_backprop, %s",
+                               LEAT_SHAPE_TEXT(&given->shape), LEAT_SHAPE_TEXT(&dy->shape));
+  }
+  plane_t plane;
+  LEAT_RETURN_IF_ERROR(read_plane(c, leat_shape_dims(&input->shape), dy, 3, &plane));
+  plane.input = input->data;
+  LEAT_RETURN_IF_ERROR(check_output(c, &plane));
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  leat_tensor_fill_zero(output);
+  plane.output = output->data;
+  leat_kernel_parallel_for(c, plane.batch, 4 * (double)(input->shape.element_count / plane.batch),
+                           spread_max_of(output->dtype), &plane);
+  return leat_ok_status();
+}
+
+#define ROW(name, create_fn, compute_fn)       \
+  {.op = name,                                 \
+   .device_type = "CPU",                       \
+   .constraints = "T: float, double, int32, int64", \
+   .create = create_fn,                        \
+   .state_bytes = sizeof(leat_fractional_t),   \
+   .compute = compute_fn,                      \
+   .expensive = true}
+
+const leat_kernel_row_t leat_fractional_pool_kernels_cpu[] = {
+    ROW("FractionalMaxPool", create_pool, max_pool__cpu),
+    ROW("FractionalMaxPoolGrad", create_overlapping, max_pool_grad__cpu),
+    ROW("FractionalAvgPool", create_pool, avg_pool__cpu),
+    ROW("FractionalAvgPoolGrad", create_overlapping, avg_pool_grad__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

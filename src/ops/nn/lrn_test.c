@@ -1,0 +1,36 @@
+// Cases of LRN.
+#include <math.h>
+
+#include "op_harness/op_harness.h"
+
+// Attributes: depth_radius, bias, alpha, beta.
+static void reference(const leat_reference_t* r) {
+  const leat_attr_t* attrs = r->op_case->attrs;
+  const int64_t radius = attrs[0].value.i, n = leat_shape_dim(&r->inputs[0].shape, 3);
+  for (int64_t i = 0; i < r->inputs[0].shape.element_count; ++i) {
+    const int64_t c = i % n, row = i - c;
+    double sum = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (k >= c - radius && k <= c + radius) sum += r->in[0][row + k] * r->in[0][row + k];
+    }
+    const double base = (double)attrs[1].value.f + (double)attrs[2].value.f * sum;
+    r->out[0][i] = r->in[0][i] * pow(base, -(double)attrs[3].value.f);
+  }
+}
+#define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
+#define ATTRS(radius, bias, alpha, beta)                                                \
+  {LEAT_CASE_INT("depth_radius", radius), LEAT_CASE_REAL("bias", bias),                 \
+   LEAT_CASE_REAL("alpha", alpha), LEAT_CASE_REAL("beta", beta)}
+
+static const leat_op_case_t kCases[] = {
+    {.op = "LRN", .attrs = ATTRS(2, 1, 0.5, 0.75), .inputs = {X(2, 3, 3, 9)},
+     .types = LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(HALF), .reference = reference},
+    {.op = "LRN", .name = "a radius wider than the channels", .attrs = ATTRS(7, 2, 1, 0.5),
+     .inputs = {X(1, 2, 2, 4)}, .reference = reference},
+    {.op = "LRN", .name = "a matrix", .attrs = ATTRS(2, 1, 0.5, 0.75), .inputs = {X(3, 4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "LRNGrad", .name = "shapes that differ", .attrs = ATTRS(2, 1, 0.5, 0.75),
+     .inputs = {X(1, 2, 2, 4), X(1, 2, 2, 4), X(1, 2, 2, 5)}, .code = LEAT_INVALID_ARGUMENT},
+};
+
+LEAT_OP_TEST_MAIN(kCases)

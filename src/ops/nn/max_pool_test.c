@@ -1,0 +1,143 @@
+// Cases of the max pools and their gradients.
+#include <math.h>
+
+#include "op_harness/op_harness.h"
+
+#define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -4, 4)
+#define WINDOW(k, s, p)                                                               \
+  LEAT_CASE_INTS("ksize", 1, k, k, 1), LEAT_CASE_INTS("strides", 1, s, s, 1),         \
+      LEAT_CASE_STR("padding", p)
+#define WINDOW_3D(k, s, p)                                                            \
+  LEAT_CASE_INTS("ksize", 1, k, k, k, 1), LEAT_CASE_INTS("strides", 1, s, s, s, 1),   \
+      LEAT_CASE_STR("padding", p)
+#define POOLED LEAT_DTYPES_FLOATING | LEAT_DTYPES_SIGNED
+
+// Channels last, batch and channels 1 or more, square windows; from the attributes' first three.
+static void pool_reference(const leat_reference_t* r) {
+  const leat_attr_t* attrs = r->op_case->attrs;
+  const int64_t size = attrs[0].value.ints[1], stride = attrs[1].value.ints[1];
+  const bool same = leat_string_view_equals(attrs[2].value.s, "SAME");
+  const leat_shape_t *in = &r->inputs[0].shape, *out = &r->outputs[0].shape;
+  const int spatial = in->rank - 2;
+  int64_t dims[3] = {1, 1, 1}, outs[3] = {1, 1, 1}, pads[3] = {0};
+  for (int d = 0; d < spatial; ++d) {
+    const int at = 3 - spatial + d;
+    dims[at] = leat_shape_dim(in, 1 + d);
+    outs[at] = leat_shape_dim(out, 1 + d);
+    const int64_t needed = (outs[at] - 1) * stride + size - dims[at];
+    pads[at] = same && needed > 0 ? needed / 2 : 0;
+  }
+  const int64_t channels = leat_shape_dim(in, in->rank - 1);
+  const int64_t positions = dims[0] * dims[1] * dims[2];
+  for (int64_t i = 0; i < out->element_count; ++i) {
+    const int64_t c = i % channels, p = i / channels;
+    const int64_t x = p % outs[2], y = p / outs[2] % outs[1], z = p / (outs[2] * outs[1]) % outs[0];
+    const int64_t image = p / (outs[2] * outs[1] * outs[0]);
+    double most = -INFINITY;
+    for (int64_t k = 0; k < positions; ++k) {
+      const int64_t at[] = {k / (dims[1] * dims[2]), k / dims[2] % dims[1], k % dims[2]};
+      const int64_t place[] = {z, y, x};
+      bool inside = true;
+      for (int d = 3 - spatial; d < 3; ++d) {
+        const int64_t begin = place[d] * stride - pads[d];
+        inside &= at[d] >= begin && at[d] < begin + size;
+      }
+      const double value = r->in[0][(image * positions + k) * channels + c];
+      if (inside && value > most) most = value;
+    }
+    r->out[0][i] = most;
+  }
+}
+
+static const leat_op_case_t kCases[] = {
+    {.op = "MaxPool",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {X(2, 5, 4, 3)},
+     .types = POOLED,
+     .reference = pool_reference,
+     .gradient = LEAT_GRADIENT_TWICE},
+    {.op = "MaxPool",
+     .name = "padded, overlapping",
+     .attrs = {WINDOW(3, 2, "SAME")},
+     .inputs = {X(2, 6, 7, 5)},
+     .reference = pool_reference,
+     .gradient = LEAT_GRADIENT_TWICE},
+    {.op = "MaxPool",
+     .name = "many channels",
+     .attrs = {WINDOW(2, 2, "SAME")},
+     .inputs = {X(1, 5, 5, 71)},
+     .types = LEAT_DTYPES_FLOATING,
+     .reference = pool_reference},
+    {.op = "MaxPool",
+     .name = "channels first",
+     .attrs = {LEAT_CASE_INTS("ksize", 1, 1, 2, 2), LEAT_CASE_INTS("strides", 1, 1, 2, 2),
+               LEAT_CASE_STR("padding", "VALID"), LEAT_CASE_STR("data_format", "NCHW")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 2), 1, 2, 3, 4, 8, 7, 6, 5)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 1, 1), 4, 8)},
+     .gradient = LEAT_GRADIENT_TWICE},
+    {.op = "MaxPool",
+     .name = "over channels",
+     .attrs = {LEAT_CASE_INTS("ksize", 1, 1, 1, 2), LEAT_CASE_INTS("strides", 1, 1, 1, 2),
+               LEAT_CASE_STR("padding", "VALID")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 2, 4), 1, 2, 4, 3, 8, 7, 6, 5)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 2, 2), 2, 4, 8, 6)}},
+    {.op = "MaxPool",
+     .name = "a window larger than the input",
+     .attrs = {WINDOW(6, 1, "VALID")},
+     .inputs = {X(1, 3, 3, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "MaxPool",
+     .name = "over the batch",
+     .attrs = {LEAT_CASE_INTS("ksize", 2, 1, 1, 1), LEAT_CASE_INTS("strides", 1, 1, 1, 1),
+               LEAT_CASE_STR("padding", "SAME")},
+     .inputs = {X(2, 3, 3, 1)},
+     .code = LEAT_UNIMPLEMENTED},
+    {.op = "MaxPoolV2",
+     .attrs = {LEAT_CASE_STR("padding", "VALID")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 3, 0),
+                LEAT_ITEMS(INT32, LEAT_DIMS(4), 1, 2, 2, 1),
+                LEAT_ITEMS(INT32, LEAT_DIMS(4), 1, 2, 2, 1)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 1), 3)}},
+    {.op = "MaxPoolGrad",
+     .name = "the first of equals",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 3, 3, 3, 3),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 1), 3),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 1), 7)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 7, 0, 0, 0)}},
+    {.op = "MaxPoolGrad",
+     .name = "of a shape that is not the output's",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {X(1, 2, 2, 1), X(1, 1, 1, 1), X(1, 1, 2, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "MaxPoolWithArgmax",
+     .attrs = {WINDOW(2, 2, "SAME")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 2, 1), 1, 2, 3, 0, 5, 4, 3, 2)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1, 1), 3, 5),
+                  LEAT_ITEMS(INT64, LEAT_DIMS(2, 1, 1, 1), 2, 0)}},
+    {.op = "MaxPoolWithArgmax",
+     .name = "counts the batch",
+     .attrs = {WINDOW(2, 2, "SAME"), LEAT_CASE_BOOL("include_batch_in_index", true),
+               LEAT_CASE_TYPE("Targmax", INT32)},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 2, 1), 1, 2, 3, 0, 5, 4, 3, 2)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1, 1), 3, 5),
+                  LEAT_ITEMS(INT32, LEAT_DIMS(2, 1, 1, 1), 2, 4)}},
+    {.op = "MaxPoolGradWithArgmax",
+     .name = "a place outside",
+     .attrs = {WINDOW(2, 2, "SAME")},
+     .inputs = {X(1, 2, 2, 1), X(1, 1, 1, 1), LEAT_ITEMS(INT64, LEAT_DIMS(1, 1, 1, 1), 4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "MaxPool3D",
+     .attrs = {WINDOW_3D(2, 2, "SAME")},
+     .inputs = {X(2, 3, 4, 3, 2)},
+     .reference = pool_reference},
+    {.op = "MaxPool",
+     .name = "28 x 28 x 32",
+     .attrs = {WINDOW(2, 2, "SAME")},
+     .inputs = {X(128, 28, 28, 32)},
+     .reference = pool_reference,
+     .bench = true,
+     .bench_only = true},
+};
+
+LEAT_OP_TEST_MAIN(kCases)

@@ -1,0 +1,201 @@
+// Checkpoints when the disk is full and when the process is killed in the middle of a save: what
+// was saved before stays loadable, and nothing torn is ever read.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capi/kit.h"
+#include "tensorflow/c/tf_tstring.h"
+
+enum { kItems = 200000, kKills = 60 };
+
+static char folder[] = "/tmp/leat_save_XXXXXX";
+
+// A graph that saves and restores one vector under a fed prefix.
+typedef struct keeper_s {
+  TF_Graph* graph;
+  TF_Session* session;
+  TF_Status* status;
+  TF_Output prefix, value, restored;
+  TF_Operation* save;
+} keeper_t;
+
+static TF_Operation* text_constant(TF_Graph* graph, const char* name, const char* text) {
+  const int64_t dims[] = {1};
+  TF_Tensor* tensor = TF_AllocateTensor(TF_STRING, dims, 1, sizeof(TF_TString));
+  TF_TString* string = TF_TensorData(tensor);
+  TF_StringInit(string);
+  TF_StringCopy(string, text, strlen(text));
+  return kit_const(graph, name, tensor);
+}
+
+static void keeper_open(keeper_t* k) {
+  k->graph = TF_NewGraph();
+  k->status = TF_NewStatus();
+  TF_Output name = kit_out(text_constant(k->graph, "name", "v"), 0);
+  TF_Output slices = kit_out(text_constant(k->graph, "slices", ""), 0);
+  k->prefix = kit_out(kit_placeholder(k->graph, "prefix", TF_STRING), 0);
+  k->value = kit_out(kit_placeholder(k->graph, "value", TF_FLOAT), 0);
+  TF_OperationDescription* desc = TF_NewOperation(k->graph, "SaveV2", "save");
+  TF_AddInput(desc, k->prefix);
+  TF_AddInput(desc, name);
+  TF_AddInput(desc, slices);
+  TF_AddInputList(desc, &k->value, 1);
+  k->save = kit_finish(desc);
+  desc = TF_NewOperation(k->graph, "RestoreV2", "restore");
+  TF_AddInput(desc, k->prefix);
+  TF_AddInput(desc, name);
+  TF_AddInput(desc, slices);
+  const TF_DataType types[] = {TF_FLOAT};
+  TF_SetAttrTypeList(desc, "dtypes", types, 1);
+  k->restored = kit_out(kit_finish(desc), 0);
+  k->session = kit_session(k->graph);
+}
+
+static void keeper_close(keeper_t* k) {
+  kit_close(k->session);
+  TF_DeleteGraph(k->graph);
+  TF_DeleteStatus(k->status);
+}
+
+static TF_Tensor* prefix_tensor(const char* name) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return kit_string(path);
+}
+
+// Saves |number|, again and again.
+static TF_Code save(keeper_t* k, const char* name, float number) {
+  const int64_t dims[] = {kItems};
+  TF_Tensor* values[] = {prefix_tensor(name), TF_AllocateTensor(TF_FLOAT, dims, 1, kItems * 4)};
+  for (int i = 0; i < kItems; ++i) ((float*)TF_TensorData(values[1]))[i] = number;
+  const TF_Output feeds[] = {k->prefix, k->value};
+  const TF_Operation* target = k->save;
+  TF_SessionRun(k->session, NULL, feeds, values, 2, NULL, NULL, 0, &target, 1, NULL, k->status);
+  TF_DeleteTensor(values[0]);
+  TF_DeleteTensor(values[1]);
+  return TF_GetCode(k->status);
+}
+
+// The number that is saved there, whole; -1 when nothing is.
+static float load(keeper_t* k, const char* name) {
+  TF_Tensor *prefix = prefix_tensor(name), *got = NULL;
+  TF_SessionRun(k->session, NULL, &k->prefix, &prefix, 1, &k->restored, &got, 1, NULL, 0, NULL,
+                k->status);
+  TF_DeleteTensor(prefix);
+  if (TF_GetCode(k->status) == TF_NOT_FOUND) return -1;
+  kit_ok(k->status);
+  assert_int_equal(TF_TensorElementCount(got), kItems);
+  const float* items = TF_TensorData(got);
+  for (int i = 1; i < kItems; ++i) assert_true(items[i] == items[0]);
+  float number = items[0];
+  TF_DeleteTensor(got);
+  return number;
+}
+
+// ---- Killing ------------------------------------------------------------------------------------
+
+// Saves 1, 2, 3... under |name| (and every second time under a name of its own) until it is killed.
+static void save_for_ever(void) {
+  keeper_t k;
+  keeper_open(&k);
+  for (int i = 1;; ++i) {
+    char fresh[30];
+    snprintf(fresh, sizeof fresh, "fresh-%d", i % 4);
+    if (save(&k, i % 2 ? "same" : fresh, (float)i)) _exit(3);
+  }
+}
+
+static void sleep_us(long us) {
+  struct timespec time = {us / 1000000, us % 1000000 * 1000};
+  nanosleep(&time, NULL);
+}
+
+// First, since it forks: there is no thread yet. |old| is saved once and never touched again.
+static void killed_in_the_middle(void** state) {
+  static const char* const names[] = {"same", "fresh-0", "fresh-2"};
+  int pid = fork();
+  if (pid == 0) {
+    keeper_t k;
+    keeper_open(&k);
+    _exit(save(&k, "old", 42) ? 3 : 0);
+  }
+  int how = 0;
+  waitpid(pid, &how, 0);
+  assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+  for (int i = 0; i < kKills; ++i) {
+    pid = fork();
+    if (pid == 0) save_for_ever();
+    sleep_us(2000 + 1117L * i % 30000);
+    kill(pid, SIGKILL);
+    waitpid(pid, &how, 0);
+    assert_true(WIFSIGNALED(how));  // no save failed
+    pid = fork();
+    if (pid) {
+      waitpid(pid, &how, 0);
+      assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+      continue;
+    }
+    keeper_t k;
+    keeper_open(&k);
+    if (load(&k, "old") != 42) _exit(1);
+    // Of one that is being replaced there is the old, the new or none; never something else.
+    for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
+      float number = load(&k, names[n]);
+      if (number != -1 && number < 1) _exit(2);
+    }
+    _exit(0);
+  }
+}
+
+// ---- A full disk --------------------------------------------------------------------------------
+
+// No file may grow beyond |bytes|: a write past it fails, as on a full disk.
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = bytes;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void full_disk(void** state) {
+  static const rlim_t limits[] = {0, 1, 100, 4096, 100000, 799999};
+  keeper_t k;
+  keeper_open(&k);
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(save(&k, "kept", 7), TF_OK);
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
+    limit_files(limits[i]);
+    TF_Code same = save(&k, "kept", 8), fresh = save(&k, "never", 9);
+    const char* message = TF_Message(k.status);
+    limit_files(RLIM_INFINITY);
+    assert_int_not_equal(same, TF_OK);
+    assert_int_not_equal(fresh, TF_OK);
+    assert_int_not_equal(message[0], 0);
+    assert_true(load(&k, "kept") == 7);    // what is to be replaced goes last
+    assert_true(load(&k, "never") == -1);
+  }
+  assert_int_equal(save(&k, "kept", 10), TF_OK);  // there is room again
+  assert_true(load(&k, "kept") == 10);
+  keeper_close(&k);
+}
+
+static int make_folder(void** state) { return mkdtemp(folder) == NULL; }
+
+static int remove_folder(void** state) {
+  char command[100];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(killed_in_the_middle),
+      cmocka_unit_test(full_disk),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
