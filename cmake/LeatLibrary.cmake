@@ -19,7 +19,7 @@ list(FILTER definitions INCLUDE REGEX
 list(FILTER definitions EXCLUDE REGEX
   "/ops/(array|math|matrix|nn|random|state|train)/[a-z0-9_]*_cpu\\.c$")
 list(FILTER definitions EXCLUDE REGEX
-  "/(capi/(session|tensor|tensor_handle|callable)|formats/(decode|inflate|wire|message))\\.c$")
+  "/(capi/(session|tensor|tensor_handle|callable)|formats/(decode|wire|message))\\.c$")
 if(NOT LEAT_SANITIZE)
   set_source_files_properties(${definitions} PROPERTIES
     COMPILE_OPTIONS "-Os;-Wno-maybe-uninitialized")

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "formats/inflate.h"
+#include "formats/compression.h"
 #include "formats/snappy_block.h"
 
 struct leat_file_stream_s {
@@ -12,7 +12,7 @@ struct leat_file_stream_s {
   leat_file_t* file;
   leat_record_file_source_t bytes;
   leat_record_source_t* source;
-  leat_inflate_t* inflate;
+  leat_decompressor_t* decompressor;
   char* block;
   size_t begin, end;  // what is left of |block|
 };
@@ -65,25 +65,24 @@ static leat_status_t blocks_read(leat_record_source_t* self, void* data, size_t 
   return leat_ok_status();
 }
 
-static leat_status_t set_source(leat_file_stream_t* s, leat_string_view_t compression) {
+static leat_status_t set_source(leat_file_stream_t* s, leat_string_view_t name) {
+  leat_compression_t compression;
   leat_record_file_source_initialize(s->file, 0, &s->bytes);
   s->source = &s->bytes.base;
-  if (compression.size == 0) return leat_ok_status();
-  if (leat_string_view_equals(compression, "SNAPPY")) {
+  if (leat_string_view_equals(name, "SNAPPY")) {
     s->blocks.read = blocks_read;
     s->source = &s->blocks;
     return leat_ok_status();
   }
-  bool is_gzip = leat_string_view_equals(compression, "GZIP");
-  if (!is_gzip && !leat_string_view_equals(compression, "ZLIB")) {
+  if (!leat_compression_from_name(name, &compression)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "compression is '%.*s', must be ZLIB, GZIP, SNAPPY or empty",
-                            LEAT_SV_ARG(compression));
+                            LEAT_SV_ARG(name));
   }
-  LEAT_RETURN_IF_ERROR(leat_inflate_create(&s->bytes.base,
-                                           is_gzip ? LEAT_INFLATE_GZIP : LEAT_INFLATE_ZLIB,
-                                           s->allocator, &s->inflate));
-  s->source = leat_inflate_source(s->inflate);
+  if (compression == LEAT_COMPRESSION_NONE) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_decompressor_create(&s->bytes.base, compression, 0, s->allocator,
+                                                &s->decompressor));
+  s->source = leat_decompressor_source(s->decompressor);
   return leat_ok_status();
 }
 
@@ -105,7 +104,7 @@ leat_status_t leat_file_stream_open(leat_file_system_t* fs, const char* path,
 
 void leat_file_stream_close(leat_file_stream_t* s) {
   if (!s) return;
-  leat_inflate_free(s->inflate);
+  leat_decompressor_free(s->decompressor);
   leat_allocator_free(s->allocator, s->block);
   leat_status_free(leat_file_close(s->file));  // nothing was written that could be lost
   leat_allocator_free(s->allocator, s);

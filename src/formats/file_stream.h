@@ -8,7 +8,7 @@
 typedef struct leat_file_stream_s leat_file_stream_t;
 
 // |compression| is "ZLIB", "GZIP", "SNAPPY" (blocks, each after its size in 4 bytes, big-endian) or
-// "" for none; INVALID_ARGUMENT for others.
+// "" for none; INVALID_ARGUMENT for others, UNIMPLEMENTED without the module that it needs.
 LEAT_MUST_USE leat_status_t leat_file_stream_open(leat_file_system_t* fs, const char* path,
                                                   leat_string_view_t compression,
                                                   leat_allocator_t* allocator,

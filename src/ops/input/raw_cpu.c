@@ -1,7 +1,7 @@
 // CPU kernels of bytes as numbers. Numbers are little-endian here.
 #include <string.h>
 
-#include "formats/inflate.h"
+#include "formats/compression.h"
 #include "ops/family.h"
 
 typedef struct order_s {
@@ -98,16 +98,10 @@ static leat_status_t decode_padded__cpu(leat_kernel_context_t* c) {
 
 // ---- Decompressing ------------------------------------------------------------------------------
 
-typedef enum compression_e { COMPRESSION_NONE, COMPRESSION_ZLIB, COMPRESSION_GZIP } compression_t;
-
 static leat_status_t decompress_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t name;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "compression_type", &name));
-  *(compression_t*)state = COMPRESSION_NONE;
-  if (name.size == 0) return leat_ok_status();
-  bool is_zlib = leat_string_view_equals(name, "ZLIB");
-  *(compression_t*)state = is_zlib ? COMPRESSION_ZLIB : COMPRESSION_GZIP;
-  if (is_zlib || leat_string_view_equals(name, "GZIP")) return leat_ok_status();
+  if (leat_compression_from_name(name, state)) return leat_ok_status();
   bool is_zstd = leat_string_view_equals(name, "ZSTD");
   return leat_make_status(is_zstd ? LEAT_UNIMPLEMENTED : LEAT_INVALID_ARGUMENT,
                           "Create failed for node '%.*s' (DecodeCompressed): compression_type is "
@@ -126,26 +120,26 @@ static leat_status_t read_all(leat_record_source_t* source, leat_string_builder_
   return leat_ok_status();
 }
 
-static leat_status_t decompress_one(compression_t compression, leat_string_view_t bytes,
+static leat_status_t decompress_one(leat_compression_t compression, leat_string_view_t bytes,
                                     leat_string_builder_t* out) {
   leat_record_bytes_source_t source;
-  leat_inflate_t* inflate;
+  leat_decompressor_t* decompressor;
   out->size = 0;
   leat_record_bytes_source_initialize(bytes, &source);
-  LEAT_RETURN_IF_ERROR(leat_inflate_create(
-      &source.base, compression == COMPRESSION_GZIP ? LEAT_INFLATE_GZIP : LEAT_INFLATE_ZLIB,
-      leat_allocator_system(), &inflate));
-  leat_status_t status = read_all(leat_inflate_source(inflate), out);
-  leat_inflate_free(inflate);
+  LEAT_RETURN_IF_ERROR(leat_decompressor_create(&source.base, compression,
+                                                LEAT_COMPRESSION_MAX_BYTES,
+                                                leat_allocator_system(), &decompressor));
+  leat_status_t status = read_all(leat_decompressor_source(decompressor), out);
+  leat_decompressor_free(decompressor);
   return status;
 }
 
 static leat_status_t decompress__cpu(leat_kernel_context_t* c) {
-  compression_t compression = *(compression_t*)leat_kernel_state(c);
+  leat_compression_t compression = *(leat_compression_t*)leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_tensor_t* output;
   leat_string_builder_t text;
-  if (compression == COMPRESSION_NONE) {
+  if (compression == LEAT_COMPRESSION_NONE) {
     leat_kernel_pass_input(c, 0, 0);
     return leat_ok_status();
   }
@@ -171,7 +165,7 @@ const leat_kernel_row_t leat_raw_kernels_cpu[] = {
     {.op = "DecodeCompressed",
      .device_type = "CPU",
      .create = decompress_create,
-     .state_bytes = sizeof(compression_t),
+     .state_bytes = sizeof(leat_compression_t),
      .compute = decompress__cpu,
      .expensive = true},
     LEAT_KERNEL_ROWS_END,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "formats/byte_reader.h"
+#include "formats/compression.h"
 #include "formats/file_stream.h"
 #include "ops/family.h"
 
@@ -124,8 +125,9 @@ static const leat_reader_vtable_t kFixed = {.name = "FixedLengthRecordReader",
 static leat_status_t records_begin(leat_reader_t* self) {
   file_reader_t* r = (file_reader_t*)self;
   LEAT_RETURN_IF_ERROR(open_stream(r));
-  leat_record_reader_initialize(leat_file_stream_source(r->stream), 0, leat_allocator_system(),
-                                &r->records);
+  leat_record_reader_initialize(leat_file_stream_source(r->stream),
+                                r->options.compression[0] ? LEAT_COMPRESSION_MAX_BYTES : 0,
+                                leat_allocator_system(), &r->records);
   return leat_ok_status();
 }
 
