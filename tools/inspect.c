@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION };
+enum { JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, COMPRESSION_OPTION };
 
 static const struct {
   const char* name;
@@ -13,12 +13,14 @@ static const struct {
     {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION},
     {"checkpoint", inspect_checkpoint, 1 << JSON_OPTION | 1 << TENSOR_OPTION},
     {"events", inspect_events, 1 << JSON_OPTION},
-    {"records", inspect_records, 1 << JSON_OPTION | 1 << AS_OPTION},
+    {"records", inspect_records,
+     1 << JSON_OPTION | 1 << AS_OPTION | 1 << COMPRESSION_OPTION},
 };
 #define KIND_COUNT (sizeof kKinds / sizeof *kKinds)
 
 static const option_t kOptions[] = {{"json", false}, {"text", false}, {"node", true},
-                                    {"tensor", true}, {"as", true},   {NULL, 0}};
+                                    {"tensor", true}, {"as", true},   {"compression", true},
+                                    {NULL, 0}};
 
 static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
                  unsigned* out_given) {
@@ -31,6 +33,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
       case NODE_OPTION: inspection->node = arguments->value; break;
       case TENSOR_OPTION: inspection->tensor = arguments->value; break;
       case AS_OPTION: inspection->as = arguments->value; break;
+      case COMPRESSION_OPTION: inspection->compression = arguments->value; break;
       case ARGUMENT_OPERAND:
         if (!*out_kind) {
           *out_kind = arguments->value;
@@ -86,6 +89,6 @@ const command_t command_inspect = {
     "      PREFIX without .index, or a directory with a state file; --tensor prints values\n"
     "  leat inspect events FILE [--json]\n"
     "      step, time, tag and value of each event\n"
-    "  leat inspect records FILE [--as MESSAGE] [--json]\n"
+    "  leat inspect records FILE [--as MESSAGE] [--compression GZIP|ZLIB|SNAPPY] [--json]\n"
     "      number and size of each record; --as prints it as that message, such as Example\n",
     run};

@@ -11,6 +11,7 @@ typedef struct inspection_s {
   const char* node;    // graph
   const char* tensor;  // checkpoint
   const char* as;      // records: the message that each is
+  const char* compression;  // records: of the file
 } inspection_t;
 
 // Exit codes.
