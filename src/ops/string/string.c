@@ -4,6 +4,7 @@
 #define LEAT_STRING_SOURCES(X) \
   X(join)                      \
   X(number)                    \
+  X(regex)                     \
   X(text)
 
 LEAT_OP_FAMILY(string, LEAT_STRING_SOURCES)
