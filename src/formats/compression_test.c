@@ -143,10 +143,24 @@ static void more_than_the_limit_is_refused(void** state) {
                    decompress_all(LEAT_SV(FIXED), LEAT_COMPRESSION_ZLIB, 18, 7));
 }
 
+// First of all: a module that was found is kept.
+static void a_missing_module_names_its_package(void** state) {
+  char* before = getenv("LEAT_MODULE_DIR") ? strdup(getenv("LEAT_MODULE_DIR")) : NULL;
+  setenv("LEAT_MODULE_DIR", "/no/such/folder", 1);
+  assert_null(leat_compression_module());
+  leat_status_t status = decompress_all(LEAT_SV(FIXED), LEAT_COMPRESSION_ZLIB, 0, 7);
+  assert_int_equal(leat_status_code(status), LEAT_UNIMPLEMENTED);
+  assert_non_null(strstr(leat_status_message(status), "zlib1g"));
+  leat_status_free(status);
+  if (before) setenv("LEAT_MODULE_DIR", before, 1);
+  free(before);
+}
+
 int main(void) {
 #define FILE_TEST(name) \
   cmocka_unit_test_setup_teardown(name, test_directory_make, test_directory_remove)
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_missing_module_names_its_package),
       cmocka_unit_test(blocks_of_every_kind_come_out),
       FILE_TEST(what_is_written_is_read_again),
       FILE_TEST(a_sync_makes_all_readable),

@@ -1,16 +1,7 @@
-// Tables and readers as resources of a session: what one step does, the next sees; a read that
-// waits for work holds no thread.
-#include <dirent.h>
-#include <stdio.h>
+// Tables as resources of a session: what one step does, the next sees.
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/file_system.h"
-#include "base/random.h"
-#include "base/thread.h"
 #include "session/scene.h"
-
-// ---- Tables -------------------------------------------------------------------------------------
 
 static leat_output_t make_table(scene_t* s, const char* op, const char* name) {
   return scene_output(s, op, name, "", LEAT_NO_INPUTS,
@@ -124,114 +115,11 @@ static void many_keys_are_found(void** state) {
   scene_close(&s);
 }
 
-// ---- Readers ------------------------------------------------------------------------------------
-
-static leat_output_t make_work(scene_t* s) {
-  static const int32_t kTypes[] = {LEAT_DTYPE_STRING};
-  static const leat_attr_t kAttrs[] = {
-      {{"component_types", 15},
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kTypes}},
-      {{"shapes", 6}, {.kind = LEAT_ATTR_SHAPE, .is_list = true}}};
-  return scene_output(s, "FIFOQueueV2", "work", "", LEAT_NO_INPUTS, (leat_attrs_t){kAttrs, 2});
-}
-
-static leat_output_t text(scene_t* s, const char* value) {
-  leat_tensor_t tensor;
-  LEAT_EXPECT_OK(leat_tensor_scalar_string(leat_string_view_from(value), &tensor));
-  leat_output_t output = leat_build_constant(&s->b, &tensor);
-  leat_tensor_release(&tensor);
-  return output;
-}
-
-typedef struct step_s {
-  scene_t* scene;
-  leat_output_t fetch;
-  leat_tensor_t value;
-  leat_status_t status;
-  leat_thread_t thread;
-} step_t;
-
-static void run_step(void* data) {
-  step_t* step = data;
-  step->status = scene_fetch(step->scene, step->fetch, &step->value);
-}
-
-static int count_threads(void) {
-  int count = 0;
-  DIR* tasks = opendir("/proc/self/task");
-  if (!tasks) return 0;
-  for (struct dirent* entry; (entry = readdir(tasks)) != NULL;) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
-}
-
-static void reads_that_wait_for_work_take_no_thread(void** state) {
-  enum { READS = 300 };
-  scene_t s;
-  scene_open(&s);
-  char path[256];
-  leat_output_t work = make_work(&s), parts[READS];
-  leat_output_t reader =
-      scene_output(&s, "TextLineReaderV2", "reader", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
-  for (int i = 0; i < READS; ++i) {
-    int32_t read = scene_node(&s, "ReaderReadV2", "", "", LEAT_INPUTS(reader, work), LEAT_NO_ATTRS);
-    parts[i] = scene_output(&s, "StringToNumber", "", "", LEAT_INPUTS(((leat_output_t){read, 1})),
-                            LEAT_NO_ATTRS);
-  }
-  leat_output_t sum =
-      scene_output(&s, "AddN", "sum", "", (leat_outputs_t){parts, READS}, LEAT_NO_ATTRS);
-  snprintf(path, sizeof path, "/tmp/leat-lines-%016llx", (unsigned long long)leat_random_seed());
-  int32_t put = scene_node(&s, "QueueEnqueueV2", "", "", LEAT_INPUTS(work, text(&s, path)),
-                           LEAT_NO_ATTRS);
-  char lines[READS * 4 + 1];
-  for (int i = 0; i < READS; ++i) snprintf(lines + 4 * i, 5, "%3d\n", i);
-  LEAT_EXPECT_OK(
-      leat_file_write_atomically(leat_file_system_posix(), path, lines, sizeof lines - 1));
-  assert_true(scene_get(&s, scene_float(&s, 1)) == 1);
-  int before = count_threads();
-  step_t step = {.scene = &s, .fetch = sum};
-  LEAT_EXPECT_OK(leat_thread_start("step", run_step, &step, &step.thread));
-  leat_clock_sleep_ns(50000000);
-  assert_in_range(count_threads(), 0, before + 1 + 8);  // the client's, and the pool's
-  LEAT_EXPECT_OK(scene_target(&s, put));
-  leat_thread_join(step.thread);
-  LEAT_EXPECT_OK(step.status);
-  assert_true(leat_tensor_data(&step.value, const float)[0] == READS * (READS - 1) / 2);
-  leat_tensor_release(&step.value);
-  scene_close(&s);
-  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->remove(leat_file_system_posix(), path));
-}
-
-static void a_read_ends_with_its_queue(void** state) {
-  scene_t s;
-  scene_open(&s);
-  leat_output_t work = make_work(&s);
-  leat_output_t reader =
-      scene_output(&s, "TextLineReaderV2", "reader", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
-  leat_output_t key =
-      scene_output(&s, "ReaderReadV2", "", "", LEAT_INPUTS(reader, work), LEAT_NO_ATTRS);
-  int32_t put = scene_node(&s, "QueueEnqueueV2", "", "",
-                           LEAT_INPUTS(work, text(&s, "/no/such/file")), LEAT_NO_ATTRS);
-  int32_t end = scene_node(&s, "QueueCloseV2", "", "", LEAT_INPUTS(work), LEAT_NO_ATTRS);
-  leat_tensor_t none;
-  LEAT_EXPECT_OK(scene_target(&s, put));
-  scene_expect(scene_fetch(&s, key, &none), LEAT_NOT_FOUND, "/no/such/file");
-  step_t step = {.scene = &s, .fetch = key};
-  LEAT_EXPECT_OK(leat_thread_start("step", run_step, &step, &step.thread));
-  leat_clock_sleep_ns(20000000);
-  LEAT_EXPECT_OK(scene_target(&s, end));
-  leat_thread_join(step.thread);
-  scene_expect(step.status, LEAT_OUT_OF_RANGE, "closed");
-  scene_close(&s);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_static_table_is_filled_once),
       cmocka_unit_test(a_table_changes_from_step_to_step),
       cmocka_unit_test(many_keys_are_found),
-      cmocka_unit_test(reads_that_wait_for_work_take_no_thread),
-      cmocka_unit_test(a_read_ends_with_its_queue),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Comma-separated values, and bytes as numbers.
+// Comma-separated values.
 #include "op_harness/op_harness.h"
 
 static const leat_op_case_t kCases[] = {
@@ -30,19 +30,5 @@ static const leat_op_case_t kCases[] = {
      .attrs = {LEAT_CASE_TYPES("OUT_TYPE", LEAT_DTYPE_INT32, LEAT_DTYPE_INT32)},
      .code = LEAT_INVALID_ARGUMENT,
      .message = "Field 0 is required"},
-    {.op = "DecodeRaw",
-     .inputs = {LEAT_TEXTS(LEAT_DIMS(2), "ab", "cd")},
-     .attrs = {LEAT_CASE_TYPE("out_type", INT16), LEAT_CASE_BOOL("little_endian", false)},
-     .expected = {LEAT_ITEMS(INT16, LEAT_DIMS(2, 1), 0x6162, 0x6364)}},
-    {.op = "DecodeRaw",
-     .name = "DecodeRaw, half a number",
-     .inputs = {LEAT_TEXTS(LEAT_DIMS(1), "abc")},
-     .attrs = {LEAT_CASE_TYPE("out_type", INT16)},
-     .code = LEAT_INVALID_ARGUMENT,
-     .message = "multiple of 2"},
-    {.op = "DecodePaddedRaw",
-     .inputs = {LEAT_TEXTS(LEAT_DIMS(2), "abcdef", "a"), LEAT_SCALAR_ITEM(INT32, 4)},
-     .attrs = {LEAT_CASE_TYPE("out_type", INT16)},
-     .expected = {LEAT_ITEMS(INT16, LEAT_DIMS(2, 2), 0x6261, 0x6463, 0x61, 0)}},
 };
 LEAT_OP_TEST_MAIN(kCases)
