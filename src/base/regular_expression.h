@@ -1,5 +1,5 @@
-// Regular expressions of POSIX's extended syntax, with \b, \B and the ends of the text \` and \', over
-// bytes, as in the "C" locale whatever the program's is.
+// Regular expressions of POSIX's extended syntax, with \b, \B and the ends of the text \` and \',
+// over bytes, as in the "C" locale whatever the program's is.
 #ifndef LEAT_BASE_REGULAR_EXPRESSION_H_
 #define LEAT_BASE_REGULAR_EXPRESSION_H_
 
