@@ -1,4 +1,5 @@
 // Hashes of strings.
+#include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
 
@@ -26,18 +27,21 @@ const leat_op_row_t leat_hash_ops[] = {
      .outputs = "output: int64",
      .attrs = BUCKETS,
      .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
      .doc = "The bucket of each string's fingerprint."},
     {.name = "StringToHashBucketStrong",
      .inputs = "input: string",
      .outputs = "output: int64",
      .attrs = BUCKETS "; key: list(int)",
      .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
      .doc = "The bucket of each string's hash under a secret key."},
     {.name = "StringToHashBucket",
      .inputs = "string_tensor: string",
      .outputs = "output: int64",
      .attrs = BUCKETS,
      .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
      .doc = "The bucket of each string's older fingerprint."},
     {.name = "Fingerprint",
      .inputs = "data: T; method: string",
