@@ -1,4 +1,4 @@
-// Tables as resources of a session: what one step does, the next sees.
+// Tables as resources of a session: what one step does, the next sees. Maps as values of a step.
 #include <stdlib.h>
 
 #include "session/scene.h"
@@ -115,11 +115,51 @@ static void many_keys_are_found(void** state) {
   scene_close(&s);
 }
 
+// ---- Maps ---------------------------------------------------------------------------------------
+
+static leat_output_t map_insert(scene_t* s, leat_output_t map, float key, float value) {
+  return scene_output(s, "TensorMapInsert", "", "",
+                      LEAT_INPUTS(map, scene_float(s, key), scene_float(s, value)),
+                      LEAT_NO_ATTRS);
+}
+
+static leat_output_t map_lookup(scene_t* s, leat_output_t map, float key) {
+  return scene_output(s, "TensorMapLookup", "", "", LEAT_INPUTS(map, scene_float(s, key)),
+                      LEAT_ATTRS(LEAT_TYPE("value_dtype", LEAT_DTYPE_FLOAT)));
+}
+
+// Who changes a map that others read gets one of its own.
+static void a_map_is_a_value(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t empty =
+      scene_output(&s, "EmptyTensorMap", "", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
+  leat_output_t two = map_insert(&s, map_insert(&s, empty, 1, 10), 2, 20);
+  leat_output_t replaced = map_insert(&s, two, 1, 11);
+  leat_output_t erased =
+      scene_output(&s, "TensorMapErase", "", "", LEAT_INPUTS(two, scene_float(&s, 1)),
+                   LEAT_ATTRS(LEAT_TYPE("value_dtype", LEAT_DTYPE_FLOAT)));
+  leat_output_t sum = scene_output(
+      &s, "AddN", "", "", LEAT_INPUTS(map_lookup(&s, two, 1), map_lookup(&s, replaced, 1),
+                                      map_lookup(&s, erased, 2), map_lookup(&s, replaced, 2)),
+      LEAT_NO_ATTRS);
+  for (int i = 0; i < 3; ++i) assert_true(scene_get(&s, sum) == 10 + 11 + 20 + 20);
+  leat_tensor_t none;
+  scene_expect(scene_fetch(&s, map_lookup(&s, erased, 1), &none), LEAT_INVALID_ARGUMENT,
+               "none of the map's");
+  leat_output_t both =
+      scene_output(&s, "AddN", "", "", LEAT_INPUTS(two, erased, empty), LEAT_NO_ATTRS);
+  assert_true(scene_get(&s, map_lookup(&s, both, 2)) == 40);
+  assert_true(scene_get(&s, map_lookup(&s, both, 1)) == 10);
+  scene_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_static_table_is_filled_once),
       cmocka_unit_test(a_table_changes_from_step_to_step),
       cmocka_unit_test(many_keys_are_found),
+      cmocka_unit_test(a_map_is_a_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
