@@ -22,6 +22,7 @@
   X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
+  X(sparse)                 \
   X(state)                  \
   X(string)                 \
   X(summary)                \
