@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum {
-  JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION
+  JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION,
+  COMPRESSION_OPTION
 };
 
 static const struct {
@@ -17,13 +18,14 @@ static const struct {
                                  1 << PASS_OPTION | 1 << DEVICES_OPTION},
     {"checkpoint", inspect_checkpoint, 1 << JSON_OPTION | 1 << TENSOR_OPTION},
     {"events", inspect_events, 1 << JSON_OPTION},
-    {"records", inspect_records, 1 << JSON_OPTION | 1 << AS_OPTION},
+    {"records", inspect_records,
+     1 << JSON_OPTION | 1 << AS_OPTION | 1 << COMPRESSION_OPTION},
 };
 #define KIND_COUNT (sizeof kKinds / sizeof *kKinds)
 
-static const option_t kOptions[] = {{"json", false}, {"text", false}, {"node", true},
-                                    {"tensor", true}, {"as", true},   {"pass", true},
-                                    {"devices", true}, {NULL, 0}};
+static const option_t kOptions[] = {{"json", false},   {"text", false}, {"node", true},
+                                    {"tensor", true},  {"as", true},    {"pass", true},
+                                    {"devices", true}, {"compression", true}, {NULL, 0}};
 
 static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
                  unsigned* out_given) {
@@ -42,6 +44,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
         if (inspection->devices >= 1 && inspection->devices <= 4096) break;
         complain_usage("inspect", "--devices is '%s', must be 1 to 4096", arguments->value);
         return ARGUMENT_WRONG;
+      case COMPRESSION_OPTION: inspection->compression = arguments->value; break;
       case ARGUMENT_OPERAND:
         if (!*out_kind) {
           *out_kind = arguments->value;
@@ -100,6 +103,6 @@ const command_t command_inspect = {
     "      PREFIX without .index, or a directory with a state file; --tensor prints values\n"
     "  leat inspect events FILE [--json]\n"
     "      step, time, tag and value of each event\n"
-    "  leat inspect records FILE [--as MESSAGE] [--json]\n"
+    "  leat inspect records FILE [--as MESSAGE] [--compression GZIP|ZLIB|SNAPPY] [--json]\n"
     "      number and size of each record; --as prints it as that message, such as Example\n",
     run};

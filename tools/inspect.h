@@ -13,6 +13,7 @@ typedef struct inspection_s {
   int devices;         // CPUs for a pass that works on what each device gets
   const char* tensor;  // checkpoint
   const char* as;      // records: the message that each is
+  const char* compression;  // records: of the file
 } inspection_t;
 
 // Exit codes.
