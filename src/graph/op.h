@@ -75,6 +75,8 @@ typedef struct leat_rule_s {
 #define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0, 0}
 
 #define LEAT_MAX_RULES 6
+// Most ops have no contract: .contract = LEAT_RULES{LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1)}
+#define LEAT_RULES (const leat_rule_t[LEAT_MAX_RULES])
 
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
@@ -95,6 +97,7 @@ typedef struct leat_op_row_s {
   const char* outputs;
   const char* attrs;
   uint32_t flags;
+  int deprecated_since;  // GraphDef producer version; 0 = never
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -103,10 +106,9 @@ typedef struct leat_op_row_s {
   // (Shape, Pack, ...): see leat_inference_set_output_value. NULL: none.
   leat_shape_fn_t value;
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
-  leat_rule_t contract[LEAT_MAX_RULES];
+  const leat_rule_t* contract;  // LEAT_RULES{...}; NULL: none
   const char* doc;
-  int deprecated_since;             // GraphDef producer version; 0 = never
-  const char* deprecation;          // TensorFlow's explanation text
+  const char* deprecation;  // TensorFlow's explanation text
 } leat_op_row_t;
 
 typedef enum leat_type_source_e {
@@ -174,9 +176,13 @@ LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
                                                     leat_op_registry_t** out_registry);
 void leat_op_registry_free(leat_op_registry_t* registry);
 // Rows up to one without a name. They must outlive the registry. ALREADY_EXISTS for a second row
-// of a name. Not thread-safe against itself.
+// of a name. Before any look-up.
 LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
                                                  const leat_op_row_t* rows);
+// One row more, at any time, from any thread; it must outlive the registry. Parsed at once:
+// INVALID_ARGUMENT when it is malformed.
+LEAT_MUST_USE leat_status_t leat_op_registry_extend(leat_op_registry_t* registry,
+                                                    const leat_op_row_t* row);
 // Thread-safe. NOT_FOUND: "Op type not registered 'X'...".
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,

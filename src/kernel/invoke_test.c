@@ -155,7 +155,7 @@ static const char* broken(leat_rule_t rule, int rank, const int64_t* dims) {
   const leat_op_row_t op_row = {.name = "Op",
                                 .inputs = "a: T; values: N * T",
                                 .attrs = "T: type; N: int >= 1",
-                                .contract = {rule}};
+                                .contract = LEAT_RULES{rule}};
   const leat_kernel_row_t row = {.op = "Op", .device_type = "CPU", .compute = nothing};
   leat_arena_t arena;
   leat_kernel_t* kernel = NULL;

@@ -21,7 +21,10 @@ typedef struct leat_kernel_row_s {
   const char* device_type;  // "CPU"
   // Types it takes: "T: float, double; Tidx: int32". NULL: any. Attributes not named: any.
   const char* constraints;
-  int priority;             // the highest that fits serves; then the first in the list
+  // The highest that fits serves; then the first in the list.
+  int priority;
+  bool expensive;           // worth its own place in the pool's queue
+  const char* label;        // serves only nodes whose attribute _kernel says so; NULL: none
   const char* host_memory;  // arguments that live in host memory: "shape; axis". CPU: NULL
   // Makes |state| (zeroed, |state_bytes|) from the node's attributes. NULL: nothing to make.
   // When it fails |destroy| is still called over what it made so far (the rest is zero): it returns
@@ -34,7 +37,6 @@ typedef struct leat_kernel_row_s {
   void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
   // Estimated nanoseconds for inputs of these shapes (NULL: cheap). For cost model and inlining.
   int64_t (*cost_ns)(const leat_kernel_context_t* context);
-  bool expensive;           // worth its own place in the pool's queue
 } leat_kernel_row_t;
 
 // Instance of a row for a node.
