@@ -1,6 +1,6 @@
 // Rows of kernels by op. Adding costs one hash per op; the text of an op's constraints is parsed
-// when the op is first looked up, under the lock, and never changes afterwards. Rows of plugins come
-// while others look up: they form one list that only grows, each parsed before it is published.
+// when the op is first looked up, under the lock, and never changes afterwards. Rows of plugins
+// come while others look up: they form one list that only grows, each parsed before it is seen.
 #include "kernel/registry.h"
 
 #include "kernel/registry_message.h"

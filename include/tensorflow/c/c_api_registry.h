@@ -35,8 +35,8 @@ TF_CAPI_EXPORT TF_Buffer* TF_GetRegisteredKernelsForOp(const char* name, TF_Stat
 typedef struct TF_Library TF_Library;
 
 // Loads the shared object |library_filename| (a path, or a name for the dynamic loader to find) and
-// registers the ops and kernels in it: its initialisers do so (ops.h, kernels.h). They are there for
-// every graph and session made from then on, and for graphs that are being built. A name loaded
+// registers the ops and kernels in it: its initialisers do so (ops.h, kernels.h). They are there
+// for every graph and session made from then on, and for graphs that are being built. A name loaded
 // twice is loaded once. Free the handle with TF_DeleteLibraryHandle; NULL on failure: TF_NOT_FOUND
 // with the loader's text when it cannot be loaded, else the first error of a registration
 // (TF_ALREADY_EXISTS when it brings an op twice; an op that was there before stays as it was).

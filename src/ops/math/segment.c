@@ -234,7 +234,7 @@ static leat_status_t unsorted_prod_gradient(leat_gradient_t* g) {
    .attrs = "T: " types "; Tindices: " id_types "; Tnumsegments: {int32, int64} = int32",       \
    .shape = counted_segment_shape,                                                              \
    .gradient = gradient_fn,                                                                     \
-   .contract = LEAT_RULES{LEAT_RULE_SCALAR(2)},                                                           \
+   .contract = LEAT_RULES{LEAT_RULE_SCALAR(2)},                                                 \
    .doc = text}
 #define INDICES "{int32, int64}"
 

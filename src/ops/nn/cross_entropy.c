@@ -99,7 +99,8 @@ const leat_op_row_t leat_cross_entropy_ops[] = {
      .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
      .shape = sparse_cross_entropy_shape,
      .gradient = sparse_cross_entropy_gradient,
-     .contract = LEAT_RULES{LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1), LEAT_RULE_SAME_DIM(0, 0, 1, 0)},
+     .contract = LEAT_RULES{LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1),
+                            LEAT_RULE_SAME_DIM(0, 0, 1, 0)},
      .doc = "Cross entropy where the label of a row is the number of its class."},
     LEAT_OP_ROWS_END,
 };
