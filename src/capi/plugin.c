@@ -8,6 +8,7 @@
 #include "base/library.h"
 #include "formats/encode.h"
 #include "graph/op_def.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 struct TF_Library {
   TF_Library* next;
@@ -122,6 +123,29 @@ TF_Library* TF_LoadLibrary(const char* library_filename, TF_Status* status) {
   leat_capi_status_set(status, result);
   return library;
 }
+
+// Kernels that a library brings for devices of its own come through TF_InitKernel. Devices cannot.
+TF_Library* TF_LoadPluggableDeviceLibrary(const char* library_filename, TF_Status* status) {
+  TF_Library* library = TF_LoadLibrary(library_filename, status);
+  if (!library) return NULL;
+  loading_t mine = {.count = 0};
+  void (*init_kernel)(void) = leat_library_symbol(library->library, "TF_InitKernel");
+  loading = &mine;
+  if (leat_library_symbol(library->library, "SE_InitPlugin")) {
+    mine.failure = leat_make_status(LEAT_UNIMPLEMENTED,
+                                    "Loading '%s' failed: it brings devices, which Leat does not "
+                                    "take from plugins",
+                                    library_filename);
+  } else if (init_kernel) {
+    init_kernel();
+  }
+  loading = NULL;
+  leat_allocator_free(leat_allocator_system(), mine.ops);
+  leat_capi_status_set(status, mine.failure);
+  return mine.failure ? NULL : library;
+}
+
+void TF_DeletePluggableDeviceLibraryHandle(TF_Library* lib_handle) {}
 
 TF_Buffer TF_GetOpList(TF_Library* lib_handle) {
   leat_string_view_t list = {NULL, 0};
