@@ -212,8 +212,8 @@ static leat_status_t check_eager(const leat_op_t* op) {
                           LEAT_SV_ARG(op->name), takes_function ? "a function" : "a graph");
 }
 
-static leat_status_t add_placeholder(leat_graph_t* graph, const leat_op_t* placeholder, size_t index,
-                                     const leat_tensor_t* value) {
+static leat_status_t add_placeholder(leat_graph_t* graph, const leat_op_t* placeholder,
+                                     size_t index, const leat_tensor_t* value) {
   char name[32];
   int32_t node = -1;
   int64_t dims[LEAT_SHAPE_MAX_RANK];

@@ -24,7 +24,7 @@ enum {
 #undef SPECIAL
 #undef STATUS
 
-// ---- their names, in that order; a hint stands before those that it is for, after a byte 1 -------
+// ---- their names, in that order; a hint stands before those that it is for, after a byte 1 ------
 
 #define HINT(text) "\1" text "\0"
 #define SPECIAL(name) #name "\0"

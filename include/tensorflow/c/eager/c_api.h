@@ -155,8 +155,8 @@ TF_CAPI_EXPORT void TFE_OpSetAttrShapeList(TFE_Op* op, const char* attr_name, co
 TF_CAPI_EXPORT int TFE_OpGetInputLength(TFE_Op* op, const char* input_name, TF_Status* status);
 TF_CAPI_EXPORT int TFE_OpGetOutputLength(TFE_Op* op, const char* output_name, TF_Status* status);
 
-// Runs the op. |*num_retvals| is the room in |retvals|, afterwards the number of outputs, each a new
-// handle. TF_INVALID_ARGUMENT when there is less room than outputs.
+// Runs the op. |*num_retvals| is the room in |retvals|, afterwards the number of outputs, each a
+// new handle. TF_INVALID_ARGUMENT when there is less room than outputs.
 TF_CAPI_EXPORT void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
                                 TF_Status* status);
 
