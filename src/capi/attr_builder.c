@@ -93,7 +93,7 @@ int TF_OpIsStateful(const char* op_type, TF_Status* status) {
 
 // ---- names that stay ----------------------------------------------------------------------------
 
-// Names of attributes with a NUL. There are a few dozen of them.
+// Names of ops and attributes with a NUL. There are at most as many as rows say.
 typedef struct name_s {
   struct name_s* next;
   char text[];
@@ -101,7 +101,7 @@ typedef struct name_s {
 static leat_mutex_t names_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static name_t* names;
 
-static const char* keep_name(leat_string_view_t text) {
+const char* leat_capi_keep_name(leat_string_view_t text) {
   leat_mutex_lock(&names_mutex);
   name_t* name = names;
   while (name && !leat_string_view_equals(text, name->text)) name = name->next;
@@ -124,5 +124,5 @@ const char* TF_GetNumberAttrForOpListInput(const char* op_name, int input_index,
   }
   int attr = result ? -1 : op->inputs[input_index].number_attr;
   leat_capi_status_set(status, result);
-  return attr < 0 ? NULL : keep_name(op->attrs[attr].name);
+  return attr < 0 ? NULL : leat_capi_keep_name(op->attrs[attr].name);
 }

@@ -32,6 +32,16 @@ struct TFE_Context {
   leat_mutex_t mutex;
   leat_eager_kernel_t* kept;
   _Atomic int64_t runs;
+  uint64_t id;
+};
+
+// Of TFE_CancellationManager.
+struct TFE_CancellationManager {
+  leat_cancellation_t* cancellation;
+  leat_mutex_t mutex;             // of the list
+  struct callback_s* callbacks;
+  _Atomic int64_t next_token;
+  _Atomic bool is_cancelling;
 };
 
 struct TFE_Op {
@@ -41,7 +51,7 @@ struct TFE_Op {
   TFE_TensorHandle** inputs;
   size_t input_count, input_capacity;
   bool has_device;
-  char name[];
+  const struct TFE_CancellationManager* cancellation;  // NULL: the context's
 };
 
 #endif  // LEAT_CAPI_EAGER_H_

@@ -63,7 +63,9 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
     return NULL;
   }
   leat_mutex_initialize(&context->mutex);
+  static _Atomic uint64_t ids;
   context->policy = opts->policy;
+  context->id = atomic_fetch_add(&ids, 1) + 1;
   context->graph = TF_NewGraph();
   context->session = TF_NewSession(context->graph, opts->session, status);
   if (context->session) {

@@ -23,7 +23,7 @@ TFE_Op* TFE_NewOp(TFE_Context* ctx, const char* op_or_function_name, TF_Status* 
   TFE_Op* op = NULL;
   leat_status_t result = find_op(op_or_function_name, &row);
   if (!result) {
-    op = leat_capi_allocate(sizeof *op + row->name.size + 1);
+    op = leat_capi_allocate(sizeof *op);
     if (op) op->description = TF_NewOperation(ctx->graph, op_or_function_name, "op");
     if (!op || !op->description) {
       result = leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for an op ran out");
@@ -34,7 +34,6 @@ TFE_Op* TFE_NewOp(TFE_Context* ctx, const char* op_or_function_name, TF_Status* 
   if (op) {
     op->context = ctx;
     op->op = row;
-    memcpy(op->name, row->name.data, row->name.size);
   }
   leat_capi_status_set(status, result);
   return op;
@@ -50,7 +49,7 @@ void TFE_DeleteOp(TFE_Op* op) {
 
 const char* TFE_OpGetName(const TFE_Op* op, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
-  return op->name;
+  return leat_capi_keep_name(op->op->name);
 }
 
 TFE_Context* TFE_OpGetContext(const TFE_Op* op, TF_Status* status) {
@@ -345,7 +344,8 @@ static leat_status_t invoke(const TFE_Op* op, const leat_eager_kernel_t* kernel,
                                    .pool = op->context->device->pool,
                                    .resources = op->context->resources,
                                    .step_resources = op->context->step_resources,
-                                   .cancellation = op->context->cancellation};
+                                   .cancellation = op->cancellation ? op->cancellation->cancellation
+                                                                   : op->context->cancellation};
   leat_tensor_t* values = outputs;
   LEAT_RETURN_IF_ERROR(leat_kernel_invoke(kernel->kernel, &services, inputs, values));
   leat_status_t status = leat_ok_status();

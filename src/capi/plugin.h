@@ -13,6 +13,8 @@ static inline void* leat_capi_allocate(size_t size_bytes) {
   leat_status_free(leat_allocator_allocate(leat_allocator_system(), size_bytes, &memory));
   return memory;
 }
+// |text| with a NUL, for ever; NULL when memory is gone. For names of ops and attributes.
+const char* leat_capi_keep_name(leat_string_view_t text);
 // What a function of a plugin left in |status|, which is empty afterwards.
 LEAT_MUST_USE leat_status_t leat_capi_status_take(TF_Status* status);
 // The attribute |name|, which must be of |kind| (an empty list may be of any): NOT_FOUND or
