@@ -105,9 +105,6 @@ static void test_not_yet(void** state) {
   assert_null(TF_NewServer("", 0, s));
   kit_expect(s, TF_UNIMPLEMENTED);
   TF_DeleteServer(NULL);
-  assert_null(TF_NewApiDefMap(NULL, s));
-  kit_expect(s, TF_UNIMPLEMENTED);
-  TF_DeleteApiDefMap(NULL);
   kit_close(session);
   TF_DeleteGraph(graph);
   TF_DeleteStatus(s);

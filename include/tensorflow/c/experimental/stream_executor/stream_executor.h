@@ -5,6 +5,7 @@
 #define TENSORFLOW_C_EXPERIMENTAL_STREAM_EXECUTOR_STREAM_EXECUTOR_H_
 
 #include "tensorflow/c/c_api_macros.h"
+#include "tensorflow/c/tf_status.h"
 
 #ifdef __cplusplus
 extern "C" {
