@@ -14,8 +14,10 @@ endif()
 # What runs while graphs are built, files are read or values wait is kept small: ops' rows, shape
 # and gradient functions; the C API but for steps; kernels that no arithmetic waits for.
 set(definitions ${sources})
-list(FILTER definitions INCLUDE REGEX
-  "/src/(ops|capi|client|formats|gradient|optimize|trace)/")
+set(small "/src/(ops|capi|client|device/simulated|formats|gradient|optimize|trace)/")
+string(APPEND small "|/master/(greedy|groups|memory_kind|partitioner|placer|simulator)\\.c$")
+string(APPEND small "|/graph/cost\\.c$")
+list(FILTER definitions INCLUDE REGEX "${small}")
 list(FILTER definitions EXCLUDE REGEX
   "/ops/(array|math|matrix|nn|random|state|train)/[a-z0-9_]*_cpu\\.c$")
 list(FILTER definitions EXCLUDE REGEX

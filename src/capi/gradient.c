@@ -129,7 +129,7 @@ static leat_status_t add_gradients(request_t* request, TF_Graph* g, const char* 
                                                  sizeof(leat_gradient_value_t), &memory));
   request->gradients = memory;
   LEAT_RETURN_IF_ERROR(leat_add_gradients(request->graph, request->ys, request->y_count,
-                                          request->xs, request->x_count, request->grad_ys, NULL, 0,
+                                          request->xs, request->x_count, request->grad_ys, NULL,
                                           request->prefix, request->gradients));
   return return_gradients(request, g, dy);
 }

@@ -84,7 +84,7 @@ void TF_OpDefinitionBuilderSetAllowsUninitializedInput(TF_OpDefinitionBuilder* b
 
 void TF_OpDefinitionBuilderDeprecated(TF_OpDefinitionBuilder* builder, int version,
                                       const char* explanation) {
-  builder->deprecated_since = version;
+  builder->deprecated_since = version < INT16_MAX ? version : INT16_MAX;
   builder->texts[DEPRECATION].size = 0;
   builder->counts[DEPRECATION] = 0;
   add_text(builder, DEPRECATION, explanation);
@@ -134,7 +134,7 @@ static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t
       .escaping_inputs = UINT64_MAX,
       .shape = builder->shape ? infer : NULL,
       .doc = "",
-      .deprecated_since = builder->deprecated_since,
+      .deprecated_since = (int16_t)builder->deprecated_since,
       .deprecation = builder->deprecated_since ? texts[DEPRECATION] : NULL,
   };
   op->shape = builder->shape;

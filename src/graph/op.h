@@ -10,6 +10,7 @@
 
 struct leat_inference_s;
 struct leat_gradient_s;
+struct leat_lowering_s;
 struct leat_op_s;
 
 typedef enum leat_op_flag_e {
@@ -39,6 +40,9 @@ typedef enum leat_op_flag_e {
   LEAT_OP_ONLY_SHAPE = 1 << 24,    // reads its inputs' shapes, not their values
   LEAT_OP_VARIABLE = 1 << 25,      // makes the handle or reference of a variable
   LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
+  LEAT_OP_CALLS = 1 << 27,         // calls functions (section 10); see `lower`
+  LEAT_OP_BRANCHES = 1 << 28,      // those that decide which (If, While): lowered when asked to be
+  LEAT_OP_DESCRIBES = 1 << 29,     // a few numbers about its inputs: keep them, not the inputs
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
@@ -84,9 +88,23 @@ typedef struct leat_rule_s {
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
+#define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
+#define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")
+#define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
+#define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
+typedef leat_status_t (*leat_lower_fn_t)(struct leat_lowering_s* lowering);
+
+// How much work a node is (graph/cost.h).
+typedef enum leat_cost_rule_e {
+  LEAT_COST_ELEMENTS,     // an operation for each element of the largest operand
+  LEAT_COST_NONE,         // no element is touched
+  LEAT_COST_FUNCTION,     // exp, tanh, ...: some twelve operations for each element
+  LEAT_COST_CONTRACTION,  // inputs 0 and 1 multiplied, summed over what they share
+  LEAT_COST_CONVOLUTION,  // with a filter
+} leat_cost_rule_t;
 
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
@@ -97,7 +115,8 @@ typedef struct leat_op_row_s {
   const char* outputs;
   const char* attrs;
   uint32_t flags;
-  int deprecated_since;  // GraphDef producer version; 0 = never
+  int16_t deprecated_since;  // GraphDef producer version; 0 = never
+  uint8_t cost;              // leat_cost_rule_t
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -106,6 +125,7 @@ typedef struct leat_op_row_s {
   // (Shape, Pack, ...): see leat_inference_set_output_value. NULL: none.
   leat_shape_fn_t value;
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
+  leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES{...}; NULL: none
   const char* doc;
   const char* deprecation;  // TensorFlow's explanation text

@@ -86,6 +86,7 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_cross_entropy_ops[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
+     .cost = LEAT_COST_FUNCTION,
      .inputs = "features: T; labels: T",
      .outputs = "loss: T; backprop: T",
      .attrs = "T: {half, bfloat16, float, double}",

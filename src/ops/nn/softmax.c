@@ -32,6 +32,7 @@ static leat_status_t log_softmax_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_softmax_ops[] = {
     {.name = "Softmax",
+     .cost = LEAT_COST_FUNCTION,
      .inputs = "logits: T",
      .outputs = "softmax: T",
      .attrs = "T: {half, bfloat16, float, double}",
@@ -40,6 +41,7 @@ const leat_op_row_t leat_softmax_ops[] = {
      .contract = LEAT_RULES{LEAT_RULE_RANK_AT_LEAST(0, 1)},
      .doc = "exp(x) divided by its sum over the last dimension."},
     {.name = "LogSoftmax",
+     .cost = LEAT_COST_FUNCTION,
      .inputs = "logits: T",
      .outputs = "logsoftmax: T",
      .attrs = "T: {half, bfloat16, float, double}",
