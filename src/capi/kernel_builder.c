@@ -1,12 +1,13 @@
 // Kernels of plugins: a builder becomes a row of the registry whose functions call the plugin's.
 #include <string.h>
 
+#include "base/checked.h"
 #include "capi/plugin.h"
 #include "formats/decode.h"
 #include "formats/generated/op_def.h"
 #include "graph/signature.h"
 
-enum { OP, DEVICE, CONSTRAINTS, HOST_MEMORY, LABEL, TEXTS };
+enum { OP, DEVICE, CONSTRAINTS, LABEL, HOST_MEMORY, TEXTS };
 
 struct TF_KernelBuilder {
   leat_string_builder_t texts[TEXTS];
@@ -147,8 +148,12 @@ void TF_KernelBuilder_HostMemory(TF_KernelBuilder* kernel_builder, const char* a
   add_text(kernel_builder, HOST_MEMORY, arg_name);
 }
 
+static void set_priority(TF_KernelBuilder* builder, int32_t priority) {
+  builder->kernel.row.priority = (int16_t)LEAT_MAX(INT16_MIN, LEAT_MIN(priority, INT16_MAX));
+}
+
 void TF_KernelBuilder_Priority(TF_KernelBuilder* kernel_builder, int32_t priority_number) {
-  kernel_builder->kernel.row.priority = priority_number;
+  set_priority(kernel_builder, priority_number);
 }
 
 void TF_KernelBuilder_Label(TF_KernelBuilder* kernel_builder, const char* label) {
@@ -164,7 +169,7 @@ static leat_status_t read_def(TF_KernelBuilder* builder, const leat_pb_kernel_de
   leat_string_builder_append(&builder->texts[OP], def->op);
   leat_string_builder_append(&builder->texts[DEVICE], def->device_type);
   leat_string_builder_append(&builder->texts[LABEL], def->label);
-  builder->kernel.row.priority = def->priority;
+  set_priority(builder, def->priority);
   leat_string_builder_t* constraints = &builder->texts[CONSTRAINTS];
   for (size_t i = 0; i < def->constraint.count; ++i) {
     const leat_pb_kernel_def_attr_constraint_t* c = &def->constraint.items[i];
@@ -219,7 +224,8 @@ static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_ke
   char* texts[TEXTS];
   for (int i = 0; i < TEXTS; ++i) {
     leat_string_view_t text = leat_string_builder_view(&builder->texts[i]);
-    texts[i] = text.size > 0 ? memcpy(at, text.data, text.size) : NULL;
+    texts[i] = at;
+    if (text.size > 0) memcpy(at, text.data, text.size);
     at += text.size + 1;
   }
   *kernel = builder->kernel;
@@ -229,7 +235,7 @@ static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_ke
       .constraints = texts[CONSTRAINTS],
       .priority = builder->kernel.row.priority,
       .expensive = true,
-      .label = texts[LABEL],
+      .has_label = *texts[LABEL] != 0,
       .host_memory = texts[HOST_MEMORY],
       .create = create,
       .destroy = destroy,

@@ -64,23 +64,20 @@ typedef struct leat_rule_s {
   uint8_t kind;
   int8_t a, b;
   int16_t x, y;
-  const char* text;  // the rule in words: "a vector"; NULL takes the standard wording
 } leat_rule_t;
-#define LEAT_RULE_RANK(a, n, text) {LEAT_RULE_RANK_, a, 0, n, 0, text}
-#define LEAT_RULE_SCALAR(a) {LEAT_RULE_RANK_, a, 0, 0, 0, "a scalar"}
-#define LEAT_RULE_VECTOR(a) {LEAT_RULE_RANK_, a, 0, 1, 0, "a vector"}
-#define LEAT_RULE_MATRIX(a) {LEAT_RULE_RANK_, a, 0, 2, 0, "a matrix"}
-#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0, 0}
-#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0, 0}
-#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0, 0}
-#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y, 0}
-#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size, 0}
-#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0, 0}
-#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0, 0}
-
-#define LEAT_MAX_RULES 6
-// Most ops have no contract: .contract = LEAT_RULES{LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1)}
-#define LEAT_RULES (const leat_rule_t[LEAT_MAX_RULES])
+#define LEAT_RULE_RANK(a, n) {LEAT_RULE_RANK_, a, 0, n, 0}
+#define LEAT_RULE_SCALAR(a) LEAT_RULE_RANK(a, 0)
+#define LEAT_RULE_VECTOR(a) LEAT_RULE_RANK(a, 1)
+#define LEAT_RULE_MATRIX(a) LEAT_RULE_RANK(a, 2)
+#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0}
+#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0}
+#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0}
+#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y}
+#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size}
+#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0}
+#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0}
+// What a row gives as its contract: LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_SAME_SHAPE(0, 1)).
+#define LEAT_RULES(...) ((const leat_rule_t[]){__VA_ARGS__, {LEAT_RULE_END_, 0, 0, 0, 0}})
 
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
@@ -116,7 +113,8 @@ typedef struct leat_op_row_s {
   const char* attrs;
   uint32_t flags;
   int16_t deprecated_since;  // GraphDef producer version; 0 = never
-  uint8_t cost;              // leat_cost_rule_t
+  uint8_t cost;             // leat_cost_rule_t
+  const char* deprecation;  // TensorFlow's explanation text
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -126,9 +124,8 @@ typedef struct leat_op_row_s {
   leat_shape_fn_t value;
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
-  const leat_rule_t* contract;  // LEAT_RULES{...}; NULL: none
+  const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
   const char* doc;
-  const char* deprecation;  // TensorFlow's explanation text
 } leat_op_row_t;
 
 typedef enum leat_type_source_e {

@@ -260,10 +260,10 @@ typedef struct search_s {
 } search_t;
 
 // Nodes and rows without a label belong together; nearly all are.
-static bool label_agrees(const search_t* s, const char* label) {
+static bool label_agrees(const search_t* s, const leat_kernel_row_t* row) {
   const leat_attr_value_t* value = leat_attr_find(s->attrs, s->attr_count, LEAT_SV("_kernel"));
   bool is_text = value && value->kind == LEAT_ATTR_STRING && !value->is_list;
-  return leat_string_view_equals(is_text ? value->s : LEAT_SV(""), label ? label : "");
+  return leat_string_view_equals(is_text ? value->s : LEAT_SV(""), leat_kernel_row_label(row));
 }
 
 static void consider(search_t* s, const leat_kernel_entry_t* e) {
@@ -271,7 +271,7 @@ static void consider(search_t* s, const leat_kernel_entry_t* e) {
   s->has_device = true;
   if (s->row && e->row->priority <= s->row->priority) return;
   if (!entry_serves(e, s->attrs, s->attr_count, &s->missing)) return;
-  if (label_agrees(s, e->row->label)) s->row = e->row;
+  if (label_agrees(s, e->row)) s->row = e->row;
 }
 
 static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,

@@ -522,7 +522,7 @@ static leat_status_t prepare_slots(maker_t* m) {
       allocate(&m->scratch, (size_t)plan->frames.count, sizeof(uint32_t), &m->first_slot));
   for (int32_t f = 0; f < plan->frames.count; ++f) {
     m->first_slot[f] = slots;
-    slots += plan->frames.items[f].slot_count;
+    slots += plan->frame_plans[f].slot_count;
   }
   o->slot_count = slots;
   o->loop_count = (uint32_t)plan->frames.count - 1;

@@ -38,7 +38,7 @@ const leat_op_row_t leat_softmax_ops[] = {
      .attrs = "T: {half, bfloat16, float, double}",
      .shape = unchanged_vector,
      .gradient = softmax_gradient,
-     .contract = LEAT_RULES{LEAT_RULE_RANK_AT_LEAST(0, 1)},
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 1)),
      .doc = "exp(x) divided by its sum over the last dimension."},
     {.name = "LogSoftmax",
      .cost = LEAT_COST_FUNCTION,
@@ -47,7 +47,7 @@ const leat_op_row_t leat_softmax_ops[] = {
      .attrs = "T: {half, bfloat16, float, double}",
      .shape = unchanged_vector,
      .gradient = log_softmax_gradient,
-     .contract = LEAT_RULES{LEAT_RULE_RANK_AT_LEAST(0, 1)},
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 1)),
      .doc = "The logarithm of Softmax."},
     LEAT_OP_ROWS_END,
 };
