@@ -181,7 +181,7 @@ static const leat_kernel_row_t kLateRows[] = {
      .has_label = true, .compute = nothing},
 };
 
-static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
+static leat_status_t count_each(void* data, const leat_kernel_row_t* row) {
   ++*(int*)data;
   return leat_ok_status();
 }
@@ -189,7 +189,7 @@ static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
 static void rows_come_late(void** state) {
   leat_kernel_registry_t* registry = make();
   int before = 0, after = 0, of_op = 0;
-  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &before));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_each, &before));
   assert_null(find_type(registry, "New", "CPU", LEAT_DTYPE_FLOAT));
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kLateRows); ++i) {
     LEAT_EXPECT_OK(leat_kernel_registry_extend(registry, &kLateRows[i]));
@@ -203,8 +203,8 @@ static void rows_come_late(void** state) {
   assert_ptr_equal(find(registry, "MatMul", "CPU", attrs, 2), &kLateRows[3]);
   attrs[1].value.s = LEAT_SV("slow");
   assert_null(find(registry, "MatMul", "CPU", attrs, 2));
-  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &after));
-  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV("New"), count_row, &of_op));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_each, &after));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV("New"), count_each, &of_op));
   assert_int_equal(after, before + 4);
   assert_int_equal(of_op, 1);
   leat_kernel_registry_free(registry);
