@@ -388,6 +388,8 @@ TF_StringView TF_GetResourceMgrDefaultContainerName(TF_OpKernelContext* ctx) {
   return view_of(LEAT_SV(LEAT_DEFAULT_CONTAINER));
 }
 
+int TF_GetGraphDefVersion(TF_OpKernelContext* ctx) { return LEAT_GRAPH_DEF_VERSION; }
+
 SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status) {
   leat_capi_status_set(
       status, leat_make_status(LEAT_FAILED_PRECONDITION,

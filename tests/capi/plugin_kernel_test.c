@@ -172,6 +172,7 @@ static void doubles(void* kernel, TF_OpKernelContext* ctx) {
   assert_int_equal(TF_StepId(ctx), TF_GetStepId(ctx));
   assert_int_equal(TF_GetFrameId(ctx), 0);
   assert_int_equal(TF_GetIterId(ctx), 0);
+  assert_true(TF_GetGraphDefVersion(ctx) > 1000);
   TF_Tensor* name = NULL;
   TF_GetInputByName(ctx, "name", &name, s);
   kit_ok(s);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "capi/plugin_kit.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 // ---- the library --------------------------------------------------------------------------------
 
@@ -53,7 +54,16 @@ static void test_library(void** state) {
 }
 
 static void test_no_library(void** state) {
+  char path[1000];
   TF_Status* s = TF_NewStatus();
+  // It brings no devices, nor kernels for such: nothing more is to be done.
+  snprintf(path, sizeof path, "%s/lib/zero_out_plugin.so", getenv("LEAT_BUILD_DIR"));
+  TF_Library* library = TF_LoadPluggableDeviceLibrary(path, s);
+  kit_ok(s);
+  assert_non_null(library);
+  TF_DeletePluggableDeviceLibraryHandle(library);
+  assert_null(TF_LoadPluggableDeviceLibrary("/nowhere/nothing.so", s));
+  kit_expect(s, TF_NOT_FOUND);
   assert_null(TF_LoadLibrary("/nowhere/nothing.so", s));
   kit_expect_text(s, TF_NOT_FOUND, "nothing.so");
   assert_null(TF_LoadLibrary(NULL, s));

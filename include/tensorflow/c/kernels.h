@@ -195,6 +195,9 @@ TF_CAPI_EXPORT TF_StringView TF_GetDeviceName(TF_OpKernelContext* ctx);
 TF_CAPI_EXPORT TF_StringView TF_GetOpKernelName(TF_OpKernelContext* ctx);
 TF_CAPI_EXPORT TF_StringView TF_GetResourceMgrDefaultContainerName(TF_OpKernelContext* ctx);
 
+// The version of the graphs that this library makes.
+TF_CAPI_EXPORT int TF_GetGraphDefVersion(TF_OpKernelContext* ctx);
+
 // Devices with streams come with plugins that Leat does not load: TF_FAILED_PRECONDITION.
 TF_CAPI_EXPORT SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status);
 
