@@ -144,6 +144,10 @@ struct TF_Session {
   leat_session_t* session;
   // Nodes from here on are not the session's yet; all are, until TF_ExtendSession is first called.
   _Atomic int32_t visible_nodes;
+  TF_Session* next;  // of those that are open
 };
+// The sessions of this process, for TF_Reset.
+void leat_capi_session_opened(TF_Session* session);
+void leat_capi_session_ends(TF_Session* session);
 
 #endif  // LEAT_CAPI_HANDLES_H_

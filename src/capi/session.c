@@ -34,6 +34,7 @@ static leat_status_t create_session(TF_Graph* graph, const TF_SessionOptions* op
   leat_capi_graph_retain(graph);
   session->graph = graph;
   session->visible_nodes = INT32_MAX;
+  leat_capi_session_opened(session);
   *out_session = session;
   return leat_ok_status();
 }
@@ -51,6 +52,7 @@ void TF_CloseSession(TF_Session* session, TF_Status* status) {
 void TF_DeleteSession(TF_Session* session, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
   if (!session) return;
+  leat_capi_session_ends(session);
   leat_session_free(session->session);
   leat_capi_graph_release(session->graph);
   leat_allocator_free(leat_allocator_system(), session);
