@@ -15,7 +15,7 @@ endif()
 # and gradient functions; the C API but for steps; kernels that no arithmetic waits for.
 set(definitions ${sources})
 list(FILTER definitions INCLUDE REGEX
-  "/src/(ops|capi|client|formats|gradient|optimize|trace)/")
+  "/src/((ops|capi|client|formats|gradient|optimize|trace)/|session/meta_graph)")
 list(FILTER definitions EXCLUDE REGEX
   "/ops/(array|math|matrix|nn|random|state|train)/[a-z0-9_]*_cpu\\.c$")
 list(FILTER definitions EXCLUDE REGEX

@@ -145,5 +145,9 @@ struct TF_Session {
   // Nodes from here on are not the session's yet; all are, until TF_ExtendSession is first called.
   _Atomic int32_t visible_nodes;
 };
+// A session on |shared|, which is or is about to be what stands behind |graph| (NULL: it is).
+LEAT_MUST_USE leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* shared,
+                                                     const TF_SessionOptions* opts,
+                                                     TF_Session** out_session);
 
 #endif  // LEAT_CAPI_HANDLES_H_
