@@ -1,6 +1,6 @@
 // export_model DIRECTORY ASSET: a small model with leat/train.h as a SavedModel, for
 // saved_model_oracle.py. y = x w + b with w = [[1, 2], [3, 4]], b = [-1, 5]; the initialiser keeps
-// the path of the asset in the variable "place". model.meta in the working directory is its MetaGraph.
+// the path of the asset in the variable "place". Its MetaGraph goes to model.meta.
 #include <stdio.h>
 #include <stdlib.h>
 
