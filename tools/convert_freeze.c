@@ -130,10 +130,12 @@ static int need_inputs(freeze_t* f, TF_Operation* o) {
   return EXIT_OK;
 }
 
+// An output, or an operation that has none.
 static int need_output(freeze_t* f, const char* name) {
-  TF_Output output = endpoint_output(f->model.graph, name);
-  if (!output.oper) return EXIT_FAILED;
-  need(f, output.oper);
+  TF_Operation* operation = strchr(name, ':') ? endpoint_output(f->model.graph, name).oper
+                                              : endpoint_operation(f->model.graph, name);
+  if (!operation) return EXIT_FAILED;
+  need(f, operation);
   return EXIT_OK;
 }
 
