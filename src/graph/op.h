@@ -10,6 +10,7 @@
 
 struct leat_inference_s;
 struct leat_gradient_s;
+struct leat_lowering_s;
 struct leat_op_s;
 
 typedef enum leat_op_flag_e {
@@ -39,6 +40,8 @@ typedef enum leat_op_flag_e {
   LEAT_OP_ONLY_SHAPE = 1 << 24,    // reads its inputs' shapes, not their values
   LEAT_OP_VARIABLE = 1 << 25,      // makes the handle or reference of a variable
   LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
+  LEAT_OP_CALLS = 1 << 27,         // calls functions (section 10); see `lower`
+  LEAT_OP_BRANCHES = 1 << 28,      // those that decide which (If, While): lowered when asked to be
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
@@ -82,9 +85,12 @@ typedef struct leat_rule_s {
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
+#define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
+#define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
+typedef leat_status_t (*leat_lower_fn_t)(struct leat_lowering_s* lowering);
 
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
@@ -103,6 +109,7 @@ typedef struct leat_op_row_s {
   // (Shape, Pack, ...): see leat_inference_set_output_value. NULL: none.
   leat_shape_fn_t value;
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
+  leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   leat_rule_t contract[LEAT_MAX_RULES];
   const char* doc;
   int deprecated_since;             // GraphDef producer version; 0 = never

@@ -19,6 +19,7 @@ typedef struct leat_master_options_s {
   leat_pass_options_t passes;
   leat_executor_kind_t executor;
   bool deterministic;
+  struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
 } leat_master_options_t;
 
 // What is run: outputs of |graph|.
@@ -50,5 +51,19 @@ void leat_compiled_free(leat_compiled_t* compiled);
 LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
                                               const leat_tensor_t* feeds, leat_tensor_t* fetches,
                                               int64_t deadline_ns, void* collector);
+
+// One run of a compiled signature that nobody waits for: a function called by a kernel.
+typedef struct leat_compiled_call_s {
+  const leat_tensor_t* feeds;
+  leat_tensor_t* fetches;
+  int64_t deadline_ns;
+  int64_t container_step_id;
+  int32_t function_depth;
+  struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
+  void* collector;
+} leat_compiled_call_t;
+// |done| is called once with the run's status, perhaps before this returns.
+void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
+                         leat_worker_done_fn_t done, void* data);
 
 #endif  // LEAT_MASTER_MASTER_H_

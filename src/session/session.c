@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "master/function_runtime.h"
 #include "master/master.h"
 #include "session/evaluate.h"
 
@@ -30,6 +31,7 @@ struct leat_session_s {
   leat_placement_device_t* placement_devices;
   uint64_t* incarnations;
   leat_master_options_t master;
+  leat_function_runtime_t* functions;
   leat_mutex_t mutex;            // signatures
   leat_word_map_t by_hash;       // hash -> index + 1 of the newest; chained through |next|
   leat_signature_t** signatures;
@@ -112,6 +114,9 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
   };
+  LEAT_RETURN_IF_ERROR(
+      leat_master_functions_create(&session->master, runtime->ops, &session->functions));
+  session->master.functions = session->functions;
   return leat_ok_status();
 }
 
@@ -165,6 +170,7 @@ void leat_session_free(leat_session_t* session) {
     signature_free(session, session->signatures[i]);
   }
   leat_allocator_free(session->allocator, session->signatures);
+  leat_master_functions_free(session->functions);
   leat_word_map_deinitialize(&session->by_hash);
   if (session->target.worker) session->target.worker->vtable->destroy(session->target.worker);
   for (int i = 0; i < session->target.device_count; ++i) {
@@ -315,6 +321,7 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }
   if (!status) status = leat_master_prune(graph, &step, &rewrite);
+  leat_master_functions_set_library(session->functions, graph->functions);
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
