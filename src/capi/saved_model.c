@@ -63,7 +63,8 @@ static leat_status_t load_saved_model(load_t* l, const TF_SessionOptions* option
   if (meta_graph_def) LEAT_RETURN_IF_ERROR(leat_capi_buffer_check_empty(meta_graph_def));
   LEAT_RETURN_IF_ERROR(leat_meta_graph_read_saved_model(
       leat_file_system_posix(), l->directory, tags, tag_count, leat_allocator_system(), &m));
-  leat_status_t status = load_session(l, options, &m, meta_graph_def);
+  leat_status_t status =
+      leat_meta_graph_explain(&m, load_session(l, options, &m, meta_graph_def));
   leat_meta_graph_deinitialize(&m);
   if (!status) {
     adopt(l->graph, l->fresh);

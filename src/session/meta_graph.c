@@ -223,7 +223,6 @@ leat_status_t leat_meta_graph_read_saved_model(leat_file_system_t* fs, const cha
                                                leat_allocator_t* allocator,
                                                leat_meta_graph_t* out_meta_graph) {
   initialize(out_meta_graph, allocator);
-  out_meta_graph->is_saved_model = true;
   leat_status_t status = read_saved_model(out_meta_graph, fs, directory, tags, tag_count);
   if (status) leat_meta_graph_deinitialize(out_meta_graph);
   return status;
@@ -281,13 +280,17 @@ static leat_status_t check_graph(leat_meta_graph_t* m) {
   return leat_ok_status();
 }
 
-// A graph that imports has nothing to be refused for in its nodes, so only one that does not is
-// looked through, for what TensorFlow would have said first.
 leat_status_t leat_meta_graph_import(leat_meta_graph_t* m, leat_shared_graph_t* graph) {
   leat_mutex_lock(&graph->mutex);
   leat_status_t status = leat_graph_import(graph->graph, m->graph_def, NULL, NULL);
   leat_mutex_unlock(&graph->mutex);
-  if (!status || !m->is_saved_model) return status;
+  return status;
+}
+
+// A graph that can be restored has nothing to be refused for, so only one that cannot is looked
+// through.
+leat_status_t leat_meta_graph_explain(leat_meta_graph_t* m, leat_status_t status) {
+  if (!status) return status;
   leat_status_t refusal = check_graph(m);
   return refusal ? leat_status_join(refusal, status) : status;
 }

@@ -15,7 +15,6 @@ typedef struct leat_meta_graph_s {
   leat_arena_t arena;
   leat_allocator_t* allocator;
   char* file;
-  bool is_saved_model;
   leat_string_view_t bytes;          // of the MetaGraphDef
   leat_string_view_t graph_def;      // of its graph
   leat_pb_meta_graph_def_t message;  // all but its graph
@@ -31,9 +30,7 @@ LEAT_MUST_USE leat_status_t leat_meta_graph_read_saved_model(
     leat_allocator_t* allocator, leat_meta_graph_t* out_meta_graph);
 void leat_meta_graph_deinitialize(leat_meta_graph_t* meta_graph);
 
-// Adds the graph to |graph|. When that of a SavedModel cannot be imported, FAILED_PRECONDITION for
-// what TensorFlow looks for first: constants without a value or of no certain size, functions that
-// call themselves.
+// Adds the graph to |graph|.
 LEAT_MUST_USE leat_status_t leat_meta_graph_import(leat_meta_graph_t* meta_graph,
                                                    leat_shared_graph_t* graph);
 // The tensor |name| ("x", "x:1"). NOT_FOUND.
@@ -46,5 +43,9 @@ LEAT_MUST_USE leat_status_t leat_meta_graph_restore(leat_meta_graph_t* meta_grap
                                                     leat_file_system_t* fs, const char* directory,
                                                     leat_shared_graph_t* graph,
                                                     leat_session_t* session, int64_t timeout_ms);
+// Why importing or restoring failed: |status|, or FAILED_PRECONDITION for what TensorFlow looks for
+// before it tries: constants without a value or of no certain size, functions that call themselves.
+LEAT_MUST_USE leat_status_t leat_meta_graph_explain(leat_meta_graph_t* meta_graph,
+                                                    leat_status_t status);
 
 #endif  // LEAT_SESSION_META_GRAPH_H_

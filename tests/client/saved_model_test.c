@@ -332,12 +332,16 @@ static void test_dishonest(void** state) {
       {"filename_tensor_name: \"save/file_name:0\"", "filename_tensor_name: 'save/file_name:7'",
        TF_OUT_OF_RANGE, "output index 7"},
       {"filename_tensor_name: \"save/file_name:0\"", "filename_tensor_name: 'w:0'",
-       TF_INVALID_ARGUMENT, "has type string, must be float"},
+       TF_INVALID_ARGUMENT, "incompatible with expected float_ref"},
       {"filename: \"words.txt\"", "filename: 'words.txt' }\nasset_file_def {\n"
        "tensor_info { name: 'save/file_name:0' } filename: 'w'", TF_INVALID_ARGUMENT,
        "fed twice"},
       {"filename: \"words.txt\"", "filename: 'words.txt' }\nasset_file_def {\n filename: 'w'",
        TF_INVALID_ARGUMENT, "name is ''"},
+      {"filename: \"words.txt\"", "filename: 'words.txt' }\nasset_file_def {\n"
+       "tensor_info { name: 'place:0' } filename: 'w'", TF_INVALID_ARGUMENT,
+       "Input 0 of node set_place was passed a value that is fed, incompatible with expected "
+       "string_ref"},
       {"outputs {\n        key: \"__saved_model_init_op\"", "outputs { key: 'something'",
        TF_FAILED_PRECONDITION, "Could not find output __saved_model_init_op"},
       {"name: \"set_place\"\n          tensor_shape", "name: 'lost'\n tensor_shape",
