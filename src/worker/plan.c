@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "worker/dataflow.h"
+#include "worker/ordered_plan.h"
 
 typedef struct compiler_s {
   const leat_register_request_t* request;
@@ -423,7 +424,8 @@ static leat_status_t compile(compiler_t* c) {
   LEAT_RETURN_IF_ERROR(make_records(c));
   LEAT_RETURN_IF_ERROR(set_fetches(c));
   LEAT_RETURN_IF_ERROR(set_releases(c));
-  return set_successors(c);
+  LEAT_RETURN_IF_ERROR(set_successors(c));
+  return c->plan->framed ? leat_ordered_plan_make(c->plan, &c->plan->ordered) : leat_ok_status();
 }
 
 leat_status_t leat_plan_compile(const leat_register_request_t* request,
@@ -446,12 +448,18 @@ leat_status_t leat_plan_compile(const leat_register_request_t* request,
   return leat_ok_status();
 }
 
+// Of frame 0, and of all loops where their slots are here too.
+static uint32_t instance_slot_count(const leat_plan_t* plan) {
+  return plan->ordered ? plan->ordered->slot_count : plan->slot_count;
+}
+
 static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
-  for (uint32_t i = 0; instance->slots && i < plan->slot_count; ++i) {
+  for (uint32_t i = 0; instance->slots && i < instance_slot_count(plan); ++i) {
     leat_slot_clear(&instance->slots[i]);
   }
   leat_allocator_free(plan->allocator, instance->slots);
   leat_allocator_free(plan->allocator, instance->counters);
+  leat_allocator_free(plan->allocator, instance->dead);
   leat_iterations_free(plan, instance);
   leat_allocator_free(plan->allocator, instance);
 }
@@ -478,7 +486,13 @@ static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** o
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(plan->allocator, sizeof *instance, (void**)&instance));
   leat_status_t status = leat_allocator_allocate_aligned(
-      plan->allocator, 64, (plan->slot_count + 1) * sizeof(leat_slot_t), (void**)&instance->slots);
+      plan->allocator, 64, (instance_slot_count(plan) + 1) * sizeof(leat_slot_t),
+      (void**)&instance->slots);
+  if (!status && plan->ordered) {
+    status = leat_allocator_allocate_array(plan->allocator,
+                                           plan->record_count + plan->ordered->loop_count, 1,
+                                           (void**)&instance->dead);
+  }
   if (status) {
     instance_free(plan, instance);
     return status;
@@ -505,6 +519,9 @@ leat_status_t leat_plan_acquire(leat_plan_t* plan, leat_plan_instance_t** out_in
 static void empty_slots(leat_plan_t* plan, leat_plan_instance_t* instance) {
   for (uint32_t i = 0; i < plan->slot_count; ++i) {
     if (plan->readers[i] != LEAT_READERS_CONSTANT) leat_slot_clear(&instance->slots[i]);
+  }
+  for (uint32_t i = plan->slot_count; i < instance_slot_count(plan); ++i) {
+    leat_slot_clear(&instance->slots[i]);
   }
 }
 

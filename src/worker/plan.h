@@ -63,6 +63,7 @@ typedef struct leat_dereference_s {
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 typedef struct leat_plan_instance_s leat_plan_instance_t;
+typedef struct leat_ordered_plan_s leat_ordered_plan_t;  // worker/ordered_plan.h
 
 typedef struct leat_plan_s {
   leat_allocator_t* allocator;
@@ -83,6 +84,7 @@ typedef struct leat_plan_s {
   uint32_t* readers;         // slot of frame 0 -> how many inputs and fetches read it, to copy from
   // Control flow: only when |framed|.
   bool framed;
+  leat_ordered_plan_t* ordered;  // NULL when only the dataflow executor can run it
   leat_frames_t frames;
   uint32_t* record_places;      // record -> its number in its frame
   int32_t* successor_outputs;   // beside successors: the output that the edge carries, or -1
@@ -111,6 +113,7 @@ typedef struct leat_plan_s {
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
+  uint8_t* dead;  // of the ordered executor: by record, then by loop
   // Of the dataflow executor, made on its first run with this instance: on one thread pending
   // inputs, readers and ready records, else iterations (worker/dataflow.h).
   uint32_t* counters;
