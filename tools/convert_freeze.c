@@ -2,6 +2,7 @@
 //
 //   Variable, VariableV2, VarHandleOp   become a Const of the value that the session holds
 //   ReadVariableOp, ResourceGather      of a VarHandleOp become Identity and Gather of that Const
+//   calls of functions                  become the bodies of these
 //   other nodes                         stay as they are written, but for "_class": a node may be
 //                                       colocated with one that is gone
 //
@@ -18,6 +19,7 @@
 
 #define MAX_NAME 512
 #define FIRST_REFERENCE 100
+#define MOST_OUTPUTS 1024
 
 typedef enum change_e { GONE, KEPT, CONSTANT, READ, GATHER } change_t;
 
@@ -29,12 +31,20 @@ typedef struct node_s {
 
 typedef struct freeze_s {
   model_t model;
-  node_t* nodes;  // by address of the operation
+  TF_Operation** outputs;  // of the model, to be kept
+  int output_count;
+  TF_Buffer* graph_def;    // what they need, without calls of functions
+  TF_Graph* graph;         // the same
+  node_t* nodes;           // of it, by address of the operation
   size_t count;
   TF_Operation** stack;
   size_t depth;
   bytes_t out;
 } freeze_t;
+
+static bool is_op(TF_Operation* operation, const char* op) {
+  return !strcmp(TF_OperationOpType(operation), op);
+}
 
 static int compare_nodes(const void* a, const void* b) {
   uintptr_t x = (uintptr_t)((const node_t*)a)->operation;
@@ -49,7 +59,7 @@ static node_t* find_node(const freeze_t* f, TF_Operation* operation) {
 
 static bool list_nodes(freeze_t* f) {
   size_t position = 0, capacity = 0;
-  for (TF_Operation* o; (o = TF_GraphNextOperation(f->model.graph, &position));) {
+  for (TF_Operation* o; (o = TF_GraphNextOperation(f->graph, &position));) {
     if (f->count == capacity) {
       capacity = capacity * 2 + 256;
       node_t* grown = realloc(f->nodes, capacity * sizeof *grown);
@@ -63,11 +73,55 @@ static bool list_nodes(freeze_t* f) {
   return f->stack != NULL;
 }
 
-// ---- What is needed -----------------------------------------------------------------------------
+// ---- Outputs ------------------------------------------------------------------------------------
 
-static bool is_op(TF_Operation* operation, const char* op) {
-  return !strcmp(TF_OperationOpType(operation), op);
+// An output, or an operation that has none.
+static int keep(freeze_t* f, const char* name) {
+  TF_Operation* operation = strchr(name, ':') ? endpoint_output(f->model.graph, name).oper
+                                              : endpoint_operation(f->model.graph, name);
+  if (!operation) return EXIT_FAILED;
+  if (f->output_count == MOST_OUTPUTS) return complain("more than %d outputs", MOST_OUTPUTS);
+  f->outputs[f->output_count++] = operation;
+  return EXIT_OK;
 }
+
+static int keep_signature(freeze_t* f, leat_message_view_t signature) {
+  char name[MAX_NAME];
+  for (size_t i = 0; i < leat_message_count(signature, "outputs"); ++i) {
+    leat_message_view_t info = leat_message_child(leat_message_child(signature, "outputs", i),
+                                                  "value", 0);
+    name_t tensor = view_string(info, "name", 0);
+    snprintf(name, sizeof name, "%.*s", (int)tensor.size, tensor.data);
+    int code = keep(f, name);
+    if (code) return code;
+  }
+  return EXIT_OK;
+}
+
+static int choose_outputs(freeze_t* f, const conversion_t* c) {
+  leat_message_view_t meta = leat_message_view(f->model.message), signature;
+  size_t count = leat_message_count(meta, "signature_def");
+  for (int i = 0; i < c->output_count; ++i) {
+    int code = keep(f, c->outputs[i]);
+    if (code) return code;
+  }
+  if (c->output_count) return EXIT_OK;
+  if (c->signature) {
+    signature = model_signature(&f->model, c->signature);
+    return signature.data ? keep_signature(f, signature) : EXIT_FAILED;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    leat_message_view_t entry = leat_message_child(meta, "signature_def", i);
+    name_t key = view_string(entry, "key", 0);
+    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;  // the loader's
+    int code = keep_signature(f, leat_message_child(entry, "value", 0));
+    if (code) return code;
+  }
+  if (f->output_count) return EXIT_OK;
+  return complain("%s has no signatures: name what to keep by --output", c->source.path);
+}
+
+// ---- What is needed -----------------------------------------------------------------------------
 
 // Gather has no batches.
 static bool is_batched(TF_Operation* gather) {
@@ -130,69 +184,43 @@ static int need_inputs(freeze_t* f, TF_Operation* o) {
   return EXIT_OK;
 }
 
-// An output, or an operation that has none.
-static int need_output(freeze_t* f, const char* name) {
-  TF_Operation* operation = strchr(name, ':') ? endpoint_output(f->model.graph, name).oper
-                                              : endpoint_operation(f->model.graph, name);
-  if (!operation) return EXIT_FAILED;
-  need(f, operation);
-  return EXIT_OK;
+static int cut_out(freeze_t* f) {
+  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
+  f->graph = TF_NewGraph();
+  f->graph_def = leat_graph_inline(f->model.graph, (const TF_Operation* const*)f->outputs,
+                                   f->output_count, f->model.status);
+  if (f->graph_def) {
+    TF_GraphImportGraphDef(f->graph, f->graph_def, options, f->model.status);
+  }
+  TF_DeleteImportGraphDefOptions(options);
+  if (TF_GetCode(f->model.status) != TF_OK) return complain_status("freezing", f->model.status);
+  return list_nodes(f) ? EXIT_OK : complain("no memory for %zu nodes", f->count);
 }
 
-static int need_signature(freeze_t* f, leat_message_view_t signature) {
-  char name[MAX_NAME];
-  for (size_t i = 0; i < leat_message_count(signature, "outputs"); ++i) {
-    leat_message_view_t info = leat_message_child(leat_message_child(signature, "outputs", i),
-                                                  "value", 0);
-    name_t tensor = view_string(info, "name", 0);
-    snprintf(name, sizeof name, "%.*s", (int)tensor.size, tensor.data);
-    int code = need_output(f, name);
-    if (code) return code;
+static int need_all(freeze_t* f) {
+  int code = EXIT_OK;
+  for (int i = 0; i < f->output_count; ++i) {
+    need(f, TF_GraphOperationByName(f->graph, TF_OperationName(f->outputs[i])));
   }
-  return EXIT_OK;
-}
-
-static int need_outputs(freeze_t* f, const conversion_t* c) {
-  leat_message_view_t meta = leat_message_view(f->model.message), signature;
-  size_t count = leat_message_count(meta, "signature_def");
-  for (int i = 0; i < c->output_count; ++i) {
-    int code = need_output(f, c->outputs[i]);
-    if (code) return code;
-  }
-  if (c->output_count) return EXIT_OK;
-  if (c->signature) {
-    signature = model_signature(&f->model, c->signature);
-    return signature.data ? need_signature(f, signature) : EXIT_FAILED;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    leat_message_view_t entry = leat_message_child(meta, "signature_def", i);
-    name_t key = view_string(entry, "key", 0);
-    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;  // the loader's
-    int code = need_signature(f, leat_message_child(entry, "value", 0));
-    if (code) return code;
-  }
-  if (f->depth) return EXIT_OK;
-  return complain("%s has no signatures: name what to keep by --output", c->source.path);
-}
-
-static int need_all(freeze_t* f, const conversion_t* c) {
-  if (!list_nodes(f)) return complain("no memory for %zu nodes", f->count);
-  int code = need_outputs(f, c);
   while (!code && f->depth) code = need_inputs(f, f->stack[--f->depth]);
   return code;
 }
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// A variable behind a handle is read by an operation of our own.
+// Where the model holds the variable: one behind a handle is read by an operation of our own.
 static TF_Output value_of(freeze_t* f, const node_t* node, size_t index) {
   TF_DataType dtype = TF_FLOAT;
   char name[64];
-  if (!is_op(node->operation, "VarHandleOp")) return (TF_Output){node->operation, 0};
-  TF_OperationGetAttrType(node->operation, "dtype", &dtype, f->model.status);
+  TF_Operation* own = TF_GraphOperationByName(f->model.graph, TF_OperationName(node->operation));
+  if (!own) {
+    TF_SetStatus(f->model.status, TF_UNIMPLEMENTED, "one of them is made within a function");
+  }
+  if (!own || !is_op(own, "VarHandleOp")) return (TF_Output){own, 0};
+  TF_OperationGetAttrType(own, "dtype", &dtype, f->model.status);
   snprintf(name, sizeof name, "leat_freeze/read_%zu", index);
   TF_OperationDescription* desc = TF_NewOperation(f->model.graph, "ReadVariableOp", name);
-  TF_AddInput(desc, (TF_Output){node->operation, 0});
+  TF_AddInput(desc, (TF_Output){own, 0});
   TF_SetAttrType(desc, "dtype", dtype);
   return (TF_Output){TF_FinishOperation(desc, f->model.status), 0};
 }
@@ -277,9 +305,9 @@ static void append_node(freeze_t* f, wire_t node, change_t change) {
   free(out.data);
 }
 
-static void append_graph(freeze_t* f, const TF_Buffer* graph_def) {
+static void append_graph(freeze_t* f) {
   char name[MAX_NAME];
-  wire_t field = wire_of(graph_def->data, graph_def->length);
+  wire_t field = wire_of(f->graph_def->data, f->graph_def->length);
   while (wire_next(&field)) {
     if (field.number != 1) {
       bytes_append(&f->out, field.begin, (size_t)(field.next - field.begin));
@@ -287,7 +315,7 @@ static void append_graph(freeze_t* f, const TF_Buffer* graph_def) {
     }
     wire_t text = wire_find(wire_of(field.value, field.size), 1);
     snprintf(name, sizeof name, "%.*s", (int)(text.end - text.next), (const char*)text.next);
-    const node_t* node = find_node(f, TF_GraphOperationByName(f->model.graph, name));
+    const node_t* node = find_node(f, TF_GraphOperationByName(f->graph, name));
     if (!node || node->change == GONE) continue;
     if (node->change == CONSTANT) {
       append_constant(f, node);
@@ -312,23 +340,24 @@ static int write_frozen(freeze_t* f, const char* target) {
 }
 
 int convert_freeze(const conversion_t* conversion) {
-  freeze_t f = {.depth = 0};
-  TF_Buffer* graph_def = TF_NewBuffer();
+  freeze_t f = {.outputs = calloc(MOST_OUTPUTS, sizeof *f.outputs)};
   int code = model_open(&conversion->source, &f.model);
-  if (!code) {
-    TF_GraphToGraphDef(f.model.graph, graph_def, f.model.status);
-    code = need_all(&f, conversion);
-  }
+  if (!code && !f.outputs) code = complain("no memory for the outputs");
+  if (!code) code = choose_outputs(&f, conversion);
+  if (!code) code = cut_out(&f);
+  if (!code) code = need_all(&f);
   if (!code) code = fetch_values(&f);
   if (!code) {
-    append_graph(&f, graph_def);
+    append_graph(&f);
     code = write_frozen(&f, conversion->target);
   }
   for (size_t i = 0; i < f.count; ++i) TF_DeleteTensor(f.nodes[i].tensor);
   free(f.nodes);
   free(f.stack);
+  free(f.outputs);
   free(f.out.data);
-  TF_DeleteBuffer(graph_def);
+  TF_DeleteBuffer(f.graph_def);
+  TF_DeleteGraph(f.graph);
   model_close(&f.model);
   return code;
 }

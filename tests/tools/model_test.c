@@ -122,6 +122,27 @@ static void test_freeze(void** state) {
   assert_false(scratch_has("bad.pb"));
 }
 
+// call(x) = x + x by a function; "call/sum" is taken by another node.
+static void test_freeze_calls(void** state) {
+  scratch_write_text(
+      "calls.pbtxt",
+      "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n"
+      "node { name: 'call/sum' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }\n"
+      "node { name: 'call' op: 'PartitionedCall' input: 'call/sum'\n"
+      "  attr { key: 'Tin' value { list { type: DT_FLOAT } } }\n"
+      "  attr { key: 'Tout' value { list { type: DT_FLOAT } } }\n"
+      "  attr { key: 'f' value { func { name: 'twice' } } } }\n"
+      "library { function { signature { name: 'twice' input_arg { name: 'a' type: DT_FLOAT }\n"
+      "  output_arg { name: 'b' type: DT_FLOAT } } ret { key: 'b' value: 'sum:z:0' }\n"
+      "  node_def { name: 'sum' op: 'AddV2' input: 'a' input: 'a'\n"
+      "    attr { key: 'T' value { type: DT_FLOAT } } } } } versions { producer: 27 }\n");
+  tool_expect(0, "", "convert freeze calls.pbtxt frozen.pbtxt --output call");
+  tool_expect(0, "call float ()\n-6.0\n", "run frozen.pbtxt --feed x=3 --fetch call");
+  tool_expect_part(0, "name: \".call/sum\"\nop: \"AddV2\"\ninput: \"call/sum\"",
+                   "inspect graph frozen.pbtxt --node .call/sum");
+  tool_expect_part(0, " 0 functions, ", "inspect graph frozen.pbtxt");
+}
+
 static void test_convert_graph(void** state) {
   tool_expect(0, "", "convert graph model.ckpt-1.meta m.meta.pbtxt");
   tool_expect(0, "", "convert graph m.meta.pbtxt m.meta");
@@ -227,6 +248,9 @@ static void test_real_models(void** state) {
   tool_expect(0, "", "convert freeze %s/onnx_tensorflow-onnx/tests/models/regression/saved_model "
                      "real.pb", folder);
   tool_expect(0, "pred float ()\n1.1565063\n", "run real.pb --feed X=0.5 --fetch pred");
+  tool_expect(0, "", "convert freeze %s/Cambridge-ICCS_fortran-tf-lib/fortran-tf-lib/my_model "
+                     "real.pb", folder);
+  tool_expect_part(0, "\"variables\": []", "inspect graph real.pb --json");
   tool_expect_part(0, "layer_with_weights-0/bias                layer_with_weights-0/bias/"
                       ".ATTRIBUTES/VARIABLE_VALUE  as dense/bias\n",
                    "inspect checkpoint %s/Cambridge-ICCS_fortran-tf-lib/fortran-tf-lib/my_model/"
@@ -248,7 +272,8 @@ static int tear_down(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run),           cmocka_unit_test(test_inspect),
-      cmocka_unit_test(test_freeze),        cmocka_unit_test(test_convert_graph),
+      cmocka_unit_test(test_freeze),        cmocka_unit_test(test_freeze_calls),
+      cmocka_unit_test(test_convert_graph),
       cmocka_unit_test(test_convert_checkpoint), cmocka_unit_test(test_objects),
       cmocka_unit_test(test_several_graphs), cmocka_unit_test(test_real_models),
   };
