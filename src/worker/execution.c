@@ -28,7 +28,7 @@ void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
   bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
   if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
     leat_execution_run_linear(e);
-  } else if (e->plan->ordered && kind != LEAT_EXECUTOR_DATAFLOW) {
+  } else if (e->plan->ordered && kind != LEAT_EXECUTOR_DATAFLOW && !e->services.collector) {
     leat_execution_run_ordered(e);
   } else if (e->plan->linear && alone) {
     leat_execution_run_single(e);
@@ -205,6 +205,6 @@ void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
   }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
-  leat_plan_recycle(e->plan, e->instance, !status);
+  leat_plan_recycle(e->plan, e->instance, !status && !e->leaves_slots);
   e->done(e->done_data, status);
 }

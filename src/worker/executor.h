@@ -20,6 +20,7 @@ typedef struct leat_execution_s {
   leat_status_t stop_status;
   // The executor's.
   leat_plan_instance_t* instance;
+  bool leaves_slots;  // the dataflow executor does, of what was dead
   leat_worker_done_fn_t done;
   void* done_data;
 } leat_execution_t;
