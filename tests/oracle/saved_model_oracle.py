@@ -84,6 +84,7 @@ def tensorflow_model(path, resource):
     tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, asset)
     place = tf.get_variable('place', initializer=tf.constant('none'), use_resource=resource)
     keep = place.assign(asset).op
+    place_name = (place.value() if resource else place).name
     session.run(tf.global_variables_initializer())
     builder = tf.saved_model.Builder(path)
     signature = tf.saved_model.predict_signature_def({'in': x}, {'out': y})
@@ -92,7 +93,7 @@ def tensorflow_model(path, resource):
         main_op=keep)
     builder.add_meta_graph(['train'], {'serving_default': signature})
     builder.save(as_text=resource)
-    return (place.value() if resource else place).name
+    return place_name
 
 
 def load(path, tags):
