@@ -89,8 +89,8 @@ const command_t command_inspect = {
     "Examples:\n"
     "  leat inspect graph model.pb\n"
     "  leat inspect graph model.pb --node logits\n"
-                                    {"tensor", true}, {"as", true},   {"pass", true},
-                                    {"devices", true}, {"objects", false}, {NULL, 0}};
+    "  leat inspect graph model.pb --pass arithmetic\n"
+    "  leat inspect saved_model export/1\n"
     "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor hidden/w\n"
     "  leat inspect events logs/events.out.tfevents.1700000000.host\n"
     "  leat inspect records train.tfrecord --as Example\n"
@@ -98,8 +98,14 @@ const command_t command_inspect = {
     "Usage:\n"
     "  leat inspect graph FILE [--text | --node NAME | --pass PASS [--devices N]] [--json]\n"
     "      GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) or saved_model.pb: its inputs, outputs,\n"
-                                    {"tensor", true}, {"as", true},   {"pass", true},
-                                    {"devices", true}, {"objects", false}, {NULL, 0}};
+    "      ops; --text all of it as text, --node one node; --pass what a pass of the optimizer\n"
+    "      removes, adds and rewires (fold, arithmetic, dependency, cse, recompute; on N CPU\n"
+    "      devices swap, compress, recv_schedule)\n"
+    "  leat inspect saved_model DIR [--json]\n"
+    "      its graphs by their tags, with signatures, assets and variables\n"
+    "  leat inspect checkpoint PREFIX [--tensor NAME | --objects] [--json]\n"
+    "      PREFIX without .index, or a directory with a state file; --tensor prints values,\n"
+    "      --objects the objects of TensorFlow 2 that the values belong to\n"
     "  leat inspect events FILE [--json]\n"
     "      step, time, tag and value of each event\n"
     "  leat inspect records FILE [--as MESSAGE] [--json]\n"
