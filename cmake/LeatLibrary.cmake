@@ -31,6 +31,7 @@ set(cold "/src/(ops|capi|client|device/simulated|formats|function|gradient|optim
 string(APPEND cold "|/master/(function_runtime|greedy|groups|memory_kind|partitioner|placer|simulator)\\.c$")
 string(APPEND cold "|/graph/(cost|frames|function_op|function_library|lowering)\\.c$")
 string(APPEND cold "|/worker/(ordered_plan|step_order)\\.c$")
+string(APPEND cold "|/session/meta_graph\\.c$")
 list(FILTER small INCLUDE REGEX "${cold}")
 list(FILTER small EXCLUDE REGEX "/ops/(${hot})_cpu\\.c$")
 list(FILTER small EXCLUDE REGEX

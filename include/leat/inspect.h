@@ -22,6 +22,14 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
  * buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_doctor_json(int measure, TF_Status* status);
 
+/* What |operations| need of the graph, as a GraphDef, with each call of a function replaced by the
+ * nodes of its body ("call/x") and by one named "call" that has its results: tensors keep their
+ * names. Calls that stay (recursion, branches that do not ask to be lowered) find their functions
+ * in it as before. The caller deletes the buffer; NULL on error. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_graph_inline(TF_Graph* graph,
+                                                   const TF_Operation* const* operations,
+                                                   int count, TF_Status* status);
+
 /* - Passes --------------------------------------------------------------------------------------
  * What the optimizer does with a graph before its first step. A session runs the passes that its
  * ConfigProto asks for (graph_options: rewrite_options, optimizer_options, enable_recv_scheduling,

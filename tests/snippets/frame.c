@@ -159,6 +159,13 @@ static void training(void) {
 #include "train_2.inc"
   CHECK_OK();
   {
+    leat_saver_t* saver = leat_saver_create(s, "ckpt", (leat_saver_options_t){.keep = 1});
+    TF_Output x = w, y = loss;
+#include "saved_model_1.inc"
+    CHECK_OK();
+    leat_saver_free(saver);
+  }
+  {
 #include "files_2.inc"
     CHECK_OK();
     CHECK(TF_TensorElementCount(w) == 1);

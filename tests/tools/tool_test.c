@@ -33,8 +33,8 @@ static void test_help(void** state) {
   tool_expect_part(0, "Examples", "--help");
   tool_expect_part(2, "Commands", "%s", "");
   tool_expect_part(0, "leat " LEAT_VERSION " (TensorFlow 2.21.0)\n", "--version");
-  const char* commands[] = {"run", "inspect", "ops", "doctor", "train"};
-  for (int i = 0; i < 5; ++i) {
+  const char* commands[] = {"run", "inspect", "ops", "doctor", "train", "convert"};
+  for (int i = 0; i < 6; ++i) {
     tool_result_t help = tool_run("%s --help", commands[i]);
     assert_int_equal(help.code, 0);
     assert_memory_equal(help.out, "Examples\n  leat ", 16);
