@@ -26,7 +26,10 @@
 #define RET(name, value) " ret { key: '" name "' value: '" value "' }"
 #define CONTROL_RET(name, value) " control_ret { key: '" name "' value: '" value "' }"
 #define FUNCTION(name, signature, body) \
-  "library { function { signature { name: '" name "'" signature " }\n" body " } }\n"
+  " function { signature { name: '" name "'" signature " }\n" body " }\n"
+// A text begins LIBRARY FUNCTION(..) FUNCTION(..) END, if it has functions.
+#define LIBRARY "library {"
+#define END "}\n"
 
 // Imports |text| into |graph|; the code, and in |status| why not.
 TF_Code functions_import(TF_Graph* graph, const char* text, TF_Status* status);

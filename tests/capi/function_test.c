@@ -385,9 +385,10 @@ static void test_another_of_the_name_is_refused(void** state) {
   TF_Function* function = negate("A");
   TF_GraphCopyFunction(graph, function, NULL, status);
   kit_ok(status);
-  functions_import(graph, FUNCTION("A", ARG("x", "INT32") OUT("y", "INT32"), RET("y", "x")), status);
+  functions_import(
+      graph, LIBRARY FUNCTION("A", ARG("x", "INT32") OUT("y", "INT32"), RET("y", "x")) END, status);
   kit_expect(status, TF_INVALID_ARGUMENT);
-  functions_import(graph, FUNCTION("MatMul", "", ""), status);
+  functions_import(graph, LIBRARY FUNCTION("MatMul", "", "") END, status);
   kit_expect(status, TF_INVALID_ARGUMENT);
   TF_DeleteFunction(function);
 }
