@@ -6,8 +6,8 @@
 //                       └──── NextIteration ◀── body
 //
 // Names and edges are TensorFlow's, which has nodes of the body that read no other of it wait for
-// the first Switch: these run once more than the body does. Where the body has nodes without outputs
-// (which TensorFlow leaves out) they wait for the first variable instead: effects must not.
+// the first Switch: these run once more than the body does. Where the body has nodes without
+// outputs (TensorFlow leaves those out) they wait for the first variable instead: effects must not.
 #include "capi/handles.h"
 #include "graph/builder.h"
 #include "graph/graft.h"
@@ -293,7 +293,8 @@ void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* 
   }
   leat_status_t result = check_set(params);
   if (!result) {
-    loop_t loop = {.params = params, .parent = params->cond_graph->parent, .count = params->ninputs};
+    loop_t loop = {
+        .params = params, .parent = params->cond_graph->parent, .count = params->ninputs};
     leat_arena_initialize(leat_allocator_system(), 4096, &loop.arena);
     loop.b.graph = leat_capi_lock(loop.parent);
     result = finish(&loop, outputs);

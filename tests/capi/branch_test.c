@@ -12,7 +12,8 @@
 #define INT(key, value) " attr { key: '" key "' value { i: " value " } }"
 #define X(dtype) NODE("x", "Placeholder", , TYPE("dtype", dtype))
 // Functions of an int32 "a" that return "r".
-#define UNARY(name, ret, body) FUNCTION(name, ARG("a", "INT32") OUT("r", "INT32"), body RET("r", ret))
+#define UNARY(name, ret, body) \
+  FUNCTION(name, ARG("a", "INT32") OUT("r", "INT32"), body RET("r", ret))
 #define IF_ATTRS(then, or_else)                                                        \
   TYPE("Tcond", "BOOL") TYPES("Tin", "DT_INT32") TYPES("Tout", "DT_INT32")             \
   FUNC("then_branch", then) FUNC("else_branch", or_else)
@@ -197,8 +198,8 @@ static void test_tensor_arrays_of_the_step(void** state) {
                    TYPE("T", "INT32"))
                RET("p", "d:z:0") RET("u", "t") RET("g", "w:flow_out:0")) END
       X("INT32") NODE("four", "Const", , INT32("4"))
-      NODE("which", "Const", , TYPE("dtype", "INT32") " attr { key: 'value' value { tensor { dtype: "
-           "DT_INT32 tensor_shape { dim { size: 4 } } int_val: [0, 1, 2, 3] } } }")
+      NODE("which", "Const", , TYPE("dtype", "INT32")
+           " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 4 } } int_val: [0, 1, 2, 3] } } }")
       ARRAY_WHILE("native", "t1", ) ARRAY_WHILE("lowered", "t2", LOWER));
   static const int32_t squares[] = {0, 1, 4, 9};
   for (int i = 0; i < 6; ++i) {

@@ -40,7 +40,8 @@ static void test_nested_calls(void** state) {
                       RET("r", "t:output:0"))
       FUNCTION("Both", ARG("a", "FLOAT") OUT("p", "FLOAT") OUT("q", "FLOAT"),
                DEF("u", "Fourth", IN("a"), ) RET("p", "u:r:0") RET("q", "a"))
-      END X("FLOAT") NODE("call", "Both", IN("x"), ) BINARY("sum", "AddV2", "FLOAT", "call", "call:1"));
+      END X("FLOAT") NODE("call", "Both", IN("x"), )
+      BINARY("sum", "AddV2", "FLOAT", "call", "call:1"));
   assert_true(functions_float(&f, "sum", 2) == 18);
   TF_Tensor* q = functions_run(&f, "call", 1, kit_float(5), NULL);
   assert_true(kit_float_of(q) == 5);
@@ -48,14 +49,16 @@ static void test_nested_calls(void** state) {
   functions_close(&f);
 }
 
-#define NUMBER_ATTR(name, n, t) " input_arg { name: '" name "' number_attr: '" n "' type_attr: '" t "' }"
+#define NUMBER_ATTR(name, n, t) \
+  " input_arg { name: '" name "' number_attr: '" n "' type_attr: '" t "' }"
 #define ATTR(name, type) " attr { name: '" name "' type: '" type "' }"
 #define INT(key, value) " attr { key: '" key "' value { i: " value " } }"
 
 // One body for all N and T; the numbers of a call fill the placeholders.
 static void test_attributes_are_bound(void** state) {
   functions_t f = functions_open(
-      LIBRARY FUNCTION("SumN", NUMBER_ATTR("xs", "N", "T") " output_arg { name: 'r' type_attr: 'T' }"
+      LIBRARY FUNCTION("SumN", NUMBER_ATTR("xs", "N", "T")
+               " output_arg { name: 'r' type_attr: 'T' }"
                ATTR("N", "int") ATTR("T", "type"),
                DEF("s", "AddN", IN("xs"), PLACEHOLDER("N", "N") PLACEHOLDER("T", "T"))
                RET("r", "s:sum:0"))
@@ -203,7 +206,8 @@ static void test_calls_in_a_loop(void** state) {
       ENTER("ev", "v", "RESOURCE", "true")
       NODE("m", "Merge", IN("ei") IN("next"), TYPE("T", "FLOAT") INT("N", "2"))
       NODE("less", "Under", IN("m") IN("ex"), ) NODE("cond", "LoopCond", IN("less"), )
-      BINARY("s", "Switch", "FLOAT", "m", "cond") NODE("i", "Identity", IN("s:1"), TYPE("T", "FLOAT"))
+      BINARY("s", "Switch", "FLOAT", "m", "cond")
+      NODE("i", "Identity", IN("s:1"), TYPE("T", "FLOAT"))
       NODE("step", "Next", IN("i") IN("ev"), )
       NODE("next", "NextIteration", IN("step"), TYPE("T", "FLOAT"))
       NODE("exit", "Exit", IN("s"), TYPE("T", "FLOAT")));
@@ -296,7 +300,8 @@ static void test_two_devices(void** state) {
 static void test_partial_fetches(void** state) {
   // The body's second return needs a placeholder of nothing: it must not be run for the first.
   functions_t f = functions_open(
-      LIBRARY FUNCTION("Two", ARG("a", "FLOAT") ARG("b", "FLOAT") OUT("p", "FLOAT") OUT("q", "FLOAT"),
+      LIBRARY FUNCTION("Two", ARG("a", "FLOAT") ARG("b", "FLOAT") OUT("p", "FLOAT")
+               OUT("q", "FLOAT"),
                DEF("n", "Neg", IN("a"), TYPE("T", "FLOAT")) BODY("m", "Mul", "FLOAT", "b", "b")
                RET("p", "n:y:0") RET("q", "m:z:0"))
       END X("FLOAT") NODE("y", "Placeholder", , TYPE("dtype", "FLOAT"))
@@ -323,8 +328,8 @@ static void test_traces(void** state) {
       LIBRARY SQUARE FUNCTION("No", ARG("a", "FLOAT") OUT("r", "FLOAT"), RET("r", "a"))
       END NODE("three", "Placeholder", , TYPE("dtype", "FLOAT")) NODE("yes", "Const", , FLOAT("3"))
       NODE("noise", "RandomUniform", IN("shape"), TYPE("dtype", "FLOAT") TYPE("T", "INT32"))
-      NODE("shape", "Const", , TYPE("dtype", "INT32") " attr { key: 'value' value { tensor { dtype: "
-           "DT_INT32 tensor_shape { dim { size: 0 } } } } }")
+      NODE("shape", "Const", , TYPE("dtype", "INT32")
+           " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } } } }")
       NODE("call", "Square2", IN("noise"), )
       NODE("if", "If", IN("yes") IN("noise"), TYPE("Tcond", "FLOAT") TYPES("Tin", "DT_FLOAT")
            TYPES("Tout", "DT_FLOAT") FUNC("then_branch", "Square2") FUNC("else_branch", "No")));

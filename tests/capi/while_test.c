@@ -214,7 +214,8 @@ static void test_functions_in_the_parts(void** state) {
   functions_import(p.body_graph,
                    LIBRARY FUNCTION("Inc", ARG("a", "INT32") OUT("r", "INT32"),
                                     DEF("one", "Const", , INT32("1"))
-                                    DEF("s", "AddV2", IN("a") IN("one:output:0"), TYPE("T", "INT32"))
+                                    DEF("s", "AddV2", IN("a") IN("one:output:0"),
+                                        TYPE("T", "INT32"))
                                     RET("r", "s:z:0")) END, status);
   kit_ok(status);
   set_condition(&p, 10);
