@@ -42,6 +42,7 @@ typedef enum leat_op_flag_e {
   LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
   LEAT_OP_CALLS = 1 << 27,         // calls functions (section 10); see `lower`
   LEAT_OP_BRANCHES = 1 << 28,      // those that decide which (If, While): lowered when asked to be
+  LEAT_OP_DESCRIBES = 1 << 29,     // a few numbers about its inputs: keep them, not the inputs
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
@@ -63,21 +64,20 @@ typedef struct leat_rule_s {
   uint8_t kind;
   int8_t a, b;
   int16_t x, y;
-  const char* text;  // the rule in words: "a vector"; NULL takes the standard wording
 } leat_rule_t;
-#define LEAT_RULE_RANK(a, n, text) {LEAT_RULE_RANK_, a, 0, n, 0, text}
-#define LEAT_RULE_SCALAR(a) {LEAT_RULE_RANK_, a, 0, 0, 0, "a scalar"}
-#define LEAT_RULE_VECTOR(a) {LEAT_RULE_RANK_, a, 0, 1, 0, "a vector"}
-#define LEAT_RULE_MATRIX(a) {LEAT_RULE_RANK_, a, 0, 2, 0, "a matrix"}
-#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0, 0}
-#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0, 0}
-#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0, 0}
-#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y, 0}
-#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size, 0}
-#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0, 0}
-#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0, 0}
-
-#define LEAT_MAX_RULES 6
+#define LEAT_RULE_RANK(a, n) {LEAT_RULE_RANK_, a, 0, n, 0}
+#define LEAT_RULE_SCALAR(a) LEAT_RULE_RANK(a, 0)
+#define LEAT_RULE_VECTOR(a) LEAT_RULE_RANK(a, 1)
+#define LEAT_RULE_MATRIX(a) LEAT_RULE_RANK(a, 2)
+#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0}
+#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0}
+#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0}
+#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y}
+#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size}
+#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0}
+#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0}
+// What a row gives as its contract: LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_SAME_SHAPE(0, 1)).
+#define LEAT_RULES(...) ((const leat_rule_t[]){__VA_ARGS__, {LEAT_RULE_END_, 0, 0, 0, 0}})
 
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
@@ -87,10 +87,21 @@ typedef struct leat_rule_s {
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
 #define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
 #define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")
+#define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
+#define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
 typedef leat_status_t (*leat_lower_fn_t)(struct leat_lowering_s* lowering);
+
+// How much work a node is (graph/cost.h).
+typedef enum leat_cost_rule_e {
+  LEAT_COST_ELEMENTS,     // an operation for each element of the largest operand
+  LEAT_COST_NONE,         // no element is touched
+  LEAT_COST_FUNCTION,     // exp, tanh, ...: some twelve operations for each element
+  LEAT_COST_CONTRACTION,  // inputs 0 and 1 multiplied, summed over what they share
+  LEAT_COST_CONVOLUTION,  // with a filter
+} leat_cost_rule_t;
 
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
@@ -101,6 +112,8 @@ typedef struct leat_op_row_s {
   const char* outputs;
   const char* attrs;
   uint32_t flags;
+  int deprecated_since;     // GraphDef producer version; 0 = never
+  const char* deprecation;  // TensorFlow's explanation text
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -110,10 +123,9 @@ typedef struct leat_op_row_s {
   leat_shape_fn_t value;
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
-  leat_rule_t contract[LEAT_MAX_RULES];
+  const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
   const char* doc;
-  int deprecated_since;             // GraphDef producer version; 0 = never
-  const char* deprecation;          // TensorFlow's explanation text
+  uint8_t cost;                 // leat_cost_rule_t
 } leat_op_row_t;
 
 typedef enum leat_type_source_e {

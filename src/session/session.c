@@ -78,6 +78,8 @@ leat_session_options_t leat_session_options_default(void) {
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
+  const char* placer = getenv("LEAT_PLACER");
+  if (placer && !strcmp(placer, "greedy")) options.placer = LEAT_PLACER_GREEDY;
   const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
   options.deterministic =
       deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
@@ -94,7 +96,11 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
   for (size_t i = 0; i < count; ++i) {
     const leat_device_t* device = session->target.devices[i];
     session->placement_devices[i] =
-        (leat_placement_device_t){device->name, device->type, device->memory_limit_bytes};
+        (leat_placement_device_t){.name = device->name,
+                                  .type = device->type,
+                                  .memory_limit_bytes = device->memory_limit_bytes,
+                                  .has_own_memory = !device->shares_host_memory,
+                                  .speed = device->speed};
     session->incarnations[i] = device->incarnation;
   }
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
@@ -106,7 +112,8 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .devices = session->placement_devices,
                     .device_count = (int)count,
                     .allow_soft_placement = session->options.allow_soft_placement,
-                    .log_placement = session->options.log_device_placement},
+                    .log_placement = session->options.log_device_placement,
+                    .placer = session->options.placer},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
       .passes = {.evaluate = session->options.fold ? leat_evaluator_run : NULL,

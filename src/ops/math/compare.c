@@ -73,7 +73,7 @@ const leat_op_row_t leat_compare_ops[] = {
      .flags = LEAT_OP_COMMUTATIVE,
      .shape = approximate_shape,
      .gradient = leat_gradient_none,
-     .contract = {LEAT_RULE_SAME_SHAPE(0, 1)},
+     .contract = LEAT_RULES(LEAT_RULE_SAME_SHAPE(0, 1)),
      .doc = "Whether x and y, of one shape, differ by no more than the tolerance."},
     LOGICAL("LogicalAnd", "x and y."),
     LOGICAL("LogicalOr", "x or y."),
