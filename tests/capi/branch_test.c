@@ -177,6 +177,31 @@ static void test_whiles_in_whiles(void** state) {
   check_triangle(functions_open(LIBRARY TRIANGLE(LOWER) END COUNTER X("INT32") OUTER(LOWER)));
 }
 
+// What a variable's shape is may change from one iteration to the next: a, [a a], [a a a a], ...
+static void test_shapes_that_grow(void** state) {
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Small", ARG("a", "FLOAT") OUT("r", "BOOL"),
+                       DEF("n", "Const", , INT32("6")) DEF("s", "Size", IN("a"), TYPE("T", "FLOAT"))
+                       BODY("p", "Less", "INT32", "s:output:0", "n:output:0") RET("r", "p:z:0"))
+      FUNCTION("Twice", ARG("a", "FLOAT") OUT("r", "FLOAT"),
+               DEF("zero", "Const", , INT32("0"))
+               DEF("c", "ConcatV2", IN("a") IN("a") IN("zero:output:0"),
+                   TYPE("T", "FLOAT") TYPE("Tidx", "INT32") INT("N", "2"))
+               RET("r", "c:output:0")) END
+      NODE("start", "Const", , TYPE("dtype", "FLOAT") " attr { key: 'value' value { tensor { dtype: "
+           "DT_FLOAT tensor_shape { dim { size: 1 } } float_val: 1 } } }")
+      NODE("native", "While", IN("start"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice"))
+      NODE("lowered", "While", IN("start"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice") LOWER)
+      NODE("native_size", "Size", IN("native"), TYPE("T", "FLOAT"))
+      NODE("lowered_size", "Size", IN("lowered"), TYPE("T", "FLOAT")));
+  for (int i = 0; i < 2; ++i) {
+    TF_Tensor* size = functions_run(&f, i ? "lowered_size" : "native_size", 0, NULL, NULL);
+    assert_int_equal(kit_int32_of(size), 8);
+    TF_DeleteTensor(size);
+  }
+  functions_close(&f);
+}
+
 // A TensorArray of the step is the body's too: their container is one.
 #define ARRAY_STATE ARG("a", "INT32") ARG("t", "RESOURCE") ARG("f", "FLOAT")
 #define ARRAY_WHILE(name, array, lower)                                              \
@@ -199,7 +224,8 @@ static void test_tensor_arrays_of_the_step(void** state) {
                RET("p", "d:z:0") RET("u", "t") RET("g", "w:flow_out:0")) END
       X("INT32") NODE("four", "Const", , INT32("4"))
       NODE("which", "Const", , TYPE("dtype", "INT32")
-           " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 4 } } int_val: [0, 1, 2, 3] } } }")
+           " attr { key: 'value' value { tensor { dtype: DT_INT32 "
+           "tensor_shape { dim { size: 4 } } int_val: [0, 1, 2, 3] } } }")
       ARRAY_WHILE("native", "t1", ) ARRAY_WHILE("lowered", "t2", LOWER));
   static const int32_t squares[] = {0, 1, 4, 9};
   for (int i = 0; i < 6; ++i) {
@@ -373,6 +399,7 @@ int main(void) {
       TEST(ifs_in_ifs),
       TEST(while),
       TEST(whiles_in_whiles),
+      TEST(shapes_that_grow),
       TEST(tensor_arrays_of_the_step),
       TEST(recursion),
       TEST(recursion_without_end),

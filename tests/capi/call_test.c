@@ -329,7 +329,8 @@ static void test_traces(void** state) {
       END NODE("three", "Placeholder", , TYPE("dtype", "FLOAT")) NODE("yes", "Const", , FLOAT("3"))
       NODE("noise", "RandomUniform", IN("shape"), TYPE("dtype", "FLOAT") TYPE("T", "INT32"))
       NODE("shape", "Const", , TYPE("dtype", "INT32")
-           " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } } } }")
+           " attr { key: 'value' value { tensor { dtype: DT_INT32 "
+           "tensor_shape { dim { size: 0 } } } } }")
       NODE("call", "Square2", IN("noise"), )
       NODE("if", "If", IN("yes") IN("noise"), TYPE("Tcond", "FLOAT") TYPES("Tin", "DT_FLOAT")
            TYPES("Tout", "DT_FLOAT") FUNC("then_branch", "Square2") FUNC("else_branch", "No")));
