@@ -1,16 +1,20 @@
 // leat inspect: options and the choice of the kind of file.
 #include "inspect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION };
+enum {
+  JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION
+};
 
 static const struct {
   const char* name;
   int (*run)(const inspection_t* inspection);
   unsigned options;  // allowed, bits
 } kKinds[] = {
-    {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION},
+    {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION |
+                                 1 << PASS_OPTION | 1 << DEVICES_OPTION},
     {"checkpoint", inspect_checkpoint, 1 << JSON_OPTION | 1 << TENSOR_OPTION},
     {"events", inspect_events, 1 << JSON_OPTION},
     {"records", inspect_records, 1 << JSON_OPTION | 1 << AS_OPTION},
@@ -18,7 +22,8 @@ static const struct {
 #define KIND_COUNT (sizeof kKinds / sizeof *kKinds)
 
 static const option_t kOptions[] = {{"json", false}, {"text", false}, {"node", true},
-                                    {"tensor", true}, {"as", true},   {NULL, 0}};
+                                    {"tensor", true}, {"as", true},   {"pass", true},
+                                    {"devices", true}, {NULL, 0}};
 
 static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
                  unsigned* out_given) {
@@ -31,6 +36,12 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
       case NODE_OPTION: inspection->node = arguments->value; break;
       case TENSOR_OPTION: inspection->tensor = arguments->value; break;
       case AS_OPTION: inspection->as = arguments->value; break;
+      case PASS_OPTION: inspection->pass = arguments->value; break;
+      case DEVICES_OPTION:
+        inspection->devices = atoi(arguments->value);
+        if (inspection->devices >= 1 && inspection->devices <= 4096) break;
+        complain_usage("inspect", "--devices is '%s', must be 1 to 4096", arguments->value);
+        return ARGUMENT_WRONG;
       case ARGUMENT_OPERAND:
         if (!*out_kind) {
           *out_kind = arguments->value;
@@ -49,7 +60,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
 static int run(int argc, char** argv) {
   arguments_t arguments = {.command = &command_inspect, .options = kOptions, .argc = argc,
                            .argv = argv};
-  inspection_t inspection = {0};
+  inspection_t inspection = {.devices = 1};
   const char* name = NULL;
   unsigned given = 0;
   int kind = parse(&arguments, &inspection, &name, &given);
@@ -63,7 +74,7 @@ static int run(int argc, char** argv) {
       }
     }
     if (!inspection.path) return complain_usage("inspect", "no file is named");
-    return kKinds[i].run(&inspection);
+    return inspection.pass ? inspect_pass(&inspection) : kKinds[i].run(&inspection);
   }
   return complain_usage("inspect", "'%s' is no kind of file, must be graph, checkpoint, events "
                                    "or records", name);
@@ -74,14 +85,17 @@ const command_t command_inspect = {
     "Examples:\n"
     "  leat inspect graph model.pb\n"
     "  leat inspect graph model.pb --node logits\n"
+    "  leat inspect graph model.pb --pass arithmetic\n"
     "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor hidden/w\n"
     "  leat inspect events logs/events.out.tfevents.1700000000.host\n"
     "  leat inspect records train.tfrecord --as Example\n"
     "\n"
     "Usage:\n"
-    "  leat inspect graph FILE [--text | --node NAME | --json]\n"
+    "  leat inspect graph FILE [--text | --node NAME | --pass PASS [--devices N]] [--json]\n"
     "      GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) or saved_model.pb: its inputs, outputs,\n"
-    "      ops; --text all of it as text, --node one node\n"
+    "      ops; --text all of it as text, --node one node; --pass what a pass of the optimizer\n"
+    "      removes, adds and rewires (fold, arithmetic, dependency, cse, recompute; on N CPU\n"
+    "      devices swap, compress, recv_schedule)\n"
     "  leat inspect checkpoint PREFIX [--tensor NAME] [--json]\n"
     "      PREFIX without .index, or a directory with a state file; --tensor prints values\n"
     "  leat inspect events FILE [--json]\n"

@@ -9,12 +9,15 @@ typedef struct inspection_s {
   bool json;
   bool text;           // graph: all of it in the text format
   const char* node;    // graph
+  const char* pass;    // graph: one of the optimizer's
+  int devices;         // CPUs for a pass that works on what each device gets
   const char* tensor;  // checkpoint
   const char* as;      // records: the message that each is
 } inspection_t;
 
 // Exit codes.
 int inspect_graph(const inspection_t* inspection);
+int inspect_pass(const inspection_t* inspection);
 int inspect_checkpoint(const inspection_t* inspection);
 int inspect_events(const inspection_t* inspection);
 int inspect_records(const inspection_t* inspection);

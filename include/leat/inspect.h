@@ -22,6 +22,23 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
  * buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_doctor_json(int measure, TF_Status* status);
 
+/* - Passes --------------------------------------------------------------------------------------
+ * What the optimizer does with a graph before its first step. A session runs the passes that its
+ * ConfigProto asks for (graph_options: rewrite_options, optimizer_options, enable_recv_scheduling,
+ * enable_bfloat16_sendrecv), in this order. JSON: an array of {"name", "doc", "default"}. The
+ * caller deletes the buffer; NULL on error. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_passes_json(TF_Status* status);
+
+/* What pass |pass| by itself makes of the session's graph for a step that fetches |fetches| and
+ * runs |targets|: that step's GraphDef before and after it, into two empty buffers. A pass that
+ * works on what each device gets shows the graphs of all devices as one; their nodes tell by their
+ * device whose they are. "all" stands for the passes that run by default. Nothing runs but what
+ * folding computes. NOT_FOUND for a pass that there is not. */
+TF_CAPI_EXPORT extern void leat_pass_show(TF_Session* session, const char* pass,
+                                          const TF_Output* fetches, int fetch_count,
+                                          const TF_Operation* const* targets, int target_count,
+                                          TF_Buffer* before, TF_Buffer* after, TF_Status* status);
+
 /* - Messages ------------------------------------------------------------------------------------
  * Serialised protocol messages of TensorFlow's. |type| is the name without its package: "GraphDef",
  * "Event", "RunMetadata", "MetaGraphDef", "SavedModel", "OpDef", ...; NOT_FOUND for one that this

@@ -90,20 +90,80 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
   return leat_ok_status();
 }
 
+// Our passes by the names and switches of TensorFlow's meta-optimizer.
+static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter) {
+  if (!rewriter) return LEAT_PASSES_DEFAULT;
+  if (rewriter->disable_meta_optimizer) return 0;
+  const struct {
+    leat_string_view_t name, long_name;
+    int toggle;
+    uint32_t pass;
+  } kSwitches[] = {
+      {LEAT_SV("constfold"), LEAT_SV("constant_folding"), rewriter->constant_folding,
+       LEAT_PASS_BIT_FOLD},
+      {LEAT_SV("arithmetic"), LEAT_SV("arithmetic_optimization"),
+       rewriter->arithmetic_optimization, LEAT_PASS_BIT_ARITHMETIC},
+      {LEAT_SV("dependency"), LEAT_SV("dependency_optimization"),
+       rewriter->dependency_optimization, LEAT_PASS_BIT_DEPENDENCY},
+      {LEAT_SV("common_subgraph_elimination"), LEAT_SV(""),
+       rewriter->common_subgraph_elimination, LEAT_PASS_BIT_CSE},
+  };
+  uint32_t passes = 0;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {
+    bool named = false;  // a list of optimizers is all that runs
+    for (size_t k = 0; k < rewriter->optimizers.count; ++k) {
+      leat_string_view_t name = rewriter->optimizers.items[k];
+      named |= leat_string_view_equal(name, kSwitches[i].name) ||
+               leat_string_view_equal(name, kSwitches[i].long_name);
+    }
+    bool on = rewriter->optimizers.count
+                  ? named
+                  : kSwitches[i].toggle != LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
+    if (on) passes |= kSwitches[i].pass;
+  }
+  return passes;
+}
+
+static void read_memory_options(const leat_pb_rewriter_config_t* rewriter,
+                                leat_pass_options_t* options) {
+  static const struct {
+    int kind;
+    uint32_t passes;
+  } kKinds[] = {
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_RECOMPUTATION_HEURISTICS, LEAT_PASS_BIT_RECOMPUTE},
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_SWAPPING_HEURISTICS, LEAT_PASS_BIT_SWAP},
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_HEURISTICS,
+       LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP},
+      {LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_MANUAL, LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP},
+  };
+  if (!rewriter || rewriter->disable_meta_optimizer) return;
+  int kind = rewriter->memory_optimization;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKinds); ++i) {
+    if (kKinds[i].kind == kind) options->passes |= kKinds[i].passes;
+  }
+  options->memory_by_hand = kind == LEAT_PB_REWRITER_CONFIG_MEM_OPT_TYPE_MANUAL;
+  leat_string_view_t scope = rewriter->memory_optimizer_target_node_name_scope;
+  if (scope.size && scope.size < sizeof options->memory_scope) {
+    memcpy(options->memory_scope, scope.data, scope.size);
+  }
+}
+
 // TensorFlow rewrites graphs in two places, each with its switches: a pass is off when it is off in
 // both.
 static void read_graph_options(const leat_pb_graph_options_t* graph_options,
                                leat_session_options_t* options) {
   if (!graph_options) return;
-  const leat_pb_rewriter_config_t* rewriter = graph_options->rewrite_options;
-  const int off = LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
+  const leat_pb_optimizer_options_t* optimizer = graph_options->optimizer_options;
+  uint32_t* passes = &options->optimizer.passes;
   options->place_pruned_graph = graph_options->place_pruned_graph;
-  if (!graph_options->optimizer_options || !rewriter ||
-      graph_options->optimizer_options->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0) {
-    return;
-  }
-  options->optimize = !rewriter->disable_meta_optimizer;
-  options->fold = options->optimize && rewriter->constant_folding != off;
+  *passes = meta_optimizer_passes(graph_options->rewrite_options);
+  bool all = !optimizer || optimizer->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0;
+  if (all || optimizer->do_constant_folding) *passes |= LEAT_PASS_BIT_FOLD;
+  if (all || optimizer->do_common_subexpression_elimination) *passes |= LEAT_PASS_BIT_CSE;
+  if (optimizer) options->optimizer.fold_limit_bytes = optimizer->max_folded_constant_in_bytes;
+  read_memory_options(graph_options->rewrite_options, &options->optimizer);
+  if (graph_options->enable_recv_scheduling) *passes |= LEAT_PASS_BIT_RECV_SCHEDULE;
+  if (graph_options->enable_bfloat16_sendrecv) *passes |= LEAT_PASS_BIT_COMPRESS;
 }
 
 static leat_status_t read_config(const leat_pb_config_proto_t* config,

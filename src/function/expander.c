@@ -261,12 +261,16 @@ static leat_status_t expand_beside(void* data, leat_graph_t* graph, int32_t inde
                                    leat_string_view_t scope, leat_output_t* out_outputs) {
   (void)data;
   leat_node_t node = graph->nodes[index];  // the array may move
+  if (leat_function_library_gradient_of(graph->functions, node.op->name).size) {
+    for (int i = 0; i < node.output_count; ++i) out_outputs[i] = LEAT_OUTPUT_NONE;
+    return leat_ok_status();
+  }
   int total = node.input_count + node.control_count;
   int32_t* controls;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)total + 1,
                                                  sizeof *controls, (void**)&controls));
   leat_call_site_t site = {.node = &node,
-                           .name = scope,
+                           .name = leat_string_view_make(scope.data, scope.size - 1),
                            .inputs = node.inputs,
                            .control_inputs = controls,
                            .gate = -1};

@@ -104,17 +104,20 @@ static leat_status_t allocate_marks(leat_walk_t* w) {
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-static leat_status_t expand(leat_walk_t* w, int32_t index) {
+static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
   leat_string_view_t scope;
   const leat_node_t* node = &w->graph->nodes[index];
   LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &scope, "%.*s/%.*s/", LEAT_SV_ARG(w->prefix),
                                         LEAT_SV_ARG(node->name)));
   leat_output_t* outputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)node->output_count + 1,
+  int output_count = node->output_count;  // the array may move
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)output_count + 1,
                                                  sizeof *outputs, (void**)&outputs));
   LEAT_RETURN_IF_ERROR(
       w->options->expand(w->options->data, w->graph, index, scope, outputs));
-  w->calls[index] = outputs;
+  bool is_left = output_count > 0 && !leat_output_exists(outputs[0]);
+  if (!is_left) w->calls[index] = outputs;
+  *out_any |= !is_left;
   return leat_ok_status();
 }
 
@@ -135,8 +138,7 @@ static leat_status_t expand_calls(leat_walk_t* w, bool* out_any) {
     if (!w->between[i] || !(w->graph->nodes[i].op->flags & LEAT_OP_CALLS)) continue;
     if (!w->calls) LEAT_RETURN_IF_ERROR(grow_calls(w));
     if (w->calls[i]) continue;
-    LEAT_RETURN_IF_ERROR(expand(w, (int32_t)i));
-    *out_any = true;
+    LEAT_RETURN_IF_ERROR(expand(w, (int32_t)i, out_any));
   }
   return *out_any ? grow_calls(w) : leat_ok_status();
 }

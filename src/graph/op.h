@@ -43,6 +43,7 @@ typedef enum leat_op_flag_e {
   LEAT_OP_CALLS = 1 << 27,         // calls functions (section 10); see `lower`
   LEAT_OP_BRANCHES = 1 << 28,      // those that decide which (If, While): lowered when asked to be
   LEAT_OP_DESCRIBES = 1 << 29,     // a few numbers about its inputs: keep them, not the inputs
+  LEAT_OP_CHEAP = 1 << 30,  // a few operations an element: may be computed again, not kept
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
@@ -79,9 +80,32 @@ typedef struct leat_rule_s {
 // What a row gives as its contract: LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_SAME_SHAPE(0, 1)).
 #define LEAT_RULES(...) ((const leat_rule_t[]){__VA_ARGS__, {LEAT_RULE_END_, 0, 0, 0, 0}})
 
+// Exact identities (bits of row.identities): where an output is, bit for bit and for every value,
+// something that is there already. The optimizer asks these and names no op. (A signalling NaN may
+// stay what it is where the op would have made it quiet.) |x| is data input 0, |e| a constant.
+typedef enum leat_identity_e {
+  LEAT_IDENTITY_SAME_TYPE = 1 << 0,    // x, when input and output have one type (Cast)
+  LEAT_IDENTITY_SAME_SHAPE = 1 << 1,   // x, when its shape stays and all else is constant (Tile)
+  LEAT_IDENTITY_NO_ITEMS = 1 << 2,     // x, when input 1 is a list without items (Sum)
+  LEAT_IDENTITY_ONE_INPUT = 1 << 3,    // x, when there is no other input (AddN)
+  LEAT_IDENTITY_INVOLUTION = 1 << 4,   // f(f(x)) = x (Neg)
+  LEAT_IDENTITY_IDEMPOTENT = 1 << 5,   // f(f(x)) = f(x) (Floor)
+  LEAT_IDENTITY_LAST_WINS = 1 << 6,    // f(f(x, a), e) = f(x, e) (Reshape: e is the shape)
+  LEAT_IDENTITY_PERMUTES = 1 << 7,     // f(f(x, e), g) = f(x, e[g]); f(x, 0 1 2...) = x (Transpose)
+  // f(x, e) = x for a neutral e that leaves the shape as it is.
+  LEAT_IDENTITY_ZERO = 1 << 8,         // 0; of floats -0, since 0 + -0 is 0 and -0 + -0 is -0
+  LEAT_IDENTITY_PLUS_ZERO = 1 << 9,    // 0; of floats +0: -0 - 0 is -0
+  LEAT_IDENTITY_ONE = 1 << 10,         // 1; not of complex numbers, where infinities make NaNs
+  LEAT_IDENTITY_ALL_ONES = 1 << 11,    // every bit, or true
+  LEAT_IDENTITY_EITHER_SIDE = 1 << 12,  // f(e, x) = x too
+  LEAT_IDENTITY_INTEGERS = 1 << 13,    // of integers only (FloorDiv)
+} leat_identity_t;
+
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
+#define LEAT_OP_NAME_CAST LEAT_SV("Cast")
+#define LEAT_OP_NAME_IDENTITY LEAT_SV("Identity")
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
@@ -114,6 +138,7 @@ typedef struct leat_op_row_s {
   uint32_t flags;
   int deprecated_since;     // GraphDef producer version; 0 = never
   const char* deprecation;  // TensorFlow's explanation text
+  uint16_t identities;  // leat_identity_t
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;

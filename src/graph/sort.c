@@ -51,7 +51,24 @@ static leat_status_t sort(const leat_graph_t* graph, const leat_readers_t* reade
   return done == graph->node_count ? leat_ok_status() : cycle(graph, queue, done);
 }
 
+// Graphs as they are built and imported: every input has a lower index.
+static bool is_sorted(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const leat_node_t* node = &graph->nodes[i];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      if (node->inputs[k].node >= (int32_t)i && !closes_loop(graph, node, node->inputs[k])) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 leat_status_t leat_graph_sort(const leat_graph_t* graph, int32_t* out_order) {
+  if (is_sorted(graph)) {
+    for (size_t i = 0; i < graph->node_count; ++i) out_order[i] = (int32_t)i;
+    return leat_ok_status();
+  }
   leat_readers_t readers;
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(graph, &readers));
   leat_ready_queue_t queue;

@@ -163,10 +163,17 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
   return leat_ok_status();
 }
 
-static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite) {
-  if (!options->optimize) return leat_ok_status();
+static bool is_on(const leat_master_options_t* options, const leat_pass_t* pass) {
+  return options->optimize && (options->passes.passes & pass->bit);
+}
+
+static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                              bool placed) {
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    leat_status_t status = (*pass)->run(rewrite, &options->passes);
+    leat_status_t (*run)(leat_rewrite_t*, const leat_pass_options_t*) =
+        placed ? (*pass)->run_placed : (*pass)->run;
+    if (!run || !is_on(options, *pass)) continue;
+    leat_status_t status = run(rewrite, &options->passes);
     if (status) return leat_status_annotate(status, "pass %s", (*pass)->name);
   }
   return leat_ok_status();
@@ -205,20 +212,39 @@ static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
   return leat_ok_status();
 }
 
+static leat_status_t optimize_partitions(const leat_master_options_t* options,
+                                         leat_partitions_t* partitions) {
+  if (partitions->count < 2) return leat_ok_status();
+  leat_graph_t** graphs;
+  leat_status_t status = leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      options->allocator, (size_t)partitions->count, sizeof *graphs, (void**)&graphs));
+  for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
+  for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
+    if (!(*pass)->run_partitions || !is_on(options, *pass)) continue;
+    status = (*pass)->run_partitions(graphs, partitions->count, &options->passes);
+    if (status) status = leat_status_annotate(status, "pass %s", (*pass)->name);
+  }
+  leat_allocator_free(options->allocator, graphs);
+  return status;
+}
+
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              leat_compiled_t* compiled) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
-  LEAT_RETURN_IF_ERROR(optimize(options, rewrite));
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, false));
   for (size_t i = 0; i < rewrite->graph->node_count; ++i) {
     if (rewrite->graph->nodes[i].op->flags & traces) compiled->leaves_traces = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, true));
   leat_partitions_t partitions = {0};
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
                                       &options->placement, options->incarnations,
                                       &partitions));
-  leat_status_t status = register_partitions(options, &partitions, compiled);
+  leat_status_t status = optimize_partitions(options, &partitions);
+  if (!status) status = register_partitions(options, &partitions, compiled);
   leat_partitions_free(&partitions);
   return status;
 }

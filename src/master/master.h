@@ -65,5 +65,13 @@ typedef struct leat_compiled_call_s {
 // |done| is called once with the run's status, perhaps before this returns.
 void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
                          leat_worker_done_fn_t done, void* data);
+// Looking on: |show| gets every graph before the pass |name| ("fold", ...; "all" stands for those
+// that run by default on a whole graph; else NOT_FOUND) and every one
+// after it: the graph of |rewrite| (taken over), or what it is cut into where the pass wants that.
+// No other pass runs.
+typedef leat_status_t (*leat_graph_view_fn_t)(void* data, bool after, const leat_graph_t* graph);
+LEAT_MUST_USE leat_status_t leat_master_show_pass(const leat_master_options_t* options,
+                                                  leat_rewrite_t* rewrite, const char* name,
+                                                  leat_graph_view_fn_t show, void* data);
 
 #endif  // LEAT_MASTER_MASTER_H_

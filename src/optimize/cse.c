@@ -156,4 +156,8 @@ static leat_status_t cse(leat_rewrite_t* rewrite, const leat_pass_options_t* opt
   return status;
 }
 
-const leat_pass_t leat_pass_cse = {"cse", "one node for equal pure computations (§5.1)", cse};
+const leat_pass_t leat_pass_cse = {
+    .name = "cse",
+    .doc = "one node for equal pure computations (§5.1)",
+    .bit = LEAT_PASS_BIT_CSE,
+    .run = cse};

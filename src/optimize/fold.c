@@ -1,12 +1,15 @@
 // Constant folding: pure nodes whose inputs are all constant are computed now, under the same
 // contracts as in a step; so are nodes whose value follows from shapes alone (Shape of a tensor
-// whose sizes are known). A node that cannot be computed, or whose result is too large, stays.
+// whose sizes are known). A node that cannot be computed, or whose result is too large, stays, and
+// so do all that are left when the time for it is up.
 #include <string.h>
 
+#include "base/clock.h"
 #include "graph/inference.h"
 #include "optimize/pass.h"
 
 #define DEFAULT_LIMIT_BYTES (INT64_C(10) << 20)
+#define DEFAULT_LIMIT_NS INT64_C(2000000000)
 
 typedef struct fold_s {
   const leat_pass_options_t* options;
@@ -19,6 +22,7 @@ typedef struct fold_s {
   bool* harmless;          // nothing on the way to the node can fail or be seen from outside
   bool* controlled;        // behind a Switch or Enter: may be dead, or of many iterations
   size_t folded;
+  int64_t deadline_ns;     // of the first computation on
 } fold_t;
 
 static bool fits(const fold_t* f, const leat_node_t* node, const leat_tensor_t* outputs) {
@@ -68,6 +72,12 @@ static void release_all(leat_tensor_t* tensors, int count) {
 static leat_status_t allocate_values(const fold_t* f, int count, leat_tensor_t** out_values) {
   return leat_arena_allocate_array(f->arena, (size_t)count + 1, sizeof **out_values,
                                    (void**)out_values);
+}
+
+static bool is_late(fold_t* f) {
+  int64_t now = leat_clock_now_ns(), limit = f->options->fold_limit_ns;
+  if (!f->deadline_ns) f->deadline_ns = now + (limit > 0 ? limit : DEFAULT_LIMIT_NS);
+  return now > f->deadline_ns;
 }
 
 static leat_status_t evaluate(fold_t* f, int32_t index) {
@@ -179,7 +189,7 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
     return node->control_count ? leat_ok_status() : fold_shape(f, index);
   }
   if (node->input_count == 0) return leat_ok_status();
-  if (!inputs_are_constant(f, node) || may_be_huge(f, node)) return leat_ok_status();
+  if (!inputs_are_constant(f, node) || may_be_huge(f, node) || is_late(f)) return leat_ok_status();
   return evaluate(f, index);
 }
 
@@ -301,5 +311,8 @@ static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* op
   return status;
 }
 
-const leat_pass_t leat_pass_fold = {"fold", "computes what is constant before the first step",
-                                    fold};
+const leat_pass_t leat_pass_fold = {
+    .name = "fold",
+    .doc = "computes what is constant before the first step",
+    .bit = LEAT_PASS_BIT_FOLD,
+    .run = fold};

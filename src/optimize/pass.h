@@ -12,10 +12,34 @@ typedef leat_status_t (*leat_evaluate_fn_t)(void* data, const leat_graph_t* grap
                                             const leat_tensor_t* inputs,
                                             leat_tensor_t* out_outputs);
 
+// Which passes run: bits.
+typedef enum leat_pass_bit_e {
+  LEAT_PASS_BIT_FOLD = 1 << 0,
+  LEAT_PASS_BIT_ARITHMETIC = 1 << 1,
+  LEAT_PASS_BIT_DEPENDENCY = 1 << 2,
+  LEAT_PASS_BIT_CSE = 1 << 3,
+  LEAT_PASS_BIT_RECOMPUTE = 1 << 4,
+  LEAT_PASS_BIT_SWAP = 1 << 5,
+  LEAT_PASS_BIT_COMPRESS = 1 << 6,       // changes values
+  LEAT_PASS_BIT_RECV_SCHEDULE = 1 << 7,
+} leat_pass_bit_t;
+#define LEAT_PASSES_DEFAULT                                                             \
+  (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | LEAT_PASS_BIT_CSE)
+
 typedef struct leat_pass_options_s {
+  uint32_t passes;              // leat_pass_bit_t
   leat_evaluate_fn_t evaluate;  // NULL: no folding
   void* evaluate_data;
   int64_t fold_limit_bytes;     // a folded constant is at most this large; 0 takes 10 MiB
+  int64_t fold_limit_ns;        // no node is folded after so long; 0 takes 2 s
+  char memory_scope[64];        // names of the backward pass begin so; "" takes "gradients/"
+  bool memory_by_hand;          // recompute and swap what "_recompute_hint", "_swap_to_host" say
+  int64_t swap_limit_bytes;     // smaller values are not swapped; 0 takes 1 MiB
+  const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1
+  int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
+  // How long a node takes; NULL: an estimate from the size of its outputs.
+  int64_t (*node_ns)(void* data, const leat_graph_t* graph, int32_t node);
+  void* cost_data;
 } leat_pass_options_t;
 
 // What is rewritten: |graph| is replaced (the old one freed), outputs follow.
@@ -30,7 +54,13 @@ typedef struct leat_rewrite_s {
 typedef struct leat_pass_s {
   const char* name;  // "fold"
   const char* doc;
+  uint32_t bit;      // leat_pass_bit_t
+  // One of these: over the whole graph before it is placed; after that, where it is; over the
+  // graphs into which it was cut, where they are.
   leat_status_t (*run)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
+  leat_status_t (*run_placed)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
+  leat_status_t (*run_partitions)(leat_graph_t* const* graphs, int graph_count,
+                                  const leat_pass_options_t* options);
 } leat_pass_t;
 
 // Prune (§4.2): the child of |graph| with what |fetches| and |targets| need; a fed output becomes
@@ -49,13 +79,23 @@ void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph, const le
 // |out_needed| [node_count]: nodes that fetches and targets depend on.
 LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite,
                                                      bool* out_needed);
+// Drops the nodes that neither a fetch nor a target needs.
+LEAT_MUST_USE leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite);
+// What a Send and its Recv have in common: devices and tensor name.
+LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
+                                               leat_string_view_t* out_name);
 // Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 
 extern const leat_pass_t leat_pass_fold;
+extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
+extern const leat_pass_t leat_pass_recompute;
+extern const leat_pass_t leat_pass_swap;
+extern const leat_pass_t leat_pass_compress;
+extern const leat_pass_t leat_pass_recv_schedule;
 // The passes in the order in which they run by default; ends with a NULL.
 extern const leat_pass_t* const leat_passes[];
 

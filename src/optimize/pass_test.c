@@ -139,6 +139,19 @@ static void large_results_stay(void** state) {
   assert_int_equal(constant_of(f, 1)->shape.element_count, 1 << 10);
 }
 
+// A budget that is spent with the first computation: the rest of the chain stays.
+static void folding_ends_in_time(void** state) {
+  fixture_t* f = *state;
+  leat_output_t y = scene_float(&f->s, 1);
+  for (int i = 0; i < 1000; ++i) y = scene_unary(&f->s, "Exp", -1, y);
+  f->options.fold_limit_ns = 1;
+  fold(f, LEAT_INPUTS(y));
+  assert_in_range(f->rewrite.graph->node_count, 900, 1001);
+  f->options.fold_limit_ns = 0;
+  fold(f, LEAT_INPUTS(y));
+  assert_int_equal(f->rewrite.graph->node_count, 1);
+}
+
 static void no_evaluator_no_folding(void** state) {
   fixture_t* f = *state;
   f->options.evaluate = NULL;
@@ -201,6 +214,60 @@ static void many_nodes(void** state) {
   assert_int_equal(cse(f, LEAT_INPUTS(y[0], y[1])), 10000);
 }
 
+// ---- Dependencies -------------------------------------------------------------------------------
+
+static const leat_node_t* clean(fixture_t* f, int32_t target, size_t expected_nodes) {
+  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
+  LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, NULL, 0, &target, 1, &f->rewrite));
+  LEAT_EXPECT_OK(leat_pass_dependency.run(&f->rewrite, &f->options));
+  assert_int_equal(f->rewrite.graph->node_count, expected_nodes);
+  return &f->rewrite.graph->nodes[f->rewrite.targets[0]];
+}
+
+static int32_t after(fixture_t* f, int32_t earlier) {
+  int32_t node = scene_node(&f->s, "NoOp", "", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
+  if (earlier >= 0) scene_after(&f->s, node, earlier);
+  return node;
+}
+
+static void edges_that_say_nothing_go(void** state) {
+  fixture_t* f = *state;
+  int32_t mark = scene_mark(&f->s, 1, -1), chain = mark;
+  for (int i = 0; i < 5000; ++i) chain = after(f, chain);
+  const leat_node_t* last = clean(f, chain, 2);
+  assert_int_equal(last->control_count, 1);
+  // Against the order of building too, and not one step a node of it.
+  enum { kCount = 20000 };
+  int32_t first = after(f, -1), next = first;
+  for (int i = 0; i < kCount; ++i) {
+    int32_t node = after(f, -1);
+    scene_after(&f->s, next, node);
+    next = node;
+  }
+  scene_after(&f->s, next, mark);
+  clean(f, first, 2);
+  // What is there from the start; a node waited for twice; one whose value is read.
+  leat_output_t x = scene_pass(&f->s, 2, -1, scene_float(&f->s, 1));
+  leat_output_t y = scene_unary(&f->s, "Neg", -1, x);
+  scene_after(&f->s, y.node, x.node);
+  scene_after(&f->s, y.node, scene_float(&f->s, 2).node);
+  scene_after(&f->s, y.node, after(f, -1));
+  scene_after(&f->s, y.node, after(f, mark));
+  scene_after(&f->s, y.node, after(f, mark));
+  assert_int_equal(clean(f, y.node, 4)->control_count, 1);
+}
+
+static void work_that_is_only_waited_for_goes(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = scene_pass(&f->s, 1, -1, scene_float(&f->s, 1)), y = x;
+  for (int i = 0; i < 10; ++i) y = scene_unary(&f->s, "Exp", -1, y);
+  const leat_node_t* last = clean(f, after(f, y.node), 3);
+  assert_int_equal(last->control_count, 1);
+  // Two things to wait for: a NoOp gathers them.
+  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, x, scene_pass(&f->s, 2, -1, x));
+  assert_int_equal(clean(f, after(f, sum.node), 5)->control_count, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -209,11 +276,14 @@ int main(void) {
       TEST(shapes_are_constants),
       TEST(what_must_run_stays),
       TEST(large_results_stay),
+      TEST(folding_ends_in_time),
       TEST(no_evaluator_no_folding),
       TEST(equal_nodes_are_merged),
       TEST(commutative_inputs),
       TEST(different_nodes_are_not_merged),
       TEST(many_nodes),
+      TEST(edges_that_say_nothing_go),
+      TEST(work_that_is_only_waited_for_goes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,19 @@
 
 #include <string.h>
 
-const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_dependency, &leat_pass_cse,
-                                          NULL};
+const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_arithmetic,
+                                          &leat_pass_dependency, &leat_pass_cse,
+                                          &leat_pass_recompute, &leat_pass_swap,
+                                          &leat_pass_compress, &leat_pass_recv_schedule, NULL};
+
+leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
+                                 leat_string_view_t* out_name) {
+  leat_string_view_t tensor = leat_node_attr_string(node, "tensor_name");
+  leat_string_view_t from = leat_node_attr_string(node, "send_device");
+  leat_string_view_t to = leat_node_attr_string(node, "recv_device");
+  return leat_arena_print(arena, out_name, "%.*s;%.*s;%.*s", LEAT_SV_ARG(from), LEAT_SV_ARG(to),
+                          LEAT_SV_ARG(tensor));
+}
 
 void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
   leat_graph_t* graph = rewrite->graph;
@@ -52,6 +63,46 @@ leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite, bool* out_
   }
   leat_allocator_free(graph->allocator, stack);
   return leat_ok_status();
+}
+
+static leat_status_t copy_needed(const leat_rewrite_t* rewrite, const bool* needed,
+                                 leat_graph_t* child, leat_node_map_t* map) {
+  const leat_graph_t* graph = rewrite->graph;
+  int32_t next = 0;
+  for (size_t i = 0; i < graph->node_count; ++i) map->nodes[i] = needed[i] ? next++ : -1;
+  LEAT_RETURN_IF_ERROR(leat_graph_reserve(child, (size_t)next));
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    int32_t copy;
+    if (!needed[i]) continue;
+    LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, &graph->nodes[i], map, &copy));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t sweep(leat_rewrite_t* rewrite, leat_arena_t* arena) {
+  bool* needed;
+  leat_node_map_t map = {0};
+  size_t count = rewrite->graph->node_count + 1;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, 1, (void**)&needed));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, 4, (void**)&map.nodes));
+  LEAT_RETURN_IF_ERROR(leat_rewrite_mark_needed(rewrite, needed));
+  leat_graph_t* child;
+  LEAT_RETURN_IF_ERROR(leat_graph_create_child(rewrite->graph, &child));
+  leat_status_t status = copy_needed(rewrite, needed, child, &map);
+  if (status) {
+    leat_graph_free(child);
+    return status;
+  }
+  leat_rewrite_replace(rewrite, child, &map);
+  return leat_ok_status();
+}
+
+leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite) {
+  leat_arena_t arena;
+  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
+  leat_status_t status = sweep(rewrite, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
 }
 
 static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {

@@ -30,6 +30,7 @@ struct leat_session_s {
   leat_evaluator_t evaluator;
   leat_placement_device_t* placement_devices;
   uint64_t* incarnations;
+  int32_t* swap_devices;
   leat_master_options_t master;
   leat_function_runtime_t* functions;
   leat_mutex_t mutex;            // signatures
@@ -74,7 +75,8 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 // ---- Life ---------------------------------------------------------------------------------------
 
 leat_session_options_t leat_session_options_default(void) {
-  leat_session_options_t options = {.optimize = true, .fold = true};
+  leat_session_options_t options = {.optimize = true, .swap_device = -1,
+                                    .optimizer = {.passes = LEAT_PASSES_DEFAULT}};
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
@@ -84,6 +86,23 @@ leat_session_options_t leat_session_options_default(void) {
   options.deterministic =
       deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
   return options;
+}
+
+// Where values of each device may wait: those of one with memory of its own in the host's.
+static leat_status_t describe_swapping(leat_session_t* session) {
+  int count = session->target.device_count, host = -1;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
+                                                     sizeof(int32_t),
+                                                     (void**)&session->swap_devices));
+  for (int i = count; i-- > 0;) {
+    if (session->target.devices[i]->shares_host_memory) host = i;
+  }
+  for (int i = 0; i < count; ++i) {
+    int asked = session->options.swap_device;
+    bool own = !session->target.devices[i]->shares_host_memory;
+    session->swap_devices[i] = asked >= 0 && asked < count ? asked : own ? host : -1;
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
@@ -103,6 +122,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                                   .speed = device->speed};
     session->incarnations[i] = device->incarnation;
   }
+  LEAT_RETURN_IF_ERROR(describe_swapping(session));
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
   session->master = (leat_master_options_t){
@@ -116,14 +136,16 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .placer = session->options.placer},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
-      .passes = {.evaluate = session->options.fold ? leat_evaluator_run : NULL,
-                 .evaluate_data = &session->evaluator},
+      .passes = session->options.optimizer,
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
   };
   LEAT_RETURN_IF_ERROR(
       leat_master_functions_create(&session->master, runtime->ops, &session->functions));
   session->master.functions = session->functions;
+  session->master.passes.evaluate = leat_evaluator_run;
+  session->master.passes.evaluate_data = &session->evaluator;
+  session->master.passes.swap_devices = session->swap_devices;
   return leat_ok_status();
 }
 
@@ -186,6 +208,7 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session->target.devices);
   leat_allocator_free(session->allocator, session->placement_devices);
   leat_allocator_free(session->allocator, session->incarnations);
+  leat_allocator_free(session->allocator, session->swap_devices);
   leat_mutex_deinitialize(&session->mutex);
   leat_shared_graph_release(session->graph);
   leat_allocator_free(session->allocator, session);
@@ -332,6 +355,20 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
+}
+
+leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
+                                     const char* name, leat_graph_view_fn_t show, void* data) {
+  leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
+                                run->fetch_count, run->targets,    run->target_count};
+  leat_rewrite_t rewrite;
+  bool echoes = false;
+  leat_mutex_lock(&session->graph->mutex);
+  leat_status_t status = check_run(session->graph->graph, run, &echoes);
+  if (!status) status = leat_master_prune(session->graph->graph, &step, &rewrite);
+  leat_mutex_unlock(&session->graph->mutex);
+  if (status) return status;
+  return leat_master_show_pass(&session->master, &rewrite, name, show, data);
 }
 
 static leat_signature_t* find_signature(leat_session_t* session, const leat_run_t* run,

@@ -5,7 +5,7 @@
 #define LEAT_SESSION_SESSION_H_
 
 #include "graph/graph.h"
-#include "master/placer.h"
+#include "master/master.h"
 #include "worker/worker.h"
 
 // How many devices of a type there shall be besides the CPUs.
@@ -24,7 +24,9 @@ typedef struct leat_session_options_s {
   bool allow_soft_placement;
   bool log_device_placement;
   bool optimize;                   // run the passes of src/optimize
-  bool fold;                       // among them constant folding
+  leat_pass_options_t optimizer;   // which of them, and their limits; the session fills in the rest
+  int swap_device;                 // where values of other devices may wait; -1: accelerators' on
+                                   // the first CPU
   bool place_pruned_graph;         // only what a step needs must find a device
   bool deterministic;              // the same bits for any number of threads
   bool isolate_state;              // named containers are this session's own
@@ -101,6 +103,12 @@ LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
                                                       leat_tensor_t* fetch_values,
                                                       int64_t timeout_ms,
                                                       struct leat_step_collector_s* collector);
+
+// What the pass |name| alone makes of the graph of |run| (its feeds, fetches and targets): see
+// leat_master_show_pass.
+LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
+                                                   const char* name, leat_graph_view_fn_t show,
+                                                   void* data);
 
 int leat_session_device_count(const leat_session_t* session);
 const leat_device_t* leat_session_device(const leat_session_t* session, int index);

@@ -181,7 +181,7 @@ static void sweep_case(const leat_op_t* op, int64_t number) {
   if (sweep_case_draw(op, (uint64_t)number, &c)) {
     sweep_case_print(&c, progress->text, sizeof progress->text);
     scene_open(&scene);
-    scene.options.optimize = scene.options.fold = number & 1;
+    scene.options.optimize = number & 1;
     scene.options.intra_op_threads = 2;
     int32_t node = build(&scene, &c, &built);
     if (node < 0) {

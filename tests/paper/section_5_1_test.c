@@ -57,6 +57,22 @@ static void paper_5_1__redundant_copies_become_one(void** state) {
   kit_close(session);
 }
 
+static TF_Output binary(const char* op, const char* name, TF_Output a, TF_Output b) {
+  TF_OperationDescription* desc = TF_NewOperation(graph, op, name);
+  TF_AddInput(desc, a);
+  TF_AddInput(desc, b);
+  return kit_out(kit_finish(desc), 0);
+}
+
+// After Click's algorithm: the order of operands counts only where the operation says so.
+static void paper_5_1__operands_of_sums_commute(void** state) {
+  TF_Output e = kit_out(unary("Exp", "e", x), 0);
+  TF_Output sums[] = {binary("AddV2", "a", x, e), binary("AddV2", "b", e, x)};
+  TF_Output differences[] = {binary("Sub", "c", x, e), binary("Sub", "d", e, x)};
+  assert_int_equal(runs_of(sums, 2, "AddV2"), 1);
+  assert_int_equal(runs_of(differences, 2, "Sub"), 2);
+}
+
 // Different inputs, attributes or types are different operations.
 static void paper_5_1__different_operations_stay(void** state) {
   TF_Operation* e = unary("Exp", "e", x);
@@ -90,6 +106,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(paper_5_1__redundant_copies_become_one),
+      TEST(paper_5_1__operands_of_sums_commute),
       TEST(paper_5_1__different_operations_stay),
       TEST(paper_5_1__stateful_copies_stay),
   };

@@ -45,6 +45,31 @@ static void test_graph(void** state) {
   TF_DeleteGraph(graph);
 }
 
+static void test_passes(void** state) {
+#define T " attr { key: 'T' value { type: DT_FLOAT } } } "
+  scratch_write_text("p.pbtxt",
+                     "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: "
+                     "DT_FLOAT } } } node { name: 'i' op: 'Identity' input: 'x'" T
+                     "node { name: 'n' op: 'Neg' input: 'i' device: '/device:CPU:1'" T
+                     "node { name: 'e' op: 'Exp' input: 'n' device: '/device:CPU:0'" T);
+#undef T
+  tool_expect_part(0, "p.pbtxt, pass arithmetic: 4 -> 3 nodes, 1 removed, 0 added, 1 rewired\n"
+                      "removed\n  i                                        Identity\n"
+                      "rewired\n  n                                        Neg\n"
+                      "ops\n       1 ->      0 Identity\n",
+                   "inspect graph p.pbtxt --pass arithmetic --devices 2");
+  tool_expect(0, "{\"pass\": \"cse\", \"nodes\": [4, 4], \"removed\": [], \"added\": [], "
+                 "\"rewired\": [], \"ops\": {\"Exp\": [1, 1], \"Identity\": [1, 1], \"Neg\": "
+                 "[1, 1], \"Placeholder\": [1, 1]}}\n",
+              "inspect graph p.pbtxt --pass cse --json --devices 2");
+  tool_expect_part(0, "p.pbtxt, pass compress: 8 -> 12 nodes, 0 removed, 4 added, 4 rewired\n",
+                   "inspect graph p.pbtxt --pass compress --devices 2");
+  tool_expect_part(0, "pass all: 4 -> 3 nodes", "inspect graph p.pbtxt --pass all --devices 2");
+  tool_expect_part(2, "'none' is no pass, must be all or one of fold, arithmetic,",
+                   "inspect graph p.pbtxt --pass none");
+  tool_expect_part(2, "--devices is '0', must be", "inspect graph p.pbtxt --devices 0");
+}
+
 static void test_unregistered_op(void** state) {
   scratch_write_text("alien.pbtxt", "node { name: 'a' op: 'Alien' } node { name: 'b' op: 'F' }\n"
                                  "library { function { signature { name: 'F' } } }");
@@ -162,6 +187,7 @@ static int tear_down(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_graph),        cmocka_unit_test(test_unregistered_op),
+      cmocka_unit_test(test_passes),
       cmocka_unit_test(test_misuse),       cmocka_unit_test(test_events),
       cmocka_unit_test(test_records),      cmocka_unit_test(test_real_graph),
       cmocka_unit_test(test_real_saved_model), cmocka_unit_test(test_real_checkpoint),

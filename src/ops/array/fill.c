@@ -71,6 +71,7 @@ const leat_op_row_t leat_fill_ops[] = {
      .shape = fill_shape,
      .value = fill_value,
      .gradient = fill_gradient,
+     .flags = LEAT_OP_CHEAP,
      .doc = "A tensor of shape dims, each element value."},
     {.name = "ZerosLike",
      .inputs = "x: T",

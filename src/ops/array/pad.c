@@ -81,6 +81,7 @@ const leat_op_row_t leat_pad_ops[] = {
      .attrs = "T: type; Tpaddings: {int32, int64} = int32",
      .shape = pad_shape,
      .gradient = pad_gradient,
+     .identities = LEAT_IDENTITY_SAME_SHAPE,
      .doc = "The input with zeros around: paddings[i] of them before and after dimension i."},
     {.name = "PadV2",
      .inputs = "input: T; paddings: Tpaddings; constant_values: T",
@@ -88,6 +89,7 @@ const leat_op_row_t leat_pad_ops[] = {
      .attrs = "T: type; Tpaddings: {int32, int64} = int32",
      .shape = pad_shape,
      .gradient = pad_gradient,
+     .identities = LEAT_IDENTITY_SAME_SHAPE,
      .doc = "The input with a constant around."},
     LEAT_OP_ROWS_END,
 };

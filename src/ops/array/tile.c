@@ -104,6 +104,8 @@ const leat_op_row_t leat_tile_ops[] = {
      .shape = tile_shape,
      .value = repeated_value,
      .gradient = tile_gradient,
+     .identities = LEAT_IDENTITY_SAME_SHAPE,
+     .flags = LEAT_OP_CHEAP,
      .doc = "The input repeated multiples[i] times along dimension i."},
     {.name = "TileGrad",
      .inputs = "input: T; multiples: int32",
@@ -120,6 +122,8 @@ const leat_op_row_t leat_tile_ops[] = {
      .shape = broadcast_to_shape,
      .value = repeated_value,
      .gradient = broadcast_to_gradient,
+     .identities = LEAT_IDENTITY_SAME_SHAPE,
+     .flags = LEAT_OP_CHEAP,
      .doc = "The input repeated along new dimensions and those of size 1, to the shape."},
     LEAT_OP_ROWS_END,
 };

@@ -79,6 +79,8 @@ const leat_op_row_t leat_transpose_ops[] = {
      .attrs = "T: type; Tperm: {int32, int64} = int32",
      .shape = transpose_shape,
      .gradient = transpose_gradient,
+     .identities = LEAT_IDENTITY_PERMUTES,
+     .flags = LEAT_OP_CHEAP,
      .doc = "Dimension i of the result is dimension perm[i] of x."},
     {.name = "ConjugateTranspose",
      .inputs = "x: T; perm: Tperm",

@@ -48,13 +48,14 @@ static leat_status_t approximate_shape(leat_inference_t* c) {
    .shape = equality_shape,                                      \
    .gradient = leat_gradient_none,                               \
    .doc = text}
-#define LOGICAL(op, text)               \
+#define LOGICAL(op, identity, text)     \
   {.name = op,                          \
    .inputs = "x: bool; y: bool",        \
    .outputs = "z: bool",                \
    .flags = LEAT_OP_COMMUTATIVE,        \
    .shape = leat_shape_broadcast_binary, \
    .gradient = leat_gradient_none,      \
+   .identities = (identity) | LEAT_IDENTITY_EITHER_SIDE, \
    .doc = text}
 
 const leat_op_row_t leat_compare_ops[] = {
@@ -75,7 +76,7 @@ const leat_op_row_t leat_compare_ops[] = {
      .gradient = leat_gradient_none,
      .contract = LEAT_RULES(LEAT_RULE_SAME_SHAPE(0, 1)),
      .doc = "Whether x and y, of one shape, differ by no more than the tolerance."},
-    LOGICAL("LogicalAnd", "x and y."),
-    LOGICAL("LogicalOr", "x or y."),
+    LOGICAL("LogicalAnd", LEAT_IDENTITY_ALL_ONES, "x and y."),
+    LOGICAL("LogicalOr", LEAT_IDENTITY_ZERO, "x or y."),
     LEAT_OP_ROWS_END,
 };

@@ -102,6 +102,7 @@ const leat_op_row_t leat_complex_ops[] = {
      .attrs = "T: {complex64, complex128, variant} = complex64",
      .shape = leat_shape_unchanged,
      .gradient = conj_gradient,
+     .identities = LEAT_IDENTITY_INVOLUTION,
      .doc = "The complex conjugates."},
     LEAT_OP_ROWS_END,
 };

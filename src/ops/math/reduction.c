@@ -271,26 +271,34 @@ static leat_status_t prod_gradient(leat_gradient_t* g) {
    .outputs = "output: bool",                                                                 \
    .attrs = "keep_dims: bool = false; Tidx: {int32, int64} = int32",                          \
    .shape = leat_reduction_infer,                                                             \
+   .identities = LEAT_IDENTITY_NO_ITEMS,                                                      \
    .doc = text}
 
 const leat_op_row_t leat_reduction_ops[] = {
     {REDUCTION("Sum", NUMBER),
      .value = sum_value,
      .gradient = sum_gradient,
+     .identities = LEAT_IDENTITY_NO_ITEMS,
      .doc = "The sum over the axes."},
     {REDUCTION("EuclideanNorm", NUMBER),
      .gradient = norm_gradient,
      .doc = "The root of the sum of squares over the axes."},
-    {REDUCTION("Mean", NUMBER), .gradient = mean_gradient, .doc = "The mean over the axes."},
+    {REDUCTION("Mean", NUMBER),
+     .gradient = mean_gradient,
+     .identities = LEAT_IDENTITY_NO_ITEMS,
+     .doc = "The mean over the axes."},
     {REDUCTION("Prod", NUMBER),
      .value = prod_value,
      .gradient = prod_gradient,
+     .identities = LEAT_IDENTITY_NO_ITEMS,
      .doc = "The product over the axes."},
     {REDUCTION("Min", ORDERED),
      .gradient = extremum_gradient,
+     .identities = LEAT_IDENTITY_NO_ITEMS,
      .doc = "The smallest element over the axes."},
     {REDUCTION("Max", ORDERED),
      .gradient = extremum_gradient,
+     .identities = LEAT_IDENTITY_NO_ITEMS,
      .doc = "The largest element over the axes."},
     LOGICAL("All", "Whether all elements over the axes are true."),
     LOGICAL("Any", "Whether any element over the axes is true."),

@@ -161,7 +161,18 @@ static leat_status_t abs_values(leat_inference_t* c) {
    .outputs = "y: T",                     \
    .attrs = types,                        \
    .shape = leat_shape_unchanged,         \
+   .flags = LEAT_OP_CHEAP,                \
    .gradient = gradient_fn,               \
+   .doc = text}
+#define IDEMPOTENT(op, types, gradient_fn, text) \
+  {.name = op,                                   \
+   .inputs = "x: T",                             \
+   .outputs = "y: T",                            \
+   .attrs = types,                               \
+   .shape = leat_shape_unchanged,                \
+   .flags = LEAT_OP_CHEAP,                       \
+   .gradient = gradient_fn,                      \
+   .identities = LEAT_IDENTITY_IDEMPOTENT,       \
    .doc = text}
 #define TEST(op, text)              \
   {.name = op,                      \
@@ -187,6 +198,8 @@ const leat_op_row_t leat_unary_ops[] = {
      .shape = leat_shape_unchanged,
      .value = abs_values,
      .gradient = abs_gradient,
+     .identities = LEAT_IDENTITY_IDEMPOTENT,
+     .flags = LEAT_OP_CHEAP,
      .doc = "The absolute value of x."},
     {.name = "Neg",
      .inputs = "x: T",
@@ -195,6 +208,8 @@ const leat_op_row_t leat_unary_ops[] = {
      .shape = leat_shape_unchanged,
      .value = neg_values,
      .gradient = neg_gradient,
+     .identities = LEAT_IDENTITY_INVOLUTION,
+     .flags = LEAT_OP_CHEAP,
      .doc = "-x."},
     ROW("Inv", NUMBER, reciprocal_gradient, "1 / x."),
     GRADIENT_OP("InvGrad", reciprocal_grad_gradient, "-dy y^2: the gradient of y = 1 / x."),
@@ -204,7 +219,7 @@ const leat_op_row_t leat_unary_ops[] = {
     ROW("Sqrt", COMPLEX, sqrt_gradient, "The square root of x."),
     GRADIENT_OP("SqrtGrad", sqrt_grad_gradient, "dy / (2 y): the gradient of y = sqrt(x)."),
     ROW("Rsqrt", COMPLEX, rsqrt_gradient, "1 / sqrt(x)."),
-    ROW("Round", NUMBER, leat_gradient_none, "The nearest integer, halves to the even one."),
+    IDEMPOTENT("Round", NUMBER, leat_gradient_none, "The nearest integer, halves to the even one."),
     GRADIENT_OP("RsqrtGrad", rsqrt_grad_gradient, "-dy y^3 / 2: the gradient of y = 1 / sqrt(x)."),
     ROW("Exp", COMPLEX, exp_gradient, "e to the power of x."),
     ROW("Expm1", COMPLEX, expm1_gradient, "e to the power of x, less 1."),
@@ -232,14 +247,15 @@ const leat_op_row_t leat_unary_ops[] = {
     TEST("IsInf", "Whether x is infinite."),
     TEST("IsFinite", "Whether x is a finite number."),
     ROW("Sign", NUMBER, sign_gradient, "-1, 0 or 1 as x; for complex x, x / |x|."),
-    ROW("Floor", REAL, leat_gradient_none, "The largest integer that is not above x."),
-    ROW("Ceil", REAL, leat_gradient_none, "The smallest integer that is not below x."),
-    ROW("Rint", REAL, leat_gradient_none, "The nearest integer, halves to the even one."),
+    IDEMPOTENT("Floor", REAL, leat_gradient_none, "The largest integer that is not above x."),
+    IDEMPOTENT("Ceil", REAL, leat_gradient_none, "The smallest integer that is not below x."),
+    IDEMPOTENT("Rint", REAL, leat_gradient_none, "The nearest integer, halves to the even one."),
     {.name = "LogicalNot",
      .inputs = "x: bool",
      .outputs = "y: bool",
      .shape = leat_shape_unchanged,
      .gradient = leat_gradient_none,
+     .identities = LEAT_IDENTITY_INVOLUTION,
      .doc = "Whether x is false."},
     LEAT_OP_ROWS_END,
 };

@@ -92,6 +92,7 @@ const leat_op_row_t leat_bias_ops[] = {
      .attrs = NUMBER FORMAT,
      .shape = bias_add_shape,
      .gradient = bias_add_gradient,
+     .flags = LEAT_OP_CHEAP,
      .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_VECTOR(1)),
      .doc = "Adds a number for each channel."},
     {.name = "BiasAddV1",

@@ -123,6 +123,7 @@ static leat_status_t softplus_grad_gradient(leat_gradient_t* g) {
    .outputs = "activations: T",                  \
    .attrs = types,                               \
    .shape = leat_shape_unchanged,                \
+   .flags = LEAT_OP_CHEAP,                       \
    .gradient = gradient_fn,                      \
    .doc = text}
 #define GRADIENT(op, second, types, gradient_fn, text)  \

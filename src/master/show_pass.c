@@ -1,0 +1,95 @@
+// One pass by itself, between two looks at what it works on.
+#include <string.h>
+
+#include "master/master.h"
+#include "master/partitioner.h"
+
+typedef struct show_pass_s {
+  const leat_master_options_t* options;
+  const leat_pass_t* pass;
+  leat_rewrite_t* rewrite;
+  leat_graph_view_fn_t show;
+  void* data;
+} show_pass_t;
+
+// NULL: all.
+static leat_status_t find_pass(const char* name, const leat_pass_t** out_pass) {
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    *out_pass = *pass;
+    if (!strcmp((*pass)->name, name)) return leat_ok_status();
+  }
+  *out_pass = NULL;
+  if (!strcmp(name, "all")) return leat_ok_status();
+  return leat_make_status(LEAT_NOT_FOUND, "Showing a pass failed: there is no pass '%s'", name);
+}
+
+static leat_status_t show_whole(const show_pass_t* s) {
+  const leat_pass_options_t* options = &s->options->passes;
+  if (s->pass->run_placed) {
+    LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
+  }
+  LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
+  LEAT_RETURN_IF_ERROR(s->pass->run ? s->pass->run(s->rewrite, options)
+                                    : s->pass->run_placed(s->rewrite, options));
+  return s->show(s->data, true, s->rewrite->graph);
+}
+
+// All that run by default on the whole graph, in their order.
+static leat_status_t show_default(const show_pass_t* s) {
+  LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    if (!(*pass)->run || !((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
+    LEAT_RETURN_IF_ERROR((*pass)->run(s->rewrite, &s->options->passes));
+  }
+  return s->show(s->data, true, s->rewrite->graph);
+}
+
+static leat_status_t show_parts(const show_pass_t* s, const leat_partitions_t* partitions,
+                                bool after) {
+  for (int i = 0; i < partitions->count; ++i) {
+    const leat_partition_t* partition = &partitions->items[i];
+    for (size_t k = 0; k < partition->graph->node_count; ++k) {  // ours: nobody places them again
+      partition->graph->nodes[k].device =
+          s->options->placement.devices[partition->device].name;
+    }
+    LEAT_RETURN_IF_ERROR(s->show(s->data, after, partition->graph));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t run_partitions(const show_pass_t* s, const leat_partitions_t* partitions) {
+  leat_graph_t** graphs;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      s->options->allocator, (size_t)partitions->count + 1, sizeof *graphs, (void**)&graphs));
+  for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
+  leat_status_t status =
+      s->pass->run_partitions(graphs, partitions->count, &s->options->passes);
+  leat_allocator_free(s->options->allocator, graphs);
+  return status;
+}
+
+static leat_status_t show_partitioned(const show_pass_t* s) {
+  leat_partitions_t partitions = {0};
+  LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
+  LEAT_RETURN_IF_ERROR(leat_partition(&s->rewrite->graph, s->rewrite->fetches,
+                                      s->rewrite->fetch_count, &s->options->placement,
+                                      s->options->incarnations, &partitions));
+  leat_status_t status = show_parts(s, &partitions, false);
+  if (!status) status = run_partitions(s, &partitions);
+  if (!status) status = show_parts(s, &partitions, true);
+  leat_partitions_free(&partitions);
+  return status;
+}
+
+leat_status_t leat_master_show_pass(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                                    const char* name, leat_graph_view_fn_t show, void* data) {
+  show_pass_t s = {.options = options, .rewrite = rewrite, .show = show, .data = data};
+  leat_status_t status = find_pass(name, &s.pass);
+  if (!status) {
+    status = !s.pass                 ? show_default(&s)
+             : s.pass->run_partitions ? show_partitioned(&s)
+                                      : show_whole(&s);
+  }
+  leat_rewrite_deinitialize(rewrite);
+  return status;
+}

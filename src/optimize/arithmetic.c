@@ -1,0 +1,390 @@
+// Exact identities: what ops say of themselves (leat_identity_e, PASS_THROUGH), each true bit for
+// bit for every value. A node whose output is something that is there already is bypassed: its
+// readers read that, and it goes away unless somebody still needs it.
+//
+//   x ─▶ Neg ─▶ Neg ─▶ y      x ─▶ y        x ─▶ Transpose(a) ─▶ Transpose(b) ─▶ y
+//   x ─▶ Identity ─▶ y        x ─▶ y        x ─▶ Transpose(a[b]) ─▶ y
+//
+// Nothing is said of a node that waits for others by control edges, or of operands that do: in an
+// untaken branch they are dead, and what they would be replaced by may not be.
+#include <string.h>
+
+#include "graph/inference.h"
+#include "optimize/pass.h"
+
+#define MAX_COMPARED_ITEMS (1 << 16)  // of a constant, to see that all are neutral
+
+typedef struct arithmetic_s {
+  leat_graph_t* graph;
+  leat_output_t* became;  // node -> what its output 0 is; node -1: itself
+  size_t count;           // of nodes that were there at first
+  size_t changed;
+} arithmetic_t;
+
+static bool is_bypassed(const arithmetic_t* a, leat_output_t output) {
+  return output.index == 0 && (size_t)output.node < a->count &&
+         leat_output_exists(a->became[output.node]);
+}
+
+// Halves the path that it walks.
+static leat_output_t resolve(const arithmetic_t* a, leat_output_t output) {
+  while (is_bypassed(a, output)) {
+    leat_output_t* next = &a->became[output.node];
+    if (is_bypassed(a, *next)) *next = a->became[next->node];
+    output = *next;
+  }
+  return output;
+}
+
+static leat_output_t input_of(const arithmetic_t* a, const leat_node_t* node, int index) {
+  return resolve(a, node->inputs[index]);
+}
+
+// The constant at input |index| if it always is there, else NULL.
+static const leat_tensor_t* constant_input(const arithmetic_t* a, const leat_node_t* node,
+                                           int index) {
+  const leat_node_t* source = &a->graph->nodes[input_of(a, node, index).node];
+  if (!(source->op->flags & LEAT_OP_CONSTANT) || source->control_count) return NULL;
+  const leat_attr_value_t* value = leat_node_attr(source, LEAT_SV("value"));
+  return value && value->kind == LEAT_ATTR_TENSOR && !value->is_list ? value->tensor : NULL;
+}
+
+// The node of the same op, free of control edges, whose output 0 is the first input; or NULL.
+static const leat_node_t* same_op_before(const arithmetic_t* a, const leat_node_t* node) {
+  leat_output_t input = input_of(a, node, 0);
+  const leat_node_t* before = &a->graph->nodes[input.node];
+  bool same = before->op == node->op && input.index == 0 && !before->control_count &&
+              before->attr_count == node->attr_count &&
+              leat_string_view_equal(before->device, node->device);
+  for (int i = 0; same && i < node->attr_count; ++i) {
+    same = leat_string_view_equal(before->attrs[i].name, node->attrs[i].name) &&
+           leat_attr_value_equal(&before->attrs[i].value, &node->attrs[i].value);
+  }
+  return same ? before : NULL;
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+static bool shapes_agree(leat_partial_shape_t a, leat_partial_shape_t b) {
+  return leat_partial_shape_is_full(a) && leat_partial_shape_equal(a, b);
+}
+
+// The product of the known dims, or -1 when it is 0, too large or more than one is unknown.
+static int64_t known_count(leat_partial_shape_t shape, int* out_unknown) {
+  int64_t count = 1;
+  *out_unknown = -1;
+  if (shape.rank < 0) return -1;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] < 0) {
+      if (*out_unknown >= 0) return -1;
+      *out_unknown = d;
+    } else if (shape.dims[d] == 0 || __builtin_mul_overflow(count, shape.dims[d], &count)) {
+      return -1;
+    }
+  }
+  return count;
+}
+
+// Inference takes this number for one that is not known, and says nothing of it.
+static bool is_understood(const leat_tensor_t* constant) {
+  if (!constant || constant->dtype != LEAT_DTYPE_INT64) return constant != NULL;
+  for (int64_t i = 0; i < constant->shape.element_count; ++i) {
+    if (leat_tensor_data(constant, const int64_t)[i] == LEAT_VALUE_UNKNOWN) return false;
+  }
+  return true;
+}
+
+// Is dim |dim| of the output the one that is written as -1 in the shape at input 1?
+static bool is_free(const arithmetic_t* a, const leat_node_t* node, int dim) {
+  const leat_tensor_t* shape = constant_input(a, node, 1);
+  return shape && shape->shape.rank == 1 && dim < shape->shape.element_count &&
+         leat_tensor_index_at(shape, dim) == -1;
+}
+
+// A shape with one unknown size stays when the op takes that size from the rest.
+static bool keeps_shape(const arithmetic_t* a, const leat_node_t* node) {
+  leat_partial_shape_t from = leat_graph_output_shape(a->graph, input_of(a, node, 0));
+  leat_partial_shape_t to = node->output_shapes[0];
+  int unknown;
+  for (int i = 1; i < node->input_count; ++i) {
+    if (!is_understood(constant_input(a, node, i))) return false;
+  }
+  if (shapes_agree(from, to)) return true;
+  return (node->op->row->identities & LEAT_IDENTITY_LAST_WINS) &&
+         leat_partial_shape_equal(from, to) && known_count(from, &unknown) >= 0 && unknown >= 0 &&
+         is_free(a, node, unknown);
+}
+
+// Whether |node|, of the kind whose last one wins, always finds as many elements as it wants.
+static bool cannot_fail(const arithmetic_t* a, const leat_node_t* node) {
+  leat_partial_shape_t from = leat_graph_output_shape(a->graph, input_of(a, node, 0));
+  int from_unknown, to_unknown;
+  if (!is_understood(constant_input(a, node, 1))) return false;
+  if (leat_partial_shape_is_full(from)) return leat_partial_shape_is_full(node->output_shapes[0]);
+  int64_t all = known_count(from, &from_unknown);
+  int64_t wanted = known_count(node->output_shapes[0], &to_unknown);
+  return all > 0 && wanted > 0 && to_unknown >= 0 && all % wanted == 0 &&
+         is_free(a, node, to_unknown);
+}
+
+// ---- Neutral operands ---------------------------------------------------------------------------
+
+// The bits of one number, and its size. A complex number is two.
+static bool neutral_bits(int dtype, unsigned identities, size_t* out_bytes, uint64_t* out_bits) {
+  static const struct {
+    uint8_t dtype, bytes;
+    uint64_t minus_zero, one;
+  } kFloats[] = {
+      {LEAT_DTYPE_FLOAT, 4, UINT64_C(1) << 31, 0x3f800000},
+      {LEAT_DTYPE_DOUBLE, 8, UINT64_C(1) << 63, UINT64_C(0x3ff) << 52},
+      {LEAT_DTYPE_HALF, 2, 0x8000, 0x3c00},
+      {LEAT_DTYPE_BFLOAT16, 2, 0x8000, 0x3f80},
+      {LEAT_DTYPE_COMPLEX64, 4, UINT64_C(1) << 31, 0},
+      {LEAT_DTYPE_COMPLEX128, 8, UINT64_C(1) << 63, 0},
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFloats); ++i) {
+    if (kFloats[i].dtype != dtype) continue;
+    *out_bytes = kFloats[i].bytes;
+    *out_bits = identities & LEAT_IDENTITY_ONE ? kFloats[i].one
+                : identities & LEAT_IDENTITY_ZERO ? kFloats[i].minus_zero : 0;
+    return !(identities & LEAT_IDENTITY_INTEGERS) &&
+           (!(identities & LEAT_IDENTITY_ONE) || kFloats[i].one);
+  }
+  const leat_dtype_set_t kIntegers =
+      LEAT_DTYPE_BIT(INT8) | LEAT_DTYPE_BIT(INT16) | LEAT_DTYPE_BIT(INT32) |
+      LEAT_DTYPE_BIT(INT64) | LEAT_DTYPE_BIT(UINT8) | LEAT_DTYPE_BIT(UINT16) |
+      LEAT_DTYPE_BIT(UINT32) | LEAT_DTYPE_BIT(UINT64);
+  bool is_bool = dtype == LEAT_DTYPE_BOOL;
+  if (!is_bool && !leat_dtype_in(dtype, kIntegers)) return false;
+  *out_bytes = leat_dtype_size(dtype);
+  *out_bits = identities & LEAT_IDENTITY_ONE        ? 1
+              : identities & LEAT_IDENTITY_ALL_ONES ? (is_bool ? 1 : UINT64_MAX)
+                                                    : 0;
+  return true;
+}
+
+static bool is_neutral(const leat_tensor_t* tensor, unsigned identities) {
+  size_t bytes = 0;
+  uint64_t bits = 0;
+  if (tensor->shape.element_count == 0 || tensor->shape.element_count > MAX_COMPARED_ITEMS ||
+      !neutral_bits(tensor->dtype, identities, &bytes, &bits)) {
+    return false;
+  }
+  const char* data = leat_tensor_data(tensor, const char);
+  const char* end = data + leat_tensor_size_bytes(tensor);
+  for (; data < end; data += bytes) {  // little-endian
+    if (memcmp(data, &bits, bytes)) return false;
+  }
+  return true;
+}
+
+static leat_output_t without_neutral(const arithmetic_t* a, const leat_node_t* node,
+                                     unsigned identities) {
+  int sides = identities & LEAT_IDENTITY_EITHER_SIDE ? 2 : 1;
+  for (int x = 0; x < sides; ++x) {
+    const leat_tensor_t* e = constant_input(a, node, 1 - x);
+    if (!e || !is_neutral(e, identities)) continue;
+    leat_output_t rest = input_of(a, node, x);
+    if (e->shape.rank == 0 ||
+        shapes_agree(leat_graph_output_shape(a->graph, rest), node->output_shapes[0])) {
+      return rest;
+    }
+  }
+  return LEAT_OUTPUT_NONE;
+}
+
+// ---- Permutations -------------------------------------------------------------------------------
+
+// The permutation at input 1; its length, or -1 when it is none that is known.
+static int read_permutation(const arithmetic_t* a, const leat_node_t* node,
+                            uint8_t out_axes[LEAT_SHAPE_MAX_RANK]) {
+  const leat_tensor_t* tensor = constant_input(a, node, 1);
+  bool seen[LEAT_SHAPE_MAX_RANK] = {false};
+  if (!tensor || tensor->shape.rank != 1 || tensor->shape.element_count > LEAT_SHAPE_MAX_RANK) {
+    return -1;
+  }
+  int rank = (int)tensor->shape.element_count;
+  for (int d = 0; d < rank; ++d) {
+    int64_t axis = leat_tensor_index_at(tensor, d);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || seen[axis]) return -1;
+    seen[axis] = true;
+    out_axes[d] = (uint8_t)axis;
+  }
+  return rank;
+}
+
+static leat_status_t add_permutation(arithmetic_t* a, int32_t like, int rank, const uint8_t* axes,
+                                     leat_output_t* out_constant) {
+  const leat_node_t* node = &a->graph->nodes[like];
+  int dtype = leat_graph_output_type(a->graph, node->inputs[1]);
+  leat_shape_t shape = leat_shape_vector(rank);
+  leat_tensor_t tensor;
+  leat_string_view_t name;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(a->graph), &name, "%.*s/_permutation",
+                                        LEAT_SV_ARG(node->name)));
+  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(a->graph, name, &name));
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), dtype, &shape, &tensor));
+  for (int d = 0; d < rank; ++d) {
+    if (dtype == LEAT_DTYPE_INT64) {
+      leat_tensor_data(&tensor, int64_t)[d] = axes[d];
+    } else {
+      leat_tensor_data(&tensor, int32_t)[d] = axes[d];
+    }
+  }
+  leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor), LEAT_TYPE("dtype", dtype)};
+  leat_node_spec_t spec = {.name = name, .device = node->device, .attrs = attrs, .attr_count = 2};
+  leat_status_t status =
+      leat_op_registry_find(a->graph->ops, LEAT_OP_NAME_CONSTANT, &spec.op);
+  if (!status) status = leat_graph_add_node(a->graph, &spec, &out_constant->node);
+  out_constant->index = 0;
+  leat_tensor_release(&tensor);
+  return status;
+}
+
+// Dim i of the whole is dim second[i] of the middle, which is dim first[second[i]] of x.
+static leat_status_t join_permutations(arithmetic_t* a, int32_t index, leat_output_t* out_same) {
+  uint8_t first[LEAT_SHAPE_MAX_RANK], second[LEAT_SHAPE_MAX_RANK];
+  const leat_node_t* node = &a->graph->nodes[index];
+  const leat_node_t* before = same_op_before(a, node);
+  int rank = read_permutation(a, node, second);
+  if (rank < 0) return leat_ok_status();
+  leat_output_t x = input_of(a, node, 0);
+  bool joined = before && read_permutation(a, before, first) == rank;
+  if (joined) {
+    x = input_of(a, before, 0);
+    for (int d = 0; d < rank; ++d) second[d] = first[second[d]];
+  }
+  bool is_identity = leat_graph_output_shape(a->graph, x).rank == rank;
+  for (int d = 0; d < rank && is_identity; ++d) is_identity = second[d] == d;
+  if (is_identity) *out_same = x;
+  if (is_identity || !joined) return leat_ok_status();
+  leat_output_t axes;
+  LEAT_RETURN_IF_ERROR(add_permutation(a, index, rank, second, &axes));
+  LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, index, 0, x));
+  LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, index, 1, axes));
+  ++a->changed;
+  return leat_ok_status();
+}
+
+// ---- Rules --------------------------------------------------------------------------------------
+
+// An Identity that somebody put on a device of its own stays there.
+static bool is_elsewhere(const arithmetic_t* a, const leat_node_t* node, leat_output_t x) {
+  return node->device.size > 0 &&
+         !leat_string_view_equal(node->device, a->graph->nodes[x.node].device);
+}
+
+static leat_status_t skip_overruled(arithmetic_t* a, int32_t index) {
+  const leat_node_t* node = &a->graph->nodes[index];
+  const leat_node_t* before = same_op_before(a, node);
+  if (!before || !is_understood(constant_input(a, node, 1)) || !cannot_fail(a, before)) {
+    return leat_ok_status();
+  }
+  ++a->changed;
+  return leat_graph_set_input(a->graph, index, 0, input_of(a, before, 0));
+}
+
+// What output 0 of node |index| is, if it is something else's output already.
+static leat_status_t find_same(arithmetic_t* a, int32_t index, leat_output_t* out_same) {
+  const leat_node_t* node = &a->graph->nodes[index];
+  unsigned identities = node->op->row->identities;
+  const unsigned neutral = LEAT_IDENTITY_ZERO | LEAT_IDENTITY_PLUS_ZERO | LEAT_IDENTITY_ONE |
+                           LEAT_IDENTITY_ALL_ONES;
+  leat_output_t x = input_of(a, node, 0);
+  if (node->op->flags & LEAT_OP_PASS_THROUGH) {
+    *out_same = x;
+  } else if (identities & neutral) {
+    *out_same = without_neutral(a, node, identities);
+  } else if (identities & LEAT_IDENTITY_SAME_TYPE) {
+    if (leat_graph_output_type(a->graph, x) == node->output_types[0]) *out_same = x;
+  } else if (identities & LEAT_IDENTITY_ONE_INPUT) {
+    if (node->input_count == 1) *out_same = x;
+  } else if (identities & LEAT_IDENTITY_NO_ITEMS) {
+    const leat_tensor_t* items = constant_input(a, node, 1);
+    if (items && items->shape.element_count == 0) *out_same = x;
+  } else if (identities & (LEAT_IDENTITY_INVOLUTION | LEAT_IDENTITY_IDEMPOTENT)) {
+    const leat_node_t* before = same_op_before(a, node);
+    if (before) *out_same = identities & LEAT_IDENTITY_IDEMPOTENT ? x : input_of(a, before, 0);
+  } else if (identities & LEAT_IDENTITY_PERMUTES) {
+    return join_permutations(a, index, out_same);
+  } else {
+    if (identities & LEAT_IDENTITY_LAST_WINS) LEAT_RETURN_IF_ERROR(skip_overruled(a, index));
+    if (keeps_shape(a, node)) *out_same = input_of(a, node, 0);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t try_node(arithmetic_t* a, int32_t index) {
+  const leat_node_t* node = &a->graph->nodes[index];
+  if (!(node->op->flags & LEAT_OP_PASS_THROUGH) && !node->op->row->identities) {
+    return leat_ok_status();
+  }
+  if (node->control_count || !node->input_count || !leat_node_is_pure(a->graph, node)) {
+    return leat_ok_status();
+  }
+  leat_output_t same = LEAT_OUTPUT_NONE;
+  LEAT_RETURN_IF_ERROR(find_same(a, index, &same));
+  if (!leat_output_exists(same) || is_elsewhere(a, &a->graph->nodes[index], same)) {
+    return leat_ok_status();
+  }
+  a->became[index] = same;
+  ++a->changed;
+  return leat_ok_status();
+}
+
+// A control edge from a node that was bypassed comes from what stands for it; but from one output
+// of a Switch it could not be told whether that is alive.
+static leat_output_t redirect(const arithmetic_t* a, leat_output_t input) {
+  if (input.index != LEAT_CONTROL_INDEX) return resolve(a, input);
+  leat_output_t same = resolve(a, (leat_output_t){input.node, 0});
+  if (a->graph->nodes[same.node].op->flags & LEAT_OP_SWITCH) return input;
+  return (leat_output_t){same.node, LEAT_CONTROL_INDEX};
+}
+
+static void redirect_all(const arithmetic_t* a, leat_rewrite_t* rewrite) {
+  for (size_t i = 0; i < a->graph->node_count; ++i) {
+    leat_node_t* node = &a->graph->nodes[i];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      node->inputs[k] = redirect(a, node->inputs[k]);
+    }
+  }
+  for (int i = 0; i < rewrite->fetch_count; ++i) {
+    rewrite->fetches[i] = resolve(a, rewrite->fetches[i]);
+  }
+}
+
+static leat_status_t run(leat_rewrite_t* rewrite, leat_arena_t* arena) {
+  arithmetic_t a = {.graph = rewrite->graph, .count = rewrite->graph->node_count};
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, a.count + 1, sizeof *a.became, (void**)&a.became));
+  for (size_t i = 0; i < a.count; ++i) a.became[i] = LEAT_OUTPUT_NONE;
+  for (size_t i = 0; i < a.count; ++i) LEAT_RETURN_IF_ERROR(try_node(&a, (int32_t)i));
+  if (!a.changed) return leat_ok_status();
+  redirect_all(&a, rewrite);
+  return leat_rewrite_sweep(rewrite);
+}
+
+static bool has_candidates(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const leat_op_t* op = graph->nodes[i].op;
+    if (op->row->identities || (op->flags & LEAT_OP_PASS_THROUGH)) return true;
+  }
+  return false;
+}
+
+static leat_status_t arithmetic(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  (void)options;
+  if (!has_candidates(rewrite->graph)) return leat_ok_status();
+  leat_arena_t arena;
+  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
+  leat_status_t status = run(rewrite, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_arithmetic = {
+    .name = "arithmetic",
+    .doc = "nodes whose value is there already are bypassed",
+    .bit = LEAT_PASS_BIT_ARITHMETIC,
+    .run = arithmetic};

@@ -1,0 +1,124 @@
+// Lossy compression of what crosses devices (§5.5): a 32-bit float travels as the 16 bits that are
+// left when the end of its mantissa is cut off, and gets zeros in their place on the other side.
+// "not quite the IEEE 16-bit float": the exponent keeps its 8 bits, so that nothing overflows.
+//
+//   x ─▶ _Send      _Recv ─▶ y        x ─▶ Cast ─▶ _Send      _Recv ─▶ Cast ─▶ y
+//
+// Small values and those that are no floats travel as they are.
+#include "optimize/pass.h"
+
+#define DEFAULT_LIMIT_BYTES 1024
+
+static bool is_large(const leat_graph_t* graph, leat_output_t value, int64_t limit_bytes) {
+  leat_partial_shape_t shape = leat_graph_output_shape(graph, value);
+  int64_t bytes = sizeof(float);
+  if (!leat_partial_shape_is_full(shape)) return true;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] == 0) return false;
+    if (__builtin_mul_overflow(bytes, shape.dims[d], &bytes)) return true;
+  }
+  return bytes >= limit_bytes;
+}
+
+// A Cast of |x| between the two types; in the place of |node|, a Send or Recv.
+static leat_status_t add_cast(leat_graph_t* graph, const leat_node_t* node, leat_output_t x,
+                              int from, int to, leat_output_t* out_cast) {
+  leat_attr_t attrs[] = {LEAT_TYPE("SrcT", from), LEAT_TYPE("DstT", to),
+                         LEAT_BOOL("Truncate", true)};
+  leat_node_spec_t spec = {.device = node->device, .inputs = &x, .input_count = 1, .attrs = attrs,
+                           .attr_count = 3};
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &spec.name, "%.*s/_cast",
+                                        LEAT_SV_ARG(node->name)));
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_CAST, &spec.op));
+  out_cast->index = 0;
+  return leat_graph_add_node(graph, &spec, &out_cast->node);
+}
+
+static leat_status_t narrow_send(leat_graph_t* graph, int32_t send) {
+  leat_attr_t type = LEAT_TYPE("T", LEAT_DTYPE_BFLOAT16);
+  leat_output_t cast;
+  LEAT_RETURN_IF_ERROR(add_cast(graph, &graph->nodes[send], graph->nodes[send].inputs[0],
+                                LEAT_DTYPE_FLOAT, LEAT_DTYPE_BFLOAT16, &cast));
+  LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, send, &type));
+  return leat_graph_set_input(graph, send, 0, cast);
+}
+
+// The Cast, whose input is still to be told what it is: readers were |*out_cast|'s.
+static leat_status_t widen_recv(leat_graph_t* graph, int32_t recv, leat_output_t* out_cast) {
+  static const uint8_t kType[] = {LEAT_DTYPE_BFLOAT16};
+  leat_attr_t type = LEAT_TYPE("tensor_type", LEAT_DTYPE_BFLOAT16);
+  LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, recv, &type));
+  graph->nodes[recv].output_types = kType;
+  return add_cast(graph, &graph->nodes[recv], (leat_output_t){recv, 0}, LEAT_DTYPE_BFLOAT16,
+                  LEAT_DTYPE_FLOAT, out_cast);
+}
+
+// The names that identify a transfer, of those that were narrowed.
+static leat_status_t narrow_sends(leat_graph_t* graph, int64_t limit_bytes, leat_arena_t* arena,
+                                  leat_string_map_t* narrowed) {
+  size_t count = graph->node_count;
+  for (size_t i = 0; i < count; ++i) {
+    const leat_node_t* node = &graph->nodes[i];
+    leat_string_view_t name;
+    if (!(node->op->flags & LEAT_OP_SEND) ||
+        leat_graph_output_type(graph, node->inputs[0]) != LEAT_DTYPE_FLOAT ||
+        !is_large(graph, node->inputs[0], limit_bytes)) {
+      continue;
+    }
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(node, arena, &name));
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(narrowed, name, 1));
+    LEAT_RETURN_IF_ERROR(narrow_send(graph, (int32_t)i));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t widen_recvs(leat_graph_t* graph, leat_arena_t* arena,
+                                 const leat_string_map_t* narrowed) {
+  size_t count = graph->node_count;
+  leat_output_t* casts;  // by Recv
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count + 1, sizeof *casts, (void**)&casts));
+  for (size_t i = 0; i < count; ++i) {
+    leat_string_view_t name;
+    casts[i] = LEAT_OUTPUT_NONE;
+    if (!(graph->nodes[i].op->flags & LEAT_OP_RECV)) continue;
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(&graph->nodes[i], arena, &name));
+    if (!leat_string_map_get(narrowed, name, NULL)) continue;
+    LEAT_RETURN_IF_ERROR(widen_recv(graph, (int32_t)i, &casts[i]));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    leat_node_t* node = &graph->nodes[i];
+    for (int k = 0; k < node->input_count; ++k) {
+      leat_output_t cast = casts[node->inputs[k].node];
+      if (leat_output_exists(cast)) node->inputs[k] = cast;
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t compress(leat_graph_t* const* graphs, int graph_count,
+                              const leat_pass_options_t* options) {
+  if (graph_count < 2) return leat_ok_status();
+  int64_t limit = options->compress_limit_bytes ? options->compress_limit_bytes
+                                                : DEFAULT_LIMIT_BYTES;
+  leat_arena_t arena;
+  leat_string_map_t narrowed;
+  leat_arena_initialize(graphs[0]->allocator, 0, &arena);
+  leat_string_map_initialize(graphs[0]->allocator, &narrowed);
+  leat_status_t status = leat_ok_status();
+  for (int g = 0; g < graph_count && !status; ++g) {
+    status = narrow_sends(graphs[g], limit, &arena, &narrowed);
+  }
+  for (int g = 0; g < graph_count && !status && narrowed.count; ++g) {
+    status = widen_recvs(graphs[g], &arena, &narrowed);
+  }
+  leat_string_map_deinitialize(&narrowed);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_compress = {
+    .name = "compress",
+    .doc = "floats cross devices as their upper 16 bits (§5.5)",
+    .bit = LEAT_PASS_BIT_COMPRESS,
+    .run_partitions = compress};

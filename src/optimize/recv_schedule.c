@@ -1,0 +1,352 @@
+// Receive scheduling (§5.2). A Recv that starts with the step holds its value from then on; here
+// each waits, by a control edge, until just before its value is needed.
+//
+// The partitions are one graph again, joined where a Send feeds its Recv. From the ends backwards,
+// the ALAP pass gives each node its tail, the time from its start to the end of the step; forwards,
+// nodes are laid on their devices one after another, those with the longest tail (the smallest ALAP
+// time) first, each at its ASAP time: when its inputs are there and the device is free. Then a Recv
+// with first reader c waits for u, the last node on the device that ends early enough for the
+// transfer to be over when c starts:
+//
+//   device:  ... │ t │ u │ v │ c │ ...      u ┄┄▶ Recv ─▶ c
+//                        └─transfer─┘
+//
+// The edges close no cycle: the order in which nodes were laid, with each Recv moved right before
+// its first reader, agrees with every edge, old and new. What may be dead, or runs in a loop, is
+// neither delayed nor waited for.
+#include <string.h>
+
+#include "base/checked.h"
+#include "optimize/pass.h"
+
+#define NODE_NS 1000          // what a node takes at least
+#define BYTES_PER_NS 8
+#define UNKNOWN_BYTES 4096    // of a value whose size is not known
+#define NODES_AHEAD 2         // a Recv starts so many nodes before its reader, at least
+
+typedef struct schedule_s {
+  leat_graph_t* const* graphs;
+  const leat_pass_options_t* options;
+  int graph_count;
+  int32_t* first;       // graph -> the number of its first node; [graph_count + 1]
+  int32_t* graph_of;    // node -> graph
+  int32_t* sender;      // Recv -> its Send, else -1
+  int32_t* begin;       // node -> its first successor in |successors|; [count + 1]
+  int32_t* successors;
+  int32_t* pending;
+  int64_t* cost;
+  int64_t* tail;
+  int64_t* start;       // ASAP
+  int32_t* order;       // as laid
+  int32_t* place;       // node -> its place in |order|
+  int32_t* heap;        // ready nodes, longest tail first
+  int32_t count, heap_count;
+  bool* conditional;    // may be dead, or in a loop
+} schedule_t;
+
+static const leat_node_t* node_of(const schedule_t* s, int32_t index) {
+  int graph = s->graph_of[index];
+  return &s->graphs[graph]->nodes[index - s->first[graph]];
+}
+
+static bool is(const schedule_t* s, int32_t index, uint32_t flags) {
+  return node_of(s, index)->op->flags & flags;
+}
+
+static int64_t bytes_of(const leat_graph_t* graph, leat_output_t output) {
+  leat_partial_shape_t shape = leat_graph_output_shape(graph, output);
+  int64_t bytes = (int64_t)leat_dtype_size(leat_graph_output_type(graph, output));
+  if (!leat_partial_shape_is_full(shape)) return UNKNOWN_BYTES;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (__builtin_mul_overflow(bytes, shape.dims[d], &bytes)) return INT64_MAX >> 16;
+  }
+  return LEAT_MIN(bytes, INT64_MAX >> 16);
+}
+
+static int64_t estimate(const leat_graph_t* graph, int32_t index) {
+  const leat_node_t* node = &graph->nodes[index];
+  int64_t time_ns = NODE_NS;
+  for (int i = 0; i < node->input_count; ++i) {
+    time_ns += bytes_of(graph, node->inputs[i]) / BYTES_PER_NS;
+  }
+  for (int i = 0; i < node->output_count; ++i) {
+    time_ns += bytes_of(graph, (leat_output_t){index, i}) / BYTES_PER_NS;
+  }
+  return LEAT_MIN(time_ns, INT64_MAX / 4);
+}
+
+// ---- One graph ----------------------------------------------------------------------------------
+
+static leat_status_t find_senders(schedule_t* s, leat_string_map_t* sends, leat_arena_t* arena) {
+  leat_string_view_t name;
+  uint64_t sender;
+  for (int32_t i = 0; i < s->count; ++i) {
+    if (!is(s, i, LEAT_OP_SEND)) continue;
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(node_of(s, i), arena, &name));
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(sends, name, (uint64_t)i));
+  }
+  for (int32_t i = 0; i < s->count; ++i) {
+    s->sender[i] = -1;
+    if (!is(s, i, LEAT_OP_RECV)) continue;
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(node_of(s, i), arena, &name));
+    if (leat_string_map_get(sends, name, &sender)) s->sender[i] = (int32_t)sender;
+  }
+  return leat_ok_status();
+}
+
+// Calls for each edge: |fill| false counts successors, true lists them. An edge that closes a loop
+// is none here.
+static void visit_edges(schedule_t* s, bool fill) {
+  for (int32_t i = 0; i < s->count; ++i) {
+    const leat_node_t* node = node_of(s, i);
+    int32_t first = s->first[s->graph_of[i]];
+    int inputs = node->input_count + node->control_count;
+    for (int k = 0; k <= inputs; ++k) {
+      int32_t source = k < inputs ? first + node->inputs[k].node : s->sender[i];
+      if (source < 0 || (is(s, i, LEAT_OP_MERGE) && is(s, source, LEAT_OP_NEXT_ITERATION))) {
+        continue;
+      }
+      if (fill) {
+        s->successors[s->begin[source + 1]++] = i;
+        ++s->pending[i];
+      } else {
+        ++s->begin[source + 2];
+      }
+    }
+  }
+}
+
+static leat_status_t allocate(schedule_t* s, leat_arena_t* arena) {
+  size_t count = (size_t)s->count + 3;
+  struct {
+    void* array;
+    size_t bytes;
+  } arrays[] = {{&s->graph_of, 4}, {&s->sender, 4}, {&s->begin, 4}, {&s->pending, 4},
+                {&s->cost, 8},     {&s->tail, 8},   {&s->start, 8}, {&s->order, 4},
+                {&s->place, 4},    {&s->heap, 4},   {&s->conditional, 1}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, arrays[i].bytes,
+                                                   arrays[i].array));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t join_graphs(schedule_t* s, leat_arena_t* arena) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count + 1, 4,
+                                                 (void**)&s->first));
+  for (int g = 0; g < s->graph_count; ++g) {
+    s->first[g + 1] = s->first[g] + (int32_t)s->graphs[g]->node_count;
+  }
+  s->count = s->first[s->graph_count];
+  LEAT_RETURN_IF_ERROR(allocate(s, arena));
+  for (int g = 0; g < s->graph_count; ++g) {
+    for (int32_t i = s->first[g]; i < s->first[g + 1]; ++i) s->graph_of[i] = g;
+  }
+  leat_string_map_t sends;
+  leat_string_map_initialize(s->graphs[0]->allocator, &sends);
+  leat_status_t status = find_senders(s, &sends, arena);
+  leat_string_map_deinitialize(&sends);
+  if (status) return status;
+  visit_edges(s, false);
+  for (int32_t i = 0; i < s->count; ++i) s->begin[i + 2] += s->begin[i + 1];
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->begin[s->count + 1] + 1, 4,
+                                                 (void**)&s->successors));
+  visit_edges(s, true);
+  return leat_ok_status();
+}
+
+// ---- Laying nodes on devices --------------------------------------------------------------------
+
+static bool comes_first(const schedule_t* s, int32_t a, int32_t b) {
+  return s->tail[a] != s->tail[b] ? s->tail[a] > s->tail[b] : a < b;
+}
+
+static void push(schedule_t* s, int32_t node) {
+  int32_t at = s->heap_count++;
+  for (; at > 0 && comes_first(s, node, s->heap[(at - 1) / 2]); at = (at - 1) / 2) {
+    s->heap[at] = s->heap[(at - 1) / 2];
+  }
+  s->heap[at] = node;
+}
+
+static int32_t pop(schedule_t* s) {
+  int32_t top = s->heap[0], last = s->heap[--s->heap_count], at = 0;
+  for (int32_t child; (child = 2 * at + 1) < s->heap_count; at = child) {
+    if (child + 1 < s->heap_count && comes_first(s, s->heap[child + 1], s->heap[child])) ++child;
+    if (!comes_first(s, s->heap[child], last)) break;
+    s->heap[at] = s->heap[child];
+  }
+  s->heap[at] = last;
+  return top;
+}
+
+static void settle(schedule_t* s, int32_t node, int32_t* pending) {
+  for (int32_t k = s->begin[node]; k < s->begin[node + 1]; ++k) {
+    if (--pending[s->successors[k]] == 0) push(s, s->successors[k]);
+  }
+}
+
+// Every node once, inputs first; false when some lie on a cycle.
+static bool sort(schedule_t* s, int32_t* pending) {
+  int32_t done = 0;
+  memcpy(pending, s->pending, (size_t)s->count * sizeof *pending);
+  for (int32_t i = 0; i < s->count; ++i) {
+    if (!pending[i]) push(s, i);
+  }
+  while (s->heap_count) {
+    int32_t node = pop(s);
+    s->order[done++] = node;
+    settle(s, node, pending);
+  }
+  return done == s->count;
+}
+
+static void find_costs(schedule_t* s) {
+  const leat_pass_options_t* options = s->options;
+  for (int32_t i = 0; i < s->count; ++i) {
+    const leat_graph_t* graph = s->graphs[s->graph_of[i]];
+    int32_t local = i - s->first[s->graph_of[i]];
+    if (s->sender[i] >= 0) {
+      const leat_node_t* send = node_of(s, s->sender[i]);
+      s->cost[i] = NODE_NS + bytes_of(s->graphs[s->graph_of[s->sender[i]]], send->inputs[0]) /
+                                 BYTES_PER_NS;
+    } else if (!is(s, i, LEAT_OP_SEND | LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT)) {
+      s->cost[i] = options->node_ns ? options->node_ns(options->cost_data, graph, local)
+                                    : estimate(graph, local);
+    }
+  }
+}
+
+static void find_tails(schedule_t* s) {
+  for (int32_t i = s->count; i-- > 0;) {
+    int32_t node = s->order[i];
+    int64_t longest = 0;
+    for (int32_t k = s->begin[node]; k < s->begin[node + 1]; ++k) {
+      int64_t tail = s->tail[s->successors[k]];
+      if (tail > longest) longest = tail;
+    }
+    s->tail[node] = LEAT_MIN(longest + s->cost[node], INT64_MAX / 4);
+  }
+}
+
+// |free_ns|: by graph, when its device has done what was laid so far.
+static void lay_nodes(schedule_t* s, int64_t* free_ns) {
+  for (int32_t i = 0; i < s->count; ++i) {
+    int32_t node = s->order[i];
+    bool transfers = is(s, node, LEAT_OP_RECV | LEAT_OP_SEND | LEAT_OP_CONSTANT |
+                                     LEAT_OP_ARGUMENT);
+    int64_t* is_free = &free_ns[s->graph_of[node]];
+    s->place[node] = i;
+    if (!transfers && s->start[node] < *is_free) s->start[node] = *is_free;
+    int64_t end = LEAT_MIN(s->start[node] + s->cost[node], INT64_MAX / 4);
+    if (!transfers) *is_free = end;
+    bool conditional = is(s, node, LEAT_OP_SWITCH | LEAT_OP_ENTER | LEAT_OP_MERGE) ||
+                       s->conditional[node];
+    s->conditional[node] = conditional;
+    for (int32_t k = s->begin[node]; k < s->begin[node + 1]; ++k) {
+      int32_t next = s->successors[k];
+      if (s->start[next] < end) s->start[next] = end;
+      s->conditional[next] |= conditional;
+    }
+  }
+}
+
+// ---- Delaying -----------------------------------------------------------------------------------
+
+// A device's nodes in the order in which they were laid, but for transfers.
+typedef struct lane_s {
+  int32_t* nodes;
+  int32_t count;
+} lane_t;
+
+static leat_status_t make_lanes(const schedule_t* s, leat_arena_t* arena, lane_t** out_lanes) {
+  int32_t* storage;
+  lane_t* lanes;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->count + 1, 4,
+                                                 (void**)&storage));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, sizeof *lanes,
+                                                 (void**)&lanes));
+  for (int g = 0; g < s->graph_count; ++g) lanes[g].nodes = storage + s->first[g];
+  for (int32_t i = 0; i < s->count; ++i) {
+    int32_t node = s->order[i];
+    bool transfers = is(s, node, LEAT_OP_RECV | LEAT_OP_SEND | LEAT_OP_CONSTANT |
+                                     LEAT_OP_ARGUMENT);
+    lane_t* lane = &lanes[s->graph_of[node]];
+    if (!transfers && !s->conditional[node]) lane->nodes[lane->count++] = node;
+  }
+  *out_lanes = lanes;
+  return leat_ok_status();
+}
+
+// How many of the lane's nodes were laid before |place| and end by |time_ns|.
+static int32_t count_before(const schedule_t* s, const lane_t* lane, int32_t place,
+                            int64_t time_ns) {
+  int32_t low = 0, high = lane->count;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    int32_t node = lane->nodes[middle];
+    if (s->place[node] < place && s->start[node] + s->cost[node] <= time_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static leat_status_t delay(const schedule_t* s, const lane_t* lane, int32_t receive) {
+  int32_t reader = -1;
+  for (int32_t k = s->begin[receive]; k < s->begin[receive + 1]; ++k) {
+    int32_t next = s->successors[k];
+    if (reader < 0 || s->place[next] < s->place[reader]) reader = next;
+  }
+  if (reader < 0) return leat_ok_status();
+  int32_t place = s->place[reader];
+  int32_t ahead = count_before(s, lane, place, INT64_MAX) - NODES_AHEAD;
+  int32_t in_time = count_before(s, lane, place, s->start[reader] - s->cost[receive]) - 1;
+  int32_t at = LEAT_MIN(ahead, in_time);
+  if (at < 0) return leat_ok_status();
+  int32_t earlier = lane->nodes[at];
+  int graph = s->graph_of[receive];
+  return leat_graph_add_control_input(s->graphs[graph], receive - s->first[graph],
+                                      earlier - s->first[graph]);
+}
+
+static leat_status_t run(schedule_t* s, leat_arena_t* arena) {
+  lane_t* lanes;
+  int32_t* pending;
+  int64_t* free_ns;
+  LEAT_RETURN_IF_ERROR(join_graphs(s, arena));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->count + 1, 4,
+                                                 (void**)&pending));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, 8,
+                                                 (void**)&free_ns));
+  find_costs(s);
+  if (!sort(s, pending)) return leat_ok_status();  // the worker will say so
+  find_tails(s);
+  if (!sort(s, pending)) return leat_ok_status();
+  lay_nodes(s, free_ns);
+  LEAT_RETURN_IF_ERROR(make_lanes(s, arena, &lanes));
+  for (int32_t i = 0; i < s->count; ++i) {
+    bool waits = s->sender[i] < 0 || s->conditional[i] || node_of(s, i)->control_count;
+    if (!waits) LEAT_RETURN_IF_ERROR(delay(s, &lanes[s->graph_of[i]], i));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t recv_schedule(leat_graph_t* const* graphs, int graph_count,
+                                   const leat_pass_options_t* options) {
+  if (graph_count < 2) return leat_ok_status();
+  leat_arena_t arena;
+  leat_arena_initialize(graphs[0]->allocator, 0, &arena);
+  schedule_t s = {.graphs = graphs, .graph_count = graph_count, .options = options};
+  leat_status_t status = run(&s, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_recv_schedule = {
+    .name = "recv_schedule",
+    .doc = "values come from other devices just before they are needed (§5.2)",
+    .bit = LEAT_PASS_BIT_RECV_SCHEDULE,
+    .run_partitions = recv_schedule};

@@ -1,0 +1,140 @@
+// Swapping (§5.2: "swapping out long-lived tensors from GPU memory to more plentiful host CPU
+// memory"): a large value that the forward pass makes and the backward pass reads waits on another
+// device in between. It is an Identity there, of which the partitioner makes the way out and the
+// way back; it runs, and with it the way back begins, when the reader's other inputs are there.
+//
+//   device: x ─▶ forward                         x ─▶ forward       ┌▶ _Recv ─▶ backward ◀─ dy
+//           └──────────▶ backward ◀─ dy          └▶ _Send ┐  _Send ┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
+//   host:                                                 └▶ Identity ─▶ _Send
+#include "optimize/backward.h"
+
+#define DEFAULT_LIMIT_BYTES (INT64_C(1) << 20)
+
+typedef struct swap_s {
+  leat_backward_t b;
+  leat_graph_t* graph;
+  const leat_pass_options_t* options;
+  leat_arena_t* arena;
+} swap_t;
+
+// The node has that input among those it was told to swap ("_swap_to_host").
+static bool is_asked_for(const leat_node_t* node, int position) {
+  const leat_attr_value_t* list = leat_node_attr(node, LEAT_SV("_swap_to_host"));
+  if (!list || !list->is_list || list->kind != LEAT_ATTR_INT) return false;
+  for (uint32_t i = 0; i < list->count; ++i) {
+    if (list->ints[i] == position) return true;
+  }
+  return false;
+}
+
+static bool is_asked_for_anywhere(const swap_t* s, leat_output_t value) {
+  for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
+    leat_reader_t reader = s->b.readers.readers[r];
+    const leat_node_t* node = &s->graph->nodes[reader.node];
+    if (is_asked_for(node, reader.position) &&
+        leat_output_equal(node->inputs[reader.position], value)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// On the device of |value| the late reader that comes first, when the value is worth the way.
+static int32_t find_reader(const swap_t* s, leat_output_t value) {
+  const leat_node_t* node = &s->graph->nodes[value.node];
+  int64_t limit = s->options->swap_limit_bytes > 0 ? s->options->swap_limit_bytes
+                                                   : DEFAULT_LIMIT_BYTES;
+  int dtype = leat_graph_output_type(s->graph, value);
+  int32_t first = -1;
+  if (s->b.late[value.node] || s->b.conditional[value.node] || s->b.kept[value.node] ||
+      leat_dtype_is_ref(dtype) || leat_dtype_in(dtype, LEAT_DTYPES_OBJECT)) {
+    return -1;
+  }
+  bool wanted = s->options->memory_by_hand ? is_asked_for_anywhere(s, value)
+                                           : leat_backward_bytes(s->graph, value) >= limit;
+  if (!wanted) return -1;
+  for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
+    leat_reader_t reader = s->b.readers.readers[r];
+    const leat_node_t* other = &s->graph->nodes[reader.node];
+    bool reads = s->b.late[reader.node] && reader.position < other->input_count &&
+                 leat_output_equal(other->inputs[reader.position], value);
+    if (!reads || other->assigned_device != node->assigned_device) continue;
+    if (first < 0 || s->b.place[reader.node] < s->b.place[first]) first = reader.node;
+  }
+  return first;
+}
+
+// The Identity, waiting for |signals|; LEAT_OUTPUT_NONE without them: nothing would lie between.
+static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, int32_t host,
+                              leat_output_t* out_stay) {
+  leat_output_t* signals;
+  int32_t* controls;
+  const leat_node_t* late = &s->graph->nodes[reader];
+  size_t room = (size_t)late->input_count + (size_t)late->control_count + 1;
+  *out_stay = LEAT_OUTPUT_NONE;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(s->arena, room, sizeof *signals, (void**)&signals));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(s->arena, room, sizeof *controls, (void**)&controls));
+  int count = leat_backward_signals(&s->b, reader, signals);
+  if (!count) return leat_ok_status();
+  for (int i = 0; i < count; ++i) controls[i] = signals[i].node;
+  leat_attr_t type = LEAT_TYPE("T", leat_graph_output_type(s->graph, value));
+  leat_node_spec_t spec = {.inputs = &value, .input_count = 1, .control_inputs = controls,
+                           .control_count = count, .attrs = &type, .attr_count = 1};
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(s->graph->ops, LEAT_OP_NAME_IDENTITY, &spec.op));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(s->graph), &spec.name,
+                                        "_swapped/%.*s_%d",
+                                        LEAT_SV_ARG(s->graph->nodes[value.node].name),
+                                        value.index));
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(s->graph, &spec, &out_stay->node));
+  s->graph->nodes[out_stay->node].assigned_device = host;
+  return leat_ok_status();
+}
+
+static leat_status_t try_value(swap_t* s, leat_output_t value) {
+  int32_t device = s->graph->nodes[value.node].assigned_device;
+  int32_t host = s->options->swap_devices[device];
+  int32_t reader = host >= 0 && host != device ? find_reader(s, value) : -1;
+  leat_output_t stay;
+  if (reader < 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(add_stay(s, value, reader, host, &stay));
+  if (!leat_output_exists(stay)) return leat_ok_status();
+  for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
+    leat_reader_t other = s->b.readers.readers[r];
+    leat_node_t* node = &s->graph->nodes[other.node];
+    if (s->b.late[other.node] && other.position < node->input_count &&
+        leat_output_equal(node->inputs[other.position], value)) {
+      node->inputs[other.position] = stay;
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t run(swap_t* s, const leat_rewrite_t* rewrite) {
+  size_t count = s->graph->node_count;
+  LEAT_RETURN_IF_ERROR(leat_backward_find(rewrite, s->options, s->arena, &s->b));
+  for (size_t i = 0; i < count; ++i) {
+    for (int k = 0; k < s->graph->nodes[i].output_count; ++k) {
+      LEAT_RETURN_IF_ERROR(try_value(s, (leat_output_t){(int32_t)i, k}));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t swap(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  if (!options->swap_devices) return leat_ok_status();
+  leat_arena_t arena;
+  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
+  swap_t s = {.graph = rewrite->graph, .options = options, .arena = &arena};
+  leat_status_t status = run(&s, rewrite);
+  leat_backward_release(&s.b);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_swap = {
+    .name = "swap",
+    .doc = "large values wait for the backward pass in the host's memory (§5.2)",
+    .bit = LEAT_PASS_BIT_SWAP,
+    .run_placed = swap};

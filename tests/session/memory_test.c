@@ -1,0 +1,160 @@
+// The passes that trade memory for work or transfers (§5.2): a network that fits into its device
+// only with them, and gives the same bits.
+#include <string.h>
+
+#include "gradient/gradient.h"
+#include "session/memory.h"
+
+enum { kLayers = 12, kBatch = 1024, kSize = 64 };
+static const size_t kBytes = kBatch * kSize * sizeof(float);
+
+typedef struct network_s {
+  scene_t s;
+  leat_output_t x, loss, sum;  // |sum| of all gradients' elements
+  int device;                  // where all of it runs
+} network_t;
+
+static leat_output_t sum_of(scene_t* s, leat_output_t x) {
+  const int32_t axes[] = {0, 1};
+  return scene_binary(s, "Sum", -1, x, leat_build_int32_vector(&s->b, axes, 2));
+}
+
+static leat_output_t weights(scene_t* s, uint32_t seed) {
+  leat_tensor_t tensor;
+  leat_shape_t shape;
+  LEAT_EXPECT_OK(leat_shape_create(2, (int64_t[]){kSize, kSize}, &shape));
+  LEAT_EXPECT_OK(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape,
+                                      &tensor));
+  for (int i = 0; i < kSize * kSize; ++i) {
+    seed = seed * 1664525 + 1013904223;
+    leat_tensor_data(&tensor, float)[i] = ((float)(seed >> 8) / (1 << 24) - 0.5f) / 8;
+  }
+  leat_output_t output = leat_build_constant(&s->b, &tensor);
+  leat_tensor_release(&tensor);
+  return output;
+}
+
+// x sigmoid(x) after each product, whose gradient reads both factors.
+static void build(network_t* n, bool hint) {
+  scene_t* s = &n->s;
+  leat_output_t ws[kLayers], sums[kLayers];
+  leat_gradient_value_t gradients[kLayers];
+  const int64_t dims[] = {kBatch, kSize};
+  n->x = scene_output(s, "Placeholder", "x", "", LEAT_NO_INPUTS,
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
+  leat_output_t y = n->x;
+  for (int i = 0; i < kLayers; ++i) {
+    ws[i] = weights(s, (uint32_t)i);
+    leat_output_t h = scene_binary(s, "MatMul", -1, y, ws[i]);
+    leat_output_t gate = scene_unary(s, "Sigmoid", -1, h);
+    y = scene_binary(s, "Mul", -1, h, gate);
+    leat_attr_t attr = LEAT_BOOL("_recompute_hint", true);
+    if (hint) LEAT_EXPECT_OK(leat_graph_set_attr(s->graph, gate.node, &attr));
+    if (hint) LEAT_EXPECT_OK(leat_graph_set_attr(s->graph, y.node, &attr));
+  }
+  n->loss = sum_of(s, y);
+  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL, 0,
+                                    LEAT_SV("gradients"), gradients));
+  for (int i = 0; i < kLayers; ++i) sums[i] = sum_of(s, gradients[i].dense);
+  n->sum = scene_output(s, "AddN", "", "", (leat_outputs_t){sums, kLayers}, LEAT_NO_ATTRS);
+}
+
+static void open_network(network_t* n, uint32_t passes, bool hint) {
+  memset(n, 0, sizeof *n);
+  scene_open(&n->s);
+  memory_open(&n->s);
+  n->s.options.intra_op_threads = 1;
+  n->s.options.optimize = true;
+  n->s.options.optimizer.passes = LEAT_PASSES_DEFAULT | passes;
+  n->s.options.optimizer.memory_by_hand = hint;
+  n->s.options.optimizer.swap_limit_bytes = (int64_t)kBytes / 2;
+  build(n, hint);
+  if (!(passes & LEAT_PASS_BIT_SWAP)) return;
+  n->s.options.cpu_device_count = 2;
+  n->s.options.swap_device = 0;
+  n->device = 1;
+  for (size_t i = 0; i < n->s.graph->node_count; ++i) {
+    n->s.graph->nodes[i].device = LEAT_SV("/device:CPU:1");
+  }
+}
+
+static leat_status_t run(network_t* n, float out_values[2]) {
+  leat_tensor_t fed, got[2] = {{0}};
+  leat_shape_t shape;
+  LEAT_EXPECT_OK(leat_shape_create(2, (int64_t[]){kBatch, kSize}, &shape));
+  LEAT_EXPECT_OK(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &fed));
+  for (int i = 0; i < kBatch * kSize; ++i) {
+    leat_tensor_data(&fed, float)[i] = (float)(i % 37) / 37 - 0.3f;
+  }
+  LEAT_RETURN_IF_ERROR(scene_run(&n->s, LEAT_INPUTS(n->x), &fed, LEAT_INPUTS(n->loss, n->sum),
+                                 got, NULL, 0));
+  for (int i = 0; i < 2; ++i) {
+    out_values[i] = leat_tensor_data(&got[i], const float)[0];
+    leat_tensor_release(&got[i]);
+  }
+  return leat_ok_status();
+}
+
+static size_t peak_with(uint32_t passes, bool hint, float out_values[2]) {
+  network_t n;
+  open_network(&n, passes, hint);
+  LEAT_EXPECT_OK(run(&n, out_values));
+  memory_peak(n.device);
+  LEAT_EXPECT_OK(run(&n, out_values));
+  size_t peak = memory_peak(n.device);
+  scene_close(&n.s);
+  return peak;
+}
+
+static void less_memory_same_bits(void** state) {
+  static const struct {
+    const char* name;
+    uint32_t passes;
+    bool hint;
+    size_t most;  // values at once
+  } kWays[] = {
+      {"plain", 0, false, 3 * kLayers + 4},
+      {"recompute", LEAT_PASS_BIT_RECOMPUTE, false, kLayers + 7},
+      {"recompute by hand", LEAT_PASS_BIT_RECOMPUTE, true, kLayers + 7},
+      {"swap", LEAT_PASS_BIT_SWAP, false, 20},
+      {"both", LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP, false, 12},
+  };
+  float values[LEAT_ARRAY_SIZE(kWays)][2];
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kWays); ++i) {
+    size_t peak = peak_with(kWays[i].passes, kWays[i].hint, values[i]);
+    print_message("%-18s peak %5zu KiB, %4.1f activations\n", kWays[i].name, peak >> 10,
+                  (double)peak / (double)kBytes);
+    assert_memory_equal(values[i], values[0], sizeof values[0]);
+    assert_true(peak <= kWays[i].most * kBytes);
+    if (i == 0) assert_true(peak >= 3 * (kLayers - 1) * kBytes);
+  }
+}
+
+// Room for two thirds of what the plain network holds: it fails, then fits.
+static void fits_only_with_passes(void** state) {
+  static const uint32_t kPasses[] = {0, LEAT_PASS_BIT_RECOMPUTE, LEAT_PASS_BIT_SWAP};
+  float plain[2], values[2];
+  peak_with(0, false, plain);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kPasses); ++i) {
+    network_t n;
+    open_network(&n, kPasses[i], false);
+    memory_limit(n.device, 2 * kLayers * kBytes);
+    leat_status_t status = run(&n, values);
+    if (kPasses[i]) {
+      LEAT_EXPECT_OK(status);
+      assert_memory_equal(values, plain, sizeof plain);
+    } else {
+      scene_expect(status, LEAT_RESOURCE_EXHAUSTED, "the device has no");
+    }
+    scene_close(&n.s);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(less_memory_same_bits),
+      cmocka_unit_test(fits_only_with_passes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
