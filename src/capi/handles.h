@@ -101,6 +101,9 @@ struct TF_Graph {
   uint64_t readers_edits;
   uint64_t edits;  // of edges between existing nodes
   leat_session_t* evaluator;  // for TF_TryEvaluateConstant; made on first need
+  // Of a part of a loop (while.c): the graph that the loop is for (kept alive), where it starts.
+  TF_Graph* parent;
+  const TF_Output* parent_inputs;
 };
 
 void leat_capi_graph_retain(TF_Graph* graph);
