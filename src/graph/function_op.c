@@ -64,6 +64,7 @@ leat_status_t leat_function_op_make(const leat_pb_op_def_t* signature, leat_aren
   *row = (leat_op_row_t){
       .flags = LEAT_OP_CALLS | LEAT_OP_NEVER_FOLD | (signature->is_stateful ? LEAT_OP_STATEFUL : 0),
       .shape = leat_shape_unknown,
+      .gradient = leat_gradient_of_call,
       .lower = lower};
   leat_string_builder_t text;
   leat_string_builder_initialize(leat_allocator_system(), &text);

@@ -48,7 +48,10 @@ static void enter(loop_t* loop) {
         leat_build(b, "Enter", LEAT_INPUTS(loop->inputs[i]),
                    LEAT_ATTRS(LEAT_STRING("frame_name", frame),
                               LEAT_INT("parallel_iterations", parallel > 0 ? parallel : 10)));
-    loop->merges[i] = leat_build_binary(b, "Merge", entered, entered);
+    leat_builder_t inside = *b;  // where what the call waits for has no place
+    inside.control_count = 0;
+    loop->merges[i] = leat_build_binary(&inside, "Merge", entered, entered);
+    b->status = inside.status;
   }
 }
 
