@@ -7,6 +7,7 @@
 
 typedef struct leat_call_gradient_s {
   leat_expander_t expander;
+  size_t own_count;  // nodes that no expansion added
   size_t looked_at;  // nodes, for
   bool has_flow;     // whether there is a loop or a conditional that calls may be part of
 } leat_call_gradient_t;
