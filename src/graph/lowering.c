@@ -62,8 +62,9 @@ leat_status_t leat_gradient_of_call(leat_gradient_t* g) {
                         .types = types}},
       {LEAT_SV("Tout"), {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)own,
                          .types = types}}};
-  int32_t gradient = leat_build_node(&g->builder, "SymbolicGradient",
-                                     (leat_outputs_t){inputs, (int)count}, (leat_attrs_t){attrs, 3});
+  int32_t gradient =
+      leat_build_node(&g->builder, "SymbolicGradient", (leat_outputs_t){inputs, (int)count},
+                      (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
   for (int i = 0; i < own; ++i) {
     leat_gradient_set_input(g, i, leat_node_output(gradient, i));
   }

@@ -91,7 +91,7 @@ static void lstm(scene_t* s, bool train) {
   leat_output_t xs[LAYERS];
   leat_gradient_value_t gradients[LAYERS];
   for (int l = 0; l < LAYERS; ++l) xs[l] = w[l].value;
-  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &loss, 1, xs, LAYERS, NULL, NULL, 0,
+  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &loss, 1, xs, LAYERS, NULL, NULL,
                                     LEAT_SV("gradients"), gradients));
   for (int l = 0; l < LAYERS; ++l) {
     scene_node(s, "ResourceApplyGradientDescent", "", "",

@@ -196,7 +196,7 @@ static void train(int simulated, const char* first, const char* second, float lo
   leat_output_t loss = both(&s, second, "Mean", error, leat_build_int32_vector(&s.b, axes, 2));
   leat_output_t xs[] = {hidden.weights, output.weights};
   leat_gradient_value_t gradients[2];
-  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &loss, 1, xs, 2, NULL, NULL, 0, LEAT_SV("gradients"),
+  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &loss, 1, xs, 2, NULL, NULL, LEAT_SV("gradients"),
                                     gradients));
   int32_t updates[2], starts[] = {hidden.start, output.start};
   for (int i = 0; i < 2; ++i) {
