@@ -126,6 +126,6 @@
   }
 
 // An entry of a table of loops: LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, add)
-#define LEAT_LOOP_ENTRY(suffix, DTYPE, type, wide, name) [LEAT_DTYPE_##DTYPE] = name##_##suffix,
+#define LEAT_LOOP_ENTRY(suffix, DTYPE, type, wide, name) [LEAT_LOOP_TYPE_##DTYPE] = name##_##suffix,
 
 #endif  // LEAT_OPS_MATH_LOOPS_CPU_H_

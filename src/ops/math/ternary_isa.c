@@ -76,17 +76,17 @@ extern const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops);
 const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops) = {.items = {
     [LEAT_TERNARY_SELECT] =
         {
-            [LEAT_DTYPE_BOOL] = select_1,      [LEAT_DTYPE_UINT8] = select_1,
-            [LEAT_DTYPE_INT8] = select_1,      [LEAT_DTYPE_UINT16] = select_2,
-            [LEAT_DTYPE_INT16] = select_2,     [LEAT_DTYPE_HALF] = select_2,
-            [LEAT_DTYPE_BFLOAT16] = select_2,  [LEAT_DTYPE_UINT32] = select_4,
-            [LEAT_DTYPE_INT32] = select_4,     [LEAT_DTYPE_FLOAT] = select_4,
-            [LEAT_DTYPE_UINT64] = select_8,    [LEAT_DTYPE_INT64] = select_8,
-            [LEAT_DTYPE_DOUBLE] = select_8,    [LEAT_DTYPE_COMPLEX64] = select_8,
-            [LEAT_DTYPE_COMPLEX128] = select_16,
-            [LEAT_DTYPE_STRING] = select_string,
-            [LEAT_DTYPE_RESOURCE] = select_resource,
-            [LEAT_DTYPE_VARIANT] = select_variant,
+            [LEAT_LOOP_TYPE_BOOL] = select_1,      [LEAT_LOOP_TYPE_UINT8] = select_1,
+            [LEAT_LOOP_TYPE_INT8] = select_1,      [LEAT_LOOP_TYPE_UINT16] = select_2,
+            [LEAT_LOOP_TYPE_INT16] = select_2,     [LEAT_LOOP_TYPE_HALF] = select_2,
+            [LEAT_LOOP_TYPE_BFLOAT16] = select_2,  [LEAT_LOOP_TYPE_UINT32] = select_4,
+            [LEAT_LOOP_TYPE_INT32] = select_4,     [LEAT_LOOP_TYPE_FLOAT] = select_4,
+            [LEAT_LOOP_TYPE_UINT64] = select_8,    [LEAT_LOOP_TYPE_INT64] = select_8,
+            [LEAT_LOOP_TYPE_DOUBLE] = select_8,    [LEAT_LOOP_TYPE_COMPLEX64] = select_8,
+            [LEAT_LOOP_TYPE_COMPLEX128] = select_16,
+            [LEAT_LOOP_TYPE_STRING] = select_string,
+            [LEAT_LOOP_TYPE_RESOURCE] = select_resource,
+            [LEAT_LOOP_TYPE_VARIANT] = select_variant,
         },
     [LEAT_TERNARY_CLIP] = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, clip)
                                LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, clip)
