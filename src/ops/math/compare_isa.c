@@ -12,8 +12,16 @@ COMPARE_REAL(equal, ==)
 COMPARE_REAL(not_equal, !=)
 COMPARE_REAL(less, <)
 COMPARE_REAL(less_equal, <=)
-COMPARE_REAL(greater, >)
-COMPARE_REAL(greater_equal, >=)
+
+#define SWAPPED(suffix, DTYPE, type, wide, name, other)                               \
+  static int name##_##suffix(const void* const inputs[], void* output, int64_t n) {   \
+    return other##_##suffix((const void*[]){inputs[1], inputs[0]}, output, n);        \
+  }
+#define SWAPPED_REAL(name, other)               \
+  LEAT_LOOP_FLOATS(SWAPPED, name, other)        \
+  LEAT_LOOP_ISA_INTEGERS(SWAPPED, name, other)
+SWAPPED_REAL(greater, less)
+SWAPPED_REAL(greater_equal, less_equal)
 
 LEAT_LOOP_BINARY(and_bool, uint8_t, uint8_t, (x != 0) & (y != 0))
 LEAT_LOOP_BINARY(or_bool, uint8_t, uint8_t, (x | y) != 0)
