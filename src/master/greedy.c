@@ -445,9 +445,9 @@ static uint64_t draw(uint64_t* seed, uint64_t below) {
   return *seed % below;
 }
 
-static void anneal(greedy_t* g, int32_t* now, int budget) {
+static void anneal(greedy_t* g, int32_t* now, int budget, int round) {
   size_t count = g->graph->node_count;
-  uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)round;
   int64_t now_ns = g->best_ns;
   copy(now, g->best, count);
   for (int left = budget; left > 0; --left) {
@@ -461,8 +461,8 @@ static void anneal(greedy_t* g, int32_t* now, int budget) {
     follow(g, now);
     move_unit(g, unit_of(g, node), device);
     consider(g);
-    // Longer by up to 4 % at first, by nothing in the end.
-    int64_t slack = g->best_ns / 25 * left / budget * left / budget;
+    // Longer by up to 7 % at first, by nothing in the end.
+    int64_t slack = g->best_ns / 15 * left / budget * left / budget;
     if (!fits(g) || g->sim.makespan_ns > now_ns + (int64_t)draw(&seed, (uint64_t)slack + 1)) {
       continue;
     }
@@ -515,7 +515,10 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
     better = false;
     for (int kind = UNITS_COUNT; kind-- > 0;) better |= improve(g, kind, &budget);
   }
-  anneal(g, now, count > 0 ? (int)(SIMULATED_NODES / count) : 0);
+  int effort = g->sim.options->effort > 0 ? g->sim.options->effort : 1;
+  for (int round = 0; round < 2 && count > 0; ++round) {
+    anneal(g, now, effort * (int)(SIMULATED_NODES / count), round);
+  }
   for (size_t i = 0; i < count; ++i) g->graph->nodes[i].assigned_device = g->best[i];
   if (g->notes) note_nodes(g);
   return leat_ok_status();

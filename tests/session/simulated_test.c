@@ -182,9 +182,11 @@ static layer_t make_layer(scene_t* s, const char* name, const char* device, int 
 }
 
 // The losses of |STEPS| steps of a network whose layers lie on |first| and |second|.
-static void train(int simulated, const char* first, const char* second, float losses[STEPS]) {
+static void train(int simulated, const char* first, const char* second,
+                  leat_placer_kind_t placer, float losses[STEPS]) {
   scene_t s;
   open_devices(&s, simulated);
+  s.options.placer = placer;
   layer_t hidden = make_layer(&s, "hidden", first, INPUTS, HIDDEN);
   layer_t output = make_layer(&s, "output", second, HIDDEN, CLASSES);
   leat_output_t x = filled(&s, "/cpu:0", ROWS, INPUTS, 2);
@@ -216,17 +218,21 @@ static void train(int simulated, const char* first, const char* second, float lo
 
 static void the_same_numbers(void** state) {
   float expected[STEPS], losses[STEPS];
-  train(0, "/cpu:0", "/cpu:0", expected);
+  train(0, "/cpu:0", "/cpu:0", LEAT_PLACER_SIMPLE, expected);
   print_message("loss %g -> %g\n", (double)expected[0], (double)expected[STEPS - 1]);
   assert_true(expected[STEPS - 1] < expected[0] / 2);
   static const struct {
     int simulated;
     const char *first, *second;
-  } ways[] = {{1, "/device:SIM:0", "/device:SIM:0"}, {1, "/cpu:0", "/device:SIM:0"},
-              {1, "/device:SIM:0", "/cpu:0"},        {2, "/device:SIM:0", "/device:SIM:1"},
-              {2, "", ""}};
+    leat_placer_kind_t placer;
+  } ways[] = {{1, "/device:SIM:0", "/device:SIM:0", LEAT_PLACER_SIMPLE},
+              {1, "/cpu:0", "/device:SIM:0", LEAT_PLACER_SIMPLE},
+              {1, "/device:SIM:0", "/cpu:0", LEAT_PLACER_SIMPLE},
+              {2, "/device:SIM:0", "/device:SIM:1", LEAT_PLACER_SIMPLE},
+              {2, "", "", LEAT_PLACER_SIMPLE},
+              {2, "", "", LEAT_PLACER_GREEDY}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(ways); ++i) {
-    train(ways[i].simulated, ways[i].first, ways[i].second, losses);
+    train(ways[i].simulated, ways[i].first, ways[i].second, ways[i].placer, losses);
     assert_memory_equal(losses, expected, sizeof losses);
   }
 }
