@@ -25,7 +25,7 @@ typedef struct edge_s {
   int32_t source, reader;
 } edge_t;
 // What is simulated at most while units are moved, twice: some tenths of a second.
-#define SIMULATED_NODES 1500000
+#define SIMULATED_NODES 2500000
 
 typedef struct greedy_s {
   leat_simulator_t sim;
@@ -445,15 +445,27 @@ static uint64_t draw(uint64_t* seed, uint64_t below) {
   return *seed % below;
 }
 
-static void anneal(greedy_t* g, int32_t* now, int budget, int round) {
-  size_t count = g->graph->node_count;
+// Every other move is of a node that the step's end waits for, mostly to the device of the one that
+// it waits for.
+static void anneal(greedy_t* g, int32_t* now, int32_t* path, int budget, int round) {
+  size_t count = g->graph->node_count, path_count = 0;
   uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)round;
-  int64_t now_ns = g->best_ns;
+  int64_t now_ns = INT64_MAX;
   copy(now, g->best, count);
   for (int left = budget; left > 0; --left) {
-    g->units = g->unit_sets[draw(&seed, UNITS_COUNT)];
-    int32_t node = g->sequence[draw(&seed, count)];
+    if (now_ns == INT64_MAX) {
+      leat_simulator_run(&g->sim, now);
+      now_ns = g->sim.makespan_ns;
+      path_count = leat_simulator_critical_path(&g->sim, now, path);
+    }
+    uint64_t luck = draw(&seed, 256);
+    bool coarse = left > budget / 2 + budget / 8;  // at first clusters alone
+    g->units = g->unit_sets[coarse ? UNITS_CLUSTERS + luck % (UNITS_COUNT - UNITS_CLUSTERS)
+                                   : luck % UNITS_COUNT];
+    size_t at = luck & 128 ? draw(&seed, path_count) : 0;
+    int32_t node = luck & 128 ? path[at] : g->sequence[draw(&seed, count)];
     int device = (int)draw(&seed, (uint64_t)g->sim.device_count);
+    if ((luck & 192) == 192 && at + 1 < path_count) device = now[path[at + 1]];
     if (g->floats[node] || device == now[node] ||
         !leat_group_allows(leat_groups_of(g->groups, node), device)) {
       continue;
@@ -468,6 +480,7 @@ static void anneal(greedy_t* g, int32_t* now, int budget, int round) {
     }
     now_ns = g->sim.makespan_ns;
     copy(now, g->devices, count);
+    path_count = leat_simulator_critical_path(&g->sim, now, path);
   }
 }
 
@@ -489,9 +502,10 @@ static void note_nodes(greedy_t* g) {
 
 static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   size_t count = g->graph->node_count;
-  int32_t* now;
+  int32_t *now, *path;
   LEAT_RETURN_IF_ERROR(leat_simulator_initialize(g->groups, arena, &g->sim));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &now));
+  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &path));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->devices));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->best));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->sequence));
@@ -517,7 +531,7 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   }
   int effort = g->sim.options->effort > 0 ? g->sim.options->effort : 1;
   for (int round = 0; round < 2 && count > 0; ++round) {
-    anneal(g, now, effort * (int)(SIMULATED_NODES / count), round);
+    anneal(g, now, path, effort * (int)(SIMULATED_NODES / count), round);
   }
   for (size_t i = 0; i < count; ++i) g->graph->nodes[i].assigned_device = g->best[i];
   if (g->notes) note_nodes(g);

@@ -139,6 +139,8 @@ leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* are
   LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes] * devices, sizeof(int64_t), &s->arrival));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->finish));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->ready));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->previous));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->last));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->pending));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->unread));
   LEAT_RETURN_IF_ERROR(array(arena, nodes * devices * 2, sizeof(int32_t), &s->heaps));
@@ -162,6 +164,7 @@ void leat_simulator_reset(leat_simulator_t* s) {
   memset(s->channel, 0, devices * devices * sizeof(int64_t));
   memset(s->arrival, 0xff, s->values[nodes] * devices * sizeof(int64_t));
   memset(s->ready, 0, nodes * sizeof(int64_t));
+  memset(s->last, 0xff, devices * sizeof(int32_t));
   memset(s->heap_sizes, 0, devices * 2 * sizeof(int32_t));
   for (size_t i = 0; i < nodes; ++i) {
     const leat_node_t* node = &s->graph->nodes[i];
@@ -204,7 +207,11 @@ void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_
   int64_t time = s->times[(size_t)node * (size_t)s->device_count + (size_t)device];
   if (time == INT64_MAX) time = 0;  // asked for where it cannot run
   s->finish[node] = start_ns + time;
-  if (time > 0) s->free_at[device] = start_ns + time;
+  s->previous[node] = s->last[device];
+  if (time > 0) {
+    s->free_at[device] = start_ns + time;
+    s->last[device] = node;
+  }
   s->busy_ns[device] += time;
   if (s->finish[node] > s->makespan_ns) s->makespan_ns = s->finish[node];
   s->memory[device] += output_bytes(s, node, true);
@@ -264,4 +271,33 @@ void leat_simulator_run(leat_simulator_t* s, const int32_t* devices) {
     leat_simulator_occupy(s, node, first, start);
     finish_node(s, node, devices);
   }
+}
+
+// What |node| waited for: the device, or an input; -1 at the start of the step.
+static int32_t waited_for(const leat_simulator_t* s, const int32_t* devices, int32_t node) {
+  size_t count = (size_t)s->device_count;
+  int to = devices[node];
+  int64_t time = s->times[(size_t)node * count + (size_t)to];
+  int64_t start = s->finish[node] - (time == INT64_MAX ? 0 : time);
+  if (start > s->ready[node]) return s->previous[node];
+  const leat_node_t* n = &s->graph->nodes[node];
+  for (int k = 0; k < n->input_count + n->control_count; ++k) {
+    int32_t source = n->inputs[k].node;
+    if (!leat_simulator_waits(s, node, k)) continue;
+    int64_t at = devices[source] == to ? s->finish[source]
+                                       : s->arrival[value_of(s, n->inputs[k]) * count + (size_t)to];
+    if (at == start) return source;
+  }
+  return -1;
+}
+
+size_t leat_simulator_critical_path(const leat_simulator_t* s, const int32_t* devices,
+                                    int32_t* out_nodes) {
+  size_t nodes = s->graph->node_count, count = 0;
+  int32_t node = nodes ? 0 : -1;
+  for (size_t i = 1; i < nodes; ++i) {
+    if (s->finish[i] > s->finish[node]) node = (int32_t)i;
+  }
+  for (; node >= 0 && count < nodes; node = waited_for(s, devices, node)) out_nodes[count++] = node;
+  return count;
 }

@@ -30,6 +30,8 @@ typedef struct leat_simulator_s {
   int64_t* arrival;    // [value][device]; -1 = not sent there yet
   int64_t* finish;     // node
   int64_t* ready;      // node -> its last input's arrival
+  int32_t* previous;   // node -> the one that worked before it on its device, or -1
+  int32_t* last;       // device -> the node that worked last, or -1
   int32_t* pending;    // node -> inputs to come
   int32_t* unread;     // node -> readers to come
   int32_t* heaps;      // [device][2][node]
@@ -42,6 +44,10 @@ LEAT_MUST_USE leat_status_t leat_simulator_initialize(leat_groups_t* groups, lea
 void leat_simulator_deinitialize(leat_simulator_t* simulator);
 // A step with |devices| [node]. The result is in makespan_ns, busy_ns, peak_bytes, finish.
 void leat_simulator_run(leat_simulator_t* simulator, const int32_t* devices);
+
+// The nodes whose end the step's end waited for, from the last back; |out_nodes| has room for all.
+size_t leat_simulator_critical_path(const leat_simulator_t* simulator, const int32_t* devices,
+                                    int32_t* out_nodes);
 
 // ---- Also of use to a placer that simulates as it goes ------------------------------------------
 
