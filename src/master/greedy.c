@@ -500,6 +500,13 @@ static void note_nodes(greedy_t* g) {
   }
 }
 
+// Of a graph of |count| nodes; a small one has few ways to go.
+static int move_budget(size_t count) {
+  size_t most = 64 * count;
+  if (count > 0 && most > SIMULATED_NODES / count) most = SIMULATED_NODES / count + 16;
+  return (int)most;
+}
+
 static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   size_t count = g->graph->node_count;
   int32_t *now, *path;
@@ -524,14 +531,14 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
     consider(g);
   }
   for (int d = 0; d < g->sim.device_count; ++d) consider_one_device(g, d);
-  int budget = count > 0 ? (int)(SIMULATED_NODES / count) + 16 : 0;
+  int moves = move_budget(count), budget = moves;
   for (bool better = true; better && budget > 0;) {
     better = false;
     for (int kind = UNITS_COUNT; kind-- > 0;) better |= improve(g, kind, &budget);
   }
   int effort = g->sim.options->effort > 0 ? g->sim.options->effort : 1;
   for (int round = 0; round < 2 && count > 0; ++round) {
-    anneal(g, now, path, effort * (int)(SIMULATED_NODES / count), round);
+    anneal(g, now, path, effort * moves, round);
   }
   for (size_t i = 0; i < count; ++i) g->graph->nodes[i].assigned_device = g->best[i];
   if (g->notes) note_nodes(g);
