@@ -42,7 +42,8 @@ TF_CAPI_EXPORT extern void leat_pass_show(TF_Session* session, const char* pass,
 /* - Placement -------------------------------------------------------------------------------------
  * Which device runs each node of a step (sections 3.2.1 and 4.3 of the white paper). Sessions place
  * by TensorFlow's rules ("simple"); "greedy" simulates the step over a cost model and gives each
- * node to the device where it would end first. LEAT_PLACER=greedy in the environment is the same.
+ * node to the device where it would end first, then moves groups of them as long as that helps: up
+ * to about half a second for each signature. LEAT_PLACER=greedy in the environment is the same.
  *
  *   leat_set_devices(options, "CPU:1,SIM:2", status);
  *   leat_set_placer(options, "greedy", status);

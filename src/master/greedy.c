@@ -24,7 +24,7 @@ typedef struct edge_s {
   int64_t bytes;
   int32_t source, reader;
 } edge_t;
-// What is simulated at most while units are moved, twice: some tenths of a second.
+// What is simulated at most while units are moved, in each of three rounds: half a second in all.
 #define SIMULATED_NODES 2500000
 
 typedef struct greedy_s {
@@ -437,7 +437,7 @@ static bool improve(greedy_t* g, int kind, int* budget) {
 }
 
 // Then moves that may make the step longer at first, less and less of them (annealing, with a fixed
-// sequence of random numbers: the same graph is placed the same way).
+// sequence of random numbers: the same graph is placed the same way), of clusters first.
 static uint64_t draw(uint64_t* seed, uint64_t below) {
   *seed ^= *seed << 13;
   *seed ^= *seed >> 7;
@@ -459,7 +459,7 @@ static void anneal(greedy_t* g, int32_t* now, int32_t* path, int budget, int rou
       path_count = leat_simulator_critical_path(&g->sim, now, path);
     }
     uint64_t luck = draw(&seed, 256);
-    bool coarse = left > budget / 2 + budget / 8;  // at first clusters alone
+    bool coarse = round == 0 && left > budget / 2;  // at first clusters alone
     g->units = g->unit_sets[coarse ? UNITS_CLUSTERS + luck % (UNITS_COUNT - UNITS_CLUSTERS)
                                    : luck % UNITS_COUNT];
     size_t at = luck & 128 ? draw(&seed, path_count) : 0;
@@ -473,8 +473,8 @@ static void anneal(greedy_t* g, int32_t* now, int32_t* path, int budget, int rou
     follow(g, now);
     move_unit(g, unit_of(g, node), device);
     consider(g);
-    // Longer by up to 7 % at first, by nothing in the end.
-    int64_t slack = g->best_ns / 15 * left / budget * left / budget;
+    // Longer by up to 7 % at first (in the second round 2 %), by nothing in the end.
+    int64_t slack = g->best_ns / (round ? 50 : 15) * left / budget * left / budget;
     if (!fits(g) || g->sim.makespan_ns > now_ns + (int64_t)draw(&seed, (uint64_t)slack + 1)) {
       continue;
     }

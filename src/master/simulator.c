@@ -49,8 +49,15 @@ static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes,
   return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
 }
 
-bool leat_simulator_waits(const leat_simulator_t* s, int32_t node, int index) {
-  return s->position[s->graph->nodes[node].inputs[index].node] < s->position[node];
+static void find_loops(leat_simulator_t* s) {
+  bool acyclic = true;
+  for (size_t i = 0; i < s->graph->node_count; ++i) {
+    const leat_node_t* node = &s->graph->nodes[i];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      acyclic &= leat_simulator_waits(s, (int32_t)i, k);
+    }
+  }
+  s->acyclic = acyclic;
 }
 
 static uint32_t value_of(const leat_simulator_t* s, leat_output_t output) {
@@ -125,6 +132,7 @@ leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* are
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->values));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(graph, s->order));
   for (size_t i = 0; i < nodes; ++i) s->position[s->order[i]] = (int32_t)i;
+  find_loops(s);
   for (size_t i = 0; i < nodes; ++i) {
     s->values[i + 1] = s->values[i] + 1 + (uint32_t)graph->nodes[i].output_count;
   }
@@ -242,11 +250,10 @@ static void finish_node(leat_simulator_t* s, int32_t node, const int32_t* device
 }
 
 // When |device| could start something; INT64_MAX when it has nothing.
-static int64_t next_start(leat_simulator_t* s, int device) {
-  heap_t ready = heap_of(s, device, false), arrivals = heap_of(s, device, true);
-  if (*ready.size > 0) return s->free_at[device];
-  if (*arrivals.size == 0) return INT64_MAX;
-  int64_t at = s->ready[arrivals.items[0]];
+static inline int64_t next_start(const leat_simulator_t* s, size_t device) {
+  if (s->heap_sizes[device * 2] > 0) return s->free_at[device];
+  if (s->heap_sizes[device * 2 + 1] == 0) return INT64_MAX;
+  int64_t at = s->ready[s->heaps[(device * 2 + 1) * s->graph->node_count]];
   return at > s->free_at[device] ? at : s->free_at[device];
 }
 
@@ -259,7 +266,7 @@ void leat_simulator_run(leat_simulator_t* s, const int32_t* devices) {
     int first = -1;
     int64_t start = INT64_MAX;
     for (int d = 0; d < s->device_count; ++d) {
-      int64_t at = next_start(s, d);
+      int64_t at = next_start(s, (size_t)d);
       if (at >= start) continue;
       start = at;
       first = d;

@@ -15,6 +15,7 @@ typedef struct leat_simulator_s {
   leat_readers_t readers;
   int32_t* order;      // inputs first; edges that close a loop count for nothing
   int32_t* position;   // in |order|
+  bool acyclic;        // no edge closes a loop
   uint32_t* values;    // node -> its control value; its outputs follow
   int64_t* bytes;      // value -> size; what a variable keeps is at its control value
   int64_t* times;      // [node][device] ns; INT64_MAX where it cannot run
@@ -53,7 +54,9 @@ size_t leat_simulator_critical_path(const leat_simulator_t* simulator, const int
 
 void leat_simulator_reset(leat_simulator_t* simulator);
 // Is input |index| of |node| one that the step waits for?
-bool leat_simulator_waits(const leat_simulator_t* simulator, int32_t node, int index);
+static inline bool leat_simulator_waits(const leat_simulator_t* s, int32_t node, int index) {
+  return s->acyclic || s->position[s->graph->nodes[node].inputs[index].node] < s->position[node];
+}
 // When |source|'s value would be on |to|, |from| being where it is made; |commit| sends it.
 int64_t leat_simulator_arrival(leat_simulator_t* simulator, leat_output_t source, int from, int to,
                                bool commit);
