@@ -31,10 +31,10 @@ class Row:
   """A graph, how it is run, what is measured, the ratio wanted, and the work of a step."""
 
   def __init__(self, graph, goal=None, flags=(), executor=None, measure='med_us', gflop=0,
-               read_mb=0, moved_mb=0, bound=False):
+               read_mb=0, moved_mb=0, bound=False, slack=LIMIT_SLACK):
     self.graph, self.goal, self.flags, self.measure = graph, goal, list(flags), measure
     self.executor, self.gflop, self.read_mb, self.moved_mb = executor, gflop, read_mb, moved_mb
-    self.bound = bound  # the limit is part of the goal
+    self.bound, self.slack = bound, slack  # how much of the limit is part of the goal
     self.name = graph + (' ' + executor if executor else '') + (
         '' if measure == 'med_us' else ' ' + measure)
 
@@ -57,6 +57,9 @@ ROWS = [
     # own cache (mlp: the update of 1.6 MB; cnn: activations of 6.4 and 3.2 MB, Adam on 6.4 MB).
     Row('mnist_mlp', 1, gflop=0.21, moved_mb=5, bound=True),
     Row('mnist_cnn', 1, gflop=4.7, moved_mb=158, bound=True),
+    Row('loop1', 10), Row('loop100', 16), Row('loop1grad', 9),
+    Row('ptb_small_while', 1.4, gflop=6.3, bound=True, slack=1.35),
+    Row('ptb_small_unrolled', gflop=6.3),
     Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),
     Row('matmul2048', 1, gflop=17.2),
     Row('ewchain16m', 1, moved_mb=134), Row('softmax4kx1k', 1, moved_mb=33.6),
@@ -168,9 +171,9 @@ def judge(row, result, peak):
   if not any(close(result['last'][0], other) for other in result['last'][1:]):
     return cells, 'values differ: %s, TensorFlow %s' % tuple(result['last'][:2])
   reached = row.goal is None or (ratio > row.goal if row.bound else ratio >= row.goal)
-  if row.bound and near > LIMIT_SLACK:
+  if row.bound and near > row.slack:
     return cells, 'short: %.2f of the limit, at most %.2f%s' % (
-        near, LIMIT_SLACK, '' if reached else '; behind TensorFlow')
+        near, row.slack, '' if reached else '; behind TensorFlow')
   return cells, 'ok' if reached else 'short'
 
 

@@ -11,17 +11,32 @@ if(NOT sources)
   set(sources ${CMAKE_BINARY_DIR}/empty.c)
 endif()
 
-# What runs while graphs are built, files are read or values wait is kept small: ops' rows, shape
-# and gradient functions; the C API but for steps; kernels that no arithmetic waits for.
-set(definitions ${sources})
-list(FILTER definitions INCLUDE REGEX
-  "/src/(ops|capi|client|formats|gradient|optimize|trace)/")
-list(FILTER definitions EXCLUDE REGEX
-  "/ops/(array|math|matrix|nn|random|state|train)/[a-z0-9_]*_cpu\\.c$")
-list(FILTER definitions EXCLUDE REGEX
+# The kernels that models spend their steps in, by family.
+set(hot
+  "array/(concat|fill|gather|gather_nd|identity|pack|pad|reshape|row_update|scatter_nd|shape|slice\
+|split|stitch|strided|strided_slice|tile|transpose)"
+  "math/(add_n|binary|broadcast|broadcast_plan|cast|compare|elementwise|reducer|reduction\
+|reduction_plan|scan|segment|select|sparse_segment|unary)"
+  "matrix/(matmul|product)"
+  "nn/(avg_pool|batch_norm|bias|channels|conv2d|convolution_cache|cross_entropy|l2_loss|lrn\
+|max_pool|pool|relu|softmax|widen)"
+  "random/(fill|generator)"
+  "state/[a-z_]*"
+  "train/(optimizer|optimizer_rows)")
+string(REPLACE ";" "|" hot "${hot}")
+# All other ops, what runs while graphs are built and files are read, and the C API but for steps
+# are kept small.
+set(small ${sources})
+set(cold "/src/(ops|capi|client|device/simulated|formats|function|gradient|optimize|trace)/")
+string(APPEND cold "|/master/(function_runtime|greedy|groups|memory_kind|partitioner|placer|simulator)\\.c$")
+string(APPEND cold "|/graph/(cost|frames|function_op|function_library|lowering)\\.c$")
+string(APPEND cold "|/worker/(ordered_plan|step_order)\\.c$")
+list(FILTER small INCLUDE REGEX "${cold}")
+list(FILTER small EXCLUDE REGEX "/ops/(${hot})_cpu\\.c$")
+list(FILTER small EXCLUDE REGEX
   "/(capi/(session|tensor|tensor_handle|callable)|formats/(decode|wire|message))\\.c$")
 if(NOT LEAT_SANITIZE)
-  set_source_files_properties(${definitions} PROPERTIES
+  set_source_files_properties(${small} PROPERTIES
     COMPILE_OPTIONS "-Os;-Wno-maybe-uninitialized")
 endif()
 add_library(leat_objects OBJECT ${sources})

@@ -89,3 +89,9 @@ foreach(name headers install snippets)
       ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
   endif()
 endforeach()
+
+# ninja -C build placement: bin/placement judges the greedy placer.
+if(TARGET leat_testkit)
+  add_executable(placement EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/placement.c)
+  target_link_libraries(placement PRIVATE leat_testkit)
+endif()

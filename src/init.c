@@ -3,10 +3,13 @@
 #include "init.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cpu.h"
+#include "device/simulated/simulated_device.h"
 #include "kernel/resource.h"
 #include "ops/family.h"
+#include "ops/simulated/simulated_kernels.h"
 #include "worker/local_worker.h"
 
 #define LEAT_OP_FAMILIES(X) \
@@ -30,6 +33,13 @@
 LEAT_OP_FAMILIES(LEAT_DECLARE_FAMILY_)
 #define LEAT_FAMILY_ADDRESS_(name) &leat_family_##name,
 static const leat_op_family_t* const kFamilies[] = {LEAT_OP_FAMILIES(LEAT_FAMILY_ADDRESS_)};
+
+// Kinds of devices, in the order of a session's devices, and libraries of kernels beside the
+// families' own.
+static const leat_device_type_t* const kDeviceTypes[] = {&leat_cpu_device_type,
+                                                         &leat_simulated_device_type};
+static leat_status_t (*const kKernelLibraries[])(leat_kernel_registry_t* registry) = {
+    leat_simulated_kernels_register};
 
 // ---- Targets ------------------------------------------------------------------------------------
 
@@ -78,15 +88,25 @@ static void close_target(leat_target_t* target, leat_allocator_t* allocator) {
   *target = (leat_target_t){0};
 }
 
-static leat_status_t open_devices(int count, leat_thread_pool_t* pool, leat_allocator_t* allocator,
+static int count_devices(const leat_session_options_t* options, const char* type) {
+  for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
+    if (!strcmp(options->device_counts[i].type, type)) return options->device_counts[i].count;
+  }
+  return 0;
+}
+
+static leat_status_t open_devices(const leat_device_type_t* type, int count,
+                                  leat_thread_pool_t* pool, leat_allocator_t* allocator,
                                   leat_target_t* target) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      allocator, (size_t)count, sizeof(leat_device_t*), (void**)&target->devices));
+  size_t room = (size_t)target->device_count;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, room + (size_t)count,
+                                                 sizeof(leat_device_t*), (void**)&target->devices,
+                                                 &room));
   for (int i = 0; i < count; ++i) {
-    char name[64];
-    snprintf(name, sizeof name, "/job:localhost/replica:0/task:0/device:CPU:%d", i);
-    LEAT_RETURN_IF_ERROR(leat_cpu_device_create(leat_string_view_from(name), pool, allocator,
-                                                &target->devices[target->device_count]));
+    char name[80];
+    snprintf(name, sizeof name, "/job:localhost/replica:0/task:0/device:%s:%d", type->name, i);
+    LEAT_RETURN_IF_ERROR(type->create(leat_string_view_from(name), pool, allocator,
+                                      &target->devices[target->device_count]));
     ++target->device_count;
   }
   return leat_ok_status();
@@ -96,10 +116,16 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
                                 const leat_session_options_t* options, leat_target_t* target) {
   leat_thread_pool_t* pool;
   LEAT_RETURN_IF_ERROR(open_pool(options, runtime->allocator, &pool));
-  int count = options->cpu_device_count > 0 ? options->cpu_device_count : 1;
-  bool shared = !options->isolate_state && count <= LEAT_SHARED_DEVICE_MAX;
-  leat_status_t status = open_devices(count, pool, runtime->allocator, target);
-  if (!status && shared) status = open_containers(count, runtime->allocator);
+  int cpus = options->cpu_device_count > 0 ? options->cpu_device_count : 1;
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kDeviceTypes) && !status; ++i) {
+    int count = i == 0 ? cpus : count_devices(options, kDeviceTypes[i]->name);
+    if (count > 0) status = open_devices(kDeviceTypes[i], count, pool, runtime->allocator, target);
+  }
+  // What lies in an accelerator's memory ends with its session.
+  bool shared = !options->isolate_state && cpus <= LEAT_SHARED_DEVICE_MAX &&
+                target->device_count == cpus;
+  if (!status && shared) status = open_containers(cpus, runtime->allocator);
   if (!status) {
     leat_local_worker_options_t worker = {
         .devices = target->devices,
@@ -141,6 +167,9 @@ static leat_status_t register_families(leat_runtime_t* runtime) {
     for (const leat_kernel_row_t* const* rows = kFamilies[i]->kernels; *rows; ++rows) {
       LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(runtime->kernels, *rows));
     }
+  }
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKernelLibraries); ++i) {
+    LEAT_RETURN_IF_ERROR(kKernelLibraries[i](runtime->kernels));
   }
   return leat_ok_status();
 }

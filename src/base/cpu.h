@@ -23,6 +23,14 @@ void leat_cpu_name(char* buffer, size_t size);
 // Inside a *_isa.c file: x_base, x_avx2 or x_avx512.
 #define LEAT_ISA_NAME(x) LEAT_ISA_JOIN(x, LEAT_ISA)
 
+// Before a loop over lanes or registers, of a constant number of turns: it is written out in full,
+// but where the code is the fallback of old processors and kept small.
+#if defined(__x86_64__) && !defined(__AVX2__)
+#define LEAT_UNROLL
+#else
+#define LEAT_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #if defined(__x86_64__)
 #define LEAT_ISA_DECLARE(type, x) extern const type x##_base, x##_avx2, x##_avx512
 #define LEAT_ISA_SELECT(x)                            \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capi/description.h"
+#include "graph/graph_functions.h"
 #include "graph/storage.h"
 
 // ---- What is noted on the way -------------------------------------------------------------------
@@ -275,8 +276,7 @@ static leat_status_t match_arguments(TF_OperationDescription* desc, const leat_o
 }
 
 static leat_status_t find_op(const TF_OperationDescription* desc, const leat_op_t** out_op) {
-  leat_status_t status =
-      leat_op_registry_find(desc->graph->shared->graph->ops, desc->op, out_op);
+  leat_status_t status = leat_graph_find_op(desc->graph->shared->graph, desc->op, out_op);
   if (leat_status_is_ok(status) || leat_status_code(status) != LEAT_NOT_FOUND) return status;
   // TensorFlow's code for it here; elsewhere it is NOT_FOUND.
   leat_status_t renamed = leat_make_status(LEAT_INVALID_ARGUMENT, "%s while building node '%.*s'",

@@ -6,6 +6,7 @@
 #include "formats/generated/config.h"
 
 #define MAX_CPU_DEVICES 4096
+#define MAX_ACCELERATORS 64
 
 TF_SessionOptions* TF_NewSessionOptions(void) {
   void* memory = NULL;
@@ -58,11 +59,27 @@ static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t
                           LEAT_SV_ARG(name));
 }
 
+// Types that nobody has registered are passed over, as in TensorFlow ("GPU" without a GPU).
+static void note_device_count(leat_string_view_t type, int count,
+                              leat_session_options_t* options) {
+  for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
+    leat_device_count_t* entry = &options->device_counts[i];
+    if (entry->count > 0 || type.size >= sizeof entry->type) continue;
+    memcpy(entry->type, type.data, type.size);
+    entry->count = count < MAX_ACCELERATORS ? count : MAX_ACCELERATORS;
+    return;
+  }
+}
+
 static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
                                        leat_session_options_t* options) {
   for (size_t i = 0; i < config->device_count.count; ++i) {
     const leat_pb_config_proto_device_count_entry_t* entry = &config->device_count.items[i];
-    if (!leat_string_view_equals(entry->key, "CPU") || entry->value <= 0) continue;
+    if (entry->value <= 0) continue;
+    if (!leat_string_view_equals(entry->key, "CPU")) {
+      note_device_count(entry->key, entry->value, options);
+      continue;
+    }
     if (entry->value > MAX_CPU_DEVICES) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Setting the configuration failed: device_count[\"CPU\"] is %d, must "

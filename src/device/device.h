@@ -3,6 +3,7 @@
 #ifndef LEAT_DEVICE_DEVICE_H_
 #define LEAT_DEVICE_DEVICE_H_
 
+#include "base/speed.h"
 #include "base/thread_pool.h"
 #include "tensor/tensor.h"
 
@@ -33,7 +34,18 @@ struct leat_device_s {
   leat_buffer_source_t* host_memory;  // staging and host arguments of its kernels
   leat_thread_pool_t* pool;         // where its kernels' shards run; may be NULL
   bool shares_host_memory;          // its tensors can be read by the host as they are
+  leat_speed_t speed;
 };
+
+// A kind of devices; src/init.c lists them. A session opens as many as ConfigProto's device_count
+// says under |name| (CPU: 1 where it says nothing, others: none).
+typedef struct leat_device_type_s {
+  const char* name;  // "CPU"
+  // |name| is the device's full name. |pool| is retained.
+  leat_status_t (*create)(leat_string_view_t name, leat_thread_pool_t* pool,
+                          leat_allocator_t* allocator, leat_device_t** out_device);
+} leat_device_type_t;
+extern const leat_device_type_t leat_cpu_device_type;
 
 void leat_device_retain(leat_device_t* device);
 void leat_device_release(leat_device_t* device);  // NULL is allowed

@@ -195,9 +195,9 @@ leat_status_t leat_device_name_merge(const leat_device_name_t* a, const leat_dev
   if (types_conflict && !soft) return conflict(a, b, "types");
   merged.type = b->type.size > 0 ? b->type : a->type;
   bool indices_agree = merge_number(a->index, b->index, &merged.index);
-  if (!indices_agree && !soft) return conflict(a, b, "ids");
-  // The index of a type that lost says nothing about the other type.
-  if (types_conflict) merged.index = b->index;
+  if (!indices_agree && !types_conflict && !soft) return conflict(a, b, "ids");
+  if (types_conflict) merged.type = kAny.type;
+  if (types_conflict || !indices_agree) merged.index = LEAT_DEVICE_ANY;
   *out_name = merged;
   return leat_ok_status();
 }

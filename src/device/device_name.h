@@ -19,8 +19,8 @@ LEAT_MUST_USE leat_status_t leat_device_name_parse(leat_string_view_t text,
                                                    leat_device_name_t* out_name);
 // Does a full name fulfil a constraint?
 bool leat_device_name_matches(const leat_device_name_t* constraint, const leat_device_name_t* full);
-// Both constraints together; INVALID_ARGUMENT when they contradict. |soft| lets |b| win on type and
-// index instead.
+// Both constraints together; INVALID_ARGUMENT when they contradict. |soft| lets go of a type or
+// index on which the two differ instead (|out_name| may be one of the two).
 LEAT_MUST_USE leat_status_t leat_device_name_merge(const leat_device_name_t* a,
                                                    const leat_device_name_t* b, bool soft,
                                                    leat_device_name_t* out_name);

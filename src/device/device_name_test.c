@@ -110,8 +110,8 @@ static void constraints_merge(void** state) {
   assert_string_equal(
       merged("GPU:0", "GPU:1", false),
       "Cannot merge devices with incompatible ids: '/device:GPU:0' and '/device:GPU:1'");
-  assert_string_equal(merged("CPU:0", "/device:GPU:*", true), "/device:GPU:*");
-  assert_string_equal(merged("GPU:0", "GPU:1", true), "/device:GPU:1");
+  assert_string_equal(merged("/job:a/device:CPU:0", "/device:GPU:*", true), "/job:a");
+  assert_string_equal(merged("GPU:0", "GPU:1", true), "/device:GPU:*");
 }
 
 static void printing_stops_at_the_end_of_the_buffer(void** state) {

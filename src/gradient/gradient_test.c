@@ -43,8 +43,9 @@ typedef struct request_s {
 } request_t;
 
 static leat_status_t differentiate(fixture_t* f, request_t r, leat_gradient_value_t* out) {
+  leat_gradient_options_t options = {.stop = r.stop.items, .stop_count = r.stop.count};
   return leat_add_gradients(f->s.graph, r.ys.items, r.ys.count, r.xs.items, r.xs.count, r.starts,
-                            r.stop.items, r.stop.count, LEAT_SV("gradients"), out);
+                            &options, LEAT_SV("gradients"), out);
 }
 
 // The value of |fetch| for x = 3, y = 5.

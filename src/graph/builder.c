@@ -57,9 +57,12 @@ static leat_status_t build(leat_builder_t* builder, leat_string_view_t op_name,
       .infer_attrs = true,
   };
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(builder->graph->ops, op_name, &spec.op));
+  const leat_build_place_t* place = builder->place;
+  if (place && place->prepare) LEAT_RETURN_IF_ERROR(place->prepare(place->data, &spec));
   LEAT_RETURN_IF_ERROR(make_name(builder, op_name, &spec.name));
   LEAT_RETURN_IF_ERROR(make_attrs(builder, attrs, &spec));
-  return leat_graph_add_node(builder->graph, &spec, out_node);
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(builder->graph, &spec, out_node));
+  return place ? place->placed(place->data, *out_node) : leat_ok_status();
 }
 
 int32_t leat_build_node(leat_builder_t* builder, const char* op, leat_outputs_t inputs,

@@ -6,6 +6,14 @@
 
 #include "graph/graph.h"
 
+// Where nodes are built, when that is a place of its own (the loop of a gradient): |prepare| may
+// replace the inputs of a node to come (NULL: no), |placed| hears which node it became.
+typedef struct leat_build_place_s {
+  void* data;
+  leat_status_t (*prepare)(void* data, leat_node_spec_t* spec);
+  leat_status_t (*placed)(void* data, int32_t node);
+} leat_build_place_t;
+
 typedef struct leat_builder_s {
   leat_graph_t* graph;
   leat_string_view_t scope;        // "gradients/": put before names
@@ -13,6 +21,7 @@ typedef struct leat_builder_s {
   leat_string_view_t colocate_with;  // node name; "" = none: adds "_class" = ["loc:@name"]
   const int32_t* control_inputs;   // given to every node built
   int control_count;
+  const leat_build_place_t* place;  // NULL: nowhere special
   leat_status_t status;
 } leat_builder_t;
 

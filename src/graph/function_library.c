@@ -4,14 +4,17 @@
 
 #include "formats/decode.h"
 #include "formats/encode.h"
+#include "graph/function_op.h"
 
 typedef struct held_function_s {
   leat_pb_function_def_t message;
   leat_string_view_t bytes;
+  leat_op_t* op;  // made on first need
 } held_function_t;
 
 struct leat_function_library_s {
   leat_allocator_t* allocator;
+  leat_mutex_t mutex;           // of the maps and the arena; what is held never changes
   leat_arena_t arena;
   leat_string_map_t names;      // -> held_function_t*
   leat_string_map_t gradients;  // -> leat_pb_gradient_def_t*
@@ -25,6 +28,7 @@ leat_status_t leat_function_library_create(leat_allocator_t* allocator,
       leat_allocator_allocate(allocator, sizeof(leat_function_library_t), &memory));
   leat_function_library_t* library = memory;
   library->allocator = allocator;
+  leat_mutex_initialize(&library->mutex);
   leat_arena_initialize(allocator, 0, &library->arena);
   leat_string_map_initialize(allocator, &library->names);
   leat_string_map_initialize(allocator, &library->gradients);
@@ -37,7 +41,25 @@ void leat_function_library_free(leat_function_library_t* library) {
   leat_string_map_deinitialize(&library->names);
   leat_string_map_deinitialize(&library->gradients);
   leat_arena_deinitialize(&library->arena);
+  leat_mutex_deinitialize(&library->mutex);
   leat_allocator_free(library->allocator, library);
+}
+
+// Reading takes the lock of a library that the reader does not change.
+static void lock(const leat_function_library_t* library) {
+  leat_mutex_lock((leat_mutex_t*)&library->mutex);
+}
+
+static void unlock(const leat_function_library_t* library) {
+  leat_mutex_unlock((leat_mutex_t*)&library->mutex);
+}
+
+static bool find_in(const leat_function_library_t* library, const leat_string_map_t* map,
+                    leat_string_view_t name, uint64_t* out_found) {
+  lock(library);
+  bool is_found = leat_string_map_get(map, name, out_found);
+  unlock(library);
+  return is_found;
 }
 
 static held_function_t* held_at(const leat_function_library_t* library, size_t index) {
@@ -85,14 +107,15 @@ leat_status_t leat_function_library_add(leat_function_library_t* library,
   leat_string_builder_initialize(library->allocator, &encoded);
   leat_status_t status =
       leat_message_encode(&leat_pb_function_def_descriptor, function, &encoded);
+  lock(library);
   if (!status) status = add_encoded(library, name, leat_string_builder_view(&encoded));
+  unlock(library);
   leat_string_builder_deinitialize(&encoded);
   return status;
 }
 
-leat_status_t leat_function_library_add_gradient(leat_function_library_t* library,
-                                                 leat_string_view_t function,
-                                                 leat_string_view_t gradient) {
+static leat_status_t add_gradient(leat_function_library_t* library, leat_string_view_t function,
+                                  leat_string_view_t gradient) {
   uint64_t found = 0;
   if (leat_string_map_get(&library->gradients, function, &found)) {
     const leat_pb_gradient_def_t* held = (const leat_pb_gradient_def_t*)(uintptr_t)found;
@@ -112,6 +135,15 @@ leat_status_t leat_function_library_add_gradient(leat_function_library_t* librar
   return leat_string_map_set(&library->gradients, held->function_name, (uint64_t)(uintptr_t)held);
 }
 
+leat_status_t leat_function_library_add_gradient(leat_function_library_t* library,
+                                                 leat_string_view_t function,
+                                                 leat_string_view_t gradient) {
+  lock(library);
+  leat_status_t status = add_gradient(library, function, gradient);
+  unlock(library);
+  return status;
+}
+
 leat_status_t leat_function_library_add_all(leat_function_library_t* library,
                                             const leat_op_registry_t* ops,
                                             const leat_pb_function_def_library_t* source) {
@@ -128,8 +160,10 @@ leat_status_t leat_function_library_add_all(leat_function_library_t* library,
 
 void leat_function_library_truncate(leat_function_library_t* library, int function_count,
                                     int gradient_count) {
+  lock(library);
   leat_string_map_truncate(&library->names, (size_t)function_count);
   leat_string_map_truncate(&library->gradients, (size_t)gradient_count);
+  unlock(library);
 }
 
 int leat_function_library_count(const leat_function_library_t* library) {
@@ -144,8 +178,27 @@ const leat_pb_function_def_t* leat_function_library_at(const leat_function_libra
 const leat_pb_function_def_t* leat_function_library_find(const leat_function_library_t* library,
                                                          leat_string_view_t name) {
   uint64_t found = 0;
-  if (!library || !leat_string_map_get(&library->names, name, &found)) return NULL;
+  if (!library || !find_in(library, &library->names, name, &found)) return NULL;
   return &((const held_function_t*)(uintptr_t)found)->message;
+}
+
+leat_status_t leat_function_library_op(leat_function_library_t* library, leat_string_view_t name,
+                                       const leat_op_t** out_op) {
+  uint64_t found = 0;
+  *out_op = NULL;
+  leat_status_t status = leat_ok_status();
+  lock(library);
+  if (!leat_string_map_get(&library->names, name, &found)) {
+    status = leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not in the graph's library",
+                              LEAT_SV_ARG(name));
+  }
+  held_function_t* held = (held_function_t*)(uintptr_t)found;
+  if (!status && !held->op) {
+    status = leat_function_op_make(held->message.signature, &library->arena, &held->op);
+  }
+  if (!status) *out_op = held->op;
+  unlock(library);
+  return status;
 }
 
 int leat_function_library_gradient_count(const leat_function_library_t* library) {
@@ -160,6 +213,6 @@ const leat_pb_gradient_def_t* leat_function_library_gradient_at(
 leat_string_view_t leat_function_library_gradient_of(const leat_function_library_t* library,
                                                      leat_string_view_t function) {
   uint64_t found = 0;
-  if (!library || !leat_string_map_get(&library->gradients, function, &found)) return LEAT_SV("");
+  if (!library || !find_in(library, &library->gradients, function, &found)) return LEAT_SV("");
   return ((const leat_pb_gradient_def_t*)(uintptr_t)found)->gradient_func;
 }

@@ -1,6 +1,7 @@
 // The named subgraphs of a graph, as the messages that describe them (section 10: they become
 // graphs when they are instantiated, which is the function room's work). A library owns its
 // messages. Equal functions may be added again; another one of a name that is taken is refused.
+// Thread-safe: steps look functions up while their graph grows.
 #ifndef LEAT_GRAPH_FUNCTION_LIBRARY_H_
 #define LEAT_GRAPH_FUNCTION_LIBRARY_H_
 
@@ -36,6 +37,11 @@ const leat_pb_function_def_t* leat_function_library_at(const leat_function_libra
                                                        int index);
 const leat_pb_function_def_t* leat_function_library_find(const leat_function_library_t* library,
                                                          leat_string_view_t name);
+// The function as an op, so that nodes may name it as theirs. It lives as long as the library.
+// NOT_FOUND; INVALID_ARGUMENT for a signature that no op can have.
+LEAT_MUST_USE leat_status_t leat_function_library_op(leat_function_library_t* library,
+                                                     leat_string_view_t name,
+                                                     const leat_op_t** out_op);
 int leat_function_library_gradient_count(const leat_function_library_t* library);
 const leat_pb_gradient_def_t* leat_function_library_gradient_at(
     const leat_function_library_t* library, int index);

@@ -36,31 +36,39 @@ leat_output_t leat_gradient_value_to_dense(leat_builder_t* builder, leat_gradien
                     LEAT_INPUTS(value.dense, value.indices, row_count), LEAT_NO_ATTRS);
 }
 
-// Zeros of the variable that a handle names.
-static leat_output_t zeros_of_handle(leat_gradient_t* g, leat_output_t handle) {
-  const leat_node_t* node = leat_graph_node(g->builder.graph, handle.node);
-  // Through ops that hand the handle on, to the one that made it.
-  leat_output_t source = handle;
-  while (!(node->op->flags & LEAT_OP_VARIABLE) && source.index < node->input_count) {
-    source = node->inputs[source.index];
-    node = leat_graph_node(g->builder.graph, source.node);
+// The type of the variable that a handle names, found through the ops that hand the handle on.
+static int type_of_variable(const leat_graph_t* graph, leat_output_t handle) {
+  const leat_node_t* node = &graph->nodes[handle.node];
+  for (size_t steps = 0; !(node->op->flags & LEAT_OP_VARIABLE) && steps < graph->node_count;
+       ++steps) {
+    int from = node->op->flags & LEAT_OP_CONTROL_FLOW ? 0 : handle.index;
+    if (from >= node->input_count) break;
+    handle = node->inputs[from];
+    node = &graph->nodes[handle.node];
   }
   int dtype = leat_node_attr_type(node, "dtype");
-  leat_output_t shape = leat_build_unary(&g->builder, "VariableShape", handle);
-  leat_output_t zero =
-      leat_build_scalar(&g->builder, dtype == LEAT_DTYPE_INVALID ? LEAT_DTYPE_FLOAT : dtype, 0);
-  return leat_build_binary(&g->builder, "Fill", shape, zero);
+  return dtype == LEAT_DTYPE_INVALID ? LEAT_DTYPE_FLOAT : dtype;
 }
 
-static leat_output_t zeros_of_output(leat_gradient_t* g, int index) {
-  leat_output_t output = leat_gradient_output(g, index);
-  int dtype = leat_build_type_of(&g->builder, output);
-  if (dtype == LEAT_DTYPE_RESOURCE) return zeros_of_handle(g, output);
-  return leat_build_unary(&g->builder, "ZerosLike", output);
+leat_output_t leat_build_zeros_of(leat_builder_t* b, leat_output_t x) {
+  if (b->status) return LEAT_OUTPUT_NONE;
+  int dtype = leat_build_type_of(b, x);
+  leat_output_t shape;
+  if (dtype == LEAT_DTYPE_RESOURCE) {
+    dtype = type_of_variable(b->graph, x);
+    shape = leat_build_unary(b, "VariableShape", x);
+  } else if (b->place && dtype != LEAT_DTYPE_VARIANT) {
+    shape = leat_build_shape_of(b, x);
+  } else {
+    return leat_build_unary(b, "ZerosLike", x);
+  }
+  return leat_build_binary(b, "Fill", shape, leat_build_scalar(b, dtype, 0));
 }
 
 leat_output_t leat_gradient_of_output(leat_gradient_t* g, int index) {
-  if (!leat_gradient_has_output(g, index)) return zeros_of_output(g, index);
+  if (!leat_gradient_has_output(g, index)) {
+    return leat_build_zeros_of(&g->builder, leat_gradient_output(g, index));
+  }
   return leat_gradient_value_to_dense(&g->builder, g->output_gradients[index]);
 }
 

@@ -29,6 +29,9 @@ static inline leat_output_t leat_gradient_input(const leat_gradient_t* g, int in
 static inline leat_output_t leat_gradient_output(const leat_gradient_t* g, int index) {
   return (leat_output_t){g->node, index};
 }
+// Zeros of the type and shape of |x| (of the variable, when it is a handle). Its value is not read
+// where its shape will do.
+leat_output_t leat_build_zeros_of(leat_builder_t* builder, leat_output_t x);
 // dC/dy of output |index|, dense (rows are made dense; zeros where C does not depend on it).
 leat_output_t leat_gradient_of_output(leat_gradient_t* g, int index);
 // false where C does not depend on that output.

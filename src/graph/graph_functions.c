@@ -38,3 +38,12 @@ leat_status_t leat_graph_add_functions(leat_graph_t* graph,
   LEAT_RETURN_IF_ERROR(leat_graph_own_functions(graph, &library));
   return leat_function_library_add_all(library, graph->ops, source);
 }
+
+leat_status_t leat_graph_find_op(const leat_graph_t* graph, leat_string_view_t name,
+                                 const leat_op_t** out_op) {
+  if (graph->functions && !leat_op_registry_has(graph->ops, name) &&
+      leat_function_library_find(graph->functions, name)) {
+    return leat_function_library_op(graph->functions, name, out_op);
+  }
+  return leat_op_registry_find(graph->ops, name, out_op);
+}

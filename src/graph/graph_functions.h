@@ -11,4 +11,8 @@ LEAT_MUST_USE leat_status_t leat_graph_own_functions(leat_graph_t* graph,
 LEAT_MUST_USE leat_status_t leat_graph_add_functions(leat_graph_t* graph,
                                                      const leat_pb_function_def_library_t* source);
 
+// The op that a node of |graph| may name: a registered one, or a function of the graph. NOT_FOUND.
+LEAT_MUST_USE leat_status_t leat_graph_find_op(const leat_graph_t* graph, leat_string_view_t name,
+                                               const leat_op_t** out_op);
+
 #endif  // LEAT_GRAPH_GRAPH_FUNCTIONS_H_

@@ -1,6 +1,7 @@
 // One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
 // then added as any node is.
 #include "graph/attr_proto.h"
+#include "graph/graph_functions.h"
 #include "graph/importer.h"
 #include "graph/storage.h"
 
@@ -28,7 +29,7 @@ leat_status_t leat_importer_op(leat_importer_t* importer, const leat_pb_node_def
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Node '%.*s' does not specify an operation",
                             LEAT_SV_ARG(def->name));
   }
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(importer->graph->ops, def->op, out_op));
+  LEAT_RETURN_IF_ERROR(leat_graph_find_op(importer->graph, def->op, out_op));
   importer->last_op = *out_op;
   return leat_ok_status();
 }

@@ -10,6 +10,7 @@
 
 struct leat_inference_s;
 struct leat_gradient_s;
+struct leat_lowering_s;
 struct leat_op_s;
 
 typedef enum leat_op_flag_e {
@@ -39,6 +40,9 @@ typedef enum leat_op_flag_e {
   LEAT_OP_ONLY_SHAPE = 1 << 24,    // reads its inputs' shapes, not their values
   LEAT_OP_VARIABLE = 1 << 25,      // makes the handle or reference of a variable
   LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps something in the step's container
+  LEAT_OP_CALLS = 1 << 27,         // calls functions (section 10); see `lower`
+  LEAT_OP_BRANCHES = 1 << 28,      // those that decide which (If, While): lowered when asked to be
+  LEAT_OP_DESCRIBES = 1 << 29,     // a few numbers about its inputs: keep them, not the inputs
   LEAT_OP_CHEAP = 1 << 30,  // a few operations an element: may be computed again, not kept
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
@@ -61,21 +65,20 @@ typedef struct leat_rule_s {
   uint8_t kind;
   int8_t a, b;
   int16_t x, y;
-  const char* text;  // the rule in words: "a vector"; NULL takes the standard wording
 } leat_rule_t;
-#define LEAT_RULE_RANK(a, n, text) {LEAT_RULE_RANK_, a, 0, n, 0, text}
-#define LEAT_RULE_SCALAR(a) {LEAT_RULE_RANK_, a, 0, 0, 0, "a scalar"}
-#define LEAT_RULE_VECTOR(a) {LEAT_RULE_RANK_, a, 0, 1, 0, "a vector"}
-#define LEAT_RULE_MATRIX(a) {LEAT_RULE_RANK_, a, 0, 2, 0, "a matrix"}
-#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0, 0}
-#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0, 0}
-#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0, 0}
-#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y, 0}
-#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size, 0}
-#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0, 0}
-#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0, 0}
-
-#define LEAT_MAX_RULES 6
+#define LEAT_RULE_RANK(a, n) {LEAT_RULE_RANK_, a, 0, n, 0}
+#define LEAT_RULE_SCALAR(a) LEAT_RULE_RANK(a, 0)
+#define LEAT_RULE_VECTOR(a) LEAT_RULE_RANK(a, 1)
+#define LEAT_RULE_MATRIX(a) LEAT_RULE_RANK(a, 2)
+#define LEAT_RULE_RANK_AT_LEAST(a, n) {LEAT_RULE_RANK_AT_LEAST_, a, 0, n, 0}
+#define LEAT_RULE_RANK_AT_MOST(a, n) {LEAT_RULE_RANK_AT_MOST_, a, 0, n, 0}
+#define LEAT_RULE_SAME_SHAPE(a, b) {LEAT_RULE_SAME_SHAPE_, a, b, 0, 0}
+#define LEAT_RULE_SAME_DIM(a, x, b, y) {LEAT_RULE_SAME_DIM_, a, b, x, y}
+#define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size}
+#define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0}
+#define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0}
+// What a row gives as its contract: LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_SAME_SHAPE(0, 1)).
+#define LEAT_RULES(...) ((const leat_rule_t[]){__VA_ARGS__, {LEAT_RULE_END_, 0, 0, 0, 0}})
 
 // Exact identities (bits of row.identities): where an output is, bit for bit and for every value,
 // something that is there already. The optimizer asks these and names no op. (A signalling NaN may
@@ -106,9 +109,23 @@ typedef enum leat_identity_e {
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
+#define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
+#define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")
+#define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
+#define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);
+typedef leat_status_t (*leat_lower_fn_t)(struct leat_lowering_s* lowering);
+
+// How much work a node is (graph/cost.h).
+typedef enum leat_cost_rule_e {
+  LEAT_COST_ELEMENTS,     // an operation for each element of the largest operand
+  LEAT_COST_NONE,         // no element is touched
+  LEAT_COST_FUNCTION,     // exp, tanh, ...: some twelve operations for each element
+  LEAT_COST_CONTRACTION,  // inputs 0 and 1 multiplied, summed over what they share
+  LEAT_COST_CONVOLUTION,  // with a filter
+} leat_cost_rule_t;
 
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
@@ -119,7 +136,8 @@ typedef struct leat_op_row_s {
   const char* outputs;
   const char* attrs;
   uint32_t flags;
-  uint16_t identities;  // leat_identity_t
+  int deprecated_since;     // GraphDef producer version; 0 = never
+  const char* deprecation;  // TensorFlow's explanation text
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -128,10 +146,11 @@ typedef struct leat_op_row_s {
   // (Shape, Pack, ...): see leat_inference_set_output_value. NULL: none.
   leat_shape_fn_t value;
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
-  leat_rule_t contract[LEAT_MAX_RULES];
+  leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
+  const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
   const char* doc;
-  int deprecated_since;             // GraphDef producer version; 0 = never
-  const char* deprecation;          // TensorFlow's explanation text
+  uint8_t cost;                 // leat_cost_rule_t
+  uint16_t identities;          // leat_identity_t
 } leat_op_row_t;
 
 typedef enum leat_type_source_e {

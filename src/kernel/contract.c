@@ -94,11 +94,11 @@ static const char* input_name(const leat_kernel_t* kernel, int index, char* buff
 
 #define INPUT_NAME(kernel, index) input_name((kernel), (index), (char[80]){0}, 80)
 
-// What must hold, where the row does not say it in its own words.
 static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* rule,
                               const leat_shape_t* b, char* buffer, size_t size) {
   switch ((leat_rule_kind_t)rule->kind) {
     case LEAT_RULE_RANK_:
+      if (rule->x <= 2) return (const char* const[]){"a scalar", "a vector", "a matrix"}[rule->x];
       snprintf(buffer, size, "of rank %d", rule->x);
       break;
     case LEAT_RULE_RANK_AT_LEAST_:
@@ -132,10 +132,9 @@ static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* ru
 static LEAT_COLD leat_status_t violation(const leat_kernel_context_t* c, const leat_rule_t* rule,
                                          const leat_shape_t* a, const leat_shape_t* b) {
   char words[512];
-  const char* text = rule->text ? rule->text
-                                : rule_words(c->kernel, rule, b, words, sizeof(words));
   return leat_kernel_invalid(c, "input %s has shape %s, must be %s",
-                             INPUT_NAME(c->kernel, rule->a), LEAT_SHAPE_TEXT(a), text);
+                             INPUT_NAME(c->kernel, rule->a), LEAT_SHAPE_TEXT(a),
+                             rule_words(c->kernel, rule, b, words, sizeof(words)));
 }
 
 // ---- The check ----------------------------------------------------------------------------------
@@ -157,7 +156,7 @@ static leat_status_t check_rule(const leat_kernel_context_t* c, const leat_rule_
 leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c) {
   const leat_rule_t* rules = c->kernel->contract;
   if (!rules) return leat_ok_status();
-  for (int i = 0; i < LEAT_MAX_RULES && rules[i].kind != LEAT_RULE_END_; ++i) {
+  for (int i = 0; rules[i].kind != LEAT_RULE_END_; ++i) {
     LEAT_RETURN_IF_ERROR(check_rule(c, &rules[i]));
   }
   return leat_ok_status();

@@ -155,7 +155,7 @@ static const char* broken(leat_rule_t rule, int rank, const int64_t* dims) {
   const leat_op_row_t op_row = {.name = "Op",
                                 .inputs = "a: T; values: N * T",
                                 .attrs = "T: type; N: int >= 1",
-                                .contract = {rule}};
+                                .contract = LEAT_RULES(rule)};
   const leat_kernel_row_t row = {.op = "Op", .device_type = "CPU", .compute = nothing};
   leat_arena_t arena;
   leat_kernel_t* kernel = NULL;
@@ -188,7 +188,7 @@ static void contracts_hold_before_a_run(void** state) {
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_MATRIX(0)), "");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_VECTOR(0)),
                       "input a has shape [2,3], must be a vector");
-  assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_RANK(1, 3, NULL)),
+  assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_RANK(1, 3)),
                       "input values[0] has shape [5], must be of rank 3");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_RANK_AT_LEAST(2, 2)),
                       "input values[1] has shape [5], must be of rank at least 2");

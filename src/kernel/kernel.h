@@ -21,20 +21,18 @@ typedef struct leat_kernel_row_s {
   const char* device_type;  // "CPU"
   // Types it takes: "T: float, double; Tidx: int32". NULL: any. Attributes not named: any.
   const char* constraints;
-  int priority;             // the highest that fits serves; then the first in the list
   const char* host_memory;  // arguments that live in host memory: "shape; axis". CPU: NULL
   // Makes |state| (zeroed, |state_bytes|) from the node's attributes. NULL: nothing to make.
   // When it fails |destroy| is still called over what it made so far (the rest is zero): it returns
   // at once and cleans nothing up itself.
   leat_status_t (*create)(leat_kernel_creation_t* creation, void* state);
   void (*destroy)(void* state);  // NULL: nothing to end
-  size_t state_bytes;
+  uint32_t state_bytes;
+  int16_t priority;         // the highest that fits serves; then the first in the list
+  bool expensive;           // worth its own place in the pool's queue
   // One of the two.
   leat_status_t (*compute)(leat_kernel_context_t* context);
   void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
-  // Estimated nanoseconds for inputs of these shapes (NULL: cheap). For cost model and inlining.
-  int64_t (*cost_ns)(const leat_kernel_context_t* context);
-  bool expensive;           // worth its own place in the pool's queue
 } leat_kernel_row_t;
 
 // Instance of a row for a node.
@@ -109,6 +107,9 @@ typedef struct leat_step_services_s {
   struct leat_rendezvous_s* rendezvous;
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;
+  int64_t deadline_ns;       // leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER = none
+  int32_t function_depth;    // of calls that led here; 0 in the step itself
+  int64_t container_step_id;  // whose |step_resources| they are: the step that all calls came from
   void* collector;           // step statistics, or NULL
   bool deterministic;
 } leat_step_services_t;

@@ -144,7 +144,7 @@ leat_status_t leat_kernel_create(const leat_kernel_row_t* row, const leat_op_t* 
       .output_types = output_types,
       .input_count = input_count,
       .output_count = output_count,
-      .contract = op->row->contract[0].kind != LEAT_RULE_END_ ? op->row->contract : NULL,
+      .contract = op->row->contract,
   };
   leat_kernel_creation_t creation = {
       .kernel = &block->kernel,

@@ -3,9 +3,10 @@
 // through as they are.
 #include "master/master.h"
 
-
 #include "base/clock.h"
 #include "base/sync.h"
+#include "function/inline.h"
+#include "kernel/cancellation.h"
 #include "master/partitioner.h"
 
 typedef struct compiled_partition_s {
@@ -118,6 +119,7 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .fetch_count = partition->fetch_count,
       .executor = options->executor,
       .deterministic = options->deterministic,
+      .functions = options->functions,
   };
   partition->graph = NULL;  // taken over
   registration_t registration = {0};
@@ -194,11 +196,46 @@ static leat_status_t optimize_partitions(const leat_master_options_t* options,
   return status;
 }
 
+// Calls become the bodies of what they call; what these do besides is a target, as the call was
+// part of the step.
+static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
+  leat_inlined_t inlined;
+  LEAT_RETURN_IF_ERROR(leat_function_inline(rewrite->graph, &inlined));
+  if (!inlined.graph) return leat_ok_status();
+  leat_allocator_t* allocator = leat_allocator_system();
+  size_t count = (size_t)(rewrite->target_count + inlined.effect_count);
+  int32_t* targets;
+  leat_status_t status =
+      leat_allocator_allocate_array(allocator, count + 1, sizeof *targets, (void**)&targets);
+  int kept = 0;
+  for (int i = 0; !status && i < rewrite->target_count; ++i) {
+    int32_t target = inlined.map.nodes[rewrite->targets[i]];
+    if (target >= 0) targets[kept++] = target;
+  }
+  for (int i = 0; !status && i < inlined.effect_count; ++i) targets[kept++] = inlined.effects[i];
+  for (int i = 0; !status && i < rewrite->fetch_count; ++i) {
+    rewrite->fetches[i] = leat_node_map_output(&inlined.map, rewrite->fetches[i]);
+  }
+  leat_rewrite_t pruned;
+  if (!status) {
+    status = leat_prune(inlined.graph, NULL, 0, rewrite->fetches, rewrite->fetch_count, targets,
+                        kept, &pruned);
+    leat_allocator_free(allocator, targets);
+  }
+  leat_graph_free(inlined.graph);
+  if (status) return status;
+  leat_rewrite_deinitialize(rewrite);
+  *rewrite = pruned;
+  return leat_ok_status();
+}
+
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              leat_compiled_t* compiled) {
+  const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
+  LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, false));
   for (size_t i = 0; i < rewrite->graph->node_count; ++i) {
-    if (rewrite->graph->nodes[i].op->flags & LEAT_OP_STEP_RESOURCE) compiled->leaves_traces = true;
+    if (rewrite->graph->nodes[i].op->flags & traces) compiled->leaves_traces = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, true));
@@ -254,55 +291,77 @@ static leat_status_t run_one(leat_compiled_t* compiled, leat_run_request_t* requ
   return wait_for(wait, request->deadline_ns);
 }
 
-// The tensors of every partition, side by side: feeds copied in (borrowed), fetches copied out.
-static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_request_t* whole,
-                                 wait_t* wait) {
+// The requests of all partitions, and their tensors side by side: feeds copied in (borrowed),
+// fetches copied out.
+typedef struct deal_s {
+  leat_run_request_t* requests;
+  leat_tensor_t* tensors;
+} deal_t;
+
+static void free_deal(const leat_compiled_t* compiled, deal_t* deal) {
+  leat_allocator_free(compiled->allocator, deal->requests);
+  leat_allocator_free(compiled->allocator, deal->tensors);
+}
+
+static leat_status_t deal_out(const leat_compiled_t* compiled, const leat_run_request_t* whole,
+                              deal_t* deal) {
   int count = compiled->partition_count;
   size_t tensors = 0;
   for (int i = 0; i < count; ++i) {
     tensors += (size_t)compiled->partitions[i].feed_count;
     tensors += (size_t)compiled->partitions[i].fetch_count;
   }
-  leat_tensor_t* storage;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(compiled->allocator, tensors + 1,
-                                                     sizeof *storage, (void**)&storage));
-  leat_run_request_t* requests;
-  leat_status_t status = leat_allocator_allocate_array(
-      compiled->allocator, (size_t)count, sizeof *requests, (void**)&requests);
+  *deal = (deal_t){0};
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      compiled->allocator, tensors + 1, sizeof(leat_tensor_t), (void**)&deal->tensors));
+  leat_status_t status =
+      leat_allocator_allocate_array(compiled->allocator, (size_t)count,
+                                    sizeof(leat_run_request_t), (void**)&deal->requests);
   if (status) {
-    leat_allocator_free(compiled->allocator, storage);
+    free_deal(compiled, deal);
     return status;
   }
-  leat_tensor_t* next = storage;
-  wait->pending = count;
-  wait->several = true;
+  leat_tensor_t* next = deal->tensors;
   for (int i = 0; i < count; ++i) {
     const compiled_partition_t* partition = &compiled->partitions[i];
-    requests[i] = *whole;
-    requests[i].handle = partition->handle;
-    requests[i].feeds = next;
+    deal->requests[i] = *whole;
+    deal->requests[i].handle = partition->handle;
+    deal->requests[i].feeds = next;
     for (int k = 0; k < partition->feed_count; ++k) {
       *next++ = whole->feeds[partition->feed_indices[k]];
     }
-    requests[i].fetches = next;
+    deal->requests[i].fetches = next;
     next += partition->fetch_count;
   }
-  for (int i = 0; i < count; ++i) {
-    compiled->worker->vtable->run_graph(compiled->worker, &requests[i], partition_done, wait);
-  }
-  status = wait_for(wait, whole->deadline_ns);
-  for (int i = 0; i < count; ++i) {
+  return leat_ok_status();
+}
+
+static void collect(const leat_compiled_t* compiled, const leat_run_request_t* whole,
+                    leat_status_t status, deal_t* deal) {
+  for (int i = 0; i < compiled->partition_count; ++i) {
     const compiled_partition_t* partition = &compiled->partitions[i];
     for (int k = 0; k < partition->fetch_count; ++k) {
       if (status) {
-        leat_tensor_release(&requests[i].fetches[k]);  // of a partition that had finished
+        leat_tensor_release(&deal->requests[i].fetches[k]);  // of a partition that had finished
       } else {
-        whole->fetches[partition->fetch_indices[k]] = requests[i].fetches[k];
+        whole->fetches[partition->fetch_indices[k]] = deal->requests[i].fetches[k];
       }
     }
   }
-  leat_allocator_free(compiled->allocator, requests);
-  leat_allocator_free(compiled->allocator, storage);
+  free_deal(compiled, deal);
+}
+
+static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_request_t* whole,
+                                 wait_t* wait) {
+  deal_t deal;
+  LEAT_RETURN_IF_ERROR(deal_out(compiled, whole, &deal));
+  wait->pending = compiled->partition_count;
+  wait->several = true;
+  for (int i = 0; i < compiled->partition_count; ++i) {
+    compiled->worker->vtable->run_graph(compiled->worker, &deal.requests[i], partition_done, wait);
+  }
+  leat_status_t status = wait_for(wait, whole->deadline_ns);
+  collect(compiled, whole, status, &deal);
   return status;
 }
 
@@ -321,4 +380,104 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
   if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
   if (compiled->partition_count == 1) return run_one(compiled, &request, &wait);
   return run_several(compiled, &request, &wait);
+}
+
+// ---- Runs that nobody waits for -----------------------------------------------------------------
+
+typedef struct started_s {
+  leat_compiled_t* compiled;
+  leat_run_request_t whole;
+  deal_t deal;
+  bool several;
+  _Atomic(int) pending;
+  leat_spinlock_t lock;
+  leat_status_t status;
+  leat_cancellation_t* cancellation;
+  uint64_t cancel_token;
+  leat_worker_done_fn_t done;
+  void* data;
+} started_t;
+
+static void cancel_started(void* data) {
+  started_t* s = data;
+  leat_worker_t* worker = s->compiled->worker;
+  worker->vtable->abort_step(worker, s->whole.step_id,
+                             leat_make_status(LEAT_CANCELLED, "Run failed: the caller was "
+                                                              "cancelled"));
+}
+
+static void end_started(started_t* s) {
+  leat_worker_t* worker = s->compiled->worker;
+  leat_worker_done_fn_t done = s->done;
+  void* data = s->data;
+  leat_status_t status = s->status;
+  bool was_cancelled = false;
+  if (s->cancellation) {
+    was_cancelled = !leat_cancellation_deregister(s->cancellation, s->cancel_token);
+  }
+  if (status || s->several || was_cancelled) {
+    worker->vtable->cleanup_step(worker, s->whole.step_id);
+  }
+  if (s->several) collect(s->compiled, &s->whole, status, &s->deal);
+  leat_allocator_free(s->compiled->allocator, s);
+  done(data, status);
+}
+
+static void started_partition_done(void* data, leat_status_t status) {
+  started_t* s = data;
+  if (LEAT_UNLIKELY(status)) {
+    leat_worker_t* worker = s->compiled->worker;
+    leat_status_t cause = s->several ? leat_status_clone(status) : NULL;
+    leat_spinlock_lock(&s->lock);
+    s->status = leat_status_join(s->status, status);
+    leat_spinlock_unlock(&s->lock);
+    if (cause) worker->vtable->abort_step(worker, s->whole.step_id, cause);
+  }
+  if (atomic_fetch_sub_explicit(&s->pending, 1, memory_order_acq_rel) == 1) end_started(s);
+}
+
+void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
+                         leat_worker_done_fn_t done, void* data) {
+  started_t* s;
+  leat_status_t status = leat_ok_status();
+  if (compiled->partition_count) {
+    status = leat_allocator_allocate(compiled->allocator, sizeof *s, (void**)&s);
+  }
+  if (status || compiled->partition_count == 0) {
+    done(data, status);
+    return;
+  }
+  int count = compiled->partition_count;
+  *s = (started_t){
+      .compiled = compiled,
+      .whole = {.handle = compiled->partitions[0].handle,
+                .step_id = atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed),
+                .container_step_id = call->container_step_id,
+                .function_depth = call->function_depth,
+                .feeds = call->feeds,
+                .fetches = call->fetches,
+                .deadline_ns = call->deadline_ns,
+                .collector = call->collector},
+      .several = count > 1,
+      .pending = count,
+      .done = done,
+      .data = data};
+  if (s->several) status = deal_out(compiled, &s->whole, &s->deal);
+  if (!status && call->cancellation &&
+      leat_cancellation_register(call->cancellation, cancel_started, s, &s->cancel_token)) {
+    s->cancellation = call->cancellation;
+  } else if (!status && call->cancellation) {
+    status = leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled");
+    if (s->several) free_deal(compiled, &s->deal);
+  }
+  if (status) {
+    leat_allocator_free(compiled->allocator, s);
+    done(data, status);
+    return;
+  }
+  leat_worker_t* worker = compiled->worker;
+  leat_run_request_t* requests = s->several ? s->deal.requests : &s->whole;
+  for (int i = 0; i < count; ++i) {
+    worker->vtable->run_graph(worker, &requests[i], started_partition_done, s);
+  }
 }

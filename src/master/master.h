@@ -19,6 +19,7 @@ typedef struct leat_master_options_s {
   leat_pass_options_t passes;
   leat_executor_kind_t executor;
   bool deterministic;
+  struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
 } leat_master_options_t;
 
 // What is run: outputs of |graph|.
@@ -59,5 +60,19 @@ typedef leat_status_t (*leat_graph_view_fn_t)(void* data, bool after, const leat
 LEAT_MUST_USE leat_status_t leat_master_show_pass(const leat_master_options_t* options,
                                                   leat_rewrite_t* rewrite, const char* name,
                                                   leat_graph_view_fn_t show, void* data);
+
+// One run of a compiled signature that nobody waits for: a function called by a kernel.
+typedef struct leat_compiled_call_s {
+  const leat_tensor_t* feeds;
+  leat_tensor_t* fetches;
+  int64_t deadline_ns;
+  int64_t container_step_id;
+  int32_t function_depth;
+  struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
+  void* collector;
+} leat_compiled_call_t;
+// |done| is called once with the run's status, perhaps before this returns.
+void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
+                         leat_worker_done_fn_t done, void* data);
 
 #endif  // LEAT_MASTER_MASTER_H_

@@ -4,9 +4,14 @@
 //
 //   A: x ── y          A: x ── _Send          B: _Recv ── y
 //        (y on B)
+//
+// A device with memory of its own is two places: an edge between its memory and the host's is cut
+// within its graph, and what is fetched from it is received on a device that the host can read.
 #include "master/partitioner.h"
 
 #include <string.h>
+
+#include "master/memory_kind.h"
 
 typedef struct cut_s {
   const leat_graph_t* graph;
@@ -14,14 +19,29 @@ typedef struct cut_s {
   const uint64_t* incarnations;
   leat_partition_t* by_device;  // [device_count]; graph NULL where nothing lies
   int32_t* place;               // node -> its index in its device's graph
+  int32_t* starts;              // device -> 1 + a node without inputs, for constants to follow
   uint64_t* first_edge;         // node -> the number of its control edge; its outputs follow
   leat_word_map_t receives;     // (output, destination) -> Recv in the destination's graph
   leat_arena_t arena;
 } cut_t;
 
-static uint64_t receive_key(const cut_t* c, leat_output_t source, int device) {
+static uint64_t receive_key(const cut_t* c, leat_output_t source, int device, bool host) {
   uint64_t edge = c->first_edge[source.node] + (uint64_t)(source.index - LEAT_CONTROL_INDEX);
-  return edge * (uint64_t)c->placement->device_count + (uint64_t)device;
+  return (edge * (uint64_t)c->placement->device_count + (uint64_t)device) * 2 + host;
+}
+
+static bool has_own_memory(const cut_t* c, int device) {
+  return c->placement->devices[device].has_own_memory;
+}
+
+static bool is_host(const cut_t* c, leat_output_t source) {
+  return source.index == LEAT_CONTROL_INDEX ||
+         leat_memory_output_is_host(c->placement, &c->graph->nodes[source.node], source.index);
+}
+
+static leat_status_t ensure_graph(const cut_t* c, int device) {
+  if (c->by_device[device].graph) return leat_ok_status();
+  return leat_graph_create_child(c->graph, &c->by_device[device].graph);
 }
 
 static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_string_view_t op,
@@ -45,14 +65,18 @@ static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
   return status;
 }
 
-// Names begin with '_', which no client's node does.
-static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, int32_t* out_receive) {
+// Names begin with '_', which no client's node does. |host|: the value is wanted in host memory.
+static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
+                              int32_t* out_receive) {
   const leat_node_t* node = &c->graph->nodes[source.node];
   int from = node->assigned_device;
   leat_graph_t* sender = c->by_device[from].graph;
   leat_string_view_t edge, name;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &edge, "edge_%d_%d_%.*s", source.node,
-                                        source.index, LEAT_SV_ARG(node->name)));
+  bool to_host = host && has_own_memory(c, to);
+  bool from_host = has_own_memory(c, from) && is_host(c, source);
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &edge, "edge_%d_%d%s_%.*s", source.node,
+                                        source.index, to_host ? "h" : "",
+                                        LEAT_SV_ARG(node->name)));
   leat_output_t value = {c->place[source.node], source.index};
   int dtype = LEAT_DTYPE_FLOAT;
   if (source.index == LEAT_CONTROL_INDEX) {
@@ -74,24 +98,29 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, int32_t* o
   leat_node_spec_t send = {.name = name, .inputs = &value, .input_count = 1, .attrs = attrs,
                            .attr_count = 5};
   int32_t sent;
-  LEAT_RETURN_IF_ERROR(add(sender, &send, LEAT_OP_NAME_SEND, &sent));
+  LEAT_RETURN_IF_ERROR(
+      add(sender, &send, from_host ? LEAT_OP_NAME_HOST_SEND : LEAT_OP_NAME_SEND, &sent));
   attrs[0].name = LEAT_SV("tensor_type");
   LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv", LEAT_SV_ARG(edge)));
   leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5};
-  return add(c->by_device[to].graph, &receive, LEAT_OP_NAME_RECV, out_receive);
+  LEAT_RETURN_IF_ERROR(ensure_graph(c, to));
+  return add(c->by_device[to].graph, &receive,
+             to_host ? LEAT_OP_NAME_HOST_RECV : LEAT_OP_NAME_RECV, out_receive);
 }
 
-// |source| as seen from device |to|.
-static leat_status_t map_input(cut_t* c, leat_output_t source, int to, leat_output_t* out) {
-  if (c->graph->nodes[source.node].assigned_device == to) {
+// |source| as seen from device |to|, in the host's memory or the device's.
+static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host,
+                               leat_output_t* out) {
+  if (c->graph->nodes[source.node].assigned_device == to &&
+      (!has_own_memory(c, to) || is_host(c, source) == host)) {
     *out = (leat_output_t){c->place[source.node], source.index};
     return leat_ok_status();
   }
   uint64_t receive;
-  uint64_t key = receive_key(c, source, to);
+  uint64_t key = receive_key(c, source, to, host);
   if (!leat_word_map_get(&c->receives, key, &receive)) {
     int32_t node;
-    LEAT_RETURN_IF_ERROR(add_pair(c, source, to, &node));
+    LEAT_RETURN_IF_ERROR(add_pair(c, source, to, host, &node));
     receive = (uint64_t)node;
     LEAT_RETURN_IF_ERROR(leat_word_map_set(&c->receives, key, receive));
   }
@@ -113,6 +142,33 @@ static leat_status_t note_feed(leat_partition_t* partition, int32_t node) {
   return leat_ok_status();
 }
 
+// In host memory? A reference is handed over as it is.
+static bool wants_host(const cut_t* c, const leat_node_t* node, int input) {
+  if (input >= node->input_count) return true;
+  bool takes_ref = node->op->has_ref_inputs && leat_dtype_is_ref(leat_node_input_type(node, input));
+  return takes_ref ? is_host(c, node->inputs[input])
+                   : leat_memory_input_is_host(c->placement, c->graph, node, input);
+}
+
+// A plan keeps constants in host memory; one that shall lie in the device must run, behind a node
+// that does nothing.
+static leat_status_t follow_start(cut_t* c, int32_t index) {
+  const leat_node_t* node = &c->graph->nodes[index];
+  int device = node->assigned_device;
+  leat_graph_t* graph = c->by_device[device].graph;
+  if (!(node->op->flags & LEAT_OP_CONSTANT) || node->control_count > 0 ||
+      is_host(c, (leat_output_t){index, 0})) {
+    return leat_ok_status();
+  }
+  if (c->starts[device] == 0) {
+    leat_node_spec_t spec = {.name = LEAT_SV("_start")};
+    int32_t start;
+    LEAT_RETURN_IF_ERROR(add(graph, &spec, LEAT_OP_NAME_NO_OP, &start));
+    c->starts[device] = 1 + start;
+  }
+  return leat_graph_add_control_input(graph, c->place[index], c->starts[device] - 1);
+}
+
 static leat_status_t copy_node(cut_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
   leat_partition_t* partition = &c->by_device[node->assigned_device];
@@ -121,15 +177,35 @@ static leat_status_t copy_node(cut_t* c, int32_t index) {
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)total + 1, sizeof *inputs,
                                                  (void**)&inputs));
   for (int i = 0; i < total; ++i) {
-    LEAT_RETURN_IF_ERROR(map_input(c, node->inputs[i], node->assigned_device, &inputs[i]));
+    LEAT_RETURN_IF_ERROR(map_input(c, node->inputs[i], node->assigned_device,
+                                   wants_host(c, node, i), &inputs[i]));
   }
   LEAT_RETURN_IF_ERROR(leat_graph_copy_node(partition->graph, node, inputs, node->input_count,
                                             node->control_count, &c->place[index]));
   if (node->op->flags & LEAT_OP_ARGUMENT) return note_feed(partition, c->place[index]);
-  return leat_ok_status();
+  return follow_start(c, index);
+}
+
+// Where a fetch is taken: at its node, or where the host can read it.
+static leat_status_t map_fetch(cut_t* c, leat_output_t fetch, int* out_device,
+                               leat_output_t* out) {
+  *out_device = c->graph->nodes[fetch.node].assigned_device;
+  if (has_own_memory(c, *out_device) && !is_host(c, fetch)) {
+    *out_device = leat_memory_host_device(c->placement);
+  }
+  return map_input(c, fetch, *out_device, true, out);
 }
 
 static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fetch_count) {
+  int* devices;
+  leat_output_t* outputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)fetch_count + 1, sizeof(int),
+                                                 (void**)&devices));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)fetch_count + 1,
+                                                 sizeof *outputs, (void**)&outputs));
+  for (int i = 0; i < fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(map_fetch(c, fetches[i], &devices[i], &outputs[i]));
+  }
   for (int d = 0; d < c->placement->device_count; ++d) {
     leat_partition_t* partition = &c->by_device[d];
     if (!partition->graph) continue;
@@ -141,10 +217,8 @@ static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fe
                                                        (void**)&partition->fetch_indices));
   }
   for (int i = 0; i < fetch_count; ++i) {
-    leat_partition_t* partition =
-        &c->by_device[c->graph->nodes[fetches[i].node].assigned_device];
-    partition->fetches[partition->fetch_count] =
-        (leat_output_t){c->place[fetches[i].node], fetches[i].index};
+    leat_partition_t* partition = &c->by_device[devices[i]];
+    partition->fetches[partition->fetch_count] = outputs[i];
     partition->fetch_indices[partition->fetch_count++] = i;
   }
   return leat_ok_status();
@@ -162,11 +236,11 @@ static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count
   for (size_t i = 0; i < count; ++i) {
     c->first_edge[i + 1] = c->first_edge[i] + 1 + (uint64_t)c->graph->nodes[i].output_count;
   }
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)c->placement->device_count,
+                                                 sizeof(int32_t), (void**)&c->starts));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, order));
   for (size_t i = 0; i < count; ++i) {
-    leat_partition_t* partition = &c->by_device[c->graph->nodes[i].assigned_device];
-    if (partition->graph) continue;
-    LEAT_RETURN_IF_ERROR(leat_graph_create_child(c->graph, &partition->graph));
+    LEAT_RETURN_IF_ERROR(ensure_graph(c, c->graph->nodes[i].assigned_device));
   }
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(copy_node(c, order[i]));
   return note_fetches(c, fetches, fetch_count);
@@ -220,7 +294,7 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
                              leat_partitions_t* out_partitions) {
   memset(out_partitions, 0, sizeof *out_partitions);
   int device = only_device(*inout_graph);
-  if (device >= 0) {
+  if (device >= 0 && !placement->devices[device].has_own_memory) {
     leat_status_t status =
         hand_through(inout_graph, fetches, fetch_count, device, out_partitions);
     if (status) leat_partitions_free(out_partitions);

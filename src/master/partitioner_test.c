@@ -8,9 +8,9 @@
 #include "session/scene.h"
 
 static const leat_placement_device_t devices[] = {
-    {LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), LEAT_SV("CPU"), 0},
-    {LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:1"), LEAT_SV("CPU"), 0},
-    {LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:2"), LEAT_SV("CPU"), 0},
+    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), .type = LEAT_SV("CPU")},
+    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:1"), .type = LEAT_SV("CPU")},
+    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:2"), .type = LEAT_SV("CPU")},
 };
 static const uint64_t incarnations[] = {11, 12, 13};
 

@@ -9,10 +9,10 @@
 #define TASK "/job:localhost/replica:0/task:0/device:"
 
 static const leat_placement_device_t devices[] = {
-    {LEAT_SV(TASK "CPU:0"), LEAT_SV("CPU"), 0},
-    {LEAT_SV(TASK "CPU:1"), LEAT_SV("CPU"), 0},
-    {LEAT_SV(TASK "GPU:0"), LEAT_SV("GPU"), 0},
-    {LEAT_SV(TASK "GPU:1"), LEAT_SV("GPU"), 0},
+    {.name = LEAT_SV(TASK "CPU:0"), .type = LEAT_SV("CPU")},
+    {.name = LEAT_SV(TASK "CPU:1"), .type = LEAT_SV("CPU")},
+    {.name = LEAT_SV(TASK "GPU:0"), .type = LEAT_SV("GPU")},
+    {.name = LEAT_SV(TASK "GPU:1"), .type = LEAT_SV("GPU")},
 };
 enum { CPU0, CPU1, GPU0, GPU1 };
 

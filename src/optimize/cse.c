@@ -121,7 +121,7 @@ static leat_status_t rebuild(const cse_t* c, leat_rewrite_t* rewrite, leat_arena
   for (size_t i = 0; i < count; ++i) {
     if (c->same_as[i] != (int32_t)i) continue;
     int32_t copy;
-    leat_status_t status = leat_rewrite_copy_node(child, &c->graph->nodes[i], &map, &copy);
+    leat_status_t status = leat_node_map_copy_node(child, &c->graph->nodes[i], &map, &copy);
     if (status) {
       leat_graph_free(child);
       return status;

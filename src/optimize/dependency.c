@@ -93,7 +93,7 @@ static leat_status_t rebuild(const dependency_t* d, leat_rewrite_t* rewrite, lea
     const leat_node_t* node = &d->graph->nodes[d->order[i]];
     int32_t copy;
     status = d->dropped[d->order[i]] ? add_waiter(d, child, node, &map, arena)
-                                     : leat_rewrite_copy_node(child, node, &map, &copy);
+                                     : leat_node_map_copy_node(child, node, &map, &copy);
   }
   if (status) {
     leat_graph_free(child);

@@ -238,7 +238,7 @@ static leat_status_t copy_nodes(fold_t* f, leat_graph_t* child, const leat_node_
     if (!f->needed[i]) continue;
     int32_t copy;
     if (!is_folded(f, (int32_t)i)) {
-      LEAT_RETURN_IF_ERROR(leat_rewrite_copy_node(child, node, map, &copy));
+      LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, node, map, &copy));
       continue;
     }
     for (int k = 0; k < node->output_count; ++k) {

@@ -4,7 +4,7 @@
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 
-#include "graph/graph.h"
+#include "graph/node_map.h"
 
 // Computes the outputs of one stateless node from constant inputs (folding); given by the session,
 // which knows kernels. |out_outputs| are owned by the caller. A failure means: do not fold.
@@ -74,17 +74,6 @@ void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
 
 // ---- For passes ---------------------------------------------------------------------------------
 
-// Where outputs of the old graph went: |nodes|[old] is a node of the new one, or -1; an entry of
-// |outputs| (by old node, may be NULL) overrides it for one output index each.
-typedef struct leat_node_map_s {
-  int32_t* nodes;
-  leat_output_t** outputs;
-} leat_node_map_t;
-leat_output_t leat_node_map_output(const leat_node_map_t* map, leat_output_t old_output);
-// Copies |node| into |graph| with its inputs mapped; control inputs whose node went away are left
-// out.
-LEAT_MUST_USE leat_status_t leat_rewrite_copy_node(leat_graph_t* graph, const leat_node_t* node,
-                                                   const leat_node_map_t* map, int32_t* out_node);
 // Puts |graph| in the place of rewrite->graph and maps fetches and targets.
 void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph, const leat_node_map_t* map);
 // |out_needed| [node_count]: nodes that fetches and targets depend on.

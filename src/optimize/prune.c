@@ -92,7 +92,7 @@ static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
   for (size_t i = 0; i < p->graph->node_count; ++i) {
     if (!p->needed[i]) continue;
     int32_t copy;
-    LEAT_RETURN_IF_ERROR(leat_rewrite_copy_node(child, &p->graph->nodes[i], &p->map, &copy));
+    LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, &p->graph->nodes[i], &p->map, &copy));
   }
   return leat_ok_status();
 }

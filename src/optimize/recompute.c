@@ -161,7 +161,7 @@ static leat_status_t add_copy(recompute_t* r, leat_graph_t* child, int32_t index
                                         "_recomputed/%.*s", LEAT_SV_ARG(node.name)));
   node.inputs = inputs;
   int32_t copy;
-  return leat_rewrite_copy_node(child, &node, &r->copies, &copy);
+  return leat_node_map_copy_node(child, &node, &r->copies, &copy);
 }
 
 static leat_status_t add_nodes(recompute_t* r, leat_graph_t* child) {
@@ -170,7 +170,7 @@ static leat_status_t add_nodes(recompute_t* r, leat_graph_t* child) {
       LEAT_RETURN_IF_ERROR(add_copy(r, child, m, (int32_t)i));
     }
     int32_t copy;
-    LEAT_RETURN_IF_ERROR(leat_rewrite_copy_node(child, &r->b.graph->nodes[i],
+    LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, &r->b.graph->nodes[i],
                                                 r->b.late[i] ? &r->copies : &r->originals, &copy));
   }
   return leat_ok_status();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "master/function_runtime.h"
 #include "master/master.h"
 #include "session/evaluate.h"
 
@@ -31,6 +32,7 @@ struct leat_session_s {
   uint64_t* incarnations;
   int32_t* swap_devices;
   leat_master_options_t master;
+  leat_function_runtime_t* functions;
   leat_mutex_t mutex;            // signatures
   leat_word_map_t by_hash;       // hash -> index + 1 of the newest; chained through |next|
   leat_signature_t** signatures;
@@ -78,6 +80,8 @@ leat_session_options_t leat_session_options_default(void) {
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
+  const char* placer = getenv("LEAT_PLACER");
+  if (placer && !strcmp(placer, "greedy")) options.placer = LEAT_PLACER_GREEDY;
   const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
   options.deterministic =
       deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
@@ -111,7 +115,11 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
   for (size_t i = 0; i < count; ++i) {
     const leat_device_t* device = session->target.devices[i];
     session->placement_devices[i] =
-        (leat_placement_device_t){device->name, device->type, device->memory_limit_bytes};
+        (leat_placement_device_t){.name = device->name,
+                                  .type = device->type,
+                                  .memory_limit_bytes = device->memory_limit_bytes,
+                                  .has_own_memory = !device->shares_host_memory,
+                                  .speed = device->speed};
     session->incarnations[i] = device->incarnation;
   }
   LEAT_RETURN_IF_ERROR(describe_swapping(session));
@@ -124,7 +132,8 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .devices = session->placement_devices,
                     .device_count = (int)count,
                     .allow_soft_placement = session->options.allow_soft_placement,
-                    .log_placement = session->options.log_device_placement},
+                    .log_placement = session->options.log_device_placement,
+                    .placer = session->options.placer},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
       .passes = session->options.optimizer,
@@ -134,6 +143,9 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
   session->master.passes.evaluate = leat_evaluator_run;
   session->master.passes.evaluate_data = &session->evaluator;
   session->master.passes.swap_devices = session->swap_devices;
+  LEAT_RETURN_IF_ERROR(
+      leat_master_functions_create(&session->master, runtime->ops, &session->functions));
+  session->master.functions = session->functions;
   return leat_ok_status();
 }
 
@@ -187,6 +199,7 @@ void leat_session_free(leat_session_t* session) {
     signature_free(session, session->signatures[i]);
   }
   leat_allocator_free(session->allocator, session->signatures);
+  leat_master_functions_free(session->functions);
   leat_word_map_deinitialize(&session->by_hash);
   if (session->target.worker) session->target.worker->vtable->destroy(session->target.worker);
   for (int i = 0; i < session->target.device_count; ++i) {
@@ -338,6 +351,7 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }
   if (!status) status = leat_master_prune(graph, &step, &rewrite);
+  leat_master_functions_set_library(session->functions, graph->functions);
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);

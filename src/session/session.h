@@ -8,9 +8,17 @@
 #include "master/master.h"
 #include "worker/worker.h"
 
+// How many devices of a type there shall be besides the CPUs.
+#define LEAT_SESSION_DEVICE_TYPES 4
+typedef struct leat_device_count_s {
+  char type[16];  // "SIM"; "" ends the list
+  int count;
+} leat_device_count_t;
+
 // From ConfigProto.
 typedef struct leat_session_options_s {
   int cpu_device_count;            // 0 = 1
+  leat_device_count_t device_counts[LEAT_SESSION_DEVICE_TYPES];
   int intra_op_threads;            // 0 = all CPUs
   bool use_per_session_threads;
   bool allow_soft_placement;
@@ -24,10 +32,12 @@ typedef struct leat_session_options_s {
   bool isolate_state;              // named containers are this session's own
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;
+  leat_placer_kind_t placer;       // not in ConfigProto: leat/inspect.h, or the environment
   leat_string_view_t target;       // "" = this process
 } leat_session_options_t;
-// The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor, and
-// TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
+// The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
+// LEAT_PLACER=simple|greedy the placer (default simple), and TF_DETERMINISTIC_OPS=1 asks for
+// determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
 // What a session runs on: a worker and its devices.

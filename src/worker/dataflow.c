@@ -251,7 +251,8 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
 }
 
 static uint64_t frame_iteration(const leat_iteration_t* iteration) {
-  return (uint64_t)(iteration->plan->parent + 1) << 32 | ((uint64_t)iteration->number & UINT32_MAX);
+  uint64_t depth = (uint64_t)(iteration->plan->frame.parent + 1);
+  return depth << 32 | ((uint64_t)iteration->number & UINT32_MAX);
 }
 
 // Runs one record; |*out_completed| is false when an asynchronous kernel will complete it.
@@ -337,6 +338,7 @@ void leat_execution_run_dataflow(leat_execution_t* e) {
   d->parallel = plan->has_async ||
                 (e->services.pool && leat_thread_pool_size(e->services.pool) > 1);
   d->activities = 1;
+  e->leaves_slots = plan->framed;
   leat_mutex_initialize(&d->frames_mutex);
   d->root->outstanding = plan->root_count;
   leat_ready_list_t ready = {NULL};

@@ -28,7 +28,7 @@ struct leat_iteration_s {
   _Atomic(uint32_t)* pending;
   _Atomic(uint32_t)* readers;
   leat_ready_t* entries;
-  const leat_frame_t* plan;     // the frame's, in the plan
+  const leat_plan_frame_t* plan;     // the frame's, in the plan
   // Only in plans with control flow.
   uint32_t* dead_inputs;        // by place
   leat_frame_run_t* frame;      // NULL outside loops

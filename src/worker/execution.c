@@ -28,11 +28,21 @@ void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
   bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
   if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
     leat_execution_run_linear(e);
+  } else if (e->plan->ordered && kind != LEAT_EXECUTOR_DATAFLOW && !e->services.collector) {
+    leat_execution_run_ordered(e);
   } else if (e->plan->linear && alone) {
     leat_execution_run_single(e);
   } else {
     leat_execution_run_dataflow(e);
   }
+}
+
+leat_status_t leat_switch_refuse(const leat_kernel_t* kernel, const leat_tensor_t* predicate) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
+                          "scalar",
+                          LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
+                          LEAT_SHAPE_TEXT(&predicate->shape));
 }
 
 void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
@@ -195,6 +205,6 @@ void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
   }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
-  leat_plan_recycle(e->plan, e->instance, !status);
+  leat_plan_recycle(e->plan, e->instance, !status && !e->leaves_slots);
   e->done(e->done_data, status);
 }

@@ -20,6 +20,7 @@ typedef struct leat_execution_s {
   leat_status_t stop_status;
   // The executor's.
   leat_plan_instance_t* instance;
+  bool leaves_slots;  // the dataflow executor does, of what was dead
   leat_worker_done_fn_t done;
   void* done_data;
 } leat_execution_t;
@@ -35,6 +36,7 @@ void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
 
 void leat_execution_run_linear(leat_execution_t* execution);
 void leat_execution_run_dataflow(leat_execution_t* execution);
+void leat_execution_run_ordered(leat_execution_t* execution);  // control flow on this thread
 void leat_execution_run_single(leat_execution_t* execution);  // dataflow on this thread alone
 // The status to end with when the step was stopped or its deadline has passed, else OK.
 LEAT_MUST_USE leat_status_t leat_execution_check(leat_execution_t* execution);
@@ -45,6 +47,9 @@ LEAT_MUST_USE leat_status_t leat_execution_prepare(leat_execution_t* execution, 
 // What a stateful kernel gave: a value of a queue, a container or another device is of the type
 // that somebody else declared. INTERNAL when it is not this node's.
 LEAT_MUST_USE leat_status_t leat_execution_verify(const leat_kernel_context_t* context);
+// INVALID_ARGUMENT for a Switch whose |predicate| is no scalar.
+LEAT_MUST_USE leat_status_t leat_switch_refuse(const leat_kernel_t* kernel,
+                                               const leat_tensor_t* predicate);
 // Notes a record that has run, for the step's collector.
 void leat_execution_trace(leat_execution_t* execution, const leat_slot_t* slots, uint32_t record,
                           int64_t start_ns);

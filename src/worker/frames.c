@@ -74,14 +74,7 @@ static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
 static leat_status_t run_switch(leat_dataflow_t* d, leat_iteration_t* iteration,
                                 const leat_record_t* record) {
   const leat_tensor_t* predicate = &iteration->slots[record->input_slots[1]].tensor;
-  if (predicate->shape.element_count != 1 || predicate->shape.rank != 0) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
-                            "scalar",
-                            LEAT_SV_ARG(record->kernel->node_name),
-                            LEAT_SV_ARG(record->kernel->op->name),
-                            LEAT_SHAPE_TEXT(&predicate->shape));
-  }
+  if (predicate->shape.rank != 0) return leat_switch_refuse(record->kernel, predicate);
   uint32_t taken = *leat_tensor_data(predicate, const bool) ? 1 : 0;
   leat_slot_clear(&iteration->slots[record->first_output + 1 - taken]);
   put(iteration, record->first_output + taken, take_input(iteration, record, 0));

@@ -4,8 +4,8 @@
 
 #include "worker/dataflow.h"
 
-static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_frame_t* frame, bool own_slots,
-                                     leat_iteration_t* iteration) {
+static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_plan_frame_t* frame,
+                                     bool own_slots, leat_iteration_t* iteration) {
   size_t records = frame->record_count + 1, slots = frame->slot_count + 1;
   leat_allocator_t* a = plan->allocator;
   LEAT_RETURN_IF_ERROR(
@@ -35,7 +35,7 @@ static void iteration_free(leat_plan_t* plan, leat_iteration_t* iteration, bool 
 
 leat_status_t leat_iteration_create(leat_plan_t* plan, leat_plan_instance_t* instance,
                                     int32_t index, leat_iteration_t** out_iteration) {
-  const leat_frame_t* frame = &plan->frames.items[index];
+  const leat_plan_frame_t* frame = &plan->frame_plans[index];
   leat_iteration_t* iteration;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(plan->allocator, sizeof *iteration, (void**)&iteration));
@@ -57,7 +57,7 @@ leat_status_t leat_iteration_create(leat_plan_t* plan, leat_plan_instance_t* ins
 
 // No other thread sees the counters yet.
 void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration) {
-  const leat_frame_t* frame = iteration->plan;
+  const leat_plan_frame_t* frame = iteration->plan;
   const uint32_t* pending = plan->framed ? frame->pending : plan->pending;
   memcpy((void*)iteration->pending, pending, frame->record_count * sizeof(uint32_t));
   memcpy((void*)iteration->readers, frame->readers, frame->slot_count * sizeof(uint32_t));

@@ -14,6 +14,7 @@ typedef struct registered_s {
   leat_plan_t* plan;
   leat_executor_kind_t executor;
   bool deterministic;
+  struct leat_function_runtime_s* functions;
   int device;
   _Atomic(uint32_t) references;
 } registered_t;
@@ -99,6 +100,7 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
     registered->device = device;
     registered->executor = request->executor;
     registered->deterministic = request->deterministic;
+    registered->functions = request->functions;
     registered->references = 1;
     leat_plan_options_t options = {worker->kernels, worker->resources[device],
                                    worker->devices[device], worker->allocator};
@@ -222,7 +224,7 @@ static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_reque
     if (!status) leat_rendezvous_retain(run->execution.services.rendezvous);
   }
   if (!status && run->registered->plan->uses_step_resources) {
-    status = find_step_resources(worker, request->step_id,
+    status = find_step_resources(worker, run->execution.services.container_step_id,
                                  &run->execution.services.step_resources);
   }
   if (!status) link_run(worker, run);
@@ -246,6 +248,11 @@ static void fill_run(leat_local_worker_t* worker, const leat_run_request_t* requ
   e->services.resources = worker->resources[registered->device];
   e->services.collector = request->collector;
   e->services.deterministic = registered->deterministic;
+  e->services.functions = registered->functions;
+  e->services.deadline_ns = request->deadline_ns;
+  e->services.function_depth = request->function_depth;
+  e->services.container_step_id =
+      request->container_step_id ? request->container_step_id : request->step_id;
 }
 
 static leat_status_t find_graph(leat_local_worker_t* worker, uint64_t handle,

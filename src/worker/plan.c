@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "worker/dataflow.h"
+#include "worker/ordered_plan.h"
 
 typedef struct compiler_s {
   const leat_register_request_t* request;
@@ -72,7 +73,7 @@ static leat_status_t number_slots(compiler_t* c) {
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     int32_t index = c->order[i];
     const leat_node_t* node = &c->graph->nodes[index];
-    leat_frame_t* frame = &plan->frames.items[plan->frames.outputs_in[index]];
+    leat_plan_frame_t* frame = &plan->frame_plans[plan->frames.outputs_in[index]];
     c->first_slot[index] = frame->slot_count;
     frame->slot_count += (uint32_t)node->output_count;
     c->record_of[index] = -1;
@@ -85,11 +86,11 @@ static leat_status_t number_slots(compiler_t* c) {
     plan->dereference_count += count_dereferences(c, node);
   }
   for (int32_t f = 0; f < plan->frames.count; ++f) {
-    leat_frame_t* frame = &plan->frames.items[f];
+    leat_plan_frame_t* frame = &plan->frame_plans[f];
     LEAT_RETURN_IF_ERROR(allocate(c, frame->slot_count + plan->dereference_count,
                                   sizeof(uint32_t), &frame->readers));
   }
-  plan->readers = plan->frames.items[0].readers;
+  plan->readers = plan->frame_plans[0].readers;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_aligned(
       plan->allocator, 64, (plan->record_count + 1) * sizeof(leat_record_t),
       (void**)&plan->records));
@@ -135,7 +136,7 @@ static leat_status_t set_constants_and_feeds(compiler_t* c) {
 }
 
 // |record| reads |slot| of its own frame.
-static void note_reader(compiler_t* c, leat_frame_t* frame, uint32_t slot, uint32_t record) {
+static void note_reader(compiler_t* c, leat_plan_frame_t* frame, uint32_t slot, uint32_t record) {
   ++frame->readers[slot];
   if (!c->plan->framed) c->last_reader[slot] = record + 1;
 }
@@ -145,7 +146,7 @@ static leat_status_t wire_record(compiler_t* c, uint32_t index, const leat_node_
                                  uint32_t* inout_dereference, uint8_t* input_types) {
   leat_plan_t* plan = c->plan;
   leat_record_t* record = &plan->records[index];
-  leat_frame_t* frame = &plan->frames.items[plan->frames.runs_in[plan->record_nodes[index]]];
+  leat_plan_frame_t* frame = &plan->frame_plans[plan->frames.runs_in[plan->record_nodes[index]]];
   uint32_t* inputs;
   LEAT_RETURN_IF_ERROR(allocate(c, (size_t)node->input_count, sizeof(uint32_t), &inputs));
   if (plan->dereference_count) plan->first_dereference[index] = *inout_dereference;
@@ -231,7 +232,7 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
 
 static leat_status_t make_records(compiler_t* c) {
   leat_plan_t* plan = c->plan;
-  LEAT_RETURN_IF_ERROR(allocate(c, plan->frames.items[0].slot_count + plan->dereference_count,
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->frame_plans[0].slot_count + plan->dereference_count,
                                 sizeof(uint32_t), &c->last_reader));
   if (plan->dereference_count) {
     LEAT_RETURN_IF_ERROR(
@@ -257,7 +258,7 @@ static leat_status_t make_records(compiler_t* c) {
     LEAT_RETURN_IF_ERROR(make_kernel(c, record, node, input_types));
   }
   if (plan->first_dereference) plan->first_dereference[plan->record_count] = dereference;
-  plan->slot_count = plan->frames.items[0].slot_count;
+  plan->slot_count = plan->frame_plans[0].slot_count;
   return leat_ok_status();
 }
 
@@ -372,7 +373,7 @@ static uint32_t merge_pending(const compiler_t* c, const leat_node_t* node) {
 static leat_status_t set_frame_pending(compiler_t* c) {
   leat_plan_t* plan = c->plan;
   for (int32_t f = 0; f < plan->frames.count; ++f) {
-    leat_frame_t* frame = &plan->frames.items[f];
+    leat_plan_frame_t* frame = &plan->frame_plans[f];
     LEAT_RETURN_IF_ERROR(allocate(c, frame->record_count, sizeof(uint32_t), &frame->pending));
   }
   for (uint32_t r = 0; r < plan->record_count; ++r) {
@@ -380,7 +381,7 @@ static leat_status_t set_frame_pending(compiler_t* c) {
     if (plan->records[r].flags & LEAT_RECORD_MERGE) {
       plan->pending[r] = merge_pending(c, &c->graph->nodes[index]);
     }
-    plan->frames.items[plan->frames.runs_in[index]].pending[plan->record_places[r]] =
+    plan->frame_plans[plan->frames.runs_in[index]].pending[plan->record_places[r]] =
         plan->pending[r];
   }
   return leat_ok_status();
@@ -410,20 +411,32 @@ static leat_status_t set_successors(compiler_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t find_frames(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  LEAT_RETURN_IF_ERROR(leat_frames_find(c->graph, c->order, c->graph->node_count, "Compile",
+                                        &plan->arena, &plan->frames));
+  LEAT_RETURN_IF_ERROR(allocate(c, (size_t)plan->frames.count, sizeof(leat_plan_frame_t),
+                                &plan->frame_plans));
+  for (int32_t f = 0; f < plan->frames.count; ++f) {
+    plan->frame_plans[f].frame = plan->frames.items[f];
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t compile(compiler_t* c) {
   size_t nodes = c->graph->node_count;
   LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(int32_t), &c->order));
   LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(uint32_t), &c->first_slot));
   LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(int64_t), &c->record_of));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, c->order));
-  LEAT_RETURN_IF_ERROR(
-      leat_frames_find(c->graph, c->order, &c->plan->arena, &c->plan->frames));
+  LEAT_RETURN_IF_ERROR(find_frames(c));
   LEAT_RETURN_IF_ERROR(number_slots(c));
   LEAT_RETURN_IF_ERROR(set_constants_and_feeds(c));
   LEAT_RETURN_IF_ERROR(make_records(c));
   LEAT_RETURN_IF_ERROR(set_fetches(c));
   LEAT_RETURN_IF_ERROR(set_releases(c));
-  return set_successors(c);
+  LEAT_RETURN_IF_ERROR(set_successors(c));
+  return c->plan->framed ? leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered) : leat_ok_status();
 }
 
 leat_status_t leat_plan_compile(const leat_register_request_t* request,
@@ -446,12 +459,18 @@ leat_status_t leat_plan_compile(const leat_register_request_t* request,
   return leat_ok_status();
 }
 
+// Of frame 0, and of all loops where their slots are here too.
+static uint32_t instance_slot_count(const leat_plan_t* plan) {
+  return plan->ordered ? plan->ordered->slot_count : plan->slot_count;
+}
+
 static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
-  for (uint32_t i = 0; instance->slots && i < plan->slot_count; ++i) {
+  for (uint32_t i = 0; instance->slots && i < instance_slot_count(plan); ++i) {
     leat_slot_clear(&instance->slots[i]);
   }
   leat_allocator_free(plan->allocator, instance->slots);
   leat_allocator_free(plan->allocator, instance->counters);
+  leat_allocator_free(plan->allocator, instance->flags);
   leat_iterations_free(plan, instance);
   leat_allocator_free(plan->allocator, instance);
 }
@@ -478,7 +497,13 @@ static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** o
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(plan->allocator, sizeof *instance, (void**)&instance));
   leat_status_t status = leat_allocator_allocate_aligned(
-      plan->allocator, 64, (plan->slot_count + 1) * sizeof(leat_slot_t), (void**)&instance->slots);
+      plan->allocator, 64, (instance_slot_count(plan) + 1) * sizeof(leat_slot_t),
+      (void**)&instance->slots);
+  if (!status && plan->ordered) {
+    status = leat_allocator_allocate_array(plan->allocator,
+                                           plan->ordered->flag_count + plan->ordered->loop_count, 1,
+                                           (void**)&instance->flags);
+  }
   if (status) {
     instance_free(plan, instance);
     return status;
@@ -506,10 +531,13 @@ static void empty_slots(leat_plan_t* plan, leat_plan_instance_t* instance) {
   for (uint32_t i = 0; i < plan->slot_count; ++i) {
     if (plan->readers[i] != LEAT_READERS_CONSTANT) leat_slot_clear(&instance->slots[i]);
   }
+  for (uint32_t i = plan->slot_count; i < instance_slot_count(plan); ++i) {
+    leat_slot_clear(&instance->slots[i]);
+  }
 }
 
 void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean) {
-  if (!clean || plan->framed) empty_slots(plan, instance);
+  if (!clean) empty_slots(plan, instance);
   leat_spinlock_lock(&plan->lock);
   instance->next = plan->free_instances;
   plan->free_instances = instance;

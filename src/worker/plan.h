@@ -12,8 +12,8 @@
 #define LEAT_WORKER_PLAN_H_
 
 #include "base/sync.h"
+#include "graph/frames.h"
 #include "kernel/resource.h"
-#include "worker/plan_frames.h"
 #include "worker/worker.h"
 
 typedef enum leat_record_flag_e {
@@ -63,6 +63,16 @@ typedef struct leat_dereference_s {
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 typedef struct leat_plan_instance_s leat_plan_instance_t;
+typedef struct leat_ordered_plan_s leat_ordered_plan_t;  // worker/ordered_plan.h
+
+// What an iteration of a frame holds.
+typedef struct leat_plan_frame_s {
+  leat_frame_t frame;
+  uint32_t slot_count;
+  uint32_t record_count;
+  uint32_t* readers;  // by slot, to copy from
+  uint32_t* pending;  // by record of the frame, to copy from
+} leat_plan_frame_t;
 
 typedef struct leat_plan_s {
   leat_allocator_t* allocator;
@@ -83,7 +93,9 @@ typedef struct leat_plan_s {
   uint32_t* readers;         // slot of frame 0 -> how many inputs and fetches read it, to copy from
   // Control flow: only when |framed|.
   bool framed;
+  leat_ordered_plan_t* ordered;  // NULL when only the dataflow executor can run it
   leat_frames_t frames;
+  leat_plan_frame_t* frame_plans;  // beside frames.items
   uint32_t* record_places;      // record -> its number in its frame
   int32_t* successor_outputs;   // beside successors: the output that the edge carries, or -1
   leat_dereference_t* dereferences;  // by record
@@ -111,6 +123,7 @@ typedef struct leat_plan_s {
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
+  uint8_t* flags;  // of the ordered executor: which outputs are live, which loops go on
   // Of the dataflow executor, made on its first run with this instance: on one thread pending
   // inputs, readers and ready records, else iterations (worker/dataflow.h).
   uint32_t* counters;

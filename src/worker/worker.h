@@ -30,12 +30,15 @@ typedef struct leat_register_request_s {
   int fetch_count;
   leat_executor_kind_t executor;
   bool deterministic;
+  struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
 } leat_register_request_t;
 
 // Lent by the caller until done.
 typedef struct leat_run_request_s {
   uint64_t handle;
   int64_t step_id;
+  int64_t container_step_id;   // whose step container it shares: a call's, its caller's; 0 = own
+  int32_t function_depth;      // of calls that led here
   const leat_tensor_t* feeds;  // feed_count; shared
   leat_tensor_t* fetches;      // fetch_count; filled when the status is OK
   int64_t deadline_ns;         // leat_clock_now_ns; LEAT_DEADLINE_NEVER

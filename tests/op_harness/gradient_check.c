@@ -87,7 +87,7 @@ static leat_status_t add_gradients(function_t* f, bool unknown, uint64_t seed, i
   release_all(ys, f->y_count);
   LEAT_RETURN_IF_ERROR(status);
   LEAT_RETURN_IF_ERROR(leat_add_gradients(f->graph, f->ys, f->y_count, f->variables, x_count,
-                                          f->variables + x_count, NULL, 0, LEAT_SV("gradients"),
+                                          f->variables + x_count, NULL, LEAT_SV("gradients"),
                                           gradients));
   leat_builder_t builder = {.graph = f->graph};
   for (int i = 0; i < x_count; ++i) {

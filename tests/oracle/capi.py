@@ -194,9 +194,10 @@ class Session:
     return arrays
 
   def gradients(self, ys, xs):
-    """Adds them with TF_AddGradients; an Output for each x, None where there is none."""
+    """Adds them with TF_AddGradients (ys: names or Outputs); an Output for each x, None where
+    there is none."""
     library = self.library
-    y = (Output * len(ys))(*[self.output(n) for n in ys])
+    y = (Output * len(ys))(*[n if isinstance(n, Output) else self.output(n) for n in ys])
     x = (Output * len(xs))(*[self.output(n) for n in xs])
     dx = (Output * len(xs))()
     library.TF_AddGradients(self.graph, y, len(ys), x, len(xs), None, library.status, dx)

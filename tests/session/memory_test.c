@@ -54,7 +54,7 @@ static void build(network_t* n, bool hint) {
     if (hint) LEAT_EXPECT_OK(leat_graph_set_attr(s->graph, y.node, &attr));
   }
   n->loss = sum_of(s, y);
-  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL, 0,
+  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL,
                                     LEAT_SV("gradients"), gradients));
   for (int i = 0; i < kLayers; ++i) sums[i] = sum_of(s, gradients[i].dense);
   n->sum = scene_output(s, "AddN", "", "", (leat_outputs_t){sums, kLayers}, LEAT_NO_ATTRS);

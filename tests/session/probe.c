@@ -62,6 +62,11 @@ static leat_status_t work(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t hand_on(leat_kernel_context_t* c) {
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
 static void let_go(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int id) {
   note(id);
   leat_kernel_pass_input(c, 0, 0);
@@ -187,6 +192,7 @@ static const leat_op_row_t op_rows[] = {
      .attrs = "id: int; T: type",
      .flags = LEAT_OP_STATEFUL},
     {.name = "ProbeWork", .inputs = "x: float", .outputs = "y: float"},
+    {.name = "ProbeCall", .inputs = "x: float", .outputs = "y: float", .flags = LEAT_OP_CALLS},
     {.name = "ProbeNowhere", .inputs = "x: T", .outputs = "y: T", .attrs = "T: type"},
     {.name = 0},
 };
@@ -205,6 +211,7 @@ static const leat_kernel_row_t kernel_rows[] = {
      .state_bytes = 8,
      .compute_async = wait_for_gate},
     {.op = "ProbeWork", .device_type = "CPU", .compute = work, .expensive = true},
+    {.op = "ProbeCall", .device_type = "CPU", .compute = hand_on},
     {.op = 0},
 };
 

@@ -46,5 +46,6 @@ void leat_pages_advise(void* pages, size_t size_bytes, leat_pages_advice_t advic
 #if defined(MADV_HUGEPAGE)
   if (advice == LEAT_PAGES_HUGE) madvise(pages, size_bytes, MADV_HUGEPAGE);
 #endif
+  if (advice == LEAT_PAGES_FORBIDDEN) mprotect(pages, size_bytes, PROT_NONE);
   if (advice == LEAT_PAGES_UNNEEDED) madvise(pages, size_bytes, MADV_DONTNEED);
 }

@@ -27,7 +27,7 @@ static reach_t find_reach(int64_t out, int64_t stride, int64_t pad, int64_t filt
 static inline void add_products(int64_t count, const float* restrict a, const float* restrict b,
                                 float* restrict sums) {
   if (count == CHANNELS) {
-    for (int c = 0; c < CHANNELS; ++c) sums[c] += a[c] * b[c];
+    LEAT_UNROLL for (int c = 0; c < CHANNELS; ++c) sums[c] += a[c] * b[c];
   } else {
     for (int64_t c = 0; c < count; ++c) sums[c] += a[c] * b[c];
   }

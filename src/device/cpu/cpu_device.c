@@ -11,6 +11,10 @@ typedef struct leat_cpu_device_s {
   leat_allocator_t* allocator;
 } leat_cpu_device_t;
 
+// A core of these days, for the cost model; devices of one process share their memory.
+static const leat_speed_t kSpeed = {
+    .flops_per_ns = 30, .bytes_per_ns = 8, .start_ns = 500, .transfer_ns = 2000};
+
 // What TensorFlow states for CPU devices; nothing enforces it.
 #define MEMORY_LIMIT_BYTES (INT64_C(256) << 20)
 
@@ -85,8 +89,11 @@ leat_status_t leat_cpu_device_create(leat_string_view_t name, leat_thread_pool_t
       .host_memory = leat_buffer_source_host(),
       .pool = pool,
       .shares_host_memory = true,
+      .speed = kSpeed,
   };
   if (pool) leat_thread_pool_retain(pool);
   *out_device = &cpu->device;
   return leat_ok_status();
 }
+
+const leat_device_type_t leat_cpu_device_type = {"CPU", leat_cpu_device_create};

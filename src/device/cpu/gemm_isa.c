@@ -14,7 +14,7 @@
 #endif
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 16")  // the baseline too: tiles live in registers
 #define UNROLL_DEPTH _Pragma("GCC unroll 4")
 
 #define TILES_TO_6(X) X(1) X(2) X(3) X(4) X(5) X(6)

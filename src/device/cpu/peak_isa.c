@@ -25,15 +25,13 @@ typedef uint64_t words_t __attribute__((vector_size(VECTOR_BYTES), may_alias));
 static double multiply_add(int64_t rounds) {
   vector_t sums[CHAINS];
   vector_t factor = (vector_t){0} + 0.999f, term = (vector_t){0} + 0.001f;
-  for (int i = 0; i < CHAINS; ++i) sums[i] = (vector_t){0} + (float)i;
+  LEAT_UNROLL for (int i = 0; i < CHAINS; ++i) sums[i] = (vector_t){0} + (float)i;
   for (int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 12
-    for (int i = 0; i < CHAINS; ++i) sums[i] = MULTIPLY_ADD(sums[i], factor, term);
+    LEAT_UNROLL for (int i = 0; i < CHAINS; ++i) sums[i] = MULTIPLY_ADD(sums[i], factor, term);
   }
-  volatile float sink = 0;
-  for (int i = 0; i < CHAINS; ++i) {
-    for (int lane = 0; lane < LANES; ++lane) sink += sums[i][lane];
-  }
+  LEAT_UNROLL for (int i = 1; i < CHAINS; ++i) sums[0] += sums[i];
+  volatile vector_t sink = sums[0];
+  (void)sink;
   return 2.0 * LANES * CHAINS * (double)rounds;
 }
 
@@ -42,8 +40,7 @@ static uint64_t read_all(const void* data, size_t size) {
   const words_t* words = data;
   const size_t count = size / sizeof(words_t);
   for (size_t i = 0; i + 4 <= count; i += 4) {
-#pragma GCC unroll 4
-    for (size_t k = 0; k < 4; ++k) sums[k] += words[i + k];
+    LEAT_UNROLL for (size_t k = 0; k < 4; ++k) sums[k] += words[i + k];
   }
   sums[0] += sums[1] + sums[2] + sums[3];
   uint64_t sum = 0;

@@ -162,12 +162,12 @@ static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t
   for (int64_t i = 0; i < n; i += SUM_BLOCK) {
     const int64_t end = LEAT_MIN(n, i + SUM_BLOCK);
     floats_t sums[SUM_LANES / LANES];
-    for (int v = 0; v < SUM_LANES / LANES; ++v) sums[v] = (floats_t){0};
+    LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) sums[v] = (floats_t){0};
     int64_t j = i;
     for (; j + SUM_LANES <= end; j += SUM_LANES) {
       __builtin_prefetch(x + j + SUM_AHEAD, 0);
       __builtin_prefetch(y + j + SUM_AHEAD, 1);
-      for (int v = 0; v < SUM_LANES / LANES; ++v) {
+      LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) {
         const floats_t value = exp_falling(load_floats(x + j + v * LANES) - shifts);
         store_floats(y + j + v * LANES, value);
         sums[v] += value;
@@ -176,7 +176,7 @@ static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t
     float tail[SUM_LANES] = {0};
     if (j < end) {
       memcpy(tail, x + j, (size_t)(end - j) * sizeof(float));
-      for (int v = 0; v < SUM_LANES / LANES; ++v) {
+      LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) {
         store_floats(tail + v * LANES, exp_falling(load_floats(tail + v * LANES) - shifts));
       }
       memcpy(y + j, tail, (size_t)(end - j) * sizeof(float));
@@ -187,6 +187,14 @@ static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t
   }
   return sum;
 }
+
+#if defined(__F16C__)
+#define HALF_TO_FLOAT(x) _cvtsh_ss(x)
+#define HALF_FROM_FLOAT(x) _cvtss_sh(x, 0)
+#else
+#define HALF_TO_FLOAT(x) leat_half_to_float(x)
+#define HALF_FROM_FLOAT(x) leat_half_from_float(x)
+#endif
 
 static void half_to_float(const uint16_t* x, float* y, int64_t n) {
   int64_t i = 0;
@@ -199,7 +207,7 @@ static void half_to_float(const uint16_t* x, float* y, int64_t n) {
     _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
   }
 #endif
-  for (; i < n; ++i) y[i] = leat_half_to_float(x[i]);
+  for (; i < n; ++i) y[i] = HALF_TO_FLOAT(x[i]);
 }
 
 static void half_from_float(const float* x, uint16_t* y, int64_t n) {
@@ -213,7 +221,7 @@ static void half_from_float(const float* x, uint16_t* y, int64_t n) {
     _mm_storeu_si128((__m128i*)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
   }
 #endif
-  for (; i < n; ++i) y[i] = leat_half_from_float(x[i]);
+  for (; i < n; ++i) y[i] = HALF_FROM_FLOAT(x[i]);
 }
 
 static void bfloat16_to_float(const uint16_t* x, float* y, int64_t n) {

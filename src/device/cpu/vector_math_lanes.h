@@ -83,7 +83,7 @@ ALWAYS_INLINE floats_t square_root_floats(floats_t x) {
 #elif defined(__x86_64__)
   return (floats_t)_mm_sqrt_ps((__m128)x);
 #else
-  for (int i = 0; i < LANES; ++i) x[i] = __builtin_sqrtf(x[i]);
+  LEAT_UNROLL for (int i = 0; i < LANES; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
 #endif
 }
@@ -110,7 +110,7 @@ ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out
   *out_first = (doubles_t)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
   *out_last = (doubles_t)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
 #else
-  for (int i = 0; i < HALF_LANES; ++i) {
+  LEAT_UNROLL for (int i = 0; i < HALF_LANES; ++i) {
     (*out_first)[i] = x[i];
     (*out_last)[i] = x[i + HALF_LANES];
   }
@@ -125,7 +125,7 @@ ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
                                    _mm256_cvtpd_ps((__m256d)first));
 #else
   floats_t x;
-  for (int i = 0; i < HALF_LANES; ++i) {
+  LEAT_UNROLL for (int i = 0; i < HALF_LANES; ++i) {
     x[i] = (float)first[i];
     x[i + HALF_LANES] = (float)last[i];
   }
@@ -143,7 +143,7 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
   return _mm_movemask_ps((__m128)mask) != 0;
 #else
   int any = 0;
-  for (int i = 0; i < LANES; ++i) any |= mask[i];
+  LEAT_UNROLL for (int i = 0; i < LANES; ++i) any |= mask[i];
   return any;
 #endif
 }
@@ -160,7 +160,7 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
       float tail[LANES];                                              \
       for (int t = 0; t < LANES; ++t) tail[t] = 1;                    \
       memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));           \
-      store_floats(tail, core(load_floats(tail)));                    \
+      name(tail, tail, LANES);                                        \
       memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));           \
     }                                                                 \
   }

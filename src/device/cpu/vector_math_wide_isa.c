@@ -127,6 +127,18 @@ static double reduce_huge(float x, int64_t* out_quadrant) {
   return x < 0 ? -r : r;
 }
 
+// The lanes of |huge|, one by one.
+static LEAT_COLD floats_t reduce_huge_lanes(ints_t huge, floats_t x, floats_t r,
+                                            uints_t* inout_quadrant) {
+  for (int i = 0; i < LANES; ++i) {
+    if (!huge[i]) continue;
+    int64_t turns = 0;
+    r[i] = __builtin_isinf(x[i]) ? __builtin_nanf("") : (float)reduce_huge(x[i], &turns);
+    (*inout_quadrant)[i] = (uint32_t)turns;
+  }
+  return r;
+}
+
 // r in [-pi/4, pi/4], nearly, with x = r + |*out_quadrant| pi/2 (modulo 4).
 ALWAYS_INLINE floats_t reduce_angle(floats_t x, uints_t* out_quadrant) {
   const floats_t shifted = x * 0x1.45f306p-1f + 0x1.8p23f;
@@ -139,12 +151,9 @@ ALWAYS_INLINE floats_t reduce_angle(floats_t x, uints_t* out_quadrant) {
   uints_t quadrant = (uints_t)shifted;
   const ints_t huge = absolute_floats(x) > 0x1p17f;
   if (LEAT_UNLIKELY(has_lane(huge))) {
-    for (int i = 0; i < LANES; ++i) {
-      if (!huge[i]) continue;
-      int64_t turns = 0;
-      r[i] = __builtin_isinf(x[i]) ? __builtin_nanf("") : (float)reduce_huge(x[i], &turns);
-      quadrant[i] = (uint32_t)turns;
-    }
+    uints_t corrected = quadrant;
+    r = reduce_huge_lanes(huge, x, r, &corrected);
+    quadrant = corrected;
   }
   *out_quadrant = quadrant;
   return r;
@@ -175,21 +184,20 @@ void LEAT_ISA_NAME(leat_vector_cos_f32)(const float* x, float* y, int64_t n) { c
 
 // |name|_wide over an array of float, half a vector at a time.
 #define DEFINE_WIDE(name)                                                                       \
-  static void name##_half(const float* x, float* y) {                                           \
-    half_floats_t value;                                                                        \
-    memcpy(&value, x, sizeof value);                                                            \
-    value = __builtin_convertvector(name##_wide(__builtin_convertvector(value, doubles_t)),     \
-                                    half_floats_t);                                             \
-    memcpy(y, &value, sizeof value);                                                            \
-  }                                                                                             \
   void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n) {           \
     int64_t i = 0;                                                                              \
-    for (; i + HALF_LANES <= n; i += HALF_LANES) name##_half(x + i, y + i);                     \
+    for (; i + HALF_LANES <= n; i += HALF_LANES) {                                              \
+      half_floats_t value;                                                                      \
+      memcpy(&value, x + i, sizeof value);                                                      \
+      value = __builtin_convertvector(name##_wide(__builtin_convertvector(value, doubles_t)),   \
+                                      half_floats_t);                                           \
+      memcpy(y + i, &value, sizeof value);                                                      \
+    }                                                                                           \
     if (i < n) {                                                                                \
       float tail[HALF_LANES];                                                                   \
       for (int t = 0; t < HALF_LANES; ++t) tail[t] = 1;                                         \
       memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));                                     \
-      name##_half(tail, tail);                                                                  \
+      LEAT_ISA_NAME(leat_vector_##name##_f32)(tail, tail, HALF_LANES);                          \
       memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));                                     \
     }                                                                                           \
   }

@@ -124,6 +124,7 @@ static leat_status_t ensure_shape_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_reshape_ops[] = {
     {.name = "Reshape",
+     .cost = LEAT_COST_NONE,
      .inputs = "tensor: T; shape: Tshape",
      .outputs = "output: T",
      .attrs = "T: type; Tshape: {int32, int64} = int32",
@@ -134,6 +135,7 @@ const leat_op_row_t leat_reshape_ops[] = {
      .flags = LEAT_OP_CHEAP,
      .doc = "The elements in their order under another shape; one size may be -1."},
     {.name = "ExpandDims",
+     .cost = LEAT_COST_NONE,
      .inputs = "input: T; dim: Tdim",
      .outputs = "output: T",
      .attrs = "T: type; Tdim: {int32, int64} = int32",
@@ -143,6 +145,7 @@ const leat_op_row_t leat_reshape_ops[] = {
      .flags = LEAT_OP_CHEAP,
      .doc = "Puts a dimension of size 1 before dimension dim."},
     {.name = "Squeeze",
+     .cost = LEAT_COST_NONE,
      .inputs = "input: T",
      .outputs = "output: T",
      .attrs = "T: type; squeeze_dims: list(int) >= 0 = []",

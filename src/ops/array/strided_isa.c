@@ -115,9 +115,9 @@ typedef uint64_t longs4_t __attribute__((vector_size(32)));
 // |from| rows are |from_step| elements apart, |to| rows |to_step|.
 static inline void turn_1(const char* from, int64_t from_step, char* to, int64_t to_step) {
   bytes16_t a[16], b[16];
-  for (int i = 0; i < 16; ++i) a[i] = LOAD(bytes16_t, from + i * from_step);
-  for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < 8; ++i) {
+  LEAT_UNROLL for (int i = 0; i < 16; ++i) a[i] = LOAD(bytes16_t, from + i * from_step);
+  LEAT_UNROLL for (int round = 0; round < 4; ++round) {
+    LEAT_UNROLL for (int i = 0; i < 8; ++i) {
       b[2 * i] = __builtin_shufflevector(a[i], a[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
                                          6, 22, 7, 23);
       b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28,
@@ -125,60 +125,60 @@ static inline void turn_1(const char* from, int64_t from_step, char* to, int64_t
     }
     memcpy(a, b, sizeof a);
   }
-  for (int i = 0; i < 16; ++i) STORE(to + i * to_step, a[i]);
+  LEAT_UNROLL for (int i = 0; i < 16; ++i) STORE(to + i * to_step, a[i]);
 }
 
 static inline void turn_2(const char* from, int64_t from_step, char* to, int64_t to_step) {
   halves8_t a[8], b[8];
-  for (int i = 0; i < 8; ++i) a[i] = LOAD(halves8_t, from + 2 * i * from_step);
-  for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 4; ++i) {
+  LEAT_UNROLL for (int i = 0; i < 8; ++i) a[i] = LOAD(halves8_t, from + 2 * i * from_step);
+  LEAT_UNROLL for (int round = 0; round < 3; ++round) {
+    LEAT_UNROLL for (int i = 0; i < 4; ++i) {
       b[2 * i] = __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
       b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
     }
     memcpy(a, b, sizeof a);
   }
-  for (int i = 0; i < 8; ++i) STORE(to + 2 * i * to_step, a[i]);
+  LEAT_UNROLL for (int i = 0; i < 8; ++i) STORE(to + 2 * i * to_step, a[i]);
 }
 
 // Within the 128-bit halves first, then the halves change places.
 static inline void turn_4(const char* from, int64_t from_step, char* to, int64_t to_step) {
   words8_t a[8], b[8];
-  for (int i = 0; i < 8; ++i) a[i] = LOAD(words8_t, from + 4 * i * from_step);
-  for (int i = 0; i < 8; i += 2) {
+  LEAT_UNROLL for (int i = 0; i < 8; ++i) a[i] = LOAD(words8_t, from + 4 * i * from_step);
+  LEAT_UNROLL for (int i = 0; i < 8; i += 2) {
     b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
     b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
   }
-  for (int i = 0; i < 8; i += 4) {
+  LEAT_UNROLL for (int i = 0; i < 8; i += 4) {
     a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
     a[i + 1] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
     a[i + 2] = __builtin_shufflevector(b[i + 1], b[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
     a[i + 3] = __builtin_shufflevector(b[i + 1], b[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
   }
-  for (int i = 0; i < 4; ++i) {
+  LEAT_UNROLL for (int i = 0; i < 4; ++i) {
     b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
     b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
-  for (int i = 0; i < 8; ++i) STORE(to + 4 * i * to_step, b[i]);
+  LEAT_UNROLL for (int i = 0; i < 8; ++i) STORE(to + 4 * i * to_step, b[i]);
 }
 
 static inline void turn_8(const char* from, int64_t from_step, char* to, int64_t to_step) {
   longs4_t a[4], b[4];
-  for (int i = 0; i < 4; ++i) a[i] = LOAD(longs4_t, from + 8 * i * from_step);
-  for (int i = 0; i < 4; i += 2) {
+  LEAT_UNROLL for (int i = 0; i < 4; ++i) a[i] = LOAD(longs4_t, from + 8 * i * from_step);
+  LEAT_UNROLL for (int i = 0; i < 4; i += 2) {
     b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 4, 2, 6);
     b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 5, 3, 7);
   }
-  for (int i = 0; i < 2; ++i) {
+  LEAT_UNROLL for (int i = 0; i < 2; ++i) {
     a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 4, 5);
     a[i + 2] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 6, 7);
   }
-  for (int i = 0; i < 4; ++i) STORE(to + 8 * i * to_step, a[i]);
+  LEAT_UNROLL for (int i = 0; i < 4; ++i) STORE(to + 8 * i * to_step, a[i]);
 }
 
 static inline void turn_16(const char* from, int64_t from_step, char* to, int64_t to_step) {
-  for (int i = 0; i < 4; ++i) {
-    for (int k = 0; k < 4; ++k) {
+  LEAT_UNROLL for (int i = 0; i < 4; ++i) {
+    LEAT_UNROLL for (int k = 0; k < 4; ++k) {
       memcpy(to + 16 * (k * to_step + i), from + 16 * (i * from_step + k), 16);
     }
   }

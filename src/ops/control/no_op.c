@@ -5,6 +5,7 @@
 
 const leat_op_row_t leat_no_op_ops[] = {
     {.name = "NoOp",
+     .cost = LEAT_COST_NONE,
      .shape = leat_shape_none,
      .gradient = leat_gradient_none,
      .doc = "Does nothing; others may wait for it."},

@@ -2,6 +2,9 @@
 #include "ops/family.h"
 
 #define LEAT_FUNCTION_SOURCES(X) \
-  X(argument)
+  X(argument)                  \
+  X(branch)                    \
+  X(call)                      \
+  X(loop)
 
 LEAT_OP_FAMILY(function, LEAT_FUNCTION_SOURCES)

@@ -51,7 +51,7 @@ static leat_status_t arg_shape(leat_inference_t* c) {
    .attrs = TYPES "Tidx: " axis_types " = int32; output_type: " output_types " = int64", \
    .shape = arg_shape,                                                                   \
    .gradient = leat_gradient_none,                                                       \
-   .contract = {LEAT_RULE_SCALAR(1)},                                                    \
+   .contract = LEAT_RULES(LEAT_RULE_SCALAR(1)),                                          \
    .doc = text}
 
 const leat_op_row_t leat_arg_ops[] = {

@@ -2,9 +2,9 @@
 #include "ops/math/arg_cpu.h"
 
 #include "device/cpu/half.h"
+#include "device/cpu/vector_math_lanes.h"
 #include "ops/math/loops_cpu.h"
-
-#define ARG_LANES 64
+#include "ops/math/reduction_cpu.h"
 
 // |wins|(a, b): a beats b, or b is no number. |load| makes a value of an element. What is not a
 // number loses.
@@ -33,39 +33,41 @@
     }                                                                                    \
   }
 
+// Where |value|, which is among them, first is.
+#define FIND(suffix, type)                                                               \
+  static int64_t find_##suffix(const type* x, int64_t n, type value) {                   \
+    typedef type vector_t __attribute__((vector_size(VECTOR_BYTES)));                    \
+    enum { WIDTH = sizeof(vector_t) / sizeof(type) };                                    \
+    const vector_t wanted = value - (vector_t){0};                                       \
+    int64_t i = 0;                                                                       \
+    for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {                                         \
+      ints_t is_here = {0};                                                              \
+      LEAT_UNROLL for (int v = 0; v < 4; ++v) {                                          \
+        vector_t part;                                                                   \
+        memcpy(&part, x + i + v * WIDTH, sizeof part);                                   \
+        is_here |= (ints_t)(part == wanted);                                             \
+      }                                                                                  \
+      if (has_lane(is_here)) break;                                                      \
+    }                                                                                    \
+    while (x[i] != value) ++i;                                                           \
+    return i;                                                                            \
+  }
+
 // In vectors: a dense column in two passes, for the extremum and for where it is first; several
 // columns side by side.
-#define VECTOR_ARG(name, type, wins, beats)                                              \
+#define VECTOR_ARG(name, suffix, type, total_type, KIND, REDUCTION, wins)                \
   COLUMN(name, type, type, PLAIN, wins)                                                  \
   static int64_t name##_row(const type* x, int64_t n) {                                  \
-    type bests[ARG_LANES];                                                               \
-    memcpy(bests, x, sizeof bests);                                                      \
-    int64_t i = ARG_LANES;                                                               \
-    for (; i + ARG_LANES <= n; i += ARG_LANES) {                                         \
-      for (int l = 0; l < ARG_LANES; ++l) {                                              \
-        const type value = x[i + l], before = bests[l];                                  \
-        bests[l] = (value beats before) | (value != value) ? value : before;             \
-      }                                                                                  \
-    }                                                                                    \
-    type best = bests[0];                                                                \
-    for (int l = 1; l < ARG_LANES; ++l) {                                                \
-      best = (bests[l] beats best) | (bests[l] != bests[l]) ? bests[l] : best;           \
-    }                                                                                    \
-    for (; i < n; ++i) best = (x[i] beats best) | (x[i] != x[i]) ? x[i] : best;          \
-    if (best != best) return name##_column(x, 1, n);                                     \
-    for (i = 0; i + ARG_LANES <= n; i += ARG_LANES) {                                    \
-      int is_here = 0;                                                                   \
-      for (int l = 0; l < ARG_LANES; ++l) is_here |= x[i + l] == best;                   \
-      if (is_here) break;                                                                \
-    }                                                                                    \
-    while (x[i] != best) ++i;                                                            \
-    return i;                                                                            \
+    total_type total = (total_type)x[0];                                                 \
+    LEAT_ISA_NAME(leat_folds).items[REDUCTION][LEAT_FOLD_##KIND].row(x, n, &total);      \
+    const type best = (type)total;                                                       \
+    return best == best ? find_##suffix(x, n, best) : name##_column(x, 1, n);            \
   }                                                                                      \
   static void name(const void* data, int64_t stride, int64_t n, int64_t width,           \
                    int64_t* out_indices) {                                               \
     const type* x = data;                                                                \
     if (width == 1) {                                                                    \
-      const bool is_dense = stride == 1 && n >= 4 * ARG_LANES;                           \
+      const bool is_dense = stride == 1 && n >= 256;                                     \
       *out_indices = is_dense ? name##_row(x, n) : name##_column(x, stride, n);          \
       return;                                                                            \
     }                                                                                    \
@@ -86,13 +88,17 @@
 #define ABOVE(a, b) (!((a) <= (b)))
 #define BELOW(a, b) (!((a) >= (b)))
 #define PLAIN(x) (x)
-#define VECTOR_BOTH(suffix, type)            \
-  VECTOR_ARG(max_##suffix, type, ABOVE, >)   \
-  VECTOR_ARG(min_##suffix, type, BELOW, <)
-VECTOR_BOTH(f32, float)
-VECTOR_BOTH(f64, double)
-VECTOR_BOTH(i32, int32_t)
-VECTOR_BOTH(i64, int64_t)
+#define VECTOR_BOTH(suffix, type, total, KIND)                                           \
+  FIND(suffix, type)                                                                     \
+  VECTOR_ARG(max_##suffix, suffix, type, total, KIND, LEAT_REDUCTION_MAX, ABOVE)         \
+  VECTOR_ARG(min_##suffix, suffix, type, total, KIND, LEAT_REDUCTION_MIN, BELOW)
+VECTOR_BOTH(f32, float, double, F32)
+VECTOR_BOTH(f64, double, double, F64)
+VECTOR_BOTH(i32, int32_t, int64_t, I32)
+VECTOR_BOTH(i64, int64_t, int64_t, I64)
+
+// The rest only the baseline has.
+#if !defined(__AVX2__)
 #define BOTH(suffix, type)                        \
   ARG(max_##suffix, type, type, PLAIN, ABOVE)     \
   ARG(min_##suffix, type, type, PLAIN, BELOW)
@@ -106,11 +112,14 @@ ARG(max_half, uint16_t, float, leat_half_to_float, ABOVE)
 ARG(min_half, uint16_t, float, leat_half_to_float, BELOW)
 ARG(max_bfloat16, uint16_t, float, leat_bfloat16_to_float, ABOVE)
 ARG(min_bfloat16, uint16_t, float, leat_bfloat16_to_float, BELOW)
-
-#define ENTRIES(name)                                                                    \
-  LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)      \
+#define REST(name)                                                                       \
+  LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)                                              \
   [LEAT_DTYPE_HALF] = name##_half, [LEAT_DTYPE_BFLOAT16] = name##_bfloat16,              \
   [LEAT_DTYPE_BOOL] = name##_u8,
+#else
+#define REST(name) [LEAT_DTYPE_INT32] = name##_i32, [LEAT_DTYPE_INT64] = name##_i64,
+#endif
+#define ENTRIES(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name) REST(name)
 
 extern const leat_arg_loops_t LEAT_ISA_NAME(leat_arg_loops);
 const leat_arg_loops_t LEAT_ISA_NAME(leat_arg_loops) = {.max = {ENTRIES(max)},

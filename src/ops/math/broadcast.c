@@ -52,7 +52,7 @@ const leat_op_row_t leat_broadcast_ops[] = {
      .attrs = "T: {int32, int64} = int32",
      .shape = args_shape,
      .value = args_value,
-     .contract = {LEAT_RULE_VECTOR(0), LEAT_RULE_VECTOR(1)},
+     .contract = LEAT_RULES(LEAT_RULE_VECTOR(0), LEAT_RULE_VECTOR(1)),
      .doc = "The shape to which the shapes s0 and s1 broadcast."},
     {.name = "BroadcastGradientArgs",
      .inputs = "s0: T; s1: T",
@@ -60,7 +60,7 @@ const leat_op_row_t leat_broadcast_ops[] = {
      .attrs = "T: {int32, int64} = int32",
      .shape = gradient_args_shape,
      .gradient = leat_gradient_none,
-     .contract = {LEAT_RULE_VECTOR(0), LEAT_RULE_VECTOR(1)},
+     .contract = LEAT_RULES(LEAT_RULE_VECTOR(0), LEAT_RULE_VECTOR(1)),
      .doc = "The dimensions along which s0, and along which s1, was repeated in a broadcast."},
     LEAT_OP_ROWS_END,
 };

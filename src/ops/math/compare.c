@@ -74,7 +74,7 @@ const leat_op_row_t leat_compare_ops[] = {
      .flags = LEAT_OP_COMMUTATIVE,
      .shape = approximate_shape,
      .gradient = leat_gradient_none,
-     .contract = {LEAT_RULE_SAME_SHAPE(0, 1)},
+     .contract = LEAT_RULES(LEAT_RULE_SAME_SHAPE(0, 1)),
      .doc = "Whether x and y, of one shape, differ by no more than the tolerance."},
     LOGICAL("LogicalAnd", LEAT_IDENTITY_ALL_ONES, "x and y."),
     LOGICAL("LogicalOr", LEAT_IDENTITY_ZERO, "x or y."),

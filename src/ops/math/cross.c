@@ -34,7 +34,7 @@ const leat_op_row_t leat_cross_ops[] = {
               "uint32, uint64}",
      .shape = cross_shape,
      .gradient = cross_gradient,
-     .contract = {LEAT_RULE_SAME_SHAPE(0, 1), LEAT_RULE_RANK_AT_LEAST(0, 1)},
+     .contract = LEAT_RULES(LEAT_RULE_SAME_SHAPE(0, 1), LEAT_RULE_RANK_AT_LEAST(0, 1)),
      .doc = "The cross products of vectors of three numbers."},
     LEAT_OP_ROWS_END,
 };

@@ -24,7 +24,7 @@ const leat_op_row_t leat_histogram_ops[] = {
      .outputs = "out: dtype",
      .attrs = "T: {int32, int64, float, double}; dtype: {int32, int64} = int32",
      .shape = histogram_shape,
-     .contract = {LEAT_RULE_VECTOR(1), LEAT_RULE_COUNT(1, 2), LEAT_RULE_SCALAR(2)},
+     .contract = LEAT_RULES(LEAT_RULE_VECTOR(1), LEAT_RULE_COUNT(1, 2), LEAT_RULE_SCALAR(2)),
      .doc = "How many values lie in each of nbins equal parts of a range."},
     {.name = "Bucketize",
      .inputs = "input: T",

@@ -123,7 +123,7 @@ const leat_op_row_t leat_range_ops[] = {
      .shape = range_shape,
      .value = range_value,
      .gradient = leat_gradient_none,
-     .contract = {LEAT_RULE_COUNT(0, 1), LEAT_RULE_COUNT(1, 1), LEAT_RULE_COUNT(2, 1)},
+     .contract = LEAT_RULES(LEAT_RULE_COUNT(0, 1), LEAT_RULE_COUNT(1, 1), LEAT_RULE_COUNT(2, 1)),
      .doc = "The numbers from start up to, but not including, limit in steps of delta."},
     {.name = "LinSpace",
      .inputs = "start: T; stop: T; num: Tidx",
@@ -131,7 +131,7 @@ const leat_op_row_t leat_range_ops[] = {
      .attrs = "T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32",
      .shape = lin_space_shape,
      .gradient = leat_gradient_none,
-     .contract = {LEAT_RULE_SCALAR(0), LEAT_RULE_SCALAR(1), LEAT_RULE_SCALAR(2)},
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(0), LEAT_RULE_SCALAR(1), LEAT_RULE_SCALAR(2)),
      .doc = "num evenly spaced numbers from start to stop, both included."},
     LEAT_OP_ROWS_END,
 };

@@ -14,39 +14,27 @@
 #define NARROW 64        // inner kept dimensions below are folded several rows at a time
 #define MAX_ACCUMULATOR_BYTES 16
 
-typedef void (*leat_finish_fn_t)(const void* accumulators, void* out, int64_t n, int64_t count);
-
 typedef struct leat_reduction_state_s {
   leat_reducer_t reducer;
-  leat_finish_fn_t finish;
+  leat_finish_t finish;
   int64_t element_bytes;
   bool keep_dims;
   bool changes_single_values;  // the reduction of one element may differ from it
 } leat_reduction_state_t;
 
-typedef enum leat_finish_e { FINISH_PLAIN, FINISH_MEAN, FINISH_ROOT } leat_finish_t;
-
 static leat_status_t create_reduction(leat_kernel_creation_t* c, void* state,
                                       leat_reduction_t reduction, leat_finish_t finish) {
   leat_reduction_state_t* s = state;
-  int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = *leat_reducer(reduction, dtype);
-  s->finish = finish == FINISH_MEAN   ? s->reducer.finish_mean
-              : finish == FINISH_ROOT ? s->reducer.finish_root
-                                      : s->reducer.finish;
-  s->element_bytes = (int64_t)leat_dtype_size(dtype);
+  LEAT_RETURN_IF_ERROR(leat_reducer_create(c, reduction, &s->reducer));
+  s->finish = finish;
+  s->element_bytes = s->reducer.element_bytes;
   s->changes_single_values = reduction == LEAT_REDUCTION_NORM;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "keep_dims", &s->keep_dims));
-  if (s->reducer.accumulator_bytes && s->finish) return leat_ok_status();
-  return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "Create failed for node '%.*s' (%s): T is %s, must be a type that folds",
-                          LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op,
-                          leat_dtype_name(dtype));
+  return leat_kernel_attr_bool(c, "keep_dims", &s->keep_dims);
 }
 
 #define CREATE(name, reduction, finish)                                              \
   static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {       \
-    return create_reduction(c, state, LEAT_REDUCTION_##reduction, FINISH_##finish);  \
+    return create_reduction(c, state, LEAT_REDUCTION_##reduction, LEAT_FINISH_##finish);  \
   }
 CREATE(Sum, SUM, PLAIN)
 CREATE(Mean, SUM, MEAN)
@@ -86,19 +74,19 @@ static void fold_short_rows(const leat_reduction_job_t* job, const char* base, i
   int64_t width = job->plan->inner, bytes = reducer->accumulator_bytes;
   int64_t run = walk->dims[walk->rank - 1], stride = walk->strides[walk->rank - 1];
   _Alignas(64) char wide[COLUMNS * MAX_ACCUMULATOR_BYTES];
-  reducer->start(wide, width);
+  leat_reducer_start(reducer, wide, width);
   while (first < last) {
     int64_t n = LEAT_MIN(run - first % run, last - first);
-    reducer->rows(base + leat_reduction_offset(walk, first) * job->state->element_bytes, stride, n,
-                  width, wide);
+    const char* x = base + leat_reduction_offset(walk, first) * job->state->element_bytes;
+    leat_reducer_rows(reducer, x, stride, n, width, wide);
     first += n;
   }
   while (width > 1) {
     int64_t half = width / 2;
-    reducer->merge(wide + (width - half) * bytes, wide, half);
+    leat_reducer_merge(reducer, wide + (width - half) * bytes, wide, half);
     width -= half;
   }
-  reducer->merge(wide, accumulator, 1);
+  leat_reducer_merge(reducer, wide, accumulator, 1);
 }
 
 // Folds terms [begin, end) of the output at |base|, whose inner dimension is reduced.
@@ -107,7 +95,7 @@ static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_
   const leat_reduction_plan_t* plan = job->plan;
   const leat_reduction_state_t* s = job->state;
   if (plan->reduced.rank == 0) {
-    s->reducer.row(base + begin * s->element_bytes, end - begin, accumulator);
+    leat_reducer_row(&s->reducer, base + begin * s->element_bytes, end - begin, accumulator);
     return;
   }
   if (plan->inner <= COLUMNS && plan->inner >= 4 && end - begin >= 4 * plan->inner) {
@@ -120,7 +108,7 @@ static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_
     int64_t row = begin / plan->inner, column = begin % plan->inner;
     int64_t n = LEAT_MIN(plan->inner - column, end - begin);
     int64_t offset = leat_reduction_offset(&plan->reduced, row) + column;
-    s->reducer.row(base + offset * s->element_bytes, n, accumulator);
+    leat_reducer_row(&s->reducer, base + offset * s->element_bytes, n, accumulator);
     begin += n;
   }
 }
@@ -132,14 +120,14 @@ static void fold_narrow_rows(const leat_reduction_job_t* job, const char* x, int
   const leat_reducer_t* reducer = &job->state->reducer;
   _Alignas(64) char wide[COLUMNS * MAX_ACCUMULATOR_BYTES];
   int64_t joined = COLUMNS / width, wide_rows = rows / joined, wide_width = joined * width;
-  reducer->start(wide, wide_width);
-  reducer->rows(x, wide_width, wide_rows, wide_width, wide);
+  leat_reducer_start(reducer, wide, wide_width);
+  leat_reducer_rows(reducer, x, wide_width, wide_rows, wide_width, wide);
   for (int64_t g = 0; g < joined; ++g) {
-    reducer->merge(wide + g * width * reducer->accumulator_bytes, accumulators, width);
+    leat_reducer_merge(reducer, wide + g * width * reducer->accumulator_bytes, accumulators, width);
   }
   int64_t done = wide_rows * joined;
-  reducer->rows(x + done * width * job->state->element_bytes, width, rows - done, width,
-                accumulators);
+  leat_reducer_rows(reducer, x + done * width * job->state->element_bytes, width, rows - done,
+                    width, accumulators);
 }
 
 // Folds rows [begin, end) of |width| columns at |base|, whose inner dimension is kept.
@@ -148,7 +136,7 @@ static void fold_rows(const leat_reduction_job_t* job, const char* base, int64_t
   const leat_reduction_walk_t* walk = &job->plan->reduced;
   const leat_reduction_state_t* s = job->state;
   if (walk->rank == 0) {
-    s->reducer.rows(base, 0, 1, width, accumulators);
+    leat_reducer_rows(&s->reducer, base, 0, 1, width, accumulators);
     return;
   }
   int64_t inner_rows = walk->dims[walk->rank - 1], stride = walk->strides[walk->rank - 1];
@@ -158,21 +146,22 @@ static void fold_rows(const leat_reduction_job_t* job, const char* base, int64_t
     if (width == stride && width < NARROW && n * width >= 4 * COLUMNS) {
       fold_narrow_rows(job, x, n, width, accumulators);
     } else {
-      s->reducer.rows(x, stride, n, width, accumulators);
+      leat_reducer_rows(&s->reducer, x, stride, n, width, accumulators);
     }
     begin += n;
   }
 }
 
 // Hands |n| accumulators of chunk |chunk| on: to the output, or to be merged.
-static void deliver(const leat_reduction_job_t* job, const char* accumulators, int64_t chunk,
+static void deliver(const leat_reduction_job_t* job, char* accumulators, int64_t chunk,
                     int64_t output, int64_t n) {
   int64_t bytes = job->state->reducer.accumulator_bytes;
   if (job->partials) {
     memcpy(job->partials + (chunk * job->outputs + output) * bytes, accumulators,
            (size_t)(n * bytes));
   } else {
-    job->state->finish(accumulators, job->output + output * job->output_bytes, n, job->terms);
+    leat_reducer_finish(&job->state->reducer, job->state->finish, accumulators,
+                        job->output + output * job->output_bytes, n, job->terms);
   }
 }
 
@@ -186,12 +175,12 @@ static void run_group(const leat_reduction_job_t* job, int64_t piece) {
   int64_t begin = chunk * job->chunk_terms, end = LEAT_MIN(begin + job->chunk_terms, job->terms);
   int64_t n = LEAT_MIN(job->group, job->outputs - output);
   _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
-  reducer->start(accumulators, n);
+  leat_reducer_start(reducer, accumulators, n);
   if (job->plan->reduced.rank == 0 && job->plan->kept.rank == 1) {  // the rows of a matrix
     int64_t stride = job->plan->inner * job->state->element_bytes;
     const char* x = job->input + output * stride + begin * job->state->element_bytes;
     for (int64_t i = 0; i < n; ++i, x += stride) {
-      reducer->row(x, end - begin, accumulators + i * reducer->accumulator_bytes);
+      leat_reducer_row(reducer, x, end - begin, accumulators + i * reducer->accumulator_bytes);
     }
     deliver(job, accumulators, chunk, output, n);
     return;
@@ -210,7 +199,7 @@ static void run_columns(const leat_reduction_job_t* job, int64_t piece) {
   int64_t begin = chunk * job->chunk_terms, end = LEAT_MIN(begin + job->chunk_terms, job->terms);
   int64_t column = block * COLUMNS, width = LEAT_MIN(job->width - column, COLUMNS);
   _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
-  job->state->reducer.start(accumulators, width);
+  leat_reducer_start(&job->state->reducer, accumulators, width);
   fold_rows(job, kept_base(job, kept) + column * job->state->element_bytes, begin, end, width,
             accumulators);
   deliver(job, accumulators, chunk, kept * job->width + column, width);
@@ -232,10 +221,11 @@ static void reduction_shard(void* data, int64_t begin, int64_t end) {
 static void merge_partials(const leat_reduction_job_t* job) {
   const leat_reducer_t* reducer = &job->state->reducer;
   for (int64_t chunk = 1; chunk < job->chunks; ++chunk) {
-    reducer->merge(job->partials + chunk * job->outputs * reducer->accumulator_bytes,
+    leat_reducer_merge(reducer, job->partials + chunk * job->outputs * reducer->accumulator_bytes,
                    job->partials, job->outputs);
   }
-  job->state->finish(job->partials, job->output, job->outputs, job->terms);
+  leat_reducer_finish(reducer, job->state->finish, job->partials, job->output, job->outputs,
+                      job->terms);
 }
 
 static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t* job,
@@ -295,8 +285,8 @@ static void fill_empty(const leat_reduction_state_t* s, leat_tensor_t* output) {
   int64_t bytes = (int64_t)leat_dtype_size(output->dtype);
   for (int64_t i = 0; i < output->shape.element_count; ++i) {
     char accumulator[MAX_ACCUMULATOR_BYTES];
-    s->reducer.start(accumulator, 1);
-    s->finish(accumulator, (char*)output->data + i * bytes, 1, 0);
+    leat_reducer_start(&s->reducer, accumulator, 1);
+    leat_reducer_finish(&s->reducer, s->finish, accumulator, (char*)output->data + i * bytes, 1, 0);
   }
 }
 

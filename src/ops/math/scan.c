@@ -75,7 +75,7 @@ static leat_status_t cumulative_logsumexp_gradient(leat_gradient_t* g) {
             "; Tidx: {int32, int64} = int32",                                                 \
    .shape = leat_shape_unchanged,                                                             \
    .gradient = gradient_fn,                                                                   \
-   .contract = {LEAT_RULE_SCALAR(1)},                                                         \
+   .contract = LEAT_RULES(LEAT_RULE_SCALAR(1)),                                               \
    .doc = text}
 
 const leat_op_row_t leat_scan_ops[] = {

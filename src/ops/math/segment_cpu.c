@@ -36,18 +36,16 @@ static leat_status_t allocate_rows(leat_kernel_context_t* c, int64_t rows,
 
 typedef struct leat_segment_s {
   leat_reducer_t reducer;
-  bool is_mean;
+  leat_finish_t finish;
   bool fills_ones;  // what rows of no segment become: 1 (products) or 0
 } leat_segment_t;
 
 static leat_status_t create_segment(leat_kernel_creation_t* c, void* state,
                                     leat_reduction_t reduction, bool is_mean) {
   leat_segment_t* s = state;
-  int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = *leat_reducer(reduction, dtype);
-  s->is_mean = is_mean;
+  s->finish = is_mean ? LEAT_FINISH_MEAN : LEAT_FINISH_PLAIN;
   s->fills_ones = reduction == LEAT_REDUCTION_PROD;
-  return leat_ok_status();
+  return leat_reducer_create(c, reduction, &s->reducer);
 }
 #define CREATE_SORTED(name, reduction, is_mean)                                     \
   static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {      \
@@ -94,10 +92,9 @@ static void fold_segment(const leat_segment_job_t* job, int64_t segment, int64_t
       memset(out, 0, (size_t)(width * job->element_bytes));
       continue;
     }
-    reducer->start(accumulators, width);
-    reducer->rows(x, job->inner, end - begin, width, accumulators);
-    (job->segment->is_mean ? reducer->finish_mean : reducer->finish)(accumulators, out, width,
-                                                                     end - begin);
+    leat_reducer_start(reducer, accumulators, width);
+    leat_reducer_rows(reducer, x, job->inner, end - begin, width, accumulators);
+    leat_reducer_finish(reducer, job->segment->finish, accumulators, out, width, end - begin);
   }
 }
 

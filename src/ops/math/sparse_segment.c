@@ -92,7 +92,7 @@ static leat_status_t sqrt_n_gradient(leat_gradient_t* g) {
    .attrs = types INDEX IDS SPARSE,                                    \
    .shape = plain_shape,                                               \
    .gradient = gradient_fn,                                            \
-   .contract = {RULES},                                                \
+   .contract = LEAT_RULES(RULES),                                      \
    .doc = text}
 #define COUNTED(op, types, gradient_fn, text)                                                     \
   {.name = op,                                                                                    \
@@ -101,7 +101,7 @@ static leat_status_t sqrt_n_gradient(leat_gradient_t* g) {
    .attrs = types INDEX COUNT IDS SPARSE,                                                         \
    .shape = counted_shape,                                                                        \
    .gradient = gradient_fn,                                                                       \
-   .contract = {RULES, LEAT_RULE_SCALAR(3)},                                                      \
+   .contract = LEAT_RULES(RULES, LEAT_RULE_SCALAR(3)),                                            \
    .doc = text}
 #define GRAD(op, text)                                                                     \
   {.name = op,                                                                             \
@@ -109,7 +109,7 @@ static leat_status_t sqrt_n_gradient(leat_gradient_t* g) {
    .outputs = "output: T",                                                                 \
    .attrs = FLOATING INDEX IDS,                                                            \
    .shape = counted_shape,                                                                 \
-   .contract = {RULES, LEAT_RULE_SCALAR(3)},                                               \
+   .contract = LEAT_RULES(RULES, LEAT_RULE_SCALAR(3)),                                     \
    .doc = text}
 #define GRAD_V2(op, text)                                                                    \
   {.name = op,                                                                               \
@@ -117,7 +117,7 @@ static leat_status_t sqrt_n_gradient(leat_gradient_t* g) {
    .outputs = "output: T; sorted_unique_indices: Tidx",                                      \
    .attrs = FLOATING INDEX IDS,                                                              \
    .shape = unique_rows_shape,                                                               \
-   .contract = {RULES, LEAT_RULE_SCALAR(3)},                                                 \
+   .contract = LEAT_RULES(RULES, LEAT_RULE_SCALAR(3)),                                       \
    .doc = text}
 
 const leat_op_row_t leat_sparse_segment_ops[] = {

@@ -20,10 +20,8 @@ typedef struct leat_sparse_segment_s {
 
 static leat_status_t create_mode(leat_kernel_creation_t* c, void* state, leat_segment_mode_t mode) {
   leat_sparse_segment_t* s = state;
-  int dtype = leat_dtype_base(c->kernel->input_types[0]);
-  s->reducer = *leat_reducer(LEAT_REDUCTION_SUM, dtype);
   s->mode = mode;
-  return leat_ok_status();
+  return leat_reducer_create(c, LEAT_REDUCTION_SUM, &s->reducer);
 }
 static leat_status_t create_sum(leat_kernel_creation_t* c, void* state) {
   return create_mode(c, state, MODE_SUM);
@@ -72,15 +70,12 @@ static int64_t find_pick(const leat_sparse_segment_job_t* job, int64_t id) {
 
 static void finish_segment(const leat_sparse_segment_t* state, char* accumulators, char* out,
                            int64_t width, int64_t count) {
-  if (state->mode == MODE_MEAN) {
-    state->reducer.finish_mean(accumulators, out, width, LEAT_MAX(count, 1));
-    return;
-  }
   if (state->mode == MODE_SQRT_N && count > 1) {
     double scale = 1 / sqrt((double)count);
     for (int64_t j = 0; j < width; ++j) ((double*)accumulators)[j] *= scale;
   }
-  state->reducer.finish(accumulators, out, width, count);
+  const leat_finish_t finish = state->mode == MODE_MEAN ? LEAT_FINISH_MEAN : LEAT_FINISH_PLAIN;
+  leat_reducer_finish(&state->reducer, finish, accumulators, out, width, LEAT_MAX(count, 1));
 }
 
 static void fold_segment(const leat_sparse_segment_job_t* job, int64_t segment, int64_t begin,
@@ -89,11 +84,12 @@ static void fold_segment(const leat_sparse_segment_job_t* job, int64_t segment, 
   _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
   for (int64_t column = 0; column < job->inner; column += COLUMNS) {
     int64_t width = LEAT_MIN(job->inner - column, COLUMNS);
-    reducer->start(accumulators, width);
+    leat_reducer_start(reducer, accumulators, width);
     for (int64_t i = begin; i < end; ++i) {
       int64_t row = leat_tensor_index_at(job->indices, i);
-      reducer->rows((const char*)job->data->data + (row * job->inner + column) * job->element_bytes,
-                    0, 1, width, accumulators);
+      const char* x = job->data->data;
+      leat_reducer_rows(reducer, x + (row * job->inner + column) * job->element_bytes, 0, 1, width,
+                        accumulators);
     }
     finish_segment(job->state, accumulators,
                    (char*)job->output->data + (segment * job->inner + column) * job->element_bytes,

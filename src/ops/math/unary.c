@@ -156,6 +156,7 @@ static leat_status_t abs_values(leat_inference_t* c) {
   "complex64, complex128}"
 #define ROW(op, types, gradient_fn, text) \
   {.name = op,                            \
+   .cost = LEAT_COST_FUNCTION,            \
    .inputs = "x: T",                      \
    .outputs = "y: T",                     \
    .attrs = types,                        \

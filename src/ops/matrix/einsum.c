@@ -318,6 +318,7 @@ static leat_status_t einsum_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_einsum_ops[] = {
     {.name = "Einsum",
+     .cost = LEAT_COST_CONTRACTION,
      .inputs = "inputs: N * T",
      .outputs = "output: T",
      .attrs = "equation: string; N: int >= 1; T: type",

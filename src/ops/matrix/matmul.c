@@ -119,6 +119,7 @@ static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_matmul_ops[] = {
     {.name = "MatMul",
+     .cost = LEAT_COST_CONTRACTION,
      .inputs = "a: T; b: T",
      .outputs = "product: T",
      .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float, "
@@ -126,27 +127,30 @@ const leat_op_row_t leat_matmul_ops[] = {
               "grad_a: bool = false; grad_b: bool = false",
      .shape = matmul_shape,
      .gradient = matmul_gradient,
-     .contract = {LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)},
+     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .doc = "The product of two matrices, each perhaps transposed."},
     {.name = "BatchMatMul",
+     .cost = LEAT_COST_CONTRACTION,
      .inputs = "x: T; y: T",
      .outputs = "output: T",
      .attrs = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}; "
               BATCH_ATTRS,
      .shape = batch_matmul_shape,
      .gradient = batch_matmul_gradient,
-     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)},
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
      .doc = "Products of the matrices of two batches of equal shape."},
     {.name = "BatchMatMulV2",
+     .cost = LEAT_COST_CONTRACTION,
      .inputs = "x: T; y: T",
      .outputs = "output: T",
      .attrs = "T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, "
               "uint64, complex64, complex128}; " BATCH_ATTRS,
      .shape = batch_matmul_v2_shape,
      .gradient = batch_matmul_v2_gradient,
-     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)},
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
      .doc = "Products of the matrices of two batches, whose shapes are broadcast."},
     {.name = "BatchMatMulV3",
+     .cost = LEAT_COST_CONTRACTION,
      .inputs = "x: Ta; y: Tb",
      .outputs = "output: Tout",
      .attrs = "Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
@@ -155,7 +159,7 @@ const leat_op_row_t leat_matmul_ops[] = {
               "complex64, complex128}; " BATCH_ATTRS,
      .shape = batch_matmul_v2_shape,
      .gradient = batch_matmul_v2_gradient,
-     .contract = {LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)},
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
      .doc = "The same for inputs of other types than the product's, converted first."},
     LEAT_OP_ROWS_END,
 };

@@ -60,7 +60,7 @@ const leat_op_row_t leat_avg_pool_ops[] = {
      .attrs = ATTRS(4, FLAT),
      .shape = from_sizes_2d,
      .gradient = grad_gradient,
-     .contract = {LEAT_RULE_VECTOR(0)},
+     .contract = LEAT_RULES(LEAT_RULE_VECTOR(0)),
      .doc = "The gradient of AvgPool."},
     {.name = "AvgPool3D",
      .inputs = "input: T",
@@ -75,7 +75,7 @@ const leat_op_row_t leat_avg_pool_ops[] = {
      .attrs = ATTRS(5, SOLID),
      .shape = from_sizes_3d,
      .gradient = grad_3d_gradient,
-     .contract = {LEAT_RULE_VECTOR(0)},
+     .contract = LEAT_RULES(LEAT_RULE_VECTOR(0)),
      .doc = "The gradient of AvgPool3D."},
     LEAT_OP_ROWS_END,
 };

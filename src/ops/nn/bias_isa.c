@@ -35,7 +35,7 @@
     type sums[WIDTH] = {0};                                                                       \
     int64_t i = 0;                                                                                \
     for (; i + WIDTH <= n; i += WIDTH) {                                                          \
-      for (int k = 0; k < WIDTH; ++k) sums[k] += x[i + k];                                        \
+      LEAT_UNROLL for (int k = 0; k < WIDTH; ++k) sums[k] += x[i + k];                            \
     }                                                                                             \
     for (int k = 0; i < n; ++i, ++k) sums[k] += x[i];                                             \
     for (int half = WIDTH / 2; half > 0; half /= 2) {                                             \

@@ -86,12 +86,13 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_cross_entropy_ops[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
+     .cost = LEAT_COST_FUNCTION,
      .inputs = "features: T; labels: T",
      .outputs = "loss: T; backprop: T",
      .attrs = "T: {half, bfloat16, float, double}",
      .shape = cross_entropy_shape,
      .gradient = cross_entropy_gradient,
-     .contract = {LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)},
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)),
      .doc = "Cross entropy between softmax(features) and labels, and its gradient."},
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
      .inputs = "features: T; labels: Tlabels",
@@ -99,7 +100,8 @@ const leat_op_row_t leat_cross_entropy_ops[] = {
      .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
      .shape = sparse_cross_entropy_shape,
      .gradient = sparse_cross_entropy_gradient,
-     .contract = {LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1), LEAT_RULE_SAME_DIM(0, 0, 1, 0)},
+     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1),
+                            LEAT_RULE_SAME_DIM(0, 0, 1, 0)),
      .doc = "Cross entropy where the label of a row is the number of its class."},
     LEAT_OP_ROWS_END,
 };

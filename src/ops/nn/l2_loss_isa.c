@@ -8,7 +8,9 @@
     type sums[WIDTH] = {0};                                              \
     int64_t i = 0;                                                       \
     for (; i + WIDTH <= n; i += WIDTH) {                                 \
-      for (int k = 0; k < WIDTH; ++k) sums[k] += x[i + k] * x[i + k];    \
+      LEAT_UNROLL for (int k = 0; k < WIDTH; ++k) {                      \
+        sums[k] += x[i + k] * x[i + k];                                  \
+      }                                                                  \
     }                                                                    \
     double total = 0;                                                    \
     for (int k = 0; k < WIDTH; ++k) total += (double)sums[k];            \

@@ -133,7 +133,7 @@ static leat_status_t softplus_grad_gradient(leat_gradient_t* g) {
    .attrs = types,                                      \
    .shape = leat_shape_merge_inputs,                    \
    .gradient = gradient_fn,                             \
-   .contract = {LEAT_RULE_SAME_SHAPE(0, 1)},            \
+   .contract = LEAT_RULES(LEAT_RULE_SAME_SHAPE(0, 1)),  \
    .doc = text}
 
 const leat_op_row_t leat_relu_ops[] = {

@@ -13,16 +13,18 @@
 #define CHAINS 4
 static float greatest_f32(const float* x, int64_t n) {
   floats_t most[CHAINS];
-  for (int c = 0; c < CHAINS; ++c) most[c] = FLOATS(-INFINITY);
+  LEAT_UNROLL for (int c = 0; c < CHAINS; ++c) most[c] = FLOATS(-INFINITY);
   int64_t i = 0;
   for (; i + CHAINS * LANES <= n; i += CHAINS * LANES) {
-    for (int c = 0; c < CHAINS; ++c) {
+    LEAT_UNROLL for (int c = 0; c < CHAINS; ++c) {
       const floats_t v = load_floats(x + i + c * LANES);
       most[c] = select_floats(v > most[c], v, most[c]);
     }
   }
   float greatest = -INFINITY;
-  for (int c = 1; c < CHAINS; ++c) most[0] = select_floats(most[c] > most[0], most[c], most[0]);
+  LEAT_UNROLL for (int c = 1; c < CHAINS; ++c) {
+    most[0] = select_floats(most[c] > most[0], most[c], most[0]);
+  }
   for (int k = 0; k < LANES; ++k) greatest = most[0][k] > greatest ? most[0][k] : greatest;
   for (; i < n; ++i) greatest = x[i] > greatest ? x[i] : greatest;
   return greatest;

@@ -211,7 +211,7 @@ static leat_status_t pop_gradient(leat_gradient_t* g) {
   }
   dy = leat_gradient_has_output(g, 1)
            ? leat_gradient_of_output(g, 1)
-           : leat_build_unary(b, "ZerosLike", leat_gradient_output(g, 1));
+           : leat_build_zeros_of(b, leat_gradient_output(g, 1));
   leat_gradient_set_input(g, 0, leat_build_binary(b, "TensorListPushBack", dlist, dy));
   return leat_ok_status();
 }
@@ -302,6 +302,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
     {.name = "TensorListLength",
      .inputs = "input_handle: variant",
      .outputs = "length: int32",
+     .flags = LEAT_OP_DESCRIBES,
      .shape = leat_shape_scalar_output,
      .gradient = leat_gradient_none,
      .doc = "How many tensors are in a list."},
@@ -309,6 +310,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .inputs = "input_handle: variant",
      .outputs = "element_shape: shape_type",
      .attrs = "shape_type: {int32, int64}",
+     .flags = LEAT_OP_DESCRIBES,
      .shape = element_shape_shape,
      .gradient = leat_gradient_none,
      .doc = "The shape of a list's tensors, as far as it is known."},

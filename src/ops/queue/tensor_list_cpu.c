@@ -152,6 +152,9 @@ static leat_status_t pop_back__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_tensor_list_input(c, 0, dtype_of(c), &list));
   if (list->count == 0) return leat_kernel_invalid(c, "Trying to pop from an empty list.");
   if (!list->items[list->count - 1].dtype) {
+    if (list->dtype == LEAT_DTYPE_RESOURCE) {
+      return leat_kernel_invalid(c, "Trying to pop a handle that was not set.");
+    }
     LEAT_RETURN_IF_ERROR(output_zeros(c, list, 1, false, 1));
   }
   LEAT_RETURN_IF_ERROR(change_list(c, &list));
@@ -315,7 +318,7 @@ const leat_kernel_row_t leat_tensor_list_kernels_cpu[] = {
     KERNEL("TensorListElementShape", NULL, NULL, element_shape__cpu),
     KERNEL("TensorListResize", NULL, NULL, resize__cpu),
     KERNEL("TensorListPushBack", NULL, element_create, push_back__cpu),
-    KERNEL("TensorListPopBack", LEAT_LIST_TYPES, element_create, pop_back__cpu),
+    KERNEL("TensorListPopBack", LEAT_LIST_TYPES ", resource", element_create, pop_back__cpu),
     KERNEL("TensorListGetItem", LEAT_LIST_TYPES, element_create, get_item__cpu),
     KERNEL("TensorListSetItem", NULL, set_item_create, set_item__cpu),
     KERNEL("TensorListConcatLists", NULL, element_create, concat_lists__cpu),

@@ -51,7 +51,7 @@ ALWAYS_INLINE void batch_words(uint64_t low, uint64_t high, uint64_t stride, con
                                uint32_t* out) {
   ulongs_t c0[TURNS], c1[TURNS], c2[TURNS], c3[TURNS];
   ulongs_t lanes;
-  for (int i = 0; i < HALF_LANES; ++i) lanes[i] = (uint64_t)i * stride;
+  LEAT_UNROLL for (int i = 0; i < HALF_LANES; ++i) lanes[i] = (uint64_t)i * stride;
 #pragma GCC unroll 4
   for (int t = 0; t < TURNS; ++t) {
     c0[t] = SPREAD(low + (uint64_t)t * HALF_LANES * stride) + lanes;

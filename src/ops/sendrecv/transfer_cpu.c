@@ -1,10 +1,12 @@
-// CPU kernels of _Send and _Recv. The key's fixed part is made once; the iteration is appended at
-// run time: "src;incarnation;dst;name;frame:iteration".
+// Kernels of _Send and _Recv. The key's fixed part is made once; the iteration is appended at run
+// time: "src;incarnation;dst;name;frame:iteration". On a device with memory of its own a send first
+// copies to the host, a receive from it.
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "kernel/rendezvous.h"
 #include "ops/family.h"
+#include "ops/sendrecv/transfer_kernels.h"
 
 typedef struct transfer_s {
   leat_allocator_t* allocator;
@@ -49,19 +51,26 @@ static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_bu
   return status;
 }
 
-static leat_status_t send__cpu(leat_kernel_context_t* c) {
+static leat_status_t leave(leat_kernel_context_t* c, leat_slot_t value) {
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
-  if (!rendezvous) return leat_kernel_error(c, LEAT_INTERNAL, "the step has no rendezvous");
   leat_string_builder_t storage;
   leat_string_view_t key;
-  leat_status_t status = transfer_key(c, &storage, &key);
-  if (!status) {
-    leat_slot_t value = {.alive = !c->inputs_dead};
-    if (value.alive) value.tensor = leat_tensor_share(leat_kernel_input(c, 0));
+  leat_status_t status = rendezvous ? transfer_key(c, &storage, &key)
+                                    : leat_kernel_error(c, LEAT_INTERNAL,
+                                                        "the step has no rendezvous");
+  if (status) {
+    leat_slot_release(&value);
+  } else {
     status = rendezvous->vtable->send(rendezvous, key, value);
   }
-  leat_string_builder_deinitialize(&storage);
+  if (rendezvous) leat_string_builder_deinitialize(&storage);
   return status;
+}
+
+static leat_status_t send__cpu(leat_kernel_context_t* c) {
+  leat_slot_t value = {.alive = !c->inputs_dead};
+  if (value.alive) value.tensor = leat_tensor_share(leat_kernel_input(c, 0));
+  return leave(c, value);
 }
 
 // A receive under way: the context waits, so it is all that must be kept.
@@ -101,10 +110,112 @@ static void recv__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   if (status) done(c, status);
 }
 
+// ---- On devices with memory of their own --------------------------------------------------------
+
+// A copy under way: out of the device, to be sent, or into it.
+typedef struct moving_s {
+  leat_kernel_context_t* context;
+  leat_kernel_done_fn_t done;
+  leat_slot_t value;
+} moving_t;
+
+static leat_status_t start_moving(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                                  moving_t** out_moving) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof(moving_t),
+                                               (void**)out_moving));
+  **out_moving = (moving_t){c, done, {.alive = true}};
+  return leat_ok_status();
+}
+
+static void copied_out(void* data, leat_status_t status) {
+  moving_t moving = *(moving_t*)data;
+  leat_allocator_free(leat_allocator_system(), data);
+  if (status) {
+    leat_slot_release(&moving.value);
+  } else {
+    status = leave(moving.context, moving.value);
+  }
+  moving.done(moving.context, status);
+}
+
+static void send__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_device_t* device = c->kernel->device;
+  moving_t* moving;
+  if (c->inputs_dead) {
+    done(c, leave(c, (leat_slot_t){.alive = false}));
+    return;
+  }
+  leat_status_t status = start_moving(c, done, &moving);
+  if (status) {
+    done(c, status);
+    return;
+  }
+  device->vtable->copy_to_host(device, leat_kernel_input(c, 0), &moving->value.tensor, copied_out,
+                               moving);
+}
+
+static void copied_in(void* data, leat_status_t status) {
+  moving_t moving = *(moving_t*)data;
+  leat_allocator_free(leat_allocator_system(), data);
+  leat_slot_release(&moving.value);
+  moving.context->outputs[0].alive = true;
+  moving.done(moving.context, status);
+}
+
+static void receive_then_copy(void* data, leat_status_t status, leat_slot_t value) {
+  moving_t* moving = data;
+  leat_kernel_context_t* c = moving->context;
+  leat_device_t* device = c->kernel->device;
+  if (status || !value.alive) {
+    if (!status) c->outputs[0] = value;
+    leat_kernel_done_fn_t done = moving->done;
+    leat_allocator_free(leat_allocator_system(), moving);
+    done(c, status);
+    return;
+  }
+  moving->value = value;
+  device->vtable->copy_from_host(device, &moving->value.tensor, &c->outputs[0].tensor, copied_in,
+                                 moving);
+}
+
+static void recv__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_rendezvous_t* rendezvous = c->services->rendezvous;
+  moving_t* moving = NULL;
+  leat_string_builder_t storage;
+  leat_string_view_t key;
+  leat_status_t status = rendezvous ? start_moving(c, done, &moving)
+                                    : leat_kernel_error(c, LEAT_INTERNAL,
+                                                        "the step has no rendezvous");
+  if (status) {
+    done(c, status);
+    return;
+  }
+  status = transfer_key(c, &storage, &key);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), moving);
+    done(c, status);
+  } else {
+    rendezvous->vtable->receive(rendezvous, key, receive_then_copy, moving);
+  }
+  leat_string_builder_deinitialize(&storage);
+}
+
+#define TRANSFER(op_name, device, ...)                                                          \
+  {.op = op_name, .device_type = device, .create = transfer_create, .destroy = transfer_destroy, \
+   .state_bytes = sizeof(transfer_t), __VA_ARGS__}
+
+const leat_kernel_row_t leat_transfer_kernels_device[] = {
+    TRANSFER("_Send", "", .compute_async = send__device),
+    TRANSFER("_Recv", "", .compute_async = recv__device),
+    TRANSFER("_HostSend", "", .compute = send__cpu, .host_memory = "tensor"),
+    TRANSFER("_HostRecv", "", .compute_async = recv__cpu, .host_memory = "tensor"),
+    LEAT_KERNEL_ROWS_END,
+};
+
 const leat_kernel_row_t leat_transfer_kernels_cpu[] = {
-    {.op = "_Send", .device_type = "CPU", .compute = send__cpu, .create = transfer_create,
-     .destroy = transfer_destroy, .state_bytes = sizeof(transfer_t)},
-    {.op = "_Recv", .device_type = "CPU", .compute_async = recv__cpu, .create = transfer_create,
-     .destroy = transfer_destroy, .state_bytes = sizeof(transfer_t)},
+    TRANSFER("_Send", "CPU", .compute = send__cpu),
+    TRANSFER("_Recv", "CPU", .compute_async = recv__cpu),
+    TRANSFER("_HostSend", "CPU", .compute = send__cpu),
+    TRANSFER("_HostRecv", "CPU", .compute_async = recv__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -87,7 +87,7 @@ const leat_op_row_t leat_resource_variable_ops[] = {
      .inputs = "input: resource",
      .outputs = "output: out_type",
      .attrs = "out_type: {int32, int64} = int32",
-     .flags = LEAT_OP_STATEFUL,
+     .flags = LEAT_OP_STATEFUL | LEAT_OP_DESCRIBES,
      .shape = variable_shape_shape,
      .gradient = leat_gradient_none,
      .doc = "The shape of a variable's value."},

@@ -1,11 +1,12 @@
 // A node runs in the frame that its inputs' values belong to; Enter hands its value to a frame
 // below, Exit to the one above. Nodes without inputs run outside all loops.
-#include "worker/plan_frames.h"
+#include "graph/frames.h"
 
 typedef struct finder_s {
   const leat_graph_t* graph;
   leat_arena_t* arena;
   leat_frames_t* frames;
+  const char* verb;  // of messages: "<verb> failed for node"
   size_t capacity;
 } finder_t;
 
@@ -32,9 +33,9 @@ static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t p
   leat_string_view_t name = leat_node_attr_string(node, "frame_name");
   if (name.size == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Compile failed for node '%.*s' (%.*s): frame_name is '', must not be "
+                            "%s failed for node '%.*s' (%.*s): frame_name is '', must not be "
                             "empty",
-                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+                            f->verb, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
   }
   int64_t parallel = leat_node_attr_int(node, "parallel_iterations", 10);
   for (int32_t i = 1; i < f->frames->count; ++i) {
@@ -54,9 +55,9 @@ static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t p
 static leat_status_t frames_differ(const finder_t* f, const leat_node_t* node,
                                    const leat_node_t* source) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Compile failed for node '%.*s' (%.*s): input '%.*s' belongs to another "
+                          "%s failed for node '%.*s' (%.*s): input '%.*s' belongs to another "
                           "frame, all must be of one (%d frames)",
-                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                          f->verb, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
                           LEAT_SV_ARG(source->name), (int)f->frames->count - 1);
 }
 
@@ -84,9 +85,9 @@ static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
   int32_t output = own;
   if ((node->op->flags & (LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)) && own == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Compile failed for node '%.*s' (%.*s): it is outside a frame, must "
+                            "%s failed for node '%.*s' (%.*s): it is outside a frame, must "
                             "be inside one",
-                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+                            f->verb, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
   }
   if (node->op->flags & LEAT_OP_ENTER) {
     LEAT_RETURN_IF_ERROR(enter_frame(f, node, own, &output));
@@ -100,13 +101,13 @@ static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
 }
 
 // The edges that close loops come from the frame they lead to.
-static leat_status_t check_loops(const finder_t* f) {
-  for (size_t i = 0; i < f->graph->node_count; ++i) {
-    const leat_node_t* node = &f->graph->nodes[i];
+static leat_status_t check_loops(const finder_t* f, const int32_t* order, size_t order_count) {
+  for (size_t i = 0; i < order_count; ++i) {
+    const leat_node_t* node = &f->graph->nodes[order[i]];
     if (!(node->op->flags & LEAT_OP_MERGE)) continue;
     for (int k = 0; k < node->input_count; ++k) {
       int32_t source = node->inputs[k].node;
-      if (f->frames->outputs_in[source] != f->frames->runs_in[i]) {
+      if (f->frames->outputs_in[source] != f->frames->runs_in[order[i]]) {
         return frames_differ(f, node, &f->graph->nodes[source]);
       }
     }
@@ -114,10 +115,10 @@ static leat_status_t check_loops(const finder_t* f) {
   return leat_ok_status();
 }
 
-leat_status_t leat_frames_find(const leat_graph_t* graph, const int32_t* order,
-                               leat_arena_t* arena, leat_frames_t* out_frames) {
+leat_status_t leat_frames_find(const leat_graph_t* graph, const int32_t* order, size_t order_count,
+                               const char* verb, leat_arena_t* arena, leat_frames_t* out_frames) {
   size_t count = graph->node_count + 1;
-  finder_t f = {.graph = graph, .arena = arena, .frames = out_frames};
+  finder_t f = {.graph = graph, .arena = arena, .frames = out_frames, .verb = verb};
   *out_frames = (leat_frames_t){0};
   bool* known;
   int32_t root;
@@ -127,8 +128,8 @@ leat_status_t leat_frames_find(const leat_graph_t* graph, const int32_t* order,
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(int32_t),
                                                  (void**)&out_frames->outputs_in));
   LEAT_RETURN_IF_ERROR(add_frame(&f, -1, LEAT_SV(""), 1, &root));
-  for (size_t i = 0; i < graph->node_count; ++i) {
+  for (size_t i = 0; i < order_count; ++i) {
     LEAT_RETURN_IF_ERROR(find_node(&f, order[i], known));
   }
-  return out_frames->count > 1 ? check_loops(&f) : leat_ok_status();
+  return out_frames->count > 1 ? check_loops(&f, order, order_count) : leat_ok_status();
 }

@@ -1,0 +1,16 @@
+// What may be expected of a device: its work in a nanosecond, and what it takes to begin. For the
+// cost model (graph/cost.h); devices state it.
+#ifndef LEAT_BASE_SPEED_H_
+#define LEAT_BASE_SPEED_H_
+
+#include <stdint.h>
+
+typedef struct leat_speed_s {
+  double flops_per_ns;
+  double bytes_per_ns;
+  int64_t start_ns;              // of a kernel
+  double transfer_bytes_per_ns;  // to and from other devices; 0 = nothing is moved
+  int64_t transfer_ns;           // latency
+} leat_speed_t;
+
+#endif  // LEAT_BASE_SPEED_H_

@@ -1,0 +1,245 @@
+// What only an accelerator shows: memory that the host cannot touch, a limit, streams that take
+// their time, events. The rest is in tests/device/device_suite_test.c.
+#include "device/simulated/simulated_device.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/test.h"
+
+#define NAME "/job:localhost/replica:0/task:0/device:SIM:0"
+
+static leat_device_t* open_device(int64_t memory_bytes, bool virtual_time) {
+  leat_simulated_options_t options = leat_simulated_options_default();
+  options.memory_bytes = memory_bytes;
+  options.virtual_time = virtual_time;
+  leat_device_t* device;
+  LEAT_EXPECT_OK(leat_simulated_device_create(LEAT_SV(NAME), &options, NULL,
+                                              leat_allocator_system(), &device));
+  return device;
+}
+
+// ---- Memory -------------------------------------------------------------------------------------
+
+// Does a process that reads or writes |address| end with a fault?
+static bool faults(volatile char* address, bool write) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);  // cmocka catches it
+    close(2);                  // what a sanitizer says of it
+    if (write) {
+      *address = 1;
+    } else {
+      (void)*address;
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void the_host_cannot_touch_it(void** state) {
+  leat_device_t* device = open_device(1 << 20, true);
+  leat_tensor_t tensor;
+  leat_shape_t shape = leat_shape_vector(10);
+  LEAT_EXPECT_OK(leat_tensor_allocate(device->memory, LEAT_DTYPE_FLOAT, &shape, &tensor));
+  assert_false(device->shares_host_memory);
+  assert_true(faults(tensor.data, false));
+  assert_true(faults(tensor.data, true));
+  leat_tensor_t seen = tensor;
+  leat_simulated_memory_enter(leat_simulated_device_memory(device), &seen);
+  assert_false(faults(seen.data, true));
+  leat_simulated_memory_leave(leat_simulated_device_memory(device), &seen);
+  assert_ptr_equal(seen.data, tensor.data);
+  float host = 0;
+  leat_tensor_t elsewhere = {.data = &host};
+  leat_simulated_memory_enter(leat_simulated_device_memory(device), &elsewhere);
+  assert_ptr_equal(elsewhere.data, &host);
+  leat_tensor_release(&tensor);
+  leat_device_release(device);
+}
+
+static void beyond_the_limit(void** state) {
+  leat_device_t* device = open_device(64 << 10, true);
+  leat_simulated_memory_t* memory = leat_simulated_device_memory(device);
+  leat_buffer_t *first, *second, *third;
+  LEAT_EXPECT_OK(leat_buffer_allocate(device->memory, 40 << 10, &first));
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED,
+                   leat_buffer_allocate(device->memory, 40 << 10, &second));
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED,
+                   leat_buffer_allocate(device->memory, SIZE_MAX - 5, &second));
+  LEAT_EXPECT_OK(leat_buffer_allocate(device->memory, 24 << 10, &second));
+  assert_int_equal(leat_simulated_memory_used(memory), 64 << 10);
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, leat_buffer_allocate(device->memory, 1, &third));
+  leat_buffer_release(first);
+  leat_buffer_release(second);
+  LEAT_EXPECT_OK(leat_buffer_allocate(device->memory, 64 << 10, &third));  // in one piece again
+  leat_buffer_release(third);
+  assert_int_equal(leat_simulated_memory_used(memory), 0);
+  leat_device_release(device);
+}
+
+// Freed in any order, pieces grow together; what is freed shows a pattern; memory outlives its
+// device.
+static void many_pieces(void** state) {
+  enum { COUNT = 100 };
+  leat_device_t* device = open_device(1 << 20, true);
+  leat_buffer_source_t* inner = leat_simulated_memory_inner(leat_simulated_device_memory(device));
+  leat_buffer_t *buffers[COUNT], *whole;
+  for (int i = 0; i < COUNT; ++i) {
+    LEAT_EXPECT_OK(leat_buffer_allocate(inner, 1000 + 10 * (size_t)i, &buffers[i]));
+    memset(buffers[i]->data, i, buffers[i]->size_bytes);
+  }
+  for (int i = 0; i < COUNT; ++i) {
+    const unsigned char* bytes = buffers[i * 37 % COUNT]->data;
+    assert_int_equal(bytes[900], i * 37 % COUNT);
+    leat_buffer_release(buffers[i * 37 % COUNT]);
+    assert_int_equal(bytes[900], 0xCB);
+  }
+  LEAT_EXPECT_OK(leat_buffer_allocate(inner, 1 << 20, &whole));
+  leat_device_release(device);
+  memset(whole->data, 1, whole->size_bytes);
+  leat_buffer_release(whole);
+}
+
+// ---- Streams ------------------------------------------------------------------------------------
+
+typedef struct record_s {
+  leat_mutex_t mutex;
+  leat_condition_t condition;
+  int order[8];
+  int count;
+} record_t;
+
+typedef struct piece_s {
+  record_t* record;
+  int id;
+} piece_t;
+
+static void piece_done(void* data, leat_status_t status) {
+  piece_t* piece = data;
+  LEAT_EXPECT_OK(status);
+  leat_mutex_lock(&piece->record->mutex);
+  piece->record->order[piece->record->count++] = piece->id;
+  leat_condition_notify_all(&piece->record->condition);
+  leat_mutex_unlock(&piece->record->mutex);
+}
+
+static void open_record(record_t* record) {
+  *record = (record_t){.count = 0};
+  leat_mutex_initialize(&record->mutex);
+  leat_condition_initialize(&record->condition);
+}
+
+static void await(record_t* record, int count) {
+  leat_mutex_lock(&record->mutex);
+  while (record->count < count) leat_condition_wait(&record->condition, &record->mutex);
+  leat_mutex_unlock(&record->mutex);
+}
+
+static void close_record(record_t* record) {
+  leat_mutex_deinitialize(&record->mutex);
+  leat_condition_deinitialize(&record->condition);
+}
+
+static const int64_t kMillisecond = 1000000;
+
+static void streams_end_out_of_order(void** state) {
+  leat_device_t* device = open_device(1 << 20, false);
+  record_t record;
+  open_record(&record);
+  piece_t pieces[] = {{&record, 0}, {&record, 1}, {&record, 2}};
+  int64_t start = leat_clock_now_ns();
+  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, 60 * kMillisecond, piece_done,
+                                &pieces[0]);
+  leat_simulated_device_enqueue(device, 1, NULL, 0, NULL, NULL, kMillisecond, piece_done,
+                                &pieces[1]);
+  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, kMillisecond, piece_done,
+                                &pieces[2]);
+  assert_true(record.count < 3);  // enqueued, not done
+  await(&record, 3);
+  assert_true(leat_clock_now_ns() - start >= 61 * kMillisecond);
+  assert_int_equal(record.order[0], 1);
+  assert_int_equal(record.order[1], 0);
+  assert_int_equal(record.order[2], 2);
+  close_record(&record);
+  leat_device_release(device);
+}
+
+static void an_event_holds_back(void** state) {
+  leat_device_t* device = open_device(1 << 20, false);
+  record_t record;
+  open_record(&record);
+  piece_t pieces[] = {{&record, 0}, {&record, 1}};
+  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, 20 * kMillisecond, piece_done,
+                                &pieces[0]);
+  leat_simulated_event_t event = leat_simulated_device_record(device, 0);
+  leat_simulated_device_enqueue(device, 1, &event, 1, NULL, NULL, 0, piece_done, &pieces[1]);
+  await(&record, 2);
+  // On one thread each, the two completions may overtake each other only before the event.
+  assert_int_equal(leat_simulated_device_busy_ns(device, 0), 20 * kMillisecond);
+  assert_int_equal(record.order[0] + record.order[1], 1);
+  close_record(&record);
+  leat_device_release(device);
+}
+
+static void virtual_time_does_not_wait(void** state) {
+  leat_device_t* device = open_device(1 << 20, true);
+  record_t record;
+  open_record(&record);
+  piece_t piece = {&record, 0};
+  int64_t start = leat_clock_now_ns();
+  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, INT64_C(3600) * 1000000000,
+                                piece_done, &piece);
+  await(&record, 1);
+  assert_true(leat_clock_now_ns() - start < INT64_C(60) * 1000000000);
+  assert_int_equal(leat_simulated_device_busy_ns(device, 0), INT64_C(3600) * 1000000000);
+  close_record(&record);
+  leat_device_release(device);
+}
+
+// A device that goes finishes its work first.
+static void nothing_is_lost_at_the_end(void** state) {
+  leat_device_t* device = open_device(1 << 20, false);
+  record_t record;
+  open_record(&record);
+  piece_t pieces[] = {{&record, 0}, {&record, 1}, {&record, 2}, {&record, 3}};
+  for (int i = 0; i < 4; ++i) {
+    leat_simulated_device_enqueue(device, i % 2, NULL, 0, NULL, NULL, 5 * kMillisecond, piece_done,
+                                  &pieces[i]);
+  }
+  leat_device_release(device);
+  assert_int_equal(record.count, 4);
+  close_record(&record);
+}
+
+static void only_its_own_name(void** state) {
+  leat_simulated_options_t options = leat_simulated_options_default();
+  leat_device_t* device;
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
+                   leat_simulated_device_create(LEAT_SV("SIM:0"), &options, NULL,
+                                                leat_allocator_system(), &device));
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
+                   leat_simulated_device_create(
+                       LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), &options, NULL,
+                       leat_allocator_system(), &device));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_host_cannot_touch_it),
+      cmocka_unit_test(beyond_the_limit),
+      cmocka_unit_test(many_pieces),
+      cmocka_unit_test(streams_end_out_of_order),
+      cmocka_unit_test(an_event_holds_back),
+      cmocka_unit_test(virtual_time_does_not_wait),
+      cmocka_unit_test(nothing_is_lost_at_the_end),
+      cmocka_unit_test(only_its_own_name),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,502 @@
+// The nodes of a FunctionDef as nodes of a graph. Its names ("x", "node:out:1", "^node") live in a
+// map of their own; each stands for outputs of the graph: an argument for the caller's tensor, a
+// node for its outputs, a call that was expanded for what it came to. Nodes are added inputs first;
+// the edge that closes a loop into a Merge is set at the end.
+#include <string.h>
+
+#include "base/map.h"
+#include "function/attr_binding.h"
+#include "function/expander.h"
+#include "graph/attr_proto.h"
+#include "graph/graph_functions.h"
+#include "graph/signature.h"
+#include "graph/storage.h"
+
+// What a name of the body stands for.
+typedef struct source_s {
+  const leat_pb_node_def_t* def;  // NULL: an argument
+  const leat_op_t* op;
+  const leat_attr_t* attrs;       // complete
+  leat_output_t* outputs;
+  int output_count;
+  int32_t node;  // for control edges; -1: there is nothing to wait for
+  int depth;     // of loops that it is in
+  enum { WAITING, VISITING, ADDED } state;
+} source_t;
+
+typedef struct back_edge_s {
+  struct back_edge_s* next;
+  int32_t node;
+  int position;
+  leat_string_view_t input;
+} back_edge_t;
+
+typedef struct body_s {
+  const leat_expander_t* expander;
+  leat_graph_t* graph;
+  const leat_function_name_t* function;
+  const leat_pb_function_def_t* def;
+  const leat_body_options_t* options;
+  leat_arena_t scratch;
+  leat_string_map_t names;  // -> index in |sources|
+  source_t* sources;        // arguments, then nodes
+  size_t argument_count;    // of the signature
+  leat_output_t* inputs;    // of the node at hand
+  size_t input_count, input_capacity;
+  int32_t* controls;
+  size_t control_count, control_capacity;
+  back_edge_t* back_edges;
+  int32_t* effects;
+  size_t effect_count, effect_capacity;
+} body_t;
+
+static leat_status_t allocate(body_t* b, size_t count, size_t item_bytes, void* out) {
+  return leat_arena_allocate_array(&b->scratch, count + 1, item_bytes, (void**)out);
+}
+
+static leat_status_t malformed(const body_t* b, leat_string_view_t text, const char* rule) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Calling function '%.*s' failed: '%.*s' %s",
+                          LEAT_SV_ARG(b->function->name), LEAT_SV_ARG(text), rule);
+}
+
+// ---- Names --------------------------------------------------------------------------------------
+
+static leat_status_t name_source(body_t* b, leat_string_view_t name, size_t index) {
+  bool inserted;
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&b->names, name, index, NULL, &inserted));
+  return inserted ? leat_ok_status() : malformed(b, name, "is the name of two nodes");
+}
+
+// How many tensors an argument of the signature stands for in this call.
+static leat_status_t count_argument(body_t* b, const leat_pb_op_def_arg_def_t* argument,
+                                    int64_t* out_count) {
+  *out_count = 1;
+  leat_string_view_t name = argument->number_attr.size ? argument->number_attr
+                                                       : argument->type_list_attr;
+  if (name.size == 0) return leat_ok_status();
+  const leat_attr_value_t* value =
+      leat_attr_find(b->function->attrs, b->function->attr_count, name);
+  if (!value) return malformed(b, name, "is an attribute that is not given");
+  *out_count = argument->number_attr.size ? value->i : value->count;
+  return leat_ok_status();
+}
+
+static leat_status_t name_arguments(body_t* b, leat_outputs_t arguments) {
+  int64_t next = 0;
+  for (size_t i = 0; i < b->argument_count; ++i) {
+    const leat_pb_op_def_arg_def_t* argument = &b->def->signature->input_arg.items[i];
+    int64_t count;
+    LEAT_RETURN_IF_ERROR(count_argument(b, argument, &count));
+    if (count < 0 || next + count > arguments.count) {
+      return malformed(b, argument->name, "is an argument that the call does not give");
+    }
+    b->sources[i] = (source_t){.outputs = (leat_output_t*)arguments.items + next,
+                               .output_count = (int)count,
+                               .node = -1,
+                               .state = ADDED};
+    next += count;
+    LEAT_RETURN_IF_ERROR(name_source(b, argument->name, i));
+  }
+  if (next == arguments.count) return leat_ok_status();
+  return malformed(b, b->function->name, "is called with too many arguments");
+}
+
+static leat_status_t name_nodes(body_t* b) {
+  for (size_t i = 0; i < b->def->node_def.count; ++i) {
+    source_t* source = &b->sources[b->argument_count + i];
+    source->def = &b->def->node_def.items[i];
+    source->node = -1;
+    LEAT_RETURN_IF_ERROR(leat_graph_find_op(b->graph, source->def->op, &source->op));
+    LEAT_RETURN_IF_ERROR(name_source(b, source->def->name, b->argument_count + i));
+  }
+  return leat_ok_status();
+}
+
+// Splits "node:out:1"; |*out_rest| is "out:1", or empty.
+static source_t* find_source(const body_t* b, leat_string_view_t text,
+                             leat_string_view_t* out_rest) {
+  size_t end = 0;
+  while (end < text.size && text.data[end] != ':') ++end;
+  uint64_t index;
+  if (!leat_string_map_get(&b->names, leat_string_view_make(text.data, end), &index)) return NULL;
+  *out_rest = leat_string_view_from_index(text, end < text.size ? end + 1 : end);
+  return &b->sources[index];
+}
+
+// "3" -> 3; -1 when it is no number.
+static int64_t parse_index(leat_string_view_t text) {
+  int64_t value = 0;
+  if (text.size == 0 || text.size > 9) return -1;
+  for (size_t i = 0; i < text.size; ++i) {
+    if (text.data[i] < '0' || text.data[i] > '9') return -1;
+    value = value * 10 + (text.data[i] - '0');
+  }
+  return value;
+}
+
+// The outputs [*out_begin, *out_begin + *out_count) that |rest| names: all of an argument, or one.
+static leat_status_t find_outputs(const body_t* b, const source_t* source, leat_string_view_t text,
+                                  leat_string_view_t rest, int64_t* out_begin,
+                                  int64_t* out_count) {
+  *out_begin = 0;
+  *out_count = source->output_count;
+  if (rest.size == 0) {
+    if (source->def) *out_count = source->output_count ? 1 : 0;
+    return leat_ok_status();
+  }
+  size_t end = 0;
+  while (end < rest.size && rest.data[end] != ':') ++end;
+  leat_string_view_t name = leat_string_view_make(rest.data, end), last = rest;
+  for (int i = 0; source->def && i < source->op->output_count; ++i) {
+    const leat_op_argument_t* argument = &source->op->outputs[i];
+    *out_count = leat_signature_argument_count(argument, source->attrs);
+    if (leat_string_view_equal(argument->name, name)) {
+      if (end == rest.size) return leat_ok_status();
+      last = leat_string_view_from_index(rest, end + 1);
+      break;
+    }
+    *out_begin += *out_count;
+    *out_count = 0;
+  }
+  if (last.data == rest.data) {  // a number alone counts all outputs
+    *out_begin = 0;
+    *out_count = source->output_count;
+  }
+  int64_t index = parse_index(last);
+  if (index < 0 || index >= *out_count) return malformed(b, text, "names no output of a node");
+  *out_begin += index;
+  *out_count = 1;
+  return leat_ok_status();
+}
+
+// ---- Inputs -------------------------------------------------------------------------------------
+
+static leat_status_t add_input(body_t* b, leat_output_t input) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->input_count + 1,
+                                                 sizeof(leat_output_t), (void**)&b->inputs,
+                                                 &b->input_capacity));
+  b->inputs[b->input_count++] = input;
+  return leat_ok_status();
+}
+
+static leat_status_t add_control(body_t* b, int32_t node) {
+  if (node < 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->control_count + 1,
+                                                 sizeof(int32_t), (void**)&b->controls,
+                                                 &b->control_capacity));
+  b->controls[b->control_count++] = node;
+  return leat_ok_status();
+}
+
+static leat_status_t add_named_inputs(body_t* b, leat_string_view_t text) {
+  leat_string_view_t rest;
+  const source_t* source = find_source(b, text, &rest);
+  if (!source) return malformed(b, text, "is not in the body");
+  int64_t begin, count;
+  LEAT_RETURN_IF_ERROR(find_outputs(b, source, text, rest, &begin, &count));
+  for (int64_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(add_input(b, source->outputs[begin + i]));
+  }
+  return leat_ok_status();
+}
+
+// The edge that closes a loop comes from a node that is added later.
+static leat_status_t add_back_edge(body_t* b, leat_string_view_t text) {
+  back_edge_t* edge;
+  LEAT_RETURN_IF_ERROR(allocate(b, 1, sizeof *edge, &edge));
+  *edge = (back_edge_t){b->back_edges, (int32_t)b->graph->node_count, (int)b->input_count, text};
+  b->back_edges = edge;
+  return add_input(b, LEAT_OUTPUT_NONE);
+}
+
+static bool closes_loop(const body_t* b, const source_t* reader, leat_string_view_t text) {
+  leat_string_view_t rest;
+  if (!(reader->op->flags & LEAT_OP_MERGE)) return false;
+  const source_t* source = find_source(b, text, &rest);
+  return source && source->def && (source->op->flags & LEAT_OP_NEXT_ITERATION);
+}
+
+static leat_status_t resolve_inputs(body_t* b, const source_t* reader) {
+  b->input_count = b->control_count = 0;
+  for (size_t i = 0; i < reader->def->input.count; ++i) {
+    leat_string_view_t text = reader->def->input.items[i], rest;
+    if (text.size && text.data[0] == '^') {
+      text = leat_string_view_from_index(text, 1);
+      const source_t* source = find_source(b, text, &rest);
+      if (!source) return malformed(b, text, "is not in the body");
+      LEAT_RETURN_IF_ERROR(add_control(b, source->node));
+    } else if (closes_loop(b, reader, text)) {
+      LEAT_RETURN_IF_ERROR(add_back_edge(b, text));
+    } else {
+      LEAT_RETURN_IF_ERROR(add_named_inputs(b, text));
+    }
+  }
+  bool reads_nothing = b->input_count == 0 && b->control_count == 0;
+  return reads_nothing ? add_control(b, b->options->gate) : leat_ok_status();
+}
+
+// ---- Nodes --------------------------------------------------------------------------------------
+
+static leat_status_t resolve_attrs(body_t* b, const leat_pb_node_def_t* def,
+                                   leat_attr_t** out_attrs, int* out_count) {
+  static const leat_pb_attr_value_t nothing = {0};
+  leat_graph_storage_t* storage = b->graph->storage;
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(allocate(b, def->attr.count, sizeof *attrs, &attrs));
+  *out_count = 0;
+  for (size_t i = 0; i < def->attr.count; ++i) {
+    const leat_pb_node_def_attr_entry_t* entry = &def->attr.items[i];
+    // Colocation is with nodes of the body, whose names change; shapes are inferred anew.
+    if (leat_string_view_equals(entry->key, "_class")) continue;
+    if (leat_string_view_equals(entry->key, "_output_shapes")) continue;
+    leat_attr_t* attr = &attrs[(*out_count)++];
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_attr_name(storage, entry->key, &attr->name));
+    LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &nothing,
+                                                    storage, &attr->value));
+    LEAT_RETURN_IF_ERROR(leat_attr_bind(b->function, &storage->arena, &attr->value));
+  }
+  *out_attrs = attrs;
+  return leat_ok_status();
+}
+
+static leat_status_t note_effect(body_t* b, const source_t* source) {
+  if (source->node < 0 || source->depth > 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->effect_count + 1,
+                                                 sizeof(int32_t), (void**)&b->effects,
+                                                 &b->effect_capacity));
+  b->effects[b->effect_count++] = source->node;
+  return leat_ok_status();
+}
+
+// What runs in a loop of the body's own runs with the loop: nobody outside can wait for it.
+static void count_loops(const body_t* b, source_t* source) {
+  for (size_t i = 0; i < source->def->input.count; ++i) {
+    leat_string_view_t text = source->def->input.items[i], rest;
+    if (text.size && text.data[0] == '^') text = leat_string_view_from_index(text, 1);
+    const source_t* from = find_source(b, text, &rest);
+    if (!from || !from->def) continue;
+    int depth = from->depth - ((from->op->flags & LEAT_OP_EXIT) != 0);
+    if (depth > source->depth) source->depth = depth;
+  }
+  if (source->op->flags & LEAT_OP_ENTER) ++source->depth;
+}
+
+// The outputs of a node that is in the graph.
+static leat_status_t take_node(body_t* b, source_t* source, int32_t index) {
+  const leat_node_t* node = &b->graph->nodes[index];
+  source->node = index;
+  source->attrs = node->attrs;
+  source->output_count = node->output_count;
+  LEAT_RETURN_IF_ERROR(
+      allocate(b, (size_t)node->output_count, sizeof(leat_output_t), &source->outputs));
+  for (int k = 0; k < node->output_count; ++k) source->outputs[k] = (leat_output_t){index, k};
+  bool acts = (node->op->flags & LEAT_OP_STATEFUL) && !(node->op->flags & LEAT_OP_VARIABLE);
+  return acts ? note_effect(b, source) : leat_ok_status();
+}
+
+static leat_status_t add_call(body_t* b, source_t* source, const leat_node_spec_t* spec) {
+  leat_signature_t signature;
+  LEAT_RETURN_IF_ERROR(leat_signature_resolve(b->graph, spec, &signature));
+  leat_node_t node = {.name = spec->name,
+                      .op = spec->op,
+                      .device = spec->device,
+                      .attrs = signature.attrs,
+                      .attr_count = signature.attr_count,
+                      .output_types = signature.output_types,
+                      .output_count = signature.output_count,
+                      .input_count = spec->input_count};
+  leat_call_site_t site = {&node,           spec->name,          spec->inputs, spec->control_inputs,
+                           spec->control_count, b->options->gate};
+  if (!leat_expander_takes(b->expander, &node)) {
+    int32_t kept;
+    LEAT_RETURN_IF_ERROR(leat_expander_keep(b->expander, &site, &kept));
+    LEAT_RETURN_IF_ERROR(take_node(b, source, kept));
+    source->attrs = node.attrs;
+    return leat_ok_status();
+  }
+  source->attrs = node.attrs;
+  source->output_count = node.output_count;
+  LEAT_RETURN_IF_ERROR(
+      allocate(b, (size_t)node.output_count, sizeof(leat_output_t), &source->outputs));
+  LEAT_RETURN_IF_ERROR(
+      leat_expander_expand(b->expander, &site, source->outputs, &source->node));
+  LEAT_RETURN_IF_ERROR(note_effect(b, source));
+  if (source->node < 0 && node.output_count) source->node = source->outputs[0].node;
+  return leat_ok_status();
+}
+
+static leat_status_t add_node(body_t* b, source_t* source) {
+  LEAT_RETURN_IF_ERROR(resolve_inputs(b, source));
+  count_loops(b, source);
+  leat_node_spec_t spec = {.op = source->op, .inputs = b->inputs, .borrow_storage = true};
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(resolve_attrs(b, source->def, &attrs, &spec.attr_count));
+  spec.attrs = attrs;
+  spec.input_count = (int)b->input_count;
+  spec.control_inputs = b->controls;
+  spec.control_count = (int)b->control_count;
+  leat_string_view_t name, device = source->def->device;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&b->scratch, &name, "%.*s%.*s",
+                                        LEAT_SV_ARG(b->options->scope),
+                                        LEAT_SV_ARG(source->def->name)));
+  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(b->graph, name, &spec.name));
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(
+      b->graph->storage, device.size ? device : b->options->device, &spec.device));
+  if (source->op->flags & LEAT_OP_CALLS) return add_call(b, source, &spec);
+  int32_t node;
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(b->graph, &spec, &node));
+  return take_node(b, source, node);
+}
+
+// The next node that |source| reads and that is not there yet, or NULL. |*inout_input| goes on.
+static leat_status_t next_missing(body_t* b, const source_t* source, size_t* inout_input,
+                                  source_t** out_missing) {
+  *out_missing = NULL;
+  for (; *inout_input < source->def->input.count; ++*inout_input) {
+    leat_string_view_t text = source->def->input.items[*inout_input], rest;
+    if (closes_loop(b, source, text)) continue;
+    if (text.size && text.data[0] == '^') text = leat_string_view_from_index(text, 1);
+    source_t* found = find_source(b, text, &rest);
+    if (!found) return malformed(b, text, "is not in the body");
+    if (found->state == VISITING) return malformed(b, text, "is on a cycle");
+    if (found->state == ADDED) continue;
+    *out_missing = found;
+    return leat_ok_status();
+  }
+  return leat_ok_status();
+}
+
+typedef struct visit_s {
+  source_t* source;
+  size_t next_input;
+} visit_t;
+
+static leat_status_t add_nodes(body_t* b) {
+  size_t count = b->def->node_def.count, depth = 0;
+  visit_t* stack;
+  LEAT_RETURN_IF_ERROR(allocate(b, count, sizeof *stack, &stack));
+  for (size_t i = 0; i < count; ++i) {
+    source_t* root = &b->sources[b->argument_count + i];
+    if (root->state == ADDED) continue;
+    root->state = VISITING;
+    stack[depth++] = (visit_t){root, 0};
+    while (depth) {
+      visit_t* top = &stack[depth - 1];
+      source_t* missing;
+      LEAT_RETURN_IF_ERROR(next_missing(b, top->source, &top->next_input, &missing));
+      if (missing) {
+        missing->state = VISITING;
+        stack[depth++] = (visit_t){missing, 0};
+        continue;
+      }
+      LEAT_RETURN_IF_ERROR(add_node(b, top->source));
+      top->source->state = ADDED;
+      --depth;
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t close_loops(body_t* b) {
+  for (const back_edge_t* edge = b->back_edges; edge; edge = edge->next) {
+    b->input_count = 0;
+    LEAT_RETURN_IF_ERROR(add_named_inputs(b, edge->input));
+    if (b->input_count != 1) return malformed(b, edge->input, "closes a loop, must be one tensor");
+    LEAT_RETURN_IF_ERROR(leat_graph_set_input(b->graph, edge->node, edge->position, b->inputs[0]));
+  }
+  return leat_ok_status();
+}
+
+// ---- The call -----------------------------------------------------------------------------------
+
+static leat_string_view_t entry_of(const leat_pb_function_def_ret_entry_list_t* entries,
+                                   leat_string_view_t key) {
+  for (size_t i = 0; i < entries->count; ++i) {
+    if (leat_string_view_equal(entries->items[i].key, key)) return entries->items[i].value;
+  }
+  return key;
+}
+
+static leat_status_t collect_returns(body_t* b, leat_call_t* call) {
+  b->input_count = 0;
+  for (size_t i = 0; i < b->def->signature->output_arg.count; ++i) {
+    const leat_pb_op_def_arg_def_t* argument = &b->def->signature->output_arg.items[i];
+    int64_t count;
+    size_t before = b->input_count;
+    LEAT_RETURN_IF_ERROR(count_argument(b, argument, &count));
+    LEAT_RETURN_IF_ERROR(add_named_inputs(b, entry_of(&b->def->ret, argument->name)));
+    if ((int64_t)(b->input_count - before) != count) {
+      return malformed(b, argument->name, "returns another number of tensors than it declares");
+    }
+  }
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(b->graph), b->input_count + 1,
+                                                 sizeof(leat_output_t), &memory));
+  call->returns = memory;
+  call->return_count = (int)b->input_count;
+  if (b->input_count) memcpy(memory, b->inputs, b->input_count * sizeof(leat_output_t));
+  return leat_ok_status();
+}
+
+static leat_status_t note_control_returns(body_t* b) {
+  for (size_t i = 0; i < b->def->control_ret.count; ++i) {
+    leat_string_view_t rest, name = b->def->control_ret.items[i].value;
+    const source_t* source = find_source(b, name, &rest);
+    if (!source) return malformed(b, name, "is a control output, must be in the body");
+    LEAT_RETURN_IF_ERROR(note_effect(b, source));
+  }
+  return leat_ok_status();
+}
+
+// One node that waits for all effects.
+static leat_status_t join_effects(body_t* b, leat_call_t* call) {
+  call->done = b->effect_count ? b->effects[0] : -1;
+  if (b->effect_count < 2) return leat_ok_status();
+  leat_builder_t builder = {.graph = b->graph,
+                            .scope = b->options->scope,
+                            .device = b->options->device,
+                            .control_inputs = b->effects,
+                            .control_count = (int)b->effect_count};
+  call->done = leat_build_node(&builder, "NoOp", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
+  return builder.status;
+}
+
+static leat_status_t add_body(body_t* b, leat_outputs_t arguments, leat_call_t* call) {
+  b->argument_count = b->def->signature->input_arg.count;
+  LEAT_RETURN_IF_ERROR(allocate(b, b->argument_count + b->def->node_def.count, sizeof(source_t),
+                                &b->sources));
+  LEAT_RETURN_IF_ERROR(name_arguments(b, arguments));
+  LEAT_RETURN_IF_ERROR(name_nodes(b));
+  LEAT_RETURN_IF_ERROR(add_nodes(b));
+  LEAT_RETURN_IF_ERROR(close_loops(b));
+  LEAT_RETURN_IF_ERROR(note_control_returns(b));
+  LEAT_RETURN_IF_ERROR(collect_returns(b, call));
+  return join_effects(b, call);
+}
+
+leat_status_t leat_expander_add_body(const leat_expander_t* expander,
+                                     const leat_function_name_t* function,
+                                     leat_outputs_t arguments, const leat_body_options_t* options,
+                                     leat_call_t* out_call) {
+  leat_graph_t* graph = expander->graph;
+  leat_call_chain_t chain = {expander->chain, function->name,
+                             expander->chain ? expander->chain->depth + 1 : 1};
+  leat_expander_t inner = *expander;
+  inner.chain = &chain;
+  body_t b = {.expander = &inner, .graph = graph, .function = function, .options = options};
+  b.def = leat_function_library_find(graph->functions, function->name);
+  if (!b.def) {
+    return leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not defined.",
+                            LEAT_SV_ARG(function->name));
+  }
+  leat_arena_initialize(graph->allocator, 0, &b.scratch);
+  leat_string_map_initialize(graph->allocator, &b.names);
+  leat_status_t status = add_body(&b, arguments, out_call);
+  leat_string_map_deinitialize(&b.names);
+  leat_arena_deinitialize(&b.scratch);
+  leat_allocator_free(graph->allocator, b.inputs);
+  leat_allocator_free(graph->allocator, b.controls);
+  leat_allocator_free(graph->allocator, b.effects);
+  return leat_status_annotate(status, "in function '%.*s'", LEAT_SV_ARG(function->name));
+}

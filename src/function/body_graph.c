@@ -1,0 +1,97 @@
+// The types of the arguments follow from the signature and the call's attributes, as those of a
+// node whose op the function is.
+#include "function/body_graph.h"
+
+#include "function/expander.h"
+#include "graph/signature.h"
+
+static leat_status_t add_argument(leat_graph_t* graph, const leat_op_t* op, int dtype, int index,
+                                  leat_string_view_t device, int32_t* out_node) {
+  leat_attr_t attrs[] = {LEAT_TYPE("T", dtype), LEAT_INT("index", index)};
+  leat_string_view_t name;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &name, "_arg_%d", index));
+  leat_node_spec_t spec = {
+      .name = name, .op = op, .device = device, .attrs = attrs, .attr_count = 2};
+  return leat_graph_add_node(graph, &spec, out_node);
+}
+
+// The function's attributes in the order of its op.
+static leat_status_t order_attrs(const leat_op_t* op, const leat_function_name_t* function,
+                                 leat_arena_t* arena, leat_attr_t** out_attrs) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)op->attr_count + 1,
+                                                 sizeof(leat_attr_t), (void**)out_attrs));
+  for (int i = 0; i < op->attr_count; ++i) {
+    const leat_attr_value_t* value =
+        leat_attr_find(function->attrs, function->attr_count, op->attrs[i].name);
+    if (!value) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Calling function '%.*s' failed: attribute '%.*s' is not given",
+                              LEAT_SV_ARG(function->name), LEAT_SV_ARG(op->attrs[i].name));
+    }
+    (*out_attrs)[i] = (leat_attr_t){op->attrs[i].name, *value};
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_name_t* function,
+                                   leat_string_view_t device, leat_output_t** out_arguments) {
+  leat_graph_t* graph = body->graph;
+  leat_arena_t* arena = leat_graph_arena(graph);
+  const leat_op_t *op, *arg;
+  LEAT_RETURN_IF_ERROR(leat_function_library_op(graph->functions, function->name, &op));
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_ARGUMENT, &arg));
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(order_attrs(op, function, arena, &attrs));
+  int64_t total = 0;
+  for (int i = 0; i < op->input_count; ++i) {
+    total += leat_signature_argument_count(&op->inputs[i], attrs);
+  }
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)total + 1, sizeof(leat_output_t),
+                                                 (void**)out_arguments));
+  for (int i = 0; i < op->input_count; ++i) {
+    int64_t count = leat_signature_argument_count(&op->inputs[i], attrs);
+    for (int64_t k = 0; k < count; ++k) {
+      int dtype = leat_signature_argument_type(&op->inputs[i], attrs, k);
+      int32_t node;
+      LEAT_RETURN_IF_ERROR(
+          add_argument(graph, arg, dtype, body->argument_count, device, &node));
+      (*out_arguments)[body->argument_count++] = (leat_output_t){node, 0};
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* function,
+                          leat_string_view_t device) {
+  leat_output_t* arguments;
+  LEAT_RETURN_IF_ERROR(add_arguments(body, function, device, &arguments));
+  leat_expander_t expander = {.graph = body->graph};
+  leat_body_options_t options = {.device = device, .gate = -1};
+  leat_call_t call;
+  LEAT_RETURN_IF_ERROR(leat_expander_add_body(&expander, function,
+                                              (leat_outputs_t){arguments, body->argument_count},
+                                              &options, &call));
+  body->returns = call.returns;
+  body->return_count = call.return_count;
+  body->done = call.done;
+  return leat_ok_status();
+}
+
+leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_library_t* library,
+                                     const leat_function_name_t* function,
+                                     leat_string_view_t device, leat_allocator_t* allocator,
+                                     leat_body_graph_t* out_body) {
+  *out_body = (leat_body_graph_t){.done = -1};
+  if (!leat_function_library_find(library, function->name)) {
+    return leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not defined.",
+                            LEAT_SV_ARG(function->name));
+  }
+  LEAT_RETURN_IF_ERROR(leat_graph_create(ops, allocator, &out_body->graph));
+  out_body->graph->functions = library;
+  leat_status_t status = fill(out_body, function, device);
+  if (status) {
+    leat_graph_free(out_body->graph);
+    out_body->graph = NULL;
+  }
+  return status;
+}

@@ -1,0 +1,370 @@
+// Arguments and returns get names of their own, lower-case and unique ("Add_1" -> "add_1"); nodes
+// of the body keep theirs. An edge is written as what it is in the body: an argument's name, or
+// "node:output:index".
+#include "function/define.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/string_builder.h"
+#include "formats/encode.h"
+#include "graph/export.h"
+#include "graph/signature.h"
+
+typedef struct definer_s {
+  const leat_graph_t* graph;
+  const leat_function_spec_t* spec;
+  leat_arena_t* arena;
+  leat_pb_function_def_t* def;
+  leat_string_map_t taken;   // names -> next suffix to try
+  leat_string_view_t* names;  // node -> its name in the body; no data: not there
+  leat_word_map_t inputs;    // output -> argument's place
+  int32_t* body;
+  size_t body_count;
+} definer_t;
+
+static leat_status_t allocate(definer_t* d, size_t count, size_t item_bytes, void* out) {
+  return leat_arena_allocate_array(d->arena, count + 1, item_bytes, (void**)out);
+}
+
+static uint64_t key_of(leat_output_t output) {
+  return (uint64_t)output.node << 32 | (uint32_t)output.index;
+}
+
+static leat_status_t wrong(const definer_t* d, leat_output_t output, const char* rule) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Creating function '%.*s' failed: TF_Output %.*s:%d %s",
+                          LEAT_SV_ARG(d->spec->name),
+                          LEAT_SV_ARG(d->graph->nodes[output.node].name), output.index, rule);
+}
+
+// ---- Names --------------------------------------------------------------------------------------
+
+// |name|, or name_0, name_1, ...: taken from now on.
+static leat_status_t take_name(definer_t* d, leat_string_view_t name,
+                               leat_string_view_t* out_name) {
+  uint64_t* next;
+  bool inserted;
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&d->taken, name, 0, &next, &inserted));
+  *out_name = name;
+  for (uint64_t suffix = *next; !inserted; ++suffix) {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(d->arena, out_name, "%.*s_%llu", LEAT_SV_ARG(name),
+                                          (unsigned long long)suffix));
+    LEAT_RETURN_IF_ERROR(leat_string_map_insert(&d->taken, *out_name, 0, NULL, &inserted));
+    if (inserted) LEAT_RETURN_IF_ERROR(leat_string_map_set(&d->taken, name, suffix + 1));
+  }
+  return leat_ok_status();
+}
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// What an argument after a node is called: letters small, the rest '_', a letter first.
+static leat_status_t take_argument_name(definer_t* d, leat_string_view_t node,
+                                        leat_string_view_t* out_name) {
+  leat_string_view_t copy;
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(d->arena, node, &copy));
+  char* text = (char*)copy.data;
+  size_t begin = copy.size;
+  for (size_t i = 0; i < copy.size; ++i) {
+    if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (char)(text[i] - 'A' + 'a');
+    if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9')) text[i] = '_';
+    if (is_letter(text[i]) && i < begin) begin = i;
+  }
+  leat_string_view_t name = leat_string_view_from_index(copy, begin);
+  return take_name(d, name.size ? name : LEAT_SV("unknown"), out_name);
+}
+
+// ---- The signature ------------------------------------------------------------------------------
+
+static leat_status_t check_value(const definer_t* d, leat_output_t output) {
+  if (!leat_dtype_is_ref(leat_graph_output_type(d->graph, output))) return leat_ok_status();
+  return wrong(d, output, "has a reference type, must be a value");
+}
+
+static leat_status_t add_outputs(definer_t* d) {
+  leat_pb_op_def_arg_def_list_t* list = &d->def->signature->output_arg;
+  LEAT_RETURN_IF_ERROR(
+      allocate(d, (size_t)d->spec->output_count, sizeof *list->items, &list->items));
+  list->count = (size_t)d->spec->output_count;
+  for (int i = 0; i < d->spec->output_count; ++i) {
+    leat_output_t output = d->spec->outputs[i];
+    leat_pb_op_def_arg_def_t* argument = &list->items[i];
+    LEAT_RETURN_IF_ERROR(check_value(d, output));
+    argument->type = leat_graph_output_type(d->graph, output);
+    if (!d->spec->output_names) {
+      LEAT_RETURN_IF_ERROR(
+          take_argument_name(d, d->graph->nodes[output.node].name, &argument->name));
+      continue;
+    }
+    bool inserted;
+    argument->name = leat_string_view_from(d->spec->output_names[i]);
+    LEAT_RETURN_IF_ERROR(leat_string_map_insert(&d->taken, argument->name, 0, NULL, &inserted));
+    if (!inserted) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Cannot have duplicate output names. Name '%s' appears more than "
+                              "once in 'output_names' array.",
+                              d->spec->output_names[i]);
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_inputs(definer_t* d) {
+  leat_pb_op_def_arg_def_list_t* list = &d->def->signature->input_arg;
+  LEAT_RETURN_IF_ERROR(
+      allocate(d, (size_t)d->spec->input_count, sizeof *list->items, &list->items));
+  list->count = (size_t)d->spec->input_count;
+  for (int i = 0; i < d->spec->input_count; ++i) {
+    leat_output_t input = d->spec->inputs[i];
+    uint64_t before;
+    LEAT_RETURN_IF_ERROR(check_value(d, input));
+    if (leat_word_map_get(&d->inputs, key_of(input), &before)) {
+      return wrong(d, input, "appears more than once in the input list");
+    }
+    LEAT_RETURN_IF_ERROR(leat_word_map_set(&d->inputs, key_of(input), (uint64_t)i));
+    list->items[i].type = leat_graph_output_type(d->graph, input);
+    LEAT_RETURN_IF_ERROR(
+        take_argument_name(d, d->graph->nodes[input.node].name, &list->items[i].name));
+  }
+  return leat_ok_status();
+}
+
+// ---- The body -----------------------------------------------------------------------------------
+
+static leat_status_t choose_body(definer_t* d) {
+  bool* is_input;
+  LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count, 1, &is_input));
+  LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count + (size_t)d->spec->node_count,
+                                sizeof(int32_t), &d->body));
+  if (d->spec->nodes) {
+    for (int i = 0; i < d->spec->node_count; ++i) d->body[d->body_count++] = d->spec->nodes[i];
+    return leat_ok_status();
+  }
+  for (int i = 0; i < d->spec->input_count; ++i) {
+    const leat_node_t* node = &d->graph->nodes[d->spec->inputs[i].node];
+    is_input[d->spec->inputs[i].node] = true;
+    if (node->output_count == 1) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Creating function '%.*s' failed: node %.*s of an input has %d "
+                            "outputs, must have a single output where the body is not listed",
+                            LEAT_SV_ARG(d->spec->name), LEAT_SV_ARG(node->name),
+                            node->output_count);
+  }
+  for (size_t i = 0; i < d->graph->node_count; ++i) {
+    if (!is_input[i]) d->body[d->body_count++] = (int32_t)i;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t name_body(definer_t* d) {
+  for (size_t i = 0; i < d->body_count; ++i) {
+    leat_string_view_t name = d->graph->nodes[d->body[i]].name;
+    LEAT_RETURN_IF_ERROR(take_name(d, name, &d->names[d->body[i]]));
+  }
+  return leat_ok_status();
+}
+
+// |edge| as the body says it; no data when it is not there.
+static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_view_t* out_text) {
+  uint64_t argument;
+  *out_text = (leat_string_view_t){NULL, 0};
+  if (edge.index >= 0 && leat_word_map_get(&d->inputs, key_of(edge), &argument)) {
+    *out_text = d->def->signature->input_arg.items[argument].name;
+    return leat_ok_status();
+  }
+  leat_string_view_t name = d->names[edge.node];
+  if (!name.data) return leat_ok_status();
+  if (edge.index < 0) return leat_arena_print(d->arena, out_text, "^%.*s", LEAT_SV_ARG(name));
+  const leat_node_t* node = &d->graph->nodes[edge.node];
+  int index = edge.index, output = 0;
+  for (; output < node->op->output_count; ++output) {
+    int count = (int)leat_signature_argument_count(&node->op->outputs[output], node->attrs);
+    if (index < count) break;
+    index -= count;
+  }
+  return leat_arena_print(d->arena, out_text, "%.*s:%.*s:%d", LEAT_SV_ARG(name),
+                          LEAT_SV_ARG(node->op->outputs[output].name), index);
+}
+
+static leat_status_t not_in_body(const definer_t* d, const leat_node_t* node, int position) {
+  leat_output_t edge = node->inputs[position];
+  leat_string_view_t source = d->graph->nodes[edge.node].name;
+  if (edge.index < 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "The source of control edge '%.*s' of node '%.*s' is not in the body. "
+                            "Encountered while creating function '%.*s'",
+                            LEAT_SV_ARG(source), LEAT_SV_ARG(node->name),
+                            LEAT_SV_ARG(d->spec->name));
+  }
+  return leat_make_status(
+      LEAT_INVALID_ARGUMENT,
+      "Input %d, '%.*s:%d', of node '%.*s' in function '%.*s' is not available. "
+      "You might need to include it in inputs or include its source node in "
+      "the body",
+      position, LEAT_SV_ARG(source), edge.index, LEAT_SV_ARG(node->name),
+      LEAT_SV_ARG(d->spec->name));
+}
+
+static int compare_texts(const void* a, const void* b) {
+  return leat_string_view_compare(*(const leat_string_view_t*)a, *(const leat_string_view_t*)b);
+}
+
+// Attributes of the node that wait for a value are the function's.
+static leat_status_t declare_attrs(definer_t* d, const leat_node_t* node) {
+  leat_pb_op_def_attr_def_list_t* list = &d->def->signature->attr;
+  for (int i = 0; i < node->attr_count; ++i) {
+    const leat_attr_value_t* value = &node->attrs[i].value;
+    if (value->kind != LEAT_ATTR_PLACEHOLDER || i >= node->op->attr_count) continue;
+    bool is_known = false;
+    for (size_t k = 0; k < list->count; ++k) {
+      is_known |= leat_string_view_equal(list->items[k].name, value->s);
+    }
+    if (is_known) continue;
+    leat_pb_op_def_attr_def_t* grown;
+    LEAT_RETURN_IF_ERROR(allocate(d, list->count + 1, sizeof *grown, &grown));
+    if (list->count) memcpy(grown, list->items, list->count * sizeof *grown);
+    const leat_op_attr_t* attr = &node->op->attrs[i];
+    grown[list->count] = (leat_pb_op_def_attr_def_t){
+        .name = value->s,
+        .type = leat_string_view_from(leat_attr_kind_name(attr->kind, attr->is_list))};
+    list->items = grown;
+    ++list->count;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_node(definer_t* d, int32_t index, leat_pb_node_def_t* def) {
+  const leat_node_t* node = &d->graph->nodes[index];
+  LEAT_RETURN_IF_ERROR(leat_node_to_def(d->graph, index, d->arena, def));
+  def->name = d->names[index];
+  for (size_t k = 0; k < def->input.count; ++k) {
+    LEAT_RETURN_IF_ERROR(edge_text(d, node->inputs[k], &def->input.items[k]));
+    if (!def->input.items[k].data) return not_in_body(d, node, (int)k);
+  }
+  if (node->control_count > 1) {
+    qsort(def->input.items + node->input_count, (size_t)node->control_count,
+          sizeof(leat_string_view_t), compare_texts);
+  }
+  if (node->op->flags & LEAT_OP_STATEFUL) d->def->signature->is_stateful = true;
+  return declare_attrs(d, node);
+}
+
+static leat_status_t add_nodes(definer_t* d) {
+  leat_pb_node_def_list_t* list = &d->def->node_def;
+  LEAT_RETURN_IF_ERROR(allocate(d, d->body_count, sizeof *list->items, &list->items));
+  for (size_t i = 0; i < d->body_count; ++i) {
+    LEAT_RETURN_IF_ERROR(add_node(d, d->body[i], &list->items[list->count++]));
+  }
+  return leat_ok_status();
+}
+
+// ---- Returns ------------------------------------------------------------------------------------
+
+static int compare_returns(const void* a, const void* b) {
+  return leat_string_view_compare(((const leat_pb_function_def_ret_entry_t*)a)->key,
+                                  ((const leat_pb_function_def_ret_entry_t*)b)->key);
+}
+
+static leat_status_t add_returns(definer_t* d) {
+  leat_pb_function_def_ret_entry_list_t* list = &d->def->ret;
+  LEAT_RETURN_IF_ERROR(
+      allocate(d, (size_t)d->spec->output_count, sizeof *list->items, &list->items));
+  list->count = (size_t)d->spec->output_count;
+  for (size_t i = 0; i < list->count; ++i) {
+    leat_pb_function_def_ret_entry_t* entry = &list->items[i];
+    entry->key = d->def->signature->output_arg.items[i].name;
+    LEAT_RETURN_IF_ERROR(edge_text(d, d->spec->outputs[i], &entry->value));
+    if (!entry->value.data) {
+      return wrong(d, d->spec->outputs[i],
+                   "is neither in the function body nor among function inputs");
+    }
+  }
+  qsort(list->items, list->count, sizeof *list->items, compare_returns);
+  return leat_ok_status();
+}
+
+static int compare_controls(const void* a, const void* b) {
+  return leat_string_view_compare(((const leat_pb_function_def_control_ret_entry_t*)a)->key,
+                                  ((const leat_pb_function_def_control_ret_entry_t*)b)->key);
+}
+
+static leat_status_t wrong_control(const definer_t* d, leat_string_view_t name, const char* rule) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Creating function '%.*s' failed: control output '%.*s' %s",
+                          LEAT_SV_ARG(d->spec->name), LEAT_SV_ARG(name), rule);
+}
+
+static leat_status_t add_control_returns(definer_t* d) {
+  leat_pb_function_def_control_ret_entry_list_t* list = &d->def->control_ret;
+  leat_pb_string_list_t* names = &d->def->signature->control_output;
+  size_t count = (size_t)d->spec->control_output_count;
+  LEAT_RETURN_IF_ERROR(allocate(d, count, sizeof *list->items, &list->items));
+  LEAT_RETURN_IF_ERROR(allocate(d, count, sizeof *names->items, &names->items));
+  for (size_t i = 0; i < count; ++i) {
+    int32_t node = d->spec->control_outputs[i];
+    leat_pb_function_def_control_ret_entry_t* entry = &list->items[list->count++];
+    entry->key = d->spec->control_output_names
+                     ? leat_string_view_from(d->spec->control_output_names[i])
+                     : d->graph->nodes[node].name;
+    entry->value = d->names[node];
+    if (entry->key.size == 0) return wrong_control(d, entry->key, "has no name, must have one");
+    if (!entry->value.data) return wrong_control(d, entry->key, "must be in the body");
+  }
+  qsort(list->items, list->count, sizeof *list->items, compare_controls);
+  for (size_t i = 0; i < count; ++i) {
+    if (i && leat_string_view_equal(list->items[i].key, list->items[i - 1].key)) {
+      return wrong_control(d, list->items[i].key, "is named twice, must be once");
+    }
+    names->items[names->count++] = list->items[i].key;
+  }
+  return leat_ok_status();
+}
+
+// ---- The function -------------------------------------------------------------------------------
+
+// Eleven letters of a hash over the encoded function.
+static leat_status_t append_hash(definer_t* d) {
+  static const char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789aA";
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(d->graph->allocator, &bytes);
+  leat_status_t status = leat_message_encode(&leat_pb_function_def_descriptor, d->def, &bytes);
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; !status && i < bytes.size; ++i) {
+    hash = (hash ^ (uint8_t)bytes.data[i]) * UINT64_C(0x100000001b3);
+  }
+  leat_string_builder_deinitialize(&bytes);
+  LEAT_RETURN_IF_ERROR(status);
+  char text[12] = {0};
+  for (int i = 0; i < 11; ++i, hash >>= 6) text[i] = kLetters[hash & 63];
+  return leat_arena_print(d->arena, &d->def->signature->name, "%.*s_%s",
+                          LEAT_SV_ARG(d->spec->name), text);
+}
+
+static leat_status_t define(definer_t* d) {
+  LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof(leat_pb_op_def_t), &d->def->signature));
+  LEAT_RETURN_IF_ERROR(
+      allocate(d, d->graph->node_count, sizeof(leat_string_view_t), &d->names));
+  d->def->signature->name = d->spec->name;
+  d->def->signature->description = d->spec->description;
+  LEAT_RETURN_IF_ERROR(choose_body(d));
+  LEAT_RETURN_IF_ERROR(add_outputs(d));
+  LEAT_RETURN_IF_ERROR(add_inputs(d));
+  LEAT_RETURN_IF_ERROR(name_body(d));
+  LEAT_RETURN_IF_ERROR(add_nodes(d));
+  LEAT_RETURN_IF_ERROR(add_returns(d));
+  LEAT_RETURN_IF_ERROR(add_control_returns(d));
+  return d->spec->append_hash ? append_hash(d) : leat_ok_status();
+}
+
+leat_status_t leat_function_define(const leat_graph_t* graph, const leat_function_spec_t* spec,
+                                   leat_arena_t* arena, leat_pb_function_def_t* out_function) {
+  *out_function = (leat_pb_function_def_t){0};
+  definer_t d = {.graph = graph, .spec = spec, .arena = arena, .def = out_function};
+  leat_string_map_initialize(graph->allocator, &d.taken);
+  leat_word_map_initialize(graph->allocator, &d.inputs);
+  leat_status_t status = define(&d);
+  leat_string_map_deinitialize(&d.taken);
+  leat_word_map_deinitialize(&d.inputs);
+  return status;
+}

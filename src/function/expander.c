@@ -1,0 +1,284 @@
+// Runs an op's `lower` over a call. The gradient of a function (SymbolicGradient) is its body, then
+// the backward walk from its returns to its arguments, in the same graph.
+#include "function/expander.h"
+
+#include "graph/graph_functions.h"
+
+#define MAX_DEPTH 100
+
+typedef struct expansion_s {
+  leat_lowering_t lowering;
+  const leat_expander_t* expander;
+} expansion_t;
+
+// ---- What is expanded ---------------------------------------------------------------------------
+
+static bool is_under_way(const leat_expander_t* expander, leat_string_view_t function) {
+  for (const leat_call_chain_t* c = expander->chain; c; c = c->caller) {
+    if (leat_string_view_equal(c->function, function)) return true;
+  }
+  return false;
+}
+
+static bool recurs(const leat_expander_t* expander, const leat_node_t* node) {
+  if (is_under_way(expander, node->op->name)) return true;
+  for (int i = 0; i < node->attr_count; ++i) {
+    const leat_attr_value_t* value = &node->attrs[i].value;
+    if (value->kind != LEAT_ATTR_FUNCTION) continue;
+    uint32_t count = value->is_list ? value->count : 1;
+    const leat_function_name_t* functions = value->is_list ? value->functions : value->function;
+    for (uint32_t k = 0; k < count; ++k) {
+      if (is_under_way(expander, functions[k].name)) return true;
+    }
+  }
+  return false;
+}
+
+bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* node) {
+  if (!(node->op->flags & LEAT_OP_CALLS) || !node->op->row->lower) return false;
+  if (expander->chain && expander->chain->depth >= MAX_DEPTH) return false;
+  if ((node->op->flags & LEAT_OP_BRANCHES) && !expander->lower_all &&
+      !leat_node_attr_bool(node, "_lower_using_switch_merge", false)) {
+    return false;
+  }
+  return !recurs(expander, node);
+}
+
+// ---- Calls --------------------------------------------------------------------------------------
+
+static leat_call_t add_body(leat_lowering_t* l, const leat_function_name_t* function,
+                            leat_outputs_t arguments, int32_t gate) {
+  const expansion_t* expansion = (const expansion_t*)l;
+  leat_call_t call = {NULL, 0, -1};
+  if (l->builder.status) return call;
+  leat_body_options_t options = {l->builder.scope, l->builder.device, gate};
+  l->builder.status =
+      leat_expander_add_body(expansion->expander, function, arguments, &options, &call);
+  return call;
+}
+
+// What the backward walk added and reads nothing belongs to the call's frame too.
+static leat_status_t gate_sources(leat_graph_t* graph, size_t first, int32_t gate) {
+  for (size_t i = first; gate >= 0 && i < graph->node_count; ++i) {
+    const leat_node_t* node = &graph->nodes[i];
+    if (node->input_count || node->control_count) continue;
+    LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(graph, (int32_t)i, gate));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t differentiate(leat_lowering_t* l, leat_call_t body, leat_outputs_t xs,
+                                   const leat_output_t* grad_ys, leat_call_t* call) {
+  leat_graph_t* graph = l->builder.graph;
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)xs.count + 1,
+                                                 sizeof(leat_gradient_value_t), &memory));
+  leat_gradient_value_t* gradients = memory;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)xs.count + 1,
+                                                 sizeof(leat_output_t), &memory));
+  call->returns = memory;
+  call->return_count = xs.count;
+  leat_string_view_t prefix;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &prefix, "%.*sgradients",
+                                        LEAT_SV_ARG(l->builder.scope)));
+  leat_gradient_options_t options = leat_expander_gradient_options();
+  LEAT_RETURN_IF_ERROR(leat_add_gradients(graph, body.returns, body.return_count, xs.items,
+                                          xs.count, grad_ys, &options, prefix, gradients));
+  for (int i = 0; i < xs.count; ++i) {
+    leat_output_t dense = leat_gradient_value_to_dense(&l->builder, gradients[i]);
+    if (!leat_output_exists(gradients[i].dense)) {
+      dense = leat_build_unary(&l->builder, "ZerosLike", xs.items[i]);
+    }
+    call->returns[i] = dense;
+  }
+  return l->builder.status;
+}
+
+// The arguments under names of their own, so that the walk ends at them.
+static leat_status_t part_arguments(leat_lowering_t* l, const leat_output_t* arguments, int count,
+                                    leat_output_t** out_parted) {
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(l->builder.graph),
+                                                 (size_t)count + 1, sizeof(leat_output_t),
+                                                 &memory));
+  *out_parted = memory;
+  for (int i = 0; i < count; ++i) {
+    (*out_parted)[i] = leat_build_unary(&l->builder, "Identity", arguments[i]);
+  }
+  return l->builder.status;
+}
+
+static leat_status_t add_gradient_body(leat_lowering_t* l, const leat_function_name_t* function,
+                                       leat_outputs_t arguments, int32_t gate, leat_call_t* call) {
+  leat_graph_t* graph = l->builder.graph;
+  leat_string_view_t gradient =
+      leat_function_library_gradient_of(graph->functions, function->name);
+  if (gradient.size) {
+    leat_function_name_t named = *function;
+    named.name = gradient;
+    *call = add_body(l, &named, arguments, gate);
+    return l->builder.status;
+  }
+  // The node has an output for each argument that is the function's own.
+  int own = l->node->output_count;
+  size_t first = graph->node_count;
+  leat_call_t body = {NULL, 0, -1};
+  leat_output_t* xs = NULL;
+  if (own <= arguments.count) {
+    LEAT_RETURN_IF_ERROR(part_arguments(l, arguments.items, own, &xs));
+    body = add_body(l, function, (leat_outputs_t){xs, own}, gate);
+    LEAT_RETURN_IF_ERROR(l->builder.status);
+  }
+  if (own + body.return_count != arguments.count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Calling the gradient of function '%.*s' failed: %d arguments are "
+                            "given, must be its own %d and one for each of %d that it returns",
+                            LEAT_SV_ARG(function->name), arguments.count, own, body.return_count);
+  }
+  LEAT_RETURN_IF_ERROR(
+      differentiate(l, body, (leat_outputs_t){xs, own}, arguments.items + own, call));
+  call->done = body.done;
+  return gate_sources(graph, first, gate);
+}
+
+static leat_call_t add_gradient(leat_lowering_t* l, const leat_function_name_t* function,
+                                leat_outputs_t arguments, int32_t gate) {
+  leat_call_t call = {NULL, 0, -1};
+  if (!l->builder.status) {
+    l->builder.status = add_gradient_body(l, function, arguments, gate, &call);
+  }
+  return call;
+}
+
+// ---- Sites --------------------------------------------------------------------------------------
+
+// One node for all that the call waits for: control edges, and the gate of the body it stands in.
+static leat_status_t make_gate(const leat_expander_t* expander, const leat_call_site_t* site,
+                               leat_string_view_t scope, int32_t* out_gate) {
+  *out_gate = site->gate;
+  if (site->control_count == 0) return leat_ok_status();
+  leat_builder_t builder = {.graph = expander->graph,
+                            .scope = scope,
+                            .device = site->node->device,
+                            .control_inputs = site->control_inputs,
+                            .control_count = site->control_count};
+  *out_gate = leat_build_node(&builder, "NoOp", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
+  return builder.status;
+}
+
+leat_status_t leat_expander_expand(const leat_expander_t* expander, const leat_call_site_t* site,
+                                   leat_output_t* out_outputs, int32_t* out_done) {
+  leat_graph_t* graph = expander->graph;
+  leat_string_view_t scope;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(leat_graph_arena(graph), &scope, "%.*s/", LEAT_SV_ARG(site->name)));
+  int32_t gate;
+  LEAT_RETURN_IF_ERROR(make_gate(expander, site, scope, &gate));
+  expansion_t expansion = {
+      .expander = expander,
+      .lowering = {.builder = {.graph = graph,
+                               .scope = scope,
+                               .device = site->node->device,
+                               .control_inputs = &gate,
+                               .control_count = site->control_count > 0},
+                   .node = site->node,
+                   .inputs = site->inputs,
+                   .gate = gate,
+                   .outputs = out_outputs,
+                   .done = -1,
+                   .call = add_body,
+                   .gradient = add_gradient}};
+  leat_status_t status = site->node->op->row->lower(&expansion.lowering);
+  if (status != expansion.lowering.builder.status) {
+    status = leat_status_join(status, expansion.lowering.builder.status);
+  }
+  *out_done = expansion.lowering.done;
+  if (!status && *out_done < 0 && site->node->output_count == 0) *out_done = gate;
+  return leat_status_annotate(status, "Expanding node '%.*s' (%.*s) failed",
+                              LEAT_SV_ARG(site->node->name), LEAT_SV_ARG(site->node->op->name));
+}
+
+// ---- Calls that stay ----------------------------------------------------------------------------
+
+static leat_status_t types_of(leat_graph_t* graph, const leat_node_t* node, bool of_outputs,
+                              const leat_output_t* inputs, leat_attr_value_t* out_types) {
+  int count = of_outputs ? node->output_count : node->input_count;
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)count + 1,
+                                                 sizeof(int32_t), &memory));
+  int32_t* types = memory;
+  for (int i = 0; i < count; ++i) {
+    types[i] = leat_dtype_base(of_outputs ? node->output_types[i]
+                                          : leat_graph_output_type(graph, inputs[i]));
+  }
+  *out_types = (leat_attr_value_t){
+      .kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)count, .types = types};
+  return leat_ok_status();
+}
+
+leat_status_t leat_expander_keep(const leat_expander_t* expander, const leat_call_site_t* site,
+                                 int32_t* out_node) {
+  const leat_node_t* node = site->node;
+  leat_node_spec_t spec = {.name = site->name,
+                           .op = node->op,
+                           .device = node->device,
+                           .inputs = site->inputs,
+                           .input_count = node->input_count,
+                           .control_inputs = site->control_inputs,
+                           .control_count = site->control_count,
+                           .attrs = node->attrs,
+                           .attr_count = node->attr_count};
+  if (leat_op_registry_has(expander->graph->ops, node->op->name)) {
+    return leat_graph_add_node(expander->graph, &spec, out_node);
+  }
+  leat_function_name_t function = {node->op->name, node->attrs, node->attr_count};
+  bool is_stateful = node->op->flags & LEAT_OP_STATEFUL;
+  leat_attr_t attrs[3] = {
+      {LEAT_SV("f"), {.kind = LEAT_ATTR_FUNCTION, .function = &function}},
+      {.name = LEAT_SV("Tin")},
+      {.name = LEAT_SV("Tout")}};
+  LEAT_RETURN_IF_ERROR(types_of(expander->graph, node, false, site->inputs, &attrs[1].value));
+  LEAT_RETURN_IF_ERROR(types_of(expander->graph, node, true, site->inputs, &attrs[2].value));
+  spec.attrs = attrs;
+  spec.attr_count = 3;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(
+      expander->graph->ops,
+      is_stateful ? LEAT_OP_NAME_STATEFUL_CALL : LEAT_OP_NAME_CALL, &spec.op));
+  return leat_graph_add_node(expander->graph, &spec, out_node);
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+static bool has_control_flow(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].op->flags & LEAT_OP_CONTROL_FLOW) return true;
+  }
+  return false;
+}
+
+// The copy is live, and of the frame, that its inputs are.
+static leat_status_t expand_beside(void* data, leat_graph_t* graph, int32_t index,
+                                   leat_string_view_t scope, leat_output_t* out_outputs) {
+  (void)data;
+  leat_node_t node = graph->nodes[index];  // the array may move
+  int total = node.input_count + node.control_count;
+  int32_t* controls;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)total + 1,
+                                                 sizeof *controls, (void**)&controls));
+  leat_call_site_t site = {.node = &node,
+                           .name = scope,
+                           .inputs = node.inputs,
+                           .control_inputs = controls,
+                           .gate = -1};
+  bool flows = has_control_flow(graph);
+  for (int i = flows ? 0 : node.input_count; i < total; ++i) {
+    controls[site.control_count++] = node.inputs[i].node;
+  }
+  leat_expander_t expander = {.graph = graph, .lower_all = true};
+  int32_t done;
+  return leat_expander_expand(&expander, &site, out_outputs, &done);
+}
+
+leat_gradient_options_t leat_expander_gradient_options(void) {
+  return (leat_gradient_options_t){.expand = expand_beside};
+}

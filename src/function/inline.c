@@ -1,0 +1,133 @@
+// Copies a graph, inputs first, and expands calls on the way. Edges that close loops are set at the
+// end, when both sides are there. What a call "f" comes to is named "_f/...", which no node of a
+// client's can be.
+#include "function/inline.h"
+
+#include <string.h>
+
+#include "function/expander.h"
+
+typedef struct inliner_s {
+  const leat_graph_t* old;
+  leat_graph_t* graph;
+  leat_arena_t scratch;
+  leat_node_map_t map;
+  bool flows;        // the graph has control flow: what reads nothing must be told where it belongs
+  int32_t* effects;
+  int effect_count;
+  int32_t* order;
+} inliner_t;
+
+static bool calls(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].op->flags & LEAT_OP_CALLS) return true;
+  }
+  return false;
+}
+
+static leat_status_t prepare(inliner_t* n) {
+  leat_arena_t* arena = leat_graph_arena(n->graph);
+  size_t count = n->old->node_count + 1;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&n->map.nodes));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(void*), (void**)&n->map.outputs));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&n->effects));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&n->scratch, count, sizeof(int32_t), (void**)&n->order));
+  for (size_t i = 0; i < n->old->node_count; ++i) {
+    n->map.nodes[i] = -1;
+    n->flows |= (n->old->nodes[i].op->flags & LEAT_OP_CONTROL_FLOW) != 0;
+  }
+  return leat_graph_sort(n->old, n->order);
+}
+
+// What the call reads and waits for, in the new graph. In control flow the body is live when what
+// the call reads is.
+static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* site) {
+  const leat_node_t* node = &n->old->nodes[index];
+  size_t count = (size_t)(node->input_count + node->control_count);
+  leat_output_t* inputs;
+  int32_t* controls;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&n->scratch, count + 1, sizeof *inputs, (void**)&inputs));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&n->scratch, count + 1, sizeof *controls, (void**)&controls));
+  *site = (leat_call_site_t){
+      .node = node, .inputs = inputs, .control_inputs = controls, .gate = -1};
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&n->scratch, &site->name, "_%.*s",
+                                        LEAT_SV_ARG(node->name)));
+  for (int i = 0; i < node->input_count + node->control_count; ++i) {
+    leat_output_t source = leat_node_map_output(&n->map, node->inputs[i]);
+    if (i < node->input_count) inputs[i] = source;
+    bool waits = i >= node->input_count || n->flows;
+    if (waits && source.node >= 0) controls[site->control_count++] = source.node;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t expand(inliner_t* n, int32_t index) {
+  const leat_node_t* node = &n->old->nodes[index];
+  leat_expander_t expander = {.graph = n->graph};
+  leat_call_site_t site;
+  LEAT_RETURN_IF_ERROR(find_site(n, index, &site));
+  if (!leat_expander_takes(&expander, node)) {
+    site.name = node->name;
+    return leat_expander_keep(&expander, &site, &n->map.nodes[index]);
+  }
+  int32_t done;
+  leat_output_t* outputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(n->graph),
+                                                 (size_t)node->output_count + 1, sizeof *outputs,
+                                                 (void**)&outputs));
+  LEAT_RETURN_IF_ERROR(leat_expander_expand(&expander, &site, outputs, &done));
+  n->map.outputs[index] = outputs;
+  n->map.nodes[index] = done >= 0 || node->output_count == 0 ? done : outputs[0].node;
+  if (done >= 0) n->effects[n->effect_count++] = done;
+  return leat_ok_status();
+}
+
+static leat_status_t close_loops(inliner_t* n) {
+  for (size_t i = 0; i < n->old->node_count; ++i) {
+    const leat_node_t* node = &n->old->nodes[i];
+    if (!(node->op->flags & LEAT_OP_MERGE)) continue;
+    for (int k = 0; k < node->input_count; ++k) {
+      leat_output_t source = leat_node_map_output(&n->map, node->inputs[k]);
+      if (leat_output_equal(source, n->graph->nodes[n->map.nodes[i]].inputs[k])) continue;
+      LEAT_RETURN_IF_ERROR(leat_graph_set_input(n->graph, n->map.nodes[i], k, source));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t copy(inliner_t* n) {
+  LEAT_RETURN_IF_ERROR(prepare(n));
+  for (size_t i = 0; i < n->old->node_count; ++i) {
+    int32_t index = n->order[i];
+    const leat_node_t* node = &n->old->nodes[index];
+    if (node->op->flags & LEAT_OP_CALLS) {
+      LEAT_RETURN_IF_ERROR(expand(n, index));
+    } else {
+      LEAT_RETURN_IF_ERROR(
+          leat_node_map_copy_node(n->graph, node, &n->map, &n->map.nodes[index]));
+    }
+  }
+  return close_loops(n);
+}
+
+leat_status_t leat_function_inline(const leat_graph_t* graph, leat_inlined_t* out_inlined) {
+  memset(out_inlined, 0, sizeof *out_inlined);
+  if (!calls(graph)) return leat_ok_status();
+  inliner_t n = {.old = graph};
+  LEAT_RETURN_IF_ERROR(leat_graph_create_child(graph, &n.graph));
+  leat_arena_initialize(graph->allocator, 0, &n.scratch);
+  leat_status_t status = copy(&n);
+  leat_arena_deinitialize(&n.scratch);
+  if (status) {
+    leat_graph_free(n.graph);
+    return status;
+  }
+  *out_inlined = (leat_inlined_t){n.graph, n.map, n.effects, n.effect_count};
+  return leat_ok_status();
+}

@@ -1,0 +1,194 @@
+// Which nodes the walk visits: those on a path from some x to some y through tensors that can have
+// a gradient. A function call among them is expanded first: the walk then sees the nodes that it
+// stands for. Items are visited when all their readers have been.
+#include "gradient/walk.h"
+
+#include <string.h>
+
+// Types through which a gradient flows.
+static bool is_differentiable(int dtype) {
+  const leat_dtype_set_t set = LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX |
+                               LEAT_DTYPES_QUANTIZED | LEAT_DTYPE_BIT(RESOURCE) |
+                               LEAT_DTYPE_BIT(VARIANT);
+  return leat_dtype_in(leat_dtype_base(dtype), set);
+}
+
+static bool flows(const leat_walk_t* w, leat_output_t output) {
+  return output.index >= 0 && is_differentiable(leat_graph_output_type(w->graph, output));
+}
+
+// ---- Reached and between ------------------------------------------------------------------------
+
+// Readers of each node, past calls: CSR.
+typedef struct readers_s {
+  uint32_t* begin;
+  int32_t* nodes;
+} readers_t;
+
+static leat_status_t list_readers(leat_walk_t* w, leat_arena_t* arena, readers_t* readers) {
+  const leat_graph_t* g = w->graph;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, g->node_count + 2, sizeof(uint32_t),
+                                                 (void**)&readers->begin));
+  for (int filling = 0; filling < 2; ++filling) {
+    for (size_t i = 0; i < g->node_count; ++i) {
+      const leat_node_t* node = &g->nodes[i];
+      for (int k = 0; k < node->input_count; ++k) {
+        leat_output_t source = leat_walk_input(w, node, k);
+        if (!flows(w, source)) continue;
+        if (filling) {
+          readers->nodes[readers->begin[source.node + 1]++] = (int32_t)i;
+        } else {
+          ++readers->begin[source.node + 2];
+        }
+      }
+    }
+    if (filling) break;
+    for (size_t i = 0; i <= g->node_count; ++i) readers->begin[i + 1] += readers->begin[i];
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
+        arena, (size_t)readers->begin[g->node_count + 1] + 1, sizeof(int32_t),
+        (void**)&readers->nodes));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t mark_reached(leat_walk_t* w) {
+  leat_arena_t arena;
+  leat_arena_initialize(w->graph->allocator, 0, &arena);
+  readers_t readers = {0};
+  leat_status_t status = list_readers(w, &arena, &readers);
+  size_t depth = 0;
+  for (int i = 0; !status && i < w->x_count; ++i) {
+    if (w->reached[w->xs[i].node]) continue;
+    w->reached[w->xs[i].node] = true;
+    w->ready[depth++] = w->xs[i].node;
+  }
+  while (depth) {
+    int32_t index = w->ready[--depth];
+    for (uint32_t r = readers.begin[index]; r < readers.begin[index + 1]; ++r) {
+      int32_t reader = readers.nodes[r];
+      if (w->reached[reader]) continue;
+      w->reached[reader] = true;
+      w->ready[depth++] = reader;
+    }
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static void mark_between(leat_walk_t* w) {
+  size_t depth = 0;
+  for (int i = 0; i < w->y_count; ++i) {
+    int32_t y = w->ys[i].node;
+    if (w->between[y] || !w->reached[y]) continue;
+    w->between[y] = true;
+    w->ready[depth++] = y;
+  }
+  while (depth) {
+    const leat_node_t* node = &w->graph->nodes[w->ready[--depth]];
+    for (int k = 0; k < node->input_count; ++k) {
+      int32_t source = leat_walk_input(w, node, k).node;
+      if (!w->reached[source] || w->between[source]) continue;
+      w->between[source] = true;
+      w->ready[depth++] = source;
+    }
+  }
+}
+
+static leat_status_t allocate_marks(leat_walk_t* w) {
+  size_t count = w->graph->node_count + 1;
+  w->node_count = w->graph->node_count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, count, 1, (void**)&w->reached));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, count, 1, (void**)&w->between));
+  return leat_arena_allocate_array(&w->arena, count, 4, (void**)&w->ready);
+}
+
+// ---- Calls --------------------------------------------------------------------------------------
+
+static leat_status_t expand(leat_walk_t* w, int32_t index) {
+  leat_string_view_t scope;
+  const leat_node_t* node = &w->graph->nodes[index];
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &scope, "%.*s/%.*s/", LEAT_SV_ARG(w->prefix),
+                                        LEAT_SV_ARG(node->name)));
+  leat_output_t* outputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)node->output_count + 1,
+                                                 sizeof *outputs, (void**)&outputs));
+  LEAT_RETURN_IF_ERROR(
+      w->options->expand(w->options->data, w->graph, index, scope, outputs));
+  w->calls[index] = outputs;
+  return leat_ok_status();
+}
+
+static leat_status_t grow_calls(leat_walk_t* w) {
+  leat_output_t** former = w->calls;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, w->graph->node_count + 1,
+                                                 sizeof *w->calls, (void**)&w->calls));
+  if (former) memcpy(w->calls, former, w->node_count * sizeof *former);
+  return leat_ok_status();
+}
+
+// Expands the calls between that are not yet.
+static leat_status_t expand_calls(leat_walk_t* w, bool* out_any) {
+  *out_any = false;
+  if (!w->options || !w->options->expand) return leat_ok_status();
+  size_t count = w->node_count;
+  for (size_t i = 0; i < count; ++i) {
+    if (!w->between[i] || !(w->graph->nodes[i].op->flags & LEAT_OP_CALLS)) continue;
+    if (!w->calls) LEAT_RETURN_IF_ERROR(grow_calls(w));
+    if (w->calls[i]) continue;
+    LEAT_RETURN_IF_ERROR(expand(w, (int32_t)i));
+    *out_any = true;
+  }
+  return *out_any ? grow_calls(w) : leat_ok_status();
+}
+
+// |asked| past calls.
+static void see_past_calls(const leat_walk_t* w, const leat_output_t* asked, int count,
+                           leat_output_t* out_seen) {
+  for (int i = 0; i < count; ++i) out_seen[i] = leat_walk_past_calls(w, asked[i]);
+}
+
+leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
+                                     const leat_output_t* xs) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)w->y_count + 1,
+                                                 sizeof *w->ys, (void**)&w->ys));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)w->x_count + 1,
+                                                 sizeof *w->xs, (void**)&w->xs));
+  for (bool again = true; again;) {
+    see_past_calls(w, ys, w->y_count, w->ys);
+    see_past_calls(w, xs, w->x_count, w->xs);
+    LEAT_RETURN_IF_ERROR(allocate_marks(w));
+    LEAT_RETURN_IF_ERROR(mark_reached(w));
+    mark_between(w);
+    LEAT_RETURN_IF_ERROR(expand_calls(w, &again));
+  }
+  return leat_ok_status();
+}
+
+// ---- Pending ------------------------------------------------------------------------------------
+
+bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat_output_t source) {
+  bool closes_loop = (reader->op->flags & LEAT_OP_MERGE) &&
+                     (w->graph->nodes[source.node].op->flags & LEAT_OP_NEXT_ITERATION);
+  return !closes_loop && w->between[source.node];
+}
+
+int32_t leat_walk_item_of(const leat_walk_t* w, leat_output_t source) {
+  int32_t loop = leat_walk_loop_of(w, source.node);
+  if (!leat_walk_has_loops(w) || loop == w->frames.outputs_in[source.node]) return source.node;
+  return (int32_t)w->node_count + loop;
+}
+
+leat_status_t leat_walk_count_pending(leat_walk_t* w) {
+  size_t items = w->node_count + (size_t)w->frames.count + 1;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(&w->arena, items, sizeof(uint32_t), (void**)&w->pending));
+  for (size_t i = 0; i < w->node_count; ++i) {
+    const leat_node_t* node = &w->graph->nodes[i];
+    if (!w->between[i]) continue;
+    for (int k = 0; k < node->input_count; ++k) {
+      leat_output_t source = leat_walk_input(w, node, k);
+      if (leat_walk_edge_counts(w, node, source)) ++w->pending[leat_walk_item_of(w, source)];
+    }
+  }
+  return leat_ok_status();
+}

@@ -1,0 +1,163 @@
+// Conditionals, backward. Merge took what came; its gradient goes back the way that was taken: a
+// Switch on the same predicate. Switch gave to one side; its gradient is the Merge of both sides',
+// and a side without gradient counts as zeros that are made on that side only.
+#include "gradient/walk.h"
+
+// |value| on |side| of |pred|.
+static leat_output_t on_side(leat_builder_t* b, leat_output_t value, leat_output_t pred,
+                             int32_t side) {
+  return leat_node_output(leat_build_node(b, "Switch", LEAT_INPUTS(value, pred), LEAT_NO_ATTRS),
+                          side);
+}
+
+static leat_output_t descend(leat_builder_t* b, leat_output_t value, const leat_guard_t* items,
+                             int count) {
+  for (int i = 0; i < count; ++i) value = on_side(b, value, items[i].pred, items[i].side);
+  return value;
+}
+
+// |value| of a gradient where |items| hold: each of its parts.
+static leat_gradient_value_t descend_value(leat_builder_t* b, leat_gradient_value_t value,
+                                           const leat_guard_t* items, int count) {
+  value.dense = descend(b, value.dense, items, count);
+  if (!leat_gradient_is_rows(value)) return value;
+  value.indices = descend(b, value.indices, items, count);
+  value.dense_shape = descend(b, value.dense_shape, items, count);
+  return value;
+}
+
+// ---- Zeros --------------------------------------------------------------------------------------
+
+// What zeros on the sides that were not taken are made of: a shape, or the output itself.
+typedef struct zeros_source_s {
+  leat_output_t source;
+  leat_output_t zero;  // none: ZerosLike of the source
+} zeros_source_t;
+
+static leat_status_t find_zeros_source(leat_context_t* c, leat_builder_t* b, leat_output_t output,
+                                       leat_output_t gradient, zeros_source_t* out) {
+  leat_walk_t* w = c->walk;
+  int dtype = leat_build_type_of(b, output);
+  *out = (zeros_source_t){output, LEAT_OUTPUT_NONE};
+  if (dtype == LEAT_DTYPE_VARIANT || (!b->place && dtype != LEAT_DTYPE_RESOURCE)) {
+    return leat_ok_status();
+  }
+  leat_guard_t* items;
+  int count = 0;
+  if (dtype == LEAT_DTYPE_RESOURCE) {
+    out->source = leat_build_unary(b, "VariableShape", output);
+  } else {
+    out->source = leat_build_shape_of(b, output);
+    LEAT_RETURN_IF_ERROR(leat_guard_difference(w, leat_walk_guard_of(w, output), 0, &items,
+                                               &count));
+    out->source = descend(b, out->source, items, count);
+  }
+  out->zero = leat_build_scalar(b, leat_build_type_of(b, gradient), 0);
+  return leat_ok_status();
+}
+
+static leat_output_t make_zeros(leat_builder_t* b, const zeros_source_t* from,
+                                leat_output_t source) {
+  if (!leat_output_exists(from->zero)) return leat_build_unary(b, "ZerosLike", source);
+  return leat_build_binary(b, "Fill", source, from->zero);
+}
+
+leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_output_t output,
+                                    int32_t guard, leat_gradient_value_t* inout_value) {
+  leat_walk_t* w = c->walk;
+  leat_guard_t* items;
+  int count;
+  if (!leat_output_exists(inout_value->dense)) return leat_ok_status();
+  int32_t wanted = leat_walk_guard_of(w, output);
+  if (guard == wanted) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_guard_difference(w, guard, wanted, &items, &count));
+  if (count == 0) return leat_ok_status();
+  leat_output_t value = leat_gradient_value_to_dense(b, *inout_value);
+  zeros_source_t from;
+  LEAT_RETURN_IF_ERROR(find_zeros_source(c, b, output, value, &from));
+  leat_output_t* past;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)count, sizeof *past,
+                                                 (void**)&past));
+  leat_output_t source = from.source;
+  for (int i = 0; i < count; ++i) {
+    int32_t decide =
+        leat_build_node(b, "Switch", LEAT_INPUTS(source, items[i].pred), LEAT_NO_ATTRS);
+    past[i] = leat_node_output(decide, 1 - items[i].side);
+    source = leat_node_output(decide, items[i].side);
+  }
+  for (int i = count - 1; i >= 0; --i) {
+    leat_output_t sides[2];
+    sides[items[i].side] = value;
+    sides[1 - items[i].side] = make_zeros(b, &from, past[i]);
+    value = leat_build(b, "Merge", (leat_outputs_t){sides, 2}, LEAT_NO_ATTRS);
+  }
+  *inout_value = leat_gradient_dense(value);
+  return b->status;
+}
+
+// ---- Switch -------------------------------------------------------------------------------------
+
+static leat_output_t merge(leat_builder_t* b, leat_output_t x, leat_output_t y) {
+  return leat_build(b, "Merge", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
+}
+
+// Both sides have a gradient.
+static leat_gradient_value_t merge_sides(leat_builder_t* b, leat_gradient_value_t* sides) {
+  if (leat_gradient_is_rows(sides[0]) && leat_gradient_is_rows(sides[1])) {
+    return (leat_gradient_value_t){merge(b, sides[0].dense, sides[1].dense),
+                                   merge(b, sides[0].indices, sides[1].indices),
+                                   merge(b, sides[0].dense_shape, sides[1].dense_shape)};
+  }
+  return leat_gradient_dense(merge(b, leat_gradient_value_to_dense(b, sides[0]),
+                                   leat_gradient_value_to_dense(b, sides[1])));
+}
+
+leat_status_t leat_conditional_visit_switch(leat_context_t* c, int32_t node, leat_builder_t* b) {
+  leat_walk_t* w = c->walk;
+  leat_gradient_value_t sides[2], value;
+  bool has[2];
+  for (int k = 0; k < 2; ++k) {
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){node, k}, &sides[k]));
+    has[k] = leat_output_exists(sides[k].dense);
+  }
+  if (!has[0] && !has[1]) return leat_ok_status();
+  leat_output_t data = leat_walk_input(w, &w->graph->nodes[node], 0);
+  int32_t guard = w->places[node].guard;
+  if (has[0] && has[1]) {
+    value = merge_sides(b, sides);
+  } else {
+    guard = leat_walk_guard_of(w, (leat_output_t){node, has[1]});
+    value = sides[has[1]];
+  }
+  LEAT_RETURN_IF_ERROR(leat_conditional_lift(c, b, data, guard, &value));
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
+  return leat_walk_add_part(w, data, value);
+}
+
+// ---- Merge --------------------------------------------------------------------------------------
+
+leat_status_t leat_conditional_visit_merge(leat_context_t* c, int32_t node, leat_builder_t* b) {
+  leat_walk_t* w = c->walk;
+  leat_gradient_value_t dy, part;
+  LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){node, 0}, &dy));
+  if (!leat_output_exists(dy.dense)) return leat_ok_status();
+  for (int k = 0; k < w->graph->nodes[node].input_count; ++k) {
+    leat_output_t input = leat_walk_input(w, &w->graph->nodes[node], k);
+    if ((size_t)input.node >= w->node_count || !w->between[input.node]) continue;
+    leat_guard_t* items;
+    leat_guard_t by_index = {.side = 1};
+    int count;
+    LEAT_RETURN_IF_ERROR(leat_guard_difference(w, leat_walk_guard_of(w, input),
+                                               w->places[node].guard, &items, &count));
+    if (count == 0) {  // nothing says which input it was but the Merge itself
+      by_index.pred = leat_build_binary(b, "Equal", (leat_output_t){node, 1},
+                                        leat_build_scalar(b, LEAT_DTYPE_INT32, k));
+      items = &by_index;
+      count = 1;
+    }
+    part = descend_value(b, dy, items, count);
+    LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, input, part));
+  }
+  return leat_ok_status();
+}

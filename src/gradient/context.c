@@ -1,0 +1,213 @@
+// Where gradients are built: beside the forward graph, or in the backward loop of a forward one.
+// There a forward value is not at hand; resolving finds it:
+//
+//     a constant, a number   a copy in the backward loop
+//     that inference knows
+//     an invariant           entered into the backward loop
+//     any other value        kept by the forward loop, in order (history.c)
+//     a value from outside   found outside, then entered
+//
+// The builder's place does that with the inputs of every node that a gradient function builds. An
+// op that only describes forward values (Shape) stays in the forward loop: its output is kept.
+#include "gradient/walk.h"
+#include "graph/inference.h"
+
+#include <string.h>
+
+static uint64_t key_of(leat_output_t value) {
+  return (uint64_t)(uint32_t)value.node << 32 | (uint32_t)value.index;
+}
+
+static bool is_known(const leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
+  uint64_t word;
+  if (!leat_word_map_get(&c->values, key_of(value), &word)) return false;
+  *out_here = (leat_output_t){(int32_t)(word >> 32), (int32_t)(uint32_t)word};
+  return true;
+}
+
+// ---- Resolving ----------------------------------------------------------------------------------
+
+static leat_status_t enter_from_outside(leat_context_t* c, leat_output_t value,
+                                        leat_output_t* out_here) {
+  if (c->outer) {
+    LEAT_RETURN_IF_ERROR(leat_context_resolve(c->outer, value, &value));
+  }
+  leat_builder_t b = leat_site_builder(&c->site);
+  *out_here = leat_site_enter(&c->site, &b, value, true);
+  if (b.status) return b.status;
+  leat_partial_shape_t shape = leat_graph_output_shape(c->walk->graph, value);
+  return leat_graph_refine_shape(c->walk->graph, *out_here, shape);
+}
+
+static leat_status_t copy_constant(leat_context_t* c, const leat_node_t* node,
+                                   leat_output_t* out_here) {
+  leat_builder_t b = leat_context_builder(c, c->site.scope);
+  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+  *out_here = leat_build(&b, "Const", LEAT_NO_INPUTS,
+                         (leat_attrs_t){(leat_attr_t[]){{LEAT_SV("value"), *value},
+                                                        LEAT_TYPE("dtype", value->tensor->dtype)},
+                                        2});
+  return b.status;
+}
+
+static bool is_invariant(const leat_context_t* c, leat_output_t value) {
+  const leat_node_t* node = &c->walk->graph->nodes[value.node];
+  leat_output_t unused;
+  if (node->op->flags & LEAT_OP_CONSTANT) return true;
+  if (is_known(c, value, &unused)) return true;
+  return (node->op->flags & LEAT_OP_ENTER) && leat_node_attr_bool(node, "is_constant", false);
+}
+
+// One side of a conditional's Switch of a value that costs nothing to have here.
+static leat_status_t decide_again(leat_context_t* c, const leat_node_t* node, int side,
+                                  leat_output_t* out_here) {
+  leat_output_t data = node->inputs[0], pred = node->inputs[1];
+  leat_builder_t b = leat_context_builder(c, c->site.scope);
+  *out_here = leat_node_output(
+      leat_build_node(&b, "Switch", LEAT_INPUTS(data, pred), LEAT_NO_ATTRS), side);
+  return b.status;
+}
+
+// A copy of small integers that inference knows (what the Shape of a known shape is).
+static leat_status_t copy_known(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
+  leat_graph_t* graph = c->walk->graph;
+  int dtype = leat_graph_output_type(graph, value);
+  leat_partial_value_t known;
+  int32_t narrow[LEAT_SHAPE_MAX_RANK];
+  if (dtype != LEAT_DTYPE_INT32 && dtype != LEAT_DTYPE_INT64) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_inference_value_of(graph, value, 0, &known));
+  if (known.rank < 0 || known.count > LEAT_SHAPE_MAX_RANK) return leat_ok_status();
+  for (int i = 0; i < known.count; ++i) {
+    if (known.items[i] == LEAT_VALUE_UNKNOWN) return leat_ok_status();
+    narrow[i] = (int32_t)known.items[i];
+  }
+  leat_builder_t b = leat_context_builder(c, c->site.scope);
+  if (known.rank == 0) {
+    *out_here = leat_build_scalar(&b, dtype, (double)known.items[0]);
+  } else if (dtype == LEAT_DTYPE_INT32) {
+    *out_here = leat_build_int32_vector(&b, narrow, known.count);
+  }
+  return b.status;
+}
+
+// A value of the forward loop itself.
+static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
+  const leat_walk_t* w = c->walk;
+  const leat_node_t* node = &w->graph->nodes[value.node];
+  if ((node->op->flags & LEAT_OP_CONSTANT) && leat_node_attr(node, LEAT_SV("value"))) {
+    return copy_constant(c, node, out_here);
+  }
+  if (node->op->flags & LEAT_OP_ENTER) {
+    if (leat_node_attr_bool(node, "is_constant", false)) {
+      return enter_from_outside(c, leat_walk_input(w, node, 0), out_here);
+    }
+  } else if (node->op->flags & LEAT_OP_PASS_THROUGH) {
+    leat_output_t source = leat_walk_input(w, node, 0);
+    if (!leat_dtype_is_ref(leat_graph_output_type(w->graph, source)) &&
+        leat_walk_guard_of(c->walk, source) == leat_walk_guard_of(c->walk, value)) {
+      return leat_context_resolve(c, source, out_here);
+    }
+  } else if ((node->op->flags & LEAT_OP_SWITCH) && is_invariant(c, node->inputs[0]) &&
+             !(w->graph->nodes[node->inputs[1].node].op->flags & LEAT_OP_LOOP_CONDITION)) {
+    return decide_again(c, node, value.index, out_here);
+  }
+  *out_here = LEAT_OUTPUT_NONE;
+  LEAT_RETURN_IF_ERROR(copy_known(c, value, out_here));
+  return leat_output_exists(*out_here) ? leat_ok_status() : leat_history_keep(c, value, out_here);
+}
+
+leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,
+                                   leat_output_t* out_here) {
+  value = leat_walk_past_calls(c->walk, value);
+  int32_t frame = leat_walk_frame_of(c->walk, value.node);
+  *out_here = value;
+  if (frame == c->site.frame || is_known(c, value, out_here)) return leat_ok_status();
+  if (c->loop && frame == c->region) {
+    LEAT_RETURN_IF_ERROR(resolve_own(c, value, out_here));
+  } else {
+    LEAT_RETURN_IF_ERROR(enter_from_outside(c, value, out_here));
+  }
+  return leat_word_map_set(&c->values, key_of(value), key_of(*out_here));
+}
+
+// ---- The builder's place ------------------------------------------------------------------------
+
+// A node that describes forward values, of which some would have to be kept, is itself one.
+static bool stays_forward(const leat_context_t* c, const leat_node_spec_t* spec) {
+  if (!c->loop || !(spec->op->flags & (LEAT_OP_ONLY_SHAPE | LEAT_OP_DESCRIBES))) return false;
+  bool any_kept = false;
+  for (int k = 0; k < spec->input_count; ++k) {
+    if (leat_walk_frame_of(c->walk, spec->inputs[k].node) != c->region) return false;
+    any_kept |= !is_invariant(c, spec->inputs[k]);
+  }
+  return any_kept;
+}
+
+static leat_status_t prepare_forward(leat_context_t* c, leat_node_spec_t* spec) {
+  int32_t guard = 0;
+  for (int k = 0; k < spec->input_count; ++k) {
+    LEAT_RETURN_IF_ERROR(
+        leat_guard_join(c->walk, guard, leat_walk_guard_of(c->walk, spec->inputs[k]), &guard));
+  }
+  spec->control_count = 0;
+  c->next_frame = c->region;
+  c->next_guard = guard;
+  return leat_ok_status();
+}
+
+static leat_status_t prepare(void* data, leat_node_spec_t* spec) {
+  leat_context_t* c = data;
+  if (stays_forward(c, spec)) return prepare_forward(c, spec);
+  leat_output_t* inputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->walk->arena, (size_t)spec->input_count + 1,
+                                                 sizeof *inputs, (void**)&inputs));
+  for (int k = 0; k < spec->input_count; ++k) {
+    LEAT_RETURN_IF_ERROR(leat_context_resolve(c, spec->inputs[k], &inputs[k]));
+  }
+  spec->inputs = inputs;
+  if (spec->input_count + spec->control_count == 0 && c->pivot >= 0) {
+    spec->control_inputs = &c->pivot;
+    spec->control_count = 1;
+  }
+  c->next_frame = c->site.frame;
+  c->next_guard = 0;
+  return leat_ok_status();
+}
+
+static leat_status_t placed(void* data, int32_t node) {
+  leat_context_t* c = data;
+  return leat_walk_set_place(c->walk, node, c->next_frame, c->next_guard);
+}
+
+leat_builder_t leat_context_builder(leat_context_t* c, leat_string_view_t scope) {
+  leat_builder_t b = {.graph = c->walk->graph, .scope = scope};
+  if (c->site.frame > 0 || c->walk->calls) b.place = &c->place;
+  return b;
+}
+
+void leat_context_initialize(leat_walk_t* w, leat_context_t* outer, leat_context_t* out_context) {
+  *out_context = (leat_context_t){.walk = w, .outer = outer, .pivot = -1,
+                                  .minus_one = LEAT_OUTPUT_NONE};
+  out_context->site.walk = w;
+  out_context->place = (leat_build_place_t){out_context, prepare, placed};
+  leat_word_map_initialize(w->graph->allocator, &out_context->values);
+}
+
+void leat_context_deinitialize(leat_context_t* c) { leat_word_map_deinitialize(&c->values); }
+
+// ---- Places -------------------------------------------------------------------------------------
+
+leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, int32_t frame, int32_t guard) {
+  if ((size_t)node >= w->place_capacity) {
+    size_t capacity = 2 * (size_t)node + 16;
+    leat_node_place_t* places;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, capacity, sizeof *places,
+                                                   (void**)&places));
+    if (w->place_count) memcpy(places, w->places, w->place_count * sizeof *places);
+    w->places = places;
+    w->place_capacity = capacity;
+  }
+  w->places[node] = (leat_node_place_t){frame, guard};
+  if ((size_t)node >= w->place_count) w->place_count = (size_t)node + 1;
+  return leat_ok_status();
+}

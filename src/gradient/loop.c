@@ -1,0 +1,340 @@
+// Loops, backward. The forward loop gets a counter; the backward one runs as often:
+//
+//     forward:   v ─▶ Enter ─▶ Merge ─▶ Switch ─▶ body ─▶ NextIteration      Exit ─▶ y
+//     backward:  dv ◀─ Exit ◀─ Switch ◀─ Merge ◀─ body' ◀─ NextIteration     Enter ◀─ dy
+//
+// A variable's gradient enters where the variable left, goes back through the body once an
+// iteration, and leaves where the variable entered. What the loop does not change (an Enter that
+// is_constant) gets the sum over the iterations, which an accumulator adds up; rows are gathered in
+// lists and joined when the loop is over.
+#include "gradient/walk.h"
+
+typedef struct backward_s {
+  leat_context_t* outer;
+  leat_context_t inner;
+  leat_loop_t* loop;
+  leat_walk_t* w;
+  leat_output_t count;    // iterations, outside the backward loop
+  leat_builder_t b;       // outside; its nodes run when the loop does
+} backward_t;
+
+// ---- The counter --------------------------------------------------------------------------------
+
+// A constant 1 that each iteration of |site| has.
+static leat_output_t one_beside(const leat_site_t* site, leat_builder_t* b, int32_t beside) {
+  b->control_inputs = &beside;
+  b->control_count = 1;
+  leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
+  b->control_count = 0;
+  leat_site_place(site, b, one, site->frame);
+  return one;
+}
+
+static leat_output_t step(const leat_site_t* site, leat_builder_t* b, const char* op,
+                          leat_site_variable_t v, leat_output_t one) {
+  leat_output_t next = leat_build_binary(b, op, v.body, one);
+  leat_site_place(site, b, next, site->frame);
+  leat_site_close(site, b, v, next);
+  return next;
+}
+
+static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value) {
+  const leat_node_t* node = &graph->nodes[value.node];
+  while (node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER)) {
+    value = node->inputs[0];
+    node = &graph->nodes[value.node];
+  }
+  return value;
+}
+
+static bool is_int32(const leat_graph_t* graph, leat_output_t value, int32_t wanted) {
+  const leat_node_t* node = &graph->nodes[see_through(graph, value).node];
+  const leat_attr_value_t* found =
+      node->op->flags & LEAT_OP_CONSTANT ? leat_node_attr(node, LEAT_SV("value")) : NULL;
+  return found && found->kind == LEAT_ATTR_TENSOR && found->tensor->dtype == LEAT_DTYPE_INT32 &&
+         found->tensor->shape.rank == 0 && *leat_tensor_data(found->tensor, int32_t) == wanted;
+}
+
+// Many loops count already: a variable that starts with 0 and becomes one more.
+static bool counts(const leat_graph_t* graph, const leat_loop_variable_t* v) {
+  const leat_node_t* add = &graph->nodes[graph->nodes[v->next].inputs[0].node];
+  if (v->decide < 0 || !leat_string_view_starts_with(add->op->name, LEAT_SV("Add")) ||
+      add->input_count != 2 || !is_int32(graph, graph->nodes[v->enter].inputs[0], 0)) {
+    return false;
+  }
+  leat_output_t body = {v->decide, 1};
+  for (int k = 0; k < 2; ++k) {
+    if (leat_output_equal(see_through(graph, add->inputs[k]), body) &&
+        is_int32(graph, add->inputs[1 - k], 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static leat_status_t count_iterations(leat_loop_t* loop, leat_output_t* out_count) {
+  const leat_site_t* site = &loop->site;
+  leat_builder_t b = leat_site_builder(site);
+  for (int i = 0; i < loop->variable_count; ++i) {
+    if (!counts(site->walk->graph, &loop->variables[i])) continue;
+    const leat_output_t last = {loop->variables[i].decide, 0};
+    *out_count = leat_site_exit(site, &b, (leat_site_variable_t){.last = last});
+    return b.status;
+  }
+  LEAT_RETURN_IF_ERROR(leat_loop_outside_builder(loop, &b));
+  leat_output_t zero = leat_build_scalar(&b, LEAT_DTYPE_INT32, 0);
+  leat_site_place(site, &b, zero, site->parent_frame);
+  b.control_count = 0;
+  leat_site_variable_t v = leat_site_open(site, &b, zero);
+  step(site, &b, "AddV2", v, one_beside(site, &b, v.merge.node));
+  *out_count = leat_site_exit(site, &b, v);
+  return b.status;
+}
+
+// The frame that goes on while the count is not down to 0.
+static leat_status_t open_backward(backward_t* t) {
+  leat_site_t* site = &t->inner.site;
+  leat_output_t count;
+  LEAT_RETURN_IF_ERROR(count_iterations(t->loop, &count));
+  *site = (leat_site_t){.walk = t->w, .frame = t->w->frame_count++,
+                        .parent_frame = t->outer->site.frame,
+                        .name = t->w->graph->nodes[count.node].name,  // no other frame's
+                        .parallel_iterations = t->loop->site.parallel_iterations,
+                        .pred = LEAT_OUTPUT_NONE, .scope = t->loop->site.scope};
+  LEAT_RETURN_IF_ERROR(leat_context_resolve(t->outer, count, &t->count));
+  leat_builder_t b = leat_site_builder(site);
+  leat_site_variable_t v = leat_site_open(site, &b, t->count);
+  leat_output_t one = one_beside(site, &b, v.merge.node);
+  leat_output_t more = leat_build_binary(&b, "GreaterEqual", v.merge, one);
+  leat_site_place(site, &b, more, site->frame);
+  site->pred = leat_build_unary(&b, "LoopCond", more);
+  leat_site_place(site, &b, site->pred, site->frame);
+  v.last = leat_build_binary(&b, "Switch", v.merge, site->pred);
+  leat_site_place(site, &b, v.last, site->frame);
+  v.body = leat_node_output(v.last.node, 1);
+  t->inner.pivot = step(site, &b, "Sub", v, one).node;
+  LEAT_RETURN_IF_ERROR(b.status);
+  t->b = leat_context_builder(t->outer, site->scope);
+  if (t->outer->site.frame > 0 || t->loop->guard > 0) {
+    t->b.control_inputs = &t->count.node;
+    t->b.control_count = 1;
+  }
+  return leat_ok_status();
+}
+
+// ---- Variables ----------------------------------------------------------------------------------
+
+static bool takes_part(const leat_walk_t* w, const leat_loop_variable_t* v) {
+  return w->between[v->merge];
+}
+
+// Gradients of Exits become those of what the Exits read.
+static leat_status_t take_exits(backward_t* t, bool* out_any) {
+  leat_walk_t* w = t->w;
+  leat_builder_t b = leat_context_builder(t->outer, t->loop->site.scope);
+  *out_any = false;
+  for (int32_t n = t->loop->first_node; n >= 0; n = w->next_in_loop[n]) {
+    const leat_node_t* node = &w->graph->nodes[n];
+    if (!(node->op->flags & LEAT_OP_EXIT)) continue;
+    if (w->stops[n] || !leat_walk_has_parts(w, (leat_output_t){n, 0})) continue;
+    leat_output_t last = node->inputs[0];
+    bool known = false;
+    for (int i = 0; i < t->loop->variable_count; ++i) {
+      known |= last.node == t->loop->variables[i].decide && last.index == 0;
+    }
+    if (!known) {
+      return leat_walk_error(w, LEAT_INVALID_ARGUMENT, n,
+                             "its input is not what a loop variable is at last, must be");
+    }
+    leat_gradient_value_t sum;
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, (leat_output_t){n, 0}, &sum));
+    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, last, sum));
+    *out_any = true;
+  }
+  return leat_ok_status();
+}
+
+// A variable that nothing reads behind the loop may still matter in it: it starts with zeros.
+static leat_output_t zeros_at_last(backward_t* t, leat_output_t last) {
+  leat_builder_t plain = leat_site_builder(&t->loop->site);
+  leat_output_t exit = leat_site_exit(&t->loop->site, &plain,
+                                      (leat_site_variable_t){.last = last});
+  t->b.status = plain.status;
+  return leat_build_zeros_of(&t->b, exit);
+}
+
+static leat_status_t open_variables(backward_t* t) {
+  leat_walk_t* w = t->w;
+  for (int i = 0; i < t->loop->variable_count; ++i) {
+    leat_loop_variable_t* v = &t->loop->variables[i];
+    leat_gradient_value_t initial;
+    if (!takes_part(w, v)) continue;
+    if (v->decide < 0) {
+      return leat_walk_error(w, LEAT_INVALID_ARGUMENT, v->merge,
+                             "no Switch decides whether its loop goes on, one must");
+    }
+    leat_output_t last = {v->decide, 0};
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &t->b, last, &initial));
+    leat_output_t start = leat_gradient_value_to_dense(&t->b, initial);
+    if (!leat_output_exists(start)) start = zeros_at_last(t, last);
+    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&t->b));
+    leat_builder_t b = leat_site_builder(&t->inner.site);
+    v->back = leat_site_open(&t->inner.site, &b, start);
+    LEAT_RETURN_IF_ERROR(b.status);
+    if (leat_build_type_of(&b, last) != LEAT_DTYPE_RESOURCE) {
+      LEAT_RETURN_IF_ERROR(leat_site_shape(&t->inner.site, v->back,
+                                           leat_graph_output_shape(w->graph, last)));
+    }
+    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, (leat_output_t){v->next, 0},
+                                            leat_gradient_dense(v->back.body)));
+  }
+  return leat_ok_status();
+}
+
+// What came out of the loop goes to the value that the loop was entered with.
+static leat_status_t hand_out(backward_t* t, int32_t enter, leat_gradient_value_t value) {
+  leat_walk_t* w = t->w;
+  leat_output_t entered = leat_walk_input(w, &w->graph->nodes[enter], 0);
+  if ((size_t)entered.node >= w->node_count) return leat_ok_status();
+  leat_builder_t b = leat_context_builder(t->outer, t->inner.site.scope);
+  LEAT_RETURN_IF_ERROR(leat_conditional_lift(t->outer, &b, entered, t->loop->guard, &value));
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
+  return leat_walk_add_part(w, entered, value);
+}
+
+static leat_status_t close_variables(backward_t* t) {
+  leat_walk_t* w = t->w;
+  for (int i = 0; i < t->loop->variable_count; ++i) {
+    leat_loop_variable_t* v = &t->loop->variables[i];
+    leat_gradient_value_t sum;
+    if (!takes_part(w, v)) continue;
+    leat_output_t merge = {v->merge, 0}, body = {v->decide, 1};
+    leat_builder_t b = leat_context_builder(&t->inner, t->inner.site.scope);
+    // A reader of the Merge sees the same value.
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, merge, &sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, body, sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, body, &sum));
+    leat_output_t next = leat_gradient_value_to_dense(&b, sum);
+    if (!leat_output_exists(next)) next = leat_build_zeros_of(&b, body);
+    leat_builder_t plain = leat_site_builder(&t->inner.site);
+    LEAT_RETURN_IF_ERROR(b.status);
+    leat_site_close(&t->inner.site, &plain, v->back, next);
+    leat_output_t exit = leat_site_exit(&t->inner.site, &plain, v->back);
+    LEAT_RETURN_IF_ERROR(plain.status);
+    LEAT_RETURN_IF_ERROR(hand_out(t, v->enter, leat_gradient_dense(exit)));
+  }
+  return leat_ok_status();
+}
+
+// ---- Invariants ---------------------------------------------------------------------------------
+
+// An accumulator: |initial|, and op(what there is, |more|) in each iteration.
+static leat_output_t accumulate(backward_t* t, leat_builder_t* b, const char* op,
+                                leat_output_t initial, leat_output_t more) {
+  const leat_site_t* site = &t->inner.site;
+  leat_builder_t plain = leat_site_builder(site);
+  if (b->status || t->b.status) return LEAT_OUTPUT_NONE;
+  leat_site_variable_t v = leat_site_open(site, &plain, initial);
+  leat_output_t next = leat_build_binary(b, op, v.body, more);
+  if (!plain.status) plain.status = leat_builder_take_status(b);
+  leat_site_close(site, &plain, v, next);
+  leat_output_t exit = leat_site_exit(site, &plain, v);
+  b->status = plain.status;
+  return exit;
+}
+
+// The parts of all iterations, one behind the other; |row_shape|: [-1, ...].
+static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t part,
+                            leat_output_t row_shape) {
+  int dtype = leat_build_type_of(b, part);
+  leat_builder_t* out = &t->b;
+  leat_output_t any = leat_build_scalar(out, LEAT_DTYPE_INT32, -1);
+  leat_output_t empty = leat_build(out, "EmptyTensorList", LEAT_INPUTS(any, any),
+                                   LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
+  leat_output_t list = accumulate(t, b, "TensorListPushBack", empty, part);
+  leat_tensor_t none;
+  if (!out->status) out->status = leat_tensor_vector(LEAT_DTYPE_INT64, NULL, 0, &none);
+  if (out->status) return LEAT_OUTPUT_NONE;
+  leat_output_t leading = leat_build_constant(out, &none);
+  leat_tensor_release(&none);
+  return leat_build(out, "TensorListConcatV2", LEAT_INPUTS(list, row_shape, leading),
+                    LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
+}
+
+static leat_gradient_value_t gather_rows(backward_t* t, leat_builder_t* b, leat_output_t entered,
+                                         leat_gradient_value_t rows) {
+  leat_builder_t* out = &t->b;
+  bool is_handle = leat_build_type_of(out, entered) == LEAT_DTYPE_RESOURCE;
+  leat_output_t shape = is_handle ? leat_build_unary(out, "VariableShape", entered)
+                                  : leat_build_shape_of(out, entered);
+  leat_output_t minus = leat_build_int32_vector(out, (const int32_t[]){-1}, 1);
+  leat_output_t rest = leat_build(
+      out, "Slice",
+      LEAT_INPUTS(shape, leat_build_int32_vector(out, (const int32_t[]){1}, 1), minus),
+      LEAT_NO_ATTRS);
+  leat_output_t row_shape =
+      leat_build(out, "ConcatV2",
+                 LEAT_INPUTS(minus, rest, leat_build_scalar(out, LEAT_DTYPE_INT32, 0)),
+                 LEAT_ATTRS(LEAT_INT("N", 2)));
+  return (leat_gradient_value_t){gather(t, b, rows.dense, row_shape),
+                                 gather(t, b, rows.indices, minus), shape};
+}
+
+static leat_status_t sum_invariant(backward_t* t, int32_t enter) {
+  leat_walk_t* w = t->w;
+  leat_gradient_value_t sum, total;
+  leat_builder_t b = leat_context_builder(&t->inner, t->inner.site.scope);
+  if (!leat_node_attr_bool(&w->graph->nodes[enter], "is_constant", false)) {
+    return leat_walk_error(w, LEAT_INVALID_ARGUMENT, enter,
+                           "no Merge of its loop reads it, must be is_constant or read by one");
+  }
+  LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, (leat_output_t){enter, 0}, &sum));
+  leat_output_t entered = leat_walk_input(w, &w->graph->nodes[enter], 0);
+  if (leat_gradient_is_rows(sum)) {
+    total = gather_rows(t, &b, entered, sum);
+  } else {
+    bool is_list = leat_build_type_of(&b, sum.dense) == LEAT_DTYPE_VARIANT;
+    leat_output_t zeros = leat_build_zeros_of(&t->b, entered);
+    total = leat_gradient_dense(
+        accumulate(t, &b, is_list ? "AddN" : "AddV2", zeros, sum.dense));
+  }
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&t->b));
+  return hand_out(t, enter, total);
+}
+
+static leat_status_t sum_invariants(backward_t* t) {
+  leat_walk_t* w = t->w;
+  for (int32_t n = t->loop->first_node; n >= 0; n = w->next_in_loop[n]) {
+    if (!(w->graph->nodes[n].op->flags & LEAT_OP_ENTER)) continue;
+    if (w->stops[n] || !leat_walk_has_parts(w, (leat_output_t){n, 0})) continue;
+    LEAT_RETURN_IF_ERROR(sum_invariant(t, n));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t differentiate(backward_t* t) {
+  LEAT_RETURN_IF_ERROR(open_backward(t));
+  LEAT_RETURN_IF_ERROR(open_variables(t));
+  LEAT_RETURN_IF_ERROR(leat_region_visit(&t->inner));
+  LEAT_RETURN_IF_ERROR(close_variables(t));
+  return sum_invariants(t);
+}
+
+leat_status_t leat_loop_visit(leat_context_t* c, leat_loop_t* loop) {
+  backward_t t = {.outer = c, .loop = loop, .w = c->walk};
+  bool any;
+  LEAT_RETURN_IF_ERROR(take_exits(&t, &any));
+  if (!any) return leat_ok_status();
+  if (!leat_output_exists(loop->site.pred) || loop->variable_count == 0) {
+    return leat_walk_error(t.w, LEAT_INVALID_ARGUMENT, loop->first_node,
+                           "its frame has no LoopCond or no variable, must be a loop");
+  }
+  leat_context_initialize(t.w, c, &t.inner);
+  t.inner.loop = loop;
+  t.inner.region = loop->site.frame;
+  leat_status_t status = differentiate(&t);
+  leat_context_deinitialize(&t.inner);
+  return status;
+}

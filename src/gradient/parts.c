@@ -1,0 +1,77 @@
+// Contributions to the gradient of each output, and their sums: one AddN, or rows joined.
+#include "gradient/walk.h"
+
+leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
+                                 leat_gradient_value_t value) {
+  if ((size_t)output.node >= w->node_count || !leat_output_exists(value.dense)) {
+    return leat_ok_status();
+  }
+  leat_part_t*** list = &w->parts[output.node];
+  if (!*list) {
+    size_t outputs = (size_t)w->graph->nodes[output.node].output_count;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_allocate_array(&w->arena, outputs, sizeof(leat_part_t*), (void**)list));
+  }
+  leat_part_t* part;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&w->arena, sizeof *part, (void**)&part));
+  part->value = value;
+  leat_part_t** end = &(*list)[output.index];
+  while (*end) end = &(*end)->next;
+  *end = part;
+  return leat_ok_status();
+}
+
+bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output) {
+  return w->parts[output.node] && w->parts[output.node][output.index];
+}
+
+// Rows of several contributions, one behind the other.
+static leat_gradient_value_t join_rows(leat_builder_t* b, const leat_part_t* first,
+                                       leat_output_t* scratch, int count) {
+  leat_gradient_value_t sum = first->value;
+  leat_output_t axis = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  for (int field = 0; field < 2; ++field) {
+    int n = 0;
+    for (const leat_part_t* p = first; p; p = p->next) {
+      scratch[n++] = field ? p->value.indices : p->value.dense;
+    }
+    scratch[n] = axis;
+    leat_output_t joined = leat_build(b, "ConcatV2", (leat_outputs_t){scratch, count + 1},
+                                      LEAT_ATTRS(LEAT_INT("N", count)));
+    *(field ? &sum.indices : &sum.dense) = joined;
+  }
+  return sum;
+}
+
+leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b, leat_output_t output,
+                                  leat_gradient_value_t* out_sum) {
+  *out_sum = LEAT_GRADIENT_NONE;
+  if ((size_t)output.node >= w->node_count || !leat_walk_has_parts(w, output)) {
+    return leat_ok_status();
+  }
+  leat_part_t* first = w->parts[output.node][output.index];
+  int count = 0;
+  bool all_rows = true;
+  for (const leat_part_t* p = first; p; p = p->next, ++count) {
+    all_rows &= leat_gradient_is_rows(p->value);
+  }
+  if (count == 1) {
+    *out_sum = first->value;
+    return leat_ok_status();
+  }
+  leat_output_t* items;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)count + 1, sizeof *items,
+                                                 (void**)&items));
+  if (all_rows) {
+    *out_sum = join_rows(b, first, items, count);
+  } else {
+    int n = 0;
+    for (const leat_part_t* p = first; p; p = p->next) {
+      items[n++] = leat_gradient_value_to_dense(b, p->value);
+    }
+    out_sum->dense = leat_build(b, "AddN", (leat_outputs_t){items, count}, LEAT_NO_ATTRS);
+  }
+  first->value = *out_sum;
+  first->next = NULL;
+  return leat_ok_status();
+}

@@ -1,0 +1,289 @@
+// The backward walk of one frame: a node's function is called when all its readers have been, with
+// the sums of what they contributed; a loop within is one item among the nodes.
+#include "gradient/walk.h"
+
+typedef struct region_s {
+  leat_context_t* c;
+  leat_walk_t* w;
+  int32_t* ready;  // items
+  size_t ready_count;
+  bool* queued;
+} region_t;
+
+// The function that says how gradients go through |node|: its op's, unless the attribute that
+// Python's gradient_override_map sets names another op.
+static leat_status_t find_gradient(const leat_walk_t* w, int32_t index,
+                                   leat_gradient_fn_t* out_fn) {
+  const leat_node_t* node = &w->graph->nodes[index];
+  leat_string_view_t name = node->op->name;
+  *out_fn = node->op->row->gradient;
+  const leat_attr_value_t* other = leat_node_attr(node, LEAT_SV("_gradient_op_type"));
+  if (other && other->kind == LEAT_ATTR_STRING && !other->is_list) {
+    const leat_op_t* op;
+    name = other->s;
+    leat_status_t status = leat_op_registry_find(w->graph->ops, name, &op);
+    *out_fn = status ? NULL : op->row->gradient;
+    leat_status_free(status);
+  }
+  if (*out_fn) return leat_ok_status();
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "AddGradients failed for node '%.*s' (%.*s): No gradient defined for "
+                          "op: %.*s",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), LEAT_SV_ARG(name));
+}
+
+// ---- Nodes --------------------------------------------------------------------------------------
+
+// Does |output| come from a node that is older than |first_new|?
+static bool comes_from_old(const leat_graph_t* graph, leat_output_t output, int32_t first_new,
+                           int depth) {
+  if (output.node < first_new) return true;
+  const leat_node_t* node = &graph->nodes[output.node];
+  for (int k = 0; k < node->input_count + node->control_count && depth > 0; ++k) {
+    if (comes_from_old(graph, node->inputs[k], first_new, depth - 1)) return true;
+  }
+  return depth == 0;
+}
+
+// A gradient that needs nothing but constants would be there though its node did not run.
+static leat_output_t bind(leat_builder_t* b, leat_output_t value, int32_t to) {
+  leat_builder_t bound = *b;
+  bound.control_inputs = &to;
+  bound.control_count = 1;
+  value = leat_build_unary(&bound, "Identity", value);
+  b->status = bound.status;
+  return value;
+}
+
+static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b, int32_t first_new,
+                             int32_t alive, leat_gradient_value_t* gradients) {
+  leat_walk_t* w = c->walk;
+  int32_t guard = w->guards ? w->places[index].guard : 0;
+  for (int k = 0; k < w->graph->nodes[index].input_count; ++k) {
+    leat_gradient_value_t* g = &gradients[k];
+    leat_output_t input = leat_walk_input(w, &w->graph->nodes[index], k);
+    if ((size_t)input.node >= w->node_count || !leat_output_exists(g->dense)) continue;
+    if (guard > 0 && !comes_from_old(w->graph, g->dense, first_new, 8)) {
+      g->dense = bind(b, g->dense, alive);
+    }
+    if (b->place) {
+      LEAT_RETURN_IF_ERROR(leat_context_resolve(c, g->dense, &g->dense));
+      if (leat_gradient_is_rows(*g)) {
+        LEAT_RETURN_IF_ERROR(leat_context_resolve(c, g->indices, &g->indices));
+        LEAT_RETURN_IF_ERROR(leat_context_resolve(c, g->dense_shape, &g->dense_shape));
+      }
+    }
+    if (guard > 0) LEAT_RETURN_IF_ERROR(leat_conditional_lift(c, b, input, guard, g));
+    LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, input, *g));
+  }
+  return leat_ok_status();
+}
+
+// What a loop of another's gradient popped from a stack: nothing says where it was pushed.
+static leat_status_t check_stacks(const leat_context_t* c, int32_t index) {
+  const leat_walk_t* w = c->walk;
+  const leat_node_t* node = &w->graph->nodes[index];
+  for (int k = 0; c->loop && k < node->input_count; ++k) {
+    const leat_node_t* source = &w->graph->nodes[node->inputs[k].node];
+    if (!leat_string_view_starts_with(source->op->name, LEAT_SV("StackPop"))) continue;
+    if (!leat_dtype_in(source->output_types[0], LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX)) {
+      continue;
+    }
+    return leat_walk_error(w, LEAT_UNIMPLEMENTED, index,
+                           "a gradient of a loop's gradient that keeps values on stacks; lists of "
+                           "tensors, as leat_add_gradients uses, have one");
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t call_gradient(leat_context_t* c, int32_t index, int32_t alive,
+                                   const leat_gradient_value_t* output_gradients,
+                                   leat_builder_t* builder) {
+  leat_walk_t* w = c->walk;
+  leat_gradient_fn_t fn;
+  LEAT_RETURN_IF_ERROR(find_gradient(w, index, &fn));
+  LEAT_RETURN_IF_ERROR(check_stacks(c, index));
+  int inputs = w->graph->nodes[index].input_count;
+  leat_gradient_value_t* gradients;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)inputs + 1, sizeof *gradients,
+                                                 (void**)&gradients));
+  for (int k = 0; k < inputs; ++k) gradients[k] = LEAT_GRADIENT_NONE;
+  int32_t first_new = (int32_t)w->graph->node_count;
+  leat_gradient_t g = {*builder, index, output_gradients, gradients};
+  leat_status_t status = fn(&g);
+  // Many return the builder's own.
+  if (status != g.builder.status) status = leat_status_join(status, g.builder.status);
+  if (!status) status = pass_on(c, index, builder, first_new, alive, gradients);
+  if (!status) return leat_ok_status();
+  const leat_node_t* node = &w->graph->nodes[index];
+  return leat_status_annotate(status, "AddGradients failed for node '%.*s' (%.*s)",
+                              LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+}
+
+static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_t* builder) {
+  leat_walk_t* w = c->walk;
+  int outputs = w->graph->nodes[index].output_count;
+  leat_gradient_value_t* gradients;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)outputs, sizeof *gradients,
+                                                 (void**)&gradients));
+  int32_t alive = -1;
+  for (int k = 0; k < outputs; ++k) {
+    LEAT_RETURN_IF_ERROR(
+        leat_walk_sum_parts(w, builder, (leat_output_t){index, k}, &gradients[k]));
+    if (leat_output_exists(gradients[k].dense)) alive = gradients[k].dense.node;
+  }
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(builder));
+  return alive >= 0 ? call_gradient(c, index, alive, gradients, builder) : leat_ok_status();
+}
+
+// Control flow that is not the loop's own.
+static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t* b) {
+  leat_walk_t* w = c->walk;
+  const leat_node_t* node = &w->graph->nodes[index];
+  uint32_t flags = node->op->flags;
+  leat_gradient_value_t value;
+  if (flags & LEAT_OP_SWITCH) {
+    if (!(w->graph->nodes[node->inputs[1].node].op->flags & LEAT_OP_LOOP_CONDITION)) {
+      return leat_conditional_visit_switch(c, index, b);
+    }
+    if (c->loop) return leat_ok_status();
+    return leat_walk_error(w, LEAT_INVALID_ARGUMENT, index,
+                           "a gradient inside the loop leads through the first value of its "
+                           "variable, must lead through invariants or values of one iteration");
+  }
+  if (flags & LEAT_OP_MERGE) {
+    for (int k = 0; k < node->input_count; ++k) {
+      if (w->graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_NEXT_ITERATION) {
+        return leat_ok_status();  // the loop's
+      }
+    }
+    return leat_conditional_visit_merge(c, index, b);
+  }
+  if ((flags & LEAT_OP_NEXT_ITERATION) || ((flags & LEAT_OP_ENTER) && !c->loop)) {
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){index, 0}, &value));
+    LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
+    return leat_walk_add_part(w, leat_walk_input(w, &w->graph->nodes[index], 0), value);
+  }
+  return leat_ok_status();  // Exit and Enter are the loop's
+}
+
+static leat_status_t visit_node(leat_context_t* c, int32_t index) {
+  leat_walk_t* w = c->walk;
+  if (w->stops[index] || !w->parts[index]) return leat_ok_status();
+  leat_string_view_t scope;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &scope, "%.*s/%.*s_grad/",
+                                        LEAT_SV_ARG(w->prefix),
+                                        LEAT_SV_ARG(w->graph->nodes[index].name)));
+  leat_builder_t b = leat_context_builder(c, scope);
+  if (w->graph->nodes[index].op->flags & LEAT_OP_CONTROL_FLOW) return visit_flow(c, index, &b);
+  return visit_plain(c, index, &b);
+}
+
+// ---- Items --------------------------------------------------------------------------------------
+
+static void enqueue(region_t* r, int32_t item) {
+  if (r->queued[item] || r->w->pending[item]) return;
+  r->queued[item] = true;
+  r->ready[r->ready_count++] = item;
+}
+
+static void settle_inputs(region_t* r, int32_t index) {
+  const leat_walk_t* w = r->w;
+  const leat_node_t* node = &w->graph->nodes[index];
+  if (!w->between[index]) return;
+  for (int k = 0; k < node->input_count; ++k) {
+    leat_output_t source = leat_walk_input(w, node, k);
+    if ((size_t)source.node >= w->node_count) continue;
+    if (!leat_walk_edge_counts(w, node, source)) continue;
+    int32_t item = leat_walk_item_of(w, source);
+    if (--w->pending[item] == 0) enqueue(r, item);
+  }
+}
+
+// The Enters of a loop that is done read values of this region.
+static void settle_loop(region_t* r, const leat_loop_t* loop) {
+  for (int32_t n = loop->first_node; n >= 0; n = r->w->next_in_loop[n]) {
+    if (r->w->graph->nodes[n].op->flags & LEAT_OP_ENTER) settle_inputs(r, n);
+  }
+}
+
+static leat_status_t visit_items(region_t* r) {
+  leat_walk_t* w = r->w;
+  for (size_t next = 0; next < r->ready_count; ++next) {
+    int32_t item = r->ready[next];
+    if ((size_t)item >= w->node_count) {
+      leat_loop_t* loop = &w->loops[(size_t)item - w->node_count];
+      LEAT_RETURN_IF_ERROR(leat_loop_visit(r->c, loop));
+      settle_loop(r, loop);
+      continue;
+    }
+    LEAT_RETURN_IF_ERROR(visit_node(r->c, item));
+    // What an Enter reads lies outside.
+    if (!(w->graph->nodes[item].op->flags & LEAT_OP_ENTER)) settle_inputs(r, item);
+  }
+  return leat_ok_status();
+}
+
+static void enqueue_first(region_t* r) {
+  leat_walk_t* w = r->w;
+  if (!w->loops) {
+    for (int i = 0; i < w->y_count; ++i) {
+      if (w->between[w->ys[i].node]) enqueue(r, w->ys[i].node);
+    }
+    return;
+  }
+  for (int32_t n = w->loops[r->c->region].first_node; n >= 0; n = w->next_in_loop[n]) {
+    if (w->between[n]) enqueue(r, n);
+  }
+  for (int32_t f = 1; f < w->frames.count; ++f) {
+    if (w->frames.items[f].parent == r->c->region) enqueue(r, (int32_t)w->node_count + f);
+  }
+}
+
+static leat_status_t check_all_visited(const region_t* r) {
+  const leat_walk_t* w = r->w;
+  int32_t n = w->loops ? w->loops[r->c->region].first_node : -1;
+  for (; n >= 0; n = w->next_in_loop[n]) {
+    if (!w->between[n] || r->queued[n]) continue;
+    return leat_walk_error(w, LEAT_INVALID_ARGUMENT, n,
+                           "it is on a cycle that no NextIteration closes, must not be");
+  }
+  return leat_ok_status();
+}
+
+// Gradients that were asked for of values in a loop can be summed only here.
+static leat_status_t sum_asked(leat_context_t* c) {
+  leat_walk_t* w = c->walk;
+  leat_builder_t b = leat_context_builder(c, c->site.scope);
+  leat_gradient_value_t sum;
+  for (int i = 0; c->region > 0 && i < w->x_count; ++i) {
+    if (leat_walk_frame_of(w, w->xs[i].node) != c->region) continue;
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, w->xs[i], &sum));
+    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_region_visit(leat_context_t* c) {
+  leat_walk_t* w = c->walk;
+  size_t items = w->node_count + (size_t)w->frames.count + 1;
+  region_t r = {.c = c, .w = w};
+  leat_arena_t arena;
+  leat_arena_initialize(w->graph->allocator, 0, &arena);
+  leat_status_t status =
+      leat_arena_allocate_array(&arena, items, sizeof *r.ready, (void**)&r.ready);
+  if (!status) status = leat_arena_allocate_array(&arena, items, 1, (void**)&r.queued);
+  if (!status) {
+    if (c->came_from > 0) {
+      r.queued[w->node_count + (size_t)c->came_from] = true;
+      settle_loop(&r, &w->loops[c->came_from]);
+    }
+    enqueue_first(&r);
+    status = visit_items(&r);
+  }
+  if (!status) status = check_all_visited(&r);
+  if (!status) status = sum_asked(c);
+  leat_arena_deinitialize(&arena);
+  return status;
+}

@@ -1,0 +1,161 @@
+// A fixed point from above: each variable is first taken to keep the shape that it enters with;
+// what the body then makes of it takes back what does not hold, until nothing changes. Every
+// assumption that is left has been checked by the round that used it.
+#include "graph/loop_shapes.h"
+
+#include "graph/inference.h"
+#include "graph/storage.h"
+
+#define MAX_ROUNDS 12
+
+typedef struct shaper_s {
+  leat_graph_t* graph;
+  leat_arena_t arena;
+  const int32_t* order;
+  size_t order_count;
+  leat_partial_shape_t** before;  // node -> its shapes as they were; NULL: not in or behind a loop
+} shaper_t;
+
+// What is true of a value that has one shape or the other.
+static leat_status_t join(leat_partial_shape_t a, leat_partial_shape_t b, leat_arena_t* arena,
+                          leat_partial_shape_t* out_shape) {
+  *out_shape = a;
+  if (leat_partial_shape_equal(a, b)) return leat_ok_status();
+  *out_shape = leat_partial_shape_unknown();
+  if (a.rank < 0 || a.rank != b.rank) return leat_ok_status();
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  for (int i = 0; i < a.rank; ++i) {
+    dims[i] = a.dims[i] == b.dims[i] ? a.dims[i] : LEAT_DIM_UNKNOWN;
+  }
+  return leat_partial_shape_create(a.rank, dims, arena, out_shape);
+}
+
+// The input of |node| that closes a loop; -1: none.
+static int closing_input(const leat_graph_t* graph, const leat_node_t* node) {
+  if (!(node->op->flags & LEAT_OP_MERGE)) return -1;
+  for (int k = 0; k < node->input_count; ++k) {
+    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_NEXT_ITERATION) return k;
+  }
+  return -1;
+}
+
+// Arrays of their own for the nodes that may change: copies of nodes may share the former ones.
+static leat_status_t mark(shaper_t* s) {
+  for (size_t i = 0; i < s->order_count; ++i) {
+    leat_node_t* node = &s->graph->nodes[s->order[i]];
+    bool touched = node->op->flags & LEAT_OP_ENTER;
+    for (int k = 0; k < node->input_count; ++k) touched |= s->before[node->inputs[k].node] != NULL;
+    if (!touched || node->output_count == 0) continue;
+    size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);
+    void* memory;
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate(&s->graph->storage->arena, bytes, &memory));
+    s->before[s->order[i]] = node->output_shapes;
+    node->output_shapes = memcpy(memory, node->output_shapes, bytes);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_shape_t* shapes) {
+  leat_graph_t* g = s->graph;
+  if (node->op->flags & LEAT_OP_ENTER) {
+    shapes[0] = leat_graph_output_shape(g, node->inputs[0]);
+    return leat_ok_status();
+  }
+  leat_status_t status = leat_inference_run(g, node, shapes);
+  if (leat_status_code(status) == LEAT_INVALID_ARGUMENT) {
+    // The assumption was wrong, or the graph is; nothing is known then.
+    leat_status_free(status);
+    for (int k = 0; k < node->output_count; ++k) shapes[k] = leat_partial_shape_unknown();
+    return leat_ok_status();
+  }
+  return status;
+}
+
+static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
+  leat_node_t* node = &s->graph->nodes[index];
+  int closing = closing_input(s->graph, node);
+  if (closing >= 0) {
+    if (!is_first || node->input_count != 2) return leat_ok_status();
+    node->output_shapes[0] = leat_graph_output_shape(s->graph, node->inputs[1 - closing]);
+    return leat_ok_status();
+  }
+  leat_partial_shape_t* shapes;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&s->arena, (size_t)node->output_count,
+                                                 sizeof *shapes, (void**)&shapes));
+  LEAT_RETURN_IF_ERROR(infer(s, node, shapes));
+  for (int k = 0; k < node->output_count; ++k) {
+    leat_status_t status =
+        leat_partial_shape_merge(s->before[index][k], shapes[k], &s->graph->storage->arena,
+                                 &node->output_shapes[k]);
+    if (!status) continue;
+    leat_status_free(status);
+    node->output_shapes[k] = s->before[index][k];
+  }
+  return leat_ok_status();
+}
+
+// Takes back what the last round has shown to be wrong.
+static leat_status_t relax(shaper_t* s, bool* out_changed) {
+  *out_changed = false;
+  for (size_t i = 0; i < s->order_count; ++i) {
+    leat_node_t* node = &s->graph->nodes[s->order[i]];
+    int closing = closing_input(s->graph, node);
+    if (closing < 0 || !s->before[s->order[i]]) continue;
+    leat_partial_shape_t joined;
+    LEAT_RETURN_IF_ERROR(
+        join(node->output_shapes[0], leat_graph_output_shape(s->graph, node->inputs[closing]),
+             &s->graph->storage->arena, &joined));
+    LEAT_RETURN_IF_ERROR(
+        join(joined, leat_graph_output_shape(s->graph, node->inputs[1 - closing]),
+             &s->graph->storage->arena, &joined));
+    if (leat_partial_shape_equal(joined, node->output_shapes[0])) continue;
+    node->output_shapes[0] = joined;
+    *out_changed = true;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t iterate(shaper_t* s) {
+  bool changed = true;
+  for (int round = 0; changed && round < MAX_ROUNDS; ++round) {
+    leat_word_map_clear(&s->graph->storage->values);
+    for (size_t i = 0; i < s->order_count; ++i) {
+      if (!s->before[s->order[i]]) continue;
+      LEAT_RETURN_IF_ERROR(shape_node(s, s->order[i], round == 0));
+    }
+    LEAT_RETURN_IF_ERROR(relax(s, &changed));
+  }
+  if (!changed) return leat_ok_status();
+  return leat_make_status(LEAT_OUT_OF_RANGE, "the shapes do not settle");
+}
+
+// What was known of a Merge before still holds.
+static void keep_known(shaper_t* s) {
+  for (size_t i = 0; i < s->order_count; ++i) {
+    leat_node_t* node = &s->graph->nodes[s->order[i]];
+    const leat_partial_shape_t* before = s->before[s->order[i]];
+    if (!before || closing_input(s->graph, node) < 0) continue;
+    leat_status_free(leat_partial_shape_merge(before[0], node->output_shapes[0],
+                                              &s->graph->storage->arena,
+                                              &node->output_shapes[0]));
+  }
+}
+
+leat_status_t leat_graph_infer_loop_shapes(leat_graph_t* graph, const int32_t* order,
+                                           size_t order_count) {
+  shaper_t s = {.graph = graph, .order = order, .order_count = order_count};
+  leat_arena_initialize(graph->allocator, 0, &s.arena);
+  leat_status_t status = leat_arena_allocate_array(&s.arena, graph->node_count + 1,
+                                                   sizeof *s.before, (void**)&s.before);
+  if (!status) status = mark(&s);
+  if (!status) status = iterate(&s);
+  if (!status) keep_known(&s);
+  for (size_t i = 0; status && s.before && i < order_count; ++i) {
+    if (s.before[order[i]]) graph->nodes[order[i]].output_shapes = s.before[order[i]];
+  }
+  leat_word_map_clear(&graph->storage->values);
+  leat_arena_deinitialize(&s.arena);
+  if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
+  leat_status_free(status);
+  return leat_ok_status();
+}

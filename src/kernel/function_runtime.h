@@ -1,0 +1,52 @@
+// Functions called by kernels while a step runs (section 10): PartitionedCall, If, While, map. The
+// interface; the master implements it, over all devices of a session (master/function_runtime.h).
+#ifndef LEAT_KERNEL_FUNCTION_RUNTIME_H_
+#define LEAT_KERNEL_FUNCTION_RUNTIME_H_
+
+#include "kernel/kernel.h"
+
+typedef struct leat_function_runtime_s leat_function_runtime_t;
+// Called exactly once, on any thread, perhaps before the call returns.
+typedef void (*leat_function_done_fn_t)(void* data, leat_status_t status);
+
+// Lent by the caller until done.
+typedef struct leat_function_call_s {
+  const leat_step_services_t* caller;  // the step, its container, its cancellation
+  const leat_tensor_t* arguments;      // shared
+  int argument_count;
+  leat_tensor_t* returns;  // filled when the status is OK; the caller owns them
+  int return_count;
+} leat_function_call_t;
+
+typedef struct leat_function_runtime_vtable_s {
+  // The function of that name and attributes, made ready to run for nodes of |device|. Thread-safe;
+  // a second call finds what the first made. NOT_FOUND when the graph has no such function.
+  leat_status_t (*instantiate)(leat_function_runtime_t* self,
+                               const leat_function_name_t* function, leat_string_view_t device,
+                               uint64_t* out_handle);
+  // Never blocks on another call. INVALID_ARGUMENT for other numbers of arguments or returns than
+  // the function has, RESOURCE_EXHAUSTED for calls nested too deeply.
+  void (*run)(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
+              leat_function_done_fn_t done, void* data);
+} leat_function_runtime_vtable_t;
+
+struct leat_function_runtime_s {
+  const leat_function_runtime_vtable_t* vtable;
+};
+
+#define LEAT_MAX_FUNCTION_DEPTH 500
+
+// A function that a kernel calls: found on its first call, then kept by its state.
+typedef struct leat_callee_s {
+  const leat_function_name_t* function;  // borrowed from the graph
+  _Atomic(uint64_t) handle;              // + 1; 0 = not yet found
+} leat_callee_t;
+// Attribute |name| of the node (item |index| of it when it is a list).
+LEAT_MUST_USE leat_status_t leat_callee_initialize(const leat_kernel_creation_t* creation,
+                                                   const char* name, int index,
+                                                   leat_callee_t* out_callee);
+// Calls |callee|; |call->caller| is set from |context|.
+void leat_callee_run(leat_kernel_context_t* context, leat_callee_t* callee,
+                     leat_function_call_t* call, leat_function_done_fn_t done, void* data);
+
+#endif  // LEAT_KERNEL_FUNCTION_RUNTIME_H_

@@ -1,0 +1,197 @@
+// A function is known by its name, its attributes and the device that it is called from. It is
+// compiled when it is first called: one that calls itself finds itself here.
+#include "master/function_runtime.h"
+
+#include <string.h>
+
+#include "base/sync.h"
+#include "function/body_graph.h"
+#include "graph/storage.h"
+
+typedef struct function_s {
+  leat_function_name_t function;  // lies in the runtime's arena
+  leat_string_view_t device;
+  leat_compiled_t* compiled;
+  int argument_count, return_count;
+} function_t;
+
+typedef struct runtime_s {
+  leat_function_runtime_t base;
+  const leat_master_options_t* master;
+  leat_op_registry_t* ops;
+  leat_graph_t* names;    // keeps the names and attributes of functions
+  leat_mutex_t mutex;     // making a function
+  leat_spinlock_t lock;   // |functions|, |library|
+  leat_function_library_t* library;
+  function_t** functions;  // by handle
+  size_t count, capacity;
+} runtime_t;
+
+static bool same_attrs(const leat_function_name_t* a, const leat_function_name_t* b) {
+  if (a->attr_count != b->attr_count) return false;
+  for (int i = 0; i < a->attr_count; ++i) {
+    const leat_attr_value_t* other = leat_attr_find(b->attrs, b->attr_count, a->attrs[i].name);
+    if (!other || !leat_attr_value_equal(&a->attrs[i].value, other)) return false;
+  }
+  return true;
+}
+
+// Called with the mutex held.
+static bool find(const runtime_t* r, const leat_function_name_t* function,
+                 leat_string_view_t device, uint64_t* out_handle) {
+  for (size_t i = 0; i < r->count; ++i) {
+    const function_t* f = r->functions[i];
+    if (leat_string_view_equal(f->function.name, function->name) &&
+        leat_string_view_equal(f->device, device) && same_attrs(&f->function, function)) {
+      *out_handle = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function,
+                              leat_string_view_t device, function_t* f) {
+  leat_attr_value_t value = {.kind = LEAT_ATTR_FUNCTION, .function = function}, copy;
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_value(r->names->storage, &value, &copy));
+  f->function = *copy.function;
+  return leat_graph_storage_copy_text(r->names->storage, device, &f->device);
+}
+
+static leat_status_t make_rewrite(const leat_body_graph_t* body, leat_rewrite_t* out_rewrite) {
+  leat_status_t status = leat_prune(body->graph, NULL, 0, body->returns, body->return_count,
+                                    &body->done, body->done >= 0, out_rewrite);
+  leat_graph_free(body->graph);
+  return status;
+}
+
+static leat_status_t compile(runtime_t* r, function_t* f) {
+  leat_body_graph_t body;
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, r->library, &f->function, f->device,
+                                              r->master->allocator, &body));
+  f->argument_count = body.argument_count;
+  f->return_count = body.return_count;
+  LEAT_RETURN_IF_ERROR(make_rewrite(&body, &rewrite));
+  return leat_master_compile(r->master, &rewrite, f->argument_count, &f->compiled);
+}
+
+// Called with the mutex held.
+static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
+                         leat_string_view_t device, uint64_t* out_handle) {
+  function_t* f;
+  leat_allocator_t* allocator = r->master->allocator;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *f, (void**)&f));
+  leat_status_t status = copy_key(r, function, device, f);
+  if (!status) status = compile(r, f);
+  leat_spinlock_lock(&r->lock);
+  if (!status) {
+    status = leat_allocator_grow_array(allocator, r->count + 1, sizeof(function_t*),
+                                       (void**)&r->functions, &r->capacity);
+  }
+  if (!status) {
+    *out_handle = r->count;
+    r->functions[r->count++] = f;
+  }
+  leat_spinlock_unlock(&r->lock);
+  if (!status) return status;
+  leat_compiled_free(f->compiled);
+  leat_allocator_free(allocator, f);
+  return leat_status_annotate(status, "Calling function '%.*s' failed",
+                              LEAT_SV_ARG(function->name));
+}
+
+static leat_status_t instantiate(leat_function_runtime_t* self,
+                                 const leat_function_name_t* function, leat_string_view_t device,
+                                 uint64_t* out_handle) {
+  runtime_t* r = (runtime_t*)self;
+  leat_mutex_lock(&r->mutex);
+  leat_status_t status = leat_ok_status();
+  if (!find(r, function, device, out_handle)) status = add(r, function, device, out_handle);
+  leat_mutex_unlock(&r->mutex);
+  return status;
+}
+
+static leat_status_t check(const function_t* f, const leat_function_call_t* call) {
+  if (call->caller->function_depth >= LEAT_MAX_FUNCTION_DEPTH) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                            "Calling function '%.*s' failed: calls are nested %d deep, must be "
+                            "at most %d",
+                            LEAT_SV_ARG(f->function.name), call->caller->function_depth + 1,
+                            LEAT_MAX_FUNCTION_DEPTH);
+  }
+  if (call->argument_count == f->argument_count && call->return_count == f->return_count) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Calling function '%.*s' failed: it is called with %d arguments for %d "
+                          "returns, must be %d and %d",
+                          LEAT_SV_ARG(f->function.name), call->argument_count, call->return_count,
+                          f->argument_count, f->return_count);
+}
+
+static void run(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
+                leat_function_done_fn_t done, void* data) {
+  runtime_t* r = (runtime_t*)self;
+  leat_spinlock_lock(&r->lock);
+  const function_t* f = r->functions[handle];
+  leat_spinlock_unlock(&r->lock);
+  leat_status_t status = check(f, call);
+  if (status) {
+    done(data, status);
+    return;
+  }
+  const leat_step_services_t* caller = call->caller;
+  leat_compiled_call_t started = {
+      .feeds = call->arguments,
+      .fetches = call->returns,
+      .deadline_ns = caller->deadline_ns ? caller->deadline_ns : INT64_MAX,
+      .container_step_id = caller->container_step_id,
+      .function_depth = caller->function_depth + 1,
+      .cancellation = caller->cancellation,
+      .collector = caller->collector,
+  };
+  leat_compiled_start(f->compiled, &started, done, data);
+}
+
+static const leat_function_runtime_vtable_t kVtable = {instantiate, run};
+
+leat_status_t leat_master_functions_create(const leat_master_options_t* master,
+                                           leat_op_registry_t* ops,
+                                           leat_function_runtime_t** out_functions) {
+  runtime_t* r;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(master->allocator, sizeof *r, (void**)&r));
+  leat_status_t status = leat_graph_create(ops, master->allocator, &r->names);
+  if (status) {
+    leat_allocator_free(master->allocator, r);
+    return status;
+  }
+  r->base.vtable = &kVtable;
+  r->master = master;
+  r->ops = ops;
+  leat_mutex_initialize(&r->mutex);
+  *out_functions = &r->base;
+  return leat_ok_status();
+}
+
+void leat_master_functions_set_library(leat_function_runtime_t* functions,
+                                       leat_function_library_t* library) {
+  runtime_t* r = (runtime_t*)functions;
+  leat_spinlock_lock(&r->lock);
+  r->library = library;
+  leat_spinlock_unlock(&r->lock);
+}
+
+void leat_master_functions_free(leat_function_runtime_t* functions) {
+  runtime_t* r = (runtime_t*)functions;
+  if (!r) return;
+  leat_allocator_t* allocator = r->master->allocator;
+  for (size_t i = 0; i < r->count; ++i) {
+    leat_compiled_free(r->functions[i]->compiled);
+    leat_allocator_free(allocator, r->functions[i]);
+  }
+  leat_allocator_free(allocator, r->functions);
+  leat_graph_free(r->names);
+  leat_mutex_deinitialize(&r->mutex);
+  leat_allocator_free(allocator, r);
+}

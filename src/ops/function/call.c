@@ -1,0 +1,46 @@
+// Calls of one function. What they stand for is the body itself.
+#include "graph/inference.h"
+#include "graph/lowering.h"
+#include "ops/family.h"
+
+static leat_status_t lower_call(leat_lowering_t* l) {
+  return leat_lower_call(l, leat_lowering_function(l, "f"));
+}
+
+static leat_status_t lower_gradient(leat_lowering_t* l) {
+  leat_outputs_t arguments = {l->inputs, l->node->input_count};
+  return leat_lowering_finish(
+      l, l->gradient(l, leat_lowering_function(l, "f"), arguments, l->gate));
+}
+
+#define CALL_ATTRS                                                            \
+  "Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; " \
+  "config_proto: string = ''; executor_type: string = ''"
+
+const leat_op_row_t leat_call_ops[] = {
+    {.name = "PartitionedCall",
+     .inputs = "args: Tin",
+     .outputs = "output: Tout",
+     .attrs = CALL_ATTRS,
+     .flags = LEAT_OP_CALLS | LEAT_OP_NEVER_FOLD,
+     .shape = leat_shape_unknown,
+     .lower = lower_call,
+     .doc = "Calls a function."},
+    {.name = "StatefulPartitionedCall",
+     .inputs = "args: Tin",
+     .outputs = "output: Tout",
+     .attrs = CALL_ATTRS,
+     .flags = LEAT_OP_STATEFUL | LEAT_OP_DISTRIBUTED_COMMUNICATION | LEAT_OP_CALLS,
+     .shape = leat_shape_unknown,
+     .lower = lower_call,
+     .doc = "Calls a function that may have effects."},
+    {.name = "SymbolicGradient",
+     .inputs = "input: Tin",
+     .outputs = "output: Tout",
+     .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
+     .flags = LEAT_OP_CALLS | LEAT_OP_NEVER_FOLD,
+     .shape = leat_shape_unknown,
+     .lower = lower_gradient,
+     .doc = "The gradients of a function with respect to its arguments."},
+    LEAT_OP_ROWS_END,
+};
