@@ -6,7 +6,7 @@
 
 enum {
   JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION,
-  OBJECTS_OPTION
+  COMPRESSION_OPTION, OBJECTS_OPTION
 };
 
 static const struct {
@@ -19,14 +19,16 @@ static const struct {
     {"checkpoint", inspect_checkpoint,
      1 << JSON_OPTION | 1 << TENSOR_OPTION | 1 << OBJECTS_OPTION},
     {"events", inspect_events, 1 << JSON_OPTION},
-    {"records", inspect_records, 1 << JSON_OPTION | 1 << AS_OPTION},
+    {"records", inspect_records,
+     1 << JSON_OPTION | 1 << AS_OPTION | 1 << COMPRESSION_OPTION},
     {"saved_model", inspect_saved_model, 1 << JSON_OPTION},
 };
 #define KIND_COUNT (sizeof kKinds / sizeof *kKinds)
 
-static const option_t kOptions[] = {{"json", false}, {"text", false}, {"node", true},
-                                    {"tensor", true}, {"as", true},   {"pass", true},
-                                    {"devices", true}, {"objects", false}, {NULL, 0}};
+static const option_t kOptions[] = {{"json", false},   {"text", false},       {"node", true},
+                                    {"tensor", true},  {"as", true},          {"pass", true},
+                                    {"devices", true}, {"compression", true}, {"objects", false},
+                                    {NULL, 0}};
 
 static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
                  unsigned* out_given) {
@@ -46,6 +48,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
         if (inspection->devices >= 1 && inspection->devices <= 4096) break;
         complain_usage("inspect", "--devices is '%s', must be 1 to 4096", arguments->value);
         return ARGUMENT_WRONG;
+      case COMPRESSION_OPTION: inspection->compression = arguments->value; break;
       case ARGUMENT_OPERAND:
         if (!*out_kind) {
           *out_kind = arguments->value;
@@ -108,6 +111,6 @@ const command_t command_inspect = {
     "      --objects the objects of TensorFlow 2 that the values belong to\n"
     "  leat inspect events FILE [--json]\n"
     "      step, time, tag and value of each event\n"
-    "  leat inspect records FILE [--as MESSAGE] [--json]\n"
+    "  leat inspect records FILE [--as MESSAGE] [--compression GZIP|ZLIB|SNAPPY] [--json]\n"
     "      number and size of each record; --as prints it as that message, such as Example\n",
     run};

@@ -15,6 +15,7 @@ typedef struct inspection_s {
   const char* tensor;  // checkpoint
   bool objects;        // checkpoint
   const char* as;      // records: the message that each is
+  const char* compression;  // records: of the file
 } inspection_t;
 
 // Exit codes.

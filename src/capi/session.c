@@ -34,6 +34,7 @@ leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* sha
   leat_capi_graph_retain(graph);
   session->graph = graph;
   session->visible_nodes = INT32_MAX;
+  leat_capi_session_opened(session);
   *out_session = session;
   return leat_ok_status();
 }
@@ -51,6 +52,7 @@ void TF_CloseSession(TF_Session* session, TF_Status* status) {
 void TF_DeleteSession(TF_Session* session, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
   if (!session) return;
+  leat_capi_session_ends(session);
   leat_session_free(session->session);
   leat_capi_graph_release(session->graph);
   leat_allocator_free(leat_allocator_system(), session);

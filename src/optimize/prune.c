@@ -103,8 +103,15 @@ static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
   }
   for (size_t i = 0; i < p->graph->node_count; ++i) {
     if (!p->needed[i]) continue;
+    const leat_node_t* node = &p->graph->nodes[i];
+    if (p->feed_count && (node->op->flags & LEAT_OP_ARGUMENT)) {  // would take a feed's value
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Pruning failed for node '%.*s' (%.*s): it is outside a function, "
+                              "must be inside one",
+                              LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+    }
     int32_t copy;
-    LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, &p->graph->nodes[i], &p->map, &copy));
+    LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, node, &p->map, &copy));
   }
   return leat_ok_status();
 }

@@ -55,6 +55,8 @@ typedef struct leat_runtime_s {
   // "" is this process. INVALID_ARGUMENT / UNIMPLEMENTED for a target nobody can open.
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
+  // Forgets what is in a named container of this process, on every device.
+  void (*clear_container)(leat_string_view_t container);
 } leat_runtime_t;
 
 typedef struct leat_session_s leat_session_t;
