@@ -8,6 +8,7 @@
 #include "kernel/cancellation.h"
 #include "kernel/rendezvous.h"
 #include "trace/collector.h"
+#include "worker/ordered_plan.h"
 
 // An asynchronous kernel under way. One that completes before its start returns goes on in the
 // list it was started from: |state| tells which of the two comes second and has to act.
@@ -319,6 +320,10 @@ static leat_status_t prepare_instance(leat_plan_t* plan, leat_plan_instance_t* i
                                                        (void**)&instance->free_iterations));
   }
   leat_iteration_reset(plan, instance->root);
+  // Here a constant is live only once its control edges are.
+  for (uint32_t i = 0; plan->ordered && i < plan->ordered->constant_count; ++i) {
+    leat_slot_clear(&instance->slots[plan->ordered->constant_slots[i]]);
+  }
   return leat_ok_status();
 }
 
