@@ -36,7 +36,10 @@ static bool recurs(const leat_expander_t* expander, const leat_node_t* node) {
 
 bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* node) {
   if (!(node->op->flags & LEAT_OP_CALLS) || !node->op->row->lower) return false;
-  if (expander->chain && expander->chain->depth >= MAX_DEPTH) return false;
+  if (expander->chain && (expander->chain->depth >= MAX_DEPTH ||
+                          expander->graph->node_count > expander->most_nodes)) {
+    return false;
+  }
   if ((node->op->flags & LEAT_OP_BRANCHES) && !expander->lower_all &&
       !leat_node_attr_bool(node, "_lower_using_switch_merge", false)) {
     return false;
@@ -278,7 +281,8 @@ static leat_status_t expand_beside(void* data, leat_graph_t* graph, int32_t inde
   for (int i = flows ? 0 : node.input_count; i < total; ++i) {
     controls[site.control_count++] = node.inputs[i].node;
   }
-  leat_expander_t expander = {.graph = graph, .lower_all = true};
+  leat_expander_t expander = leat_expander_make(graph, graph->node_count);
+  expander.lower_all = true;
   int32_t done;
   return leat_expander_expand(&expander, &site, out_outputs, &done);
 }
