@@ -58,7 +58,7 @@ static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* f
                           leat_string_view_t device) {
   leat_output_t* arguments;
   LEAT_RETURN_IF_ERROR(add_arguments(body, function, device, &arguments));
-  leat_expander_t expander = {.graph = body->graph};
+  leat_expander_t expander = leat_expander_make(body->graph, 0);
   leat_body_options_t options = {.device = device, .gate = -1};
   leat_call_t call;
   LEAT_RETURN_IF_ERROR(leat_expander_add_body(&expander, function,

@@ -467,7 +467,9 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
       leat_cancellation_register(call->cancellation, cancel_started, s, &s->cancel_token)) {
     s->cancellation = call->cancellation;
   } else if (!status && call->cancellation) {
-    status = leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled");
+    status = leat_cancellation_is_cancelled(call->cancellation)
+                 ? leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled")
+                 : leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Run failed: memory ran out");
     if (s->several) free_deal(compiled, &s->deal);
   }
   if (status) {
