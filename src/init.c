@@ -17,6 +17,7 @@
   X(checkpoint)             \
   X(control)                \
   X(function)               \
+  X(input)                  \
   X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
@@ -24,6 +25,7 @@
   X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
+  X(sparse)                 \
   X(state)                  \
   X(string)                 \
   X(summary)                \

@@ -58,6 +58,16 @@ static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, in
   leat_output_t* resolved = memory;
   *out_outputs = resolved;
   for (int i = 0; i < count; ++i) {
+    TF_Operation* operation = outputs[i].oper;
+    const leat_node_t* node =
+        operation && operation->graph == graph ? leat_capi_node(operation) : NULL;
+    if (node && (outputs[i].index < 0 || outputs[i].index >= node->output_count)) {
+      return leat_make_status(LEAT_OUT_OF_RANGE,
+                              "%s %d failed: Node '%.*s' (type: '%.*s', num of outputs: %d) does "
+                              "not have output %d",
+                              what, i, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                              node->output_count, outputs[i].index);
+    }
     LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, outputs[i], what, &resolved[i]));
   }
   return leat_ok_status();
@@ -91,9 +101,9 @@ typedef struct request_s {
 
 static leat_status_t define(request_t* r, leat_arena_t* arena, TF_Function** out_function) {
   leat_function_spec_t* spec = &r->spec;
-  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->inputs, spec->input_count, "Taking an input", arena,
+  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->inputs, spec->input_count, "Processing input", arena,
                                &spec->inputs));
-  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->outputs, spec->output_count, "Taking an output", arena,
+  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->outputs, spec->output_count, "Processing output", arena,
                                &spec->outputs));
   LEAT_RETURN_IF_ERROR(list_nodes(r->graph, r->control_outputs, spec->control_output_count, arena,
                                   &spec->control_outputs));

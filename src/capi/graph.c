@@ -29,6 +29,7 @@ void leat_capi_graph_release(TF_Graph* graph) {
     leat_allocator_free(leat_allocator_system(), graph->chunks[i]);
   }
   leat_shared_graph_release(graph->shared);
+  leat_capi_graph_release(graph->parent);
   leat_allocator_free(leat_allocator_system(), graph);
 }
 

@@ -101,6 +101,9 @@ struct TF_Graph {
   uint64_t readers_edits;
   uint64_t edits;  // of edges between existing nodes
   leat_session_t* evaluator;  // for TF_TryEvaluateConstant; made on first need
+  // Of a part of a loop (while.c): the graph that the loop is for (kept alive), where it starts.
+  TF_Graph* parent;
+  const TF_Output* parent_inputs;
 };
 
 void leat_capi_graph_retain(TF_Graph* graph);
@@ -149,5 +152,9 @@ struct TF_Session {
 // The sessions of this process, for TF_Reset.
 void leat_capi_session_opened(TF_Session* session);
 void leat_capi_session_ends(TF_Session* session);
+// A session on |shared|, which is or is about to be what stands behind |graph| (NULL: it is).
+LEAT_MUST_USE leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* shared,
+                                                     const TF_SessionOptions* opts,
+                                                     TF_Session** out_session);
 
 #endif  // LEAT_CAPI_HANDLES_H_

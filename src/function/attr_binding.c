@@ -47,3 +47,23 @@ leat_status_t leat_attr_bind(const leat_function_name_t* function, leat_arena_t*
   }
   return leat_ok_status();
 }
+
+leat_status_t leat_function_order_attrs(const leat_op_t* op, const leat_function_name_t* function,
+                                        leat_arena_t* arena, leat_attr_t** out_attrs) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)op->attr_count + 1,
+                                                 sizeof(leat_attr_t), (void**)out_attrs));
+  for (int i = 0; i < op->attr_count; ++i) {
+    const leat_attr_value_t* value =
+        leat_attr_find(function->attrs, function->attr_count, op->attrs[i].name);
+    leat_status_t status =
+        value ? leat_op_attr_check(&op->attrs[i], value)
+              : leat_make_status(LEAT_INVALID_ARGUMENT, "attribute '%.*s' is not given",
+                                 LEAT_SV_ARG(op->attrs[i].name));
+    if (status) {
+      return leat_status_annotate(status, "Calling function '%.*s' failed",
+                                  LEAT_SV_ARG(function->name));
+    }
+    (*out_attrs)[i] = (leat_attr_t){op->attrs[i].name, *value};
+  }
+  return leat_ok_status();
+}

@@ -36,6 +36,8 @@ typedef struct body_s {
   leat_graph_t* graph;
   const leat_function_name_t* function;
   const leat_pb_function_def_t* def;
+  const leat_op_t* op;       // the function as one
+  const leat_attr_t* attrs;  // of the call, in the op's order
   const leat_body_options_t* options;
   leat_arena_t scratch;
   leat_string_map_t names;  // -> index in |sources|
@@ -68,29 +70,30 @@ static leat_status_t name_source(body_t* b, leat_string_view_t name, size_t inde
   return inserted ? leat_ok_status() : malformed(b, name, "is the name of two nodes");
 }
 
-// How many tensors an argument of the signature stands for in this call.
-static leat_status_t count_argument(body_t* b, const leat_pb_op_def_arg_def_t* argument,
-                                    int64_t* out_count) {
-  *out_count = 1;
-  leat_string_view_t name = argument->number_attr.size ? argument->number_attr
-                                                       : argument->type_list_attr;
-  if (name.size == 0) return leat_ok_status();
-  const leat_attr_value_t* value =
-      leat_attr_find(b->function->attrs, b->function->attr_count, name);
-  if (!value) return malformed(b, name, "is an attribute that is not given");
-  *out_count = argument->number_attr.size ? value->i : value->count;
+// |count| tensors from |tensors| on are what the signature says of |argument|?
+static leat_status_t check_types(const body_t* b, const leat_op_argument_t* argument,
+                                 const leat_output_t* tensors, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    int expected = leat_dtype_base(leat_signature_argument_type(argument, b->attrs, i));
+    int actual = leat_dtype_base(leat_graph_output_type(b->graph, tensors[i]));
+    if (actual == expected) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Calling function '%.*s' failed: '%.*s' is of type %s, must be %s",
+                            LEAT_SV_ARG(b->function->name), LEAT_SV_ARG(argument->name),
+                            leat_dtype_name(actual), leat_dtype_name(expected));
+  }
   return leat_ok_status();
 }
 
 static leat_status_t name_arguments(body_t* b, leat_outputs_t arguments) {
   int64_t next = 0;
   for (size_t i = 0; i < b->argument_count; ++i) {
-    const leat_pb_op_def_arg_def_t* argument = &b->def->signature->input_arg.items[i];
-    int64_t count;
-    LEAT_RETURN_IF_ERROR(count_argument(b, argument, &count));
-    if (count < 0 || next + count > arguments.count) {
+    const leat_op_argument_t* argument = &b->op->inputs[i];
+    int64_t count = leat_signature_argument_count(argument, b->attrs);
+    if (count < 0 || count > arguments.count - next) {
       return malformed(b, argument->name, "is an argument that the call does not give");
     }
+    LEAT_RETURN_IF_ERROR(check_types(b, argument, arguments.items + next, count));
     b->sources[i] = (source_t){.outputs = (leat_output_t*)arguments.items + next,
                                .output_count = (int)count,
                                .node = -1,
@@ -108,6 +111,12 @@ static leat_status_t name_nodes(body_t* b) {
     source->def = &b->def->node_def.items[i];
     source->node = -1;
     LEAT_RETURN_IF_ERROR(leat_graph_find_op(b->graph, source->def->op, &source->op));
+    if (source->def->name.size == 0) {
+      return malformed(b, source->def->op, "is the op of a node without a name");
+    }
+    if (source->op->flags & (LEAT_OP_ARGUMENT | LEAT_OP_RETURN_VALUE)) {
+      return malformed(b, source->def->name, "is an argument or a return value as a node");
+    }
     LEAT_RETURN_IF_ERROR(name_source(b, source->def->name, b->argument_count + i));
   }
   return leat_ok_status();
@@ -219,13 +228,17 @@ static bool closes_loop(const body_t* b, const source_t* reader, leat_string_vie
 
 static leat_status_t resolve_inputs(body_t* b, const source_t* reader) {
   b->input_count = b->control_count = 0;
+  bool controls = false;
   for (size_t i = 0; i < reader->def->input.count; ++i) {
     leat_string_view_t text = reader->def->input.items[i], rest;
     if (text.size && text.data[0] == '^') {
+      controls = true;
       text = leat_string_view_from_index(text, 1);
       const source_t* source = find_source(b, text, &rest);
       if (!source) return malformed(b, text, "is not in the body");
       LEAT_RETURN_IF_ERROR(add_control(b, source->node));
+    } else if (controls) {
+      return malformed(b, text, "is a data input, must come before the control inputs");
     } else if (closes_loop(b, reader, text)) {
       LEAT_RETURN_IF_ERROR(add_back_edge(b, text));
     } else {
@@ -420,15 +433,15 @@ static leat_string_view_t entry_of(const leat_pb_function_def_ret_entry_list_t* 
 
 static leat_status_t collect_returns(body_t* b, leat_call_t* call) {
   b->input_count = 0;
-  for (size_t i = 0; i < b->def->signature->output_arg.count; ++i) {
-    const leat_pb_op_def_arg_def_t* argument = &b->def->signature->output_arg.items[i];
-    int64_t count;
+  for (int i = 0; i < b->op->output_count; ++i) {
+    const leat_op_argument_t* argument = &b->op->outputs[i];
+    int64_t count = leat_signature_argument_count(argument, b->attrs);
     size_t before = b->input_count;
-    LEAT_RETURN_IF_ERROR(count_argument(b, argument, &count));
     LEAT_RETURN_IF_ERROR(add_named_inputs(b, entry_of(&b->def->ret, argument->name)));
     if ((int64_t)(b->input_count - before) != count) {
       return malformed(b, argument->name, "returns another number of tensors than it declares");
     }
+    LEAT_RETURN_IF_ERROR(check_types(b, argument, b->inputs + before, count));
   }
   void* memory;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(b->graph), b->input_count + 1,
@@ -463,7 +476,12 @@ static leat_status_t join_effects(body_t* b, leat_call_t* call) {
 }
 
 static leat_status_t add_body(body_t* b, leat_outputs_t arguments, leat_call_t* call) {
-  b->argument_count = b->def->signature->input_arg.count;
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(
+      leat_function_library_op(b->graph->functions, b->function->name, &b->op));
+  LEAT_RETURN_IF_ERROR(leat_function_order_attrs(b->op, b->function, &b->scratch, &attrs));
+  b->attrs = attrs;
+  b->argument_count = (size_t)b->op->input_count;
   LEAT_RETURN_IF_ERROR(allocate(b, b->argument_count + b->def->node_def.count, sizeof(source_t),
                                 &b->sources));
   LEAT_RETURN_IF_ERROR(name_arguments(b, arguments));

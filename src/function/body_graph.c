@@ -2,8 +2,11 @@
 // node whose op the function is.
 #include "function/body_graph.h"
 
+#include "function/attr_binding.h"
 #include "function/expander.h"
 #include "graph/signature.h"
+
+#define MOST_ARGUMENTS (1 << 16)
 
 static leat_status_t add_argument(leat_graph_t* graph, const leat_op_t* op, int dtype, int index,
                                   leat_string_view_t device, int32_t* out_node) {
@@ -15,24 +18,6 @@ static leat_status_t add_argument(leat_graph_t* graph, const leat_op_t* op, int 
   return leat_graph_add_node(graph, &spec, out_node);
 }
 
-// The function's attributes in the order of its op.
-static leat_status_t order_attrs(const leat_op_t* op, const leat_function_name_t* function,
-                                 leat_arena_t* arena, leat_attr_t** out_attrs) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)op->attr_count + 1,
-                                                 sizeof(leat_attr_t), (void**)out_attrs));
-  for (int i = 0; i < op->attr_count; ++i) {
-    const leat_attr_value_t* value =
-        leat_attr_find(function->attrs, function->attr_count, op->attrs[i].name);
-    if (!value) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Calling function '%.*s' failed: attribute '%.*s' is not given",
-                              LEAT_SV_ARG(function->name), LEAT_SV_ARG(op->attrs[i].name));
-    }
-    (*out_attrs)[i] = (leat_attr_t){op->attrs[i].name, *value};
-  }
-  return leat_ok_status();
-}
-
 static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_name_t* function,
                                    leat_string_view_t device, leat_output_t** out_arguments) {
   leat_graph_t* graph = body->graph;
@@ -41,10 +26,18 @@ static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_
   LEAT_RETURN_IF_ERROR(leat_function_library_op(graph->functions, function->name, &op));
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_ARGUMENT, &arg));
   leat_attr_t* attrs;
-  LEAT_RETURN_IF_ERROR(order_attrs(op, function, arena, &attrs));
+  LEAT_RETURN_IF_ERROR(leat_function_order_attrs(op, function, arena, &attrs));
   int64_t total = 0;
   for (int i = 0; i < op->input_count; ++i) {
-    total += leat_signature_argument_count(&op->inputs[i], attrs);
+    int64_t count = leat_signature_argument_count(&op->inputs[i], attrs);
+    if (count < 0 || count > MOST_ARGUMENTS - total) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Calling function '%.*s' failed: argument '%.*s' stands for %lld "
+                              "tensors, must be for at most %d in all",
+                              LEAT_SV_ARG(function->name), LEAT_SV_ARG(op->inputs[i].name),
+                              (long long)count, MOST_ARGUMENTS);
+    }
+    total += count;
   }
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)total + 1, sizeof(leat_output_t),
                                                  (void**)out_arguments));

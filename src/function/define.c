@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/string_builder.h"
 #include "formats/encode.h"
+#include "graph/attr_proto.h"
 #include "graph/export.h"
 #include "graph/signature.h"
 
@@ -18,7 +19,8 @@ typedef struct definer_s {
   leat_arena_t* arena;
   leat_pb_function_def_t* def;
   leat_string_map_t taken;   // names -> next suffix to try
-  leat_string_view_t* names;  // node -> its name in the body; no data: not there
+  leat_string_view_t* names;  // node -> its name in the function; no data: not there
+  bool* in_body;
   leat_word_map_t inputs;    // output -> argument's place
   int32_t* body;
   size_t body_count;
@@ -110,11 +112,56 @@ static leat_status_t add_outputs(definer_t* d) {
   return leat_ok_status();
 }
 
+static int compare_attrs(const void* a, const void* b) {
+  return leat_string_view_compare(
+      ((const leat_pb_function_def_arg_attrs_attr_entry_t*)a)->key,
+      ((const leat_pb_function_def_arg_attrs_attr_entry_t*)b)->key);
+}
+
+// What stays of an input's node: attributes that no op declares, and its shape as one of them.
+static leat_status_t keep_attrs(definer_t* d, const leat_node_t* node, int argument) {
+  leat_pb_function_def_arg_attr_entry_t* entry =
+      &d->def->arg_attr.items[d->def->arg_attr.count];
+  entry->key = argument;
+  LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof *entry->value, &entry->value));
+  leat_pb_function_def_arg_attrs_attr_entry_list_t* list = &entry->value->attr;
+  LEAT_RETURN_IF_ERROR(
+      allocate(d, (size_t)node->attr_count, sizeof *list->items, &list->items));
+  for (int i = 0; i < node->attr_count; ++i) {
+    const leat_attr_t* attr = &node->attrs[i];
+    leat_attr_value_t value = {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1};
+    value.shapes = &node->output_shapes[0];
+    leat_pb_function_def_arg_attrs_attr_entry_t* kept = &list->items[list->count];
+    kept->key = LEAT_SV("_output_shapes");
+    if (attr->name.size && attr->name.data[0] == '_') {
+      value = attr->value;
+      kept->key = attr->name;
+    } else if (leat_string_view_equals(attr->name, "shape")) {
+      if (attr->value.kind != LEAT_ATTR_SHAPE || attr->value.is_list ||
+          node->output_types[0] == LEAT_DTYPE_RESOURCE) {
+        continue;
+      }
+      value.shapes = &attr->value.shape;
+    } else if (attr->value.kind != LEAT_ATTR_TENSOR ||
+               !leat_string_view_equals(node->op->name, "Const")) {
+      continue;
+    }
+    LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof *kept->value, &kept->value));
+    LEAT_RETURN_IF_ERROR(leat_attr_value_to_proto(&value, d->arena, kept->value));
+    ++list->count;
+  }
+  qsort(list->items, list->count, sizeof *list->items, compare_attrs);
+  d->def->arg_attr.count += list->count > 0;
+  return leat_ok_status();
+}
+
 static leat_status_t add_inputs(definer_t* d) {
   leat_pb_op_def_arg_def_list_t* list = &d->def->signature->input_arg;
   LEAT_RETURN_IF_ERROR(
       allocate(d, (size_t)d->spec->input_count, sizeof *list->items, &list->items));
   list->count = (size_t)d->spec->input_count;
+  LEAT_RETURN_IF_ERROR(
+      allocate(d, list->count, sizeof *d->def->arg_attr.items, &d->def->arg_attr.items));
   for (int i = 0; i < d->spec->input_count; ++i) {
     leat_output_t input = d->spec->inputs[i];
     uint64_t before;
@@ -126,6 +173,8 @@ static leat_status_t add_inputs(definer_t* d) {
     list->items[i].type = leat_graph_output_type(d->graph, input);
     LEAT_RETURN_IF_ERROR(
         take_argument_name(d, d->graph->nodes[input.node].name, &list->items[i].name));
+    d->names[input.node] = list->items[i].name;  // what a control edge from it names
+    LEAT_RETURN_IF_ERROR(keep_attrs(d, &d->graph->nodes[input.node], i));
   }
   return leat_ok_status();
 }
@@ -161,6 +210,7 @@ static leat_status_t name_body(definer_t* d) {
   for (size_t i = 0; i < d->body_count; ++i) {
     leat_string_view_t name = d->graph->nodes[d->body[i]].name;
     LEAT_RETURN_IF_ERROR(take_name(d, name, &d->names[d->body[i]]));
+    d->in_body[d->body[i]] = true;
   }
   return leat_ok_status();
 }
@@ -174,7 +224,7 @@ static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_vie
     return leat_ok_status();
   }
   leat_string_view_t name = d->names[edge.node];
-  if (!name.data) return leat_ok_status();
+  if (!name.data || (edge.index >= 0 && !d->in_body[edge.node])) return leat_ok_status();
   if (edge.index < 0) return leat_arena_print(d->arena, out_text, "^%.*s", LEAT_SV_ARG(name));
   const leat_node_t* node = &d->graph->nodes[edge.node];
   int index = edge.index, output = 0;
@@ -345,6 +395,7 @@ static leat_status_t define(definer_t* d) {
   LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof(leat_pb_op_def_t), &d->def->signature));
   LEAT_RETURN_IF_ERROR(
       allocate(d, d->graph->node_count, sizeof(leat_string_view_t), &d->names));
+  LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count, 1, &d->in_body));
   d->def->signature->name = d->spec->name;
   d->def->signature->description = d->spec->description;
   LEAT_RETURN_IF_ERROR(choose_body(d));

@@ -102,6 +102,10 @@ static leat_status_t allocate_marks(leat_walk_t* w) {
   return leat_arena_allocate_array(&w->arena, count, 4, (void**)&w->ready);
 }
 
+// A function that calls itself expands without end.
+#define MOST_ROUNDS 50
+#define MOST_NODES ((size_t)1 << 18)
+
 // ---- Calls --------------------------------------------------------------------------------------
 
 static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
@@ -155,7 +159,15 @@ leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
                                                  sizeof *w->ys, (void**)&w->ys));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)w->x_count + 1,
                                                  sizeof *w->xs, (void**)&w->xs));
-  for (bool again = true; again;) {
+  size_t before = w->graph->node_count;
+  int rounds = 0;
+  for (bool again = true; again; ++rounds) {
+    if (rounds == MOST_ROUNDS || w->graph->node_count - before > MOST_NODES) {
+      return leat_make_status(LEAT_UNIMPLEMENTED,
+                              "Adding gradients failed: a call has been expanded %d times over, "
+                              "must not be of a function that calls itself",
+                              rounds);
+    }
     see_past_calls(w, ys, w->y_count, w->ys);
     see_past_calls(w, xs, w->x_count, w->xs);
     LEAT_RETURN_IF_ERROR(allocate_marks(w));

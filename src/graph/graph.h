@@ -111,6 +111,10 @@ LEAT_MUST_USE leat_status_t leat_graph_add_control_input(leat_graph_t* graph, in
 // Replaces data input |index|; the type must agree.
 LEAT_MUST_USE leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node, int index,
                                                  leat_output_t source);
+// Adds a data input behind the others (a While whose attributes have been given one more type).
+// OUT_OF_RANGE when the attributes speak of no further one; outputs that they speak of come too.
+LEAT_MUST_USE leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node,
+                                                 leat_output_t source);
 LEAT_MUST_USE leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node,
                                                 const leat_attr_t* attr);
 // Narrows what is known of an output's shape (TF_GraphSetTensorShape).

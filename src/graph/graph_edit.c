@@ -55,6 +55,64 @@ leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node_index, int 
   return leat_ok_status();
 }
 
+// The node's outputs as its attributes want them, when they were fewer.
+static leat_status_t grow_outputs(leat_graph_t* graph, leat_node_t* node) {
+  int64_t count = 0;
+  for (int i = 0; i < node->op->output_count; ++i) {
+    count += leat_signature_argument_count(&node->op->outputs[i], node->attrs);
+  }
+  if (count <= node->output_count) return leat_ok_status();
+  void *types, *shapes;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&graph->storage->arena, (size_t)count, &types));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena, (size_t)count,
+                                                 sizeof(leat_partial_shape_t), &shapes));
+  int64_t next = 0;
+  for (int i = 0; i < node->op->output_count; ++i) {
+    const leat_op_argument_t* argument = &node->op->outputs[i];
+    int64_t items = leat_signature_argument_count(argument, node->attrs);
+    for (int64_t k = 0; k < items; ++k, ++next) {
+      ((uint8_t*)types)[next] = (uint8_t)leat_signature_argument_type(argument, node->attrs, k);
+      ((leat_partial_shape_t*)shapes)[next] = next < node->output_count
+                                                  ? node->output_shapes[next]
+                                                  : leat_partial_shape_unknown();
+    }
+  }
+  node->output_types = types;
+  node->output_shapes = shapes;
+  node->output_count = (int32_t)count;
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node_index,
+                                   leat_output_t source) {
+  leat_node_t* node = &graph->nodes[node_index];
+  int expected = leat_node_input_type(node, node->input_count);
+  int actual = leat_graph_output_type(graph, source);
+  if (actual != expected && actual != expected + LEAT_DTYPE_REF_OFFSET) {
+    return leat_make_status(expected == LEAT_DTYPE_INVALID ? LEAT_OUT_OF_RANGE
+                                                           : LEAT_INVALID_ARGUMENT,
+                            "Adding an input to node '%.*s' (%.*s) failed: input %d is of type "
+                            "%s, must be %s",
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                            node->input_count, leat_dtype_name(actual),
+                            expected == LEAT_DTYPE_INVALID ? "none, as its attributes say"
+                                                           : leat_dtype_name(expected));
+  }
+  size_t count = (size_t)node->input_count + (size_t)node->control_count;
+  void* memory;
+  LEAT_RETURN_IF_ERROR(grow_outputs(graph, node));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
+                                                 leat_edge_capacity(count + 1),
+                                                 sizeof(leat_output_t), &memory));
+  leat_output_t* inputs = memory;
+  for (size_t i = 0; i < count; ++i) {
+    inputs[i + (i >= (size_t)node->input_count)] = node->inputs[i];
+  }
+  inputs[node->input_count++] = source;
+  node->inputs = inputs;
+  return leat_ok_status();
+}
+
 leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
                                   const leat_attr_t* attr) {
   leat_node_t* node = &graph->nodes[node_index];

@@ -10,6 +10,19 @@ LEAT_MUST_USE leat_status_t leat_graph_own_functions(leat_graph_t* graph,
                                                      leat_function_library_t** out_library);
 LEAT_MUST_USE leat_status_t leat_graph_add_functions(leat_graph_t* graph,
                                                      const leat_pb_function_def_library_t* source);
+// Those of |source|, gradients too.
+LEAT_MUST_USE leat_status_t leat_graph_copy_functions(leat_graph_t* graph,
+                                                      const leat_graph_t* source);
+
+// How far a graph has grown, so that what is added and fails can be undone. No older node may have
+// been made to read one that goes.
+typedef struct leat_graph_mark_s {
+  size_t node_count;
+  int32_t producer_version;
+  int function_count, gradient_count;
+} leat_graph_mark_t;
+leat_graph_mark_t leat_graph_mark(const leat_graph_t* graph);
+void leat_graph_return_to(leat_graph_t* graph, const leat_graph_mark_t* mark);
 
 // The op that a node of |graph| may name: a registered one, or a function of the graph. NOT_FOUND.
 LEAT_MUST_USE leat_status_t leat_graph_find_op(const leat_graph_t* graph, leat_string_view_t name,

@@ -348,23 +348,6 @@ static void importer_deinitialize(leat_importer_t* importer) {
   leat_allocator_free(importer->allocator, importer->colocations);
 }
 
-// What an import changes besides adding to storage.
-typedef struct checkpoint_s {
-  size_t node_count;
-  int32_t producer_version;
-  int function_count, gradient_count;
-} checkpoint_t;
-
-static void undo(leat_graph_t* graph, const checkpoint_t* before) {
-  graph->node_count = before->node_count;
-  leat_string_map_truncate(&graph->names, before->node_count);
-  graph->producer_version = before->producer_version;
-  leat_word_map_clear(&graph->storage->values);
-  if (!graph->storage->functions) return;
-  leat_function_library_truncate(graph->storage->functions, before->function_count,
-                                 before->gradient_count);
-}
-
 // |versions| and the library count while nodes are added, and stay on success.
 static leat_status_t import_file(leat_graph_t* graph, graph_file_t* file,
                                  const leat_pb_version_def_t* versions,
@@ -403,12 +386,10 @@ static leat_status_t import_scanned(leat_graph_t* graph, graph_file_t* file,
       leat_message_decode(&leat_pb_version_def_descriptor,
                           leat_string_builder_view(&file->versions), &arena, NULL, &versions);
   if (!status) status = check_versions(&versions);
-  checkpoint_t before = {graph->node_count, graph->producer_version,
-                         leat_function_library_count(graph->functions),
-                         leat_function_library_gradient_count(graph->functions)};
+  leat_graph_mark_t before = leat_graph_mark(graph);
   if (!status) {
     status = import_file(graph, file, &versions, options, results);
-    if (status) undo(graph, &before);
+    if (status) leat_graph_return_to(graph, &before);
   }
   leat_arena_deinitialize(&arena);
   return status;

@@ -12,6 +12,7 @@ typedef struct function_s {
   leat_function_name_t function;  // lies in the runtime's arena
   leat_string_view_t device;
   leat_compiled_t* compiled;
+  uint8_t* argument_types;
   int argument_count, return_count;
 } function_t;
 
@@ -70,10 +71,26 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_rewrite_t rewrite;
   LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, r->library, &f->function, f->device,
                                               r->master->allocator, &body));
+  leat_status_t status = leat_allocator_allocate(
+      r->master->allocator, (size_t)body.argument_count + 1, (void**)&f->argument_types);
+  if (status) {
+    leat_graph_free(body.graph);
+    return status;
+  }
+  // Arguments are the first nodes.
+  for (int i = 0; i < body.argument_count; ++i) {
+    f->argument_types[i] = body.graph->nodes[i].output_types[0];
+  }
   f->argument_count = body.argument_count;
   f->return_count = body.return_count;
   LEAT_RETURN_IF_ERROR(make_rewrite(&body, &rewrite));
   return leat_master_compile(r->master, &rewrite, f->argument_count, &f->compiled);
+}
+
+static void free_function(leat_allocator_t* allocator, function_t* f) {
+  leat_compiled_free(f->compiled);
+  leat_allocator_free(allocator, f->argument_types);
+  leat_allocator_free(allocator, f);
 }
 
 // Called with the mutex held.
@@ -95,8 +112,7 @@ static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
   }
   leat_spinlock_unlock(&r->lock);
   if (!status) return status;
-  leat_compiled_free(f->compiled);
-  leat_allocator_free(allocator, f);
+  free_function(allocator, f);
   return leat_status_annotate(status, "Calling function '%.*s' failed",
                               LEAT_SV_ARG(function->name));
 }
@@ -120,14 +136,22 @@ static leat_status_t check(const function_t* f, const leat_function_call_t* call
                             LEAT_SV_ARG(f->function.name), call->caller->function_depth + 1,
                             LEAT_MAX_FUNCTION_DEPTH);
   }
-  if (call->argument_count == f->argument_count && call->return_count == f->return_count) {
-    return leat_ok_status();
+  if (call->argument_count != f->argument_count || call->return_count != f->return_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Calling function '%.*s' failed: it is called with %d arguments for %d "
+                            "returns, must be %d and %d",
+                            LEAT_SV_ARG(f->function.name), call->argument_count,
+                            call->return_count, f->argument_count, f->return_count);
   }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Calling function '%.*s' failed: it is called with %d arguments for %d "
-                          "returns, must be %d and %d",
-                          LEAT_SV_ARG(f->function.name), call->argument_count, call->return_count,
-                          f->argument_count, f->return_count);
+  for (int i = 0; i < f->argument_count; ++i) {
+    if (call->arguments[i].dtype == f->argument_types[i]) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Calling function '%.*s' failed: argument %d is of type %s, must be %s",
+                            LEAT_SV_ARG(f->function.name), i,
+                            leat_dtype_name(call->arguments[i].dtype),
+                            leat_dtype_name(f->argument_types[i]));
+  }
+  return leat_ok_status();
 }
 
 static void run(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
@@ -187,8 +211,7 @@ void leat_master_functions_free(leat_function_runtime_t* functions) {
   if (!r) return;
   leat_allocator_t* allocator = r->master->allocator;
   for (size_t i = 0; i < r->count; ++i) {
-    leat_compiled_free(r->functions[i]->compiled);
-    leat_allocator_free(allocator, r->functions[i]);
+    free_function(allocator, r->functions[i]);
   }
   leat_allocator_free(allocator, r->functions);
   leat_graph_free(r->names);

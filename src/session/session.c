@@ -105,6 +105,14 @@ static leat_status_t describe_swapping(leat_session_t* session) {
   return leat_ok_status();
 }
 
+leat_placement_device_t leat_session_describe_device(const leat_device_t* device) {
+  return (leat_placement_device_t){.name = device->name,
+                                   .type = device->type,
+                                   .memory_limit_bytes = device->memory_limit_bytes,
+                                   .has_own_memory = !device->shares_host_memory,
+                                   .speed = device->speed};
+}
+
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
   size_t count = (size_t)session->target.device_count;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, count,
@@ -114,12 +122,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                                                      (void**)&session->incarnations));
   for (size_t i = 0; i < count; ++i) {
     const leat_device_t* device = session->target.devices[i];
-    session->placement_devices[i] =
-        (leat_placement_device_t){.name = device->name,
-                                  .type = device->type,
-                                  .memory_limit_bytes = device->memory_limit_bytes,
-                                  .has_own_memory = !device->shares_host_memory,
-                                  .speed = device->speed};
+    session->placement_devices[i] = leat_session_describe_device(device);
     session->incarnations[i] = device->incarnation;
   }
   LEAT_RETURN_IF_ERROR(describe_swapping(session));
@@ -133,7 +136,8 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .device_count = (int)count,
                     .allow_soft_placement = session->options.allow_soft_placement,
                     .log_placement = session->options.log_device_placement,
-                    .placer = session->options.placer},
+                    .placer = session->options.placer,
+                    .costs = session->options.costs},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
       .passes = session->options.optimizer,
@@ -158,6 +162,7 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
   session->allocator = runtime->allocator;
   session->options = *options;
   session->graph = graph;
+  leat_costs_retain(options->costs);
   leat_shared_graph_retain(graph);
   leat_mutex_initialize(&session->mutex);
   leat_word_map_initialize(session->allocator, &session->by_hash);
@@ -211,6 +216,7 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session->swap_devices);
   leat_mutex_deinitialize(&session->mutex);
   leat_shared_graph_release(session->graph);
+  leat_costs_release(session->options.costs);
   leat_allocator_free(session->allocator, session);
 }
 

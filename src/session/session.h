@@ -32,7 +32,9 @@ typedef struct leat_session_options_s {
   bool isolate_state;              // named containers are this session's own
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;
-  leat_placer_kind_t placer;       // not in ConfigProto: leat/inspect.h, or the environment
+  // Not in ConfigProto: leat/inspect.h, or the environment.
+  leat_placer_kind_t placer;
+  leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
   leat_string_view_t target;       // "" = this process
 } leat_session_options_t;
 // The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
@@ -112,6 +114,9 @@ LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, cons
                                                    const char* name, leat_graph_view_fn_t show,
                                                    void* data);
 
+
+// What a placer needs to know of |device|.
+leat_placement_device_t leat_session_describe_device(const leat_device_t* device);
 int leat_session_device_count(const leat_session_t* session);
 const leat_device_t* leat_session_device(const leat_session_t* session, int index);
 

@@ -94,8 +94,6 @@ static void test_not_yet(void** state) {
   assert_int_equal(TF_GraphGetFunctions(graph, NULL, 0, s), 0);
   kit_ok(s);
   TF_DeleteFunction(NULL);
-  assert_null(TF_LoadSessionFromSavedModel(NULL, NULL, "/nowhere", NULL, 0, graph, NULL, s));
-  kit_expect(s, TF_UNIMPLEMENTED);
   TF_SessionPRunSetup(session, NULL, 0, &output, 1, NULL, 0, &handle, s);
   kit_expect(s, TF_UNIMPLEMENTED);
   assert_null(handle);

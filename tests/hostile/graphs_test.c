@@ -1,5 +1,5 @@
-// Hostile graphs and feeds (graphs.txt, variables.txt): each gives its code with a message, and the
-// graph and the session go on working.
+// Hostile graphs and feeds (graphs.txt, variables.txt, functions.txt): each gives its code with a
+// message, and the graph and the session go on working.
 #include <stdlib.h>
 
 #include "hostile/case_file.h"
@@ -113,11 +113,13 @@ static void check_file(const char* name, int least) {
 
 static void test_graphs(void** state) { check_file("graphs.txt", 180); }
 static void test_variables(void** state) { check_file("variables.txt", 50); }
+static void test_functions(void** state) { check_file("functions.txt", 190); }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_graphs),
       cmocka_unit_test(test_variables),
+      cmocka_unit_test(test_functions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,13 @@ static void training(void) {
 #include "train_2.inc"
   CHECK_OK();
   {
+    leat_saver_t* saver = leat_saver_create(s, "ckpt", (leat_saver_options_t){.keep = 1});
+    TF_Output x = w, y = loss;
+#include "saved_model_1.inc"
+    CHECK_OK();
+    leat_saver_free(saver);
+  }
+  {
 #include "files_2.inc"
     CHECK_OK();
     CHECK(TF_TensorElementCount(w) == 1);
@@ -172,15 +179,28 @@ static void training(void) {
   close_all(session, s, graph);
 }
 
+static void placement(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Output loss = leat_constant_float(s, 1);
+#include "inspect_1.inc"
+  CHECK_OK();
+  CHECK(strstr(json->data, "\"placer\": \"greedy\""));
+  TF_DeleteBuffer(json);
+  TF_DeleteSessionOptions(options);
+  close_all(NULL, s, graph);
+}
+
 static void messages(void) {
   TF_Graph* source = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(source);
   TF_Buffer* graph_def = TF_NewBuffer();
   leat_constant_float(s, 1);
   TF_GraphToGraphDef(source, graph_def, status);
-#include "inspect_1.inc"
-  CHECK_OK();
 #include "inspect_2.inc"
+  CHECK_OK();
+#include "inspect_3.inc"
   CHECK_OK();
   TF_DeleteBuffer(graph_def);
   close_all(NULL, s, source);
@@ -233,6 +253,7 @@ int main(void) {
   graph();
   operations();
   training();
+  placement();
   messages();
   eager();
   TF_DeleteStatus(status);
