@@ -521,6 +521,13 @@ static void test_real_models(void** state) {
   if (!getenv("LEAT_DATA_DIR")) skip();
   expect_answer("tensorflow_rust/test_resources/regression-model",
                 (const char* const[]){"serve", "train"}, 2, "x", "y_hat", -0.42893112f);
+  const char* const halves[] = {"half_plus_two", "half_plus_two_main_op", "half_plus_two_pbtxt"};
+  for (int i = 0; i < 3; ++i) {
+    char path[256];
+    snprintf(path, sizeof path,
+             "tf_testdata_2019/tensorflow/cc/saved_model/testdata/%s/00000123", halves[i]);
+    expect_answer(path, kServe, 1, "x", "y", 2.25f);
+  }
   expect_answer("onnx_tensorflow-onnx/tests/models/regression/saved_model", kServe, 1, "X",
                 "pred", 1.1565063f);
 }
