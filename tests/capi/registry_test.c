@@ -85,11 +85,6 @@ static void test_not_yet(void** state) {
   TF_Output output = kit_out(x, 0);
   TF_Session* session = kit_session(graph);
   const char* handle = "";
-  TF_WhileParams loop = TF_NewWhile(graph, &output, 1, s);
-  kit_expect(s, TF_UNIMPLEMENTED);
-  assert_int_equal(loop.ninputs, 0);
-  TF_AbortWhile(&loop);
-
   assert_int_equal(TF_GraphNumFunctions(graph), 0);
   assert_int_equal(TF_GraphGetFunctions(graph, NULL, 0, s), 0);
   kit_ok(s);
