@@ -37,6 +37,7 @@ test: setup all
 check:
 	@dev/check
 	@dev/generate-messages --check
+	@dev/list-capi --check
 
 demo: setup all
 	@dev/demo $(BUILD)

@@ -9,9 +9,8 @@
 int main(int argc, char** argv) {
   double seconds = argc > 1 ? atof(argv[1]) : 9;
   int only = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
-  printf("%-20s %5s %6s %6s  %9s %9s %9s %9s %10s  %s\n", "graph", "SIMs", "nodes", "groups", "one us",
-         "simple us", "greedy us", "best us",
-         "placing ms", "greedy/best");
+  printf("%-20s %5s %6s %6s  %9s %9s %9s %9s %10s  %s\n", "graph", "SIMs", "nodes", "groups",
+         "one us", "simple us", "greedy us", "best us", "placing ms", "greedy/best");
   for (int i = 0; i < MODEL_COUNT; ++i) {
     for (int accelerators = 2; accelerators <= 4; accelerators += 2) {
       if (only && accelerators != only) continue;

@@ -22,8 +22,10 @@ if(LEAT_SANITIZE)
     -fsanitize=${LEAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(leat_flags INTERFACE -fsanitize=${LEAT_SANITIZE})
 else()
-  # Nothing unwinds through C: debuggers read .debug_frame, which stripping removes.
-  target_compile_options(leat_flags INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  # Nothing unwinds through C: debuggers read .debug_frame, which stripping removes. Loops are
+  # aligned, what is merely jumped to is not.
+  target_compile_options(leat_flags INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables
+    $<$<C_COMPILER_ID:GNU>:-fno-align-jumps -fno-align-labels>)
 endif()
 
 # leat_glob(OUT patterns...): sources below the root, an empty list where there is none.

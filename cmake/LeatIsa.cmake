@@ -1,6 +1,6 @@
 # leat_isa_objects(OUT sources...): compiles each source once per instruction set, with LEAT_ISA
 # naming it (base, avx2, avx512), and sets OUT to the objects. base/cpu.h makes the names and
-# chooses at run time.
+# chooses at run time. Files *_isa_avx2.c have nothing to gain from AVX-512.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set(LEAT_ISAS base avx2 avx512)
 else()
@@ -23,7 +23,11 @@ function(leat_isa_objects out)
   endif()
   if(ARGN)
     foreach(isa ${LEAT_ISAS})
-      add_library(leat_isa_${isa} OBJECT ${ARGN})
+      set(sources ${ARGN})
+      if(isa STREQUAL avx512)
+        list(FILTER sources EXCLUDE REGEX "_avx2\\.c$")
+      endif()
+      add_library(leat_isa_${isa} OBJECT ${sources})
       target_link_libraries(leat_isa_${isa} PRIVATE leat_flags)
       target_include_directories(leat_isa_${isa} PRIVATE
         ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)

@@ -77,8 +77,18 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   if(LEAT_MODULE_TARGETS)
     add_dependencies(leat_tests ${LEAT_MODULE_TARGETS})
   endif()
+  # A test that loads a plugin has the functions that the plugin calls.
+  set_target_properties(tests.capi.plugin_test PROPERTIES ENABLE_EXPORTS ON)
+  get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
+  add_dependencies(tests.capi.plugin_test ${plugins})
 elseif(test_sources)
   message(STATUS "Leat: no unit tests: cmocka is absent (apt: libcmocka-dev)")
+endif()
+
+if(TARGET custom_op)
+  add_test(NAME examples.custom_op COMMAND custom_op $<TARGET_FILE:zero_out_plugin>)
+  set_tests_properties(examples.custom_op PROPERTIES
+    PASS_REGULAR_EXPRESSION "= \\[7, 8, 0\\]")
 endif()
 
 # Checks that are scripts: <folder>/run, given the build folder by the environment.

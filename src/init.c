@@ -17,6 +17,7 @@
   X(checkpoint)             \
   X(control)                \
   X(function)               \
+  X(input)                  \
   X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
@@ -24,6 +25,7 @@
   X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
+  X(sparse)                 \
   X(state)                  \
   X(string)                 \
   X(summary)                \
@@ -79,6 +81,14 @@ static leat_status_t open_containers(int count, leat_allocator_t* allocator) {
   }
   leat_mutex_unlock(&containers_mutex);
   return status;
+}
+
+static void clear_container(leat_string_view_t container) {
+  leat_mutex_lock(&containers_mutex);
+  for (int i = 0; i < LEAT_SHARED_DEVICE_MAX; ++i) {
+    if (containers[i]) leat_resource_manager_clear(containers[i], container);
+  }
+  leat_mutex_unlock(&containers_mutex);
 }
 
 static void close_target(leat_target_t* target, leat_allocator_t* allocator) {
@@ -175,7 +185,9 @@ static leat_status_t register_families(leat_runtime_t* runtime) {
 }
 
 static leat_status_t make_runtime(leat_runtime_t* runtime) {
-  *runtime = (leat_runtime_t){.allocator = leat_allocator_system(), .open_target = open_target};
+  *runtime = (leat_runtime_t){.allocator = leat_allocator_system(),
+                              .open_target = open_target,
+                              .clear_container = clear_container};
   leat_status_t status = leat_op_registry_create(runtime->allocator, &runtime->ops);
   if (!status) status = leat_kernel_registry_create(runtime->allocator, &runtime->kernels);
   if (!status) status = register_families(runtime);

@@ -16,7 +16,8 @@ typedef struct command_s {
   int (*run)(int argc, char** argv);  // without the command's own name; the exit code
 } command_t;
 
-extern const command_t command_run, command_inspect, command_ops, command_doctor, command_train;
+extern const command_t command_run, command_inspect, command_place, command_ops, command_doctor,
+    command_train, command_convert;
 
 // ---- Complaints ---------------------------------------------------------------------------------
 // One line on stderr, "leat: ...".

@@ -1,4 +1,4 @@
-// Reading files whole.
+// Files whole.
 #include "file.h"
 
 #include <errno.h>
@@ -53,4 +53,17 @@ TF_Buffer* file_read(const char* path, TF_Status* status) {
   }
   fclose(file);
   return buffer;
+}
+
+void file_write(const char* path, const void* data, size_t size, TF_Status* status) {
+  FILE* file = fopen(path, "wb");
+  if (!file) {
+    file_failed(path, status);
+    return;
+  }
+  int wrote = fwrite(data, 1, size, file) == size;
+  if (fclose(file) || !wrote) {
+    file_failed(path, status);
+    remove(path);
+  }
 }

@@ -11,12 +11,12 @@ static int ends_with(const char* path, const char* ending) {
   return size >= wanted && !strcmp(path + size - wanted, ending);
 }
 
-static int is_text(const char* path) {
+int graph_file_is_text(const char* path) {
   return ends_with(path, ".pbtxt") || ends_with(path, ".pbtext") || ends_with(path, ".prototxt") ||
          ends_with(path, ".txt");
 }
 
-static const char* type_of(const char* path) {
+const char* graph_file_type(const char* path) {
   const char* slash = strrchr(path, '/');
   const char* name = slash ? slash + 1 : path;
   if (!strcmp(name, "saved_model.pb") || !strcmp(name, "saved_model.pbtxt")) return "SavedModel";
@@ -34,7 +34,7 @@ static void name_file(const char* path, TF_Status* status) {
 
 static TF_Buffer* read_message(const char* path, const char* type, TF_Status* status) {
   TF_Buffer* file = file_read(path, status);
-  if (!file || !is_text(path)) return file;
+  if (!file || !graph_file_is_text(path)) return file;
   TF_Buffer* bytes = leat_message_from_text(type, file, status);
   TF_DeleteBuffer(file);
   name_file(path, status);
@@ -47,7 +47,7 @@ TF_Buffer* graph_file_read(const char* path, TF_Status* status) {
 
 int graph_file_open(const char* path, graph_file_t* f, TF_Status* status) {
   memset(f, 0, sizeof *f);
-  f->type = type_of(path);
+  f->type = graph_file_type(path);
   f->bytes = read_message(path, f->type, status);
   if (!f->bytes) return 0;
   f->message = leat_message_open(f->type, f->bytes, status);

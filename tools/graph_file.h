@@ -4,6 +4,10 @@
 
 #include "leat/inspect.h"
 
+// Is the file of this name text? The message that it holds, by its name.
+int graph_file_is_text(const char* path);
+const char* graph_file_type(const char* path);
+
 // A GraphDef's bytes from a .pb or a text file (.pbtxt, .pbtext, .prototxt, .txt). NULL with
 // |status| set, which names the file.
 TF_Buffer* graph_file_read(const char* path, TF_Status* status);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum {
-  JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION
+  JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION,
+  COMPRESSION_OPTION, OBJECTS_OPTION
 };
 
 static const struct {
@@ -15,15 +16,19 @@ static const struct {
 } kKinds[] = {
     {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION |
                                  1 << PASS_OPTION | 1 << DEVICES_OPTION},
-    {"checkpoint", inspect_checkpoint, 1 << JSON_OPTION | 1 << TENSOR_OPTION},
+    {"checkpoint", inspect_checkpoint,
+     1 << JSON_OPTION | 1 << TENSOR_OPTION | 1 << OBJECTS_OPTION},
     {"events", inspect_events, 1 << JSON_OPTION},
-    {"records", inspect_records, 1 << JSON_OPTION | 1 << AS_OPTION},
+    {"records", inspect_records,
+     1 << JSON_OPTION | 1 << AS_OPTION | 1 << COMPRESSION_OPTION},
+    {"saved_model", inspect_saved_model, 1 << JSON_OPTION},
 };
 #define KIND_COUNT (sizeof kKinds / sizeof *kKinds)
 
-static const option_t kOptions[] = {{"json", false}, {"text", false}, {"node", true},
-                                    {"tensor", true}, {"as", true},   {"pass", true},
-                                    {"devices", true}, {NULL, 0}};
+static const option_t kOptions[] = {{"json", false},   {"text", false},       {"node", true},
+                                    {"tensor", true},  {"as", true},          {"pass", true},
+                                    {"devices", true}, {"compression", true}, {"objects", false},
+                                    {NULL, 0}};
 
 static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
                  unsigned* out_given) {
@@ -35,6 +40,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
       case TEXT_OPTION: inspection->text = true; break;
       case NODE_OPTION: inspection->node = arguments->value; break;
       case TENSOR_OPTION: inspection->tensor = arguments->value; break;
+      case OBJECTS_OPTION: inspection->objects = true; break;
       case AS_OPTION: inspection->as = arguments->value; break;
       case PASS_OPTION: inspection->pass = arguments->value; break;
       case DEVICES_OPTION:
@@ -42,6 +48,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
         if (inspection->devices >= 1 && inspection->devices <= 4096) break;
         complain_usage("inspect", "--devices is '%s', must be 1 to 4096", arguments->value);
         return ARGUMENT_WRONG;
+      case COMPRESSION_OPTION: inspection->compression = arguments->value; break;
       case ARGUMENT_OPERAND:
         if (!*out_kind) {
           *out_kind = arguments->value;
@@ -76,16 +83,17 @@ static int run(int argc, char** argv) {
     if (!inspection.path) return complain_usage("inspect", "no file is named");
     return inspection.pass ? inspect_pass(&inspection) : kKinds[i].run(&inspection);
   }
-  return complain_usage("inspect", "'%s' is no kind of file, must be graph, checkpoint, events "
-                                   "or records", name);
+  return complain_usage("inspect", "'%s' is no kind of file, must be graph, saved_model, "
+                                   "checkpoint, events or records", name);
 }
 
 const command_t command_inspect = {
-    "inspect", "shows what is in a graph, checkpoint, event or record file",
+    "inspect", "shows what is in a graph, model, checkpoint, event or record file",
     "Examples:\n"
     "  leat inspect graph model.pb\n"
     "  leat inspect graph model.pb --node logits\n"
     "  leat inspect graph model.pb --pass arithmetic\n"
+    "  leat inspect saved_model export/1\n"
     "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor hidden/w\n"
     "  leat inspect events logs/events.out.tfevents.1700000000.host\n"
     "  leat inspect records train.tfrecord --as Example\n"
@@ -96,10 +104,13 @@ const command_t command_inspect = {
     "      ops; --text all of it as text, --node one node; --pass what a pass of the optimizer\n"
     "      removes, adds and rewires (fold, arithmetic, dependency, cse, recompute; on N CPU\n"
     "      devices swap, compress, recv_schedule)\n"
-    "  leat inspect checkpoint PREFIX [--tensor NAME] [--json]\n"
-    "      PREFIX without .index, or a directory with a state file; --tensor prints values\n"
+    "  leat inspect saved_model DIR [--json]\n"
+    "      its graphs by their tags, with signatures, assets and variables\n"
+    "  leat inspect checkpoint PREFIX [--tensor NAME | --objects] [--json]\n"
+    "      PREFIX without .index, or a directory with a state file; --tensor prints values,\n"
+    "      --objects the objects of TensorFlow 2 that the values belong to\n"
     "  leat inspect events FILE [--json]\n"
     "      step, time, tag and value of each event\n"
-    "  leat inspect records FILE [--as MESSAGE] [--json]\n"
+    "  leat inspect records FILE [--as MESSAGE] [--compression GZIP|ZLIB|SNAPPY] [--json]\n"
     "      number and size of each record; --as prints it as that message, such as Example\n",
     run};

@@ -60,6 +60,7 @@ static void print_list(const leat_checkpoint_t* c, bool as_json) {
     puts("]");
   } else {
     printf("%zu tensors, %.0f elements\n", count, elements);
+    if (objects_are_in(c)) puts("with a graph of objects: --objects shows it");
   }
 }
 
@@ -86,6 +87,8 @@ int inspect_checkpoint(const inspection_t* inspection) {
   int code = EXIT_OK;
   if (!checkpoint) {
     code = complain("%s", TF_Message(status));
+  } else if (inspection->objects) {
+    code = inspect_objects(checkpoint, inspection->json);
   } else if (inspection->tensor) {
     code = print_tensor(checkpoint, inspection, status);
   } else {

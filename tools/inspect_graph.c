@@ -6,11 +6,7 @@
 #include "graph_file.h"
 #include "inspect.h"
 #include "json.h"
-
-typedef struct name_s {
-  const char* data;
-  size_t size;
-} name_t;
+#include "view.h"
 
 typedef struct node_s {
   leat_message_view_t view;
@@ -32,35 +28,19 @@ typedef struct listing_s {
   json_t* registered;
 } listing_t;
 
-static name_t string_of(leat_message_view_t view, const char* field, size_t index) {
-  name_t name;
-  name.data = leat_message_string(view, field, index, &name.size);
-  return name;
-}
-
-static int compare_names(name_t a, name_t b) {
-  size_t size = a.size < b.size ? a.size : b.size;
-  int order = size ? memcmp(a.data, b.data, size) : 0;
-  return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare_nodes(const void* a, const void* b) {
-  return compare_names(((const node_t*)a)->name, ((const node_t*)b)->name);
+  return name_compare(((const node_t*)a)->name, ((const node_t*)b)->name);
 }
 
 static int compare_nodes_by_op(const void* a, const void* b) {
   const node_t *x = *(const node_t* const*)a, *y = *(const node_t* const*)b;
-  return compare_names(x->op, y->op);
+  return name_compare(x->op, y->op);
 }
 
 static int compare_counts(const void* a, const void* b) {
   const op_count_t *x = a, *y = b;
   if (x->count != y->count) return y->count - x->count;
-  return compare_names(x->name, y->name);
-}
-
-static bool name_is(name_t name, const char* text) {
-  return name.size == strlen(text) && !memcmp(name.data, text, name.size);
+  return name_compare(x->name, y->name);
 }
 
 static node_t* find_node(const listing_t* l, name_t name) {
@@ -85,13 +65,13 @@ static bool list_nodes(listing_t* l) {
   if (!l->nodes) return false;
   for (size_t i = 0; i < l->node_count; ++i) {
     leat_message_view_t view = leat_message_child(l->file.graph, "node", i);
-    l->nodes[i] = (node_t){view, string_of(view, "name", 0), string_of(view, "op", 0), false};
+    l->nodes[i] = (node_t){view, view_string(view, "name", 0), view_string(view, "op", 0), false};
   }
   qsort(l->nodes, l->node_count, sizeof *l->nodes, compare_nodes);
   for (size_t i = 0; i < l->node_count; ++i) {
     size_t inputs = leat_message_count(l->nodes[i].view, "input");
     for (size_t k = 0; k < inputs; ++k) {
-      node_t* source = find_node(l, name_of_input(string_of(l->nodes[i].view, "input", k)));
+      node_t* source = find_node(l, name_of_input(view_string(l->nodes[i].view, "input", k)));
       if (source) source->is_read = true;
     }
   }
@@ -105,7 +85,7 @@ static bool count_ops(listing_t* l) {
     for (size_t i = 0; i < l->node_count; ++i) sorted[i] = &l->nodes[i];
     qsort(sorted, l->node_count, sizeof *sorted, compare_nodes_by_op);
     for (size_t i = 0; i < l->node_count; ++i) {
-      if (!l->op_count || compare_names(l->ops[l->op_count - 1].name, sorted[i]->op)) {
+      if (!l->op_count || name_compare(l->ops[l->op_count - 1].name, sorted[i]->op)) {
         l->ops[l->op_count++] = (op_count_t){sorted[i]->op, 0};
       }
       ++l->ops[l->op_count - 1].count;
@@ -148,40 +128,12 @@ static bool is_known(const listing_t* l, name_t op) {
   for (size_t i = 0; i < leat_message_count(library, "function"); ++i) {
     leat_message_view_t function = leat_message_child(library, "function", i);
     leat_message_view_t signature = leat_message_child(function, "signature", 0);
-    if (!compare_names(op, string_of(signature, "name", 0))) return true;
+    if (!name_compare(op, view_string(signature, "name", 0))) return true;
   }
   return false;
 }
 
 // ---- What is said of a node ---------------------------------------------------------------------
-
-static leat_message_view_t attribute(leat_message_view_t node, const char* name) {
-  for (size_t i = 0; i < leat_message_count(node, "attr"); ++i) {
-    leat_message_view_t entry = leat_message_child(node, "attr", i);
-    if (name_is(string_of(entry, "key", 0), name)) return leat_message_child(entry, "value", 0);
-  }
-  return (leat_message_view_t){NULL, NULL};
-}
-
-// "[?, 784]", "?" when nothing is known.
-static void print_shape(leat_message_view_t shape) {
-  if (!shape.data || leat_message_integer(shape, "unknown_rank", 0)) {
-    putchar('?');
-    return;
-  }
-  putchar('[');
-  size_t rank = leat_message_count(shape, "dim");
-  for (size_t i = 0; i < rank; ++i) {
-    long long size = leat_message_integer(leat_message_child(shape, "dim", i), "size", 0);
-    if (i) fputs(", ", stdout);
-    if (size < 0) {
-      putchar('?');
-    } else {
-      printf("%lld", size);
-    }
-  }
-  putchar(']');
-}
 
 static bool is_input(const node_t* node) {
   return name_is(node->op, "Placeholder") || name_is(node->op, "PlaceholderV2") ||
@@ -199,10 +151,10 @@ static bool is_output(const node_t* node) {
 }
 
 static void print_typed(const node_t* node) {
-  leat_message_view_t dtype = attribute(node->view, "dtype");
+  leat_message_view_t dtype = view_entry(node->view, "attr", "dtype");
   printf("  %-32.*s %s ", (int)node->name.size, node->name.data,
          element_type_name((TF_DataType)leat_message_integer(dtype, "type", 0)));
-  print_shape(leat_message_child(attribute(node->view, "shape"), "shape", 0));
+  view_print_shape(leat_message_child(view_entry(node->view, "attr", "shape"), "shape", 0));
   putchar('\n');
 }
 

@@ -50,7 +50,8 @@ static void print_records(const inspection_t* inspection, leat_records_t* record
 
 int inspect_records(const inspection_t* inspection) {
   TF_Status* status = TF_NewStatus();
-  leat_records_t* records = leat_records_open(inspection->path, status);
+  leat_records_t* records =
+      leat_records_open_compressed(inspection->path, inspection->compression, status);
   if (records) print_records(inspection, records, status);
   int code = EXIT_OK;
   if (TF_GetCode(status) != TF_OK) code = complain("%s", TF_Message(status));

@@ -5,7 +5,8 @@
 #include "leat/inspect.h"
 
 static const command_t* const kCommands[] = {
-    &command_run, &command_inspect, &command_ops, &command_doctor, &command_train,
+    &command_run,    &command_inspect, &command_place, &command_ops,
+    &command_doctor, &command_train,   &command_convert,
 };
 #define COMMAND_COUNT ((int)(sizeof kCommands / sizeof *kCommands))
 
@@ -15,6 +16,7 @@ static void print_help(FILE* out) {
           "  leat run graph.pb --feed x=[[1,2],[3,4]] --fetch y\n"
           "  leat inspect graph graph.pb\n"
           "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor w\n"
+          "  leat convert freeze export/1 frozen.pb\n"
           "  leat ops MatMul\n"
           "  leat train mnist /tmp/mnist\n\n"
           "%sCommands%s\n",

@@ -6,15 +6,18 @@
 #include "command.h"
 #include "element.h"
 #include "endpoint.h"
-#include "graph_file.h"
 #include "json.h"
 #include "literal.h"
+#include "model.h"
 #include "npy.h"
+#include "view.h"
 
 #define MOST 64  // feeds, fetches, targets
+#define MAX_NAME 256
 
 typedef struct request_s {
-  const char* path;
+  model_source_t source;
+  const char* signature;
   const char* feeds[MOST];    // "x=..."
   const char* fetches[MOST];
   const char* targets[MOST];
@@ -25,9 +28,9 @@ typedef struct request_s {
 } request_t;
 
 typedef struct step_s {
-  TF_Graph* graph;
-  TF_Session* session;
-  TF_Status* status;
+  model_t model;
+  leat_message_view_t signature;  // absent when none was asked for
+  char names[MOST][MAX_NAME];     // of its outputs
   TF_Output feeds[MOST];
   TF_Tensor* feed_values[MOST];
   TF_Output fetches[MOST];
@@ -47,11 +50,13 @@ static bool add(const char** list, int* count, const char* value) {
   return true;
 }
 
-enum { FEED, FETCH, TARGET, INIT, NPY, JSON };
+enum { FEED, FETCH, TARGET, INIT, NPY, JSON, SIGNATURE, TAG, CHECKPOINT };
 
 static int parse(int argc, char** argv, request_t* r) {
   static const option_t options[] = {{"feed", true}, {"fetch", true}, {"target", true},
-                                     {"init", true}, {"npy", true},   {"json", false}, {NULL, 0}};
+                                     {"init", true}, {"npy", true},   {"json", false},
+                                     {"signature", true}, {"tag", true}, {"checkpoint", true},
+                                     {NULL, 0}};
   arguments_t arguments = {.command = &command_run, .options = options, .argc = argc,
                            .argv = argv};
   for (;;) {
@@ -64,12 +69,15 @@ static int parse(int argc, char** argv, request_t* r) {
       case INIT: ok = add(r->inits, &r->init_count, arguments.value); break;
       case NPY: ok = add(r->npy, &r->npy_count, arguments.value); break;
       case JSON: r->json = true; break;
+      case SIGNATURE: r->signature = arguments.value; break;
+      case TAG: ok = model_source_add_tag(&r->source, "run", arguments.value); break;
+      case CHECKPOINT: r->source.checkpoint = arguments.value; break;
       case ARGUMENT_OPERAND:
-        if (r->path) {
+        if (r->source.path) {
           complain_usage("run", "one graph at a time, not '%s' too", arguments.value);
           return ARGUMENT_WRONG;
         }
-        r->path = arguments.value;
+        r->source.path = arguments.value;
         break;
       default: return kind;
     }
@@ -78,10 +86,10 @@ static int parse(int argc, char** argv, request_t* r) {
 }
 
 static int check(const request_t* r) {
-  if (!r->path) return complain_usage("run", "no graph is named");
-  if (r->fetch_count + r->target_count + r->init_count == 0) {
+  if (!r->source.path) return complain_usage("run", "no graph is named");
+  if (r->fetch_count + r->target_count + r->init_count == 0 && !r->signature) {
     return complain_usage("run", "nothing to do: give --fetch or --target "
-                                 "(leat inspect graph %s lists what there is)", r->path);
+                                 "(leat inspect graph %s lists what there is)", r->source.path);
   }
   if (r->npy_count > r->fetch_count) {
     return complain_usage("run", "%d times --npy for %d fetches", r->npy_count, r->fetch_count);
@@ -91,39 +99,47 @@ static int check(const request_t* r) {
 
 // ---- The step -----------------------------------------------------------------------------------
 
-static int import(const request_t* r, step_t* s) {
-  TF_Buffer* bytes = graph_file_read(r->path, s->status);
-  if (!bytes) return complain("%s", TF_Message(s->status));
-  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
-  TF_GraphImportGraphDef(s->graph, bytes, options, s->status);
-  TF_DeleteImportGraphDefOptions(options);
-  TF_DeleteBuffer(bytes);
-  if (TF_GetCode(s->status) != TF_OK) return complain_status(r->path, s->status);
-  TF_SessionOptions* session_options = TF_NewSessionOptions();
-  s->session = TF_NewSession(s->graph, session_options, s->status);
-  TF_DeleteSessionOptions(session_options);
-  return s->session ? EXIT_OK : complain_status("opening a session", s->status);
+// An output by its name in the signature, if there is one, or in the graph.
+static TF_Output find_output(const step_t* s, const char* field, const char* name) {
+  char tensor[MAX_NAME];
+  bool is_alias = model_signature_tensor(s->signature, field, name, tensor, sizeof tensor);
+  return endpoint_output(s->model.graph, is_alias ? tensor : name);
+}
+
+// Without a fetch the outputs of the signature are fetched, all of them.
+static int use_signature(request_t* r, step_t* s) {
+  if (!r->signature) return EXIT_OK;
+  s->signature = model_signature(&s->model, r->signature);
+  if (!s->signature.data) return EXIT_FAILED;
+  size_t count = leat_message_count(s->signature, "outputs");
+  if (r->fetch_count + r->target_count > 0) return EXIT_OK;
+  for (size_t i = 0; i < count && i < MOST; ++i) {
+    name_t key = view_string(leat_message_child(s->signature, "outputs", i), "key", 0);
+    snprintf(s->names[i], MAX_NAME, "%.*s", (int)key.size, key.data);
+    r->fetches[r->fetch_count++] = s->names[i];
+  }
+  return EXIT_OK;
 }
 
 // "x=[1, 2]", "x:0=@file.npy"
 static int resolve_feed(const char* text, step_t* s, int index) {
-  char name[256], what[300];
+  char name[MAX_NAME], what[300];
   const char* equals = strchr(text, '=');
   if (!equals || equals == text || (size_t)(equals - text) >= sizeof name) {
     return complain_usage("run", "--feed %s: must be NAME=VALUE", text);
   }
   memcpy(name, text, (size_t)(equals - text));
   name[equals - text] = 0;
-  s->feeds[index] = endpoint_output(s->graph, name);
+  s->feeds[index] = find_output(s, "inputs", name);
   if (!s->feeds[index].oper) return EXIT_FAILED;
   TF_DataType dtype = TF_OperationOutputType(s->feeds[index]);
   if (dtype > 100) dtype = (TF_DataType)(dtype - 100);  // a reference is fed a value
   const char* value = equals + 1;
   bool is_file = *value == '@';
   TF_Tensor* tensor =
-      is_file ? npy_read(value + 1, s->status) : literal_parse(value, dtype, s->status);
+      is_file ? npy_read(value + 1, s->model.status) : literal_parse(value, dtype, s->model.status);
   snprintf(what, sizeof what, "--feed %s", name);
-  if (!tensor) return complain_status(what, s->status);
+  if (!tensor) return complain_status(what, s->model.status);
   s->feed_values[index] = tensor;
   if (TF_TensorType(tensor) == dtype) return EXIT_OK;
   // Two names: a name of a type without a table entry lies in one place.
@@ -139,11 +155,11 @@ static int resolve(const request_t* r, step_t* s) {
     if (code) return code;
   }
   for (int i = 0; i < r->fetch_count; ++i) {
-    s->fetches[i] = endpoint_output(s->graph, r->fetches[i]);
+    s->fetches[i] = find_output(s, "outputs", r->fetches[i]);
     if (!s->fetches[i].oper) return EXIT_FAILED;
   }
   for (int i = 0; i < r->target_count; ++i) {
-    s->targets[i] = endpoint_operation(s->graph, r->targets[i]);
+    s->targets[i] = endpoint_operation(s->model.graph, r->targets[i]);
     if (!s->targets[i]) return EXIT_FAILED;
   }
   return EXIT_OK;
@@ -168,19 +184,20 @@ static int run_step(const request_t* r, step_t* s) {
     places[count++] = i;
   }
   if (count + r->target_count == 0) return EXIT_OK;
-  TF_SessionRun(s->session, NULL, s->feeds, s->feed_values, r->feed_count, s->fetches,
-                s->fetch_values, count, s->targets, r->target_count, NULL, s->status);
-  if (TF_GetCode(s->status) != TF_OK) return complain("%s", TF_Message(s->status));
+  TF_SessionRun(s->model.session, NULL, s->feeds, s->feed_values, r->feed_count, s->fetches,
+                s->fetch_values, count, s->targets, r->target_count, NULL, s->model.status);
+  if (TF_GetCode(s->model.status) != TF_OK) return complain("%s", TF_Message(s->model.status));
   for (int i = 0; i < count; ++i) s->results[places[i]] = s->fetch_values[i];
   return EXIT_OK;
 }
 
 static int run_steps(const request_t* r, step_t* s) {
   for (int i = 0; i < r->init_count; ++i) {
-    const TF_Operation* target = endpoint_operation(s->graph, r->inits[i]);
+    const TF_Operation* target = endpoint_operation(s->model.graph, r->inits[i]);
     if (!target) return EXIT_FAILED;
-    TF_SessionRun(s->session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, s->status);
-    if (TF_GetCode(s->status) != TF_OK) return complain_status(r->inits[i], s->status);
+    TF_SessionRun(s->model.session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL,
+                  s->model.status);
+    if (TF_GetCode(s->model.status) != TF_OK) return complain_status(r->inits[i], s->model.status);
   }
   return run_step(r, s);
 }
@@ -200,8 +217,8 @@ static void print_json(const request_t* r, const step_t* s) {
 
 static int give(const request_t* r, step_t* s) {
   for (int i = 0; i < r->npy_count; ++i) {
-    npy_write(r->npy[i], s->results[i], s->status);
-    if (TF_GetCode(s->status) != TF_OK) return complain("%s", TF_Message(s->status));
+    npy_write(r->npy[i], s->results[i], s->model.status);
+    if (TF_GetCode(s->model.status) != TF_OK) return complain("%s", TF_Message(s->model.status));
   }
   if (r->json) print_json(r, s);
   for (int i = r->npy_count; i < r->fetch_count && !r->json; ++i) {
@@ -219,8 +236,9 @@ static int run(int argc, char** argv) {
   if (kind != ARGUMENT_END) return arguments_exit_code(kind);
   int code = check(&request);
   if (code) return code;
-  step_t step = {.graph = TF_NewGraph(), .status = TF_NewStatus()};
-  code = import(&request, &step);
+  static step_t step;
+  code = model_open(&request.source, &step.model);
+  if (!code) code = use_signature(&request, &step);
   if (!code) code = resolve(&request, &step);
   if (!code) code = run_steps(&request, &step);
   if (!code) code = give(&request, &step);
@@ -228,9 +246,7 @@ static int run(int argc, char** argv) {
     TF_DeleteTensor(step.feed_values[i]);
     TF_DeleteTensor(step.fetch_values[i]);
   }
-  if (step.session) TF_DeleteSession(step.session, step.status);
-  TF_DeleteGraph(step.graph);
-  TF_DeleteStatus(step.status);
+  model_close(&step.model);
   return code;
 }
 
@@ -240,9 +256,11 @@ const command_t command_run = {
     "  leat run half_plus_two.pb --feed x=[1,2,3] --fetch y\n"
     "  leat run model.pb --feed images=@digits.npy --fetch logits --npy logits.npy\n"
     "  leat run train.pbtxt --init init --target train --fetch loss --json\n"
+    "  leat run export/1 --signature serving_default --feed images=@digits.npy\n"
     "\n"
     "Usage:\n"
-    "  leat run GRAPH [options]      GRAPH is a GraphDef, .pb or .pbtxt\n"
+    "  leat run GRAPH [options]      GRAPH is a GraphDef, .pb or .pbtxt; the directory of a\n"
+    "                                SavedModel; or a MetaGraphDef, .meta\n"
     "\n"
     "Options:\n"
     "  --feed NAME=VALUE   VALUE is a number, [[1, 2], [3, 4]], true, 1+2j, \"text\", or\n"
@@ -250,6 +268,10 @@ const command_t command_run = {
     "  --fetch NAME        an output to print\n"
     "  --target NAME       an operation to run in the same step\n"
     "  --init NAME         an operation to run before, in a step of its own\n"
+    "  --signature NAME    of a SavedModel: names of feeds and fetches are those of its inputs\n"
+    "                      and outputs; without --fetch all of these are printed\n"
+    "  --tag TAG           of a SavedModel: its graph with just these tags (given once for each)\n"
+    "  --checkpoint PREFIX of a MetaGraphDef: its variables' values, if not FILE without .meta\n"
     "  --npy FILE          writes the first fetch there instead (the second time: the second)\n"
     "  --json              prints {NAME: {\"dtype\", \"shape\", \"value\"}}\n",
     run};

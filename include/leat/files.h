@@ -73,6 +73,13 @@ TF_CAPI_EXPORT extern void leat_checkpoint_remove(const char* prefix, TF_Status*
 /* ---- Records (TFRecord) ---------------------------------------------------------------------*/
 typedef struct leat_records_t leat_records_t;
 TF_CAPI_EXPORT extern leat_records_t* leat_records_open(const char* path, TF_Status* status);
+/* |compression| of the whole file as TensorFlow names it: "GZIP", "ZLIB", "SNAPPY" (to read only),
+ * "" or NULL for none; INVALID_ARGUMENT for others. GZIP and ZLIB need the module zlib:
+ * UNIMPLEMENTED, naming the package to install, where it is absent. No record of a compressed file
+ * is over 2 GiB: INVALID_ARGUMENT. */
+TF_CAPI_EXPORT extern leat_records_t* leat_records_open_compressed(const char* path,
+                                                                   const char* compression,
+                                                                   TF_Status* status);
 /* The next record, borrowed until the next call; NULL and OUT_OF_RANGE at the end. An
  * empty record is not NULL. */
 TF_CAPI_EXPORT extern const void* leat_records_next(leat_records_t* records, size_t* out_size,
@@ -84,6 +91,8 @@ TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create(const char* pat
                                                                  TF_Status* status);
 TF_CAPI_EXPORT extern void leat_records_write(leat_records_writer_t* writer, const void* data,
                                               size_t size, TF_Status* status);
+TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create_compressed(
+    const char* path, const char* compression, TF_Status* status);
 /* Syncs, closes and frees; NULL is allowed. */
 TF_CAPI_EXPORT extern void leat_records_finish(leat_records_writer_t* writer, TF_Status* status);
 

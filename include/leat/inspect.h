@@ -22,6 +22,14 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
  * buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_doctor_json(int measure, TF_Status* status);
 
+/* What |operations| need of the graph, as a GraphDef, with each call of a function replaced by the
+ * nodes of its body ("call/x") and by one named "call" that has its results: tensors keep their
+ * names. Calls that stay (recursion, branches that do not ask to be lowered) find their functions
+ * in it as before. The caller deletes the buffer; NULL on error. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_graph_inline(TF_Graph* graph,
+                                                   const TF_Operation* const* operations,
+                                                   int count, TF_Status* status);
+
 /* - Passes --------------------------------------------------------------------------------------
  * What the optimizer does with a graph before its first step. A session runs the passes that its
  * ConfigProto asks for (graph_options: rewrite_options, optimizer_options, enable_recv_scheduling,
@@ -38,6 +46,39 @@ TF_CAPI_EXPORT extern void leat_pass_show(TF_Session* session, const char* pass,
                                           const TF_Output* fetches, int fetch_count,
                                           const TF_Operation* const* targets, int target_count,
                                           TF_Buffer* before, TF_Buffer* after, TF_Status* status);
+
+/* - Placement -------------------------------------------------------------------------------------
+ * Which device runs each node of a step (sections 3.2.1 and 4.3 of the white paper). Sessions place
+ * by TensorFlow's rules ("simple"); "greedy" simulates the step over a cost model and gives each
+ * node to the device where it would end first, then moves groups of them as long as that helps: up
+ * to about half a second for each signature. LEAT_PLACER=greedy in the environment is the same.
+ *
+ *   leat_set_devices(options, "CPU:1,SIM:2", status);
+ *   leat_set_placer(options, "greedy", status);
+ *   TF_Buffer* json = leat_explain_placement(graph, options, &loss, 1, NULL, 0, status);        */
+/* INVALID_ARGUMENT for another name; the options are then unchanged. */
+TF_CAPI_EXPORT extern void leat_set_placer(TF_SessionOptions* options, const char* placer,
+                                           TF_Status* status);
+/* How many devices of each type, as ConfigProto's device_count (which TF_SetConfig replaces): "SIM"
+ * is a simulated accelerator. A type that this library does not have is passed over. */
+TF_CAPI_EXPORT extern void leat_set_devices(TF_SessionOptions* options, const char* devices,
+                                            TF_Status* status);
+/* What the greedy placer goes by instead of estimates: the times and sizes of a step that ran, a
+ * serialised RunMetadata (TF_SessionRun with RunOptions.trace_level). Replaces former ones. */
+TF_CAPI_EXPORT extern void leat_set_costs(TF_SessionOptions* options,
+                                          const TF_Buffer* run_metadata, TF_Status* status);
+/* How a session with |options| would place what |fetches| and |targets| need (all of the graph when
+ * there are none), before optimisation, and the step that the cost model predicts. JSON: {"placer",
+ * "step_us", "devices": [{"name", "type", "nodes", "busy_us", "peak_bytes", "limit_bytes"}],
+ * "nodes": [{"name", "op", "device", "reason", "beside", "cost_us", "end_us"}]}; a device is the
+ * index in "devices", "reason" one of only device, asked for, only kernel, with its group, with its
+ * input, with its reader, preferred, earliest end; "beside" a node's name or "". The caller deletes
+ * the buffer; NULL on error. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_explain_placement(TF_Graph* graph,
+                                                        const TF_SessionOptions* options,
+                                                        const TF_Output* fetches, int fetch_count,
+                                                        const TF_Operation* const* targets,
+                                                        int target_count, TF_Status* status);
 
 /* - Messages ------------------------------------------------------------------------------------
  * Serialised protocol messages of TensorFlow's. |type| is the name without its package: "GraphDef",

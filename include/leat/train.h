@@ -14,6 +14,7 @@
 #define LEAT_TRAIN_H_
 
 #include "leat/graph.h"
+#include "leat/saved_model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,6 +112,13 @@ typedef struct leat_saver_options_t {
  * has an error. The saver does not need the scope later on, and belongs to one thread. */
 TF_CAPI_EXPORT extern leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
                                                       leat_saver_options_t options);
+/* The same over operations that a graph has, such as leat_meta_graph_load gives. NULL with |status|
+ * set when memory is gone. */
+TF_CAPI_EXPORT extern leat_saver_t* leat_saver_over(leat_saver_operations_t operations,
+                                                    const char* directory,
+                                                    leat_saver_options_t options,
+                                                    TF_Status* status);
+TF_CAPI_EXPORT extern leat_saver_operations_t leat_saver_operations(const leat_saver_t* saver);
 TF_CAPI_EXPORT extern void leat_saver_free(leat_saver_t* saver);
 /* A step that was saved before is replaced: until that is done only the others can be restored. */
 TF_CAPI_EXPORT extern void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step,

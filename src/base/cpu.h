@@ -1,6 +1,8 @@
 // What this processor can do. Kernels are compiled for several instruction sets and chosen here,
 // at run time: a file `x_isa.c` is compiled once per LEAT_ISA and names its symbols with
-// LEAT_ISA_NAME(x); LEAT_ISA_SELECT(x) is the pointer to the best of them on this machine.
+// LEAT_ISA_NAME(x); LEAT_ISA_SELECT(x) is the pointer to the best of them on this machine. Loops
+// that wait for memory stand in files `x_isa_avx2.c` and are chosen with LEAT_ISA_SELECT_AVX2(x):
+// AVX-512 would add nothing.
 // The environment variable LEAT_ISA=base|avx2|avx512 lowers the choice (tests run all of them).
 #ifndef LEAT_BASE_CPU_H_
 #define LEAT_BASE_CPU_H_
@@ -37,9 +39,11 @@ void leat_cpu_name(char* buffer, size_t size);
   (leat_cpu_isa() == LEAT_ISA_AVX512 ? &x##_avx512    \
    : leat_cpu_isa() == LEAT_ISA_AVX2 ? &x##_avx2      \
                                      : &x##_base)
+#define LEAT_ISA_SELECT_AVX2(x) (leat_cpu_isa() >= LEAT_ISA_AVX2 ? &x##_avx2 : &x##_base)
 #else
 #define LEAT_ISA_DECLARE(type, x) extern const type x##_base
 #define LEAT_ISA_SELECT(x) (&x##_base)
+#define LEAT_ISA_SELECT_AVX2(x) (&x##_base)
 #endif
 
 #endif  // LEAT_BASE_CPU_H_

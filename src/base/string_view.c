@@ -30,6 +30,15 @@ size_t leat_string_view_find_last(leat_string_view_t s, char c) {
   return SIZE_MAX;
 }
 
+bool leat_string_view_take_line(leat_string_view_t* text, leat_string_view_t* out_line) {
+  if (text->size == 0) return false;
+  size_t end = leat_string_view_find(*text, '\n');
+  *out_line = leat_string_view_make(text->data, end == SIZE_MAX ? text->size : end);
+  *text = leat_string_view_from_index(*text, out_line->size + 1);
+  if (leat_string_view_ends_with(*out_line, LEAT_SV("\r"))) --out_line->size;
+  return true;
+}
+
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 leat_string_view_t leat_string_view_trim(leat_string_view_t s) {

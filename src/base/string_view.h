@@ -45,6 +45,8 @@ int leat_string_view_compare(leat_string_view_t a, leat_string_view_t b);
 // Index of the first / last |c| or SIZE_MAX.
 size_t leat_string_view_find(leat_string_view_t s, char c);
 size_t leat_string_view_find_last(leat_string_view_t s, char c);
+// Takes the first line off |text|, without its end, "\n" or "\r\n"; false when nothing is left.
+bool leat_string_view_take_line(leat_string_view_t* text, leat_string_view_t* out_line);
 leat_string_view_t leat_string_view_trim(leat_string_view_t s);
 // Whole-string decimal int64 / double; false when it is not one or does not fit.
 bool leat_string_view_to_int64(leat_string_view_t s, int64_t* out_value);

@@ -98,10 +98,19 @@ static void hash_spreads_names(void** state) {
   assert_true(longest <= 9);
 }
 
+static void lines_are_taken(void** state) {
+  leat_string_view_t text = LEAT_SV("one\r\n\ntwo"), line;
+  assert_true(leat_string_view_take_line(&text, &line) && leat_string_view_equals(line, "one"));
+  assert_true(leat_string_view_take_line(&text, &line) && leat_string_view_equals(line, ""));
+  assert_true(leat_string_view_take_line(&text, &line) && leat_string_view_equals(line, "two"));
+  assert_false(leat_string_view_take_line(&text, &line));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compares_in_byte_order),
       cmocka_unit_test(finds_and_trims),
+      cmocka_unit_test(lines_are_taken),
       cmocka_unit_test(reads_integers),
       cmocka_unit_test(reads_doubles),
       cmocka_unit_test(hash_sees_every_byte),

@@ -36,11 +36,6 @@ void TF_DeleteDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status
   leat_allocator_free(leat_allocator_system(), session);
 }
 
-void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers,
-              TF_Status* status) {
-  leat_capi_status_unimplemented(status, "TF_Reset");
-}
-
 void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t proto_len,
                     TF_Status* status) {
   TF_Buffer graph_def = {proto, proto_len, NULL};

@@ -56,6 +56,8 @@ LEAT_MUST_USE leat_status_t leat_capi_description_set(TF_OperationDescription* d
 // "loc:@name"s, copied, in the place of those so far.
 LEAT_MUST_USE leat_status_t leat_capi_description_set_colocations(
     TF_OperationDescription* desc, const leat_string_view_t* names, size_t count);
+// Ends one that is not finished.
+void leat_capi_description_free(TF_OperationDescription* desc);
 // For setters with a status of their own and no description to note it in.
 LEAT_MUST_USE leat_status_t leat_capi_description_missing(void);
 

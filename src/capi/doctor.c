@@ -4,6 +4,7 @@
 #include "capi/doctor.h"
 #include "capi/handles.h"
 #include "device/cpu/module.h"
+#include "formats/compression.h"
 #include "formats/json.h"
 #include "kernel/registry.h"
 #include "leat/inspect.h"
@@ -51,14 +52,22 @@ static void append_machine(leat_string_builder_t* out) {
 }
 
 // A module that is absent is null.
-static void append_modules(leat_string_builder_t* out) {
-  const leat_onednn_module_t* onednn = leat_cpu_onednn();
-  leat_string_builder_append(out, LEAT_SV("  \"modules\": {\"onednn\": "));
-  if (onednn) {
-    leat_json_append_string(out, leat_string_view_from(onednn->version));
+static void append_module(leat_string_builder_t* out, const char* name, const char* version) {
+  leat_string_builder_print(out, "\"%s\": ", name);
+  if (version) {
+    leat_json_append_string(out, leat_string_view_from(version));
   } else {
     leat_string_builder_append(out, LEAT_SV("null"));
   }
+}
+
+static void append_modules(leat_string_builder_t* out) {
+  const leat_onednn_module_t* onednn = leat_cpu_onednn();
+  const leat_zlib_module_t* zlib = leat_compression_module();
+  leat_string_builder_append(out, LEAT_SV("  \"modules\": {"));
+  append_module(out, "onednn", onednn ? onednn->version : NULL);
+  leat_string_builder_append(out, LEAT_SV(", "));
+  append_module(out, "zlib", zlib ? zlib->version : NULL);
   leat_string_builder_append(out, LEAT_SV("}"));
 }
 

@@ -2,7 +2,7 @@
 // come as rows are summed into dense tensors, which is all that a TF_Output can stand for.
 
 #include "capi/handles.h"
-#include "function/expander.h"
+#include "function/call_gradient.h"
 
 typedef struct request_s {
   leat_arena_t arena;
@@ -128,7 +128,8 @@ static leat_status_t add_gradients(request_t* request, TF_Graph* g, const char* 
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&request->arena, (size_t)request->x_count,
                                                  sizeof(leat_gradient_value_t), &memory));
   request->gradients = memory;
-  leat_gradient_options_t options = leat_expander_gradient_options();
+  leat_call_gradient_t state;
+  leat_gradient_options_t options = leat_call_gradient_options(request->graph, NULL, &state);
   LEAT_RETURN_IF_ERROR(leat_add_gradients(request->graph, request->ys, request->y_count,
                                           request->xs, request->x_count, request->grad_ys, &options,
                                           request->prefix, request->gradients));

@@ -147,6 +147,14 @@ struct TF_Session {
   leat_session_t* session;
   // Nodes from here on are not the session's yet; all are, until TF_ExtendSession is first called.
   _Atomic int32_t visible_nodes;
+  TF_Session* next;  // of those that are open
 };
+// The sessions of this process, for TF_Reset.
+void leat_capi_session_opened(TF_Session* session);
+void leat_capi_session_ends(TF_Session* session);
+// A session on |shared|, which is or is about to be what stands behind |graph| (NULL: it is).
+LEAT_MUST_USE leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* shared,
+                                                     const TF_SessionOptions* opts,
+                                                     TF_Session** out_session);
 
 #endif  // LEAT_CAPI_HANDLES_H_

@@ -68,7 +68,7 @@ leat_status_t leat_capi_description_set(TF_OperationDescription* desc, leat_stri
   return leat_ok_status();
 }
 
-static void free_description(TF_OperationDescription* desc) {
+void leat_capi_description_free(TF_OperationDescription* desc) {
   while (desc->tensors) {
     leat_tensor_release(&desc->tensors->tensor);
     desc->tensors = desc->tensors->next;
@@ -335,7 +335,7 @@ TF_Operation* TF_FinishOperationLocked(TF_OperationDescription* desc, TF_Status*
     return NULL;
   }
   leat_capi_status_set(status, finish(desc, &operation));
-  free_description(desc);
+  leat_capi_description_free(desc);
   return operation;
 }
 

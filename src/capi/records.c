@@ -1,34 +1,42 @@
 // Record files of leat/files.h, over formats/record.h.
 #include "capi/handles.h"
-#include "formats/record.h"
+#include "formats/compression.h"
+#include "formats/file_stream.h"
 #include "leat/files.h"
 
 struct leat_records_t {
-  leat_file_t* file;
-  leat_record_file_source_t source;
+  leat_file_stream_t* stream;
   leat_record_reader_t reader;
 };
 
-static leat_status_t open_records(const char* path, leat_records_t** out_records) {
+static leat_status_t open_records(const char* path, leat_string_view_t compression,
+                                  leat_records_t** out_records) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_records_t* records;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *records, (void**)&records));
-  leat_status_t status = leat_file_open(leat_file_system_posix(), path, LEAT_FILE_READ, allocator,
-                                        &records->file);
+  leat_status_t status = leat_file_stream_open(leat_file_system_posix(), path, compression,
+                                               allocator, &records->stream);
   if (status) {
     leat_allocator_free(allocator, records);
     return status;
   }
-  leat_record_file_source_initialize(records->file, 0, &records->source);
-  leat_record_reader_initialize(&records->source.base, 0, allocator, &records->reader);
+  leat_record_reader_initialize(leat_file_stream_source(records->stream),
+                                compression.size ? LEAT_COMPRESSION_MAX_BYTES : 0, allocator,
+                                &records->reader);
   *out_records = records;
   return leat_ok_status();
 }
 
-leat_records_t* leat_records_open(const char* path, TF_Status* status) {
+leat_records_t* leat_records_open_compressed(const char* path, const char* compression,
+                                             TF_Status* status) {
   leat_records_t* records = NULL;
-  leat_capi_status_set(status, open_records(path, &records));
+  leat_string_view_t name = leat_string_view_from(compression ? compression : "");
+  leat_capi_status_set(status, open_records(path, name, &records));
   return records;
+}
+
+leat_records_t* leat_records_open(const char* path, TF_Status* status) {
+  return leat_records_open_compressed(path, NULL, status);
 }
 
 const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Status* status) {
@@ -50,16 +58,38 @@ const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Stat
 void leat_records_close(leat_records_t* records) {
   if (!records) return;
   leat_record_reader_deinitialize(&records->reader);
-  leat_status_free(leat_file_close(records->file));  // nothing was written
+  leat_file_stream_close(records->stream);
   leat_allocator_free(leat_allocator_system(), records);
 }
 
-// A writer is the file itself.
-leat_records_writer_t* leat_records_create(const char* path, TF_Status* status) {
+// A writer is the file itself, or one that compresses into it.
+static leat_status_t create_records(const char* path, leat_string_view_t name,
+                                    leat_file_t** out_file) {
+  leat_compression_t compression;
+  leat_file_t* file;
+  if (!leat_compression_from_name(name, &compression)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "compression is '%.*s', must be ZLIB, GZIP or empty",
+                            LEAT_SV_ARG(name));
+  }
+  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_posix(), path, LEAT_FILE_WRITE,
+                                      leat_allocator_system(), &file));
+  *out_file = file;
+  if (compression == LEAT_COMPRESSION_NONE) return leat_ok_status();
+  *out_file = NULL;
+  return leat_compressed_file_create(file, compression, leat_allocator_system(), out_file);
+}
+
+leat_records_writer_t* leat_records_create_compressed(const char* path, const char* compression,
+                                                      TF_Status* status) {
   leat_file_t* file = NULL;
-  leat_capi_status_set(status, leat_file_open(leat_file_system_posix(), path, LEAT_FILE_WRITE,
-                                              leat_allocator_system(), &file));
+  leat_string_view_t name = leat_string_view_from(compression ? compression : "");
+  leat_capi_status_set(status, create_records(path, name, &file));
   return (leat_records_writer_t*)file;
+}
+
+leat_records_writer_t* leat_records_create(const char* path, TF_Status* status) {
+  return leat_records_create_compressed(path, NULL, status);
 }
 
 void leat_records_write(leat_records_writer_t* writer, const void* data, size_t size,

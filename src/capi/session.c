@@ -9,8 +9,8 @@
 
 // ---- Life ---------------------------------------------------------------------------------------
 
-static leat_status_t create_session(TF_Graph* graph, const TF_SessionOptions* opts,
-                                    TF_Session** out_session) {
+leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* shared,
+                                       const TF_SessionOptions* opts, TF_Session** out_session) {
   const leat_runtime_t* runtime = NULL;
   void* memory = NULL;
   if (!graph || !opts) {
@@ -26,7 +26,7 @@ static leat_status_t create_session(TF_Graph* graph, const TF_SessionOptions* op
       leat_allocator_allocate(leat_allocator_system(), sizeof(TF_Session), &memory));
   TF_Session* session = memory;
   leat_status_t status =
-      leat_session_create(runtime, graph->shared, &options, &session->session);
+      leat_session_create(runtime, shared ? shared : graph->shared, &options, &session->session);
   if (status) {
     leat_allocator_free(leat_allocator_system(), session);
     return status;
@@ -34,13 +34,14 @@ static leat_status_t create_session(TF_Graph* graph, const TF_SessionOptions* op
   leat_capi_graph_retain(graph);
   session->graph = graph;
   session->visible_nodes = INT32_MAX;
+  leat_capi_session_opened(session);
   *out_session = session;
   return leat_ok_status();
 }
 
 TF_Session* TF_NewSession(TF_Graph* graph, const TF_SessionOptions* opts, TF_Status* status) {
   TF_Session* session = NULL;
-  leat_capi_status_set(status, create_session(graph, opts, &session));
+  leat_capi_status_set(status, leat_capi_session_create(graph, NULL, opts, &session));
   return session;
 }
 
@@ -51,6 +52,7 @@ void TF_CloseSession(TF_Session* session, TF_Status* status) {
 void TF_DeleteSession(TF_Session* session, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
   if (!session) return;
+  leat_capi_session_ends(session);
   leat_session_free(session->session);
   leat_capi_graph_release(session->graph);
   leat_allocator_free(leat_allocator_system(), session);
@@ -282,7 +284,7 @@ void TF_ExtendSession(TF_Session* session, TF_Status* status) {
   leat_capi_status_set(status, result);
 }
 
-// ---- In parts, from files -----------------------------------------------------------------------
+// ---- In parts ----------------------------------------------------------------------------------
 
 void TF_SessionPRunSetup(TF_Session* session, const TF_Output* inputs, int ninputs,
                          const TF_Output* outputs, int noutputs,
@@ -302,11 +304,3 @@ void TF_SessionPRun(TF_Session* session, const char* handle, const TF_Output* in
 
 // None was ever handed out.
 void TF_DeletePRunHandle(const char* handle) {}
-
-TF_Session* TF_LoadSessionFromSavedModel(const TF_SessionOptions* session_options,
-                                         const TF_Buffer* run_options, const char* export_dir,
-                                         const char* const* tags, int tags_len, TF_Graph* graph,
-                                         TF_Buffer* meta_graph_def, TF_Status* status) {
-  leat_capi_status_unimplemented(status, "TF_LoadSessionFromSavedModel");
-  return NULL;
-}

@@ -1,9 +1,12 @@
 // TF_SessionOptions: what a session is to be like, read from a ConfigProto.
+#include <stdio.h>
 #include <string.h>
 
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/generated/config.h"
+#include "formats/generated/run_metadata.h"
+#include "leat/inspect.h"
 
 #define MAX_CPU_DEVICES 4096
 #define MAX_ACCELERATORS 64
@@ -24,6 +27,7 @@ TF_SessionOptions* TF_NewSessionOptions(void) {
 void TF_DeleteSessionOptions(TF_SessionOptions* options) {
   if (!options) return;
   leat_status_free(options->status);
+  leat_costs_release(options->options.costs);
   leat_allocator_free(leat_allocator_system(), options->target);
   leat_allocator_free(leat_allocator_system(), options);
 }
@@ -167,8 +171,10 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
 }
 
 static leat_status_t read_config(const leat_pb_config_proto_t* config,
-                                 leat_session_options_t* out_options) {
+                                 leat_session_options_t* inout_options) {
   leat_session_options_t options = leat_session_options_default();
+  options.placer = inout_options->placer;  // set by other functions than TF_SetConfig
+  options.costs = inout_options->costs;
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
   options.use_per_session_threads = config->use_per_session_threads;
@@ -177,7 +183,7 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   read_graph_options(config->graph_options, &options);
   options.isolate_state = config->isolate_session_state;
   options.operation_timeout_ms = config->operation_timeout_in_ms;
-  *out_options = options;
+  *inout_options = options;
   return leat_ok_status();
 }
 
@@ -208,4 +214,75 @@ static leat_status_t set_config(TF_SessionOptions* options, leat_string_view_t b
 void TF_SetConfig(TF_SessionOptions* options, const void* proto, size_t proto_len,
                   TF_Status* status) {
   leat_capi_status_set(status, set_config(options, leat_string_view_make(proto, proto_len)));
+}
+
+// ---- leat/inspect.h -----------------------------------------------------------------------------
+
+static leat_status_t parse_placer(const char* name, leat_placer_kind_t* out_kind) {
+  bool is_greedy = !strcmp(name, "greedy");
+  if (!is_greedy && strcmp(name, "simple") != 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Setting the placer failed: name is '%s', must be simple or greedy",
+                            name);
+  }
+  *out_kind = is_greedy ? LEAT_PLACER_GREEDY : LEAT_PLACER_SIMPLE;
+  return leat_ok_status();
+}
+
+void leat_set_placer(TF_SessionOptions* options, const char* placer, TF_Status* status) {
+  leat_capi_status_set(status, parse_placer(placer, &options->options.placer));
+}
+
+// "CPU:2,SIM:1"
+static leat_status_t parse_devices(const char* text, leat_session_options_t* options) {
+  leat_session_options_t parsed = *options;
+  memset(parsed.device_counts, 0, sizeof parsed.device_counts);
+  parsed.cpu_device_count = 0;
+  for (const char* at = text; *at;) {
+    char type[16];
+    int count = 0, used = 0;
+    if (sscanf(at, "%15[A-Za-z_]:%d%n", type, &count, &used) != 2 || count <= 0 ||
+        count > MAX_CPU_DEVICES || (at[used] && at[used] != ',')) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Setting the devices failed: '%s' must be TYPE:COUNT,... "
+                              "(CPU:2,SIM:1)", text);
+    }
+    if (!strcmp(type, "CPU")) {
+      parsed.cpu_device_count = count;
+    } else {
+      note_device_count(leat_string_view_from(type), count, &parsed);
+    }
+    at += used + (at[used] == ',');
+  }
+  *options = parsed;
+  return leat_ok_status();
+}
+
+void leat_set_devices(TF_SessionOptions* options, const char* devices, TF_Status* status) {
+  leat_capi_status_set(status, parse_devices(devices, &options->options));
+}
+
+static leat_status_t read_costs(const TF_Buffer* run_metadata, leat_costs_t** out_costs) {
+  leat_arena_t arena;
+  leat_pb_run_metadata_t metadata = {0};
+  leat_arena_initialize(leat_allocator_system(), 4096, &arena);
+  leat_status_t status = leat_message_decode(
+      &leat_pb_run_metadata_descriptor,
+      leat_string_view_make(run_metadata->data, run_metadata->length), &arena, NULL, &metadata);
+  if (!status) status = leat_costs_create(leat_allocator_system(), out_costs);
+  if (!status && metadata.step_stats) status = leat_costs_add_step(*out_costs, metadata.step_stats);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+void leat_set_costs(TF_SessionOptions* options, const TF_Buffer* run_metadata, TF_Status* status) {
+  leat_costs_t* costs = NULL;
+  leat_status_t error = read_costs(run_metadata, &costs);
+  if (error) {
+    leat_costs_release(costs);
+  } else {
+    leat_costs_release(options->options.costs);
+    options->options.costs = costs;
+  }
+  leat_capi_status_set(status, error);
 }

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capi/handles.h"
+#include "capi/plugin.h"
 
 struct leat_capi_payload_s {
   leat_capi_payload_t* next;
@@ -23,6 +23,13 @@ void leat_capi_status_clear(TF_Status* status) {
     status->payloads = payload->next;
     free_payload(payload);
   }
+}
+
+leat_status_t leat_capi_status_take(TF_Status* status) {
+  leat_status_t taken = status->status;
+  status->status = leat_ok_status();
+  leat_capi_status_clear(status);
+  return taken;
 }
 
 void leat_capi_status_unimplemented(TF_Status* out_status, const char* function) {

@@ -10,10 +10,8 @@
 
 struct leat_saver_t {
   char* directory;
+  leat_saver_operations_t operations;
   leat_saver_options_t options;
-  TF_Output file_name;  // fed
-  TF_Operation* save;
-  TF_Operation* restore;
   int64_t last_step;
   double last_time;
 };
@@ -86,56 +84,60 @@ static TF_Operation* add_restore(leat_scope_t* s, TF_Output file, TF_Output name
   return group;
 }
 
+static leat_saver_operations_t add_operations(leat_scope_t* scope) {
+  leat_saver_operations_t o = {.restore = NULL};
+  leat_scope_t* s = leat_scope_enter(scope, "save");
+  o.file_name = leat_placeholder(s, "file_name", TF_STRING, 0, NULL);
+  TF_Output names = string_vector(s, scope->root, 1);
+  TF_Output slices = string_vector(s, scope->root, 0);
+  TF_Operation* save = leat_scope_is_ok(s) ? add_save(s, o.file_name, names, slices) : NULL;
+  leat_scope_t* after = leat_scope_is_ok(s) ? leat_scope_after(s, &save, 1) : NULL;
+  if (after) {
+    o.saved.oper = leat_operation(after, "Identity", "saved", &o.file_name, 1, NULL, 0);
+    o.restore = add_restore(s, o.file_name, names, slices);
+  }
+  leat_scope_free(after);
+  leat_scope_free(s);
+  return o;
+}
+
 leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
                                 leat_saver_options_t options) {
+  TF_Status* status = leat_scope_status(scope);
   if (!leat_scope_is_ok(scope)) return NULL;
   if (scope->root->variable_count == 0) {
     leat_scope_fail(scope, TF_INVALID_ARGUMENT,
                     "Making a saver failed: the graph has no variables yet, must have one");
     return NULL;
   }
+  leat_saver_operations_t operations = add_operations(scope);
+  return leat_scope_is_ok(scope) ? leat_saver_over(operations, directory, options, status) : NULL;
+}
+
+leat_saver_t* leat_saver_over(leat_saver_operations_t operations, const char* directory,
+                              leat_saver_options_t options, TF_Status* status) {
   leat_saver_t* saver = calloc(1, sizeof *saver);
   char* copy = strdup(directory);
   if (!saver || !copy) {
     free(saver);
     free(copy);
-    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for a saver");
+    TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory for a saver");
     return NULL;
   }
-  saver->directory = copy;
-  saver->options = options;
+  *saver = (leat_saver_t){copy, operations, options, 0, now_seconds()};
   if (saver->options.keep <= 0) saver->options.keep = 5;
-  saver->last_time = now_seconds();
-  leat_scope_t* s = leat_scope_enter(scope, "save");
-  saver->file_name = leat_placeholder(s, "file_name", TF_STRING, 0, NULL);
-  TF_Output names = string_vector(s, scope->root, 1);
-  TF_Output slices = string_vector(s, scope->root, 0);
-  if (leat_scope_is_ok(s)) saver->save = add_save(s, saver->file_name, names, slices);
-  if (leat_scope_is_ok(s)) saver->restore = add_restore(s, saver->file_name, names, slices);
-  leat_scope_free(s);
-  if (leat_scope_is_ok(scope)) return saver;
-  leat_saver_free(saver);
-  return NULL;
+  TF_SetStatus(status, TF_OK, "");
+  return saver;
+}
+
+leat_saver_operations_t leat_saver_operations(const leat_saver_t* saver) {
+  return saver ? saver->operations : (leat_saver_operations_t){.restore = NULL};
 }
 
 void leat_saver_free(leat_saver_t* saver) {
   if (!saver) return;
   free(saver->directory);
   free(saver);
-}
-
-static void run_with_file(leat_saver_t* saver, TF_Session* session, TF_Operation* target,
-                          const char* file, TF_Status* status) {
-  TF_Tensor* name = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
-  if (!name) {
-    TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory for the checkpoint's name");
-    return;
-  }
-  TF_TString_Copy(TF_TensorData(name), file, strlen(file));
-  const TF_Operation* targets[] = {target};
-  TF_SessionRun(session, NULL, &saver->file_name, &name, 1, NULL, NULL, 0, targets, 1, NULL,
-                status);
-  TF_DeleteTensor(name);
 }
 
 static int has_index(const char* prefix) {
@@ -164,7 +166,7 @@ void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step, TF_
   }
   snprintf(prefix, size, "%s/model.ckpt-%lld", saver->directory, (long long)step);
   int is_new = !has_index(prefix);
-  run_with_file(saver, session, saver->save, prefix, status);
+  leat_variables_save(session, &saver->operations, prefix, status);
   if (TF_GetCode(status) == TF_OK) {
     leat_checkpoint_publish(saver->directory, prefix, saver->options.keep, status);
   }
@@ -191,7 +193,7 @@ void leat_saver_restore_latest(leat_saver_t* saver, TF_Session* session, int64_t
                                TF_Status* status) {
   char* latest = leat_checkpoint_latest(saver->directory, status);
   if (!latest) return;
-  run_with_file(saver, session, saver->restore, latest, status);
+  leat_variables_restore(session, &saver->operations, latest, status);
   const char* dash = strrchr(latest, '-');
   int64_t step = dash ? strtoll(dash + 1, NULL, 10) : 0;
   free(latest);

@@ -96,9 +96,14 @@ cleanup:
   return status;
 }
 
+// An older checkpoint of the prefix loses its index first, as when one is written: whoever finds an
+// index finds its data.
 static leat_status_t publish(merge_t* merge, const char* prefix) {
   leat_file_system_t* fs = merge->fs;
   int count = (int)merge->shards.count;
+  const char* index_path;
+  LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix, &merge->index.arena, &index_path));
+  if (leat_file_exists(fs, index_path)) LEAT_RETURN_IF_ERROR(fs->vtable->remove(fs, index_path));
   for (size_t i = 0; i < merge->shards.count; ++i) {
     const leat_string_map_entry_t* shard = &merge->shards.entries[i];
     const char* path;

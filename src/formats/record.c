@@ -25,6 +25,20 @@ void leat_record_file_source_initialize(leat_file_t* file, uint64_t offset,
   *out_source = (leat_record_file_source_t){{read_file}, file, offset};
 }
 
+static leat_status_t bytes_source_read(leat_record_source_t* self, void* data, size_t size,
+                                       size_t* out_read) {
+  leat_record_bytes_source_t* source = (leat_record_bytes_source_t*)self;
+  *out_read = size < source->rest.size ? size : source->rest.size;
+  if (*out_read) memcpy(data, source->rest.data, *out_read);
+  source->rest = leat_string_view_from_index(source->rest, *out_read);
+  return leat_ok_status();
+}
+
+void leat_record_bytes_source_initialize(leat_string_view_t bytes,
+                                         leat_record_bytes_source_t* out_source) {
+  *out_source = (leat_record_bytes_source_t){{bytes_source_read}, bytes};
+}
+
 void leat_record_reader_initialize(leat_record_source_t* source, uint64_t max_record_bytes,
                                    leat_allocator_t* allocator,
                                    leat_record_reader_t* out_reader) {

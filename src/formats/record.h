@@ -23,6 +23,14 @@ typedef struct leat_record_file_source_s {
 void leat_record_file_source_initialize(leat_file_t* file, uint64_t offset,
                                         leat_record_file_source_t* out_source);
 
+// Bytes in memory.
+typedef struct leat_record_bytes_source_s {
+  leat_record_source_t base;
+  leat_string_view_t rest;  // borrowed
+} leat_record_bytes_source_t;
+void leat_record_bytes_source_initialize(leat_string_view_t bytes,
+                                         leat_record_bytes_source_t* out_source);
+
 typedef struct leat_record_reader_s {
   leat_record_source_t* source;
   leat_allocator_t* allocator;

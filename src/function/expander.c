@@ -2,6 +2,7 @@
 // the backward walk from its returns to its arguments, in the same graph.
 #include "function/expander.h"
 
+#include "function/call_gradient.h"
 #include "graph/graph_functions.h"
 
 #define MAX_DEPTH 100
@@ -84,7 +85,9 @@ static leat_status_t differentiate(leat_lowering_t* l, leat_call_t body, leat_ou
   leat_string_view_t prefix;
   LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &prefix, "%.*sgradients",
                                         LEAT_SV_ARG(l->builder.scope)));
-  leat_gradient_options_t options = leat_expander_gradient_options();
+  leat_call_gradient_t state;
+  leat_gradient_options_t options =
+      leat_call_gradient_options(graph, ((expansion_t*)l)->expander->chain, &state);
   LEAT_RETURN_IF_ERROR(leat_add_gradients(graph, body.returns, body.return_count, xs.items,
                                           xs.count, grad_ys, &options, prefix, gradients));
   for (int i = 0; i < xs.count; ++i) {
@@ -248,45 +251,4 @@ leat_status_t leat_expander_keep(const leat_expander_t* expander, const leat_cal
       expander->graph->ops,
       is_stateful ? LEAT_OP_NAME_STATEFUL_CALL : LEAT_OP_NAME_CALL, &spec.op));
   return leat_graph_add_node(expander->graph, &spec, out_node);
-}
-
-// ---- Gradients ----------------------------------------------------------------------------------
-
-static bool has_control_flow(const leat_graph_t* graph) {
-  for (size_t i = 0; i < graph->node_count; ++i) {
-    if (graph->nodes[i].op->flags & LEAT_OP_CONTROL_FLOW) return true;
-  }
-  return false;
-}
-
-// The copy is live, and of the frame, that its inputs are.
-static leat_status_t expand_beside(void* data, leat_graph_t* graph, int32_t index,
-                                   leat_string_view_t scope, leat_output_t* out_outputs) {
-  (void)data;
-  leat_node_t node = graph->nodes[index];  // the array may move
-  if (leat_function_library_gradient_of(graph->functions, node.op->name).size) {
-    for (int i = 0; i < node.output_count; ++i) out_outputs[i] = LEAT_OUTPUT_NONE;
-    return leat_ok_status();
-  }
-  int total = node.input_count + node.control_count;
-  int32_t* controls;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)total + 1,
-                                                 sizeof *controls, (void**)&controls));
-  leat_call_site_t site = {.node = &node,
-                           .name = leat_string_view_make(scope.data, scope.size - 1),
-                           .inputs = node.inputs,
-                           .control_inputs = controls,
-                           .gate = -1};
-  bool flows = has_control_flow(graph);
-  for (int i = flows ? 0 : node.input_count; i < total; ++i) {
-    controls[site.control_count++] = node.inputs[i].node;
-  }
-  leat_expander_t expander = leat_expander_make(graph, graph->node_count);
-  expander.lower_all = true;
-  int32_t done;
-  return leat_expander_expand(&expander, &site, out_outputs, &done);
-}
-
-leat_gradient_options_t leat_expander_gradient_options(void) {
-  return (leat_gradient_options_t){.expand = expand_beside};
 }

@@ -4,7 +4,6 @@
 #ifndef LEAT_FUNCTION_EXPANDER_H_
 #define LEAT_FUNCTION_EXPANDER_H_
 
-#include "gradient/gradient.h"
 #include "graph/lowering.h"
 
 // A function whose body is being added, and by whom.
@@ -59,8 +58,5 @@ LEAT_MUST_USE leat_status_t leat_expander_add_body(const leat_expander_t* expand
                                                    leat_outputs_t arguments,
                                                    const leat_body_options_t* options,
                                                    leat_call_t* out_call);
-
-// How gradients go through calls: through a copy of what the call stands for, beside it.
-leat_gradient_options_t leat_expander_gradient_options(void);
 
 #endif  // LEAT_FUNCTION_EXPANDER_H_

@@ -34,25 +34,35 @@ typedef struct zeros_source_s {
   leat_output_t zero;  // none: ZerosLike of the source
 } zeros_source_t;
 
-static leat_status_t find_zeros_source(leat_context_t* c, leat_builder_t* b, leat_output_t output,
-                                       leat_output_t gradient, zeros_source_t* out) {
-  leat_walk_t* w = c->walk;
-  int dtype = leat_build_type_of(b, output);
-  *out = (zeros_source_t){output, LEAT_OUTPUT_NONE};
-  if (dtype == LEAT_DTYPE_VARIANT || (!b->place && dtype != LEAT_DTYPE_RESOURCE)) {
+// The shape of |output|, there when the output is.
+static leat_status_t find_shape(leat_context_t* c, leat_builder_t* b, leat_output_t output,
+                                leat_output_t* out_shape) {
+  leat_guard_t* items;
+  int count;
+  if (leat_build_type_of(b, output) == LEAT_DTYPE_RESOURCE) {
+    *out_shape = leat_build_unary(b, "VariableShape", output);
     return leat_ok_status();
   }
-  leat_guard_t* items;
-  int count = 0;
-  if (dtype == LEAT_DTYPE_RESOURCE) {
-    out->source = leat_build_unary(b, "VariableShape", output);
-  } else {
-    out->source = leat_build_shape_of(b, output);
-    LEAT_RETURN_IF_ERROR(leat_guard_difference(w, leat_walk_guard_of(w, output), 0, &items,
-                                               &count));
-    out->source = descend(b, out->source, items, count);
+  *out_shape = leat_build_shape_of(b, output);
+  if (b->status) return leat_ok_status();
+  // A constant is there in any case.
+  bool is_constant = c->walk->graph->nodes[out_shape->node].op->flags & LEAT_OP_CONSTANT;
+  LEAT_RETURN_IF_ERROR(leat_guard_difference(
+      c->walk, is_constant ? leat_walk_guard_of(c->walk, output) : 0, 0, &items, &count));
+  *out_shape = descend(b, *out_shape, items, count);
+  return leat_ok_status();
+}
+
+static leat_status_t find_zeros_source(leat_context_t* c, leat_builder_t* b, leat_output_t output,
+                                       leat_gradient_value_t gradient, zeros_source_t* out) {
+  int dtype = leat_build_type_of(b, output);
+  *out = (zeros_source_t){output, LEAT_OUTPUT_NONE};
+  if (dtype == LEAT_DTYPE_VARIANT ||
+      (!b->place && dtype != LEAT_DTYPE_RESOURCE && !leat_gradient_is_rows(gradient))) {
+    return leat_ok_status();
   }
-  out->zero = leat_build_scalar(b, leat_build_type_of(b, gradient), 0);
+  LEAT_RETURN_IF_ERROR(find_shape(c, b, output, &out->source));
+  out->zero = leat_build_scalar(b, leat_build_type_of(b, gradient.dense), 0);
   return leat_ok_status();
 }
 
@@ -60,6 +70,41 @@ static leat_output_t make_zeros(leat_builder_t* b, const zeros_source_t* from,
                                 leat_output_t source) {
   if (!leat_output_exists(from->zero)) return leat_build_unary(b, "ZerosLike", source);
   return leat_build_binary(b, "Fill", source, from->zero);
+}
+
+static leat_output_t part_of(leat_builder_t* b, leat_output_t vector, int begin, int count) {
+  leat_output_t first = leat_build_int32_vector(b, (const int32_t[]){begin}, 1);
+  leat_output_t size = leat_build_int32_vector(b, (const int32_t[]){count}, 1);
+  return leat_build(b, "Slice", LEAT_INPUTS(vector, first, size), LEAT_NO_ATTRS);
+}
+
+// No rows of a tensor of |shape|.
+static leat_gradient_value_t make_no_rows(leat_builder_t* b, const zeros_source_t* from,
+                                          leat_output_t shape, leat_gradient_value_t like) {
+  leat_output_t none = leat_build_int32_vector(b, (const int32_t[]){0}, 1);
+  leat_output_t rest = leat_build(
+      b, "ConcatV2",
+      LEAT_INPUTS(none, part_of(b, shape, 1, -1), leat_build_scalar(b, LEAT_DTYPE_INT32, 0)),
+      LEAT_ATTRS(LEAT_INT("N", 2)));
+  leat_output_t indices = leat_build(
+      b, "Cast", LEAT_INPUTS(part_of(b, shape, 0, 0)),
+      LEAT_ATTRS(LEAT_TYPE("DstT", leat_build_type_of(b, like.indices))));
+  return (leat_gradient_value_t){leat_build_binary(b, "Fill", rest, from->zero), indices, shape};
+}
+
+static leat_output_t merge(leat_builder_t* b, leat_output_t x, leat_output_t y) {
+  return leat_build(b, "Merge", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
+}
+
+// |value| where it is, else nothing, as zeros or no rows, made of |past|.
+static leat_gradient_value_t complete(leat_builder_t* b, const zeros_source_t* from,
+                                      leat_output_t past, leat_gradient_value_t value) {
+  if (!leat_gradient_is_rows(value)) {
+    return leat_gradient_dense(merge(b, value.dense, make_zeros(b, from, past)));
+  }
+  leat_gradient_value_t none = make_no_rows(b, from, past, value);
+  return (leat_gradient_value_t){merge(b, value.dense, none.dense),
+                                 merge(b, value.indices, none.indices), from->source};
 }
 
 leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_output_t output,
@@ -72,9 +117,8 @@ leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_o
   if (guard == wanted) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_guard_difference(w, guard, wanted, &items, &count));
   if (count == 0) return leat_ok_status();
-  leat_output_t value = leat_gradient_value_to_dense(b, *inout_value);
   zeros_source_t from;
-  LEAT_RETURN_IF_ERROR(find_zeros_source(c, b, output, value, &from));
+  LEAT_RETURN_IF_ERROR(find_zeros_source(c, b, output, *inout_value, &from));
   leat_output_t* past;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)count, sizeof *past,
                                                  (void**)&past));
@@ -85,21 +129,11 @@ leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_o
     past[i] = leat_node_output(decide, 1 - items[i].side);
     source = leat_node_output(decide, items[i].side);
   }
-  for (int i = count - 1; i >= 0; --i) {
-    leat_output_t sides[2];
-    sides[items[i].side] = value;
-    sides[1 - items[i].side] = make_zeros(b, &from, past[i]);
-    value = leat_build(b, "Merge", (leat_outputs_t){sides, 2}, LEAT_NO_ATTRS);
-  }
-  *inout_value = leat_gradient_dense(value);
+  for (int i = count - 1; i >= 0; --i) *inout_value = complete(b, &from, past[i], *inout_value);
   return b->status;
 }
 
 // ---- Switch -------------------------------------------------------------------------------------
-
-static leat_output_t merge(leat_builder_t* b, leat_output_t x, leat_output_t y) {
-  return leat_build(b, "Merge", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
-}
 
 // Both sides have a gradient.
 static leat_gradient_value_t merge_sides(leat_builder_t* b, leat_gradient_value_t* sides) {

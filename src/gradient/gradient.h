@@ -12,8 +12,8 @@ typedef struct leat_gradient_options_s {
   int stop_count;
   // How a node that calls a function (LEAT_OP_CALLS) is differentiated: adds nodes under |scope|
   // that compute the same outputs from the same inputs and says which outputs these are. They may
-  // contain calls again. Outputs that do not exist: the node has a gradient of its own. NULL: such a
-  // node is like any other.
+  // contain calls again. An output 0 of none: the node stays, and is like any other, as all are
+  // when |expand| is NULL.
   leat_status_t (*expand)(void* data, leat_graph_t* graph, int32_t node, leat_string_view_t scope,
                           leat_output_t* out_outputs);
   void* data;

@@ -69,7 +69,7 @@ typedef struct leat_walk_s {
   leat_string_view_t prefix;
   const leat_gradient_options_t* options;
   size_t node_count;     // before the walk added any
-  leat_output_t** calls;  // node -> what its outputs were expanded to; NULL: no call
+  leat_output_t** calls;  // node -> what its outputs were expanded to, or none; NULL: no call
   bool* reached;         // from some x
   bool* between;
   bool* stops;           // nodes whose inputs get nothing
@@ -112,7 +112,7 @@ static inline int32_t leat_walk_loop_of(const leat_walk_t* w, int32_t node) {
 // What |output| was expanded to, if a call makes it.
 static inline leat_output_t leat_walk_past_calls(const leat_walk_t* w, leat_output_t output) {
   while (w->calls && output.index >= 0 && (size_t)output.node < w->node_count &&
-         w->calls[output.node]) {
+         w->calls[output.node] && leat_output_exists(w->calls[output.node][0])) {
     output = w->calls[output.node][output.index];
   }
   return output;

@@ -103,6 +103,7 @@ int64_t leat_cost_transfer_ns(int64_t bytes, const leat_speed_t* from,
 // ---- Measured -----------------------------------------------------------------------------------
 
 struct leat_costs_s {
+  leat_reference_count_t references;
   leat_allocator_t* allocator;
   leat_arena_t arena;        // keys
   leat_string_map_t values;  // "CPU\nnode": ns; "2\nnode": bytes of output 2
@@ -111,6 +112,7 @@ struct leat_costs_s {
 leat_status_t leat_costs_create(leat_allocator_t* allocator, leat_costs_t** out_costs) {
   leat_costs_t* costs;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *costs, (void**)&costs));
+  costs->references = 1;
   costs->allocator = allocator;
   leat_arena_initialize(allocator, 0, &costs->arena);
   leat_string_map_initialize(allocator, &costs->values);
@@ -118,8 +120,12 @@ leat_status_t leat_costs_create(leat_allocator_t* allocator, leat_costs_t** out_
   return leat_ok_status();
 }
 
-void leat_costs_free(leat_costs_t* costs) {
-  if (!costs) return;
+void leat_costs_retain(leat_costs_t* costs) {
+  if (costs) leat_reference_count_retain(&costs->references);
+}
+
+void leat_costs_release(leat_costs_t* costs) {
+  if (!costs || !leat_reference_count_release(&costs->references)) return;
   leat_string_map_deinitialize(&costs->values);
   leat_arena_deinitialize(&costs->arena);
   leat_allocator_free(costs->allocator, costs);

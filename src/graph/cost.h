@@ -26,11 +26,12 @@ int64_t leat_cost_transfer_ns(int64_t bytes, const leat_speed_t* from,
 
 struct leat_pb_step_stats_s;
 
-// What earlier steps took, by node. Reading while nobody adds is thread-safe.
+// What earlier steps took, by node; reference counted. Reading while nobody adds is thread-safe.
 typedef struct leat_costs_s leat_costs_t;
 LEAT_MUST_USE leat_status_t leat_costs_create(leat_allocator_t* allocator,
                                               leat_costs_t** out_costs);
-void leat_costs_free(leat_costs_t* costs);
+void leat_costs_retain(leat_costs_t* costs);   // NULL is allowed
+void leat_costs_release(leat_costs_t* costs);
 // One run of a node on a device of |device_type|. Each further run moves what is kept by a quarter
 // of the difference.
 LEAT_MUST_USE leat_status_t leat_costs_add(leat_costs_t* costs, leat_string_view_t node,

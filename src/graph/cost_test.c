@@ -99,8 +99,10 @@ static void measured(void** state) {
   stats.op_end_rel_nanos = 9000;
   LEAT_EXPECT_OK(leat_costs_add_step(costs, &step));
   assert_int_equal(leat_cost_node_ns(costs, s.graph, node, LEAT_SV("SIM"), &kSpeed), 6000);
-  leat_costs_free(costs);
-  leat_costs_free(NULL);
+  leat_costs_retain(costs);
+  leat_costs_release(costs);
+  leat_costs_release(costs);
+  leat_costs_release(NULL);
   scene_close(&s);
 }
 

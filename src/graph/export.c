@@ -56,9 +56,9 @@ static leat_status_t inputs_to_def(const leat_graph_t* graph, const leat_node_t*
   return leat_ok_status();
 }
 
-static leat_status_t attrs_to_def(const leat_node_t* node, leat_arena_t* arena,
-                                  leat_pb_node_def_attr_entry_list_t* out_list) {
-  size_t count = (size_t)node->attr_count;
+leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr_count, leat_arena_t* arena,
+                                leat_pb_node_def_attr_entry_list_t* out_list) {
+  size_t count = (size_t)attr_count;
   void *entries = NULL, *values = NULL;
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(arena, count, sizeof(leat_pb_node_def_attr_entry_t), &entries));
@@ -68,9 +68,9 @@ static leat_status_t attrs_to_def(const leat_node_t* node, leat_arena_t* arena,
   out_list->count = count;
   for (size_t i = 0; i < count; ++i) {
     leat_pb_attr_value_t* value = (leat_pb_attr_value_t*)values + i;
-    out_list->items[i].key = node->attrs[i].name;
+    out_list->items[i].key = attrs[i].name;
     out_list->items[i].value = value;
-    LEAT_RETURN_IF_ERROR(leat_attr_value_to_proto(&node->attrs[i].value, arena, value));
+    LEAT_RETURN_IF_ERROR(leat_attr_value_to_proto(&attrs[i].value, arena, value));
   }
   return leat_ok_status();
 }
@@ -80,7 +80,7 @@ leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t index, leat_ar
   const leat_node_t* node = &graph->nodes[index];
   *out_def = (leat_pb_node_def_t){.name = node->name, .op = node->op->name, .device = node->device};
   LEAT_RETURN_IF_ERROR(inputs_to_def(graph, node, arena, &out_def->input));
-  return attrs_to_def(node, arena, &out_def->attr);
+  return leat_attrs_to_def(node->attrs, node->attr_count, arena, &out_def->attr);
 }
 
 leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,

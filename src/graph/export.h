@@ -12,6 +12,10 @@ LEAT_MUST_USE leat_status_t leat_graph_export(const leat_graph_t* graph,
 // Fills |out_def|, which borrows from the graph; the rest lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t node,
                                              leat_arena_t* arena, leat_pb_node_def_t* out_def);
+// The same of attributes alone.
+LEAT_MUST_USE leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr_count,
+                                              leat_arena_t* arena,
+                                              leat_pb_node_def_attr_entry_list_t* out_list);
 // Appends the encoded NodeDef.
 LEAT_MUST_USE leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
                                              leat_string_builder_t* out);

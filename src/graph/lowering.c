@@ -40,3 +40,33 @@ leat_status_t leat_lower_call(leat_lowering_t* l, const leat_function_name_t* fu
   }
   return leat_lowering_finish(l, l->call(l, function, (leat_outputs_t){arguments, count}, l->gate));
 }
+
+leat_status_t leat_gradient_of_call(leat_gradient_t* g) {
+  leat_arena_t* arena = leat_graph_arena(g->builder.graph);
+  const leat_node_t* node = leat_gradient_node(g);
+  const int own = node->input_count, outputs = node->output_count;
+  leat_function_name_t function = {node->op->name, node->attrs, node->attr_count};
+  const leat_attr_value_t* f = leat_node_attr(node, LEAT_SV("f"));
+  if (f && f->kind == LEAT_ATTR_FUNCTION && !f->is_list) function = *f->function;
+  leat_output_t* inputs;
+  int32_t* types;
+  size_t count = (size_t)own + (size_t)outputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *inputs, (void**)&inputs));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *types, (void**)&types));
+  for (int i = 0; i < own; ++i) inputs[i] = node->inputs[i];
+  for (int i = 0; i < outputs; ++i) inputs[own + i] = leat_gradient_of_output(g, i);
+  for (size_t i = 0; i < count; ++i) types[i] = leat_build_type_of(&g->builder, inputs[i]);
+  const leat_attr_t attrs[] = {
+      {LEAT_SV("f"), {.kind = LEAT_ATTR_FUNCTION, .function = &function}},
+      {LEAT_SV("Tin"), {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)count,
+                        .types = types}},
+      {LEAT_SV("Tout"), {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)own,
+                         .types = types}}};
+  int32_t gradient =
+      leat_build_node(&g->builder, "SymbolicGradient", (leat_outputs_t){inputs, (int)count},
+                      (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
+  for (int i = 0; i < own; ++i) {
+    leat_gradient_set_input(g, i, leat_node_output(gradient, i));
+  }
+  return g->builder.status;
+}

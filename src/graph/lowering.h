@@ -4,7 +4,7 @@
 #ifndef LEAT_GRAPH_LOWERING_H_
 #define LEAT_GRAPH_LOWERING_H_
 
-#include "graph/builder.h"
+#include "graph/gradient.h"
 
 typedef struct leat_lowering_s leat_lowering_t;
 
@@ -44,5 +44,9 @@ LEAT_MUST_USE leat_status_t leat_lowering_finish(leat_lowering_t* lowering, leat
 // function does.
 LEAT_MUST_USE leat_status_t leat_lower_call(leat_lowering_t* lowering,
                                             const leat_function_name_t* function);
+
+// The gradient of a call as a call: a SymbolicGradient. For those that are not expanded, since
+// their function has a gradient function of its own, or calls itself.
+LEAT_MUST_USE leat_status_t leat_gradient_of_call(leat_gradient_t* g);
 
 #endif  // LEAT_GRAPH_LOWERING_H_

@@ -136,7 +136,8 @@ typedef struct leat_op_row_s {
   const char* outputs;
   const char* attrs;
   uint32_t flags;
-  int deprecated_since;     // GraphDef producer version; 0 = never
+  int16_t deprecated_since;  // GraphDef producer version; 0 = never
+  uint8_t cost;             // leat_cost_rule_t
   const char* deprecation;  // TensorFlow's explanation text
   uint16_t identities;  // leat_identity_t
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
@@ -150,7 +151,6 @@ typedef struct leat_op_row_s {
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
   const char* doc;
-  uint8_t cost;                 // leat_cost_rule_t
 } leat_op_row_t;
 
 typedef enum leat_type_source_e {
@@ -218,9 +218,13 @@ LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
                                                     leat_op_registry_t** out_registry);
 void leat_op_registry_free(leat_op_registry_t* registry);
 // Rows up to one without a name. They must outlive the registry. ALREADY_EXISTS for a second row
-// of a name. Not thread-safe against itself.
+// of a name. Before any look-up.
 LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
                                                  const leat_op_row_t* rows);
+// One row more, at any time, from any thread; it must outlive the registry. Parsed at once:
+// INVALID_ARGUMENT when it is malformed.
+LEAT_MUST_USE leat_status_t leat_op_registry_extend(leat_op_registry_t* registry,
+                                                    const leat_op_row_t* row);
 // Thread-safe. NOT_FOUND: "Op type not registered 'X'...".
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,

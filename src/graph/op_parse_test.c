@@ -1,4 +1,5 @@
 // The mini-language: what it accepts, what each form means, what it refuses.
+#include "base/thread.h"
 #include "toy_graph/toy_ops.h"
 
 static const leat_op_t* parse(leat_arena_t* arena, const leat_op_row_t* row) {
@@ -135,12 +136,61 @@ static void registry_parses_when_asked(void** state) {
   leat_op_registry_free(registry);
 }
 
+static const leat_op_row_t late[] = {
+    {.name = "Late", .inputs = "x: float"},
+    {.name = "Good"},
+    {.name = "Later", .attrs = "t: tensor = { dtype: DT_INT32 tensor_shape { } int_val: 9 }"},
+    {.name = "Broken", .attrs = "x"},
+};
+
+static void rows_come_late(void** state) {
+  (void)state;
+  static const leat_op_row_t rows[] = {{.name = "Good"}, {.name = 0}};
+  leat_op_registry_t* registry = NULL;
+  const leat_op_t* op = NULL;
+  toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
+  toy_ok(leat_op_registry_add(registry, rows));
+  assert_false(leat_op_registry_has(registry, LEAT_SV("Late")));
+  toy_ok(leat_op_registry_extend(registry, &late[0]));
+  toy_fails(leat_op_registry_extend(registry, &late[0]), LEAT_ALREADY_EXISTS, "Late");
+  toy_fails(leat_op_registry_extend(registry, &late[1]), LEAT_ALREADY_EXISTS, "Good");
+  toy_fails(leat_op_registry_extend(registry, &late[3]), LEAT_INVALID_ARGUMENT, "Broken");
+  toy_ok(leat_op_registry_extend(registry, &late[2]));
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Late"), &op));
+  assert_ptr_equal(op->row, &late[0]);
+  assert_int_equal(op->input_count, 1);
+  assert_true(leat_op_registry_has(registry, LEAT_SV("Later")));
+  assert_false(leat_op_registry_has(registry, LEAT_SV("Broken")));
+  assert_int_equal(leat_op_registry_count(registry), 3);
+  assert_ptr_equal(leat_op_registry_row(registry, 2), &late[2]);
+  leat_op_registry_free(registry);
+}
+
+static void wait_for_later(void* data) {
+  while (!leat_op_registry_has(data, LEAT_SV("Later"))) continue;
+}
+
+static void rows_come_while_threads_look_up(void** state) {
+  (void)state;
+  leat_op_registry_t* registry = NULL;
+  leat_thread_t threads[3];
+  toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
+  for (int i = 0; i < 3; ++i) {
+    toy_ok(leat_thread_start("finder", wait_for_later, registry, &threads[i]));
+  }
+  for (int i = 0; i < 3; ++i) toy_ok(leat_op_registry_extend(registry, &late[i]));
+  for (int i = 0; i < 3; ++i) leat_thread_join(threads[i]);
+  leat_op_registry_free(registry);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(attributes_of_every_kind),
       cmocka_unit_test(arguments_of_every_kind),
       cmocka_unit_test(malformed_rows_are_refused),
       cmocka_unit_test(registry_parses_when_asked),
+      cmocka_unit_test(rows_come_late),
+      cmocka_unit_test(rows_come_while_threads_look_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // Rows by name in a hash map; an op is parsed when it is first asked for and published by one
-// atomic store, so that later look-ups take no lock.
+// atomic store, so that later look-ups take no lock. Rows of plugins come while others look up:
+// they form a list that only grows, each published by one store when it is complete.
 #include "graph/op.h"
 
 typedef struct registered_op_s {
@@ -7,13 +8,20 @@ typedef struct registered_op_s {
   _Atomic(leat_op_t*) op;  // NULL until parsed
 } registered_op_t;
 
+typedef struct late_op_s {
+  leat_op_t* op;
+  _Atomic(struct late_op_s*) next;
+} late_op_t;
+
 struct leat_op_registry_s {
   leat_allocator_t* allocator;
-  leat_mutex_t mutex;  // of parsing: |arena|
+  leat_mutex_t mutex;  // of parsing and extending: |arena|
   leat_arena_t arena;
   leat_string_map_t names;  // -> index in |ops|
   registered_op_t* ops;
   size_t capacity;
+  _Atomic(late_op_t*) late;
+  _Atomic int late_count;
 };
 
 leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
@@ -35,6 +43,9 @@ void leat_op_registry_free(leat_op_registry_t* registry) {
   for (size_t i = 0; i < registry->names.count; ++i) {
     leat_op_t* op = atomic_load(&registry->ops[i].op);
     if (op) leat_op_release_defaults(op);
+  }
+  for (const late_op_t* l = atomic_load(&registry->late); l; l = atomic_load(&l->next)) {
+    leat_op_release_defaults(l->op);
   }
   leat_string_map_deinitialize(&registry->names);
   leat_allocator_free(registry->allocator, registry->ops);
@@ -63,6 +74,45 @@ leat_status_t leat_op_registry_add(leat_op_registry_t* registry, const leat_op_r
   return leat_ok_status();
 }
 
+// ---- rows of plugins ----------------------------------------------------------------------------
+
+// The one called |name|, or NULL; |out_end| may be NULL, else where the next one will hang.
+static const leat_op_t* find_late(const leat_op_registry_t* registry, leat_string_view_t name,
+                                  _Atomic(late_op_t*)** out_end) {
+  _Atomic(late_op_t*)* link = (_Atomic(late_op_t*)*)&registry->late;
+  late_op_t* l;
+  while ((l = atomic_load_explicit(link, memory_order_acquire))) {
+    if (leat_string_view_equal(l->op->name, name)) return l->op;
+    link = &l->next;
+  }
+  if (out_end) *out_end = link;
+  return NULL;
+}
+
+static leat_status_t extend_locked(leat_op_registry_t* registry, const leat_op_row_t* row) {
+  leat_string_view_t name = leat_string_view_from(row->name);
+  _Atomic(late_op_t*)* end = NULL;
+  void* memory = NULL;
+  if (leat_string_map_get(&registry->names, name, NULL) || find_late(registry, name, &end)) {
+    return leat_make_status(LEAT_ALREADY_EXISTS, "Op with name %s", row->name);
+  }
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&registry->arena, sizeof(late_op_t), &memory));
+  late_op_t* late = memory;
+  LEAT_RETURN_IF_ERROR(leat_op_parse(row, &registry->arena, &late->op));
+  atomic_store_explicit(end, late, memory_order_release);
+  atomic_fetch_add_explicit(&registry->late_count, 1, memory_order_release);
+  return leat_ok_status();
+}
+
+leat_status_t leat_op_registry_extend(leat_op_registry_t* registry, const leat_op_row_t* row) {
+  leat_mutex_lock(&registry->mutex);
+  leat_status_t status = extend_locked(registry, row);
+  leat_mutex_unlock(&registry->mutex);
+  return status;
+}
+
+// ---- looking up ---------------------------------------------------------------------------------
+
 static leat_status_t parse_once(leat_op_registry_t* registry, registered_op_t* registered,
                                 const leat_op_t** out_op) {
   leat_mutex_lock(&registry->mutex);
@@ -81,7 +131,9 @@ leat_status_t leat_op_registry_find(leat_op_registry_t* registry, leat_string_vi
                                     const leat_op_t** out_op) {
   *out_op = NULL;
   uint64_t index = 0;
-  if (!leat_string_map_get(&registry->names, name, &index)) {
+  if (LEAT_UNLIKELY(!leat_string_map_get(&registry->names, name, &index))) {
+    *out_op = find_late(registry, name, NULL);
+    if (*out_op) return leat_ok_status();
     return leat_make_status(LEAT_NOT_FOUND,
                             "Op type not registered '%.*s' in this library. `leat ops` lists the "
                             "ops that are.",
@@ -95,13 +147,19 @@ leat_status_t leat_op_registry_find(leat_op_registry_t* registry, leat_string_vi
 }
 
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name) {
-  return leat_string_map_get(&registry->names, name, NULL);
+  return leat_string_map_get(&registry->names, name, NULL) ||
+         find_late(registry, name, NULL) != NULL;
 }
 
 int leat_op_registry_count(const leat_op_registry_t* registry) {
-  return (int)registry->names.count;
+  return (int)registry->names.count +
+         atomic_load_explicit(&registry->late_count, memory_order_acquire);
 }
 
 const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, int index) {
-  return registry->ops[index].row;
+  int count = (int)registry->names.count;
+  if (index < count) return registry->ops[index].row;
+  const late_op_t* late = atomic_load_explicit(&registry->late, memory_order_acquire);
+  for (; index > count; --index) late = atomic_load_explicit(&late->next, memory_order_acquire);
+  return late->op->row;
 }

@@ -83,19 +83,6 @@ static leat_status_t check_handle(const leat_tensor_t* handle) {
   return leat_ok_status();
 }
 
-// As TensorFlow words it.
-static LEAT_COLD leat_status_t not_found(const leat_resource_handle_t* handle,
-                                         leat_status_t cause) {
-  leat_status_t status = leat_make_status(
-      LEAT_FAILED_PRECONDITION,
-      "Could not find variable %.*s. This could mean that the variable has been deleted. In TF1, "
-      "it can also mean the variable is uninitialized. Debug info: container=%.*s, status error "
-      "message=%s",
-      LEAT_SV_ARG(handle->name), LEAT_SV_ARG(handle->container), leat_status_message(cause));
-  leat_status_free(cause);
-  return status;
-}
-
 leat_status_t leat_cell_of_handle(leat_resource_manager_t* manager, const leat_tensor_t* handle,
                                   leat_cell_t** out_cell) {
   leat_resource_t* resource = NULL;
@@ -104,10 +91,7 @@ leat_status_t leat_cell_of_handle(leat_resource_manager_t* manager, const leat_t
   const leat_resource_handle_t* value = *leat_tensor_data(handle, leat_resource_handle_t*);
   leat_status_t status = leat_resource_manager_find(manager, value->container, value->name,
                                                     &leat_cell_kind, &resource);
-  if (status) {
-    if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
-    return not_found(value, status);
-  }
+  if (status) return status;
   *out_cell = (leat_cell_t*)resource;
   return leat_ok_status();
 }

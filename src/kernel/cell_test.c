@@ -82,7 +82,7 @@ static void a_handle_names_its_cell(void** state) {
   LEAT_EXPECT_OK(leat_resource_manager_add(manager, LEAT_SV(""), LEAT_SV("v"), &cell->resource));
   LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_FLOAT, &one, 1, &number));
   expect_look_up(manager, make_handle("v", "Var"), LEAT_OK, cell);
-  expect_look_up(manager, make_handle("w", "Var"), LEAT_FAILED_PRECONDITION, NULL);
+  expect_look_up(manager, make_handle("w", "Var"), LEAT_NOT_FOUND, NULL);
   expect_look_up(manager, make_handle("v", "Queue"), LEAT_INVALID_ARGUMENT, NULL);
   expect_look_up(manager, make_handle(NULL, NULL), LEAT_INVALID_ARGUMENT, NULL);
   expect_look_up(manager, number, LEAT_INVALID_ARGUMENT, NULL);

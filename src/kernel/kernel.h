@@ -4,6 +4,8 @@
 #ifndef LEAT_KERNEL_KERNEL_H_
 #define LEAT_KERNEL_KERNEL_H_
 
+#include <string.h>
+
 #include "base/thread_pool.h"
 #include "device/device.h"
 #include "graph/op.h"
@@ -30,10 +32,16 @@ typedef struct leat_kernel_row_s {
   uint32_t state_bytes;
   int16_t priority;         // the highest that fits serves; then the first in the list
   bool expensive;           // worth its own place in the pool's queue
+  bool has_label;           // see leat_kernel_row_label
   // One of the two.
   leat_status_t (*compute)(leat_kernel_context_t* context);
   void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
 } leat_kernel_row_t;
+// A row with a label serves only the nodes whose attribute _kernel says so, and these are served by
+// no other. The text stands behind the constraints' NUL: few rows have one.
+static inline const char* leat_kernel_row_label(const leat_kernel_row_t* row) {
+  return row->has_label ? row->constraints + strlen(row->constraints) + 1 : "";
+}
 
 // Instance of a row for a node.
 struct leat_kernel_s {

@@ -1,5 +1,6 @@
 // Rows of kernels by op. Adding costs one hash per op; the text of an op's constraints is parsed
-// when the op is first looked up, under the lock, and never changes afterwards.
+// when the op is first looked up, under the lock, and never changes afterwards. Rows of plugins
+// come while others look up: they form one list that only grows, each parsed before it is seen.
 #include "kernel/registry.h"
 
 #include "kernel/registry_message.h"
@@ -12,7 +13,7 @@ typedef struct leat_kernel_constraint_s {
 typedef struct leat_kernel_entry_s leat_kernel_entry_t;
 struct leat_kernel_entry_s {
   const leat_kernel_row_t* row;
-  leat_kernel_entry_t* next;  // of the same op
+  _Atomic(leat_kernel_entry_t*) next;  // of the same op
   const leat_kernel_constraint_t* constraints;
   int constraint_count;
 };
@@ -36,6 +37,7 @@ struct leat_kernel_registry_s {
   size_t table_count;
   size_t table_capacity;
   leat_kernel_parser_t* parser;
+  _Atomic(leat_kernel_entry_t*) late;  // of plugins, of any op
 };
 
 leat_status_t leat_kernel_registry_create(leat_allocator_t* allocator,
@@ -186,6 +188,41 @@ static leat_status_t parse_list(leat_kernel_parser_t* parser, leat_kernel_list_t
   return status;
 }
 
+// ---- Rows of plugins ----------------------------------------------------------------------------
+
+static leat_status_t extend_locked(leat_kernel_registry_t* registry,
+                                   const leat_kernel_row_t* row) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate(&registry->parser->arena, sizeof(leat_kernel_entry_t), &memory));
+  leat_kernel_entry_t* entry = memory;
+  entry->row = row;
+  LEAT_RETURN_IF_ERROR(parse_entry(&registry->parser->arena, entry));
+  _Atomic(leat_kernel_entry_t*)* link = &registry->late;
+  for (leat_kernel_entry_t* e; (e = atomic_load_explicit(link, memory_order_relaxed));) {
+    link = &e->next;
+  }
+  atomic_store_explicit(link, entry, memory_order_release);
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_registry_extend(leat_kernel_registry_t* registry,
+                                          const leat_kernel_row_t* row) {
+  leat_mutex_lock(&registry->parser->mutex);
+  leat_status_t status = extend_locked(registry, row);
+  leat_mutex_unlock(&registry->parser->mutex);
+  return status;
+}
+
+static const leat_kernel_entry_t* next_of(const leat_kernel_entry_t* entry) {
+  return atomic_load_explicit((_Atomic(leat_kernel_entry_t*)*)&entry->next, memory_order_acquire);
+}
+
+static const leat_kernel_entry_t* first_late(const leat_kernel_registry_t* registry) {
+  return atomic_load_explicit((_Atomic(leat_kernel_entry_t*)*)&registry->late,
+                              memory_order_acquire);
+}
+
 // ---- Finding ------------------------------------------------------------------------------------
 
 static bool type_is_allowed(const leat_attr_value_t* value, leat_dtype_set_t types) {
@@ -214,24 +251,42 @@ static bool entry_serves(const leat_kernel_entry_t* entry, const leat_attr_t* at
 }
 
 typedef struct search_s {
+  const leat_attr_t* attrs;
+  int attr_count;
+  leat_string_view_t device_type;
   const leat_kernel_row_t* row;  // the best so far
   bool has_device;               // rows for this kind of device exist
   leat_string_view_t missing;
 } search_t;
 
+// Nodes and rows without a label belong together; nearly all are.
+static bool label_agrees(const search_t* s, const leat_kernel_row_t* row) {
+  const leat_attr_value_t* value = leat_attr_find(s->attrs, s->attr_count, LEAT_SV("_kernel"));
+  bool is_text = value && value->kind == LEAT_ATTR_STRING && !value->is_list;
+  return leat_string_view_equals(is_text ? value->s : LEAT_SV(""), leat_kernel_row_label(row));
+}
+
+static void consider(search_t* s, const leat_kernel_entry_t* e) {
+  if (!leat_string_view_equals(s->device_type, e->row->device_type)) return;
+  s->has_device = true;
+  if (s->row && e->row->priority <= s->row->priority) return;
+  if (!entry_serves(e, s->attrs, s->attr_count, &s->missing)) return;
+  if (label_agrees(s, e->row)) s->row = e->row;
+}
+
 static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,
                             const leat_attr_t* attrs, int attr_count,
                             leat_string_view_t device_type, search_t* out_search) {
   uint64_t value = 0;
-  *out_search = (search_t){0};
-  if (!leat_string_map_get(&registry->lists, op->name, &value)) return leat_ok_status();
-  leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
-  LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
-  for (const leat_kernel_entry_t* e = list->first; e; e = e->next) {
-    if (!leat_string_view_equals(device_type, e->row->device_type)) continue;
-    out_search->has_device = true;
-    if (out_search->row && e->row->priority <= out_search->row->priority) continue;
-    if (entry_serves(e, attrs, attr_count, &out_search->missing)) out_search->row = e->row;
+  *out_search = (search_t){
+      .attrs = attrs, .attr_count = attr_count, .device_type = device_type};
+  if (leat_string_map_get(&registry->lists, op->name, &value)) {
+    leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
+    LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
+    for (const leat_kernel_entry_t* e = list->first; e; e = e->next) consider(out_search, e);
+  }
+  for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
+    if (leat_string_view_equals(op->name, e->row->op)) consider(out_search, e);
   }
   return leat_ok_status();
 }
@@ -269,18 +324,20 @@ leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
                                         leat_string_view_t op, leat_kernel_row_fn_t fn,
                                         void* data) {
   uint64_t value = 0;
-  if (op.size > 0) {
-    if (!leat_string_map_get(&registry->lists, op, &value)) return leat_ok_status();
+  if (leat_string_map_get(&registry->lists, op, &value)) {
     const leat_kernel_list_t* list = (const leat_kernel_list_t*)(uintptr_t)value;
     for (const leat_kernel_entry_t* e = list->first; e; e = e->next) {
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
-    return leat_ok_status();
   }
-  for (size_t i = 0; i < registry->table_count; ++i) {
+  for (size_t i = 0; i < registry->table_count && op.size == 0; ++i) {
     for (const leat_kernel_entry_t* e = registry->tables[i]; e->row; ++e) {
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
+  }
+  for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
+    if (op.size > 0 && !leat_string_view_equals(op, e->row->op)) continue;
+    LEAT_RETURN_IF_ERROR(fn(data, e->row));
   }
   return leat_ok_status();
 }

@@ -30,6 +30,10 @@ LEAT_MUST_USE leat_status_t leat_kernel_registry_unserved(const leat_kernel_regi
                                                           leat_string_view_t node_name,
                                                           const leat_attr_t* attrs, int attr_count,
                                                           leat_string_view_t device_types);
+// One row more, at any time, from any thread; it must outlive the registry. Parsed at once:
+// INTERNAL when its constraints are malformed.
+LEAT_MUST_USE leat_status_t leat_kernel_registry_extend(leat_kernel_registry_t* registry,
+                                                        const leat_kernel_row_t* row);
 // Rows of one op ("" = all), in registration order: calls |fn| for each.
 typedef leat_status_t (*leat_kernel_row_fn_t)(void* data, const leat_kernel_row_t* row);
 LEAT_MUST_USE leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,

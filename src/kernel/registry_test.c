@@ -171,12 +171,73 @@ static void threads_look_up_at_once(void** state) {
   leat_kernel_registry_free(registry);
 }
 
+// Rows as plugins bring them; the last has a label.
+static const leat_kernel_row_t kLateRows[] = {
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: half", .compute = nothing},
+    {.op = "New", .device_type = "CPU", .compute = nothing},
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: float", .priority = 9,
+     .compute = nothing},
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: float\0fast", .priority = 20,
+     .has_label = true, .compute = nothing},
+};
+
+static leat_status_t count_each(void* data, const leat_kernel_row_t* row) {
+  ++*(int*)data;
+  return leat_ok_status();
+}
+
+static void rows_come_late(void** state) {
+  leat_kernel_registry_t* registry = make();
+  int before = 0, after = 0, of_op = 0;
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_each, &before));
+  assert_null(find_type(registry, "New", "CPU", LEAT_DTYPE_FLOAT));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kLateRows); ++i) {
+    LEAT_EXPECT_OK(leat_kernel_registry_extend(registry, &kLateRows[i]));
+  }
+  LEAT_EXPECT_CODE(LEAT_INTERNAL, leat_kernel_registry_extend(registry, &kMoreRows[1]));
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_HALF), &kLateRows[0]);
+  assert_ptr_equal(find_type(registry, "New", "CPU", LEAT_DTYPE_HALF), &kLateRows[1]);
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_FLOAT), &kLateRows[2]);
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_DOUBLE), &kRows[0]);
+  leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_STR("_kernel", "fast")};
+  assert_ptr_equal(find(registry, "MatMul", "CPU", attrs, 2), &kLateRows[3]);
+  attrs[1].value.s = LEAT_SV("slow");
+  assert_null(find(registry, "MatMul", "CPU", attrs, 2));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV(""), count_each, &after));
+  LEAT_EXPECT_OK(leat_kernel_registry_each(registry, LEAT_SV("New"), count_each, &of_op));
+  assert_int_equal(after, before + 4);
+  assert_int_equal(of_op, 1);
+  leat_kernel_registry_free(registry);
+}
+
+static void look_up_for_ever(void* data) {
+  leat_op_t op = op_named("MatMul");
+  const leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
+  while (!leat_kernel_registry_probe(data, &op, attrs, 1, LEAT_SV("NPU"))) continue;
+}
+
+static void rows_come_while_threads_look_up(void** state) {
+  static const leat_kernel_row_t last = {.op = "MatMul", .device_type = "NPU", .compute = nothing};
+  leat_kernel_registry_t* registry = make();
+  leat_thread_t threads[3];
+  for (int i = 0; i < 3; ++i) {
+    LEAT_EXPECT_OK(leat_thread_start("finder", look_up_for_ever, registry, &threads[i]));
+  }
+  for (int i = 0; i < 100; ++i) {
+    LEAT_EXPECT_OK(leat_kernel_registry_extend(registry, &kLateRows[i % 3]));
+  }
+  LEAT_EXPECT_OK(leat_kernel_registry_extend(registry, &last));
+  for (int i = 0; i < 3; ++i) leat_thread_join(threads[i]);
+  leat_kernel_registry_free(registry);
+}
+
 static leat_status_t fill_and_find(leat_kernel_registry_t** out_registry) {
   leat_op_t op = op_named("Gather");
   const leat_attr_t attrs[] = {LEAT_TYPE("I", LEAT_DTYPE_INT64), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
   const leat_kernel_row_t* row = NULL;
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_create(leat_allocator_system(), out_registry));
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(*out_registry, kRows));
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_extend(*out_registry, &kLateRows[0]));
   return leat_kernel_registry_find(*out_registry, &op, attrs, 2, LEAT_SV("CPU"), &row);
 }
 
@@ -203,6 +264,8 @@ int main(void) {
       cmocka_unit_test(failures_say_what_there_is),
       cmocka_unit_test(rows_are_listed),
       cmocka_unit_test(threads_look_up_at_once),
+      cmocka_unit_test(rows_come_late),
+      cmocka_unit_test(rows_come_while_threads_look_up),
       cmocka_unit_test(memory_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,8 +95,8 @@ LEAT_MUST_USE leat_status_t leat_cell_make_exclusive(leat_cell_t* cell,
 void leat_cell_set(leat_cell_t* cell, leat_tensor_t tensor);
 
 // The cell behind a resource handle (input of ReadVariableOp and its kin), retained. The handle's
-// type name is leat_cell_kind.name (INVALID_ARGUMENT otherwise). FAILED_PRECONDITION "Could not
-// find variable ..." when there is none.
+// type name is leat_cell_kind.name (INVALID_ARGUMENT otherwise). NOT_FOUND when there is none; who
+// only reads says FAILED_PRECONDITION instead, as in TensorFlow.
 LEAT_MUST_USE leat_status_t leat_cell_of_handle(leat_resource_manager_t* manager,
                                                 const leat_tensor_t* handle,
                                                 leat_cell_t** out_cell);

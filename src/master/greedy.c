@@ -24,8 +24,8 @@ typedef struct edge_s {
   int64_t bytes;
   int32_t source, reader;
 } edge_t;
-// What is simulated at most while units are moved, twice: some tenths of a second.
-#define SIMULATED_NODES 1500000
+// What is simulated at most while units are moved, in each of three rounds: half a second in all.
+#define SIMULATED_NODES 2500000
 
 typedef struct greedy_s {
   leat_simulator_t sim;
@@ -437,7 +437,7 @@ static bool improve(greedy_t* g, int kind, int* budget) {
 }
 
 // Then moves that may make the step longer at first, less and less of them (annealing, with a fixed
-// sequence of random numbers: the same graph is placed the same way).
+// sequence of random numbers: the same graph is placed the same way), of clusters first.
 static uint64_t draw(uint64_t* seed, uint64_t below) {
   *seed ^= *seed << 13;
   *seed ^= *seed >> 7;
@@ -445,15 +445,27 @@ static uint64_t draw(uint64_t* seed, uint64_t below) {
   return *seed % below;
 }
 
-static void anneal(greedy_t* g, int32_t* now, int budget) {
-  size_t count = g->graph->node_count;
-  uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
-  int64_t now_ns = g->best_ns;
+// Every other move is of a node that the step's end waits for, mostly to the device of the one that
+// it waits for.
+static void anneal(greedy_t* g, int32_t* now, int32_t* path, int budget, int round) {
+  size_t count = g->graph->node_count, path_count = 0;
+  uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)round;
+  int64_t now_ns = INT64_MAX;
   copy(now, g->best, count);
   for (int left = budget; left > 0; --left) {
-    g->units = g->unit_sets[draw(&seed, UNITS_COUNT)];
-    int32_t node = g->sequence[draw(&seed, count)];
+    if (now_ns == INT64_MAX) {
+      leat_simulator_run(&g->sim, now);
+      now_ns = g->sim.makespan_ns;
+      path_count = leat_simulator_critical_path(&g->sim, now, path);
+    }
+    uint64_t luck = draw(&seed, 256);
+    bool coarse = round == 0 && left > budget / 2;  // at first clusters alone
+    g->units = g->unit_sets[coarse ? UNITS_CLUSTERS + luck % (UNITS_COUNT - UNITS_CLUSTERS)
+                                   : luck % UNITS_COUNT];
+    size_t at = luck & 128 ? draw(&seed, path_count) : 0;
+    int32_t node = luck & 128 ? path[at] : g->sequence[draw(&seed, count)];
     int device = (int)draw(&seed, (uint64_t)g->sim.device_count);
+    if ((luck & 192) == 192 && at + 1 < path_count) device = now[path[at + 1]];
     if (g->floats[node] || device == now[node] ||
         !leat_group_allows(leat_groups_of(g->groups, node), device)) {
       continue;
@@ -461,13 +473,14 @@ static void anneal(greedy_t* g, int32_t* now, int budget) {
     follow(g, now);
     move_unit(g, unit_of(g, node), device);
     consider(g);
-    // Longer by up to 4 % at first, by nothing in the end.
-    int64_t slack = g->best_ns / 25 * left / budget * left / budget;
+    // Longer by up to 7 % at first (in the second round 2 %), by nothing in the end.
+    int64_t slack = g->best_ns / (round ? 50 : 15) * left / budget * left / budget;
     if (!fits(g) || g->sim.makespan_ns > now_ns + (int64_t)draw(&seed, (uint64_t)slack + 1)) {
       continue;
     }
     now_ns = g->sim.makespan_ns;
     copy(now, g->devices, count);
+    path_count = leat_simulator_critical_path(&g->sim, now, path);
   }
 }
 
@@ -487,11 +500,19 @@ static void note_nodes(greedy_t* g) {
   }
 }
 
+// Of a graph of |count| nodes; a small one has few ways to go.
+static int move_budget(size_t count) {
+  size_t most = 64 * count;
+  if (count > 0 && most > SIMULATED_NODES / count) most = SIMULATED_NODES / count + 16;
+  return (int)most;
+}
+
 static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   size_t count = g->graph->node_count;
-  int32_t* now;
+  int32_t *now, *path;
   LEAT_RETURN_IF_ERROR(leat_simulator_initialize(g->groups, arena, &g->sim));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &now));
+  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &path));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->devices));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->best));
   LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->sequence));
@@ -510,12 +531,15 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
     consider(g);
   }
   for (int d = 0; d < g->sim.device_count; ++d) consider_one_device(g, d);
-  int budget = count > 0 ? (int)(SIMULATED_NODES / count) + 16 : 0;
+  int moves = move_budget(count), budget = moves;
   for (bool better = true; better && budget > 0;) {
     better = false;
     for (int kind = UNITS_COUNT; kind-- > 0;) better |= improve(g, kind, &budget);
   }
-  anneal(g, now, count > 0 ? (int)(SIMULATED_NODES / count) : 0);
+  int effort = g->sim.options->effort > 0 ? g->sim.options->effort : 1;
+  for (int round = 0; round < 2 && count > 0; ++round) {
+    anneal(g, now, path, effort * moves, round);
+  }
   for (size_t i = 0; i < count; ++i) g->graph->nodes[i].assigned_device = g->best[i];
   if (g->notes) note_nodes(g);
   return leat_ok_status();

@@ -54,7 +54,8 @@ static void constraints_and_groups_hold(void** state) {
   leat_placement_note_t notes[16];
   open_fixture(&f, 2);
   f.options.notes = notes;
-  leat_output_t x = source(&f, 2048), a = square(&f, "/device:SIM:1", x), b = square(&f, "/cpu:0", x);
+  leat_output_t x = source(&f, 2048), a = square(&f, "/device:SIM:1", x);
+  leat_output_t b = square(&f, "/cpu:0", x);
   leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
                          LEAT_SHAPE("shape", leat_partial_shape_scalar())};
   leat_output_t handle = scene_output(&f.scene, "VarHandleOp", "v", "", LEAT_NO_INPUTS,

@@ -46,6 +46,7 @@ typedef struct leat_placer_options_s {
   bool log_placement;
   leat_placer_kind_t placer;
   const leat_costs_t* costs;     // measured; NULL: estimates alone
+  int effort;                    // greedy: how long it looks for better ones; 0 = 1
   leat_placement_note_t* notes;  // one a node, to be filled; or NULL
 } leat_placer_options_t;
 

@@ -49,8 +49,15 @@ static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes,
   return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
 }
 
-bool leat_simulator_waits(const leat_simulator_t* s, int32_t node, int index) {
-  return s->position[s->graph->nodes[node].inputs[index].node] < s->position[node];
+static void find_loops(leat_simulator_t* s) {
+  bool acyclic = true;
+  for (size_t i = 0; i < s->graph->node_count; ++i) {
+    const leat_node_t* node = &s->graph->nodes[i];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      acyclic &= leat_simulator_waits(s, (int32_t)i, k);
+    }
+  }
+  s->acyclic = acyclic;
 }
 
 static uint32_t value_of(const leat_simulator_t* s, leat_output_t output) {
@@ -125,6 +132,7 @@ leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* are
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->values));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(graph, s->order));
   for (size_t i = 0; i < nodes; ++i) s->position[s->order[i]] = (int32_t)i;
+  find_loops(s);
   for (size_t i = 0; i < nodes; ++i) {
     s->values[i + 1] = s->values[i] + 1 + (uint32_t)graph->nodes[i].output_count;
   }
@@ -139,6 +147,8 @@ leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* are
   LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes] * devices, sizeof(int64_t), &s->arrival));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->finish));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->ready));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->previous));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->last));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->pending));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->unread));
   LEAT_RETURN_IF_ERROR(array(arena, nodes * devices * 2, sizeof(int32_t), &s->heaps));
@@ -162,6 +172,7 @@ void leat_simulator_reset(leat_simulator_t* s) {
   memset(s->channel, 0, devices * devices * sizeof(int64_t));
   memset(s->arrival, 0xff, s->values[nodes] * devices * sizeof(int64_t));
   memset(s->ready, 0, nodes * sizeof(int64_t));
+  memset(s->last, 0xff, devices * sizeof(int32_t));
   memset(s->heap_sizes, 0, devices * 2 * sizeof(int32_t));
   for (size_t i = 0; i < nodes; ++i) {
     const leat_node_t* node = &s->graph->nodes[i];
@@ -204,7 +215,11 @@ void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_
   int64_t time = s->times[(size_t)node * (size_t)s->device_count + (size_t)device];
   if (time == INT64_MAX) time = 0;  // asked for where it cannot run
   s->finish[node] = start_ns + time;
-  if (time > 0) s->free_at[device] = start_ns + time;
+  s->previous[node] = s->last[device];
+  if (time > 0) {
+    s->free_at[device] = start_ns + time;
+    s->last[device] = node;
+  }
   s->busy_ns[device] += time;
   if (s->finish[node] > s->makespan_ns) s->makespan_ns = s->finish[node];
   s->memory[device] += output_bytes(s, node, true);
@@ -235,11 +250,10 @@ static void finish_node(leat_simulator_t* s, int32_t node, const int32_t* device
 }
 
 // When |device| could start something; INT64_MAX when it has nothing.
-static int64_t next_start(leat_simulator_t* s, int device) {
-  heap_t ready = heap_of(s, device, false), arrivals = heap_of(s, device, true);
-  if (*ready.size > 0) return s->free_at[device];
-  if (*arrivals.size == 0) return INT64_MAX;
-  int64_t at = s->ready[arrivals.items[0]];
+static inline int64_t next_start(const leat_simulator_t* s, size_t device) {
+  if (s->heap_sizes[device * 2] > 0) return s->free_at[device];
+  if (s->heap_sizes[device * 2 + 1] == 0) return INT64_MAX;
+  int64_t at = s->ready[s->heaps[(device * 2 + 1) * s->graph->node_count]];
   return at > s->free_at[device] ? at : s->free_at[device];
 }
 
@@ -252,7 +266,7 @@ void leat_simulator_run(leat_simulator_t* s, const int32_t* devices) {
     int first = -1;
     int64_t start = INT64_MAX;
     for (int d = 0; d < s->device_count; ++d) {
-      int64_t at = next_start(s, d);
+      int64_t at = next_start(s, (size_t)d);
       if (at >= start) continue;
       start = at;
       first = d;
@@ -264,4 +278,33 @@ void leat_simulator_run(leat_simulator_t* s, const int32_t* devices) {
     leat_simulator_occupy(s, node, first, start);
     finish_node(s, node, devices);
   }
+}
+
+// What |node| waited for: the device, or an input; -1 at the start of the step.
+static int32_t waited_for(const leat_simulator_t* s, const int32_t* devices, int32_t node) {
+  size_t count = (size_t)s->device_count;
+  int to = devices[node];
+  int64_t time = s->times[(size_t)node * count + (size_t)to];
+  int64_t start = s->finish[node] - (time == INT64_MAX ? 0 : time);
+  if (start > s->ready[node]) return s->previous[node];
+  const leat_node_t* n = &s->graph->nodes[node];
+  for (int k = 0; k < n->input_count + n->control_count; ++k) {
+    int32_t source = n->inputs[k].node;
+    if (!leat_simulator_waits(s, node, k)) continue;
+    int64_t at = devices[source] == to ? s->finish[source]
+                                       : s->arrival[value_of(s, n->inputs[k]) * count + (size_t)to];
+    if (at == start) return source;
+  }
+  return -1;
+}
+
+size_t leat_simulator_critical_path(const leat_simulator_t* s, const int32_t* devices,
+                                    int32_t* out_nodes) {
+  size_t nodes = s->graph->node_count, count = 0;
+  int32_t node = nodes ? 0 : -1;
+  for (size_t i = 1; i < nodes; ++i) {
+    if (s->finish[i] > s->finish[node]) node = (int32_t)i;
+  }
+  for (; node >= 0 && count < nodes; node = waited_for(s, devices, node)) out_nodes[count++] = node;
+  return count;
 }

@@ -15,6 +15,7 @@ typedef struct leat_simulator_s {
   leat_readers_t readers;
   int32_t* order;      // inputs first; edges that close a loop count for nothing
   int32_t* position;   // in |order|
+  bool acyclic;        // no edge closes a loop
   uint32_t* values;    // node -> its control value; its outputs follow
   int64_t* bytes;      // value -> size; what a variable keeps is at its control value
   int64_t* times;      // [node][device] ns; INT64_MAX where it cannot run
@@ -30,6 +31,8 @@ typedef struct leat_simulator_s {
   int64_t* arrival;    // [value][device]; -1 = not sent there yet
   int64_t* finish;     // node
   int64_t* ready;      // node -> its last input's arrival
+  int32_t* previous;   // node -> the one that worked before it on its device, or -1
+  int32_t* last;       // device -> the node that worked last, or -1
   int32_t* pending;    // node -> inputs to come
   int32_t* unread;     // node -> readers to come
   int32_t* heaps;      // [device][2][node]
@@ -43,11 +46,17 @@ void leat_simulator_deinitialize(leat_simulator_t* simulator);
 // A step with |devices| [node]. The result is in makespan_ns, busy_ns, peak_bytes, finish.
 void leat_simulator_run(leat_simulator_t* simulator, const int32_t* devices);
 
+// The nodes whose end the step's end waited for, from the last back; |out_nodes| has room for all.
+size_t leat_simulator_critical_path(const leat_simulator_t* simulator, const int32_t* devices,
+                                    int32_t* out_nodes);
+
 // ---- Also of use to a placer that simulates as it goes ------------------------------------------
 
 void leat_simulator_reset(leat_simulator_t* simulator);
 // Is input |index| of |node| one that the step waits for?
-bool leat_simulator_waits(const leat_simulator_t* simulator, int32_t node, int index);
+static inline bool leat_simulator_waits(const leat_simulator_t* s, int32_t node, int index) {
+  return s->acyclic || s->position[s->graph->nodes[node].inputs[index].node] < s->position[node];
+}
 // When |source|'s value would be on |to|, |from| being where it is made; |commit| sends it.
 int64_t leat_simulator_arrival(leat_simulator_t* simulator, leat_output_t source, int from, int to,
                                bool commit);

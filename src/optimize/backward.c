@@ -2,8 +2,6 @@
 // slash.
 #include "optimize/backward.h"
 
-#define UNKNOWN_DIM 32
-
 static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
   if (leat_string_view_starts_with(name, scope)) return true;
   for (size_t i = 1; i + scope.size <= name.size; ++i) {
@@ -82,16 +80,6 @@ leat_status_t leat_backward_find(const leat_rewrite_t* rewrite, const leat_pass_
 
 void leat_backward_release(leat_backward_t* backward) {
   leat_readers_deinitialize(&backward->readers);
-}
-
-int64_t leat_backward_bytes(const leat_graph_t* graph, leat_output_t output) {
-  leat_partial_shape_t shape = leat_graph_output_shape(graph, output);
-  int64_t bytes = (int64_t)leat_dtype_size(leat_graph_output_type(graph, output));
-  for (int d = 0; d < shape.rank; ++d) {
-    int64_t size = shape.dims[d] < 0 ? UNKNOWN_DIM : shape.dims[d];
-    if (__builtin_mul_overflow(bytes, size, &bytes)) return INT64_MAX >> 16;
-  }
-  return bytes < INT64_MAX >> 16 ? bytes : INT64_MAX >> 16;
 }
 
 int leat_backward_signals(const leat_backward_t* b, int32_t reader, leat_output_t* out_signals) {

@@ -22,8 +22,6 @@ LEAT_MUST_USE leat_status_t leat_backward_find(const leat_rewrite_t* rewrite,
                                                leat_arena_t* arena, leat_backward_t* out_backward);
 void leat_backward_release(leat_backward_t* backward);
 
-// The size of a value; a dim that is not known counts as 32.
-int64_t leat_backward_bytes(const leat_graph_t* graph, leat_output_t output);
 // What |reader| gets from the backward pass itself, as control inputs: when these are there it is
 // time for what else it reads. |out_signals| has room for its inputs, control inputs too.
 int leat_backward_signals(const leat_backward_t* backward, int32_t reader,

@@ -53,27 +53,44 @@ static leat_status_t widen_recv(leat_graph_t* graph, int32_t recv, leat_output_t
                   LEAT_DTYPE_FLOAT, out_cast);
 }
 
-// The names that identify a transfer, of those that were narrowed.
+// Both ends must be of the kind that takes its value where the device's values lie.
+static bool is_end(const leat_node_t* node, uint32_t flag, leat_string_view_t op) {
+  return (node->op->flags & flag) && leat_string_view_equal(node->op->name, op);
+}
+
+// The names that identify transfers by their Recv: value 0; narrow_sends makes it 1.
+static leat_status_t list_recvs(const leat_graph_t* graph, leat_arena_t* arena,
+                                leat_string_map_t* transfers) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    leat_string_view_t name;
+    if (!is_end(&graph->nodes[i], LEAT_OP_RECV, LEAT_OP_NAME_RECV)) continue;
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(&graph->nodes[i], arena, &name));
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(transfers, name, 0));
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t narrow_sends(leat_graph_t* graph, int64_t limit_bytes, leat_arena_t* arena,
-                                  leat_string_map_t* narrowed) {
+                                  leat_string_map_t* transfers) {
   size_t count = graph->node_count;
   for (size_t i = 0; i < count; ++i) {
     const leat_node_t* node = &graph->nodes[i];
     leat_string_view_t name;
-    if (!(node->op->flags & LEAT_OP_SEND) ||
+    if (!is_end(node, LEAT_OP_SEND, LEAT_OP_NAME_SEND) ||
         leat_graph_output_type(graph, node->inputs[0]) != LEAT_DTYPE_FLOAT ||
         !is_large(graph, node->inputs[0], limit_bytes)) {
       continue;
     }
     LEAT_RETURN_IF_ERROR(leat_transfer_name(node, arena, &name));
-    LEAT_RETURN_IF_ERROR(leat_string_map_set(narrowed, name, 1));
+    if (!leat_string_map_get(transfers, name, NULL)) continue;
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(transfers, name, 1));
     LEAT_RETURN_IF_ERROR(narrow_send(graph, (int32_t)i));
   }
   return leat_ok_status();
 }
 
 static leat_status_t widen_recvs(leat_graph_t* graph, leat_arena_t* arena,
-                                 const leat_string_map_t* narrowed) {
+                                 const leat_string_map_t* transfers) {
   size_t count = graph->node_count;
   leat_output_t* casts;  // by Recv
   LEAT_RETURN_IF_ERROR(
@@ -81,9 +98,10 @@ static leat_status_t widen_recvs(leat_graph_t* graph, leat_arena_t* arena,
   for (size_t i = 0; i < count; ++i) {
     leat_string_view_t name;
     casts[i] = LEAT_OUTPUT_NONE;
-    if (!(graph->nodes[i].op->flags & LEAT_OP_RECV)) continue;
+    uint64_t narrowed = 0;
+    if (!is_end(&graph->nodes[i], LEAT_OP_RECV, LEAT_OP_NAME_RECV)) continue;
     LEAT_RETURN_IF_ERROR(leat_transfer_name(&graph->nodes[i], arena, &name));
-    if (!leat_string_map_get(narrowed, name, NULL)) continue;
+    if (!leat_string_map_get(transfers, name, &narrowed) || !narrowed) continue;
     LEAT_RETURN_IF_ERROR(widen_recv(graph, (int32_t)i, &casts[i]));
   }
   for (size_t i = 0; i < count; ++i) {
@@ -102,17 +120,20 @@ static leat_status_t compress(leat_graph_t* const* graphs, int graph_count,
   int64_t limit = options->compress_limit_bytes ? options->compress_limit_bytes
                                                 : DEFAULT_LIMIT_BYTES;
   leat_arena_t arena;
-  leat_string_map_t narrowed;
+  leat_string_map_t transfers;
   leat_arena_initialize(graphs[0]->allocator, 0, &arena);
-  leat_string_map_initialize(graphs[0]->allocator, &narrowed);
+  leat_string_map_initialize(graphs[0]->allocator, &transfers);
   leat_status_t status = leat_ok_status();
   for (int g = 0; g < graph_count && !status; ++g) {
-    status = narrow_sends(graphs[g], limit, &arena, &narrowed);
+    status = list_recvs(graphs[g], &arena, &transfers);
   }
-  for (int g = 0; g < graph_count && !status && narrowed.count; ++g) {
-    status = widen_recvs(graphs[g], &arena, &narrowed);
+  for (int g = 0; g < graph_count && !status; ++g) {
+    status = narrow_sends(graphs[g], limit, &arena, &transfers);
   }
-  leat_string_map_deinitialize(&narrowed);
+  for (int g = 0; g < graph_count && !status; ++g) {
+    status = widen_recvs(graphs[g], &arena, &transfers);
+  }
+  leat_string_map_deinitialize(&transfers);
   leat_arena_deinitialize(&arena);
   return status;
 }

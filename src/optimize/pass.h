@@ -4,6 +4,7 @@
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 
+#include "base/speed.h"
 #include "graph/node_map.h"
 
 // Computes the outputs of one stateless node from constant inputs (folding); given by the session,
@@ -37,9 +38,7 @@ typedef struct leat_pass_options_s {
   int64_t swap_limit_bytes;     // smaller values are not swapped; 0 takes 1 MiB
   const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1
   int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
-  // How long a node takes; NULL: an estimate from the size of its outputs.
-  int64_t (*node_ns)(void* data, const leat_graph_t* graph, int32_t node);
-  void* cost_data;
+  const leat_speed_t* speeds;    // of the devices, by assigned_device; NULL: all alike
 } leat_pass_options_t;
 
 // What is rewritten: |graph| is replaced (the old one freed), outputs follow.

@@ -31,17 +31,29 @@ static bool is_fed_placeholder(const prune_t* p, int32_t node) {
   return p->map.outputs[node] && (p->graph->nodes[node].op->flags & LEAT_OP_PLACEHOLDER);
 }
 
-static void walk(prune_t* p) {
+// What changes a variable in place cannot be fed a value instead.
+static leat_status_t check_fed(const leat_node_t* node, int input) {
+  int expected = leat_node_input_type(node, input);
+  if (!leat_dtype_is_ref(expected)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Input %d of node %.*s was passed a value that is fed, incompatible with "
+                          "expected %s.",
+                          input, LEAT_SV_ARG(node->name), leat_dtype_name(expected));
+}
+
+static leat_status_t walk(prune_t* p) {
   while (p->depth) {
     const leat_node_t* node = &p->graph->nodes[p->stack[--p->depth]];
     for (int i = 0; i < node->input_count + node->control_count; ++i) {
       leat_output_t source = node->inputs[i];
       if (source.index >= 0 ? find_feed(p, source) >= 0 : is_fed_placeholder(p, source.node)) {
+        if (source.index >= 0) LEAT_RETURN_IF_ERROR(check_fed(node, i));
         continue;
       }
       need(p, source.node);
     }
   }
+  return leat_ok_status();
 }
 
 // Notes each fed output: a list by output index of its place among the feeds (-1 elsewhere).
@@ -148,7 +160,7 @@ leat_status_t leat_prune(const leat_graph_t* graph, const leat_output_t* feeds, 
     if (find_feed(&p, fetches[i]) < 0) need(&p, fetches[i].node);
   }
   for (int i = 0; i < target_count; ++i) need(&p, targets[i]);
-  walk(&p);
+  LEAT_GOTO_IF_ERROR(status, walk(&p));
   LEAT_GOTO_IF_ERROR(status, leat_graph_create_child(graph, &child));
   LEAT_GOTO_IF_ERROR(status, add_arguments(&p, child));
   LEAT_GOTO_IF_ERROR(status, copy_needed(&p, child));

@@ -9,6 +9,7 @@
 // Nodes that feed each other are one group, which starts when its first reader's other inputs are
 // there: what is late depends on the group, if at all, through later readers, so that no cycle
 // closes. A group that would keep more than it gives up stays as it is.
+#include "graph/cost.h"
 #include "optimize/backward.h"
 
 typedef struct group_s {
@@ -81,7 +82,7 @@ static void weigh_node(recompute_t* r, int32_t index) {
   group_t* group = &r->groups[root];
   if (reader >= 0) {
     for (int i = 0; i < node->output_count; ++i) {
-      group->freed_bytes += leat_backward_bytes(graph, (leat_output_t){index, i});
+      group->freed_bytes += leat_cost_output_bytes(NULL, graph, (leat_output_t){index, i});
     }
     bool first = group->first_reader < 0 ||
                  r->b.place[reader] < r->b.place[group->first_reader];
@@ -94,7 +95,7 @@ static void weigh_node(recompute_t* r, int32_t index) {
                 r->counted_by[source] == root + 1;
     if (held) continue;
     r->counted_by[source] = root + 1;
-    group->held_bytes += leat_backward_bytes(graph, node->inputs[i]);
+    group->held_bytes += leat_cost_output_bytes(NULL, graph, node->inputs[i]);
   }
 }
 

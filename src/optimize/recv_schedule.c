@@ -17,12 +17,10 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "graph/cost.h"
 #include "optimize/pass.h"
 
-#define NODE_NS 1000          // what a node takes at least
-#define BYTES_PER_NS 8
-#define UNKNOWN_BYTES 4096    // of a value whose size is not known
-#define NODES_AHEAD 2         // a Recv starts so many nodes before its reader, at least
+#define NODES_AHEAD 2  // a Recv starts so many nodes before its reader, at least
 
 typedef struct schedule_s {
   leat_graph_t* const* graphs;
@@ -53,26 +51,13 @@ static bool is(const schedule_t* s, int32_t index, uint32_t flags) {
   return node_of(s, index)->op->flags & flags;
 }
 
-static int64_t bytes_of(const leat_graph_t* graph, leat_output_t output) {
-  leat_partial_shape_t shape = leat_graph_output_shape(graph, output);
-  int64_t bytes = (int64_t)leat_dtype_size(leat_graph_output_type(graph, output));
-  if (!leat_partial_shape_is_full(shape)) return UNKNOWN_BYTES;
-  for (int d = 0; d < shape.rank; ++d) {
-    if (__builtin_mul_overflow(bytes, shape.dims[d], &bytes)) return INT64_MAX >> 16;
+// Of the device that has the graph.
+static leat_speed_t speed_of(const schedule_t* s, int graph) {
+  const leat_graph_t* g = s->graphs[graph];
+  for (size_t i = 0; s->options->speeds && i < g->node_count; ++i) {
+    if (g->nodes[i].assigned_device >= 0) return s->options->speeds[g->nodes[i].assigned_device];
   }
-  return LEAT_MIN(bytes, INT64_MAX >> 16);
-}
-
-static int64_t estimate(const leat_graph_t* graph, int32_t index) {
-  const leat_node_t* node = &graph->nodes[index];
-  int64_t time_ns = NODE_NS;
-  for (int i = 0; i < node->input_count; ++i) {
-    time_ns += bytes_of(graph, node->inputs[i]) / BYTES_PER_NS;
-  }
-  for (int i = 0; i < node->output_count; ++i) {
-    time_ns += bytes_of(graph, (leat_output_t){index, i}) / BYTES_PER_NS;
-  }
-  return LEAT_MIN(time_ns, INT64_MAX / 4);
+  return (leat_speed_t){.flops_per_ns = 8, .bytes_per_ns = 8, .start_ns = 100};
 }
 
 // ---- One graph ----------------------------------------------------------------------------------
@@ -201,19 +186,20 @@ static bool sort(schedule_t* s, int32_t* pending) {
   return done == s->count;
 }
 
-static void find_costs(schedule_t* s) {
-  const leat_pass_options_t* options = s->options;
+static void find_costs(schedule_t* s, leat_speed_t* speeds) {
+  for (int g = 0; g < s->graph_count; ++g) speeds[g] = speed_of(s, g);
   for (int32_t i = 0; i < s->count; ++i) {
     const leat_graph_t* graph = s->graphs[s->graph_of[i]];
-    int32_t local = i - s->first[s->graph_of[i]];
+    int64_t time_ns = 0;
     if (s->sender[i] >= 0) {
-      const leat_node_t* send = node_of(s, s->sender[i]);
-      s->cost[i] = NODE_NS + bytes_of(s->graphs[s->graph_of[s->sender[i]]], send->inputs[0]) /
-                                 BYTES_PER_NS;
+      int from = s->graph_of[s->sender[i]];
+      int64_t bytes = leat_cost_output_bytes(NULL, s->graphs[from],
+                                             node_of(s, s->sender[i])->inputs[0]);
+      time_ns = leat_cost_transfer_ns(bytes, &speeds[from], &speeds[s->graph_of[i]]);
     } else if (!is(s, i, LEAT_OP_SEND | LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT)) {
-      s->cost[i] = options->node_ns ? options->node_ns(options->cost_data, graph, local)
-                                    : estimate(graph, local);
+      time_ns = leat_cost_time_ns(leat_cost_work(graph, node_of(s, i)), &speeds[s->graph_of[i]]);
     }
+    s->cost[i] = LEAT_MIN(time_ns, INT64_MAX >> 16);
   }
 }
 
@@ -316,12 +302,15 @@ static leat_status_t run(schedule_t* s, leat_arena_t* arena) {
   lane_t* lanes;
   int32_t* pending;
   int64_t* free_ns;
+  leat_speed_t* speeds;
   LEAT_RETURN_IF_ERROR(join_graphs(s, arena));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->count + 1, 4,
                                                  (void**)&pending));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, 8,
                                                  (void**)&free_ns));
-  find_costs(s);
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, sizeof *speeds,
+                                                 (void**)&speeds));
+  find_costs(s, speeds);
   if (!sort(s, pending)) return leat_ok_status();  // the worker will say so
   find_tails(s);
   if (!sort(s, pending)) return leat_ok_status();

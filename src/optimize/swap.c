@@ -6,6 +6,7 @@
 //   device: x ─▶ forward                         x ─▶ forward       ┌▶ _Recv ─▶ backward ◀─ dy
 //           └──────────▶ backward ◀─ dy          └▶ _Send ┐  _Send ┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
 //   host:                                                 └▶ Identity ─▶ _Send
+#include "graph/cost.h"
 #include "optimize/backward.h"
 
 #define DEFAULT_LIMIT_BYTES (INT64_C(1) << 20)
@@ -51,7 +52,7 @@ static int32_t find_reader(const swap_t* s, leat_output_t value) {
     return -1;
   }
   bool wanted = s->options->memory_by_hand ? is_asked_for_anywhere(s, value)
-                                           : leat_backward_bytes(s->graph, value) >= limit;
+                                           : leat_cost_output_bytes(NULL, s->graph, value) >= limit;
   if (!wanted) return -1;
   for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
     leat_reader_t reader = s->b.readers.readers[r];

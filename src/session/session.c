@@ -31,6 +31,7 @@ struct leat_session_s {
   leat_placement_device_t* placement_devices;
   uint64_t* incarnations;
   int32_t* swap_devices;
+  leat_speed_t* speeds;
   leat_master_options_t master;
   leat_function_runtime_t* functions;
   leat_mutex_t mutex;            // signatures
@@ -88,21 +89,34 @@ leat_session_options_t leat_session_options_default(void) {
   return options;
 }
 
-// Where values of each device may wait: those of one with memory of its own in the host's.
-static leat_status_t describe_swapping(leat_session_t* session) {
+// For the passes: how fast devices are, and where the values of each may wait: those of one with
+// memory of its own in the host's.
+static leat_status_t describe_to_passes(leat_session_t* session) {
   int count = session->target.device_count, host = -1;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
                                                      sizeof(int32_t),
                                                      (void**)&session->swap_devices));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
+                                                     sizeof(leat_speed_t),
+                                                     (void**)&session->speeds));
   for (int i = count; i-- > 0;) {
     if (session->target.devices[i]->shares_host_memory) host = i;
   }
   for (int i = 0; i < count; ++i) {
     int asked = session->options.swap_device;
     bool own = !session->target.devices[i]->shares_host_memory;
+    session->speeds[i] = session->target.devices[i]->speed;
     session->swap_devices[i] = asked >= 0 && asked < count ? asked : own ? host : -1;
   }
   return leat_ok_status();
+}
+
+leat_placement_device_t leat_session_describe_device(const leat_device_t* device) {
+  return (leat_placement_device_t){.name = device->name,
+                                   .type = device->type,
+                                   .memory_limit_bytes = device->memory_limit_bytes,
+                                   .has_own_memory = !device->shares_host_memory,
+                                   .speed = device->speed};
 }
 
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
@@ -114,15 +128,10 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                                                      (void**)&session->incarnations));
   for (size_t i = 0; i < count; ++i) {
     const leat_device_t* device = session->target.devices[i];
-    session->placement_devices[i] =
-        (leat_placement_device_t){.name = device->name,
-                                  .type = device->type,
-                                  .memory_limit_bytes = device->memory_limit_bytes,
-                                  .has_own_memory = !device->shares_host_memory,
-                                  .speed = device->speed};
+    session->placement_devices[i] = leat_session_describe_device(device);
     session->incarnations[i] = device->incarnation;
   }
-  LEAT_RETURN_IF_ERROR(describe_swapping(session));
+  LEAT_RETURN_IF_ERROR(describe_to_passes(session));
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
   session->master = (leat_master_options_t){
@@ -133,19 +142,21 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .device_count = (int)count,
                     .allow_soft_placement = session->options.allow_soft_placement,
                     .log_placement = session->options.log_device_placement,
-                    .placer = session->options.placer},
+                    .placer = session->options.placer,
+                    .costs = session->options.costs},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
       .passes = session->options.optimizer,
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
   };
-  LEAT_RETURN_IF_ERROR(
-      leat_master_functions_create(&session->master, runtime->ops, &session->functions));
-  session->master.functions = session->functions;
   session->master.passes.evaluate = leat_evaluator_run;
   session->master.passes.evaluate_data = &session->evaluator;
   session->master.passes.swap_devices = session->swap_devices;
+  session->master.passes.speeds = session->speeds;
+  LEAT_RETURN_IF_ERROR(
+      leat_master_functions_create(&session->master, runtime->ops, &session->functions));
+  session->master.functions = session->functions;
   return leat_ok_status();
 }
 
@@ -158,6 +169,7 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
   session->allocator = runtime->allocator;
   session->options = *options;
   session->graph = graph;
+  leat_costs_retain(options->costs);
   leat_shared_graph_retain(graph);
   leat_mutex_initialize(&session->mutex);
   leat_word_map_initialize(session->allocator, &session->by_hash);
@@ -209,8 +221,10 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session->placement_devices);
   leat_allocator_free(session->allocator, session->incarnations);
   leat_allocator_free(session->allocator, session->swap_devices);
+  leat_allocator_free(session->allocator, session->speeds);
   leat_mutex_deinitialize(&session->mutex);
   leat_shared_graph_release(session->graph);
+  leat_costs_release(session->options.costs);
   leat_allocator_free(session->allocator, session);
 }
 

@@ -32,7 +32,9 @@ typedef struct leat_session_options_s {
   bool isolate_state;              // named containers are this session's own
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;
-  leat_placer_kind_t placer;       // not in ConfigProto: leat/inspect.h, or the environment
+  // Not in ConfigProto: leat/inspect.h, or the environment.
+  leat_placer_kind_t placer;
+  leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
   leat_string_view_t target;       // "" = this process
 } leat_session_options_t;
 // The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
@@ -55,6 +57,8 @@ typedef struct leat_runtime_s {
   // "" is this process. INVALID_ARGUMENT / UNIMPLEMENTED for a target nobody can open.
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
+  // Forgets what is in a named container of this process, on every device.
+  void (*clear_container)(leat_string_view_t container);
 } leat_runtime_t;
 
 typedef struct leat_session_s leat_session_t;
@@ -110,6 +114,9 @@ LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, cons
                                                    const char* name, leat_graph_view_fn_t show,
                                                    void* data);
 
+
+// What a placer needs to know of |device|.
+leat_placement_device_t leat_session_describe_device(const leat_device_t* device);
 int leat_session_device_count(const leat_session_t* session);
 const leat_device_t* leat_session_device(const leat_session_t* session, int index);
 

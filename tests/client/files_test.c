@@ -23,8 +23,8 @@ static int tear_down(void** state) {
 
 // ---- Records ------------------------------------------------------------------------------------
 
-static void write_records(const char* path, int count) {
-  leat_records_writer_t* writer = leat_records_create(path, status);
+static void write_compressed(const char* path, int count, const char* compression) {
+  leat_records_writer_t* writer = leat_records_create_compressed(path, compression, status);
   kit_ok(status);
   for (int i = 0; i < count; ++i) {
     char record[64];
@@ -38,12 +38,12 @@ static void write_records(const char* path, int count) {
   kit_ok(status);
 }
 
-static void test_records(void** state) {
-  write_records("r", 100);
-  leat_records_t* records = leat_records_open("r", status);
-  kit_ok(status);
+static void write_records(const char* path, int count) { write_compressed(path, count, NULL); }
+
+static void expect_records(leat_records_t* records, int count) {
   size_t size;
-  for (int i = 0; i < 100; ++i) {
+  kit_ok(status);
+  for (int i = 0; i < count; ++i) {
     char expected[64];
     snprintf(expected, sizeof expected, "record %d", i);
     const void* record = leat_records_next(records, &size, status);
@@ -58,11 +58,28 @@ static void test_records(void** state) {
     kit_expect(status, TF_OUT_OF_RANGE);
   }
   leat_records_close(records);
+}
+
+static void test_records(void** state) {
+  write_records("r", 100);
+  expect_records(leat_records_open("r", status), 100);
   write_records("r", 0);  // emptied
-  records = leat_records_open("r", status);
+  size_t size;
+  leat_records_t* records = leat_records_open("r", status);
   assert_non_null(leat_records_next(records, &size, status));
   assert_null(leat_records_next(records, &size, status));
   leat_records_close(records);
+}
+
+static void test_compressed_records(void** state) {
+  for (int i = 0; i < 2; ++i) {
+    write_compressed("r", 100, i ? "ZLIB" : "GZIP");
+    expect_records(leat_records_open_compressed("r", i ? "ZLIB" : "GZIP", status), 100);
+  }
+  assert_null(leat_records_create_compressed("r", "RAR", status));
+  kit_expect(status, TF_INVALID_ARGUMENT);
+  assert_null(leat_records_open_compressed("r", "RAR", status));
+  kit_expect(status, TF_INVALID_ARGUMENT);
 }
 
 static void test_damaged_records(void** state) {
@@ -274,9 +291,9 @@ static void test_no_checkpoint(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_records),      TEST(test_damaged_records), TEST(test_records_without_file),
-      TEST(test_events),       TEST(test_bad_events),      TEST(test_publish),
-      TEST(test_foreign_state), TEST(test_no_checkpoint),
+      TEST(test_records),      TEST(test_compressed_records), TEST(test_damaged_records),
+      TEST(test_records_without_file), TEST(test_events), TEST(test_bad_events),
+      TEST(test_publish),      TEST(test_foreign_state), TEST(test_no_checkpoint),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

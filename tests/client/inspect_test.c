@@ -26,6 +26,72 @@ static void expect_part(TF_Buffer* buffer, const char* part) {
   TF_DeleteBuffer(buffer);
 }
 
+// y = Tanh(x) twice over, x a placeholder: on which device, by whom, from what.
+static TF_Output add_placed(TF_Graph* graph, const char* op, const char* name, TF_Output* x) {
+  TF_OperationDescription* description = TF_NewOperation(graph, op, name);
+  if (x) TF_AddInput(description, *x);
+  if (!x) TF_SetAttrType(description, "dtype", TF_FLOAT);
+  return kit_out(kit_finish(description), 0);
+}
+
+static void test_placement(void** state) {
+  TF_Graph* graph = TF_NewGraph();
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Output x = add_placed(graph, "Placeholder", "x", NULL);
+  TF_Output y = add_placed(graph, "Tanh", "y", &x), z = add_placed(graph, "Tanh", "z", &y);
+  TF_Output aside = add_placed(graph, "Neg", "aside", &x);
+  expect_part(leat_explain_placement(graph, options, NULL, 0, NULL, 0, status), "\"aside\"");
+  leat_set_devices(options, "CPU:1,SIM:2,NOSUCH:3", status);
+  kit_ok(status);
+  expect_part(leat_explain_placement(graph, options, &z, 1, NULL, 0, status),
+              "{\"name\": \"y\", \"op\": \"Tanh\", \"device\": 1, \"reason\": \"preferred\"");
+  leat_set_placer(options, "greedy", status);
+  kit_ok(status);
+  // A step of nothing but y, which took a second on SIM and 2 us on the CPU.
+  const char costs[] =
+      "step_stats { dev_stats { device: '/device:SIM:0' node_stats { node_name: 'y'\n"
+      "  op_end_rel_nanos: 1000000000 } }\n"
+      "  dev_stats { device: '/device:CPU:0' node_stats { node_name: 'y' op_end_rel_nanos: 2000 } }"
+      "}";
+  TF_Buffer text = {costs, sizeof costs - 1, NULL};
+  TF_Buffer* metadata = leat_message_from_text("RunMetadata", &text, status);
+  kit_ok(status);
+  leat_set_costs(options, metadata, status);
+  kit_ok(status);
+  const TF_Operation* target = y.oper;
+  expect_part(leat_explain_placement(graph, options, NULL, 0, &target, 1, status),
+              "\"op\": \"Tanh\", \"device\": 0, \"reason\": \"earliest end\", \"beside\": \"\", "
+              "\"cost_us\": 2,");
+  TF_Session* session = TF_NewSession(graph, options, status);
+  kit_ok(status);
+  TF_DeleteSessionOptions(options);  // the session keeps the costs
+  TF_Tensor *value = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float)), *result = NULL;
+  *(float*)TF_TensorData(value) = 2;
+  TF_SessionRun(session, NULL, &x, &value, 1, &aside, &result, 1, NULL, 0, NULL, status);
+  kit_ok(status);
+  assert_true(*(float*)TF_TensorData(result) == -2);
+  TF_DeleteTensor(value);
+  TF_DeleteTensor(result);
+  TF_DeleteBuffer(metadata);
+  kit_close(session);
+  TF_DeleteGraph(graph);
+}
+
+static void test_placement_refuses(void** state) {
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Buffer garbage = {"\x0a\xff", 2, NULL};
+  leat_set_placer(options, "clever", status);
+  assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
+  static const char* const devices[] = {"SIM", "CPU:0", "CPU:x", "CPU:1;SIM:1", ":3"};
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {
+    leat_set_devices(options, devices[i], status);
+    assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
+  }
+  leat_set_costs(options, &garbage, status);
+  assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
+  TF_DeleteSessionOptions(options);
+}
+
 static void test_versions(void** state) {
   assert_string_equal(leat_version(), LEAT_VERSION);
   assert_string_equal(TF_Version(), "2.21.0");
@@ -128,6 +194,7 @@ static void test_fields(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
+      TEST(test_placement), TEST(test_placement_refuses),
       TEST(test_versions), TEST(test_ops),      TEST(test_doctor),
       TEST(test_text),     TEST(test_bad_text), TEST(test_fields),
   };

@@ -58,6 +58,8 @@ LEAT_SIGNATURES = {
     'leat_checkpoint_read': (P, P, ctypes.c_char_p, P),
     'leat_records_open': (P, ctypes.c_char_p, P), 'leat_records_close': (None, P),
     'leat_records_next': (P, P, P, P), 'leat_records_create': (P, ctypes.c_char_p, P),
+    'leat_records_open_compressed': (P, ctypes.c_char_p, ctypes.c_char_p, P),
+    'leat_records_create_compressed': (P, ctypes.c_char_p, ctypes.c_char_p, P),
     'leat_records_write': (None, P, ctypes.c_char_p, ctypes.c_size_t, P),
     'leat_records_finish': (None, P, P),
 }

@@ -34,7 +34,7 @@ def statements(text):
 def prototypes(header, folder):
   found = {}
   for statement in statements(preprocessed(header, folder)):
-    match = re.match(r'(?:extern )?([^(){}=]*?\b(TF_\w+)\s*\(.*\));$', statement)
+    match = re.match(r'(?:extern )?([^(){}=]*?\b(TFE?_\w+)\s*\(.*\));$', statement)
     if match and not statement.startswith(('typedef', 'static')):
       found[match.group(2)] = match.group(1) + ';'
   return found

@@ -1,5 +1,6 @@
 // The passes that trade memory for work or transfers (§5.2): a network that fits into its device
 // only with them, and gives the same bits.
+#include <stdlib.h>
 #include <string.h>
 
 #include "gradient/gradient.h"
@@ -54,7 +55,7 @@ static void build(network_t* n, bool hint) {
     if (hint) LEAT_EXPECT_OK(leat_graph_set_attr(s->graph, y.node, &attr));
   }
   n->loss = sum_of(s, y);
-  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL, 0,
+  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL,
                                     LEAT_SV("gradients"), gradients));
   for (int i = 0; i < kLayers; ++i) sums[i] = sum_of(s, gradients[i].dense);
   n->sum = scene_output(s, "AddN", "", "", (leat_outputs_t){sums, kLayers}, LEAT_NO_ATTRS);
@@ -151,10 +152,40 @@ static void fits_only_with_passes(void** state) {
   }
 }
 
+// The same on an accelerator with memory of its own, whose values wait with the host.
+static void fits_an_accelerator(void** state) {
+  float plain[2], values[2];
+  peak_with(0, false, plain);
+  setenv("LEAT_SIMULATED", "memory=6 virtual=1 streams=1", 1);
+  for (int swaps = 0; swaps < 2; ++swaps) {
+    network_t n = {0};
+    scene_open(&n.s);
+    memcpy(n.s.options.device_counts[0].type, "SIM", 4);
+    n.s.options.device_counts[0].count = 1;
+    n.s.options.allow_soft_placement = n.s.options.optimize = true;
+    n.s.options.optimizer.swap_limit_bytes = (int64_t)kBytes / 2;
+    if (swaps) n.s.options.optimizer.passes |= LEAT_PASS_BIT_SWAP;
+    build(&n, false);
+    for (size_t i = 0; i < n.s.graph->node_count; ++i) {
+      n.s.graph->nodes[i].device = LEAT_SV("/device:SIM:0");
+    }
+    leat_status_t status = run(&n, values);
+    if (swaps) {
+      LEAT_EXPECT_OK(status);
+      assert_memory_equal(values, plain, sizeof plain);
+    } else {
+      scene_expect(status, LEAT_RESOURCE_EXHAUSTED, "OOM");
+    }
+    scene_close(&n.s);
+  }
+  unsetenv("LEAT_SIMULATED");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(less_memory_same_bits),
       cmocka_unit_test(fits_only_with_passes),
+      cmocka_unit_test(fits_an_accelerator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "gradient/gradient.h"
 #include "session/scene.h"
 
@@ -134,6 +135,49 @@ static void an_op_without_kernel_runs_beside(void** state) {
   scene_close(&s);
 }
 
+typedef struct steps_s {
+  scene_t* scene;
+  leat_output_t x, y;
+} steps_t;
+
+static void run_steps(void* data) {
+  steps_t* steps = data;
+  for (int i = 0; i < 30; ++i) {
+    assert_true(scene_get_fed(steps->scene, steps->x, (float)i, steps->y) == (float)(-i * i));
+  }
+}
+
+static void many_steps_at_once(void** state) {
+  scene_t s;
+  open_devices(&s, 2);
+  leat_output_t x = scene_placeholder(&s, "x", LEAT_DTYPE_FLOAT);
+  leat_output_t a = both(&s, sim(0), "Mul", x, x);
+  leat_output_t y = on(&s, sim(1), "Neg", on(&s, "/cpu:0", "Identity", a));
+  steps_t steps = {&s, x, y};
+  leat_thread_t threads[4];
+  scene_session(&s);
+  for (int i = 0; i < 4; ++i) {
+    LEAT_EXPECT_OK(leat_thread_start("steps", run_steps, &steps, &threads[i]));
+  }
+  for (int i = 0; i < 4; ++i) leat_thread_join(threads[i]);
+  scene_close(&s);
+}
+
+// A kernel that takes longer than the step may: the status says so, and the next step runs.
+static void a_slow_device(void** state) {
+  setenv("LEAT_SIMULATED", "memory=1 start_us=40000", 1);
+  scene_t s;
+  open_devices(&s, 1);
+  leat_output_t x = scene_float(&s, 3), y = on(&s, sim(0), "Neg", on(&s, sim(0), "Neg", x));
+  leat_output_t z = both(&s, sim(0), "AddV2", y, on(&s, sim(0), "Neg", y));
+  leat_tensor_t value;
+  leat_run_t run = {.fetches = &z, .fetch_values = &value, .fetch_count = 1, .timeout_ms = 20};
+  scene_expect(leat_session_run(scene_session(&s), &run), LEAT_DEADLINE_EXCEEDED, "");
+  assert_true(scene_get(&s, z) == 0);
+  scene_close(&s);
+  unsetenv("LEAT_SIMULATED");
+}
+
 // ---- Training -----------------------------------------------------------------------------------
 
 enum { ROWS = 16, INPUTS = 8, HIDDEN = 12, CLASSES = 4, STEPS = 60 };
@@ -182,9 +226,11 @@ static layer_t make_layer(scene_t* s, const char* name, const char* device, int 
 }
 
 // The losses of |STEPS| steps of a network whose layers lie on |first| and |second|.
-static void train(int simulated, const char* first, const char* second, float losses[STEPS]) {
+static void train(int simulated, const char* first, const char* second,
+                  leat_placer_kind_t placer, float losses[STEPS]) {
   scene_t s;
   open_devices(&s, simulated);
+  s.options.placer = placer;
   layer_t hidden = make_layer(&s, "hidden", first, INPUTS, HIDDEN);
   layer_t output = make_layer(&s, "output", second, HIDDEN, CLASSES);
   leat_output_t x = filled(&s, "/cpu:0", ROWS, INPUTS, 2);
@@ -216,17 +262,21 @@ static void train(int simulated, const char* first, const char* second, float lo
 
 static void the_same_numbers(void** state) {
   float expected[STEPS], losses[STEPS];
-  train(0, "/cpu:0", "/cpu:0", expected);
+  train(0, "/cpu:0", "/cpu:0", LEAT_PLACER_SIMPLE, expected);
   print_message("loss %g -> %g\n", (double)expected[0], (double)expected[STEPS - 1]);
   assert_true(expected[STEPS - 1] < expected[0] / 2);
   static const struct {
     int simulated;
     const char *first, *second;
-  } ways[] = {{1, "/device:SIM:0", "/device:SIM:0"}, {1, "/cpu:0", "/device:SIM:0"},
-              {1, "/device:SIM:0", "/cpu:0"},        {2, "/device:SIM:0", "/device:SIM:1"},
-              {2, "", ""}};
+    leat_placer_kind_t placer;
+  } ways[] = {{1, "/device:SIM:0", "/device:SIM:0", LEAT_PLACER_SIMPLE},
+              {1, "/cpu:0", "/device:SIM:0", LEAT_PLACER_SIMPLE},
+              {1, "/device:SIM:0", "/cpu:0", LEAT_PLACER_SIMPLE},
+              {2, "/device:SIM:0", "/device:SIM:1", LEAT_PLACER_SIMPLE},
+              {2, "", "", LEAT_PLACER_SIMPLE},
+              {2, "", "", LEAT_PLACER_GREEDY}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(ways); ++i) {
-    train(ways[i].simulated, ways[i].first, ways[i].second, losses);
+    train(ways[i].simulated, ways[i].first, ways[i].second, ways[i].placer, losses);
     assert_memory_equal(losses, expected, sizeof losses);
   }
 }
@@ -239,6 +289,8 @@ int main(void) {
       cmocka_unit_test(variables_live_there),
       cmocka_unit_test(memory_limit),
       cmocka_unit_test(an_op_without_kernel_runs_beside),
+      cmocka_unit_test(many_steps_at_once),
+      cmocka_unit_test(a_slow_device),
       cmocka_unit_test(the_same_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 #include "leat/inspect.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/eager/c_api_experimental.h"
+#include "tensorflow/c/kernels.h"
+#include "tensorflow/c/ops.h"
 
 static TF_Status* status;
 
@@ -159,6 +162,13 @@ static void training(void) {
 #include "train_2.inc"
   CHECK_OK();
   {
+    leat_saver_t* saver = leat_saver_create(s, "ckpt", (leat_saver_options_t){.keep = 1});
+    TF_Output x = w, y = loss;
+#include "saved_model_1.inc"
+    CHECK_OK();
+    leat_saver_free(saver);
+  }
+  {
 #include "files_2.inc"
     CHECK_OK();
     CHECK(TF_TensorElementCount(w) == 1);
@@ -169,18 +179,68 @@ static void training(void) {
   close_all(session, s, graph);
 }
 
+static void placement(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Output loss = leat_constant_float(s, 1);
+#include "inspect_1.inc"
+  CHECK_OK();
+  CHECK(strstr(json->data, "\"placer\": \"greedy\""));
+  TF_DeleteBuffer(json);
+  TF_DeleteSessionOptions(options);
+  close_all(NULL, s, graph);
+}
+
 static void messages(void) {
   TF_Graph* source = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(source);
   TF_Buffer* graph_def = TF_NewBuffer();
   leat_constant_float(s, 1);
   TF_GraphToGraphDef(source, graph_def, status);
-#include "inspect_1.inc"
-  CHECK_OK();
 #include "inspect_2.inc"
+  CHECK_OK();
+#include "inspect_3.inc"
   CHECK_OK();
   TF_DeleteBuffer(graph_def);
   close_all(NULL, s, source);
+}
+
+// At the top level: a library's own functions, as its source has them.
+#include "ops_1.inc"
+#include "kernels_1.inc"
+
+static void eager(void) {
+  const int64_t dims[] = {1, 1};
+  TF_Tensor* two = TF_AllocateTensor(TF_FLOAT, dims, 2, sizeof(float));
+  *(float*)TF_TensorData(two) = 2;
+  TFE_TensorHandle *a = TFE_NewTensorHandle(two, status), *b = TFE_NewTensorHandle(two, status);
+#include "eager_c_api_1.inc"
+  CHECK_OK();
+  CHECK(*(float*)TF_TensorData(value) == 4);
+  TF_DeleteTensor(value);
+  TFE_DeleteOp(op);
+  register_kernels(status);
+  CHECK_OK();
+  op = TFE_NewOp(ctx, "ZeroOut", status);
+  TFE_OpAddInput(op, result, status);
+  TFE_TensorHandle* zero = NULL;
+  TFE_Execute(op, &zero, &count, status);
+  CHECK_OK();
+  value = TFE_TensorHandleResolve(zero, status);
+  CHECK(*(float*)TF_TensorData(value) == 0);
+  TF_DeleteTensor(value);
+  TFE_DeleteOp(op);
+  TFE_DeleteTensorHandle(zero);
+  TFE_DeleteTensorHandle(result);
+  TFE_DeleteTensorHandle(a);
+  TFE_DeleteTensorHandle(b);
+  TFE_DeleteContext(ctx);
+  TFE_DeleteContextOptions(options);
+  TF_DeleteTensor(two);
+#include "eager_c_api_experimental_1.inc"
+  CHECK(TFE_MonitoringCounterCellValue(TFE_MonitoringGetCellCounter1(steps, "ptb")) == 1);
+  TFE_MonitoringDeleteCounter1(steps);
 }
 
 int main(void) {
@@ -193,7 +253,9 @@ int main(void) {
   graph();
   operations();
   training();
+  placement();
   messages();
+  eager();
   TF_DeleteStatus(status);
   return 0;
 }

@@ -123,6 +123,12 @@ static void test_records(void** state) {
               "inspect records r.tfrecord");
   tool_expect_part(0, "    key: \"a\"\n", "inspect records r.tfrecord --as Example");
   tool_expect_part(1, "type is 'Alien'", "inspect records r.tfrecord --as Alien");
+  writer = leat_records_create_compressed("z.tfrecord", "ZLIB", status);
+  ok();
+  leat_records_write(writer, "five!", 5, status);
+  leat_records_finish(writer, status);
+  ok();
+  tool_expect_part(0, "1 records, 5 bytes", "inspect records z.tfrecord --compression ZLIB");
   FILE* file = fopen("r.tfrecord", "r+b");
   assert_non_null(file);
   fseek(file, 15, SEEK_SET);

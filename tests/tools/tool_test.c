@@ -33,8 +33,9 @@ static void test_help(void** state) {
   tool_expect_part(0, "Examples", "--help");
   tool_expect_part(2, "Commands", "%s", "");
   tool_expect_part(0, "leat " LEAT_VERSION " (TensorFlow 2.21.0)\n", "--version");
-  const char* commands[] = {"run", "inspect", "ops", "doctor", "train"};
-  for (int i = 0; i < 5; ++i) {
+  const char* commands[] = {"run", "inspect", "place", "ops", "doctor", "train",
+                            "convert"};
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
     tool_result_t help = tool_run("%s --help", commands[i]);
     assert_int_equal(help.code, 0);
     assert_memory_equal(help.out, "Examples\n  leat ", 16);
@@ -45,6 +46,25 @@ static void test_help(void** state) {
   tool_expect_part(2, "--feed needs a value", "run g.pb --feed");
   tool_expect_part(2, "--json takes no value", "ops --json=yes");
   tool_expect_part(2, "no graph is named", "run");
+}
+
+static void test_place(void** state) {
+  scratch_write_text("g.pbtxt", kGraph);
+  tool_expect_part(0, "simple: predicted step ", "place g.pbtxt");
+  tool_expect_part(0, "SIM:0   |", "place g.pbtxt --devices CPU:1,SIM:1");
+  tool_expect_part(0, "SIM:0   preferred", "place g.pbtxt --devices CPU:1,SIM:1 --explain");
+  tool_expect_part(0, "with its reader y",
+                   "place g.pbtxt --devices CPU:1,SIM:1 --explain --fetch y");
+  tool_expect_part(0, "greedy: predicted step ",
+                   "place g.pbtxt --devices CPU:2,SIM:2 --placer greedy --explain --fetch y");
+  tool_expect_part(0, ", measured",
+                   "place g.pbtxt --devices CPU:1,SIM:1 --run --fetch y --feed x=[1,2]");
+  tool_expect_part(0, "{\"placer\": \"simple\", \"step_us\": ", "place g.pbtxt --json");
+  tool_expect_part(2, "--run needs a --fetch", "place g.pbtxt --run");
+  tool_expect_part(2, "no graph is named", "place");
+  tool_expect_part(1, "must be simple or greedy", "place g.pbtxt --placer clever");
+  tool_expect_part(1, "must be TYPE:COUNT", "place g.pbtxt --devices two");
+  tool_expect_part(1, "nosuch", "place g.pbtxt --fetch nosuch");
 }
 
 static void test_run(void** state) {
@@ -178,7 +198,8 @@ static void test_train(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_help),        cmocka_unit_test(test_run),
+      cmocka_unit_test(test_help),        cmocka_unit_test(test_place),
+      cmocka_unit_test(test_run),
       cmocka_unit_test(test_run_binary),  cmocka_unit_test(test_types),
       cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_wrong_names),
       cmocka_unit_test(test_ops),         cmocka_unit_test(test_doctor),

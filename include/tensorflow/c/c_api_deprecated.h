@@ -35,8 +35,8 @@ TF_CAPI_EXPORT void TF_CloseDeprecatedSession(TF_DeprecatedSession* session, TF_
 TF_CAPI_EXPORT void TF_DeleteDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status);
 
 // Throws away the variables and queues in the |ncontainers| containers named, or in the default one
-// when there are none, on the machines of the target in |opt|, and closes the sessions there. Only
-// for targets that outlive sessions, that is for masters of a cluster.
+// when there are none, on the machines of the target in |opt|, and closes the sessions there. The
+// target "" is this process: all of its sessions are closed.
 TF_CAPI_EXPORT void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers,
                              TF_Status* status);
 

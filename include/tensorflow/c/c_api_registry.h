@@ -35,9 +35,11 @@ TF_CAPI_EXPORT TF_Buffer* TF_GetRegisteredKernelsForOp(const char* name, TF_Stat
 typedef struct TF_Library TF_Library;
 
 // Loads the shared object |library_filename| (a path, or a name for the dynamic loader to find) and
-// registers the ops and kernels in it. A file loaded twice is registered once. Free the handle with
-// TF_DeleteLibraryHandle; NULL on failure: TF_NOT_FOUND with the loader's text when it cannot be
-// loaded, TF_ALREADY_EXISTS when it brings an op that is there in another form.
+// registers the ops and kernels in it: its initialisers do so (ops.h, kernels.h). They are there
+// for every graph and session made from then on, and for graphs that are being built. A name loaded
+// twice is loaded once. Free the handle with TF_DeleteLibraryHandle; NULL on failure: TF_NOT_FOUND
+// with the loader's text when it cannot be loaded, else the first error of a registration
+// (TF_ALREADY_EXISTS when it brings an op twice; an op that was there before stays as it was).
 TF_CAPI_EXPORT TF_Library* TF_LoadLibrary(const char* library_filename, TF_Status* status);
 
 // The ops that came with the plugin, as an OpList message. The bytes belong to |lib_handle|.

@@ -26,7 +26,7 @@ static void fill(const pad_t* p, char* to, int64_t count) {
     return;
   }
   leat_strided_plane_t plane = {.count = 1, .inner = count, .to_inner = 1, .from_inner = 0};
-  LEAT_ISA_SELECT(leat_strided_loops)
+  LEAT_ISA_SELECT_AVX2(leat_strided_loops)
       ->elements[__builtin_ctzll((uint64_t)p->width)](&plane, p->value, to);
 }
 

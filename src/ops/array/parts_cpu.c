@@ -33,7 +33,7 @@ static int64_t run_bytes(const parts_t* p, int index) {
 // ---- Rows ---------------------------------------------------------------------------------------
 
 static void copy_band(const parts_t* p, int64_t begin, int64_t end) {
-  const leat_strided_loops_t* loops = LEAT_ISA_SELECT(leat_strided_loops);
+  const leat_strided_loops_t* loops = LEAT_ISA_SELECT_AVX2(leat_strided_loops);
   char* whole = (char*)p->whole->data + begin * p->row_bytes;
   for (int i = 0; i < p->count; ++i) {
     int64_t run = run_bytes(p, i);

@@ -149,7 +149,7 @@ static void set_plane(const leat_strided_t* s, int before, job_t* job) {
 }
 
 static void choose_plane(leat_strided_t* s, job_t* job) {
-  const leat_strided_loops_t* loops = LEAT_ISA_SELECT(leat_strided_loops);
+  const leat_strided_loops_t* loops = LEAT_ISA_SELECT_AVX2(leat_strided_loops);
   int width = width_index(job->width);
   int transposed = find_transposed(s);
   if (transposed >= 0) move_dim_before_last(s, transposed);

@@ -3,6 +3,7 @@
 
 #define LEAT_CHECKPOINT_SOURCES(X) \
   X(save)                          \
+  X(remap)                         \
   X(restore)                       \
   X(shard)
 

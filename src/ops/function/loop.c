@@ -48,7 +48,7 @@ static void enter(loop_t* loop) {
         leat_build(b, "Enter", LEAT_INPUTS(loop->inputs[i]),
                    LEAT_ATTRS(LEAT_STRING("frame_name", frame),
                               LEAT_INT("parallel_iterations", parallel > 0 ? parallel : 10)));
-    leat_builder_t inside = *b;  // has waited already
+    leat_builder_t inside = *b;  // where what the call waits for has no place
     inside.control_count = 0;
     loop->merges[i] = leat_build_binary(&inside, "Merge", entered, entered);
     b->status = inside.status;

@@ -59,10 +59,20 @@ static leat_status_t find_rows(const leat_key_rows_t* rows, const leat_tensor_t*
   return leat_ok_status();
 }
 
+static leat_status_t export_row(const leat_key_rows_t* rows, int64_t row, void* key,
+                                void* values) {
+  const char* from = rows->keys + (size_t)row * leat_dtype_size(rows->key_dtype);
+  LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(rows->key_dtype, from, key, 1));
+  return leat_tensor_copy_elements(rows->value_dtype, leat_key_rows_values(rows, row), values,
+                                   rows->value_count);
+}
+
+// The newest first, the order of TensorFlow's tables while they are small.
 static leat_status_t export_rows(const leat_lookup_t* table, const leat_key_rows_t* rows,
                                  leat_buffer_source_t* memory, leat_tensor_t* out_keys,
                                  leat_tensor_t* out_values) {
   int64_t dims[LEAT_SHAPE_MAX_RANK], count = (int64_t)rows->count;
+  size_t key_bytes = leat_dtype_size(rows->key_dtype);
   leat_shape_t vector = leat_shape_vector(count), shape;
   dims[0] = count;
   for (int i = 0; i < table->value_shape.rank; ++i) {
@@ -71,12 +81,9 @@ static leat_status_t export_rows(const leat_lookup_t* table, const leat_key_rows
   LEAT_RETURN_IF_ERROR(leat_shape_create(table->value_shape.rank + 1, dims, &shape));
   leat_status_t status = leat_tensor_allocate(memory, rows->key_dtype, &vector, out_keys);
   if (!status) status = leat_tensor_allocate(memory, rows->value_dtype, &shape, out_values);
-  if (!status) {
-    status = leat_tensor_copy_elements(rows->key_dtype, rows->keys, out_keys->data, count);
-  }
-  if (!status) {
-    status = leat_tensor_copy_elements(rows->value_dtype, rows->values, out_values->data,
-                                       count * rows->value_count);
+  for (int64_t i = 0; i < count && !status; ++i) {
+    status = export_row(rows, count - 1 - i, (char*)out_keys->data + (size_t)i * key_bytes,
+                        (char*)out_values->data + (size_t)i * leat_key_rows_row_bytes(rows));
   }
   leat_shape_release(&shape);
   return status;

@@ -77,15 +77,6 @@ typedef struct line_reader_s {
   leat_tensor_t key, value;
 } line_reader_t;
 
-static bool take_line(leat_string_view_t* rest, leat_string_view_t* out_line) {
-  if (rest->size == 0) return false;
-  size_t end = leat_string_view_find(*rest, '\n');
-  *out_line = leat_string_view_make(rest->data, end == SIZE_MAX ? rest->size : end);
-  *rest = leat_string_view_from_index(*rest, out_line->size + 1);
-  if (leat_string_view_ends_with(*out_line, LEAT_SV("\r"))) --out_line->size;
-  return true;
-}
-
 // Field |index| of |line|; false when there are fewer.
 static bool find_field(leat_string_view_t line, char delimiter, int64_t index,
                        leat_string_view_t* out_field) {
@@ -133,7 +124,7 @@ static leat_status_t next_line(void* data, const leat_tensor_t** out_key,
   int64_t wanted = r->layout->vocabulary_size;
   *out_key = &r->key;
   *out_value = &r->value;
-  *out_end = !take_line(&r->rest, &line);
+  *out_end = !leat_string_view_take_line(&r->rest, &line);
   if (*out_end && wanted != -1 && r->line_count != wanted) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Invalid vocab_size in %s: expected %lld but got %lld", r->path,
@@ -164,7 +155,7 @@ static bool is_allowed(int64_t index, int dtype) {
 static int64_t count_lines(leat_string_view_t text) {
   int64_t count = 0;
   leat_string_view_t line;
-  while (take_line(&text, &line)) ++count;
+  while (leat_string_view_take_line(&text, &line)) ++count;
   return count;
 }
 

@@ -7,10 +7,10 @@
 #include "ops/family.h"
 
 static leat_status_t create_arg(leat_kernel_creation_t* c, void* state, bool is_max) {
-  int dtype = leat_dtype_base(c->kernel->input_types[0]);
+  const leat_loop_type_t type = leat_loop_type(leat_dtype_base(c->kernel->input_types[0]));
   const leat_arg_loops_t* loops = LEAT_ISA_SELECT(leat_arg_loops);
-  if (!loops->max[dtype]) loops = &leat_arg_loops_base;
-  *(leat_arg_fn_t*)state = is_max ? loops->max[dtype] : loops->min[dtype];
+  if (!loops->max[type]) loops = &leat_arg_loops_base;
+  *(leat_arg_fn_t*)state = is_max ? loops->max[type] : loops->min[type];
   return leat_ok_status();
 }
 static leat_status_t create_max(leat_kernel_creation_t* c, void* state) {

@@ -114,10 +114,10 @@ ARG(max_bfloat16, uint16_t, float, leat_bfloat16_to_float, ABOVE)
 ARG(min_bfloat16, uint16_t, float, leat_bfloat16_to_float, BELOW)
 #define REST(name)                                                                       \
   LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, name)                                              \
-  [LEAT_DTYPE_HALF] = name##_half, [LEAT_DTYPE_BFLOAT16] = name##_bfloat16,              \
-  [LEAT_DTYPE_BOOL] = name##_u8,
+  [LEAT_LOOP_TYPE_HALF] = name##_half, [LEAT_LOOP_TYPE_BFLOAT16] = name##_bfloat16,              \
+  [LEAT_LOOP_TYPE_BOOL] = name##_u8,
 #else
-#define REST(name) [LEAT_DTYPE_INT32] = name##_i32, [LEAT_DTYPE_INT64] = name##_i64,
+#define REST(name) [LEAT_LOOP_TYPE_INT32] = name##_i32, [LEAT_LOOP_TYPE_INT64] = name##_i64,
 #endif
 #define ENTRIES(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name) REST(name)
 

@@ -49,8 +49,9 @@ extern const leat_elementwise_loops_t leat_binary_plain_loops[LEAT_BINARY_COUNT]
 
 // A loop that vectors serve, of this machine's instruction set or of the baseline; NULL if none.
 static inline leat_elementwise_loop_t leat_binary_vector_loop(leat_binary_t op, int dtype) {
-  leat_elementwise_loop_t loop = LEAT_ISA_SELECT(leat_binary_loops)->items[op][dtype];
-  return loop ? loop : leat_binary_loops_base.items[op][dtype];
+  const leat_loop_type_t type = leat_loop_type(dtype);
+  leat_elementwise_loop_t loop = LEAT_ISA_SELECT(leat_binary_loops)->items[op][type];
+  return loop ? loop : leat_binary_loops_base.items[op][type];
 }
 
 #endif  // LEAT_OPS_MATH_BINARY_CPU_H_

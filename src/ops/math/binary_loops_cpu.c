@@ -133,10 +133,11 @@ LEAT_LOOP_STRINGS(join_strings, TF_TString,
 #define SIGNED(name) LEAT_LOOP_SIGNED(LEAT_LOOP_ENTRY, name)
 #define UNSIGNED(name) LEAT_LOOP_UNSIGNED(LEAT_LOOP_ENTRY, name)
 #define COMPLEXES(name) LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)
-#define HALVES(name) [LEAT_DTYPE_HALF] = name##_half, [LEAT_DTYPE_BFLOAT16] = name##_bfloat16,
+#define HALVES(name) \
+  [LEAT_LOOP_TYPE_HALF] = name##_half, [LEAT_LOOP_TYPE_BFLOAT16] = name##_bfloat16,
 
 const leat_elementwise_loops_t leat_binary_plain_loops[LEAT_BINARY_COUNT] = {
-    [LEAT_BINARY_ADD] = {[LEAT_DTYPE_STRING] = join_strings},
+    [LEAT_BINARY_ADD] = {[LEAT_LOOP_TYPE_STRING] = join_strings},
     [LEAT_BINARY_REAL_DIV] = {COMPLEXES(real_div)},
     [LEAT_BINARY_DIV] = {COMPLEXES(real_div) INTEGERS(truncate_div)},
     [LEAT_BINARY_TRUNCATE_DIV] = {HALVES(truncate_div) INTEGERS(truncate_div)},

@@ -12,8 +12,16 @@ COMPARE_REAL(equal, ==)
 COMPARE_REAL(not_equal, !=)
 COMPARE_REAL(less, <)
 COMPARE_REAL(less_equal, <=)
-COMPARE_REAL(greater, >)
-COMPARE_REAL(greater_equal, >=)
+
+#define SWAPPED(suffix, DTYPE, type, wide, name, other)                               \
+  static int name##_##suffix(const void* const inputs[], void* output, int64_t n) {   \
+    return other##_##suffix((const void*[]){inputs[1], inputs[0]}, output, n);        \
+  }
+#define SWAPPED_REAL(name, other)               \
+  LEAT_LOOP_FLOATS(SWAPPED, name, other)        \
+  LEAT_LOOP_ISA_INTEGERS(SWAPPED, name, other)
+SWAPPED_REAL(greater, less)
+SWAPPED_REAL(greater_equal, less_equal)
 
 LEAT_LOOP_BINARY(and_bool, uint8_t, uint8_t, (x != 0) & (y != 0))
 LEAT_LOOP_BINARY(or_bool, uint8_t, uint8_t, (x | y) != 0)
@@ -35,10 +43,7 @@ LEAT_LOOP_STRINGS(not_equal_strings, uint8_t, *z = !strings_equal(x, y))
 
 #define OTHERS(name)                                                            \
   LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, name)                                    \
-  [LEAT_DTYPE_BOOL] = name##_u8, [LEAT_DTYPE_QINT8] = name##_i8,                \
-  [LEAT_DTYPE_QUINT8] = name##_u8, [LEAT_DTYPE_QINT16] = name##_i16,            \
-  [LEAT_DTYPE_QUINT16] = name##_u16, [LEAT_DTYPE_QINT32] = name##_i32,          \
-  [LEAT_DTYPE_STRING] = name##_strings,
+  [LEAT_LOOP_TYPE_BOOL] = name##_u8, [LEAT_LOOP_TYPE_STRING] = name##_strings,
 #endif
 
 #define REAL(name) \
@@ -51,6 +56,6 @@ const leat_compare_loops_t LEAT_ISA_NAME(leat_compare_loops) = {.items = {
     [LEAT_COMPARE_LESS_EQUAL] = {REAL(less_equal)},
     [LEAT_COMPARE_GREATER] = {REAL(greater)},
     [LEAT_COMPARE_GREATER_EQUAL] = {REAL(greater_equal)},
-    [LEAT_COMPARE_AND] = {[LEAT_DTYPE_BOOL] = and_bool},
-    [LEAT_COMPARE_OR] = {[LEAT_DTYPE_BOOL] = or_bool},
+    [LEAT_COMPARE_AND] = {[LEAT_LOOP_TYPE_BOOL] = and_bool},
+    [LEAT_COMPARE_OR] = {[LEAT_LOOP_TYPE_BOOL] = or_bool},
 }};

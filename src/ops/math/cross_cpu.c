@@ -36,7 +36,7 @@ LEAT_LOOP_FLOATS(CROSS, PLAIN)
 CROSS(f16, HALF, uint16_t, float, HALF)
 CROSS(bf16, BFLOAT16, uint16_t, float, BFLOAT16)
 
-static const cross_loop_t kLoops[LEAT_DTYPE_COUNT] = {
+static const cross_loop_t kLoops[LEAT_LOOP_TYPE_COUNT] = {
     LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, cross) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, cross)
     LEAT_LOOP_ENTRY(f16, HALF, , , cross) LEAT_LOOP_ENTRY(bf16, BFLOAT16, , , cross)
 };
@@ -66,7 +66,7 @@ static leat_status_t cross__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   // A vector is read before it is written: either input's bytes will do.
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, 3, 0, &left->shape, &output));
-  cross_t job = {.loop = kLoops[left->dtype],
+  cross_t job = {.loop = kLoops[leat_loop_type(left->dtype)],
                  .left = left->data,
                  .right = right->data,
                  .product = output->data,

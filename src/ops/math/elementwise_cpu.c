@@ -17,6 +17,20 @@
 
 // ---- Creation -----------------------------------------------------------------------------------
 
+leat_loop_type_t leat_loop_type(int dtype) {
+  static const uint8_t types[LEAT_DTYPE_COUNT] = {
+#define ENTRY(NAME) [LEAT_DTYPE_##NAME] = LEAT_LOOP_TYPE_##NAME,
+      LEAT_LOOP_TYPES(ENTRY)
+#undef ENTRY
+      [LEAT_DTYPE_QINT8] = LEAT_LOOP_TYPE_INT8,
+      [LEAT_DTYPE_QINT16] = LEAT_LOOP_TYPE_INT16,
+      [LEAT_DTYPE_QINT32] = LEAT_LOOP_TYPE_INT32,
+      [LEAT_DTYPE_QUINT8] = LEAT_LOOP_TYPE_UINT8,
+      [LEAT_DTYPE_QUINT16] = LEAT_LOOP_TYPE_UINT16,
+  };
+  return (leat_loop_type_t)types[dtype];
+}
+
 static bool is_half(int dtype) {
   return dtype == LEAT_DTYPE_HALF || dtype == LEAT_DTYPE_BFLOAT16;
 }
@@ -24,9 +38,10 @@ static bool is_half(int dtype) {
 static leat_elementwise_loop_t find_loop(const leat_elementwise_loops_t vector,
                                          const leat_elementwise_loops_t base,
                                          const leat_elementwise_loops_t plain, int dtype) {
-  if (vector && vector[dtype]) return vector[dtype];
-  if (base && base[dtype]) return base[dtype];
-  return plain ? plain[dtype] : NULL;
+  const leat_loop_type_t type = leat_loop_type(dtype);
+  if (vector && vector[type]) return vector[type];
+  if (base && base[type]) return base[type];
+  return plain ? plain[type] : NULL;
 }
 
 leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,

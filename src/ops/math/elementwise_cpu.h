@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "kernel/kernel.h"
 #include "ops/math/broadcast_plan_cpu.h"
+#include "ops/math/loop_type_cpu.h"
 
 #define LEAT_ELEMENTWISE_MAX_INPUTS LEAT_BROADCAST_MAX_INPUTS
 
@@ -23,8 +24,8 @@ typedef enum leat_elementwise_fault_e {
 
 typedef int (*leat_elementwise_loop_t)(const void* const inputs[], void* output, int64_t n);
 
-// Loops of one op by the dtype of its deciding argument.
-typedef leat_elementwise_loop_t leat_elementwise_loops_t[LEAT_DTYPE_COUNT];
+// Loops of one op by the type of its deciding argument.
+typedef leat_elementwise_loop_t leat_elementwise_loops_t[LEAT_LOOP_TYPE_COUNT];
 
 // A kernel's state.
 typedef struct leat_elementwise_s {

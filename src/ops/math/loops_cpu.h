@@ -13,9 +13,12 @@
 #define LEAT_LOOP_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+// Called through tables, and by other loops over the same bytes: one copy is enough.
+#define LEAT_LOOP_FUNCTION static __attribute__((noinline)) int
+
 // |expression| over x, of type |out_type|.
 #define LEAT_LOOP_UNARY(name, type, out_type, expression)                        \
-  static int name(const void* const inputs[], void* output, int64_t n) {         \
+  LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
     out_type* zs = output;                                                       \
     LEAT_LOOP_INDEPENDENT                                                        \
@@ -28,7 +31,7 @@
 
 // |expression| over x and y.
 #define LEAT_LOOP_BINARY(name, type, out_type, expression)                       \
-  static int name(const void* const inputs[], void* output, int64_t n) {         \
+  LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
     const type* ys = inputs[1];                                                  \
     out_type* zs = output;                                                       \
@@ -42,7 +45,7 @@
 
 // As LEAT_LOOP_BINARY; where |is_faulty| holds the element is 0 and |fault| is reported.
 #define LEAT_LOOP_CHECKED(name, type, is_faulty, fault, expression)              \
-  static int name(const void* const inputs[], void* output, int64_t n) {         \
+  LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
     const type* ys = inputs[1];                                                  \
     type* zs = output;                                                           \
@@ -61,7 +64,7 @@
 
 // Over arrays of complex numbers as pairs: a + bi from x, c + di from y; |re| and |im| use them.
 #define LEAT_LOOP_COMPLEX_BINARY(name, part, re, im)                             \
-  static int name(const void* const inputs[], void* output, int64_t n) {         \
+  LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const part* xs = inputs[0];                                                  \
     const part* ys = inputs[1];                                                  \
     part* zs = output;                                                           \
@@ -112,7 +115,7 @@
 
 // |statement| over strings x, y (const TF_TString*) and the empty z.
 #define LEAT_LOOP_STRINGS(name, out_type, statement)                             \
-  static int name(const void* const inputs[], void* output, int64_t n) {         \
+  LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const TF_TString* xs = inputs[0];                                            \
     const TF_TString* ys = inputs[1];                                            \
     out_type* zs = output;                                                       \
@@ -126,6 +129,6 @@
   }
 
 // An entry of a table of loops: LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, add)
-#define LEAT_LOOP_ENTRY(suffix, DTYPE, type, wide, name) [LEAT_DTYPE_##DTYPE] = name##_##suffix,
+#define LEAT_LOOP_ENTRY(suffix, DTYPE, type, wide, name) [LEAT_LOOP_TYPE_##DTYPE] = name##_##suffix,
 
 #endif  // LEAT_OPS_MATH_LOOPS_CPU_H_

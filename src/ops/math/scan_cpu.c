@@ -60,14 +60,14 @@ REAL(log_sum_exp, -INFINITY, log_sum_exp(before, value))
 
 #define REAL_ENTRIES(op)                                                               \
   LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, op)                                                \
-  [LEAT_DTYPE_HALF] = op##_half, [LEAT_DTYPE_BFLOAT16] = op##_bfloat16,
+  [LEAT_LOOP_TYPE_HALF] = op##_half, [LEAT_LOOP_TYPE_BFLOAT16] = op##_bfloat16,
 #define NUMBER_ENTRIES(op)                                                             \
   REAL_ENTRIES(op) LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, op)                             \
   LEAT_LOOP_COMPLEXES(LEAT_LOOP_ENTRY, op)
 
-static const leat_scan_fn_t kSum[LEAT_DTYPE_COUNT] = {NUMBER_ENTRIES(sum)};
-static const leat_scan_fn_t kProd[LEAT_DTYPE_COUNT] = {NUMBER_ENTRIES(prod)};
-static const leat_scan_fn_t kLogSumExp[LEAT_DTYPE_COUNT] = {REAL_ENTRIES(log_sum_exp)};
+static const leat_scan_fn_t kSum[LEAT_LOOP_TYPE_COUNT] = {NUMBER_ENTRIES(sum)};
+static const leat_scan_fn_t kProd[LEAT_LOOP_TYPE_COUNT] = {NUMBER_ENTRIES(prod)};
+static const leat_scan_fn_t kLogSumExp[LEAT_LOOP_TYPE_COUNT] = {REAL_ENTRIES(log_sum_exp)};
 
 typedef struct leat_scan_s {
   leat_scan_fn_t scan;
@@ -77,7 +77,7 @@ typedef struct leat_scan_s {
 static leat_status_t create_scan(leat_kernel_creation_t* c, void* state,
                                  const leat_scan_fn_t* scans) {
   leat_scan_t* s = state;
-  s->scan = scans[leat_dtype_base(c->kernel->input_types[0])];
+  s->scan = scans[leat_loop_type(leat_dtype_base(c->kernel->input_types[0]))];
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "exclusive", &s->exclusive));
   return leat_kernel_attr_bool(c, "reverse", &s->reverse);
 }

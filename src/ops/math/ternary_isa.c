@@ -4,10 +4,6 @@
 
 #include "ops/math/loops_cpu.h"
 
-typedef struct leat_pair64_s {
-  uint64_t low, high;
-} leat_pair64_t;
-
 #define SELECT(name, type)                                                  \
   static int name(const void* const inputs[], void* output, int64_t n) {    \
     const uint8_t* condition = inputs[0];                                   \
@@ -25,6 +21,12 @@ SELECT(select_1, uint8_t)
 SELECT(select_2, uint16_t)
 SELECT(select_4, uint32_t)
 SELECT(select_8, uint64_t)
+
+// The rest only the baseline has.
+#if !defined(__AVX2__)
+typedef struct leat_pair64_s {
+  uint64_t low, high;
+} leat_pair64_t;
 SELECT(select_16, leat_pair64_t)
 
 #define SELECT_OBJECT(name, type, copy)                                     \
@@ -45,6 +47,14 @@ SELECT_OBJECT(select_resource, leat_resource_handle_t*,
               leat_object_copy(LEAT_DTYPE_RESOURCE, source, &zs[i], 1))
 SELECT_OBJECT(select_variant, leat_variant_t,
               leat_object_copy(LEAT_DTYPE_VARIANT, source, &zs[i], 1))
+#define REST                                                                \
+  [LEAT_LOOP_TYPE_COMPLEX128] = select_16,                                  \
+  [LEAT_LOOP_TYPE_STRING] = select_string,                                  \
+  [LEAT_LOOP_TYPE_RESOURCE] = select_resource,                              \
+  [LEAT_LOOP_TYPE_VARIANT] = select_variant,
+#else
+#define REST
+#endif
 
 // Not a number stays what it is.
 #define CLIP(suffix, DTYPE, type, wide, name)                               \
@@ -76,17 +86,14 @@ extern const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops);
 const leat_ternary_loops_t LEAT_ISA_NAME(leat_ternary_loops) = {.items = {
     [LEAT_TERNARY_SELECT] =
         {
-            [LEAT_DTYPE_BOOL] = select_1,      [LEAT_DTYPE_UINT8] = select_1,
-            [LEAT_DTYPE_INT8] = select_1,      [LEAT_DTYPE_UINT16] = select_2,
-            [LEAT_DTYPE_INT16] = select_2,     [LEAT_DTYPE_HALF] = select_2,
-            [LEAT_DTYPE_BFLOAT16] = select_2,  [LEAT_DTYPE_UINT32] = select_4,
-            [LEAT_DTYPE_INT32] = select_4,     [LEAT_DTYPE_FLOAT] = select_4,
-            [LEAT_DTYPE_UINT64] = select_8,    [LEAT_DTYPE_INT64] = select_8,
-            [LEAT_DTYPE_DOUBLE] = select_8,    [LEAT_DTYPE_COMPLEX64] = select_8,
-            [LEAT_DTYPE_COMPLEX128] = select_16,
-            [LEAT_DTYPE_STRING] = select_string,
-            [LEAT_DTYPE_RESOURCE] = select_resource,
-            [LEAT_DTYPE_VARIANT] = select_variant,
+            [LEAT_LOOP_TYPE_BOOL] = select_1,      [LEAT_LOOP_TYPE_UINT8] = select_1,
+            [LEAT_LOOP_TYPE_INT8] = select_1,      [LEAT_LOOP_TYPE_UINT16] = select_2,
+            [LEAT_LOOP_TYPE_INT16] = select_2,     [LEAT_LOOP_TYPE_HALF] = select_2,
+            [LEAT_LOOP_TYPE_BFLOAT16] = select_2,  [LEAT_LOOP_TYPE_UINT32] = select_4,
+            [LEAT_LOOP_TYPE_INT32] = select_4,     [LEAT_LOOP_TYPE_FLOAT] = select_4,
+            [LEAT_LOOP_TYPE_UINT64] = select_8,    [LEAT_LOOP_TYPE_INT64] = select_8,
+            [LEAT_LOOP_TYPE_DOUBLE] = select_8,    [LEAT_LOOP_TYPE_COMPLEX64] = select_8,
+            REST
         },
     [LEAT_TERNARY_CLIP] = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, clip)
                                LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, clip)

@@ -1,5 +1,6 @@
 // CPU kernels of TopK, NthElement and InTopK. The k largest are kept in a heap whose root is the
-// least of them; of equal elements the earlier one is the larger.
+// least of them; of equal elements the earlier one is the larger. Unsorted, TensorFlow gives its
+// heap as it lies, and models were trained on that order: top_unsorted makes the same moves.
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 // ---- Loops --------------------------------------------------------------------------------------
 
 typedef struct row_functions_s {
+  bool (*is_greater)(const void* x, int32_t a, int32_t b);
   // places[k] of the k largest of x[n], the largest first
   void (*top)(const void* x, int64_t n, int32_t* places, int64_t k);
   // the element of |x| (which is reordered) that sorting would put at |place|
@@ -30,6 +32,10 @@ typedef struct row_functions_s {
 
 #define IS_LESS(x, a, b) ((x)[a] < (x)[b] || (!((x)[b] < (x)[a]) && (a) > (b)))
 #define DEFINE(suffix, type)                                                                    \
+  static bool is_greater_##suffix(const void* data, int32_t a, int32_t b) {                     \
+    const type* x = data;                                                                       \
+    return IS_LESS(x, b, a);                                                                    \
+  }                                                                                             \
   static void sift_##suffix(const type* x, int32_t* heap, int64_t count, int32_t item) {        \
     int64_t at = 0;                                                                             \
     for (;;) {                                                                                  \
@@ -85,7 +91,8 @@ typedef struct row_functions_s {
     }                                                                                           \
     *(type*)out = x[place];                                                                     \
   }                                                                                             \
-  static const row_functions_t functions_##suffix = {top_##suffix, select_##suffix};
+  static const row_functions_t functions_##suffix = {is_greater_##suffix, top_##suffix,         \
+                                                     select_##suffix};
 TYPES(DEFINE)
 
 static const row_functions_t* functions_of(int dtype) {
@@ -111,18 +118,62 @@ typedef struct top_s {
   const leat_tensor_t* input;
   leat_tensor_t* values;
   leat_tensor_t* indices;
-  int32_t* places;             // [rows, k]
+  int32_t* places;             // [rows, k + 1]: room for the one that is dropped
   int64_t columns, k;
+  bool is_sorted;
 } top_t;
 
 static void store_indices(const int32_t* places, leat_tensor_t* indices, int64_t begin,
                           int64_t count) {
-  for (int64_t i = begin; i < begin + count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     switch (indices->dtype) {
-      case LEAT_DTYPE_INT64: leat_tensor_data(indices, int64_t)[i] = places[i]; break;
-      case LEAT_DTYPE_INT16: leat_tensor_data(indices, int16_t)[i] = (int16_t)places[i]; break;
-      default: leat_tensor_data(indices, int32_t)[i] = places[i];
+      case LEAT_DTYPE_INT64: leat_tensor_data(indices, int64_t)[begin + i] = places[i]; break;
+      case LEAT_DTYPE_INT16:
+        leat_tensor_data(indices, int16_t)[begin + i] = (int16_t)places[i];
+        break;
+      default: leat_tensor_data(indices, int32_t)[begin + i] = places[i];
     }
+  }
+}
+
+typedef struct heap_s {
+  bool (*is_greater)(const void* x, int32_t a, int32_t b);
+  const void* x;
+  int32_t* items;  // the least first
+} heap_t;
+
+static void heap_raise(const heap_t* h, int64_t hole, int64_t top, int32_t item) {
+  for (; hole > top && h->is_greater(h->x, h->items[(hole - 1) / 2], item); hole = (hole - 1) / 2) {
+    h->items[hole] = h->items[(hole - 1) / 2];
+  }
+  h->items[hole] = item;
+}
+
+// The hole goes down to a leaf, whatever |item| is, and comes up to where it belongs.
+static void heap_fill(const heap_t* h, int64_t hole, int64_t count, int32_t item) {
+  const int64_t top = hole;
+  for (int64_t child; (child = 2 * hole + 1) < count; hole = child) {
+    if (child + 1 < count && !h->is_greater(h->x, h->items[child + 1], h->items[child])) ++child;
+    h->items[hole] = h->items[child];
+  }
+  heap_raise(h, hole, top, item);
+}
+
+static void heap_pop(const heap_t* h, int64_t count) {
+  heap_fill(h, 0, count - 1, h->items[count - 1]);
+}
+
+// items[k + 1]; 1 < k < n.
+static void top_unsorted(const heap_t* h, int64_t n, int64_t k) {
+  for (int64_t i = 0; i <= k; ++i) h->items[i] = (int32_t)i;
+  for (int64_t parent = (k - 1) / 2; parent >= 0; --parent) {
+    heap_fill(h, parent, k + 1, h->items[parent]);
+  }
+  heap_pop(h, k + 1);
+  for (int64_t i = k + 1; i < n; ++i) {
+    if (!h->is_greater(h->x, (int32_t)i, h->items[0])) continue;
+    heap_pop(h, k);
+    heap_raise(h, k - 1, 0, (int32_t)i);
   }
 }
 
@@ -131,17 +182,26 @@ static void run_top(void* data, int64_t begin, int64_t end) {
   const size_t item = leat_dtype_size(top->input->dtype);
   const size_t wide_item = leat_dtype_size(top->wide->dtype);
   for (int64_t r = begin; r < end; ++r) {
-    int32_t* places = top->places + r * top->k;
+    int32_t* places = top->places + r * (top->k + 1);
     const char* row = (const char*)top->input->data + (size_t)(r * top->columns) * item;
-    top->functions->top((const char*)top->wide->data + (size_t)(r * top->columns) * wide_item,
-                        top->columns, places, top->k);
+    const char* wide = (const char*)top->wide->data + (size_t)(r * top->columns) * wide_item;
+    if (top->is_sorted || top->k == top->columns || top->k < 2) {
+      top->functions->top(wide, top->columns, places, top->k);
+    } else {
+      top_unsorted(&(heap_t){top->functions->is_greater, wide, places}, top->columns, top->k);
+    }
     char* values = (char*)top->values->data + (size_t)(r * top->k) * item;
     for (int64_t i = 0; i < top->k; ++i) {
       memcpy(values + (size_t)i * item, row + (size_t)places[i] * item, item);
     }
-    store_indices(top->places, top->indices, r * top->k, top->k);
+    store_indices(places, top->indices, r * top->k, top->k);
   }
 }
+
+typedef struct top_options_s {
+  int64_t k;  // where it is an attribute
+  bool is_sorted;
+} top_options_t;
 
 static leat_status_t read_k(const leat_kernel_context_t* c, int64_t* inout_k) {
   if (leat_kernel_input_count(c) > 1) {
@@ -171,7 +231,8 @@ static leat_status_t top_k__cpu(leat_kernel_context_t* c) {
   const int last = input->shape.rank - 1;
   const int64_t columns = leat_shape_dim(&input->shape, last);
   int64_t k = 0;
-  if (leat_kernel_input_count(c) == 1) k = *(const int64_t*)leat_kernel_state(c);
+  const top_options_t* options = leat_kernel_state(c);
+  if (leat_kernel_input_count(c) == 1) k = options->k;
   LEAT_RETURN_IF_ERROR(read_k(c, &k));
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   for (int d = 0; d < last; ++d) dims[d] = leat_shape_dim(&input->shape, d);
@@ -186,10 +247,11 @@ static leat_status_t top_k__cpu(leat_kernel_context_t* c) {
   const int64_t rows = input->shape.element_count / columns;
   LEAT_RETURN_IF_ERROR(check_index_range(c, rows, columns, indices->dtype));
   LEAT_RETURN_IF_ERROR(leat_widen(c, input, &wide));
-  const leat_shape_t flat = leat_shape_vector(rows * k);
+  const leat_shape_t flat = leat_shape_vector(rows * (k + 1));
   status = leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT32, &flat, &places);
   if (!status) {
-    top_t top = {functions_of(wide.dtype), &wide, input, values, indices, places.data, columns, k};
+    top_t top = {functions_of(wide.dtype), &wide,   input, values,
+                 indices,                  places.data, columns, k, options->is_sorted};
     leat_kernel_parallel_for(c, rows, (double)columns * 1.5 + (double)k * 10, run_top, &top);
     leat_tensor_release(&places);
   }
@@ -197,7 +259,16 @@ static leat_status_t top_k__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+static leat_status_t create_top_k_v2(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "sorted", &((top_options_t*)state)->is_sorted);
+}
+
 static leat_status_t create_top_k(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(create_top_k_v2(c, state));
+  return leat_kernel_attr_int(c, "k", &((top_options_t*)state)->k);
+}
+
+static leat_status_t create_in_top_k(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "k", state);
 }
 
@@ -303,11 +374,13 @@ const leat_kernel_row_t leat_top_k_kernels_cpu[] = {
      .device_type = "CPU",
      .constraints = REAL,
      .create = create_top_k,
-     .state_bytes = sizeof(int64_t),
+     .state_bytes = sizeof(top_options_t),
      .compute = top_k__cpu},
     {.op = "TopKV2",
      .device_type = "CPU",
      .constraints = REAL "; index_type: int16, int32, int64",
+     .create = create_top_k_v2,
+     .state_bytes = sizeof(top_options_t),
      .compute = top_k__cpu},
     {.op = "NthElement",
      .device_type = "CPU",
@@ -318,7 +391,7 @@ const leat_kernel_row_t leat_top_k_kernels_cpu[] = {
     {.op = "InTopK",
      .device_type = "CPU",
      .constraints = "T: int32, int64",
-     .create = create_top_k,
+     .create = create_in_top_k,
      .state_bytes = sizeof(int64_t),
      .compute = in_top_k__cpu},
     {.op = "InTopKV2",

@@ -36,6 +36,13 @@ static const leat_op_case_t kCases[] = {
      .name = "many of equal ones",
      .inputs = {LEAT_RANDOM(INT32, LEAT_DIMS(3, 200), 0, 20), K(150)},
      .reference = top_reference},
+    {.op = "TopKV2",  // the order is that of TensorFlow's heap
+     .name = "unsorted",
+     .attrs = {LEAT_CASE_BOOL("sorted", false)},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 8), 5, 1, 4, 9, 3, 7, 2, 8, 1, 2, 3, 4, 5, 6, 7, 8),
+                K(3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 7, 9, 8, 6, 7, 8),
+                  LEAT_ITEMS(INT32, LEAT_DIMS(2, 3), 5, 3, 7, 5, 6, 7)}},
     {.op = "TopKV2",
      .name = "none",
      .inputs = {ROWS, K(0)},

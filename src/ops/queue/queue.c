@@ -15,6 +15,7 @@
   X(tensor_array)             \
   X(tensor_array_batch)       \
   X(tensor_list)              \
-  X(tensor_list_batch)
+  X(tensor_list_batch)        \
+  X(tensor_map)
 
 LEAT_OP_FAMILY(queue, LEAT_QUEUE_SOURCES)

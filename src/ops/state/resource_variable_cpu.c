@@ -37,7 +37,8 @@ static leat_status_t no_value(leat_kernel_context_t* c) {
   if (tensor->shape.element_count) handle = *leat_tensor_data(tensor, leat_resource_handle_t*);
   leat_string_view_t name = handle ? handle->name : LEAT_SV("");
   return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
-                           "Could not find variable %.*s: it is not initialized or was deleted",
+                           "Could not find variable %.*s. This could mean that the variable has "
+                           "been deleted. In TF1, it can also mean the variable is uninitialized.",
                            LEAT_SV_ARG(name));
 }
 
@@ -47,7 +48,12 @@ static leat_status_t find_cell(leat_kernel_context_t* c, leat_cell_t** out_cell)
 
 static leat_status_t read_variable__cpu(leat_kernel_context_t* c) {
   leat_cell_t* cell;
-  LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
+  leat_status_t status = find_cell(c, &cell);
+  if (leat_status_code(status) == LEAT_NOT_FOUND) {
+    leat_status_free(status);
+    return no_value(c);
+  }
+  LEAT_RETURN_IF_ERROR(status);
   leat_tensor_t value;
   bool initialized = leat_cell_read(cell, &value);
   leat_cell_release(cell);
@@ -127,7 +133,7 @@ static leat_status_t assign_create(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
   leat_status_t status = find_cell(c, out_cell);
-  if (!status || leat_status_code(status) != LEAT_FAILED_PRECONDITION) return status;
+  if (!status || leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_status_free(status);
   const leat_resource_handle_t* handle =
       *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*);

@@ -2,8 +2,10 @@
 #include "ops/family.h"
 
 #define LEAT_STRING_SOURCES(X) \
+  X(hash)                      \
   X(join)                      \
   X(number)                    \
+  X(regex)                     \
   X(text)
 
 LEAT_OP_FAMILY(string, LEAT_STRING_SOURCES)

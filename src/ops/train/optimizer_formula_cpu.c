@@ -48,7 +48,7 @@ static const leat_optimizer_fn_t kComplex128[LEAT_OPTIMIZER_COUNT] = {
 };
 
 leat_optimizer_fn_t leat_optimizer_formula(leat_optimizer_t optimizer, int dtype) {
-  const leat_optimizer_table_t* table = LEAT_ISA_SELECT(leat_optimizer_table);
+  const leat_optimizer_table_t* table = LEAT_ISA_SELECT_AVX2(leat_optimizer_table);
   bool is_v2 = optimizer == LEAT_OPTIMIZER_FTRL_V2;
   bool is_ftrl = is_v2 || optimizer == LEAT_OPTIMIZER_FTRL;
   switch (dtype) {

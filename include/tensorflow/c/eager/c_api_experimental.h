@@ -1,0 +1,183 @@
+// What TensorFlow calls experimental of eager execution: metrics, cancelling, executors, more about
+// handles and ops. See c_api.h beside this one. TensorFlow's own header is for C++ alone; this one
+// is for C too.
+
+#ifndef TENSORFLOW_C_EAGER_C_API_EXPERIMENTAL_H_
+#define TENSORFLOW_C_EAGER_C_API_EXPERIMENTAL_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensorflow/c/c_api.h"
+#include "tensorflow/c/c_api_macros.h"
+#include "tensorflow/c/eager/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// --- Metrics ---------------------------------------------------------------------------------
+// A metric has a name, which no other one has while it lives (TF_ALREADY_EXISTS), and a cell for
+// each combination of its labels' values. Cells are found from any thread, changed from any thread,
+// and live as long as the metric. New... gives NULL on failure; Delete... accepts NULL.
+//
+//   TFE_MonitoringCounter1* steps =
+//       TFE_MonitoringNewCounter1("steps", status, "steps run", "model");
+//   TFE_MonitoringCounterCellIncrementBy(TFE_MonitoringGetCellCounter1(steps, "ptb"), 1);
+
+// A count, a number, a truth value, a text (its bytes into an empty buffer), a distribution (a
+// HistogramProto into an empty buffer).
+typedef struct TFE_MonitoringCounterCell TFE_MonitoringCounterCell;
+TF_CAPI_EXPORT void TFE_MonitoringCounterCellIncrementBy(TFE_MonitoringCounterCell* cell,
+                                                         int64_t value);
+TF_CAPI_EXPORT int64_t TFE_MonitoringCounterCellValue(TFE_MonitoringCounterCell* cell);
+typedef struct TFE_MonitoringIntGaugeCell TFE_MonitoringIntGaugeCell;
+TF_CAPI_EXPORT void TFE_MonitoringIntGaugeCellSet(TFE_MonitoringIntGaugeCell* cell, int64_t value);
+TF_CAPI_EXPORT int64_t TFE_MonitoringIntGaugeCellValue(TFE_MonitoringIntGaugeCell* cell);
+typedef struct TFE_MonitoringBoolGaugeCell TFE_MonitoringBoolGaugeCell;
+TF_CAPI_EXPORT void TFE_MonitoringBoolGaugeCellSet(TFE_MonitoringBoolGaugeCell* cell, bool value);
+TF_CAPI_EXPORT bool TFE_MonitoringBoolGaugeCellValue(TFE_MonitoringBoolGaugeCell* cell);
+typedef struct TFE_MonitoringStringGaugeCell TFE_MonitoringStringGaugeCell;
+TF_CAPI_EXPORT void TFE_MonitoringStringGaugeCellSet(TFE_MonitoringStringGaugeCell* cell,
+                                                     const char* value);
+TF_CAPI_EXPORT void TFE_MonitoringStringGaugeCellValue(TFE_MonitoringStringGaugeCell* cell,
+                                                       TF_Buffer* buf);
+typedef struct TFE_MonitoringSamplerCell TFE_MonitoringSamplerCell;
+TF_CAPI_EXPORT void TFE_MonitoringSamplerCellAdd(TFE_MonitoringSamplerCell* cell, double value);
+TF_CAPI_EXPORT void TFE_MonitoringSamplerCellValue(TFE_MonitoringSamplerCell* cell,
+                                                   TF_Buffer* buf);
+
+// The limits of a distribution: |bucket_count| of them, scale, scale * growth_factor, ..., and one
+// above all. A sampler keeps a copy.
+typedef struct TFE_MonitoringBuckets TFE_MonitoringBuckets;
+TF_CAPI_EXPORT TFE_MonitoringBuckets* TFE_MonitoringNewExponentialBuckets(double scale,
+                                                                          double growth_factor,
+                                                                          int bucket_count);
+TF_CAPI_EXPORT void TFE_MonitoringDeleteBuckets(TFE_MonitoringBuckets* buckets);
+
+// TFE_MonitoringNew<Kind><n>(name, status, description, <n> labels), Delete<Kind><n>(metric) and
+// GetCell<Kind><n>(metric, <n> values) for every kind and number of labels that there is.
+#define TFE_METRIC_(metric, Kind, made_of, labels, values)                                        \
+  typedef struct TFE_Monitoring##metric TFE_Monitoring##metric;                                   \
+  TF_CAPI_EXPORT TFE_Monitoring##metric* TFE_MonitoringNew##metric made_of labels;                \
+  TF_CAPI_EXPORT void TFE_MonitoringDelete##metric(TFE_Monitoring##metric* metric_);              \
+  TF_CAPI_EXPORT TFE_Monitoring##Kind##Cell* TFE_MonitoringGetCell##metric values;
+#define TFE_L_ const char*
+#define TFE_NEW_(...) (TFE_L_ name, TF_Status* status, __VA_ARGS__)
+#define TFE_SAMPLER_(...) \
+  (TFE_L_ name, TFE_MonitoringBuckets* buckets, TF_Status* status, __VA_ARGS__)
+#define TFE_METRICS_(Kind, new_)                                                                  \
+  TFE_METRIC_(Kind##0, Kind, new_(TFE_L_ description), , (TFE_Monitoring##Kind##0 * metric_))     \
+  TFE_METRIC_(Kind##1, Kind, new_(TFE_L_ description, TFE_L_ label1), ,                           \
+              (TFE_Monitoring##Kind##1 * metric_, TFE_L_ label1))                                 \
+  TFE_METRIC_(Kind##2, Kind, new_(TFE_L_ description, TFE_L_ label1, TFE_L_ label2), ,            \
+              (TFE_Monitoring##Kind##2 * metric_, TFE_L_ label1, TFE_L_ label2))
+TFE_METRICS_(Counter, TFE_NEW_)
+TFE_METRICS_(IntGauge, TFE_NEW_)
+TFE_METRICS_(BoolGauge, TFE_NEW_)
+TFE_METRICS_(StringGauge, TFE_NEW_)
+TFE_METRIC_(StringGauge3, StringGauge,
+            TFE_NEW_(TFE_L_ description, TFE_L_ label1, TFE_L_ label2, TFE_L_ label3), ,
+            (TFE_MonitoringStringGauge3 * metric_, TFE_L_ label1, TFE_L_ label2, TFE_L_ label3))
+TFE_METRIC_(StringGauge4, StringGauge,
+            TFE_NEW_(TFE_L_ description, TFE_L_ label1, TFE_L_ label2, TFE_L_ label3,
+                     TFE_L_ label4), ,
+            (TFE_MonitoringStringGauge4 * metric_, TFE_L_ label1, TFE_L_ label2, TFE_L_ label3,
+             TFE_L_ label4))
+TFE_METRICS_(Sampler, TFE_SAMPLER_)
+#undef TFE_METRIC_
+#undef TFE_METRICS_
+#undef TFE_NEW_
+#undef TFE_SAMPLER_
+#undef TFE_L_
+
+// --- Cancelling ------------------------------------------------------------------------------
+
+typedef struct TFE_CancellationManager TFE_CancellationManager;
+typedef int64_t TFE_CancellationToken;
+typedef struct TFE_CancelCallback {
+  void (*callback)(void* context);
+  void* context;
+} TFE_CancelCallback;
+TF_CAPI_EXPORT TFE_CancellationManager* TFE_NewCancellationManager(void);
+// Calls every callback that is registered, once, and ends ops that wait.
+TF_CAPI_EXPORT void TFE_CancellationManagerStartCancel(TFE_CancellationManager* manager);
+TF_CAPI_EXPORT bool TFE_CancellationManagerIsCancelled(TFE_CancellationManager* manager);
+// While the callbacks are being called.
+TF_CAPI_EXPORT bool TFE_CancellationManagerIsCancelling(TFE_CancellationManager* manager);
+// A new token for a callback.
+TF_CAPI_EXPORT TFE_CancellationToken
+TFE_CancellationManagerGetToken(TFE_CancellationManager* manager);
+// false, and no callback, when it is cancelled already.
+TF_CAPI_EXPORT bool TFE_CancellationManagerRegisterCallback(TFE_CancellationManager* manager,
+                                                            TFE_CancellationToken token,
+                                                            const TFE_CancelCallback* c_callback,
+                                                            const char* callback_name);
+// Afterwards the callback does not run; false when it did, or there is none.
+TF_CAPI_EXPORT bool TFE_CancellationManagerDeregisterCallback(TFE_CancellationManager* manager,
+                                                              TFE_CancellationToken token);
+TF_CAPI_EXPORT bool TFE_CancellationManagerTryDeregisterCallback(TFE_CancellationManager* manager,
+                                                                 TFE_CancellationToken token);
+TF_CAPI_EXPORT void TFE_DeleteCancellationManager(TFE_CancellationManager* manager);
+// The op's runs hear of |cancellation_manager|, which must outlive the op.
+TF_CAPI_EXPORT void TFE_OpSetCancellationManager(TFE_Op* op,
+                                                 TFE_CancellationManager* cancellation_manager,
+                                                 TF_Status* status);
+
+// --- Executors -------------------------------------------------------------------------------
+// Ops run at once, on the caller's thread: an executor has nothing to wait for.
+
+typedef struct TFE_Executor TFE_Executor;
+TF_CAPI_EXPORT TFE_Executor* TFE_NewExecutor(bool is_async, bool enable_streaming_enqueue,
+                                             int in_flight_nodes_limit);
+TF_CAPI_EXPORT void TFE_DeleteExecutor(TFE_Executor* executor);
+// What it was made with.
+TF_CAPI_EXPORT bool TFE_ExecutorIsAsync(TFE_Executor* executor);
+TF_CAPI_EXPORT void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* status);
+TF_CAPI_EXPORT void TFE_ExecutorClearError(TFE_Executor* executor);
+
+// --- Contexts, handles, ops ------------------------------------------------------------------
+
+// |op_to_reset| becomes a new op of the same context.
+TF_CAPI_EXPORT void TFE_OpReset(TFE_Op* op_to_reset, const char* op_or_function_name,
+                                const char* raw_device_name, TF_Status* status);
+// An AttrValue message.
+TF_CAPI_EXPORT void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* attr_name,
+                                            const void* proto, size_t proto_len,
+                                            TF_Status* status);
+
+// There is one runtime.
+TF_CAPI_EXPORT void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt);
+// A number that no other context of this process has.
+TF_CAPI_EXPORT uint64_t TFE_GetContextId(TFE_Context* ctx);
+TF_CAPI_EXPORT void TFE_ContextAsyncWait(TFE_Context* ctx, TF_Status* status);
+// "/job:localhost/replica:0/task:0", into an empty buffer.
+TF_CAPI_EXPORT void TFE_HostAddressSpace(TFE_Context* ctx, TF_Buffer* buf);
+// There is one device.
+TF_CAPI_EXPORT void TFE_ContextSetSoftDevicePlacement(TFE_Context* ctx, unsigned char enable,
+                                                      TF_Status* status);
+
+// Where the elements are, and how many bytes they take.
+TF_CAPI_EXPORT void* TFE_TensorHandleDevicePointer(TFE_TensorHandle* h, TF_Status* status);
+TF_CAPI_EXPORT size_t TFE_TensorHandleDeviceMemorySize(TFE_TensorHandle* h, TF_Status* status);
+// As TF_NewTensor.
+TF_CAPI_EXPORT TFE_TensorHandle* TFE_NewTensorHandleFromDeviceMemory(
+    TFE_Context* ctx, const char* device_name, TF_DataType dtype, const int64_t* dims,
+    int num_dims, void* data, size_t len, void (*deallocator)(void* data, size_t len, void* arg),
+    void* deallocator_arg, TF_Status* status);
+TF_CAPI_EXPORT TF_Tensor* TFE_AllocateHostTensor(TFE_Context* ctx, TF_DataType dtype,
+                                                 const int64_t* dims, int num_dims,
+                                                 TF_Status* status);
+TF_CAPI_EXPORT TFE_TensorHandle* TFE_NewTensorHandleFromTensor(TFE_Context* ctx, TF_Tensor* t,
+                                                               TF_Status* status);
+// "CPU"; 0; TF_OK: what there is is finished.
+TF_CAPI_EXPORT const char* TFE_TensorHandleDeviceType(TFE_TensorHandle* h, TF_Status* status);
+TF_CAPI_EXPORT int TFE_TensorHandleDeviceID(TFE_TensorHandle* h, TF_Status* status);
+TF_CAPI_EXPORT void TFE_TensorHandleGetStatus(TFE_TensorHandle* h, TF_Status* status);
+
+#ifdef __cplusplus
+} /* end extern "C" */
+#endif
+
+#endif  // TENSORFLOW_C_EAGER_C_API_EXPERIMENTAL_H_

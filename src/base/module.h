@@ -1,0 +1,22 @@
+// Modules: shared libraries beside ours that bring what a foreign library does, opened on first
+// need and never closed. A module exports one function, which gives its table of functions; the
+// table begins with its size (size_t), so that a table of another version is known.
+#ifndef LEAT_BASE_MODULE_H_
+#define LEAT_BASE_MODULE_H_
+
+#include "base/status.h"
+#include "base/sync.h"
+
+typedef struct leat_module_s {
+  const char* name;     // of leat_module_<name>.so and its entry leat_module_<name>
+  size_t struct_size;   // of the table that we know: a smaller one is refused
+  const char* package;  // what to install where the module cannot be opened
+  _Atomic(const void*) table;  // once found
+} leat_module_t;
+
+// The table of |module|, from the folder in LEAT_MODULE_DIR, else from the folder of this library.
+// UNIMPLEMENTED, naming the package, when it is absent or of another version; asked again, it is
+// looked for again. May block on the disk until it is found; then it is a load. Any thread.
+LEAT_MUST_USE leat_status_t leat_module_load(leat_module_t* module, const void** out_table);
+
+#endif  // LEAT_BASE_MODULE_H_

@@ -1,0 +1,128 @@
+// TF_AttrBuilder: whether a device has a kernel for an op; and two questions to an op's row.
+#include <string.h>
+
+#include "capi/plugin.h"
+#include "tensorflow/c/c_api_experimental.h"
+
+struct TF_AttrBuilder {
+  leat_arena_t arena;
+  leat_string_view_t op;
+  leat_attr_t* attrs;
+  size_t count, capacity;
+  leat_status_t status;  // the first thing that could not be kept
+};
+
+TF_AttrBuilder* TF_NewAttrBuilder(const char* op_name) {
+  TF_AttrBuilder* builder = leat_capi_allocate(sizeof *builder);
+  if (!builder) return NULL;
+  leat_arena_initialize(leat_allocator_system(), 256, &builder->arena);
+  builder->status = leat_arena_copy_string(
+      &builder->arena, leat_string_view_from(op_name ? op_name : ""), &builder->op);
+  return builder;
+}
+
+void TF_DeleteAttrBuilder(TF_AttrBuilder* builder) {
+  if (!builder) return;
+  leat_status_free(builder->status);
+  leat_allocator_free(leat_allocator_system(), builder->attrs);
+  leat_arena_deinitialize(&builder->arena);
+  leat_allocator_free(leat_allocator_system(), builder);
+}
+
+static leat_status_t add(TF_AttrBuilder* builder, const char* name, bool is_list,
+                         const TF_DataType* values, int count) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), builder->count + 1,
+                                                 sizeof(leat_attr_t), (void**)&builder->attrs,
+                                                 &builder->capacity));
+  leat_attr_t attr = {.value = {.kind = LEAT_ATTR_TYPE, .is_list = is_list}};
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(
+      &builder->arena, leat_string_view_from(name ? name : ""), &attr.name));
+  if (is_list) {
+    size_t items = count > 0 ? (size_t)count : 0;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_allocate_array(&builder->arena, items, sizeof(int32_t), &memory));
+    for (size_t i = 0; i < items; ++i) ((int32_t*)memory)[i] = (int32_t)values[i];
+    attr.value.types = memory;
+    attr.value.count = (uint32_t)items;
+  } else {
+    attr.value.type = (int32_t)*values;
+  }
+  builder->attrs[builder->count++] = attr;
+  return leat_ok_status();
+}
+
+void TF_AttrBuilderSetType(TF_AttrBuilder* builder, const char* attr_name, TF_DataType value) {
+  builder->status = leat_status_join(builder->status, add(builder, attr_name, false, &value, 1));
+}
+
+void TF_AttrBuilderSetTypeList(TF_AttrBuilder* builder, const char* attr_name,
+                               const TF_DataType* values, int num_values) {
+  builder->status =
+      leat_status_join(builder->status, add(builder, attr_name, true, values, num_values));
+}
+
+static leat_status_t find_op(leat_string_view_t name, const leat_op_t** out_op) {
+  const leat_runtime_t* runtime = NULL;
+  LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
+  return leat_op_registry_find(runtime->ops, name, out_op);
+}
+
+static leat_status_t check(const TF_AttrBuilder* builder, const char* device_type) {
+  const leat_runtime_t* runtime = NULL;
+  const leat_op_t* op = NULL;
+  const leat_kernel_row_t* row = NULL;
+  LEAT_RETURN_IF_ERROR(leat_status_clone(builder->status));
+  LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(runtime->ops, builder->op, &op));
+  return leat_kernel_registry_find(runtime->kernels, op, builder->attrs, (int)builder->count,
+                                   leat_string_view_from(device_type ? device_type : ""), &row);
+}
+
+void TF_AttrBuilderCheckCanRunOnDevice(TF_AttrBuilder* builder, const char* device_type,
+                                       TF_Status* status) {
+  leat_capi_status_set(status, check(builder, device_type));
+}
+
+int TF_OpIsStateful(const char* op_type, TF_Status* status) {
+  const leat_op_t* op = NULL;
+  leat_status_t result = find_op(leat_string_view_from(op_type ? op_type : ""), &op);
+  leat_capi_status_set(status, result);
+  return op && (op->flags & LEAT_OP_STATEFUL) != 0;
+}
+
+// ---- names that stay ----------------------------------------------------------------------------
+
+// Names of ops and attributes with a NUL. There are at most as many as rows say.
+typedef struct name_s {
+  struct name_s* next;
+  char text[];
+} name_t;
+static leat_mutex_t names_mutex = {PTHREAD_MUTEX_INITIALIZER};
+static name_t* names;
+
+const char* leat_capi_keep_name(leat_string_view_t text) {
+  leat_mutex_lock(&names_mutex);
+  name_t* name = names;
+  while (name && !leat_string_view_equals(text, name->text)) name = name->next;
+  if (!name && (name = leat_capi_allocate(sizeof *name + text.size + 1))) {
+    memcpy(name->text, text.data, text.size);
+    name->next = names;
+    names = name;
+  }
+  leat_mutex_unlock(&names_mutex);
+  return name ? name->text : NULL;
+}
+
+const char* TF_GetNumberAttrForOpListInput(const char* op_name, int input_index,
+                                           TF_Status* status) {
+  const leat_op_t* op = NULL;
+  leat_status_t result = find_op(leat_string_view_from(op_name ? op_name : ""), &op);
+  if (!result && (input_index < 0 || input_index >= op->input_count)) {
+    result = leat_make_status(LEAT_INVALID_ARGUMENT, "input_index out of range for %.*s: %d",
+                              LEAT_SV_ARG(op->name), input_index);
+  }
+  int attr = result ? -1 : op->inputs[input_index].number_attr;
+  leat_capi_status_set(status, result);
+  return attr < 0 ? NULL : leat_capi_keep_name(op->attrs[attr].name);
+}

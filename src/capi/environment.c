@@ -1,0 +1,248 @@
+// env.h over base: files, time, threads, libraries.
+#include "tensorflow/c/env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file_system.h"
+#include "base/library.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "capi/plugin.h"
+
+struct TF_StringStream {
+  leat_string_builder_t names;  // each with its NUL
+  size_t next;
+};
+struct TF_Thread {
+  leat_thread_t thread;
+};
+
+static leat_file_system_t* files(void) { return leat_file_system_posix(); }
+
+static leat_status_t check_path(const char* path) {
+  return path && *path ? leat_ok_status()
+                       : leat_make_status(LEAT_INVALID_ARGUMENT, "A path is empty, must name one");
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+void TF_CreateDir(const char* dirname, TF_Status* status) {
+  leat_status_t result = check_path(dirname);
+  if (!result) result = files()->vtable->make_directory(files(), dirname);
+  leat_capi_status_set(status, result);
+}
+
+static leat_status_t delete_kind(const char* path, bool is_directory) {
+  leat_file_stat_t stat;
+  LEAT_RETURN_IF_ERROR(check_path(path));
+  LEAT_RETURN_IF_ERROR(files()->vtable->stat(files(), path, &stat));
+  if (stat.is_directory == is_directory) return files()->vtable->remove(files(), path);
+  return leat_make_status(LEAT_FAILED_PRECONDITION, "Deleting '%s' failed: it is %sa directory",
+                          path, is_directory ? "not " : "");
+}
+
+void TF_DeleteDir(const char* dirname, TF_Status* status) {
+  leat_capi_status_set(status, delete_kind(dirname, true));
+}
+
+void TF_DeleteFile(const char* filename, TF_Status* status) {
+  leat_capi_status_set(status, delete_kind(filename, false));
+}
+
+void TF_FileStat(const char* filename, TF_FileStatistics* stats, TF_Status* status) {
+  leat_file_stat_t stat;
+  leat_status_t result = check_path(filename);
+  if (!result) result = files()->vtable->stat(files(), filename, &stat);
+  if (!result) *stats = (TF_FileStatistics){stat.size_bytes, stat.modified_ns, stat.is_directory};
+  leat_capi_status_set(status, result);
+}
+
+void TF_NewWritableFile(const char* filename, TF_WritableFileHandle** handle, TF_Status* status) {
+  leat_status_t result = check_path(filename);
+  *handle = NULL;
+  if (!result) {
+    result = leat_file_open(files(), filename, LEAT_FILE_WRITE, leat_allocator_system(),
+                            (leat_file_t**)handle);
+  }
+  leat_capi_status_set(status, result);
+}
+
+static leat_file_t* file_of(TF_WritableFileHandle* handle) { return (leat_file_t*)handle; }
+
+void TF_CloseWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
+  leat_capi_status_set(status, leat_file_close(file_of(handle)));
+}
+
+void TF_SyncWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
+  leat_capi_status_set(status, file_of(handle)->vtable->sync(file_of(handle)));
+}
+
+void TF_FlushWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
+  leat_capi_status_set(status, leat_ok_status());
+}
+
+void TF_AppendWritableFile(TF_WritableFileHandle* handle, const char* data, size_t length,
+                           TF_Status* status) {
+  leat_capi_status_set(status, file_of(handle)->vtable->write(file_of(handle), data, length));
+}
+
+// ---- lists of names -----------------------------------------------------------------------------
+
+static TF_StringStream* new_stream(void) {
+  TF_StringStream* stream = leat_capi_allocate(sizeof *stream);
+  if (stream) leat_string_builder_initialize(leat_allocator_system(), &stream->names);
+  return stream;
+}
+
+static leat_status_t add_name(void* data, const char* name) {
+  TF_StringStream* stream = data;
+  leat_string_builder_append(&stream->names, leat_string_view_make(name, strlen(name) + 1));
+  return leat_ok_status();
+}
+
+bool TF_StringStreamNext(TF_StringStream* list, const char** result) {
+  *result = NULL;
+  if (!list || list->next >= list->names.size) return false;
+  *result = list->names.data + list->next;
+  list->next += strlen(*result) + 1;
+  return true;
+}
+
+void TF_StringStreamDone(TF_StringStream* list) {
+  if (list) leat_string_builder_deinitialize(&list->names);
+  leat_allocator_free(leat_allocator_system(), list);
+}
+
+// The names in |path|, for TF_StringStreamDone in every case.
+static leat_status_t list_names(const char* path, TF_StringStream** out_stream) {
+  *out_stream = new_stream();
+  LEAT_RETURN_IF_ERROR(check_path(path));
+  if (!*out_stream) return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for names ran out");
+  LEAT_RETURN_IF_ERROR(files()->vtable->list(files(), path, add_name, *out_stream));
+  return leat_status_clone((*out_stream)->names.status);
+}
+
+TF_StringStream* TF_GetChildren(const char* filename, TF_Status* status) {
+  TF_StringStream* stream = NULL;
+  leat_status_t result = list_names(filename, &stream);
+  if (result) {
+    TF_StringStreamDone(stream);
+    stream = NULL;
+  }
+  leat_capi_status_set(status, result);
+  return stream;
+}
+
+// Goes on after what cannot be deleted, and counts it.
+static leat_status_t delete_tree(const char* path, int64_t* out_files, int64_t* out_directories) {
+  TF_StringStream* names = NULL;
+  const char* name;
+  leat_status_t status = list_names(path, &names);
+  while (!status && TF_StringStreamNext(names, &name)) {
+    leat_string_builder_t child;
+    leat_file_stat_t stat = {.is_directory = false};
+    leat_string_builder_initialize(leat_allocator_system(), &child);
+    leat_string_builder_print(&child, "%s/%s", path, name);
+    leat_status_t failure = leat_status_clone(child.status);
+    // First as a file: a link to a directory is one, and what it leads to stays.
+    if (!failure) failure = files()->vtable->remove(files(), child.data);
+    if (failure) {
+      leat_status_free(failure);
+      failure = child.data ? files()->vtable->stat(files(), child.data, &stat) : NULL;
+      leat_status_free(failure);
+      failure = stat.is_directory ? delete_tree(child.data, out_files, out_directories) : NULL;
+      *out_files += !stat.is_directory;
+    }
+    leat_string_builder_deinitialize(&child);
+    leat_status_free(failure);
+  }
+  TF_StringStreamDone(names);
+  if (!status) status = files()->vtable->remove(files(), path);
+  *out_directories += status != NULL;
+  return status;
+}
+
+void TF_DeleteRecursively(const char* dirname, int64_t* undeleted_file_count,
+                          int64_t* undeleted_dir_count, TF_Status* status) {
+  *undeleted_file_count = *undeleted_dir_count = 0;
+  leat_status_t result = check_path(dirname);
+  if (!result) result = delete_tree(dirname, undeleted_file_count, undeleted_dir_count);
+  leat_capi_status_set(status, result);
+}
+
+TF_StringStream* TF_GetLocalTempDirectories(void) {
+  const char* const candidates[] = {getenv("TEST_TMPDIR"), getenv("TMPDIR"), getenv("TMP"),
+                                    "/tmp"};
+  TF_StringStream* stream = new_stream();
+  for (size_t i = 0; stream && i < LEAT_ARRAY_SIZE(candidates); ++i) {
+    leat_file_stat_t stat = {.is_directory = false};
+    const char* path = candidates[i];
+    if (!path || !*path) continue;
+    leat_status_free(files()->vtable->stat(files(), path, &stat));
+    if (stat.is_directory) leat_status_free(add_name(stream, path));
+  }
+  return stream;
+}
+
+char* TF_GetTempFileName(const char* extension) {
+  TF_StringStream* directories = TF_GetLocalTempDirectories();
+  const char* directory = NULL;
+  char* path = NULL;
+  if (TF_StringStreamNext(directories, &directory)) {
+    size_t size = strlen(directory) + strlen(extension ? extension : "") + 40;
+    path = malloc(size);
+    do {
+      if (!path) break;
+      snprintf(path, size, "%s/leat_%016llx%s", directory,
+               (unsigned long long)leat_random_seed(), extension ? extension : "");
+    } while (leat_file_exists(files(), path));
+  }
+  TF_StringStreamDone(directories);
+  return path;
+}
+
+// ---- time, threads, libraries -------------------------------------------------------------------
+
+uint64_t TF_NowNanos(void) { return (uint64_t)leat_clock_wall_ns(); }
+uint64_t TF_NowMicros(void) { return TF_NowNanos() / 1000; }
+uint64_t TF_NowSeconds(void) { return TF_NowNanos() / 1000000000; }
+
+void TF_DefaultThreadOptions(TF_ThreadOptions* options) {
+  *options = (TF_ThreadOptions){.numa_node = -1};
+}
+
+TF_Thread* TF_StartThread(const TF_ThreadOptions* options, const char* thread_name,
+                          void (*work_func)(void*), void* param) {
+  TF_Thread* thread = work_func ? leat_capi_allocate(sizeof *thread) : NULL;
+  if (!thread) return NULL;
+  leat_status_t status = leat_thread_start(thread_name ? thread_name : "", work_func, param,
+                                           &thread->thread);
+  if (!status) return thread;
+  leat_status_free(status);
+  leat_allocator_free(leat_allocator_system(), thread);
+  return NULL;
+}
+
+void TF_JoinThread(TF_Thread* thread) {
+  if (thread) leat_thread_join(thread->thread);
+  leat_allocator_free(leat_allocator_system(), thread);
+}
+
+void* TF_LoadSharedLibrary(const char* library_filename, TF_Status* status) {
+  leat_library_t* library = NULL;
+  leat_status_t result = check_path(library_filename);
+  if (!result) result = leat_library_open(library_filename, &library);
+  leat_capi_status_set(status, result);
+  return library;
+}
+
+void* TF_GetSymbolFromLibrary(void* handle, const char* symbol_name, TF_Status* status) {
+  void* symbol = handle && symbol_name ? leat_library_symbol(handle, symbol_name) : NULL;
+  leat_capi_status_set(status, symbol ? leat_ok_status()
+                                      : leat_make_status(LEAT_NOT_FOUND, "There is no symbol '%s'",
+                                                         symbol_name ? symbol_name : ""));
+  return symbol;
+}

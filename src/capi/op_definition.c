@@ -1,0 +1,192 @@
+// Ops of plugins: a builder gathers the declarations of a row, registering copies them into the
+// block of memory that the registry keeps for ever. A shape function of this API finds its own
+// function behind the row that it was registered with.
+#include "capi/plugin.h"
+
+#include <string.h>
+
+#include "graph/inference.h"
+#include "tensorflow/c/ops.h"
+
+typedef void (*shape_function_t)(TF_ShapeInferenceContext* ctx, TF_Status* status);
+
+enum { NAME, INPUTS, OUTPUTS, ATTRS, DEPRECATION, TEXTS };
+
+struct TF_OpDefinitionBuilder {
+  leat_string_builder_t texts[TEXTS];
+  int counts[TEXTS];  // of declarations
+  uint32_t flags;
+  int deprecated_since;
+  shape_function_t shape;
+};
+
+// A registered op: the row comes first.
+typedef struct plugin_op_s {
+  leat_op_row_t row;
+  shape_function_t shape;
+} plugin_op_t;
+
+// ---- the builder --------------------------------------------------------------------------------
+
+static void add_text(TF_OpDefinitionBuilder* builder, int kind, const char* text) {
+  leat_string_builder_t* b = &builder->texts[kind];
+  if (builder->counts[kind]++) leat_string_builder_append(b, LEAT_SV("; "));
+  leat_string_builder_append(b, leat_string_view_from(text ? text : ""));
+}
+
+TF_OpDefinitionBuilder* TF_NewOpDefinitionBuilder(const char* op_name) {
+  TF_OpDefinitionBuilder* builder = leat_capi_allocate(sizeof *builder);
+  if (!builder) return NULL;
+  for (int i = 0; i < TEXTS; ++i) {
+    leat_string_builder_initialize(leat_allocator_system(), &builder->texts[i]);
+  }
+  add_text(builder, NAME, op_name);
+  return builder;
+}
+
+void TF_DeleteOpDefinitionBuilder(TF_OpDefinitionBuilder* builder) {
+  for (int i = 0; builder && i < TEXTS; ++i) leat_string_builder_deinitialize(&builder->texts[i]);
+  leat_allocator_free(leat_allocator_system(), builder);
+}
+
+void TF_OpDefinitionBuilderAddAttr(TF_OpDefinitionBuilder* builder, const char* attr_spec) {
+  add_text(builder, ATTRS, attr_spec);
+}
+
+void TF_OpDefinitionBuilderAddInput(TF_OpDefinitionBuilder* builder, const char* input_spec) {
+  add_text(builder, INPUTS, input_spec);
+}
+
+void TF_OpDefinitionBuilderAddOutput(TF_OpDefinitionBuilder* builder, const char* output_spec) {
+  add_text(builder, OUTPUTS, output_spec);
+}
+
+static void set_flag(TF_OpDefinitionBuilder* builder, uint32_t flag, bool value) {
+  builder->flags = value ? builder->flags | flag : builder->flags & ~flag;
+}
+
+void TF_OpDefinitionBuilderSetIsCommutative(TF_OpDefinitionBuilder* builder, bool is_commutative) {
+  set_flag(builder, LEAT_OP_COMMUTATIVE, is_commutative);
+}
+
+void TF_OpDefinitionBuilderSetIsAggregate(TF_OpDefinitionBuilder* builder, bool is_aggregate) {
+  set_flag(builder, LEAT_OP_AGGREGATE, is_aggregate);
+}
+
+void TF_OpDefinitionBuilderSetIsStateful(TF_OpDefinitionBuilder* builder, bool is_stateful) {
+  set_flag(builder, LEAT_OP_STATEFUL, is_stateful);
+}
+
+void TF_OpDefinitionBuilderSetAllowsUninitializedInput(TF_OpDefinitionBuilder* builder,
+                                                       bool allows_uninitialized_input) {
+  set_flag(builder, LEAT_OP_ALLOWS_UNINITIALIZED_INPUT, allows_uninitialized_input);
+}
+
+void TF_OpDefinitionBuilderDeprecated(TF_OpDefinitionBuilder* builder, int version,
+                                      const char* explanation) {
+  builder->deprecated_since = version < INT16_MAX ? version : INT16_MAX;
+  builder->texts[DEPRECATION].size = 0;
+  builder->counts[DEPRECATION] = 0;
+  add_text(builder, DEPRECATION, explanation);
+}
+
+void TF_OpDefinitionBuilderSetShapeInferenceFunction(TF_OpDefinitionBuilder* builder,
+                                                     shape_function_t shape_inference_func) {
+  builder->shape = shape_inference_func;
+}
+
+// ---- registering --------------------------------------------------------------------------------
+
+static leat_status_t infer(leat_inference_t* inference) {
+  const plugin_op_t* op = (const plugin_op_t*)inference->node->op->row;
+  TF_Status status = {0};
+  op->shape((TF_ShapeInferenceContext*)inference, &status);
+  return leat_capi_status_take(&status);
+}
+
+static bool is_op_name(const char* name) {
+  size_t rest = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_>");
+  return name[rest] == 0 && ((*name >= 'A' && *name <= 'Z') || (*name == '_' && name[1]));
+}
+
+// The texts of |builder| behind a row of their own.
+static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t** out_op) {
+  size_t size = sizeof(plugin_op_t);
+  for (int i = 0; i < TEXTS; ++i) size += builder->texts[i].size + 1;
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), size, &memory));
+  plugin_op_t* op = memory;
+  char* at = (char*)(op + 1);
+  char* texts[TEXTS];
+  for (int i = 0; i < TEXTS; ++i) {
+    leat_string_view_t text = leat_string_builder_view(&builder->texts[i]);
+    texts[i] = at;
+    if (text.size > 0) memcpy(at, text.data, text.size);
+    at += text.size + 1;
+  }
+  op->row = (leat_op_row_t){
+      .name = texts[NAME],
+      .inputs = texts[INPUTS],
+      .outputs = texts[OUTPUTS],
+      .attrs = texts[ATTRS],
+      .flags = builder->flags,
+      // A kernel may keep handles on what it is given.
+      .escaping_inputs = UINT64_MAX,
+      .shape = builder->shape ? infer : NULL,
+      .doc = "",
+      .deprecated_since = (int16_t)builder->deprecated_since,
+      .deprecation = builder->deprecated_since ? texts[DEPRECATION] : NULL,
+  };
+  op->shape = builder->shape;
+  *out_op = op;
+  return leat_ok_status();
+}
+
+// Each text that was added must be one declaration.
+static leat_status_t check_row(const TF_OpDefinitionBuilder* builder, const leat_op_row_t* row) {
+  if (!is_op_name(row->name)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Op name must be CamelCase (and only A-Z, a-z, 0-9, > and _), is '%s'",
+                            row->name);
+  }
+  leat_arena_t arena;
+  leat_op_t* op = NULL;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = leat_op_parse(row, &arena, &op);
+  if (!status) {
+    if (op->input_count != builder->counts[INPUTS] ||
+        op->output_count != builder->counts[OUTPUTS] || op->attr_count != builder->counts[ATTRS]) {
+      status = leat_make_status(LEAT_INVALID_ARGUMENT,
+                                "Registering op '%s' failed: a declaration is empty, or several "
+                                "in one, must be one",
+                                row->name);
+    }
+    leat_op_release_defaults(op);
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static leat_status_t register_op(const TF_OpDefinitionBuilder* builder) {
+  const leat_runtime_t* runtime = NULL;
+  plugin_op_t* op = NULL;
+  for (int i = 0; i < TEXTS; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_status_clone(builder->texts[i].status));
+  }
+  LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
+  LEAT_RETURN_IF_ERROR(make_row(builder, &op));
+  leat_status_t status = check_row(builder, &op->row);
+  if (!status) status = leat_op_registry_extend(runtime->ops, &op->row);
+  bool is_registered = !status;
+  status = leat_capi_loading_note(op->row.name, status);
+  if (!is_registered) leat_allocator_free(leat_allocator_system(), op);
+  return status;
+}
+
+void TF_RegisterOpDefinition(TF_OpDefinitionBuilder* builder, TF_Status* status) {
+  leat_capi_status_set(status, builder ? register_op(builder)
+                                       : leat_make_status(LEAT_INVALID_ARGUMENT,
+                                                          "Registering an op failed: builder is "
+                                                          "NULL"));
+  TF_DeleteOpDefinitionBuilder(builder);
+}

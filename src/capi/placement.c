@@ -1,0 +1,174 @@
+// leat_explain_placement: places a copy of the graph as a session would, simulates a step, and
+// tells both as JSON.
+#include "capi/handles.h"
+#include "formats/json.h"
+#include "leat/inspect.h"
+#include "master/simulator.h"
+#include "optimize/pass.h"
+
+static const char* const kReasons[] = {
+    "only device", "asked for", "only kernel", "with its group",
+    "with its input", "with its reader", "preferred", "earliest end",
+};
+
+typedef struct explanation_s {
+  leat_graph_t* graph;
+  leat_placer_options_t options;
+  leat_arena_t arena;
+  leat_simulator_t sim;
+  leat_string_builder_t out;
+} explanation_t;
+
+static void append_field(explanation_t* e, const char* name, leat_string_view_t text) {
+  leat_string_builder_print(&e->out, "\"%s\": ", name);
+  leat_json_append_string(&e->out, text);
+}
+
+static void append_us(explanation_t* e, const char* name, int64_t ns) {
+  leat_string_builder_print(&e->out, "\"%s\": ", name);
+  leat_json_append_number(&e->out, (double)ns / 1e3);
+}
+
+static void append_devices(explanation_t* e) {
+  leat_string_builder_append(&e->out, LEAT_SV(", \"devices\": ["));
+  for (int d = 0; d < e->options.device_count; ++d) {
+    const leat_placement_device_t* device = &e->options.devices[d];
+    int nodes = 0;
+    for (size_t i = 0; i < e->graph->node_count; ++i) {
+      nodes += e->graph->nodes[i].assigned_device == d;
+    }
+    leat_string_builder_print(&e->out, "%s\n {", d ? "," : "");
+    append_field(e, "name", device->name);
+    leat_string_builder_append(&e->out, LEAT_SV(", "));
+    append_field(e, "type", device->type);
+    leat_string_builder_print(&e->out, ", \"nodes\": %d, ", nodes);
+    append_us(e, "busy_us", e->sim.busy_ns[d]);
+    leat_string_builder_print(&e->out, ", \"peak_bytes\": %lld, \"limit_bytes\": %lld}",
+                              (long long)e->sim.peak_bytes[d],
+                              (long long)device->memory_limit_bytes);
+  }
+}
+
+static void append_nodes(explanation_t* e) {
+  leat_string_builder_append(&e->out, LEAT_SV("],\n\"nodes\": ["));
+  for (size_t i = 0; i < e->graph->node_count; ++i) {
+    const leat_node_t* node = &e->graph->nodes[i];
+    const leat_placement_note_t* note = &e->options.notes[i];
+    size_t place = i * (size_t)e->options.device_count + (size_t)node->assigned_device;
+    int64_t time = e->sim.times[place];
+    leat_string_builder_print(&e->out, "%s\n {", i ? "," : "");
+    append_field(e, "name", node->name);
+    leat_string_builder_append(&e->out, LEAT_SV(", "));
+    append_field(e, "op", node->op->name);
+    leat_string_builder_print(&e->out, ", \"device\": %d, ", node->assigned_device);
+    append_field(e, "reason", leat_string_view_from(kReasons[note->reason]));
+    leat_string_builder_append(&e->out, LEAT_SV(", "));
+    append_field(e, "beside", note->other >= 0 ? e->graph->nodes[note->other].name : LEAT_SV(""));
+    leat_string_builder_append(&e->out, LEAT_SV(", "));
+    append_us(e, "cost_us", time == INT64_MAX ? 0 : time);
+    leat_string_builder_append(&e->out, LEAT_SV(", "));
+    append_us(e, "end_us", e->sim.finish[i]);
+    leat_string_builder_append(&e->out, LEAT_SV("}"));
+  }
+  leat_string_builder_append(&e->out, LEAT_SV("]}\n"));
+}
+
+static leat_status_t simulate(explanation_t* e) {
+  leat_groups_t* groups;
+  int32_t* devices;
+  size_t count = e->graph->node_count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&e->arena, sizeof *groups, (void**)&groups));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&e->arena, count + 1, sizeof *devices,
+                                                 (void**)&devices));
+  LEAT_RETURN_IF_ERROR(leat_groups_initialize(e->graph, &e->options, &e->arena, groups));
+  LEAT_RETURN_IF_ERROR(leat_groups_find(groups, &e->arena));
+  LEAT_RETURN_IF_ERROR(leat_simulator_initialize(groups, &e->arena, &e->sim));
+  for (size_t i = 0; i < count; ++i) devices[i] = e->graph->nodes[i].assigned_device;
+  leat_simulator_run(&e->sim, devices);
+  return leat_ok_status();
+}
+
+static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
+                              const leat_session_options_t* options,
+                              const leat_target_t* target) {
+  leat_placement_device_t* devices;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&e->arena, (size_t)target->device_count,
+                                                 sizeof *devices, (void**)&devices));
+  for (int i = 0; i < target->device_count; ++i) {
+    devices[i] = leat_session_describe_device(target->devices[i]);
+  }
+  e->options = (leat_placer_options_t){.kernels = runtime->kernels,
+                                       .devices = devices,
+                                       .device_count = target->device_count,
+                                       .allow_soft_placement = options->allow_soft_placement,
+                                       .placer = options->placer,
+                                       .costs = options->costs};
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&e->arena, e->graph->node_count + 1,
+                                                 sizeof *e->options.notes,
+                                                 (void**)&e->options.notes));
+  LEAT_RETURN_IF_ERROR(leat_place(e->graph, &e->options));
+  LEAT_RETURN_IF_ERROR(simulate(e));
+  leat_string_builder_append(&e->out, LEAT_SV("{"));
+  append_field(e, "placer",
+               options->placer == LEAT_PLACER_GREEDY ? LEAT_SV("greedy") : LEAT_SV("simple"));
+  leat_string_builder_append(&e->out, LEAT_SV(", "));
+  append_us(e, "step_us", e->sim.makespan_ns);
+  append_devices(e);
+  append_nodes(e);
+  return leat_ok_status();
+}
+
+// What the step needs, or everything.
+static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int fetch_count,
+                                const TF_Operation* const* targets, int target_count,
+                                leat_arena_t* arena, leat_rewrite_t* out_rewrite) {
+  const leat_graph_t* whole = graph->shared->graph;
+  bool all = fetch_count + target_count == 0;
+  int count = all ? (int)whole->node_count : target_count;
+  leat_output_t* outputs;
+  int32_t* nodes;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)fetch_count + 1, sizeof *outputs,
+                                                 (void**)&outputs));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, (size_t)count + 1, sizeof *nodes, (void**)&nodes));
+  for (int i = 0; i < fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, fetches[i], "fetch", &outputs[i]));
+  }
+  for (int i = 0; i < count; ++i) nodes[i] = all ? i : targets[i]->node;
+  return leat_prune(whole, NULL, 0, outputs, fetch_count, nodes, count, out_rewrite);
+}
+
+static void close_target(leat_target_t* target) {
+  if (target->worker) target->worker->vtable->destroy(target->worker);
+  for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);
+  leat_allocator_free(leat_allocator_system(), target->devices);
+}
+
+TF_Buffer* leat_explain_placement(TF_Graph* graph, const TF_SessionOptions* options,
+                                  const TF_Output* fetches, int fetch_count,
+                                  const TF_Operation* const* targets, int target_count,
+                                  TF_Status* status) {
+  explanation_t e = {.graph = NULL};
+  const leat_runtime_t* runtime = NULL;
+  leat_target_t target = {0};
+  leat_rewrite_t rewrite = {0};
+  leat_arena_initialize(leat_allocator_system(), 0, &e.arena);
+  leat_string_builder_initialize(leat_allocator_system(), &e.out);
+  leat_status_t error = leat_runtime_get(&runtime);
+  if (!error) {
+    leat_mutex_lock(&graph->shared->mutex);
+    error = copy_graph(graph, fetches, fetch_count, targets, target_count, &e.arena, &rewrite);
+    leat_mutex_unlock(&graph->shared->mutex);
+  }
+  bool copied = !error;
+  if (!error) error = runtime->open_target(runtime, LEAT_SV(""), &options->options, &target);
+  if (!error) {
+    e.graph = rewrite.graph;
+    error = describe(&e, runtime, &options->options, &target);
+  }
+  leat_simulator_deinitialize(&e.sim);
+  if (copied) leat_rewrite_deinitialize(&rewrite);
+  close_target(&target);
+  leat_arena_deinitialize(&e.arena);
+  return leat_capi_buffer_return(error, &e.out, status);
+}

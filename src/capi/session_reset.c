@@ -1,0 +1,49 @@
+// TF_Reset: what outlives sessions goes, and the sessions end.
+#include "capi/handles.h"
+
+static leat_mutex_t sessions_mutex = {PTHREAD_MUTEX_INITIALIZER};
+static TF_Session* sessions;
+
+void leat_capi_session_opened(TF_Session* session) {
+  leat_mutex_lock(&sessions_mutex);
+  session->next = sessions;
+  sessions = session;
+  leat_mutex_unlock(&sessions_mutex);
+}
+
+void leat_capi_session_ends(TF_Session* session) {
+  leat_mutex_lock(&sessions_mutex);
+  TF_Session** link = &sessions;
+  while (*link && *link != session) link = &(*link)->next;
+  if (*link) *link = session->next;
+  leat_mutex_unlock(&sessions_mutex);
+}
+
+static leat_status_t close_sessions(void) {
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&sessions_mutex);
+  for (TF_Session* s = sessions; s; s = s->next) {
+    status = leat_status_join(status, leat_session_close(s->session));
+  }
+  leat_mutex_unlock(&sessions_mutex);
+  return status;
+}
+
+static leat_status_t reset(const TF_SessionOptions* options, const char** names, int count) {
+  const leat_runtime_t* runtime = NULL;
+  const char* target = options && options->target ? options->target : "";
+  LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
+  if (*target && !leat_string_view_equals(leat_string_view_from(target), "local")) {
+    return leat_make_status(LEAT_NOT_FOUND, "Reset failed: target is '%s', must be ''", target);
+  }
+  if (count <= 0) runtime->clear_container(LEAT_SV(""));
+  for (int i = 0; i < count; ++i) {
+    if (names[i]) runtime->clear_container(leat_string_view_from(names[i]));
+  }
+  return close_sessions();
+}
+
+void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers,
+              TF_Status* status) {
+  leat_capi_status_set(status, reset(opt, containers, ncontainers));
+}

@@ -1,0 +1,102 @@
+// The module's table: zlib's streams as codecs. Formats, levels and window are TensorFlow's.
+#include <limits.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "formats/zlib_module.h"
+
+enum { MEMORY_LEVEL = 9, GZIP_WINDOW = MAX_WBITS + 16 };  // 16 more mean gzip
+
+struct leat_codec_s {
+  z_stream stream;
+  bool is_compressor, is_gzip;
+};
+
+static int code_of(int result) {
+  switch (result) {
+    case Z_OK:
+    case Z_STREAM_END:
+    case Z_BUF_ERROR: return LEAT_OK;  // the last: no room to go on in
+    case Z_MEM_ERROR: return LEAT_RESOURCE_EXHAUSTED;
+    default: return LEAT_DATA_LOSS;
+  }
+}
+
+static int create(bool is_compressor, leat_compression_t format, leat_codec_t** out_codec) {
+  leat_codec_t* codec = calloc(1, sizeof *codec);
+  if (!codec) return LEAT_RESOURCE_EXHAUSTED;
+  codec->is_compressor = is_compressor;
+  codec->is_gzip = format == LEAT_COMPRESSION_GZIP;
+  int window = codec->is_gzip ? GZIP_WINDOW : MAX_WBITS;
+  int result = is_compressor ? deflateInit2(&codec->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                            window, MEMORY_LEVEL, Z_DEFAULT_STRATEGY)
+                             : inflateInit2(&codec->stream, window);
+  if (result != Z_OK) {
+    free(codec);
+    return result == Z_MEM_ERROR ? LEAT_RESOURCE_EXHAUSTED : LEAT_INTERNAL;
+  }
+  *out_codec = codec;
+  return LEAT_OK;
+}
+
+static int decompressor_create(leat_compression_t format, leat_codec_t** out_codec) {
+  return create(false, format, out_codec);
+}
+
+static int compressor_create(leat_compression_t format, leat_codec_t** out_codec) {
+  return create(true, format, out_codec);
+}
+
+static void destroy(leat_codec_t* codec) {
+  if (!codec) return;
+  if (codec->is_compressor) {
+    deflateEnd(&codec->stream);
+  } else {
+    inflateEnd(&codec->stream);
+  }
+  free(codec);
+}
+
+static int run(leat_codec_t* codec, leat_codec_mode_t mode, bool* out_end) {
+  static const int kModes[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
+  z_stream* z = &codec->stream;
+  int result;
+  if (codec->is_compressor) {
+    result = deflate(z, kModes[mode]);
+    *out_end = result == Z_STREAM_END || (mode == LEAT_CODEC_FLUSH && z->avail_out > 0);
+  } else {
+    result = inflate(z, Z_NO_FLUSH);
+    *out_end = result == Z_STREAM_END && !codec->is_gzip;
+    if (result == Z_STREAM_END && codec->is_gzip) result = inflateReset(z);
+  }
+  return code_of(result);
+}
+
+static int step(leat_codec_t* codec, leat_codec_mode_t mode, leat_codec_buffers_t* b,
+                bool* out_end) {
+  z_stream* z = &codec->stream;
+  size_t took = b->from_size < UINT_MAX ? b->from_size : UINT_MAX;
+  size_t gave = b->to_size < UINT_MAX ? b->to_size : UINT_MAX;
+  z->next_in = (z_const Bytef*)b->from;
+  z->avail_in = (uInt)took;
+  z->next_out = (Bytef*)b->to;
+  z->avail_out = (uInt)gave;
+  int code = run(codec, mode, out_end);
+  took -= z->avail_in;
+  gave -= z->avail_out;
+  *b = (leat_codec_buffers_t){(const char*)z->next_in, b->from_size - took, (char*)z->next_out,
+                              b->to_size - gave};
+  return code;
+}
+
+__attribute__((visibility("default"))) const leat_zlib_module_t* leat_module_zlib(void) {
+  static const leat_zlib_module_t kModule = {
+      .struct_size = sizeof(leat_zlib_module_t),
+      .version = ZLIB_VERSION,
+      .decompressor_create = decompressor_create,
+      .compressor_create = compressor_create,
+      .destroy = destroy,
+      .step = step,
+  };
+  return zlibVersion()[0] == ZLIB_VERSION[0] ? &kModule : NULL;
+}

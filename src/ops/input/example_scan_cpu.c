@@ -1,0 +1,228 @@
+// Finding the wanted features in examples, and counting their values.
+#include <stdio.h>
+
+#include "base/map.h"
+#include "ops/input/example_parse_cpu.h"
+#include "ops/input/feature_cpu.h"
+
+void leat_example_fail(leat_example_slots_t* s, int64_t example, leat_status_t status) {
+  if (!status) return;
+  leat_mutex_lock(&s->mutex);
+  bool first = !s->status || example < s->failed;
+  leat_status_t worse = first ? s->status : status;
+  if (first) {
+    s->status = status;
+    s->failed = example;
+  }
+  leat_mutex_unlock(&s->mutex);
+  leat_status_free(worse);
+}
+
+leat_string_view_t leat_example_name(const leat_example_slots_t* s, int64_t example) {
+  const leat_tensor_t* names = s->parse->names;
+  bool has_names = names && example < names->shape.element_count;
+  return has_names ? leat_tensor_string_at(names, example) : LEAT_SV("<unknown>");
+}
+
+static leat_feature_spec_t* spec_at(const leat_example_slots_t* s, int index) {
+  leat_example_parse_t* p = s->parse;
+  return index < p->feature_count ? &p->features[index] : &p->lists[index - p->feature_count];
+}
+
+// ---- Finding ------------------------------------------------------------------------------------
+
+typedef struct scan_s {
+  leat_example_slots_t* slots;
+  leat_string_map_t features, lists;  // index among the slots, by key
+} scan_t;
+
+static bool read_entry(leat_string_view_t entry, leat_string_view_t* out_key,
+                       leat_string_view_t* out_value) {
+  uint32_t number;
+  leat_string_view_t bytes;
+  *out_key = *out_value = (leat_string_view_t){0};
+  while (leat_field_next(&entry, &number, &bytes)) {
+    if (number == 0) return true;
+    if (number == 1) *out_key = bytes;
+    if (number == 2) *out_value = bytes;
+  }
+  return false;
+}
+
+// The entries of a map of features or feature lists. The last of equal names counts; in Examples
+// those that hold nothing are as if they were not there.
+static bool find_in_map(const scan_t* scan, const leat_string_map_t* map,
+                        leat_string_view_t message, leat_feature_slot_t* slots) {
+  uint32_t number;
+  leat_string_view_t entry, key, value;
+  bool empty_counts = scan->slots->parse->is_sequence;
+  while (leat_field_next(&message, &number, &entry)) {
+    uint64_t index;
+    if (number == 0) return true;
+    if (number != 1) continue;
+    if (!read_entry(entry, &key, &value)) return false;
+    if (!leat_string_map_get(map, key, &index) || (value.size == 0 && !empty_counts)) continue;
+    slots[index].bytes = value;
+    slots[index].present = true;
+  }
+  return false;
+}
+
+static bool find_in_example(const scan_t* scan, leat_string_view_t bytes,
+                            leat_feature_slot_t* slots) {
+  uint32_t number;
+  leat_string_view_t message;
+  while (leat_field_next(&bytes, &number, &message)) {
+    if (number == 0) return true;
+    bool is_list = number == 2 && scan->slots->parse->is_sequence;
+    if (number != 1 && !is_list) continue;
+    if (!find_in_map(scan, is_list ? &scan->lists : &scan->features, message, slots)) return false;
+  }
+  return false;
+}
+
+// ---- Counting -----------------------------------------------------------------------------------
+
+static leat_status_t fail(const leat_example_slots_t* s, int64_t example,
+                          const leat_feature_spec_t* spec, const char* what) {
+  leat_string_view_t name = leat_example_name(s, example);
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Name: %.*s, Feature: %.*s, Index: %lld. %s",
+                          LEAT_SV_ARG(name), LEAT_SV_ARG(spec->key), (long long)example, what);
+}
+
+// A Feature of the right type, or none, and its number of values.
+static leat_status_t count_values(const leat_example_slots_t* s, int64_t example,
+                                  const leat_feature_spec_t* spec, leat_string_view_t bytes,
+                                  int64_t* out_count) {
+  leat_feature_t feature;
+  *out_count = 0;
+  if (!leat_feature_read(bytes, &feature)) return fail(s, example, spec, "Unsupported datatype.");
+  if (feature.dtype == 0) return leat_ok_status();
+  if (feature.dtype != spec->dtype) {
+    char text[96];
+    snprintf(text, sizeof text, "Data types don't match. Data type: %s but expected type: %s",
+             leat_dtype_name(feature.dtype), leat_dtype_name(spec->dtype));
+    return fail(s, example, spec, text);
+  }
+  if (leat_feature_count(&feature, out_count)) return leat_ok_status();
+  return fail(s, example, spec, "Can't parse serialized Example.");
+}
+
+// The number of values in |shape|, but for its first dim where that is not known.
+static int64_t stride_of(leat_partial_shape_t shape, bool* out_is_variable) {
+  int64_t stride = 1;
+  *out_is_variable = shape.rank > 0 && shape.dims[0] == LEAT_DIM_UNKNOWN;
+  for (int i = *out_is_variable; i < shape.rank; ++i) stride *= shape.dims[i];
+  return stride;
+}
+
+static leat_status_t wrong_count(const leat_example_slots_t* s, int64_t example,
+                                 const leat_feature_spec_t* spec, int64_t count) {
+  char text[320];
+  snprintf(text, sizeof text, "Number of %s values is %lld, must be as in the output shape: %s",
+           leat_dtype_name(spec->dtype), (long long)count, LEAT_PARTIAL_SHAPE_TEXT(spec->shape));
+  return fail(s, example, spec, text);
+}
+
+static leat_status_t count_feature(const leat_example_slots_t* s, int64_t example,
+                                   const leat_feature_spec_t* spec, leat_feature_slot_t* slot) {
+  bool is_variable;
+  LEAT_RETURN_IF_ERROR(count_values(s, example, spec, slot->bytes, &slot->count));
+  if (spec->kind != LEAT_FEATURE_DENSE) return leat_ok_status();
+  int64_t stride = stride_of(spec->shape, &is_variable);
+  if (!slot->present) {
+    bool has_default = stride && spec->fallback->shape.element_count == stride;
+    if (is_variable || has_default) return leat_ok_status();
+    return fail(s, example, spec, "It is required but could not be found.");
+  }
+  bool fits = is_variable ? slot->count == 0 || (stride && slot->count % stride == 0)
+                          : slot->count == stride;
+  return fits ? leat_ok_status() : wrong_count(s, example, spec, slot->count);
+}
+
+static leat_status_t count_list(const leat_example_slots_t* s, int64_t example,
+                                const leat_feature_spec_t* spec, leat_feature_slot_t* slot) {
+  bool is_dense = spec->kind == LEAT_FEATURE_DENSE, is_variable;
+  int64_t row_count = is_dense ? stride_of(spec->shape, &is_variable) : 0, count;
+  leat_string_view_t rest = slot->bytes, row;
+  uint32_t number;
+  if (is_dense && !slot->present && !spec->may_be_missing) {
+    return fail(s, example, spec,
+                "The feature list is required but could not be found. Did you mean to include it "
+                "in feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?");
+  }
+  while (leat_field_next(&rest, &number, &row)) {
+    if (number == 0) return leat_ok_status();
+    if (number != 1) continue;
+    LEAT_RETURN_IF_ERROR(count_values(s, example, spec, row, &count));
+    if (is_dense && count != row_count) return wrong_count(s, example, spec, count);
+    slot->count += count;
+    if (count > slot->columns) slot->columns = count;
+    ++slot->rows;
+  }
+  return fail(s, example, spec, "Error in the feature list.");
+}
+
+static leat_status_t scan_one(const scan_t* scan, int64_t example) {
+  leat_example_slots_t* s = scan->slots;
+  leat_feature_slot_t* slots = leat_example_slot(s, example, 0);
+  leat_string_view_t bytes = leat_tensor_string_at(s->parse->serialized, example);
+  if (!find_in_example(scan, bytes, slots)) {
+    leat_string_view_t name = leat_example_name(s, example);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Could not parse example input %.*s, index %lld", LEAT_SV_ARG(name),
+                            (long long)example);
+  }
+  for (int i = 0; i < s->width; ++i) {
+    bool is_list = i >= s->parse->feature_count;
+    LEAT_RETURN_IF_ERROR(is_list ? count_list(s, example, spec_at(s, i), &slots[i])
+                                 : count_feature(s, example, spec_at(s, i), &slots[i]));
+  }
+  return leat_ok_status();
+}
+
+static void scan_range(void* data, int64_t begin, int64_t end) {
+  const scan_t* scan = data;
+  for (int64_t i = begin; i < end; ++i) leat_example_fail(scan->slots, i, scan_one(scan, i));
+}
+
+// ---- All of them --------------------------------------------------------------------------------
+
+static leat_status_t add_keys(leat_string_map_t* map, const leat_feature_spec_t* specs, int count,
+                              int first) {
+  leat_string_map_initialize(leat_allocator_system(), map);
+  LEAT_RETURN_IF_ERROR(leat_string_map_reserve(map, (size_t)count));
+  for (int i = 0; i < count; ++i) {
+    uint64_t* value;
+    bool inserted;
+    LEAT_RETURN_IF_ERROR(leat_string_map_insert(map, specs[i].key, (uint64_t)(first + i), &value,
+                                                &inserted));
+    if (inserted) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Feature %.*s is wanted twice",
+                            LEAT_SV_ARG(specs[i].key));
+  }
+  return leat_ok_status();
+}
+
+static double bytes_per_example(const leat_tensor_t* serialized) {
+  int64_t count = serialized->shape.element_count;
+  return count ? (double)leat_tensor_string_at(serialized, count / 2).size : 0;
+}
+
+leat_status_t leat_example_scan(leat_example_slots_t* s) {
+  leat_example_parse_t* p = s->parse;
+  scan_t scan = {.slots = s};
+  leat_status_t status = add_keys(&scan.features, p->features, p->feature_count, 0);
+  leat_status_t more = add_keys(&scan.lists, p->lists, p->list_count, p->feature_count);
+  leat_example_fail(s, -2, status);
+  leat_example_fail(s, -1, more);
+  if (!s->status) {
+    double cost_ns = 100 + bytes_per_example(p->serialized);
+    leat_thread_pool_parallel_for(p->pool, 0, s->example_count, cost_ns, scan_range, &scan);
+  }
+  leat_string_map_deinitialize(&scan.features);
+  leat_string_map_deinitialize(&scan.lists);
+  status = s->status;
+  s->status = NULL;
+  return status;
+}

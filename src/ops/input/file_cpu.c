@@ -1,0 +1,139 @@
+// CPU kernels of whole files.
+#include <stdlib.h>
+
+#include "base/file_system.h"
+#include "formats/path.h"
+#include "ops/family.h"
+
+static leat_status_t read_name(const leat_kernel_context_t* c, leat_arena_t* arena,
+                               const char** out_name) {
+  const leat_tensor_t* name = leat_kernel_input(c, 0);
+  leat_string_view_t copy;
+  if (name->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Input filename tensor must be scalar, but had shape: %s",
+                               LEAT_SHAPE_TEXT(&name->shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, leat_tensor_string_at(name, 0), &copy));
+  *out_name = copy.data;
+  return leat_ok_status();
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+static leat_status_t read(leat_kernel_context_t* c, leat_arena_t* arena) {
+  const char* name;
+  char* bytes;
+  size_t size;
+  leat_tensor_t* output;
+  leat_shape_t scalar = leat_shape_scalar();
+  LEAT_RETURN_IF_ERROR(read_name(c, arena, &name));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_posix(), name, leat_allocator_system(),
+                                          &bytes, &size));
+  leat_status_t status = leat_tensor_set_string(output, 0, leat_string_view_make(bytes, size));
+  leat_allocator_free(leat_allocator_system(), bytes);
+  return status;
+}
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+static leat_status_t write(leat_kernel_context_t* c, leat_arena_t* arena) {
+  leat_file_system_t* fs = leat_file_system_posix();
+  const leat_tensor_t* contents = leat_kernel_input(c, 1);
+  const char *name, *directory;
+  leat_file_t* file;
+  LEAT_RETURN_IF_ERROR(read_name(c, arena, &name));
+  if (contents->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Contents tensor must be scalar, but had shape: %s",
+                               LEAT_SHAPE_TEXT(&contents->shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_path_directory(name, arena, &directory));
+  if (!leat_file_exists(fs, directory)) {
+    LEAT_RETURN_IF_ERROR(leat_file_make_directories(fs, directory));
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_file_open(fs, name, LEAT_FILE_WRITE, leat_allocator_system(), &file));
+  leat_string_view_t bytes = leat_tensor_string_at(contents, 0);
+  leat_status_t status = file->vtable->write(file, bytes.data, bytes.size);
+  leat_status_t closed = leat_file_close(file);
+  if (!status) return closed;
+  leat_status_free(closed);
+  return status;
+}
+
+// ---- Matching -----------------------------------------------------------------------------------
+
+typedef struct names_s {
+  leat_arena_t* arena;
+  leat_string_view_t* items;
+  size_t count, room;
+} names_t;
+
+static leat_status_t add_name(void* data, const char* name) {
+  names_t* names = data;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), names->count + 1,
+                                                 sizeof *names->items, (void**)&names->items,
+                                                 &names->room));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(names->arena, leat_string_view_from(name),
+                                              &names->items[names->count]));
+  ++names->count;
+  return leat_ok_status();
+}
+
+static int compare_names(const void* a, const void* b) {
+  return leat_string_view_compare(*(const leat_string_view_t*)a, *(const leat_string_view_t*)b);
+}
+
+static leat_status_t find_names(const leat_tensor_t* patterns, names_t* names) {
+  for (int64_t i = 0; i < patterns->shape.element_count; ++i) {
+    leat_string_view_t pattern;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_copy_string(names->arena, leat_tensor_string_at(patterns, i), &pattern));
+    LEAT_RETURN_IF_ERROR(leat_file_match(leat_file_system_posix(), pattern.data, add_name, names));
+  }
+  if (names->count) qsort(names->items, names->count, sizeof *names->items, compare_names);
+  return leat_ok_status();
+}
+
+static leat_status_t set_names(leat_kernel_context_t* c, const names_t* names) {
+  leat_shape_t shape = leat_shape_vector((int64_t)names->count);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  for (size_t i = 0; i < names->count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, (int64_t)i, names->items[i]));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t match(leat_kernel_context_t* c, leat_arena_t* arena) {
+  const leat_tensor_t* patterns = leat_kernel_input(c, 0);
+  if (patterns->shape.rank > 1) {
+    return leat_kernel_invalid(c,
+                               "Input patterns tensor must be scalar or vector, but had shape: %s",
+                               LEAT_SHAPE_TEXT(&patterns->shape));
+  }
+  names_t names = {.arena = arena};
+  leat_status_t status = find_names(patterns, &names);
+  if (!status) status = set_names(c, &names);
+  leat_allocator_free(leat_allocator_system(), names.items);
+  return status;
+}
+
+#define KERNEL(verb)                                                \
+  static leat_status_t verb##__cpu(leat_kernel_context_t* c) {      \
+    leat_arena_t arena;                                             \
+    leat_arena_initialize(leat_allocator_system(), 0, &arena);      \
+    leat_status_t status = verb(c, &arena);                         \
+    leat_arena_deinitialize(&arena);                                \
+    return status;                                                  \
+  }
+KERNEL(read)
+KERNEL(write)
+KERNEL(match)
+
+const leat_kernel_row_t leat_file_kernels_cpu[] = {
+    {.op = "ReadFile", .device_type = "CPU", .compute = read__cpu, .expensive = true},
+    {.op = "WriteFile", .device_type = "CPU", .compute = write__cpu, .expensive = true},
+    {.op = "MatchingFiles", .device_type = "CPU", .compute = match__cpu, .expensive = true},
+    LEAT_KERNEL_ROWS_END,
+};

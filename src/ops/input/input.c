@@ -1,0 +1,14 @@
+// Reading data (section 4.5): files, readers of records, and parsers of what records hold.
+#include "ops/family.h"
+
+#define LEAT_INPUT_SOURCES(X) \
+  X(file)                     \
+  X(raw)                      \
+  X(reader)                   \
+  X(reader_access)            \
+  X(serialized_tensor)        \
+  X(csv)                      \
+  X(example)                  \
+  X(json_example)
+
+LEAT_OP_FAMILY(input, LEAT_INPUT_SOURCES)

@@ -1,0 +1,14 @@
+// Examples that are written in JSON.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+const leat_op_row_t leat_json_example_ops[] = {
+    {.name = "DecodeJSONExample",
+     .inputs = "json_examples: string",
+     .outputs = "binary_examples: string",
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "Each Example message, of its JSON."},
+    LEAT_OP_ROWS_END,
+};

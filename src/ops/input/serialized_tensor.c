@@ -1,0 +1,22 @@
+// Tensors as strings: TensorProto messages.
+#include "graph/gradient.h"
+#include "graph/inference.h"
+#include "ops/family.h"
+
+const leat_op_row_t leat_serialized_tensor_ops[] = {
+    {.name = "ParseTensor",
+     .inputs = "serialized: string",
+     .outputs = "output: out_type",
+     .attrs = "out_type: type",
+     .shape = leat_shape_unknown,
+     .gradient = leat_gradient_none,
+     .doc = "The tensor that a TensorProto holds."},
+    {.name = "SerializeTensor",
+     .inputs = "tensor: T",
+     .outputs = "serialized: string",
+     .attrs = "T: type",
+     .shape = leat_shape_scalar_output,
+     .gradient = leat_gradient_none,
+     .doc = "The tensor as a TensorProto."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,79 @@
+// CPU kernels of tensors as strings.
+#include "formats/decode.h"
+#include "formats/encode.h"
+#include "formats/shape_proto.h"
+#include "formats/tensor_proto.h"
+#include "ops/family.h"
+
+static leat_status_t parse(leat_kernel_context_t* c, leat_arena_t* arena) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_pb_tensor_proto_t proto;
+  leat_tensor_t tensor;
+  if (input->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Expected `serialized` to be a scalar, got shape: %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_tensor_proto_descriptor,
+                                           leat_tensor_string_at(input, 0), arena, NULL, &proto));
+  if (proto.dtype != (int32_t)leat_dtype_base(c->kernel->output_types[0])) {
+    return leat_kernel_invalid(c, "Type mismatch between parsed tensor (%s) and dtype (%s)",
+                               leat_dtype_name(proto.dtype),
+                               leat_dtype_name(c->kernel->output_types[0]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_tensor_from_proto(&proto, c->services->memory, &tensor));
+  leat_kernel_set_output(c, 0, tensor);
+  return leat_ok_status();
+}
+
+// Numbers as their bytes.
+static leat_status_t fill_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
+                                leat_pb_tensor_proto_t* out_proto) {
+  if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
+    return leat_tensor_to_proto(tensor, arena, out_proto);
+  }
+  *out_proto = (leat_pb_tensor_proto_t){.dtype = tensor->dtype};
+  size_t size = (size_t)tensor->shape.element_count * leat_dtype_size(tensor->dtype);
+  out_proto->tensor_content = leat_string_view_make(tensor->data, size);
+  return leat_partial_shape_to_proto(leat_partial_shape_of(&tensor->shape), arena,
+                                     &out_proto->tensor_shape);
+}
+
+static leat_status_t serialize(leat_kernel_context_t* c, leat_arena_t* arena) {
+  leat_pb_tensor_proto_t proto;
+  leat_string_builder_t text;
+  leat_tensor_t* output;
+  leat_shape_t scalar = leat_shape_scalar();
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  LEAT_RETURN_IF_ERROR(fill_proto(leat_kernel_input(c, 0), arena, &proto));
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = leat_message_encode(&leat_pb_tensor_proto_descriptor, &proto, &text);
+  if (!status) status = leat_tensor_set_string(output, 0, leat_string_builder_view(&text));
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+static leat_status_t parse__cpu(leat_kernel_context_t* c) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = parse(c, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static leat_status_t serialize__cpu(leat_kernel_context_t* c) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = serialize(c, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_kernel_row_t leat_serialized_tensor_kernels_cpu[] = {
+    {.op = "ParseTensor", .device_type = "CPU", .compute = parse__cpu},
+    {.op = "SerializeTensor",
+     .device_type = "CPU",
+     .constraints = "T: bfloat16, bool, complex128, complex64, double, float, half, int16, int32, "
+                    "int64, int8, resource, string, uint16, uint32, uint64, uint8, variant",
+     .compute = serialize__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,124 @@
+// CPU kernels of RaggedRange: first the splits, then the values, each the sum of the one before it
+// and the step.
+#include <math.h>
+
+#include "ops/family.h"
+
+// What the kernels of all types share: the rows, and the splits as they are written.
+typedef struct rows_s {
+  const leat_tensor_t* inputs[3];  // starts, limits, deltas
+  int64_t count;
+  leat_tensor_t* splits;
+  int64_t limit;  // of a split
+  int64_t total;
+} rows_t;
+
+static int64_t place_of(const rows_t* rows, int input, int64_t row) {
+  return rows->inputs[input]->shape.rank ? row : 0;
+}
+
+static void set_split(const rows_t* rows, int64_t row) {
+  if (rows->splits->dtype == LEAT_DTYPE_INT32) {
+    leat_tensor_data(rows->splits, int32_t)[row] = (int32_t)rows->total;
+  } else {
+    leat_tensor_data(rows->splits, int64_t)[row] = rows->total;
+  }
+}
+
+static leat_status_t begin(leat_kernel_context_t* c, rows_t* rows) {
+  rows->count = -1;
+  rows->total = 0;
+  for (int i = 0; i < 3; ++i) {
+    rows->inputs[i] = leat_kernel_input(c, i);
+    const leat_shape_t* shape = &rows->inputs[i]->shape;
+    if (shape->rank > 1) {
+      return leat_kernel_invalid(c, "%.*s must be a scalar or vector",
+                                 LEAT_SV_ARG(c->kernel->op->inputs[i].name));
+    }
+    if (shape->rank == 0) continue;
+    if (rows->count >= 0 && rows->count != shape->element_count) {
+      return leat_kernel_invalid(c, "starts, limits, and deltas must have the same shape");
+    }
+    rows->count = shape->element_count;
+  }
+  if (rows->count < 0) rows->count = 1;
+  leat_shape_t vector = leat_shape_vector(rows->count + 1);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, &rows->splits));
+  rows->limit = rows->splits->dtype == LEAT_DTYPE_INT32 ? INT32_MAX : INT64_MAX;
+  set_split(rows, 0);
+  return leat_ok_status();
+}
+
+static leat_status_t add_row(const leat_kernel_context_t* c, rows_t* rows, int64_t row,
+                             int64_t size) {
+  if (size < 0 || size > rows->limit - rows->total) {
+    return leat_kernel_invalid(c, "Requires delta != 0 and splits <= %lld",
+                               (long long)rows->limit);
+  }
+  rows->total += size;
+  set_split(rows, row + 1);
+  return leat_ok_status();
+}
+
+// -1 where the step is 0 or the size is none.
+static int64_t size_of_integers(int64_t start, int64_t limit, int64_t delta) {
+  if (delta == 0) return -1;
+  if (delta > 0 ? limit < start : limit > start) return 0;
+  uint64_t range = limit > start ? (uint64_t)limit - (uint64_t)start
+                                 : (uint64_t)start - (uint64_t)limit;
+  uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+  uint64_t size = range / step + (range % step != 0);
+  return size <= INT64_MAX ? (int64_t)size : -1;
+}
+
+static int64_t size_of_floats(float start, float limit, float delta) {
+  if (delta == 0) return -1;
+  if (delta > 0 ? limit < start : limit > start) return 0;
+  float size = ceilf(fabsf((limit - start) / delta));
+  return size < 0x1p62f ? (int64_t)size : -1;
+}
+
+static int64_t size_of_doubles(double start, double limit, double delta) {
+  if (delta == 0) return -1;
+  if (delta > 0 ? limit < start : limit > start) return 0;
+  double size = ceil(fabs((limit - start) / delta));
+  return size < 0x1p62 ? (int64_t)size : -1;
+}
+
+#define INPUT(rows, index, type, row) \
+  leat_tensor_data((rows).inputs[index], const type)[place_of(&(rows), index, row)]
+#define RAGGED_RANGE(name, type, wide, size_of)                                              \
+  static leat_status_t name(leat_kernel_context_t* c) {                                      \
+    rows_t rows;                                                                             \
+    leat_tensor_t* output;                                                                   \
+    LEAT_RETURN_IF_ERROR(begin(c, &rows));                                                   \
+    for (int64_t i = 0; i < rows.count; ++i) {                                               \
+      int64_t size = size_of(INPUT(rows, 0, type, i), INPUT(rows, 1, type, i),               \
+                             INPUT(rows, 2, type, i));                                       \
+      LEAT_RETURN_IF_ERROR(add_row(c, &rows, i, size));                                      \
+    }                                                                                        \
+    leat_shape_t vector = leat_shape_vector(rows.total);                                     \
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &output));               \
+    type* y = output->data;                                                                  \
+    for (int64_t i = 0; i < rows.count; ++i) {                                               \
+      type value = INPUT(rows, 0, type, i), delta = INPUT(rows, 2, type, i);                 \
+      int64_t size = size_of(value, INPUT(rows, 1, type, i), delta);                         \
+      for (int64_t k = 0; k < size; ++k, value = (type)((wide)value + (wide)delta)) *y++ = value; \
+    }                                                                                        \
+    return leat_ok_status();                                                                 \
+  }
+RAGGED_RANGE(range_i32__cpu, int32_t, uint32_t, size_of_integers)
+RAGGED_RANGE(range_i64__cpu, int64_t, uint64_t, size_of_integers)
+RAGGED_RANGE(range_f32__cpu, float, float, size_of_floats)
+RAGGED_RANGE(range_f64__cpu, double, double, size_of_doubles)
+
+#define KERNEL(dtype, fn) \
+  {.op = "RaggedRange", .device_type = "CPU", .constraints = "T: " dtype, .compute = fn}
+
+const leat_kernel_row_t leat_ragged_range_kernels_cpu[] = {
+    KERNEL("int32", range_i32__cpu),
+    KERNEL("int64", range_i64__cpu),
+    KERNEL("float", range_f32__cpu),
+    KERNEL("double", range_f64__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,8 @@
+// Tensors that state only what they have: indices with values, and rows of different lengths.
+#include "ops/family.h"
+
+#define LEAT_SPARSE_SOURCES(X) \
+  X(reorder)                   \
+  X(ragged_range)
+
+LEAT_OP_FAMILY(sparse, LEAT_SPARSE_SOURCES)

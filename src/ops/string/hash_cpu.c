@@ -1,0 +1,132 @@
+// CPU kernels of hashes of strings.
+#include <string.h>
+
+#include "base/fingerprint.h"
+#include "ops/family.h"
+
+// ---- Buckets ------------------------------------------------------------------------------------
+
+typedef struct buckets_s {
+  uint64_t count;
+  uint64_t key[2];
+} buckets_t;
+
+static leat_status_t buckets_create(leat_kernel_creation_t* c, void* state) {
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_buckets", &count));
+  ((buckets_t*)state)->count = (uint64_t)count;
+  return leat_ok_status();
+}
+
+static leat_status_t keyed_create(leat_kernel_creation_t* c, void* state) {
+  const int64_t* key;
+  int size;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_ints(c, "key", &key, &size));
+  if (size != 2) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Key must have 2 elements");
+  }
+  memcpy(((buckets_t*)state)->key, key, sizeof ((buckets_t*)state)->key);
+  return buckets_create(c, state);
+}
+
+typedef uint64_t (*hash_fn_t)(const buckets_t* buckets, leat_string_view_t text);
+
+static uint64_t hash_fast(const buckets_t* buckets, leat_string_view_t text) {
+  return leat_fingerprint64(text);
+}
+static uint64_t hash_strong(const buckets_t* buckets, leat_string_view_t text) {
+  return leat_fingerprint_keyed(buckets->key, text);
+}
+static uint64_t hash_old(const buckets_t* buckets, leat_string_view_t text) {
+  return leat_fingerprint_murmur(text);
+}
+
+static leat_status_t find_buckets(leat_kernel_context_t* c, hash_fn_t hash) {
+  const buckets_t* buckets = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    uint64_t bucket = hash(buckets, leat_tensor_string_at(input, i)) % buckets->count;
+    leat_tensor_data(output, int64_t)[i] = (int64_t)bucket;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fast__cpu(leat_kernel_context_t* c) { return find_buckets(c, hash_fast); }
+static leat_status_t strong__cpu(leat_kernel_context_t* c) { return find_buckets(c, hash_strong); }
+static leat_status_t old__cpu(leat_kernel_context_t* c) { return find_buckets(c, hash_old); }
+
+// ---- Fingerprints of rows -----------------------------------------------------------------------
+
+// The fingerprint of one string is its own; that of several is that of their fingerprints.
+static leat_status_t strings_fingerprint(const leat_tensor_t* data, int64_t begin, int64_t count,
+                                         leat_string_builder_t* scratch, uint64_t* out_print) {
+  *out_print = leat_fingerprint64(leat_tensor_string_at(data, begin));
+  if (count == 1) return leat_ok_status();
+  scratch->size = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t one = leat_fingerprint64(leat_tensor_string_at(data, begin + i));
+    leat_string_builder_append(scratch, leat_string_view_make((const char*)&one, sizeof one));
+  }
+  *out_print = leat_fingerprint64(leat_string_builder_view(scratch));
+  return leat_status_clone(scratch->status);
+}
+
+static leat_status_t fill_fingerprints(const leat_tensor_t* data, int64_t rows, char* to) {
+  int64_t width = rows ? data->shape.element_count / rows : 0;
+  size_t bytes = (size_t)width * leat_dtype_size(data->dtype);
+  leat_string_builder_t scratch;
+  leat_status_t status = leat_ok_status();
+  leat_string_builder_initialize(leat_allocator_system(), &scratch);
+  for (int64_t i = 0; i < rows && !status; ++i) {
+    uint64_t print;
+    if (data->dtype == LEAT_DTYPE_STRING && width) {
+      status = strings_fingerprint(data, i * width, width, &scratch, &print);
+    } else {
+      const char* row = bytes ? (const char*)data->data + (size_t)i * bytes : "";
+      print = leat_fingerprint64(leat_string_view_make(row, bytes));
+    }
+    memcpy(to + i * (int64_t)sizeof print, &print, sizeof print);
+  }
+  leat_string_builder_deinitialize(&scratch);
+  return status;
+}
+
+static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t *data = leat_kernel_input(c, 0), *method = leat_kernel_input(c, 1);
+  leat_shape_t shape;
+  leat_tensor_t* output;
+  if (method->shape.rank != 0) {
+    return leat_kernel_invalid(c, "`method` should be a scalar string: %s",
+                               LEAT_SHAPE_TEXT(&method->shape));
+  }
+  if (!leat_string_view_equals(leat_tensor_string_at(method, 0), "farmhash64")) {
+    return leat_kernel_invalid(c, "Unsupported fingerprint method: %.*s",
+                               LEAT_SV_ARG(leat_tensor_string_at(method, 0)));
+  }
+  if (data->shape.rank == 0) {
+    return leat_kernel_invalid(c, "`data` should have at least one dimension: []");
+  }
+  if (leat_dtype_in(data->dtype, LEAT_DTYPES_OBJECT) && data->dtype != LEAT_DTYPE_STRING) {
+    return leat_kernel_invalid(c, "Data type not supported: %s", leat_dtype_name(data->dtype));
+  }
+  int64_t rows = leat_shape_dim(&data->shape, 0);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){rows, 8}, &shape));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  return fill_fingerprints(data, rows, output->data);
+}
+
+#define BUCKETS(op_name, create_fn, compute_fn)                                             \
+  {                                                                                         \
+    .op = op_name, .device_type = "CPU", .create = create_fn,                               \
+    .state_bytes = sizeof(buckets_t), .compute = compute_fn                                 \
+  }
+
+const leat_kernel_row_t leat_hash_kernels_cpu[] = {
+    BUCKETS("StringToHashBucketFast", buckets_create, fast__cpu),
+    BUCKETS("StringToHashBucketStrong", keyed_create, strong__cpu),
+    BUCKETS("StringToHashBucket", buckets_create, old__cpu),
+    {.op = "Fingerprint", .device_type = "CPU", .compute = fingerprint__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,363 @@
+// leat convert freeze: a graph of constants, and only what its outputs need.
+//
+//   Variable, VariableV2, VarHandleOp   become a Const of the value that the session holds
+//   ReadVariableOp, ResourceGather      of a VarHandleOp become Identity and Gather of that Const
+//   calls of functions                  become the bodies of these
+//   other nodes                         stay as they are written, but for "_class": a node may be
+//                                       colocated with one that is gone
+//
+// A needed node that takes a variable in another way (an assignment, a call) cannot be kept.
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "endpoint.h"
+#include "file.h"
+#include "graph_file.h"
+#include "view.h"
+#include "wire.h"
+
+#define MAX_NAME 512
+#define FIRST_REFERENCE 100
+#define MOST_OUTPUTS 1024
+
+typedef enum change_e { GONE, KEPT, CONSTANT, READ, GATHER } change_t;
+
+typedef struct node_s {
+  TF_Operation* operation;
+  change_t change;
+  TF_Tensor* tensor;  // of a CONSTANT
+} node_t;
+
+typedef struct freeze_s {
+  model_t model;
+  TF_Operation** outputs;  // of the model, to be kept
+  int output_count;
+  TF_Buffer* graph_def;    // what they need, without calls of functions
+  TF_Graph* graph;         // the same
+  node_t* nodes;           // of it, by address of the operation
+  size_t count;
+  TF_Operation** stack;
+  size_t depth;
+  bytes_t out;
+} freeze_t;
+
+static bool is_op(TF_Operation* operation, const char* op) {
+  return !strcmp(TF_OperationOpType(operation), op);
+}
+
+static int compare_nodes(const void* a, const void* b) {
+  uintptr_t x = (uintptr_t)((const node_t*)a)->operation;
+  uintptr_t y = (uintptr_t)((const node_t*)b)->operation;
+  return (x > y) - (x < y);
+}
+
+static node_t* find_node(const freeze_t* f, TF_Operation* operation) {
+  node_t key = {.operation = operation};
+  return bsearch(&key, f->nodes, f->count, sizeof *f->nodes, compare_nodes);
+}
+
+static bool list_nodes(freeze_t* f) {
+  size_t position = 0, capacity = 0;
+  for (TF_Operation* o; (o = TF_GraphNextOperation(f->graph, &position));) {
+    if (f->count == capacity) {
+      capacity = capacity * 2 + 256;
+      node_t* grown = realloc(f->nodes, capacity * sizeof *grown);
+      if (!grown) return false;
+      f->nodes = grown;
+    }
+    f->nodes[f->count++] = (node_t){.operation = o};
+  }
+  f->stack = calloc(f->count + 1, sizeof *f->stack);
+  if (f->nodes) qsort(f->nodes, f->count, sizeof *f->nodes, compare_nodes);
+  return f->stack != NULL;
+}
+
+// ---- Outputs ------------------------------------------------------------------------------------
+
+// An output, or an operation that has none.
+static int keep(freeze_t* f, const char* name) {
+  TF_Operation* operation = strchr(name, ':') ? endpoint_output(f->model.graph, name).oper
+                                              : endpoint_operation(f->model.graph, name);
+  if (!operation) return EXIT_FAILED;
+  if (f->output_count == MOST_OUTPUTS) return complain("more than %d outputs", MOST_OUTPUTS);
+  f->outputs[f->output_count++] = operation;
+  return EXIT_OK;
+}
+
+static int keep_signature(freeze_t* f, leat_message_view_t signature) {
+  char name[MAX_NAME];
+  for (size_t i = 0; i < leat_message_count(signature, "outputs"); ++i) {
+    leat_message_view_t info = leat_message_child(leat_message_child(signature, "outputs", i),
+                                                  "value", 0);
+    name_t tensor = view_string(info, "name", 0);
+    snprintf(name, sizeof name, "%.*s", (int)tensor.size, tensor.data);
+    int code = keep(f, name);
+    if (code) return code;
+  }
+  return EXIT_OK;
+}
+
+static int choose_outputs(freeze_t* f, const conversion_t* c) {
+  leat_message_view_t meta = leat_message_view(f->model.message), signature;
+  size_t count = leat_message_count(meta, "signature_def");
+  for (int i = 0; i < c->output_count; ++i) {
+    int code = keep(f, c->outputs[i]);
+    if (code) return code;
+  }
+  if (c->output_count) return EXIT_OK;
+  if (c->signature) {
+    signature = model_signature(&f->model, c->signature);
+    return signature.data ? keep_signature(f, signature) : EXIT_FAILED;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    leat_message_view_t entry = leat_message_child(meta, "signature_def", i);
+    name_t key = view_string(entry, "key", 0);
+    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;  // the loader's
+    int code = keep_signature(f, leat_message_child(entry, "value", 0));
+    if (code) return code;
+  }
+  if (f->output_count) return EXIT_OK;
+  return complain("%s has no signatures: name what to keep by --output", c->source.path);
+}
+
+// ---- What is needed -----------------------------------------------------------------------------
+
+// Gather has no batches.
+static bool is_batched(TF_Operation* gather) {
+  int64_t batch_dims = 0;
+  TF_Status* status = TF_NewStatus();
+  TF_OperationGetAttrInt(gather, "batch_dims", &batch_dims, status);
+  TF_DeleteStatus(status);
+  return batch_dims != 0;
+}
+
+static change_t change_of(TF_Operation* o) {
+  static const struct {
+    const char* op;
+    change_t change;
+  } kChanges[] = {{"Variable", CONSTANT},    {"VariableV2", CONSTANT},   {"VarHandleOp", CONSTANT},
+                  {"ReadVariableOp", READ},  {"ResourceGather", GATHER}};
+  for (size_t i = 0; i < sizeof kChanges / sizeof *kChanges; ++i) {
+    if (!is_op(o, kChanges[i].op)) continue;
+    change_t change = kChanges[i].change;
+    if (change < READ) return change;
+    if (change == GATHER && is_batched(o)) return KEPT;
+    // A handle that comes from elsewhere is left to its reader.
+    return is_op(TF_OperationInput((TF_Input){o, 0}).oper, "VarHandleOp") ? change : KEPT;
+  }
+  return KEPT;
+}
+
+static void need(freeze_t* f, TF_Operation* operation) {
+  node_t* node = find_node(f, operation);
+  if (!node || node->change != GONE) return;
+  node->change = change_of(operation);
+  if (node->change != CONSTANT) f->stack[f->depth++] = operation;
+}
+
+static int check_input(TF_Operation* reader, int index, TF_Operation* source, change_t change) {
+  bool is_variable = change_of(source) == CONSTANT;
+  bool is_handle = is_variable && is_op(source, "VarHandleOp") && change == KEPT;
+  bool is_changed = is_variable && TF_OperationInputType((TF_Input){reader, index}) >=
+                                       (TF_DataType)FIRST_REFERENCE;
+  if (!is_handle && !is_changed) return EXIT_OK;
+  return complain("freezing failed for node '%s' (%s): it takes the variable '%s' itself, must "
+                  "read its value", TF_OperationName(reader), TF_OperationOpType(reader),
+                  TF_OperationName(source));
+}
+
+static int need_inputs(freeze_t* f, TF_Operation* o) {
+  change_t change = find_node(f, o)->change;
+  for (int i = 0; i < TF_OperationNumInputs(o); ++i) {
+    TF_Operation* source = TF_OperationInput((TF_Input){o, i}).oper;
+    int code = check_input(o, i, source, change);
+    if (code) return code;
+    need(f, source);
+  }
+  int count = TF_OperationNumControlInputs(o);
+  TF_Operation** controls = calloc((size_t)count + 1, sizeof *controls);
+  if (!controls) return complain("no memory for the inputs of a node");
+  TF_OperationGetControlInputs(o, controls, count);
+  for (int i = 0; i < count; ++i) need(f, controls[i]);
+  free(controls);
+  return EXIT_OK;
+}
+
+static int cut_out(freeze_t* f) {
+  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
+  f->graph = TF_NewGraph();
+  f->graph_def = leat_graph_inline(f->model.graph, (const TF_Operation* const*)f->outputs,
+                                   f->output_count, f->model.status);
+  if (f->graph_def) {
+    TF_GraphImportGraphDef(f->graph, f->graph_def, options, f->model.status);
+  }
+  TF_DeleteImportGraphDefOptions(options);
+  if (TF_GetCode(f->model.status) != TF_OK) return complain_status("freezing", f->model.status);
+  return list_nodes(f) ? EXIT_OK : complain("no memory for %zu nodes", f->count);
+}
+
+static int need_all(freeze_t* f) {
+  int code = EXIT_OK;
+  for (int i = 0; i < f->output_count; ++i) {
+    need(f, TF_GraphOperationByName(f->graph, TF_OperationName(f->outputs[i])));
+  }
+  while (!code && f->depth) code = need_inputs(f, f->stack[--f->depth]);
+  return code;
+}
+
+// ---- Values -------------------------------------------------------------------------------------
+
+// Where the model holds the variable: one behind a handle is read by an operation of our own.
+static TF_Output value_of(freeze_t* f, const node_t* node, size_t index) {
+  TF_DataType dtype = TF_FLOAT;
+  char name[64];
+  TF_Operation* own = TF_GraphOperationByName(f->model.graph, TF_OperationName(node->operation));
+  if (!own) {
+    TF_SetStatus(f->model.status, TF_UNIMPLEMENTED, "one of them is made within a function");
+  }
+  if (!own || !is_op(own, "VarHandleOp")) return (TF_Output){own, 0};
+  TF_OperationGetAttrType(own, "dtype", &dtype, f->model.status);
+  snprintf(name, sizeof name, "leat_freeze/read_%zu", index);
+  TF_OperationDescription* desc = TF_NewOperation(f->model.graph, "ReadVariableOp", name);
+  TF_AddInput(desc, (TF_Output){own, 0});
+  TF_SetAttrType(desc, "dtype", dtype);
+  return (TF_Output){TF_FinishOperation(desc, f->model.status), 0};
+}
+
+static int fetch_values(freeze_t* f) {
+  TF_Output* outputs = calloc(f->count + 1, sizeof *outputs);
+  TF_Tensor** values = calloc(f->count + 1, sizeof *values);
+  int count = 0, code = EXIT_OK;
+  for (size_t i = 0; outputs && i < f->count && TF_GetCode(f->model.status) == TF_OK; ++i) {
+    if (f->nodes[i].change == CONSTANT) outputs[count++] = value_of(f, &f->nodes[i], i);
+  }
+  if (!outputs || !values) {
+    code = complain("no memory for the variables");
+  } else if (count && TF_GetCode(f->model.status) == TF_OK) {
+    TF_SessionRun(f->model.session, NULL, NULL, NULL, 0, outputs, values, count, NULL, 0, NULL,
+                  f->model.status);
+  }
+  if (!code && TF_GetCode(f->model.status) != TF_OK) {
+    code = complain_status("reading the variables", f->model.status);
+  }
+  for (size_t i = 0, next = 0; !code && i < f->count; ++i) {
+    if (f->nodes[i].change == CONSTANT) f->nodes[i].tensor = values[next++];
+  }
+  free(outputs);
+  free(values);
+  return code;
+}
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+// The NodeDef of a constant, as the library writes it.
+static void append_constant(freeze_t* f, const node_t* node) {
+  TF_Status* status = f->model.status;
+  TF_Graph* scratch = TF_NewGraph();
+  TF_Buffer* bytes = TF_NewBuffer();
+  TF_OperationDescription* desc =
+      TF_NewOperation(scratch, "Const", TF_OperationName(node->operation));
+  TF_SetAttrType(desc, "dtype", TF_TensorType(node->tensor));
+  TF_SetAttrTensor(desc, "value", node->tensor, status);
+  TF_Operation* constant = TF_FinishOperation(desc, status);
+  if (constant) TF_OperationToNodeDef(constant, bytes, status);
+  if (TF_GetCode(status) == TF_OK) bytes_append_field(&f->out, 1, bytes->data, bytes->length);
+  TF_DeleteBuffer(bytes);
+  TF_DeleteGraph(scratch);
+}
+
+static bool key_is(const wire_t* attribute, const char* key) {
+  wire_t name = wire_find(wire_of(attribute->value, attribute->size), 1);
+  return name.next && name_is((name_t){(const char*)name.next, (size_t)(name.end - name.next)},
+                              key);
+}
+
+// An attribute under another name.
+static void append_renamed(bytes_t* out, const wire_t* attribute, const char* key) {
+  bytes_t entry = {0};
+  wire_t value = wire_find(wire_of(attribute->value, attribute->size), 2);
+  bytes_append_field(&entry, 1, key, strlen(key));
+  bytes_append_field(&entry, 2, value.next, (size_t)(value.end - value.next));
+  bytes_append_field(out, 5, entry.data, entry.size);
+  out->failed |= entry.failed;
+  free(entry.data);
+}
+
+// What a NodeDef (name 1, op 2, input 3, device 4, attr 5) becomes.
+static void append_node(freeze_t* f, wire_t node, change_t change) {
+  static const struct {
+    const char *op, *type;
+  } kNew[] = {[READ] = {"Identity", "T"}, [GATHER] = {"Gather", "Tparams"}};
+  bytes_t out = {0};
+  while (wire_next(&node)) {
+    if (node.number == 5 && key_is(&node, "_class")) continue;
+    if (change >= READ && node.number == 2) {
+      bytes_append_field(&out, 2, kNew[change].op, strlen(kNew[change].op));
+    } else if (change >= READ && node.number == 5 && key_is(&node, "dtype")) {
+      append_renamed(&out, &node, kNew[change].type);
+    } else if (change < READ || node.number != 5 || key_is(&node, "Tindices")) {
+      bytes_append(&out, node.begin, (size_t)(node.next - node.begin));
+    }
+  }
+  bytes_append_field(&f->out, 1, out.data, out.size);
+  f->out.failed |= out.failed;
+  free(out.data);
+}
+
+static void append_graph(freeze_t* f) {
+  char name[MAX_NAME];
+  wire_t field = wire_of(f->graph_def->data, f->graph_def->length);
+  while (wire_next(&field)) {
+    if (field.number != 1) {
+      bytes_append(&f->out, field.begin, (size_t)(field.next - field.begin));
+      continue;
+    }
+    wire_t text = wire_find(wire_of(field.value, field.size), 1);
+    snprintf(name, sizeof name, "%.*s", (int)(text.end - text.next), (const char*)text.next);
+    const node_t* node = find_node(f, TF_GraphOperationByName(f->graph, name));
+    if (!node || node->change == GONE) continue;
+    if (node->change == CONSTANT) {
+      append_constant(f, node);
+    } else {
+      append_node(f, wire_of(field.value, field.size), node->change);
+    }
+  }
+}
+
+static int write_frozen(freeze_t* f, const char* target) {
+  TF_Status* status = f->model.status;
+  TF_Buffer* text = NULL;
+  TF_Buffer frozen = {f->out.data, f->out.size, NULL};
+  if (f->out.failed) TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory for the graph");
+  if (TF_GetCode(status) == TF_OK && graph_file_is_text(target)) {
+    text = leat_message_to_text("GraphDef", &frozen, status);
+  }
+  const TF_Buffer* bytes = text ? text : &frozen;
+  if (TF_GetCode(status) == TF_OK) file_write(target, bytes->data, bytes->length, status);
+  TF_DeleteBuffer(text);
+  return TF_GetCode(status) == TF_OK ? EXIT_OK : complain_status("freezing", status);
+}
+
+int convert_freeze(const conversion_t* conversion) {
+  freeze_t f = {.outputs = calloc(MOST_OUTPUTS, sizeof *f.outputs)};
+  int code = model_open(&conversion->source, &f.model);
+  if (!code && !f.outputs) code = complain("no memory for the outputs");
+  if (!code) code = choose_outputs(&f, conversion);
+  if (!code) code = cut_out(&f);
+  if (!code) code = need_all(&f);
+  if (!code) code = fetch_values(&f);
+  if (!code) {
+    append_graph(&f);
+    code = write_frozen(&f, conversion->target);
+  }
+  for (size_t i = 0; i < f.count; ++i) TF_DeleteTensor(f.nodes[i].tensor);
+  free(f.nodes);
+  free(f.stack);
+  free(f.outputs);
+  free(f.out.data);
+  TF_DeleteBuffer(f.graph_def);
+  TF_DeleteGraph(f.graph);
+  model_close(&f.model);
+  return code;
+}
