@@ -56,6 +56,9 @@ typedef struct leat_graph_s {
   const int32_t* bad_consumers;  // GraphDef versions that must not read this graph, sorted
   int bad_consumer_count;
   struct leat_function_library_s* functions;  // NULL until one is added
+  // Says what is known of the shapes of a call's outputs; NULL: nothing is.
+  void (*infer_call)(struct leat_graph_s* graph, const leat_node_t* node,
+                     leat_partial_shape_t* out_shapes);
 } leat_graph_t;
 
 #define LEAT_GRAPH_DEF_VERSION 2474
