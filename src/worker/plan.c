@@ -83,6 +83,7 @@ static leat_status_t number_slots(compiler_t* c) {
       c->record_of[index] = plan->record_count++;
     }
     if (node->op->flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_CONTROL_TRIGGER)) plan->framed = true;
+    if (c->request->receives_dead && (node->op->flags & LEAT_OP_RECV)) plan->framed = true;
     plan->dereference_count += count_dereferences(c, node);
   }
   for (int32_t f = 0; f < plan->frames.count; ++f) {
