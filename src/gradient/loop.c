@@ -148,7 +148,6 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
     }
     leat_gradient_value_t sum;
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, (leat_output_t){n, 0}, &sum));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
     LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, last, sum));
     *out_any = true;
   }
@@ -158,6 +157,7 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
 // A variable that nothing reads behind the loop may still matter in it: it starts with zeros.
 static leat_output_t zeros_at_last(backward_t* t, leat_output_t last) {
   leat_builder_t plain = leat_site_builder(&t->loop->site);
+  if (t->b.status) return LEAT_OUTPUT_NONE;
   leat_output_t exit = leat_site_exit(&t->loop->site, &plain,
                                       (leat_site_variable_t){.last = last});
   t->b.status = plain.status;
@@ -236,8 +236,9 @@ static leat_output_t accumulate(backward_t* t, leat_builder_t* b, const char* op
   leat_builder_t plain = leat_site_builder(site);
   if (b->status || t->b.status) return LEAT_OUTPUT_NONE;
   leat_site_variable_t v = leat_site_open(site, &plain, initial);
+  b->status = leat_builder_take_status(&plain);
   leat_output_t next = leat_build_binary(b, op, v.body, more);
-  if (!plain.status) plain.status = leat_builder_take_status(b);
+  plain.status = leat_builder_take_status(b);
   leat_site_close(site, &plain, v, next);
   leat_output_t exit = leat_site_exit(site, &plain, v);
   b->status = plain.status;
@@ -254,8 +255,10 @@ static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t part
                                    LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
   leat_output_t list = accumulate(t, b, "TensorListPushBack", empty, part);
   leat_tensor_t none;
-  if (!out->status) out->status = leat_tensor_vector(LEAT_DTYPE_INT64, NULL, 0, &none);
-  if (out->status) return LEAT_OUTPUT_NONE;
+  if (!out->status && !b->status) {
+    out->status = leat_tensor_vector(LEAT_DTYPE_INT64, NULL, 0, &none);
+  }
+  if (out->status || b->status) return LEAT_OUTPUT_NONE;
   leat_output_t leading = leat_build_constant(out, &none);
   leat_tensor_release(&none);
   return leat_build(out, "TensorListConcatV2", LEAT_INPUTS(list, row_shape, leading),
@@ -299,8 +302,8 @@ static leat_status_t sum_invariant(backward_t* t, int32_t enter) {
     total = leat_gradient_dense(
         accumulate(t, &b, is_list ? "AddN" : "AddV2", zeros, sum.dense));
   }
-  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
-  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&t->b));
+  LEAT_RETURN_IF_ERROR(
+      leat_status_join(leat_builder_take_status(&b), leat_builder_take_status(&t->b)));
   return hand_out(t, enter, total);
 }
 

@@ -133,7 +133,6 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
         leat_walk_sum_parts(w, builder, (leat_output_t){index, k}, &gradients[k]));
     if (leat_output_exists(gradients[k].dense)) alive = gradients[k].dense.node;
   }
-  LEAT_RETURN_IF_ERROR(leat_builder_take_status(builder));
   return alive >= 0 ? call_gradient(c, index, alive, gradients, builder) : leat_ok_status();
 }
 
@@ -162,7 +161,6 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
   }
   if ((flags & LEAT_OP_NEXT_ITERATION) || ((flags & LEAT_OP_ENTER) && !c->loop)) {
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){index, 0}, &value));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
     return leat_walk_add_part(w, leat_walk_input(w, &w->graph->nodes[index], 0), value);
   }
   return leat_ok_status();  // Exit and Enter are the loop's
@@ -260,7 +258,6 @@ static leat_status_t sum_asked(leat_context_t* c) {
   for (int i = 0; c->region > 0 && i < w->x_count; ++i) {
     if (leat_walk_frame_of(w, w->xs[i].node) != c->region) continue;
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, w->xs[i], &sum));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
   }
   return leat_ok_status();
 }

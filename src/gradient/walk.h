@@ -142,7 +142,7 @@ bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat
 LEAT_MUST_USE leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
                                                leat_gradient_value_t value);
 bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output);
-// The sum of an output's contributions (none when there are none).
+// The sum of an output's contributions (none when there are none). Takes the builder's error.
 LEAT_MUST_USE leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b,
                                                 leat_output_t output,
                                                 leat_gradient_value_t* out_sum);
