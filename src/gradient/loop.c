@@ -9,6 +9,8 @@
 // lists and joined when the loop is over.
 #include "gradient/walk.h"
 
+#define MAX_DEPTH 200  // of loops within loops: the walk is recursive there
+
 typedef struct backward_s {
   leat_context_t* outer;
   leat_context_t inner;
@@ -334,7 +336,12 @@ leat_status_t leat_loop_visit(leat_context_t* c, leat_loop_t* loop) {
     return leat_walk_error(t.w, LEAT_INVALID_ARGUMENT, loop->first_node,
                            "its frame has no LoopCond or no variable, must be a loop");
   }
+  if (c->depth >= MAX_DEPTH) {
+    return leat_walk_error(t.w, LEAT_UNIMPLEMENTED, loop->first_node,
+                           "it is within 200 loops, must be within fewer");
+  }
   leat_context_initialize(t.w, c, &t.inner);
+  t.inner.depth = c->depth + 1;
   t.inner.loop = loop;
   t.inner.region = loop->site.frame;
   leat_status_t status = differentiate(&t);

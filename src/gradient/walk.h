@@ -164,6 +164,7 @@ typedef struct leat_context_s {
   leat_walk_t* walk;
   struct leat_context_s* outer;  // NULL where the walk begins
   leat_loop_t* loop;             // that this is the backward loop of; NULL where the walk begins
+  int depth;                     // loops around
   int32_t region;                // forward frame that is being visited
   int32_t came_from;             // the frame within that was visited before; 0: none
   leat_site_t site;              // the backward loop
