@@ -435,6 +435,10 @@ static void ys_in_a_loop(void** state) {
   for (int i = 0; i < 3; ++i) wanted = sinf(wanted) + wanted * cosf(wanted);
   expect_near(value_at(f, out, 0.75f, 0), wanted);
   scene_expect(differentiate(f, y, f->x, NULL, &dy), LEAT_INVALID_ARGUMENT, "inside the loop");
+  assert_true(leat_output_exists(gradient_of(f, y, v)));
+  // A value of the loop has a gradient, in the loop of the gradient: nobody can ask for it.
+  scene_expect(scene_fetch(&f->s, gradient_of(f, out, v), &(leat_tensor_t){0}),
+               LEAT_INVALID_ARGUMENT, "inside a loop");
   leat_output_t ys[] = {y, out};
   leat_gradient_value_t g;
   scene_expect(leat_add_gradients(f->s.graph, ys, 2, &f->x, 1, NULL, NULL, LEAT_SV("two"), &g),

@@ -136,6 +136,14 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
   return alive >= 0 ? call_gradient(c, index, alive, gradients, builder) : leat_ok_status();
 }
 
+// Within one iteration, what a variable was before is another matter.
+static bool asks_outside(const leat_context_t* c) {
+  for (int i = 0; i < c->walk->x_count; ++i) {
+    if (leat_walk_frame_of(c->walk, c->walk->xs[i].node) != c->region) return true;
+  }
+  return false;
+}
+
 // Control flow that is not the loop's own.
 static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t* b) {
   leat_walk_t* w = c->walk;
@@ -146,7 +154,7 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
     if (!(w->graph->nodes[node->inputs[1].node].op->flags & LEAT_OP_LOOP_CONDITION)) {
       return leat_conditional_visit_switch(c, index, b);
     }
-    if (c->loop) return leat_ok_status();
+    if (c->loop || !asks_outside(c)) return leat_ok_status();
     return leat_walk_error(w, LEAT_INVALID_ARGUMENT, index,
                            "a gradient inside the loop leads through the first value of its "
                            "variable, must lead through invariants or values of one iteration");
