@@ -188,8 +188,9 @@ static void test_shapes_that_grow(void** state) {
                DEF("c", "ConcatV2", IN("a") IN("a") IN("zero:output:0"),
                    TYPE("T", "FLOAT") TYPE("Tidx", "INT32") INT("N", "2"))
                RET("r", "c:output:0")) END
-      NODE("start", "Const", , TYPE("dtype", "FLOAT") " attr { key: 'value' value { tensor { dtype: "
-           "DT_FLOAT tensor_shape { dim { size: 1 } } float_val: 1 } } }")
+      NODE("start", "Const", , TYPE("dtype", "FLOAT")
+           " attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: "
+           "1 } } float_val: 1 } } }")
       NODE("native", "While", IN("start"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice"))
       NODE("lowered", "While", IN("start"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice") LOWER)
       NODE("native_size", "Size", IN("native"), TYPE("T", "FLOAT"))
