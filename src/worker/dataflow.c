@@ -267,7 +267,9 @@ static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
                                    .services = &e->services,
                                    .last_readers = last_readers(entry->iteration, record),
                                    .inputs_dead = entry->dead};
-  if (LEAT_UNLIKELY(d->plan->framed)) context.frame_iteration = leat_iteration_tag(entry->iteration);
+  if (LEAT_UNLIKELY(d->plan->framed)) {
+    context.frame_iteration = leat_iteration_tag(entry->iteration);
+  }
   if ((record->flags & (LEAT_RECORD_HAS_REFS | LEAT_RECORD_CONTRACT)) && !entry->dead) {
     LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, slots, entry->record, &context));
   }

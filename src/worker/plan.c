@@ -437,7 +437,8 @@ static leat_status_t compile(compiler_t* c) {
   LEAT_RETURN_IF_ERROR(set_fetches(c));
   LEAT_RETURN_IF_ERROR(set_releases(c));
   LEAT_RETURN_IF_ERROR(set_successors(c));
-  return c->plan->framed ? leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered) : leat_ok_status();
+  if (!c->plan->framed) return leat_ok_status();
+  return leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered);
 }
 
 leat_status_t leat_plan_compile(const leat_register_request_t* request,
