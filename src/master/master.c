@@ -25,6 +25,7 @@ struct leat_compiled_s {
   int partition_count;
   int feed_count;
   int fetch_count;
+  bool has_flow;       // control flow: values may be dead
   bool leaves_traces;  // in the step's container: every step is cleaned up after
 };
 
@@ -110,7 +111,7 @@ static void registered(void* data, leat_status_t status) {
 
 static leat_status_t register_partition(const leat_master_options_t* options,
                                         leat_partition_t* partition, int feed_count,
-                                        compiled_partition_t* out) {
+                                        bool has_flow, compiled_partition_t* out) {
   leat_register_request_t request = {
       .graph = partition->graph,
       .device = options->placement.devices[partition->device].name,
@@ -120,6 +121,7 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .executor = options->executor,
       .deterministic = options->deterministic,
       .functions = options->functions,
+      .receives_dead = has_flow,
   };
   partition->graph = NULL;  // taken over
   registration_t registration = {0};
@@ -158,7 +160,8 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
       LEAT_RETURN_IF_ERROR(copy_indices(options->allocator, partition->fetch_indices,
                                         partition->fetch_count, &out->fetch_indices));
     }
-    LEAT_RETURN_IF_ERROR(register_partition(options, partition, out->feed_count, out));
+    LEAT_RETURN_IF_ERROR(register_partition(options, partition, out->feed_count,
+                                            compiled->has_flow, out));
   }
   return leat_ok_status();
 }
@@ -235,7 +238,9 @@ static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, false));
   for (size_t i = 0; i < rewrite->graph->node_count; ++i) {
-    if (rewrite->graph->nodes[i].op->flags & traces) compiled->leaves_traces = true;
+    uint32_t flags = rewrite->graph->nodes[i].op->flags;
+    if (flags & traces) compiled->leaves_traces = true;
+    if (flags & LEAT_OP_CONTROL_FLOW) compiled->has_flow = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, true));

@@ -30,6 +30,7 @@ typedef struct leat_register_request_s {
   int fetch_count;
   leat_executor_kind_t executor;
   bool deterministic;
+  bool receives_dead;  // a Recv may bring a dead value (section 4.4)
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
 } leat_register_request_t;
 
