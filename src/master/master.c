@@ -31,6 +31,10 @@ struct leat_compiled_s {
 
 static _Atomic(int64_t) next_step_id = 1;
 
+int64_t leat_master_new_step(void) {
+  return atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed);
+}
+
 leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signature_t* signature,
                                 leat_rewrite_t* out_rewrite) {
   return leat_prune(graph, signature->feeds, signature->feed_count, signature->fetches,
@@ -373,7 +377,7 @@ static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_reque
 leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* feeds,
                                 leat_tensor_t* fetches, int64_t deadline_ns, void* collector) {
   leat_run_request_t request = {
-      .step_id = atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed),
+      .step_id = leat_master_new_step(),
       .feeds = feeds,
       .fetches = fetches,
       .deadline_ns = deadline_ns,
@@ -394,6 +398,7 @@ typedef struct started_s {
   leat_run_request_t whole;
   deal_t deal;
   bool several;
+  bool leaves_cleanup;
   _Atomic(int) pending;
   leat_spinlock_t lock;
   leat_status_t status;
@@ -420,7 +425,7 @@ static void end_started(started_t* s) {
   if (s->cancellation) {
     was_cancelled = !leat_cancellation_deregister(s->cancellation, s->cancel_token);
   }
-  if (status || s->several || was_cancelled) {
+  if (!s->leaves_cleanup && (status || s->several || was_cancelled)) {
     worker->vtable->cleanup_step(worker, s->whole.step_id);
   }
   if (s->several) collect(s->compiled, &s->whole, status, &s->deal);
@@ -456,7 +461,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
   *s = (started_t){
       .compiled = compiled,
       .whole = {.handle = compiled->partitions[0].handle,
-                .step_id = atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed),
+                .step_id = call->step_id ? call->step_id : leat_master_new_step(),
                 .container_step_id = call->container_step_id,
                 .function_depth = call->function_depth,
                 .feeds = call->feeds,
@@ -464,6 +469,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
                 .deadline_ns = call->deadline_ns,
                 .collector = call->collector},
       .several = count > 1,
+      .leaves_cleanup = call->leaves_cleanup,
       .pending = count,
       .done = done,
       .data = data};
