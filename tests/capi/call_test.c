@@ -336,8 +336,8 @@ static void test_shapes(void** state) {
            " attr { key: 'shape' value { shape { dim { size: 3 } dim { size: 5 } } } }")
       NODE("named", "Outer", IN("x") IN("y"), )
       CALL("called", "PartitionedCall", "Square2", IN("y"), "DT_FLOAT", "DT_FLOAT")
-      NODE("off", "Square2", IN("y"), " attr { key: '_disable_call_shape_inference' value { b: true "
-           "} }")
+      NODE("off", "Square2", IN("y"),
+           " attr { key: '_disable_call_shape_inference' value { b: true } }")
       NODE("wrong", "Outer", IN("y") IN("y"), ));
   static const struct {
     const char* name;
