@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "function/call_shapes.h"
 #include "master/function_runtime.h"
 #include "master/master.h"
 #include "master/partial_run.h"
@@ -56,6 +57,7 @@ leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
     leat_allocator_free(runtime->allocator, shared);
     return status;
   }
+  shared->graph->infer_call = leat_call_infer_shapes;
   shared->references = 1;
   leat_mutex_initialize(&shared->mutex);
   *out_graph = shared;

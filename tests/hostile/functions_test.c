@@ -105,6 +105,44 @@ static void test_argument_nodes_of_a_client(void** state) {
   functions_close(&f);
 }
 
+// Attributes that TF_SetAttr changed no longer fit the edges.
+static void set_attr(functions_t* f, const char* name, const char* attr, const char* value,
+                     size_t size) {
+  TF_Buffer* bytes = TF_NewBufferFromString(value, size);
+  TF_SetAttr(f->graph, functions_output(f, name, 0).oper, attr, bytes, f->status);
+  TF_DeleteBuffer(bytes);
+}
+
+static void test_attributes_that_change(void** state) {
+  static const char three[] = {0x18, 3}, types[] = {0x0a, 5, 0x32, 3, TF_FLOAT, TF_FLOAT, TF_FLOAT};
+  static const char string_type[] = {0x30, TF_STRING};
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Same", ARG("a", "FLOAT") OUT("r", "FLOAT"), RET("r", "a")) END
+      NODE("x", "Placeholder", , TYPE("dtype", "FLOAT"))
+      NODE("sum", "AddN", IN("x") IN("x"), TYPE("T", "FLOAT") " attr { key: 'N' value { i: 2 } }")
+      NODE("while", "While", IN("x"), TYPES("T", "DT_FLOAT") FUNC("cond", "Same")
+           FUNC("body", "Same"))
+      NODE("lowered", "While", IN("x"), TYPES("T", "DT_FLOAT") FUNC("cond", "Same")
+           FUNC("body", "Same") LOWER)
+      NODE("call", "PartitionedCall", IN("x"), TYPES("Tin", "DT_FLOAT") TYPES("Tout", "DT_FLOAT")
+           FUNC("f", "Same"))
+      NODE("id", "Identity", IN("x"), TYPE("T", "FLOAT"))
+      NODE("pack", "Pack", IN("x") IN("x"), TYPE("T", "FLOAT") " attr { key: 'N' value { i: 2 } }")
+      NODE("neg", "Neg", IN("x"), TYPE("T", "FLOAT")));
+  set_attr(&f, "sum", "N", three, 2);
+  set_attr(&f, "pack", "N", three, 2);
+  set_attr(&f, "while", "T", types, sizeof types);
+  set_attr(&f, "lowered", "T", types, sizeof types);
+  set_attr(&f, "call", "Tout", types, sizeof types);
+  set_attr(&f, "id", "T", string_type, 2);
+  static const char* const names[] = {"sum", "pack", "while", "lowered", "call", "id"};
+  for (int i = 0; i < 6; ++i) {
+    functions_try(&f, names[i], kit_float(0), 0);
+    assert_true(functions_float(&f, "neg", 3) == -3);
+  }
+  functions_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test(test_##name)
@@ -112,6 +150,7 @@ int main(void) {
       TEST(calls_that_double),
       TEST(arguments_of_other_types),
       TEST(argument_nodes_of_a_client),
+      TEST(attributes_that_change),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
