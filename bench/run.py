@@ -10,6 +10,7 @@ traffic, as bench/peak.c measures it. A row whose fetched values differ between 
 three steps does not count.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -60,6 +61,7 @@ ROWS = [
     Row('loop1', 10), Row('loop100', 16), Row('loop1grad', 9),
     Row('ptb_small_while', 1.4, gflop=6.3, bound=True, slack=1.35),
     Row('ptb_small_unrolled', gflop=6.3),
+    Row('InceptionV3.meta', 30, ONCE, measure='import'), Row('queue_handoff', 10, ONCE),
     Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),
     Row('matmul2048', 1, gflop=17.2),
     Row('ewchain16m', 1, moved_mb=134), Row('softmax4kx1k', 1, moved_mb=33.6),
@@ -101,7 +103,10 @@ class Bench:
   def run(self, library, graph, flags):
     """What capibench prints, as numbers, with the time of loading nothing in `exec_ms`."""
     env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', CUDA_VISIBLE_DEVICES='', **library.env)
-    path = os.path.join(self.graphs, graph + '.pb')
+    if graph == 'queue_handoff':
+      return self.hand_off(library, env)
+    path = (self.extract(graph) if graph.endswith('.meta')
+            else os.path.join(self.graphs, graph + '.pb'))
     start = time.perf_counter()
     subprocess.run(self.pin + [self.capibench, '/nonexistent', path], capture_output=True)
     exec_ms = (time.perf_counter() - start) * 1e3
@@ -115,8 +120,34 @@ class Bench:
     found = numbers(run.stdout.split(None, 1)[1])
     found['first'] = 1e3 * (found['import_ms'] + found['create_ms'] + found['init_ms']
                             + found['first_ms'])
+    found['import'] = 1e3 * found['import_ms']
     found['start'] = found['first'] + 1e3 * (found['lib_ms'] + exec_ms)
     return found
+
+  def hand_off(self, library, env):
+    """bench/queue_handoff.c: two threads, so it is not pinned."""
+    binary = self.compile(os.path.join(ROOT, 'bench', 'queue_handoff.c'), '-O2', '-ldl', '-lpthread',
+                          '-I' + os.path.join(ROOT, 'include'))
+    run = subprocess.run([binary, library.folder], env=env, capture_output=True, text=True,
+                         timeout=self.options.timeout)
+    return (numbers(run.stdout.split(None, 1)[1]) if run.returncode == 0
+            else {'error': run.stderr.strip()[-160:]})
+
+  def extract(self, meta):
+    """The graph of a MetaGraph of LEAT_DATA_DIR beside a .spec that fetches a constant of it."""
+    path = os.path.join(self.out, meta + '.pb')
+    if not os.path.exists(path):
+      data = os.environ.get('LEAT_DATA_DIR') or os.path.join(ROOT, '..', 'shared', 'data')
+      [source] = glob.glob(os.path.join(data, 'models', '**', meta), recursive=True)
+      with open(source, 'rb') as f:
+        graph = next(value for field, value in fields(f.read()) if field == 2)
+      nodes = (dict(fields(value)) for field, value in fields(graph) if field == 1)
+      constant = next(node[1].decode() for node in nodes if node[2] == b'Const')
+      with open(path, 'wb') as f:
+        f.write(graph)
+      with open(path[:-3] + '.spec', 'w') as f:
+        f.write('fetch %s:0\n' % constant)
+    return path
 
   def measure(self, row):
     """{library: {field: median over rounds}}; alternates the libraries in every round."""
@@ -141,6 +172,30 @@ class Bench:
 def numbers(text):
   words = text.split()
   return {k: float(v) for k, v in zip(words[::2], words[1::2]) if re.fullmatch(r'-?[\d.e+-]+', v)}
+
+
+def fields(message):
+  """(number, bytes) of the length-delimited fields of an encoded message."""
+  at = 0
+
+  def varint():
+    nonlocal at
+    value = shift = 0
+    while True:
+      byte = message[at]
+      at += 1
+      value |= (byte & 127) << shift
+      shift += 7
+      if byte < 128:
+        return value
+  while at < len(message):
+    key = varint()
+    kind = key & 7
+    size = varint() if kind in (0, 2) else {1: 8, 5: 4}[kind]
+    if kind != 0:
+      if kind == 2:
+        yield key >> 3, message[at:at + size]
+      at += size
 
 
 def close(a, b):

@@ -142,13 +142,19 @@ struct TF_SessionOptions {
   leat_status_t status;  // what a session made from it fails with
 };
 
+typedef struct leat_capi_partial_s leat_capi_partial_t;
+
 struct TF_Session {
   TF_Graph* graph;
   leat_session_t* session;
   // Nodes from here on are not the session's yet; all are, until TF_ExtendSession is first called.
   _Atomic int32_t visible_nodes;
   TF_Session* next;  // of those that are open
+  leat_mutex_t partials_mutex;
+  leat_capi_partial_t* partials;  // steps in parts that are under way
 };
+// Ends them.
+void leat_capi_partials_end(TF_Session* session);
 // The sessions of this process, for TF_Reset.
 void leat_capi_session_opened(TF_Session* session);
 void leat_capi_session_ends(TF_Session* session);

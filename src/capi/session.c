@@ -34,6 +34,7 @@ leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* sha
   leat_capi_graph_retain(graph);
   session->graph = graph;
   session->visible_nodes = INT32_MAX;
+  leat_mutex_initialize(&session->partials_mutex);
   leat_capi_session_opened(session);
   *out_session = session;
   return leat_ok_status();
@@ -53,7 +54,9 @@ void TF_DeleteSession(TF_Session* session, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
   if (!session) return;
   leat_capi_session_ends(session);
+  leat_capi_partials_end(session);
   leat_session_free(session->session);
+  leat_mutex_deinitialize(&session->partials_mutex);
   leat_capi_graph_release(session->graph);
   leat_allocator_free(leat_allocator_system(), session);
 }
@@ -283,24 +286,3 @@ void TF_ExtendSession(TF_Session* session, TF_Status* status) {
   leat_capi_unlock(session->graph);
   leat_capi_status_set(status, result);
 }
-
-// ---- In parts ----------------------------------------------------------------------------------
-
-void TF_SessionPRunSetup(TF_Session* session, const TF_Output* inputs, int ninputs,
-                         const TF_Output* outputs, int noutputs,
-                         const TF_Operation* const* target_opers, int ntargets,
-                         const char** handle, TF_Status* status) {
-  *handle = NULL;
-  leat_capi_status_unimplemented(status, "TF_SessionPRunSetup");
-}
-
-void TF_SessionPRun(TF_Session* session, const char* handle, const TF_Output* inputs,
-                    TF_Tensor* const* input_values, int ninputs, const TF_Output* outputs,
-                    TF_Tensor** output_values, int noutputs,
-                    const TF_Operation* const* target_opers, int ntargets, TF_Status* status) {
-  for (int i = 0; i < noutputs; ++i) output_values[i] = NULL;
-  leat_capi_status_unimplemented(status, "TF_SessionPRun");
-}
-
-// None was ever handed out.
-void TF_DeletePRunHandle(const char* handle) {}

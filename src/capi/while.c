@@ -30,6 +30,7 @@ static leat_status_t make_part(TF_Graph* parent, const TF_Output* inputs, int co
   part->parent = parent;
   part->parent_inputs = inputs;
   leat_graph_t* graph = part->shared->graph;
+  LEAT_RETURN_IF_ERROR(leat_capi_graph_reserve(part, 0, (size_t)count));
   for (int i = 0; i < count; ++i) {
     leat_attr_t dtype = LEAT_TYPE("dtype", 0);
     leat_node_spec_t spec = {.attrs = &dtype, .attr_count = 1};

@@ -10,8 +10,8 @@
 LEAT_MUST_USE leat_status_t leat_attr_bind(const leat_function_name_t* function,
                                            leat_arena_t* arena, leat_attr_value_t* value);
 
-// The attributes of |function| in the order of its op; they lie in |arena|. INVALID_ARGUMENT when one
-// is missing or is not what the op declares.
+// The attributes of |function| in the order of its op; they lie in |arena|. INVALID_ARGUMENT when
+// one is missing or is not what the op declares.
 LEAT_MUST_USE leat_status_t leat_function_order_attrs(const leat_op_t* op,
                                                       const leat_function_name_t* function,
                                                       leat_arena_t* arena,

@@ -55,10 +55,13 @@ static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_
 }
 
 static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* function,
-                          leat_string_view_t device) {
+                          leat_string_view_t device, const leat_argument_shapes_t* shapes) {
   leat_output_t* arguments;
   LEAT_RETURN_IF_ERROR(add_arguments(body, function, device, &arguments));
-  leat_expander_t expander = {.graph = body->graph};
+  for (int i = 0; shapes && i < body->argument_count && i < shapes->count; ++i) {
+    body->graph->nodes[arguments[i].node].output_shapes[0] = shapes->items[i];
+  }
+  leat_expander_t expander = leat_expander_make(body->graph, 0);
   leat_body_options_t options = {.device = device, .gate = -1};
   leat_call_t call;
   LEAT_RETURN_IF_ERROR(leat_expander_add_body(&expander, function,
@@ -73,6 +76,7 @@ static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* f
 leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_library_t* library,
                                      const leat_function_name_t* function,
                                      leat_string_view_t device, leat_allocator_t* allocator,
+                                     const leat_argument_shapes_t* shapes,
                                      leat_body_graph_t* out_body) {
   *out_body = (leat_body_graph_t){.done = -1};
   if (!leat_function_library_find(library, function->name)) {
@@ -81,7 +85,7 @@ leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_libr
   }
   LEAT_RETURN_IF_ERROR(leat_graph_create(ops, allocator, &out_body->graph));
   out_body->graph->functions = library;
-  leat_status_t status = fill(out_body, function, device);
+  leat_status_t status = fill(out_body, function, device, shapes);
   if (status) {
     leat_graph_free(out_body->graph);
     out_body->graph = NULL;

@@ -14,6 +14,12 @@ typedef struct leat_body_graph_s {
   int32_t done;  // must run; -1: nothing
 } leat_body_graph_t;
 
+// What is known of the arguments; NULL: nothing.
+typedef struct leat_argument_shapes_s {
+  const leat_partial_shape_t* items;
+  int count;
+} leat_argument_shapes_t;
+
 // |library| must outlive the graph. |device| is that of nodes that state none. NOT_FOUND when there
 // is no such function. The caller owns |out_body->graph|.
 LEAT_MUST_USE leat_status_t leat_body_graph_create(leat_op_registry_t* ops,
@@ -21,6 +27,7 @@ LEAT_MUST_USE leat_status_t leat_body_graph_create(leat_op_registry_t* ops,
                                                    const leat_function_name_t* function,
                                                    leat_string_view_t device,
                                                    leat_allocator_t* allocator,
+                                                   const leat_argument_shapes_t* shapes,
                                                    leat_body_graph_t* out_body);
 
 #endif  // LEAT_FUNCTION_BODY_GRAPH_H_

@@ -62,7 +62,9 @@ static leat_status_t expand(void* data, leat_graph_t* graph, int32_t index,
 leat_gradient_options_t leat_call_gradient_options(leat_graph_t* graph,
                                                    const leat_call_chain_t* chain,
                                                    leat_call_gradient_t* state) {
-  *state = (leat_call_gradient_t){.expander = {.graph = graph, .chain = chain, .lower_all = true},
+  *state = (leat_call_gradient_t){.expander = leat_expander_make(graph, graph->node_count),
                                   .own_count = graph->node_count};
+  state->expander.chain = chain;
+  state->expander.lower_all = true;
   return (leat_gradient_options_t){.expand = expand, .data = state};
 }

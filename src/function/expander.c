@@ -37,7 +37,10 @@ static bool recurs(const leat_expander_t* expander, const leat_node_t* node) {
 
 bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* node) {
   if (!(node->op->flags & LEAT_OP_CALLS) || !node->op->row->lower) return false;
-  if (expander->chain && expander->chain->depth >= MAX_DEPTH) return false;
+  if (expander->chain && (expander->chain->depth >= MAX_DEPTH ||
+                          expander->graph->node_count > expander->most_nodes)) {
+    return false;
+  }
   if ((node->op->flags & LEAT_OP_BRANCHES) && !expander->lower_all &&
       !leat_node_attr_bool(node, "_lower_using_switch_merge", false)) {
     return false;

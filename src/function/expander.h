@@ -17,7 +17,12 @@ typedef struct leat_expander_s {
   leat_graph_t* graph;             // grows; its library holds the functions
   const leat_call_chain_t* chain;  // NULL outside bodies
   bool lower_all;                  // what branches too, where the node does not ask for it
+  size_t most_nodes;               // in a larger graph, calls in bodies stay calls
 } leat_expander_t;
+// For a graph that will have |node_count| nodes without those of bodies.
+static inline leat_expander_t leat_expander_make(leat_graph_t* graph, size_t node_count) {
+  return (leat_expander_t){.graph = graph, .most_nodes = node_count + (1 << 16)};
+}
 
 // A call in some graph, and what it reads in the expander's.
 typedef struct leat_call_site_s {

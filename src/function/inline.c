@@ -69,7 +69,7 @@ static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* si
 
 static leat_status_t expand(inliner_t* n, int32_t index) {
   const leat_node_t* node = &n->old->nodes[index];
-  leat_expander_t expander = {.graph = n->graph};
+  leat_expander_t expander = leat_expander_make(n->graph, n->old->node_count);
   leat_call_site_t site;
   LEAT_RETURN_IF_ERROR(find_site(n, index, &site));
   if (!leat_expander_takes(&expander, node)) {

@@ -39,12 +39,13 @@ static leat_status_t find_shape(leat_context_t* c, leat_builder_t* b, leat_outpu
                                 leat_output_t* out_shape) {
   leat_guard_t* items;
   int count;
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
   if (leat_build_type_of(b, output) == LEAT_DTYPE_RESOURCE) {
     *out_shape = leat_build_unary(b, "VariableShape", output);
     return leat_ok_status();
   }
   *out_shape = leat_build_shape_of(b, output);
-  if (b->status) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
   // A constant is there in any case.
   bool is_constant = c->walk->graph->nodes[out_shape->node].op->flags & LEAT_OP_CONSTANT;
   LEAT_RETURN_IF_ERROR(leat_guard_difference(
@@ -118,10 +119,10 @@ leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_o
   LEAT_RETURN_IF_ERROR(leat_guard_difference(w, guard, wanted, &items, &count));
   if (count == 0) return leat_ok_status();
   zeros_source_t from;
-  LEAT_RETURN_IF_ERROR(find_zeros_source(c, b, output, *inout_value, &from));
   leat_output_t* past;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)count, sizeof *past,
                                                  (void**)&past));
+  LEAT_RETURN_IF_ERROR(find_zeros_source(c, b, output, *inout_value, &from));
   leat_output_t source = from.source;
   for (int i = 0; i < count; ++i) {
     int32_t decide =
@@ -130,7 +131,7 @@ leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_o
     source = leat_node_output(decide, items[i].side);
   }
   for (int i = count - 1; i >= 0; --i) *inout_value = complete(b, &from, past[i], *inout_value);
-  return b->status;
+  return leat_builder_take_status(b);
 }
 
 // ---- Switch -------------------------------------------------------------------------------------

@@ -101,12 +101,6 @@ static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_ou
     if (leat_node_attr_bool(node, "is_constant", false)) {
       return enter_from_outside(c, leat_walk_input(w, node, 0), out_here);
     }
-  } else if (node->op->flags & LEAT_OP_PASS_THROUGH) {
-    leat_output_t source = leat_walk_input(w, node, 0);
-    if (!leat_dtype_is_ref(leat_graph_output_type(w->graph, source)) &&
-        leat_walk_guard_of(c->walk, source) == leat_walk_guard_of(c->walk, value)) {
-      return leat_context_resolve(c, source, out_here);
-    }
   } else if ((node->op->flags & LEAT_OP_SWITCH) && is_invariant(c, node->inputs[0]) &&
              !(w->graph->nodes[node->inputs[1].node].op->flags & LEAT_OP_LOOP_CONDITION)) {
     return decide_again(c, node, value.index, out_here);
@@ -116,9 +110,27 @@ static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_ou
   return leat_output_exists(*out_here) ? leat_ok_status() : leat_history_keep(c, value, out_here);
 }
 
+// The same value, where it first was.
+static leat_output_t past_identities(const leat_context_t* c, leat_output_t value) {
+  leat_walk_t* w = c->walk;
+  for (;;) {
+    value = leat_walk_past_calls(w, value);
+    if (!leat_output_exists(value)) return value;
+    const leat_node_t* node = &w->graph->nodes[value.node];
+    if (!(node->op->flags & LEAT_OP_PASS_THROUGH) || node->input_count == 0) return value;
+    leat_output_t source = leat_walk_past_calls(w, node->inputs[0]);
+    if (leat_dtype_is_ref(leat_graph_output_type(w->graph, source)) ||
+        leat_walk_guard_of(w, source) != leat_walk_guard_of(w, value)) {
+      return value;
+    }
+    value = source;
+  }
+}
+
 leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,
                                    leat_output_t* out_here) {
-  value = leat_walk_past_calls(c->walk, value);
+  bool is_kept = c->loop && leat_walk_frame_of(c->walk, value.node) == c->region;
+  value = is_kept ? past_identities(c, value) : leat_walk_past_calls(c->walk, value);
   int32_t frame = leat_walk_frame_of(c->walk, value.node);
   *out_here = value;
   if (frame == c->site.frame || is_known(c, value, out_here)) return leat_ok_status();

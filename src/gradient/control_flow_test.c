@@ -301,16 +301,17 @@ static void merges_without_a_predicate(void** state) {
   check(f, merge(f, unary(f, "Sin", b), mul(f, a, a)));
 }
 
-static void conditional_in_a_loop(void** state) {
-  fixture_t* f = *state;
+static leat_output_t deciding_loop(fixture_t* f) {
   loop_t loop = open_times(f, "loop", 5, LEAT_INPUTS(f->x));
   leat_output_t x = enter(f, "loop", f->x, true), v = loop.body[1];
   leat_output_t pred = scene_binary(&f->s, "Greater", -1, v, enter(f, "loop", f->p, true));
   leat_output_t yes = mul(f, side(f, v, pred, 1), unary(f, "Cos", side(f, x, pred, 1)));
   leat_output_t no = add(f, unary(f, "Sin", side(f, v, pred, 0)), side(f, x, pred, 0));
   close_loop(&loop, LEAT_INPUTS(merge(f, no, yes)));
-  check(f, leave(&loop, 1));
+  return leave(&loop, 1);
 }
+
+static void conditional_in_a_loop(void** state) { check(*state, deciding_loop(*state)); }
 
 static void loop_in_a_conditional(void** state) {
   fixture_t* f = *state;
@@ -331,8 +332,7 @@ static leat_output_t sum(fixture_t* f, leat_output_t vector) {
 }
 
 // Rows that each iteration looks up are gathered, and only then added up.
-static void rows_of_a_table(void** state) {
-  fixture_t* f = *state;
+static leat_output_t table_loop(fixture_t* f) {
   leat_output_t parts[] = {f->x, unary(f, "Sin", f->x), unary(f, "Cos", f->x)};
   leat_output_t table = scene_output(&f->s, "Pack", "", "", (leat_outputs_t){parts, 3},
                                      LEAT_NO_ATTRS);
@@ -342,7 +342,22 @@ static void rows_of_a_table(void** state) {
       &f->s, "GatherV2", "", "",
       LEAT_INPUTS(enter(f, "rows", table, true), loop.body[0], axis), LEAT_NO_ATTRS);
   close_loop(&loop, LEAT_INPUTS(mul(f, loop.body[1], row)));
-  check(f, leave(&loop, 1));
+  return leave(&loop, 1);
+}
+
+static void rows_of_a_table(void** state) { check(*state, table_loop(*state)); }
+
+// A table that is read on one side gets no rows on the other.
+static void rows_on_one_side(void** state) {
+  fixture_t* f = *state;
+  leat_output_t parts[] = {f->x, unary(f, "Sin", f->x)}, pred = is_positive(f);
+  leat_output_t table = scene_output(&f->s, "Pack", "", "", (leat_outputs_t){parts, 2},
+                                     LEAT_NO_ATTRS);
+  leat_output_t index = side(f, int32(f, 1), pred, 1), axis = side(f, int32(f, 0), pred, 1);
+  leat_output_t row = scene_output(&f->s, "GatherV2", "", "",
+                                   LEAT_INPUTS(side(f, table, pred, 1), index, axis),
+                                   LEAT_NO_ATTRS);
+  check(f, merge(f, unary(f, "Cos", side(f, f->x, pred, 0)), mul(f, row, row)));
 }
 
 static void tensor_arrays(void** state) {
@@ -420,6 +435,10 @@ static void ys_in_a_loop(void** state) {
   for (int i = 0; i < 3; ++i) wanted = sinf(wanted) + wanted * cosf(wanted);
   expect_near(value_at(f, out, 0.75f, 0), wanted);
   scene_expect(differentiate(f, y, f->x, NULL, &dy), LEAT_INVALID_ARGUMENT, "inside the loop");
+  assert_true(leat_output_exists(gradient_of(f, y, v)));
+  // A value of the loop has a gradient, in the loop of the gradient: nobody can ask for it.
+  scene_expect(scene_fetch(&f->s, gradient_of(f, out, v), &(leat_tensor_t){0}),
+               LEAT_INVALID_ARGUMENT, "inside a loop");
   leat_output_t ys[] = {y, out};
   leat_gradient_value_t g;
   scene_expect(leat_add_gradients(f->s.graph, ys, 2, &f->x, 1, NULL, NULL, LEAT_SV("two"), &g),
@@ -463,11 +482,11 @@ static void malformed_loops(void** state) {
 }
 
 static void memory_may_end(void** state) {
-  for (int64_t n = 1;; n += 7) {
+  for (int64_t n = 1;; ++n) {
     void* fixture;
     set_up(&fixture);
     fixture_t* f = fixture;
-    leat_output_t y = power(f, 3, "power"), dy;
+    leat_output_t y = add(f, deciding_loop(f), table_loop(f)), dy;
     leat_fault_t fault;
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
     leat_status_t status = differentiate(f, y, f->x, NULL, &dy);
@@ -475,7 +494,7 @@ static void memory_may_end(void** state) {
     if (met) {
       LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, status);
       f->s.b.status = leat_ok_status();
-      assert_true(value_at(f, gradient_of(f, y, f->x), 2, 0) == 32);
+      if (n % 50 == 1) value_at(f, gradient_of(f, y, f->x), 2, 0);  // again, on the same graph
     } else {
       LEAT_EXPECT_OK(status);
     }
@@ -501,6 +520,7 @@ int main(void) {
       TEST(conditional_in_a_loop),
       TEST(loop_in_a_conditional),
       TEST(rows_of_a_table),
+      TEST(rows_on_one_side),
       TEST(tensor_arrays),
       TEST(calls_are_expanded),
       TEST(ys_in_a_loop),

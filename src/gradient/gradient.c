@@ -184,7 +184,6 @@ static leat_status_t collect(leat_walk_t* w, leat_gradient_value_t* out_gradient
         leat_arena_print(&w->arena, &builder.scope, "%.*s/%.*s_grad/", LEAT_SV_ARG(w->prefix),
                          LEAT_SV_ARG(w->graph->nodes[w->xs[i].node].name)));
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &builder, w->xs[i], &out_gradients[i]));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&builder));
   }
   return leat_ok_status();
 }

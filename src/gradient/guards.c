@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define MAX_DEPTH 1000  // of conditionals within conditionals: guards are walked along
+
 static leat_output_t see_through(const leat_walk_t* w, leat_output_t pred) {
   const leat_node_t* node = &w->graph->nodes[pred.node];
   while (node->op->flags & LEAT_OP_PASS_THROUGH) {
@@ -29,6 +31,10 @@ static leat_status_t extend(leat_walk_t* w, int32_t parent, leat_output_t pred, 
       *out_guard = g;
       return leat_ok_status();
     }
+  }
+  if (w->guards[parent].depth >= MAX_DEPTH) {
+    return leat_walk_error(w, LEAT_UNIMPLEMENTED, pred.node,
+                           "it decides within 1000 conditionals, must within fewer");
   }
   if (w->guard_count == w->guard_capacity) {
     leat_guard_t* items;

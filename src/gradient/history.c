@@ -105,6 +105,7 @@ static leat_status_t pop(leat_context_t* c, leat_output_t list, int dtype, detou
   leat_builder_t b = leat_context_builder(c, site->scope);
   if (!leat_output_exists(c->minus_one)) {
     c->minus_one = leat_build_scalar(&b, LEAT_DTYPE_INT32, -1);
+    LEAT_RETURN_IF_ERROR(b.status);
   }
   leat_builder_t plain = leat_site_builder(site);
   leat_site_variable_t v = leat_site_open(site, &plain, list);

@@ -9,6 +9,8 @@
 // lists and joined when the loop is over.
 #include "gradient/walk.h"
 
+#define MAX_DEPTH 200  // of loops within loops: the walk is recursive there
+
 typedef struct backward_s {
   leat_context_t* outer;
   leat_context_t inner;
@@ -148,7 +150,6 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
     }
     leat_gradient_value_t sum;
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, (leat_output_t){n, 0}, &sum));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
     LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, last, sum));
     *out_any = true;
   }
@@ -158,6 +159,7 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
 // A variable that nothing reads behind the loop may still matter in it: it starts with zeros.
 static leat_output_t zeros_at_last(backward_t* t, leat_output_t last) {
   leat_builder_t plain = leat_site_builder(&t->loop->site);
+  if (t->b.status) return LEAT_OUTPUT_NONE;
   leat_output_t exit = leat_site_exit(&t->loop->site, &plain,
                                       (leat_site_variable_t){.last = last});
   t->b.status = plain.status;
@@ -236,8 +238,9 @@ static leat_output_t accumulate(backward_t* t, leat_builder_t* b, const char* op
   leat_builder_t plain = leat_site_builder(site);
   if (b->status || t->b.status) return LEAT_OUTPUT_NONE;
   leat_site_variable_t v = leat_site_open(site, &plain, initial);
+  b->status = leat_builder_take_status(&plain);
   leat_output_t next = leat_build_binary(b, op, v.body, more);
-  if (!plain.status) plain.status = leat_builder_take_status(b);
+  plain.status = leat_builder_take_status(b);
   leat_site_close(site, &plain, v, next);
   leat_output_t exit = leat_site_exit(site, &plain, v);
   b->status = plain.status;
@@ -254,8 +257,10 @@ static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t part
                                    LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
   leat_output_t list = accumulate(t, b, "TensorListPushBack", empty, part);
   leat_tensor_t none;
-  if (!out->status) out->status = leat_tensor_vector(LEAT_DTYPE_INT64, NULL, 0, &none);
-  if (out->status) return LEAT_OUTPUT_NONE;
+  if (!out->status && !b->status) {
+    out->status = leat_tensor_vector(LEAT_DTYPE_INT64, NULL, 0, &none);
+  }
+  if (out->status || b->status) return LEAT_OUTPUT_NONE;
   leat_output_t leading = leat_build_constant(out, &none);
   leat_tensor_release(&none);
   return leat_build(out, "TensorListConcatV2", LEAT_INPUTS(list, row_shape, leading),
@@ -299,8 +304,8 @@ static leat_status_t sum_invariant(backward_t* t, int32_t enter) {
     total = leat_gradient_dense(
         accumulate(t, &b, is_list ? "AddN" : "AddV2", zeros, sum.dense));
   }
-  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
-  LEAT_RETURN_IF_ERROR(leat_builder_take_status(&t->b));
+  LEAT_RETURN_IF_ERROR(
+      leat_status_join(leat_builder_take_status(&b), leat_builder_take_status(&t->b)));
   return hand_out(t, enter, total);
 }
 
@@ -331,7 +336,12 @@ leat_status_t leat_loop_visit(leat_context_t* c, leat_loop_t* loop) {
     return leat_walk_error(t.w, LEAT_INVALID_ARGUMENT, loop->first_node,
                            "its frame has no LoopCond or no variable, must be a loop");
   }
+  if (c->depth >= MAX_DEPTH) {
+    return leat_walk_error(t.w, LEAT_UNIMPLEMENTED, loop->first_node,
+                           "it is within 200 loops, must be within fewer");
+  }
   leat_context_initialize(t.w, c, &t.inner);
+  t.inner.depth = c->depth + 1;
   t.inner.loop = loop;
   t.inner.region = loop->site.frame;
   leat_status_t status = differentiate(&t);

@@ -46,6 +46,7 @@ static leat_gradient_value_t join_rows(leat_builder_t* b, const leat_part_t* fir
 leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b, leat_output_t output,
                                   leat_gradient_value_t* out_sum) {
   *out_sum = LEAT_GRADIENT_NONE;
+  LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
   if ((size_t)output.node >= w->node_count || !leat_walk_has_parts(w, output)) {
     return leat_ok_status();
   }
@@ -73,5 +74,5 @@ leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b, leat_output
   }
   first->value = *out_sum;
   first->next = NULL;
-  return leat_ok_status();
+  return leat_builder_take_status(b);
 }

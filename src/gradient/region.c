@@ -133,8 +133,15 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
         leat_walk_sum_parts(w, builder, (leat_output_t){index, k}, &gradients[k]));
     if (leat_output_exists(gradients[k].dense)) alive = gradients[k].dense.node;
   }
-  LEAT_RETURN_IF_ERROR(leat_builder_take_status(builder));
   return alive >= 0 ? call_gradient(c, index, alive, gradients, builder) : leat_ok_status();
+}
+
+// Within one iteration, what a variable was before is another matter.
+static bool asks_outside(const leat_context_t* c) {
+  for (int i = 0; i < c->walk->x_count; ++i) {
+    if (leat_walk_frame_of(c->walk, c->walk->xs[i].node) != c->region) return true;
+  }
+  return false;
 }
 
 // Control flow that is not the loop's own.
@@ -147,7 +154,7 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
     if (!(w->graph->nodes[node->inputs[1].node].op->flags & LEAT_OP_LOOP_CONDITION)) {
       return leat_conditional_visit_switch(c, index, b);
     }
-    if (c->loop) return leat_ok_status();
+    if (c->loop || !asks_outside(c)) return leat_ok_status();
     return leat_walk_error(w, LEAT_INVALID_ARGUMENT, index,
                            "a gradient inside the loop leads through the first value of its "
                            "variable, must lead through invariants or values of one iteration");
@@ -162,7 +169,6 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
   }
   if ((flags & LEAT_OP_NEXT_ITERATION) || ((flags & LEAT_OP_ENTER) && !c->loop)) {
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){index, 0}, &value));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
     return leat_walk_add_part(w, leat_walk_input(w, &w->graph->nodes[index], 0), value);
   }
   return leat_ok_status();  // Exit and Enter are the loop's
@@ -260,7 +266,6 @@ static leat_status_t sum_asked(leat_context_t* c) {
   for (int i = 0; c->region > 0 && i < w->x_count; ++i) {
     if (leat_walk_frame_of(w, w->xs[i].node) != c->region) continue;
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, w->xs[i], &sum));
-    LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
   }
   return leat_ok_status();
 }

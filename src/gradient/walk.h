@@ -142,7 +142,7 @@ bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat
 LEAT_MUST_USE leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
                                                leat_gradient_value_t value);
 bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output);
-// The sum of an output's contributions (none when there are none).
+// The sum of an output's contributions (none when there are none). Takes the builder's error.
 LEAT_MUST_USE leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b,
                                                 leat_output_t output,
                                                 leat_gradient_value_t* out_sum);
@@ -164,6 +164,7 @@ typedef struct leat_context_s {
   leat_walk_t* walk;
   struct leat_context_s* outer;  // NULL where the walk begins
   leat_loop_t* loop;             // that this is the backward loop of; NULL where the walk begins
+  int depth;                     // loops around
   int32_t region;                // forward frame that is being visited
   int32_t came_from;             // the frame within that was visited before; 0: none
   leat_site_t site;              // the backward loop

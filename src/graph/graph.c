@@ -255,7 +255,8 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   };
   LEAT_RETURN_IF_ERROR(make_texts(graph, spec, &node));
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, &node));
-  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes, &node));
+  bool waits = graph->has_placeholders && leat_node_waits(&node);
+  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, &node));
   return append_node(graph, &node, out_node);
 }
 

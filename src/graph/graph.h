@@ -56,6 +56,10 @@ typedef struct leat_graph_s {
   const int32_t* bad_consumers;  // GraphDef versions that must not read this graph, sorted
   int bad_consumer_count;
   struct leat_function_library_s* functions;  // NULL until one is added
+  bool has_placeholders;  // some node may wait for attributes (leat_node_waits)
+  // Says what is known of the shapes of a call's outputs; NULL: nothing is.
+  void (*infer_call)(struct leat_graph_s* graph, const leat_node_t* node,
+                     leat_partial_shape_t* out_shapes);
 } leat_graph_t;
 
 #define LEAT_GRAPH_DEF_VERSION 2474
@@ -123,6 +127,9 @@ LEAT_MUST_USE leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_ou
 
 // NULL when the node has none of that name.
 const leat_attr_value_t* leat_node_attr(const leat_node_t* node, leat_string_view_t name);
+// Is an attribute of the node to be given by a call of the function that it will stand in? Such a
+// node has no known shapes and cannot run.
+bool leat_node_waits(const leat_node_t* node);
 bool leat_node_attr_bool(const leat_node_t* node, const char* name, bool otherwise);
 int64_t leat_node_attr_int(const leat_node_t* node, const char* name, int64_t otherwise);
 leat_string_view_t leat_node_attr_string(const leat_node_t* node, const char* name);

@@ -225,6 +225,11 @@ leat_status_t leat_inference_multiply(int64_t a, int64_t b, int64_t* out_dim) {
 leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
                                  leat_partial_shape_t* out_shapes) {
   for (int i = 0; i < node->output_count; ++i) out_shapes[i] = leat_partial_shape_unknown();
+  uint32_t calls = node->op->flags & (LEAT_OP_CALLS | LEAT_OP_BRANCHES);
+  if (calls == LEAT_OP_CALLS && graph->infer_call) {
+    graph->infer_call(graph, node, out_shapes);
+    return leat_ok_status();
+  }
   if (!node->op->row->shape) return leat_ok_status();
   leat_inference_t inference = {
       .graph = graph, .arena = &graph->storage->arena, .node = node, .outputs = out_shapes};

@@ -55,6 +55,17 @@ static leat_status_t mark(shaper_t* s) {
   return leat_ok_status();
 }
 
+// What was known and what follows now; where they contradict each other, what was known.
+static leat_status_t narrow(shaper_t* s, leat_partial_shape_t known, leat_partial_shape_t found,
+                            leat_partial_shape_t* out_shape) {
+  leat_status_t status =
+      leat_partial_shape_merge(known, found, &s->graph->storage->arena, out_shape);
+  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
+  leat_status_free(status);
+  *out_shape = known;
+  return leat_ok_status();
+}
+
 static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_shape_t* shapes) {
   leat_graph_t* g = s->graph;
   if (node->op->flags & LEAT_OP_ENTER) {
@@ -84,12 +95,8 @@ static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
                                                  sizeof *shapes, (void**)&shapes));
   LEAT_RETURN_IF_ERROR(infer(s, node, shapes));
   for (int k = 0; k < node->output_count; ++k) {
-    leat_status_t status =
-        leat_partial_shape_merge(s->before[index][k], shapes[k], &s->graph->storage->arena,
-                                 &node->output_shapes[k]);
-    if (!status) continue;
-    leat_status_free(status);
-    node->output_shapes[k] = s->before[index][k];
+    LEAT_RETURN_IF_ERROR(
+        narrow(s, s->before[index][k], shapes[k], &node->output_shapes[k]));
   }
   return leat_ok_status();
 }
@@ -130,15 +137,14 @@ static leat_status_t iterate(shaper_t* s) {
 }
 
 // What was known of a Merge before still holds.
-static void keep_known(shaper_t* s) {
+static leat_status_t keep_known(shaper_t* s) {
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];
     const leat_partial_shape_t* before = s->before[s->order[i]];
     if (!before || closing_input(s->graph, node) < 0) continue;
-    leat_status_free(leat_partial_shape_merge(before[0], node->output_shapes[0],
-                                              &s->graph->storage->arena,
-                                              &node->output_shapes[0]));
+    LEAT_RETURN_IF_ERROR(narrow(s, before[0], node->output_shapes[0], &node->output_shapes[0]));
   }
+  return leat_ok_status();
 }
 
 leat_status_t leat_graph_infer_loop_shapes(leat_graph_t* graph, const int32_t* order,
@@ -149,7 +155,7 @@ leat_status_t leat_graph_infer_loop_shapes(leat_graph_t* graph, const int32_t* o
                                                    sizeof *s.before, (void**)&s.before);
   if (!status) status = mark(&s);
   if (!status) status = iterate(&s);
-  if (!status) keep_known(&s);
+  if (!status) status = keep_known(&s);
   for (size_t i = 0; status && s.before && i < order_count; ++i) {
     if (s.before[order[i]]) graph->nodes[order[i]].output_shapes = s.before[order[i]];
   }

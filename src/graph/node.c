@@ -5,6 +5,13 @@ const leat_attr_value_t* leat_node_attr(const leat_node_t* node, leat_string_vie
   return leat_attr_find(node->attrs, node->attr_count, name);
 }
 
+bool leat_node_waits(const leat_node_t* node) {
+  for (int i = 0; i < node->op->attr_count; ++i) {
+    if (node->attrs[i].value.kind == LEAT_ATTR_PLACEHOLDER) return true;
+  }
+  return false;
+}
+
 // The attribute when it is a single value of |kind|.
 static const leat_attr_value_t* single(const leat_node_t* node, const char* name,
                                        leat_attr_kind_t kind) {

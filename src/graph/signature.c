@@ -66,6 +66,19 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
   return leat_graph_storage_copy_attr_name(r->graph->storage, attr->name, &target->name);
 }
 
+// An attribute that a function's call will give: of a number or text that no argument depends on.
+static bool may_wait(const leat_op_t* op, int index, const leat_attr_value_t* value) {
+  const leat_op_attr_t* attr = &op->attrs[index];
+  if (value->kind != LEAT_ATTR_PLACEHOLDER || value->is_list || attr->is_list) return false;
+  for (int i = 0; i < op->input_count + op->output_count; ++i) {
+    const leat_op_argument_t* argument =
+        i < op->input_count ? &op->inputs[i] : &op->outputs[i - op->input_count];
+    if (argument->number_attr == index) return false;
+  }
+  return attr->kind == LEAT_ATTR_INT || attr->kind == LEAT_ATTR_FLOAT ||
+         attr->kind == LEAT_ATTR_BOOL || attr->kind == LEAT_ATTR_STRING;
+}
+
 // Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
 // logs them; a graph from a newer producer may have some).
 static leat_status_t take_given(resolver_t* r, int* out_count) {
@@ -73,7 +86,9 @@ static leat_status_t take_given(resolver_t* r, int* out_count) {
   for (int i = 0; i < r->spec->attr_count; ++i) {
     const leat_attr_t* attr = &r->spec->attrs[i];
     int index = leat_op_find_attr(r->op, attr->name);
-    if (index >= 0) {
+    if (index >= 0 && may_wait(r->op, index, &attr->value)) {
+      r->graph->has_placeholders = true;
+    } else if (index >= 0) {
       LEAT_RETURN_IF_ERROR(leat_op_attr_check(&r->op->attrs[index], &attr->value));
     }
     leat_attr_t* target = &r->attrs[index >= 0 ? index : count++];

@@ -70,7 +70,7 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_body_graph_t body;
   leat_rewrite_t rewrite;
   LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, r->library, &f->function, f->device,
-                                              r->master->allocator, &body));
+                                              r->master->allocator, NULL, &body));
   leat_status_t status = leat_allocator_allocate(
       r->master->allocator, (size_t)body.argument_count + 1, (void**)&f->argument_types);
   if (status) {

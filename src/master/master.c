@@ -25,10 +25,15 @@ struct leat_compiled_s {
   int partition_count;
   int feed_count;
   int fetch_count;
+  bool has_flow;       // control flow: values may be dead
   bool leaves_traces;  // in the step's container: every step is cleaned up after
 };
 
 static _Atomic(int64_t) next_step_id = 1;
+
+int64_t leat_master_new_step(void) {
+  return atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed);
+}
 
 leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signature_t* signature,
                                 leat_rewrite_t* out_rewrite) {
@@ -110,7 +115,7 @@ static void registered(void* data, leat_status_t status) {
 
 static leat_status_t register_partition(const leat_master_options_t* options,
                                         leat_partition_t* partition, int feed_count,
-                                        compiled_partition_t* out) {
+                                        bool has_flow, compiled_partition_t* out) {
   leat_register_request_t request = {
       .graph = partition->graph,
       .device = options->placement.devices[partition->device].name,
@@ -120,6 +125,7 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .executor = options->executor,
       .deterministic = options->deterministic,
       .functions = options->functions,
+      .receives_dead = has_flow,
   };
   partition->graph = NULL;  // taken over
   registration_t registration = {0};
@@ -158,7 +164,8 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
       LEAT_RETURN_IF_ERROR(copy_indices(options->allocator, partition->fetch_indices,
                                         partition->fetch_count, &out->fetch_indices));
     }
-    LEAT_RETURN_IF_ERROR(register_partition(options, partition, out->feed_count, out));
+    LEAT_RETURN_IF_ERROR(register_partition(options, partition, out->feed_count,
+                                            compiled->has_flow, out));
   }
   return leat_ok_status();
 }
@@ -235,7 +242,9 @@ static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, false));
   for (size_t i = 0; i < rewrite->graph->node_count; ++i) {
-    if (rewrite->graph->nodes[i].op->flags & traces) compiled->leaves_traces = true;
+    uint32_t flags = rewrite->graph->nodes[i].op->flags;
+    if (flags & traces) compiled->leaves_traces = true;
+    if (flags & LEAT_OP_CONTROL_FLOW) compiled->has_flow = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, true));
@@ -368,7 +377,7 @@ static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_reque
 leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* feeds,
                                 leat_tensor_t* fetches, int64_t deadline_ns, void* collector) {
   leat_run_request_t request = {
-      .step_id = atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed),
+      .step_id = leat_master_new_step(),
       .feeds = feeds,
       .fetches = fetches,
       .deadline_ns = deadline_ns,
@@ -389,6 +398,7 @@ typedef struct started_s {
   leat_run_request_t whole;
   deal_t deal;
   bool several;
+  bool leaves_cleanup;
   _Atomic(int) pending;
   leat_spinlock_t lock;
   leat_status_t status;
@@ -415,7 +425,7 @@ static void end_started(started_t* s) {
   if (s->cancellation) {
     was_cancelled = !leat_cancellation_deregister(s->cancellation, s->cancel_token);
   }
-  if (status || s->several || was_cancelled) {
+  if (!s->leaves_cleanup && (status || s->several || was_cancelled)) {
     worker->vtable->cleanup_step(worker, s->whole.step_id);
   }
   if (s->several) collect(s->compiled, &s->whole, status, &s->deal);
@@ -451,7 +461,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
   *s = (started_t){
       .compiled = compiled,
       .whole = {.handle = compiled->partitions[0].handle,
-                .step_id = atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed),
+                .step_id = call->step_id ? call->step_id : leat_master_new_step(),
                 .container_step_id = call->container_step_id,
                 .function_depth = call->function_depth,
                 .feeds = call->feeds,
@@ -459,6 +469,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
                 .deadline_ns = call->deadline_ns,
                 .collector = call->collector},
       .several = count > 1,
+      .leaves_cleanup = call->leaves_cleanup,
       .pending = count,
       .done = done,
       .data = data};
@@ -467,7 +478,9 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
       leat_cancellation_register(call->cancellation, cancel_started, s, &s->cancel_token)) {
     s->cancellation = call->cancellation;
   } else if (!status && call->cancellation) {
-    status = leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled");
+    status = leat_cancellation_is_cancelled(call->cancellation)
+                 ? leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled")
+                 : leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Run failed: memory ran out");
     if (s->several) free_deal(compiled, &s->deal);
   }
   if (status) {

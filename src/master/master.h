@@ -52,12 +52,17 @@ LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
                                               const leat_tensor_t* feeds, leat_tensor_t* fetches,
                                               int64_t deadline_ns, void* collector);
 
-// One run of a compiled signature that nobody waits for: a function called by a kernel.
+// The number of a step that nobody has had.
+int64_t leat_master_new_step(void);
+// One run of a compiled signature that nobody waits for: a function called by a kernel, a step in
+// parts.
 typedef struct leat_compiled_call_s {
   const leat_tensor_t* feeds;
   leat_tensor_t* fetches;
   int64_t deadline_ns;
+  int64_t step_id;            // 0 = a new one
   int64_t container_step_id;
+  bool leaves_cleanup;        // what the step leaves with the worker is the caller's to clean up
   int32_t function_depth;
   struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
   void* collector;

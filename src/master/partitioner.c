@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "master/loop_control.h"
 #include "master/memory_kind.h"
 
 typedef struct cut_s {
@@ -22,6 +23,7 @@ typedef struct cut_s {
   int32_t* starts;              // device -> 1 + a node without inputs, for constants to follow
   uint64_t* first_edge;         // node -> the number of its control edge; its outputs follow
   leat_word_map_t receives;     // (output, destination) -> Recv in the destination's graph
+  leat_loop_control_t loops;
   leat_arena_t arena;
 } cut_t;
 
@@ -102,7 +104,10 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
       add(sender, &send, from_host ? LEAT_OP_NAME_HOST_SEND : LEAT_OP_NAME_SEND, &sent));
   attrs[0].name = LEAT_SV("tensor_type");
   LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv", LEAT_SV_ARG(edge)));
-  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5};
+  int32_t gate = leat_loop_control_gate(&c->loops, source, to);
+  if (gate >= 0) gate = c->place[gate];
+  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5,
+                              .control_inputs = &gate, .control_count = gate >= 0};
   LEAT_RETURN_IF_ERROR(ensure_graph(c, to));
   return add(c->by_device[to].graph, &receive,
              to_host ? LEAT_OP_NAME_HOST_RECV : LEAT_OP_NAME_RECV, out_receive);
@@ -169,6 +174,25 @@ static leat_status_t follow_start(cut_t* c, int32_t index) {
   return leat_graph_add_control_input(graph, c->place[index], c->starts[device] - 1);
 }
 
+// The edge comes from a node that is copied later, on the same device.
+static bool closes_loop(const cut_t* c, const leat_node_t* node, int input) {
+  return (node->op->flags & LEAT_OP_MERGE) && input < node->input_count &&
+         (c->graph->nodes[node->inputs[input].node].op->flags & LEAT_OP_NEXT_ITERATION);
+}
+
+static leat_status_t close_loops(cut_t* c) {
+  for (size_t i = 0; i < c->graph->node_count; ++i) {
+    const leat_node_t* node = &c->graph->nodes[i];
+    for (int k = 0; k < node->input_count; ++k) {
+      if (!closes_loop(c, node, k)) continue;
+      leat_output_t source = {c->place[node->inputs[k].node], node->inputs[k].index};
+      LEAT_RETURN_IF_ERROR(leat_graph_set_input(c->by_device[node->assigned_device].graph,
+                                                c->place[i], k, source));
+    }
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t copy_node(cut_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
   leat_partition_t* partition = &c->by_device[node->assigned_device];
@@ -177,6 +201,8 @@ static leat_status_t copy_node(cut_t* c, int32_t index) {
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)total + 1, sizeof *inputs,
                                                  (void**)&inputs));
   for (int i = 0; i < total; ++i) {
+    inputs[i] = LEAT_OUTPUT_NONE;
+    if (closes_loop(c, node, i)) continue;
     LEAT_RETURN_IF_ERROR(map_input(c, node->inputs[i], node->assigned_device,
                                    wants_host(c, node, i), &inputs[i]));
   }
@@ -243,6 +269,7 @@ static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count
     LEAT_RETURN_IF_ERROR(ensure_graph(c, c->graph->nodes[i].assigned_device));
   }
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(copy_node(c, order[i]));
+  LEAT_RETURN_IF_ERROR(close_loops(c));
   return note_fetches(c, fetches, fetch_count);
 }
 
@@ -305,7 +332,9 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
              .by_device = out_partitions->items};
   leat_arena_initialize((*inout_graph)->allocator, 0, &c.arena);
   leat_word_map_initialize((*inout_graph)->allocator, &c.receives);
-  leat_status_t status = cut(&c, fetches, fetch_count);
+  leat_status_t status =
+      leat_loop_control_add(*inout_graph, placement, &c.arena, &c.loops);
+  if (!status) status = cut(&c, fetches, fetch_count);
   leat_word_map_deinitialize(&c.receives);
   leat_arena_deinitialize(&c.arena);
   drop_empty(out_partitions);

@@ -110,6 +110,12 @@ static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
                               "must be inside one",
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
     }
+    if (p->graph->has_placeholders && leat_node_waits(node)) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Pruning failed for node '%.*s' (%.*s): an attribute is a "
+                              "placeholder, must have a value outside a function",
+                              LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+    }
     int32_t copy;
     LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, node, &p->map, &copy));
   }

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "function/call_shapes.h"
 #include "master/function_runtime.h"
 #include "master/master.h"
+#include "master/partial_run.h"
 #include "session/evaluate.h"
 
 struct leat_signature_s {
@@ -55,6 +57,7 @@ leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
     leat_allocator_free(runtime->allocator, shared);
     return status;
   }
+  shared->graph->infer_call = leat_call_infer_shapes;
   shared->references = 1;
   leat_mutex_initialize(&shared->mutex);
   *out_graph = shared;
@@ -383,6 +386,25 @@ leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* 
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;
   return leat_master_show_pass(&session->master, &rewrite, name, show, data);
+}
+
+leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run_t* run,
+                                         leat_partial_run_t** out_run) {
+  leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
+                                run->fetch_count, run->targets,    run->target_count};
+  leat_rewrite_t rewrite;
+  bool echoes = false;
+  if (atomic_load_explicit(&session->closed, memory_order_acquire)) {
+    return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
+  }
+  leat_mutex_lock(&session->graph->mutex);
+  const leat_graph_t* graph = session->graph->graph;
+  leat_status_t status = check_run(graph, run, &echoes);
+  if (!status) status = leat_master_prune(graph, &step, &rewrite);
+  leat_master_functions_set_library(session->functions, graph->functions);
+  leat_mutex_unlock(&session->graph->mutex);
+  if (status) return status;
+  return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }
 
 static leat_signature_t* find_signature(leat_session_t* session, const leat_run_t* run,

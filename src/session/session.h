@@ -97,6 +97,12 @@ typedef struct leat_run_s {
 // through.
 LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);
 
+// A step in parts (master/partial_run.h): |run|'s feeds and fetches come later, by index.
+typedef struct leat_partial_run_s leat_partial_run_t;
+LEAT_MUST_USE leat_status_t leat_session_begin_partial(leat_session_t* session,
+                                                       const leat_run_t* run,
+                                                       leat_partial_run_t** out_run);
+
 // A signature resolved once (prepared callable); lives as long as the session.
 typedef struct leat_signature_s leat_signature_t;
 LEAT_MUST_USE leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,

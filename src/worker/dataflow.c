@@ -251,11 +251,6 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
   return end_call(call);
 }
 
-static uint64_t frame_iteration(const leat_iteration_t* iteration) {
-  uint64_t depth = (uint64_t)(iteration->plan->frame.parent + 1);
-  return depth << 32 | ((uint64_t)iteration->number & UINT32_MAX);
-}
-
 // Runs one record; |*out_completed| is false when an asynchronous kernel will complete it.
 static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
                                 bool* out_completed) {
@@ -273,7 +268,9 @@ static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
                                    .services = &e->services,
                                    .last_readers = last_readers(entry->iteration, record),
                                    .inputs_dead = entry->dead};
-  if (LEAT_UNLIKELY(d->plan->framed)) context.frame_iteration = frame_iteration(entry->iteration);
+  if (LEAT_UNLIKELY(d->plan->framed)) {
+    context.frame_iteration = leat_iteration_tag(entry->iteration);
+  }
   if ((record->flags & (LEAT_RECORD_HAS_REFS | LEAT_RECORD_CONTRACT)) && !entry->dead) {
     LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, slots, entry->record, &context));
   }

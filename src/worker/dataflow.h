@@ -73,6 +73,9 @@ LEAT_MUST_USE leat_status_t leat_iteration_create(leat_plan_t* plan,
                                                   leat_plan_instance_t* instance, int32_t index,
                                                   leat_iteration_t** out_iteration);
 void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration);
+// Names the iteration alike on every device, by its number and the frames that it is in; 0 outside
+// loops.
+uint64_t leat_iteration_tag(const leat_iteration_t* iteration);
 // Ends the frames that a failed run left.
 void leat_frames_abandon(leat_dataflow_t* dataflow);
 // Frees what an instance keeps for reuse.

@@ -22,6 +22,7 @@ struct leat_frame_run_s {
   leat_frame_run_t* next_sibling;
   leat_iteration_t* parent;
   int32_t index;             // in plan->frames
+  uint64_t tag;              // of the frame's name and the iteration that began it
   uint32_t pending_entries;
   int64_t iteration_count;   // number of the newest
   int64_t first_iteration;   // the oldest that lives
@@ -243,6 +244,21 @@ static void free_frame(leat_dataflow_t* d, leat_frame_run_t* frame) {
   leat_allocator_free(d->plan->allocator, frame);
 }
 
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ hash >> 32;
+}
+
+uint64_t leat_iteration_tag(const leat_iteration_t* iteration) {
+  return iteration->frame ? mix(iteration->frame->tag, (uint64_t)iteration->number + 1) : 0;
+}
+
+static uint64_t frame_tag(const leat_iteration_t* parent, leat_string_view_t name) {
+  uint64_t tag = leat_iteration_tag(parent);
+  for (size_t i = 0; i < name.size; ++i) tag = mix(tag, (uint8_t)name.data[i]);
+  return tag;
+}
+
 static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, int32_t index,
                                  leat_frame_run_t** out_frame) {
   const leat_frame_t* plan = &d->plan->frames.items[index];
@@ -251,6 +267,7 @@ static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, i
       leat_allocator_allocate(d->plan->allocator, sizeof *frame, (void**)&frame));
   frame->parent = parent;
   frame->index = index;
+  frame->tag = frame_tag(parent, d->plan->frames.items[index].name);
   frame->pending_entries = plan->entries;
   frame->capacity = plan->parallel_iterations < MAX_PARALLEL_ITERATIONS
                         ? plan->parallel_iterations + 1

@@ -414,6 +414,23 @@ static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_str
   leat_rendezvous_release(rendezvous);
 }
 
+static leat_status_t worker_send_tensor(leat_worker_t* self, int64_t step_id,
+                                        leat_string_view_t key, leat_slot_t value) {
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  leat_rendezvous_t* rendezvous = NULL;
+  leat_spinlock_lock(&worker->lock);
+  leat_status_t status = find_rendezvous(worker, step_id, &rendezvous);
+  if (!status) leat_rendezvous_retain(rendezvous);
+  leat_spinlock_unlock(&worker->lock);
+  if (status) {
+    leat_slot_release(&value);
+    return status;
+  }
+  status = rendezvous->vtable->send(rendezvous, key, value);
+  leat_rendezvous_release(rendezvous);
+  return status;
+}
+
 static void worker_clear_container(leat_worker_t* self, leat_string_view_t container) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
   for (int i = 0; i < worker->device_count; ++i) {
@@ -444,7 +461,8 @@ static void worker_destroy(leat_worker_t* self) {
 static const leat_worker_vtable_t kVtable = {
     worker_destroy,      worker_register_graph,  worker_deregister_graph,
     worker_run_graph,    worker_abort_step,      worker_abort_all,
-    worker_cleanup_step, worker_receive_tensor,  worker_clear_container,
+    worker_cleanup_step, worker_receive_tensor,  worker_send_tensor,
+    worker_clear_container,
 };
 
 static leat_status_t take_devices(leat_local_worker_t* worker,

@@ -1,7 +1,7 @@
 // A plan with control flow (section 4.4) as a list of steps: what the ordered executor runs. Each
 // loop stands in one piece behind all its Enters and before all that reads its Exits:
 //
-//   Enter a | Enter b | LOOP | cond | Switch a | Switch b | Exit | body | Next a | Next b | REPEAT | ...
+//   Enter a | Enter b | LOOP | cond | Switch a | Switch b | Exit | body | Next a | Next b | REPEAT
 //
 // One iteration runs at a time, so a frame needs one set of slots; they lie behind each other in
 // the instance's array, frame 0 first. Whether an output is live is a flag of its own, so that

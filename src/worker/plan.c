@@ -83,6 +83,7 @@ static leat_status_t number_slots(compiler_t* c) {
       c->record_of[index] = plan->record_count++;
     }
     if (node->op->flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_CONTROL_TRIGGER)) plan->framed = true;
+    if (c->request->receives_dead && (node->op->flags & LEAT_OP_RECV)) plan->framed = true;
     plan->dereference_count += count_dereferences(c, node);
   }
   for (int32_t f = 0; f < plan->frames.count; ++f) {
@@ -436,7 +437,8 @@ static leat_status_t compile(compiler_t* c) {
   LEAT_RETURN_IF_ERROR(set_fetches(c));
   LEAT_RETURN_IF_ERROR(set_releases(c));
   LEAT_RETURN_IF_ERROR(set_successors(c));
-  return c->plan->framed ? leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered) : leat_ok_status();
+  if (!c->plan->framed) return leat_ok_status();
+  return leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered);
 }
 
 leat_status_t leat_plan_compile(const leat_register_request_t* request,

@@ -15,7 +15,7 @@ typedef struct sorter_s {
 // The units of one frame.
 typedef struct level_s {
   int32_t frame;
-  uint32_t* unit_of;  // record -> itself, or record_count + a frame that begins here; NOBODY outside
+  uint32_t* unit_of;  // record -> itself, or record_count + a frame that begins here, or NOBODY
   uint32_t* pending;  // unit -> inputs to come
   uint32_t* ready;
   uint32_t ready_count;

@@ -30,6 +30,7 @@ typedef struct leat_register_request_s {
   int fetch_count;
   leat_executor_kind_t executor;
   bool deterministic;
+  bool receives_dead;  // a Recv may bring a dead value (section 4.4)
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
 } leat_register_request_t;
 
@@ -64,6 +65,9 @@ typedef struct leat_worker_vtable_s {
   // A tensor that a Send of |step_id| left or will leave under |key|.
   void (*receive_tensor)(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                          leat_slot_t* out_value, leat_worker_done_fn_t done, void* data);
+  // Leaves |value| (taken) under |key|, as a Send of |step_id| does.
+  leat_status_t (*send_tensor)(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
+                               leat_slot_t value);
   // Forgets containers (TF_Reset); "" = the default one.
   void (*clear_container)(leat_worker_t* self, leat_string_view_t container);
 } leat_worker_vtable_t;

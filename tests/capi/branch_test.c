@@ -188,8 +188,9 @@ static void test_shapes_that_grow(void** state) {
                DEF("c", "ConcatV2", IN("a") IN("a") IN("zero:output:0"),
                    TYPE("T", "FLOAT") TYPE("Tidx", "INT32") INT("N", "2"))
                RET("r", "c:output:0")) END
-      NODE("start", "Const", , TYPE("dtype", "FLOAT") " attr { key: 'value' value { tensor { dtype: "
-           "DT_FLOAT tensor_shape { dim { size: 1 } } float_val: 1 } } }")
+      NODE("start", "Const", , TYPE("dtype", "FLOAT")
+           " attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: "
+           "1 } } float_val: 1 } } }")
       NODE("native", "While", IN("start"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice"))
       NODE("lowered", "While", IN("start"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice") LOWER)
       NODE("native_size", "Size", IN("native"), TYPE("T", "FLOAT"))
@@ -199,6 +200,36 @@ static void test_shapes_that_grow(void** state) {
     assert_int_equal(kit_int32_of(size), 8);
     TF_DeleteTensor(size);
   }
+  functions_close(&f);
+}
+
+// [1 1] grows to [1 8] in a body whose next node needs 8: what the loop starts with says nothing.
+static void test_nodes_after_loops_that_grow(void** state) {
+#define MATRIX(name, rows, columns, values)                                                \
+  DEF(name, "Const", , TYPE("dtype", "FLOAT") " attr { key: 'value' value { tensor { dtype: " \
+      "DT_FLOAT tensor_shape { dim { size: " rows " } dim { size: " columns " } } float_val: "   \
+      values " } } }")
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Small", ARG("a", "FLOAT") OUT("r", "BOOL"),
+                       DEF("n", "Const", , INT32("6")) DEF("s", "Size", IN("a"), TYPE("T", "FLOAT"))
+                       BODY("p", "Less", "INT32", "s:output:0", "n:output:0") RET("r", "p:z:0"))
+      FUNCTION("Twice", ARG("a", "FLOAT") OUT("r", "FLOAT"),
+               DEF("one", "Const", , INT32("1"))
+               DEF("c", "ConcatV2", IN("a") IN("a") IN("one:output:0"),
+                   TYPE("T", "FLOAT") TYPE("Tidx", "INT32") INT("N", "2"))
+               RET("r", "c:output:0"))
+      FUNCTION("Product", OUT("r", "FLOAT"),
+               MATRIX("start", "1", "1", "3") MATRIX("k", "8", "1", "1")
+               DEF("w", "While", IN("start:output:0"), WHILE_ATTRS("DT_FLOAT", "Small", "Twice")
+                   LOWER)
+               BODY("m", "MatMul", "FLOAT", "w:output:0", "k:output:0")
+               DEF("z", "Const", , TYPE("dtype", "INT32") " attr { key: 'value' value { tensor { "
+                   "dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: [0, 1] } } }")
+               DEF("s", "Sum", IN("m:product:0") IN("z:output:0"),
+                   TYPE("T", "FLOAT") TYPE("Tidx", "INT32"))
+               RET("r", "s:output:0")) END
+      NODE("y", "Product", , ));
+  assert_true(functions_fetch(&f, "y") == 24);
   functions_close(&f);
 }
 
@@ -400,6 +431,7 @@ int main(void) {
       TEST(while),
       TEST(whiles_in_whiles),
       TEST(shapes_that_grow),
+      TEST(nodes_after_loops_that_grow),
       TEST(tensor_arrays_of_the_step),
       TEST(recursion),
       TEST(recursion_without_end),

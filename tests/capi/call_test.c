@@ -322,6 +322,42 @@ static void test_partial_fetches(void** state) {
   functions_close(&f);
 }
 
+// Outputs of calls have the shapes that the bodies' returns have for those arguments.
+static void test_shapes(void** state) {
+  functions_t f = functions_open(
+      LIBRARY SQUARE
+      FUNCTION("Outer", ARG("a", "FLOAT") ARG("b", "FLOAT") OUT("p", "FLOAT") OUT("q", "FLOAT"),
+               DEF("s", "Square2", IN("a"), ) BODY("m", "MatMul", "FLOAT", "s:r:0", "b")
+               DEF("again", "Outer", IN("a") IN("b"), )
+               RET("p", "m:product:0") RET("q", "again:p:0")) END
+      NODE("x", "Placeholder", , TYPE("dtype", "FLOAT")
+           " attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 3 } } } }")
+      NODE("y", "Placeholder", , TYPE("dtype", "FLOAT")
+           " attr { key: 'shape' value { shape { dim { size: 3 } dim { size: 5 } } } }")
+      NODE("named", "Outer", IN("x") IN("y"), )
+      CALL("called", "PartitionedCall", "Square2", IN("y"), "DT_FLOAT", "DT_FLOAT")
+      NODE("off", "Square2", IN("y"),
+           " attr { key: '_disable_call_shape_inference' value { b: true } }")
+      NODE("wrong", "Outer", IN("y") IN("y"), ));
+  static const struct {
+    const char* name;
+    int index, rank;
+    int64_t dims[2];
+  } cases[] = {{"named", 0, 2, {-1, 5}}, {"named", 1, -1, {0}}, {"called", 0, 2, {3, 5}},
+               {"off", 0, -1, {0}},      {"wrong", 0, -1, {0}}};
+  for (int i = 0; i < 5; ++i) {
+    TF_Output output = functions_output(&f, cases[i].name, cases[i].index);
+    assert_int_equal(TF_GraphGetTensorNumDims(f.graph, output, f.status), cases[i].rank);
+    kit_ok(f.status);
+    int64_t dims[2] = {0};
+    if (cases[i].rank < 0) continue;
+    TF_GraphGetTensorShape(f.graph, output, dims, 2, f.status);
+    kit_ok(f.status);
+    assert_memory_equal(dims, cases[i].dims, sizeof dims);
+  }
+  functions_close(&f);
+}
+
 // The statistics of a step name the nodes of the bodies that it ran.
 static void test_traces(void** state) {
   functions_t f = functions_open(
@@ -357,6 +393,7 @@ int main(void) {
       TEST(gradients_of_nested_calls),
       TEST(two_devices),
       TEST(partial_fetches),
+      TEST(shapes),
       TEST(traces),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,50 @@ static void test_attributes_of_arguments(void** state) {
   TF_DeleteFunction(function);
 }
 
+// Attributes that wait for a value become the function's: the call gives it.
+static void test_attributes_that_wait(void** state) {
+  TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
+  TF_OperationDescription* desc = TF_NewOperation(graph, "LeakyRelu", "leaky");
+  TF_AddInput(desc, kit_out(x, 0));
+  TF_SetAttrPlaceholder(desc, "alpha", "slope");
+  TF_Operation* leaky = kit_finish(desc);
+  desc = TF_NewOperation(graph, "LeakyRelu", "again");
+  TF_AddInput(desc, kit_out(leaky, 0));
+  TF_SetAttrPlaceholder(desc, "alpha", "slope");
+  TF_Operation* again = kit_finish(desc);
+  desc = TF_NewOperation(graph, "Neg", "of_no_type");
+  TF_AddInput(desc, kit_out(x, 0));
+  TF_SetAttrPlaceholder(desc, "T", "T");
+  assert_null(TF_FinishOperation(desc, status));
+  kit_expect(status, TF_INVALID_ARGUMENT);
+  TF_Output in = kit_out(x, 0), out = kit_out(again, 0);
+  TF_Function* function = make(-1, NULL, 1, &in, 1, &out, NULL);
+  kit_ok(status);
+  message_t m;
+  message_open(function, &m);
+  assert_int_equal(m.def.signature->attr.count, 1);
+  assert_true(leat_string_view_equals(m.def.signature->attr.items[0].name, "slope"));
+  assert_true(leat_string_view_equals(m.def.signature->attr.items[0].type, "float"));
+  message_close(&m);
+  TF_GraphCopyFunction(graph, function, NULL, status);
+  kit_ok(status);
+  TF_DeleteFunction(function);
+  desc = TF_NewOperation(graph, "MyFunc", "call");
+  TF_AddInput(desc, in);
+  TF_SetAttrFloat(desc, "slope", 0.5f);
+  TF_Operation* call = kit_finish(desc);
+  TF_Session* session = kit_session(graph);
+  TF_Tensor* result = kit_run(session, in, kit_float(-8), kit_out(call, 0));
+  assert_true(kit_float_of(result) == -2);
+  TF_DeleteTensor(result);
+  // The node itself cannot run.
+  TF_Tensor* fed = kit_float(-8);
+  TF_SessionRun(session, NULL, &in, &fed, 1, &out, &result, 1, NULL, 0, NULL, status);
+  kit_expect(status, TF_INVALID_ARGUMENT);
+  TF_DeleteTensor(fed);
+  kit_close(session);
+}
+
 // ---- Messages -----------------------------------------------------------------------------------
 
 static TF_Function* negate(const char* name) {
@@ -406,7 +450,7 @@ static void test_the_op_of_a_function(void** state) {
   TF_Operation* call = kit_unary(graph, "A", "call", kit_const_int32(graph, "seven", 7));
   assert_string_equal(TF_OperationOpType(call), "A");
   assert_int_equal(TF_OperationOutputType(kit_out(call, 0)), TF_INT32);
-  assert_int_equal(TF_GraphGetTensorNumDims(graph, kit_out(call, 0), status), -1);
+  assert_int_equal(TF_GraphGetTensorNumDims(graph, kit_out(call, 0), status), 0);
   TF_Session* session = kit_session(graph);
   TF_Tensor* result = kit_run(session, kit_out(NULL, 0), NULL, kit_out(call, 0));
   assert_int_equal(kit_int32_of(result), -7);
@@ -425,6 +469,7 @@ int main(void) {
       TEST(hash_and_description),
       TEST(control_outputs),
       TEST(attributes_of_arguments),
+      TEST(attributes_that_wait),
       TEST(round_trip),
       TEST(attributes),
       TEST(functions_of_a_graph),

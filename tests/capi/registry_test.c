@@ -81,22 +81,11 @@ static void test_kernels(void** state) {
 static void test_not_yet(void** state) {
   TF_Status* s = TF_NewStatus();
   TF_Graph* graph = TF_NewGraph();
-  TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
-  TF_Output output = kit_out(x, 0);
   TF_Session* session = kit_session(graph);
-  const char* handle = "";
-  TF_WhileParams loop = TF_NewWhile(graph, &output, 1, s);
-  kit_expect(s, TF_UNIMPLEMENTED);
-  assert_int_equal(loop.ninputs, 0);
-  TF_AbortWhile(&loop);
-
   assert_int_equal(TF_GraphNumFunctions(graph), 0);
   assert_int_equal(TF_GraphGetFunctions(graph, NULL, 0, s), 0);
   kit_ok(s);
   TF_DeleteFunction(NULL);
-  TF_SessionPRunSetup(session, NULL, 0, &output, 1, NULL, 0, &handle, s);
-  kit_expect(s, TF_UNIMPLEMENTED);
-  assert_null(handle);
   TF_DeletePRunHandle(NULL);
   assert_null(TF_NewServer("", 0, s));
   kit_expect(s, TF_UNIMPLEMENTED);

@@ -211,24 +211,32 @@ def gradient_inside_the_loop(x):
   return loop(3, lambda i, v: [tf.gradients(tf.sin(v) * x, v)[0] + v], x)
 
 
-def answers_of_tensorflow(build, values, order):
-  (tf.enable_control_flow_v2 if order == 2 else tf.disable_control_flow_v2)()
+def graph_of(build, values, functional):
+  (tf.enable_control_flow_v2 if functional else tf.disable_control_flow_v2)()
+  xs = [tf.placeholder(tf.float64, v.shape, 'x%d' % i) for i, v in enumerate(values)]
+  return xs, tf.identity(build(*xs), 'y')
+
+
+def forward_graph(build, values, functional):
   with tf.Graph().as_default() as graph:
-    xs = [tf.placeholder(tf.float64, v.shape, 'x%d' % i) for i, v in enumerate(values)]
-    y = tf.identity(build(*xs), 'y')
-    before = graph.as_graph_def().SerializeToString()
+    graph_of(build, values, functional)
+    return graph.as_graph_def().SerializeToString()
+
+
+def answers_of_tensorflow(build, values, order):
+  with tf.Graph().as_default():
+    xs, y = graph_of(build, values, order == 2)
     dxs = tf.gradients(y, xs)
     if order == 2:
       dxs = tf.gradients([d for d in dxs if d is not None], xs)
     dxs = [tf.zeros_like(x) if d is None else tf.convert_to_tensor(d) for d, x in zip(dxs, xs)]
     with tf.Session() as session:
-      return before, session.run(dxs, dict(zip(xs, values)))
+      return session.run(dxs, dict(zip(xs, values)))
 
 
-def compare(build, values, order):
-  before, _ = answers_of_tensorflow(build, values, 1)
-  _, wanted = answers_of_tensorflow(build, values, order)
-  session = capi.Session(LEAT, before)
+def compare(build, values, order, functional):
+  wanted = answers_of_tensorflow(build, values, order)
+  session = capi.Session(LEAT, forward_graph(build, values, functional))
   names = ['x%d:0' % i for i in range(len(values))]
   ys = ['y:0']
   for _ in range(order):
@@ -243,5 +251,8 @@ def compare(build, values, order):
 
 
 for name, (build, values, second) in CASES.items():
-  for order in (1, 2) if second else (1,):
-    report('control_flow_gradient.%s.%d' % (name, order), compare, build, values, order)
+  report('control_flow_gradient.%s' % name, compare, build, values, 1, False)
+  if second:
+    report('control_flow_gradient.%s.second' % name, compare, build, values, 2, False)
+  if build is not gradient_inside_the_loop:
+    report('control_flow_gradient.%s.functional' % name, compare, build, values, 1, True)

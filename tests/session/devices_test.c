@@ -68,6 +68,49 @@ static void one_send_for_many_readers(scene_t* s) {
   assert_int_equal(probe_count(1), 1);
 }
 
+static leat_output_t enter(scene_t* s, int device, bool constant, leat_output_t x) {
+  return scene_output(s, "Enter", "", device ? "/cpu:1" : "/cpu:0", LEAT_INPUTS(x),
+                      LEAT_ATTRS(LEAT_STR("frame_name", "loop"),
+                                 LEAT_BOOL("is_constant", constant)));
+}
+
+// for (x = 1; x < limit; x = 2 x + c), doubled on CPU:1; the limit and c are invariants.
+static leat_output_t loop_over_devices(scene_t* s, leat_output_t limit, leat_output_t c) {
+  leat_output_t start = enter(s, 0, false, scene_float(s, 1));
+  leat_output_t most = enter(s, 0, true, limit), added = enter(s, 0, true, c);
+  leat_output_t x = scene_binary(s, "Merge", 0, start, start);
+  leat_output_t goes_on =
+      scene_unary(s, "LoopCond", 0, scene_binary(s, "Less", 0, x, most));
+  leat_output_t parted = scene_binary(s, "Switch", 0, x, goes_on);
+  leat_output_t inside = {parted.node, 1};
+  leat_output_t doubled = scene_binary(s, "AddV2", 1, inside, inside);
+  leat_output_t next =
+      scene_unary(s, "NextIteration", 1, scene_binary(s, "AddV2", 1, doubled, added));
+  LEAT_EXPECT_OK(leat_graph_set_input(s->graph, x.node, 1, next));
+  return scene_unary(s, "Exit", 1, (leat_output_t){parted.node, 0});
+}
+
+static void loops_cross(scene_t* s) {
+  leat_output_t limit = scene_placeholder(s, "limit", LEAT_DTYPE_FLOAT);
+  leat_output_t c = scene_unary(s, "Neg", 1, scene_float(s, -3));
+  leat_output_t last = loop_over_devices(s, limit, c);
+  assert_true(scene_get_fed(s, limit, 100, last) == 125);  // 1, 5, 13, 29, 61, 125
+  assert_true(scene_get_fed(s, limit, 0, last) == 1);
+  assert_true(scene_get_fed(s, limit, 1e6, last) == 1048573);
+}
+
+// The side that is not taken sends dead values to a device that has no control flow of its own.
+static void dead_values_cross(scene_t* s) {
+  leat_output_t taken = scene_placeholder(s, "taken", LEAT_DTYPE_FLOAT);
+  leat_output_t predicate = scene_binary(s, "Less", 0, scene_float(s, 0), taken);
+  leat_output_t parted = scene_binary(s, "Switch", 0, taken, predicate);
+  leat_output_t yes = scene_unary(s, "Neg", 1, (leat_output_t){parted.node, 1});
+  leat_output_t no = scene_unary(s, "Square", 1, (leat_output_t){parted.node, 0});
+  leat_output_t merged = scene_binary(s, "Merge", 0, no, yes);
+  assert_true(scene_get_fed(s, taken, 3, merged) == -3);
+  assert_true(scene_get_fed(s, taken, -3, merged) == 9);
+}
+
 static void control_edges_cross(scene_t* s) {
   int32_t marks[10];
   for (int i = 0; i < 10; ++i) marks[i] = scene_mark(s, i, i % 2);
@@ -194,6 +237,8 @@ TWO_DEVICES(there_and_back)
 TWO_DEVICES(feeds_on_either)
 TWO_DEVICES(one_send_for_many_readers)
 TWO_DEVICES(control_edges_cross)
+TWO_DEVICES(loops_cross)
+TWO_DEVICES(dead_values_cross)
 TWO_DEVICES(several_outputs_cross)
 TWO_DEVICES(variables_live_on_one_device)
 TWO_DEVICES(failures_reach_everybody)
@@ -206,6 +251,8 @@ int main(void) {
       cmocka_unit_test(feeds_on_either_on_two_devices),
       cmocka_unit_test(one_send_for_many_readers_on_two_devices),
       cmocka_unit_test(control_edges_cross_on_two_devices),
+      cmocka_unit_test(loops_cross_on_two_devices),
+      cmocka_unit_test(dead_values_cross_on_two_devices),
       cmocka_unit_test(several_outputs_cross_on_two_devices),
       cmocka_unit_test(variables_live_on_one_device_on_two_devices),
       cmocka_unit_test(failures_reach_everybody_on_two_devices),

@@ -9,6 +9,9 @@
 #include "leat/inspect.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/eager/c_api_experimental.h"
+#include "tensorflow/c/kernels.h"
+#include "tensorflow/c/ops.h"
 
 static TF_Status* status;
 
@@ -203,6 +206,43 @@ static void messages(void) {
   close_all(NULL, s, source);
 }
 
+// At the top level: a library's own functions, as its source has them.
+#include "ops_1.inc"
+#include "kernels_1.inc"
+
+static void eager(void) {
+  const int64_t dims[] = {1, 1};
+  TF_Tensor* two = TF_AllocateTensor(TF_FLOAT, dims, 2, sizeof(float));
+  *(float*)TF_TensorData(two) = 2;
+  TFE_TensorHandle *a = TFE_NewTensorHandle(two, status), *b = TFE_NewTensorHandle(two, status);
+#include "eager_c_api_1.inc"
+  CHECK_OK();
+  CHECK(*(float*)TF_TensorData(value) == 4);
+  TF_DeleteTensor(value);
+  TFE_DeleteOp(op);
+  register_kernels(status);
+  CHECK_OK();
+  op = TFE_NewOp(ctx, "ZeroOut", status);
+  TFE_OpAddInput(op, result, status);
+  TFE_TensorHandle* zero = NULL;
+  TFE_Execute(op, &zero, &count, status);
+  CHECK_OK();
+  value = TFE_TensorHandleResolve(zero, status);
+  CHECK(*(float*)TF_TensorData(value) == 0);
+  TF_DeleteTensor(value);
+  TFE_DeleteOp(op);
+  TFE_DeleteTensorHandle(zero);
+  TFE_DeleteTensorHandle(result);
+  TFE_DeleteTensorHandle(a);
+  TFE_DeleteTensorHandle(b);
+  TFE_DeleteContext(ctx);
+  TFE_DeleteContextOptions(options);
+  TF_DeleteTensor(two);
+#include "eager_c_api_experimental_1.inc"
+  CHECK(TFE_MonitoringCounterCellValue(TFE_MonitoringGetCellCounter1(steps, "ptb")) == 1);
+  TFE_MonitoringDeleteCounter1(steps);
+}
+
 int main(void) {
   status = TF_NewStatus();
   c_api();
@@ -215,6 +255,7 @@ int main(void) {
   training();
   placement();
   messages();
+  eager();
   TF_DeleteStatus(status);
   return 0;
 }

@@ -2,17 +2,24 @@
 //
 //   static void compute(void* kernel, TF_OpKernelContext* ctx) {
 //     TF_Status* status = TF_NewStatus();
-//     TF_Tensor* input = NULL;
-//     TF_GetInput(ctx, 0, &input, status);
-//     ... TF_Tensor* output = TF_AllocateOutput(ctx, 0, TF_FLOAT, dims, rank, bytes, status);
+//     TF_Tensor *x = NULL, *y = NULL;
+//     TF_GetInput(ctx, 0, &x, status);
+//     if (x) {
+//       int64_t count = TF_TensorElementCount(x);
+//       y = TF_AllocateOutput(ctx, 0, TF_FLOAT, &count, 1, TF_TensorByteSize(x), status);
+//     }
+//     if (y) memset(TF_TensorData(y), 0, TF_TensorByteSize(y));
 //     if (TF_GetCode(status) != TF_OK) TF_OpKernelContext_Failure(ctx, status);
-//     TF_DeleteTensor(output);
-//     TF_DeleteTensor(input);
+//     TF_DeleteTensor(y);
+//     TF_DeleteTensor(x);
 //     TF_DeleteStatus(status);
 //   }
-//   ...
-//   TF_KernelBuilder* k = TF_NewKernelBuilder("ZeroOut", "CPU", NULL, compute, NULL);
-//   TF_RegisterKernelBuilder("ZeroOut", k, status);
+//
+//   static void register_kernels(TF_Status* status) {
+//     TF_KernelBuilder* k = TF_NewKernelBuilder("ZeroOut", "CPU", NULL, compute, NULL);
+//     TF_KernelBuilder_TypeConstraint(k, "T", TF_FLOAT, status);
+//     TF_RegisterKernelBuilder("ZeroOut", k, status);
+//   }
 //
 // A kernel is made once for each node of a plan and then runs many times, on several threads at
 // once: what |create| returned must not change while it runs. A run ends well when every output is

@@ -149,24 +149,33 @@ static void close_record(record_t* record) {
 
 static const int64_t kMillisecond = 1000000;
 
+static leat_status_t wait_for_gate(void* data) {
+  leat_notification_wait(data, INT64_MAX);
+  return leat_ok_status();
+}
+
 static void streams_end_out_of_order(void** state) {
   leat_device_t* device = open_device(1 << 20, false);
   record_t record;
   open_record(&record);
+  leat_notification_t gate;
+  leat_notification_initialize(&gate);
   piece_t pieces[] = {{&record, 0}, {&record, 1}, {&record, 2}};
   int64_t start = leat_clock_now_ns();
-  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, 60 * kMillisecond, piece_done,
-                                &pieces[0]);
+  leat_simulated_device_enqueue(device, 0, NULL, 0, wait_for_gate, &gate, 20 * kMillisecond,
+                                piece_done, &pieces[0]);
   leat_simulated_device_enqueue(device, 1, NULL, 0, NULL, NULL, kMillisecond, piece_done,
                                 &pieces[1]);
   leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, kMillisecond, piece_done,
                                 &pieces[2]);
-  assert_true(record.count < 3);  // enqueued, not done
-  await(&record, 3);
-  assert_true(leat_clock_now_ns() - start >= 61 * kMillisecond);
+  await(&record, 1);
   assert_int_equal(record.order[0], 1);
+  leat_notification_open(&gate);
+  await(&record, 3);
+  assert_true(leat_clock_now_ns() - start >= 21 * kMillisecond);
   assert_int_equal(record.order[1], 0);
   assert_int_equal(record.order[2], 2);
+  leat_notification_deinitialize(&gate);
   close_record(&record);
   leat_device_release(device);
 }

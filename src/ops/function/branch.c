@@ -161,7 +161,12 @@ static leat_status_t lower_case(leat_lowering_t* l) {
 // The attribute says what is known of the outputs.
 leat_status_t leat_shape_from_output_shapes(leat_inference_t* c) {
   const leat_attr_value_t* shapes = leat_node_attr(c->node, LEAT_SV("output_shapes"));
-  if (!shapes || shapes->kind != LEAT_ATTR_SHAPE) return leat_ok_status();
+  if (!shapes || shapes->kind != LEAT_ATTR_SHAPE || !shapes->count) return leat_ok_status();
+  if ((int)shapes->count != c->node->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "`output_shapes` must be the same length as num outputs (%u vs. %d)",
+                            shapes->count, c->node->output_count);
+  }
   for (uint32_t i = 0; i < shapes->count && (int)i < c->node->output_count; ++i) {
     leat_inference_set_output(c, (int)i, shapes->shapes[i]);
   }

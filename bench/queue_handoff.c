@@ -1,0 +1,122 @@
+// What it costs to hand a scalar from one thread to another through a FIFOQueue: a thread enqueues, another
+// dequeues, each by TF_SessionRun of the library loaded from argv[1]. Prints what bench/run.py reads.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tensorflow/c/c_api.h"
+
+#define FUNCTIONS(X)                                                                           \
+  X(TF_NewStatus) X(TF_GetCode) X(TF_Message) X(TF_NewGraph) X(TF_NewOperation)                \
+  X(TF_SetAttrTypeList) X(TF_SetAttrType) X(TF_SetAttrInt) X(TF_SetAttrTensor) X(TF_AddInput)  \
+  X(TF_AddInputList) X(TF_FinishOperation) X(TF_AllocateTensor) X(TF_TensorData)               \
+  X(TF_DeleteTensor) X(TF_NewSessionOptions) X(TF_NewSession) X(TF_SessionRun)
+#define DECLARE(name) static __typeof__(&name) name##_;
+FUNCTIONS(DECLARE)
+
+static TF_Status* status;
+static TF_Session* session;
+static TF_Operation* enqueue;
+static TF_Output element;
+static int count;
+
+static void check(TF_Status* s) {
+  if (TF_GetCode_(s) == TF_OK) return;
+  fprintf(stderr, "%s\n", TF_Message_(s));
+  exit(1);
+}
+
+static TF_Operation* finish(TF_OperationDescription* description) {
+  TF_Operation* operation = TF_FinishOperation_(description, status);
+  check(status);
+  return operation;
+}
+
+static void build(TF_Graph* graph) {
+  const TF_DataType type = TF_FLOAT;
+  TF_OperationDescription* d = TF_NewOperation_(graph, "FIFOQueueV2", "queue");
+  TF_SetAttrTypeList_(d, "component_types", &type, 1);
+  TF_SetAttrInt_(d, "capacity", 64);
+  TF_Output queue = {finish(d), 0};
+  TF_Tensor* value = TF_AllocateTensor_(TF_FLOAT, NULL, 0, sizeof(float));
+  *(float*)TF_TensorData_(value) = 2.5f;
+  d = TF_NewOperation_(graph, "Const", "value");
+  TF_SetAttrType_(d, "dtype", TF_FLOAT);
+  TF_SetAttrTensor_(d, "value", value, status);
+  TF_Output constant = {finish(d), 0};
+  d = TF_NewOperation_(graph, "QueueEnqueueV2", "enqueue");
+  TF_AddInput_(d, queue);
+  TF_AddInputList_(d, &constant, 1);
+  enqueue = finish(d);
+  d = TF_NewOperation_(graph, "QueueDequeueV2", "dequeue");
+  TF_AddInput_(d, queue);
+  TF_SetAttrTypeList_(d, "component_types", &type, 1);
+  element = (TF_Output){finish(d), 0};
+}
+
+static void* produce(void* unused) {
+  TF_Status* s = TF_NewStatus_();
+  const TF_Operation* target = enqueue;
+  for (int i = 0; i < count; ++i) {
+    TF_SessionRun_(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, s);
+    check(s);
+  }
+  return unused;
+}
+
+static float consume(void) {
+  float last = 0;
+  for (int i = 0; i < count; ++i) {
+    TF_Tensor* value = NULL;
+    TF_SessionRun_(session, NULL, NULL, NULL, 0, &element, &value, 1, NULL, 0, NULL, status);
+    check(status);
+    last = *(float*)TF_TensorData_(value);
+    TF_DeleteTensor_(value);
+  }
+  return last;
+}
+
+static double now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}
+
+static int compare(const void* a, const void* b) {
+  return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
+}
+
+int main(int argc, char** argv) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/libtensorflow.so.2", argc > 1 ? argv[1] : ".");
+  void* library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (!library) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+#define LOAD(name) name##_ = (__typeof__(&name))dlsym(library, #name);
+  FUNCTIONS(LOAD)
+  status = TF_NewStatus_();
+  TF_Graph* graph = TF_NewGraph_();
+  build(graph);
+  session = TF_NewSession_(graph, TF_NewSessionOptions_(), status);
+  check(status);
+  double samples[9];
+  float last = 0;
+  for (int i = 0; i < 9; ++i) {
+    count = i ? 20000 : 100;
+    pthread_t producer;
+    double start = now_us();
+    pthread_create(&producer, NULL, produce, NULL);
+    last = consume();
+    pthread_join(producer, NULL);
+    samples[i] = (now_us() - start) / count;
+  }
+  qsort(samples, 9, sizeof *samples, compare);
+  printf("queue_handoff min_us %.3f med_us %.3f p99_us %.3f last %g\n", samples[0], samples[4],
+         samples[8], last);
+  return 0;
+}

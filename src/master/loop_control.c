@@ -1,0 +1,218 @@
+// Frames come parents first, so that a control loop inside another finds the Merge that begins it
+// anew.
+#include "master/loop_control.h"
+
+#include <string.h>
+
+typedef struct adder_s {
+  leat_graph_t* graph;
+  const leat_placer_options_t* placement;
+  leat_arena_t* arena;
+  leat_loop_control_t* control;
+  int32_t* conditions;  // frame -> its LoopCond, or -1
+  bool* takes_part;     // frame * device_count + device
+} adder_t;
+
+static leat_status_t allocate(const adder_t* a, size_t count, size_t item_bytes, void* out) {
+  return leat_arena_allocate_array(a->arena, count + 1, item_bytes, (void**)out);
+}
+
+static bool has_loops(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].op->flags & LEAT_OP_ENTER) return true;
+  }
+  return false;
+}
+
+static leat_status_t find_frames(adder_t* a) {
+  int32_t* order;
+  LEAT_RETURN_IF_ERROR(allocate(a, a->graph->node_count, sizeof *order, &order));
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(a->graph, order));
+  return leat_frames_find(a->graph, order, a->graph->node_count, "Partition", a->arena,
+                          &a->control->frames);
+}
+
+// ---- Borders ------------------------------------------------------------------------------------
+
+static bool is_invariant(const leat_node_t* node) {
+  return (node->op->flags & LEAT_OP_ENTER) && leat_node_attr_bool(node, "is_constant", false);
+}
+
+// A copy of the Enter of an invariant for the readers on |device|.
+static leat_status_t copy_enter(adder_t* a, int32_t index, int device, int32_t* inout_copy) {
+  if (*inout_copy) return leat_ok_status();
+  const leat_node_t* node = &a->graph->nodes[index];
+  leat_node_spec_t spec = {.op = node->op, .device = node->device, .inputs = node->inputs,
+                           .input_count = 1, .attrs = node->attrs, .attr_count = node->attr_count,
+                           .borrow_storage = true};
+  leat_string_view_t name;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(a->graph), &name, "_%.*s/on_%d",
+                                        LEAT_SV_ARG(node->name), device));
+  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(a->graph, name, &spec.name));
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(a->graph, &spec, inout_copy));
+  a->graph->nodes[*inout_copy].assigned_device = device;
+  return leat_ok_status();
+}
+
+static leat_status_t settle_invariants(adder_t* a) {
+  size_t count = a->graph->node_count, devices = (size_t)a->control->device_count;
+  int32_t** copies;  // of each such Enter, by device
+  LEAT_RETURN_IF_ERROR(allocate(a, count, sizeof *copies, &copies));
+  for (size_t i = 0; i < count; ++i) {
+    for (int k = 0; k < a->graph->nodes[i].input_count; ++k) {
+      const leat_node_t* node = &a->graph->nodes[i];
+      leat_output_t source = node->inputs[k];
+      int device = node->assigned_device;
+      const leat_node_t* from = &a->graph->nodes[source.node];
+      if ((size_t)source.node >= count || !is_invariant(from) ||
+          from->assigned_device == device) {
+        continue;
+      }
+      int32_t** copy = &copies[source.node];
+      if (!*copy) LEAT_RETURN_IF_ERROR(allocate(a, devices, sizeof **copy, copy));
+      LEAT_RETURN_IF_ERROR(copy_enter(a, source.node, device, &(*copy)[device]));
+      LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, (int32_t)i, k,
+                                                (leat_output_t){(*copy)[device], 0}));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t settle_borders(adder_t* a) {
+  for (size_t i = 0; i < a->graph->node_count; ++i) {
+    leat_node_t* node = &a->graph->nodes[i];
+    if (node->op->flags & LEAT_OP_EXIT) {
+      node->assigned_device = a->graph->nodes[node->inputs[0].node].assigned_device;
+    }
+    if (!(node->op->flags & LEAT_OP_MERGE)) continue;
+    for (int k = 0; k < node->input_count; ++k) {
+      leat_node_t* source = &a->graph->nodes[node->inputs[k].node];
+      bool passes = source->op->flags & (LEAT_OP_ENTER | LEAT_OP_NEXT_ITERATION);
+      if (passes && !is_invariant(source)) source->assigned_device = node->assigned_device;
+    }
+  }
+  return settle_invariants(a);
+}
+
+// ---- Who takes part -----------------------------------------------------------------------------
+
+static bool* part(const adder_t* a, int32_t frame, int device) {
+  return &a->takes_part[frame * a->control->device_count + device];
+}
+
+static leat_status_t find_parts(adder_t* a) {
+  const leat_frames_t* frames = &a->control->frames;
+  LEAT_RETURN_IF_ERROR(allocate(a, (size_t)frames->count, sizeof(int32_t), &a->conditions));
+  LEAT_RETURN_IF_ERROR(
+      allocate(a, (size_t)(frames->count * a->control->device_count), 1, &a->takes_part));
+  for (int32_t f = 0; f < frames->count; ++f) a->conditions[f] = -1;
+  for (size_t i = 0; i < a->graph->node_count; ++i) {
+    const leat_node_t* node = &a->graph->nodes[i];
+    if (node->op->flags & LEAT_OP_LOOP_CONDITION) a->conditions[frames->runs_in[i]] = (int32_t)i;
+    for (int32_t f = frames->runs_in[i]; f > 0; f = frames->items[f].parent) {
+      *part(a, f, node->assigned_device) = true;
+    }
+    for (int32_t f = frames->outputs_in[i]; f > 0; f = frames->items[f].parent) {
+      *part(a, f, node->assigned_device) = true;
+    }
+  }
+  return leat_ok_status();
+}
+
+// Values are received in the frame: it lies on several devices, or on one with memory of its own.
+static bool is_spread(const adder_t* a, int32_t frame) {
+  int count = 0;
+  bool own_memory = false;
+  for (int d = 0; d < a->control->device_count; ++d) {
+    count += *part(a, frame, d);
+    own_memory |= *part(a, frame, d) && a->placement->devices[d].has_own_memory;
+  }
+  return count > 1 || own_memory;
+}
+
+// ---- Control loops ------------------------------------------------------------------------------
+
+static leat_status_t no_condition(const leat_frame_t* frame) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Partition failed: frame '%.*s' lies on several devices and has no "
+                          "LoopCond, must have one",
+                          LEAT_SV_ARG(frame->name));
+}
+
+static leat_status_t add_loop(adder_t* a, int32_t index, int device) {
+  leat_loop_control_t* control = a->control;
+  const leat_frame_t* frame = &control->frames.items[index];
+  if (a->conditions[index] < 0) return no_condition(frame);
+  leat_string_view_t scope;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(a->graph), &scope, "_control_%d_%d/",
+                                        index, device));
+  int32_t begins = control->merges[frame->parent * control->device_count + device];
+  leat_builder_t b = {.graph = a->graph, .scope = scope, .control_inputs = &begins,
+                      .control_count = begins >= 0};
+  size_t first = a->graph->node_count;
+  leat_output_t start = leat_build_scalar(&b, LEAT_DTYPE_BOOL, 0);
+  b.control_count = 0;
+  leat_output_t entered =
+      leat_build(&b, "Enter", LEAT_INPUTS(start),
+                 LEAT_ATTRS(LEAT_STRING("frame_name", frame->name),
+                            LEAT_INT("parallel_iterations", frame->parallel_iterations)));
+  leat_output_t merged = leat_build_binary(&b, "Merge", entered, entered);
+  leat_output_t parted = leat_build_binary(&b, "Switch", merged,
+                                           (leat_output_t){a->conditions[index], 0});
+  LEAT_RETURN_IF_ERROR(b.status);
+  leat_output_t next = leat_build_unary(&b, "NextIteration", (leat_output_t){parted.node, 1});
+  LEAT_RETURN_IF_ERROR(b.status);
+  LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, merged.node, 1, next));
+  for (size_t i = first; i < a->graph->node_count; ++i) {
+    a->graph->nodes[i].assigned_device = device;
+  }
+  control->merges[index * control->device_count + device] = merged.node;
+  return leat_ok_status();
+}
+
+static leat_status_t add_loops(adder_t* a) {
+  leat_loop_control_t* control = a->control;
+  size_t places = (size_t)(control->frames.count * control->device_count);
+  LEAT_RETURN_IF_ERROR(allocate(a, places, sizeof(int32_t), &control->merges));
+  for (size_t i = 0; i < places; ++i) control->merges[i] = -1;
+  for (int32_t f = 1; f < control->frames.count; ++f) {
+    for (int d = 0; is_spread(a, f) && d < control->device_count; ++d) {
+      if (*part(a, f, d)) LEAT_RETURN_IF_ERROR(add_loop(a, f, d));
+    }
+  }
+  return leat_ok_status();
+}
+
+// What may receive something in a loop comes behind the Merge that the Recv will wait for.
+static leat_status_t order_receivers(adder_t* a, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const leat_node_t* node = &a->graph->nodes[i];
+    int32_t frame = a->control->frames.runs_in[i];
+    int32_t gate = a->control->merges[frame * a->control->device_count + node->assigned_device];
+    if (gate < 0 || (node->op->flags & LEAT_OP_MERGE)) continue;
+    LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(a->graph, (int32_t)i, gate));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_loop_control_add(leat_graph_t* graph, const leat_placer_options_t* placement,
+                                    leat_arena_t* arena, leat_loop_control_t* out_control) {
+  *out_control = (leat_loop_control_t){.device_count = placement->device_count};
+  if (!has_loops(graph)) return leat_ok_status();
+  adder_t a = {.graph = graph, .placement = placement, .arena = arena, .control = out_control};
+  LEAT_RETURN_IF_ERROR(settle_borders(&a));
+  LEAT_RETURN_IF_ERROR(find_frames(&a));
+  LEAT_RETURN_IF_ERROR(find_parts(&a));
+  size_t count = graph->node_count;
+  LEAT_RETURN_IF_ERROR(add_loops(&a));
+  LEAT_RETURN_IF_ERROR(order_receivers(&a, count));
+  return find_frames(&a);
+}
+
+int32_t leat_loop_control_gate(const leat_loop_control_t* control, leat_output_t source,
+                               int device) {
+  if (!control->frames.count) return -1;
+  int32_t frame = source.index < 0 ? control->frames.runs_in[source.node]
+                                   : control->frames.outputs_in[source.node];
+  return control->merges[frame * control->device_count + device];
+}

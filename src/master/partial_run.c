@@ -1,0 +1,247 @@
+// The graph of the signature with its arguments and fetches replaced. Keys of both name the client as
+// the device at the other end.
+#include "master/partial_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sync.h"
+
+#define CLIENT "client"
+
+struct leat_partial_run_s {
+  leat_allocator_t* allocator;
+  leat_worker_t* worker;
+  leat_compiled_t* compiled;
+  int64_t step_id;
+  int feed_count, fetch_count;
+  bool* needs;  // fetch * feed_count + feed
+  leat_notification_t finished;
+  leat_status_t status;  // when finished
+};
+
+// ---- Which fetch needs which feed ---------------------------------------------------------------
+
+static leat_status_t find_needs(leat_partial_run_t* run, const leat_rewrite_t* rewrite) {
+  const leat_graph_t* graph = rewrite->graph;
+  size_t cells = (size_t)run->fetch_count * (size_t)run->feed_count + 1;
+  int32_t* stack;
+  int32_t* seen;  // fetch + 1 that came by
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_array(run->allocator, cells, 1, (void**)&run->needs));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      run->allocator, 2 * graph->node_count + 1, sizeof *stack, (void**)&stack));
+  seen = stack + graph->node_count;
+  for (int f = 0; f < run->fetch_count; ++f) {
+    size_t depth = 0;
+    stack[depth++] = rewrite->fetches[f].node;
+    seen[rewrite->fetches[f].node] = f + 1;
+    while (depth) {
+      const leat_node_t* node = &graph->nodes[stack[--depth]];
+      if (node->op->flags & LEAT_OP_ARGUMENT) {
+        run->needs[f * run->feed_count + leat_node_attr_int(node, "index", 0)] = true;
+      }
+      for (int k = 0; k < node->input_count + node->control_count; ++k) {
+        int32_t source = node->inputs[k].node;
+        if (seen[source] == f + 1) continue;
+        seen[source] = f + 1;
+        stack[depth++] = source;
+      }
+    }
+  }
+  leat_allocator_free(run->allocator, stack);
+  return leat_ok_status();
+}
+
+// ---- The graph ----------------------------------------------------------------------------------
+
+static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t op, const char* what,
+                                  int index, int dtype, leat_output_t input, int32_t* out_node) {
+  leat_string_view_t key, name;
+  leat_arena_t* arena = leat_graph_arena(graph);
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &key, "%s_%d", what, index));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &name, "_partial/%s_%d", what, index));
+  bool sends = leat_output_exists(input);
+  leat_attr_t attrs[] = {LEAT_TYPE("T", dtype), LEAT_STRING("tensor_name", key),
+                         LEAT_STR("send_device", CLIENT), LEAT_INT("send_device_incarnation", 0),
+                         LEAT_STR("recv_device", CLIENT)};
+  if (!sends) attrs[0].name = LEAT_SV("tensor_type");
+  leat_node_spec_t spec = {.name = name, .inputs = &input, .input_count = sends, .attrs = attrs,
+                           .attr_count = 5, .skip_shapes = true};
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, op, &spec.op));
+  return leat_graph_add_node(graph, &spec, out_node);
+}
+
+static leat_status_t copy_nodes(const leat_graph_t* old, leat_graph_t* graph,
+                                const leat_node_map_t* map) {
+  for (size_t i = 0; i < old->node_count; ++i) {
+    const leat_node_t* node = &old->nodes[i];
+    int32_t copy;
+    if (node->op->flags & LEAT_OP_ARGUMENT) {
+      LEAT_RETURN_IF_ERROR(add_transfer(graph, LEAT_OP_NAME_RECV, "feed",
+                                        (int)leat_node_attr_int(node, "index", 0),
+                                        node->output_types[0], LEAT_OUTPUT_NONE, &copy));
+      graph->nodes[copy].output_shapes[0] = node->output_shapes[0];
+    } else {
+      LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(graph, node, map, &copy));
+    }
+  }
+  return leat_ok_status();
+}
+
+// Nodes keep their numbers; the Sends come behind them and are targets.
+static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
+                               const leat_node_map_t* map) {
+  int32_t* targets;
+  size_t room = (size_t)(rewrite->target_count + rewrite->fetch_count) + 1;
+  LEAT_RETURN_IF_ERROR(copy_nodes(rewrite->graph, graph, map));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), room,
+                                                     sizeof *targets, (void**)&targets));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < rewrite->target_count; ++i) targets[i] = rewrite->targets[i];
+  for (int i = 0; i < rewrite->fetch_count && !status; ++i) {
+    leat_output_t fetch = rewrite->fetches[i];
+    status = add_transfer(graph, LEAT_OP_NAME_SEND, "fetch", i,
+                          leat_dtype_base(leat_graph_output_type(graph, fetch)), fetch,
+                          &targets[rewrite->target_count + i]);
+  }
+  leat_allocator_free(leat_allocator_system(), rewrite->targets);
+  rewrite->targets = targets;
+  if (status) return status;
+  rewrite->target_count += rewrite->fetch_count;
+  rewrite->fetch_count = 0;
+  return leat_ok_status();
+}
+
+static leat_status_t rebuild(leat_rewrite_t* rewrite) {
+  leat_graph_t* graph;
+  leat_node_map_t map = {0};
+  size_t count = rewrite->graph->node_count;
+  LEAT_RETURN_IF_ERROR(leat_graph_create_child(rewrite->graph, &graph));
+  leat_status_t status = leat_allocator_allocate_array(
+      leat_allocator_system(), count + 1, sizeof(int32_t), (void**)&map.nodes);
+  for (size_t i = 0; !status && i < count; ++i) map.nodes[i] = (int32_t)i;
+  if (!status) status = open_ends(rewrite, graph, &map);
+  leat_allocator_free(leat_allocator_system(), map.nodes);
+  if (status) {
+    leat_graph_free(graph);
+    return status;
+  }
+  leat_graph_free(rewrite->graph);
+  rewrite->graph = graph;
+  return leat_ok_status();
+}
+
+// ---- The step -----------------------------------------------------------------------------------
+
+// Who waits for a fetch hears why it will never come.
+static void finish(void* data, leat_status_t status) {
+  leat_partial_run_t* run = data;
+  run->status = status;
+  if (status) {
+    run->worker->vtable->abort_step(run->worker, run->step_id, leat_status_clone(status));
+  }
+  leat_notification_open(&run->finished);
+}
+
+static void free_run(leat_partial_run_t* run) {
+  leat_compiled_free(run->compiled);
+  leat_status_free(run->status);
+  leat_notification_deinitialize(&run->finished);
+  leat_allocator_free(run->allocator, run->needs);
+  leat_allocator_free(run->allocator, run);
+}
+
+leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                                     int feed_count, leat_partial_run_t** out_run) {
+  leat_partial_run_t* run;
+  leat_status_t status =
+      leat_allocator_allocate(options->allocator, sizeof *run, (void**)&run);
+  if (status) {
+    leat_rewrite_deinitialize(rewrite);
+    return status;
+  }
+  run->allocator = options->allocator;
+  run->worker = options->worker;
+  run->feed_count = feed_count;
+  run->fetch_count = rewrite->fetch_count;
+  leat_notification_initialize(&run->finished);
+  status = find_needs(run, rewrite);
+  if (!status) status = rebuild(rewrite);
+  if (status) {
+    leat_rewrite_deinitialize(rewrite);
+  } else {
+    status = leat_master_compile(options, rewrite, 0, &run->compiled);
+  }
+  if (status) {
+    free_run(run);
+    return status;
+  }
+  run->step_id = leat_master_new_step();
+  leat_compiled_call_t call = {.deadline_ns = LEAT_DEADLINE_NEVER,
+                               .step_id = run->step_id,
+                               .leaves_cleanup = true};
+  leat_compiled_start(run->compiled, &call, finish, run);
+  *out_run = run;
+  return leat_ok_status();
+}
+
+bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed) {
+  return run->needs[fetch * run->feed_count + feed];
+}
+
+static leat_string_view_t key_of(char* text, size_t size, const char* what, int index) {
+  int length = snprintf(text, size, CLIENT ";%016x;" CLIENT ";%s_%d;0:0", 0, what, index);
+  return leat_string_view_make(text, (size_t)length);
+}
+
+leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed,
+                                    const leat_tensor_t* value) {
+  char text[80];
+  leat_slot_t slot = {.tensor = leat_tensor_share(value), .alive = true};
+  return run->worker->vtable->send_tensor(run->worker, run->step_id,
+                                          key_of(text, sizeof text, "feed", feed), slot);
+}
+
+typedef struct reception_s {
+  leat_status_t status;
+  leat_slot_t value;
+  leat_notification_t done;
+} reception_t;
+
+static void received(void* data, leat_status_t status) {
+  reception_t* reception = data;
+  reception->status = status;
+  leat_notification_open(&reception->done);
+}
+
+leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch,
+                                     leat_tensor_t* out_value) {
+  char text[80];
+  reception_t reception = {0};
+  leat_notification_initialize(&reception.done);
+  run->worker->vtable->receive_tensor(run->worker, run->step_id,
+                                      key_of(text, sizeof text, "fetch", fetch),
+                                      &reception.value, received, &reception);
+  leat_notification_wait(&reception.done, LEAT_DEADLINE_NEVER);
+  leat_notification_deinitialize(&reception.done);
+  LEAT_RETURN_IF_ERROR(reception.status);
+  if (!reception.value.alive) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: fetch %d was not computed (a dead tensor)", fetch);
+  }
+  *out_value = reception.value.tensor;
+  return leat_ok_status();
+}
+
+void leat_partial_run_end(leat_partial_run_t* run) {
+  if (!run) return;
+  // A step that has come to its end does not hear of it.
+  run->worker->vtable->abort_step(
+      run->worker, run->step_id,
+      leat_make_status(LEAT_CANCELLED, "Run failed: the partial run was given up"));
+  leat_notification_wait(&run->finished, LEAT_DEADLINE_NEVER);
+  run->worker->vtable->cleanup_step(run->worker, run->step_id);
+  free_run(run);
+}

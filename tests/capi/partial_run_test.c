@@ -1,0 +1,133 @@
+// Steps in parts: feeds and fetches in any order that the graph allows, what is refused, and steps
+// that are given up.
+#include "capi/kit.h"
+
+// a, b fed; c = a + b, d = c * b.
+typedef struct model_s {
+  TF_Graph* graph;
+  TF_Session* session;
+  TF_Output a, b, c, d;
+  TF_Status* status;
+  const char* handle;
+} model_t;
+
+static void open_model(model_t* m) {
+  m->graph = TF_NewGraph();
+  m->status = TF_NewStatus();
+  TF_Operation* a = kit_placeholder(m->graph, "a", TF_FLOAT);
+  TF_Operation* b = kit_placeholder(m->graph, "b", TF_FLOAT);
+  TF_Operation* c = kit_binary(m->graph, "AddV2", "c", a, b);
+  m->a = kit_out(a, 0);
+  m->b = kit_out(b, 0);
+  m->c = kit_out(c, 0);
+  m->d = kit_out(kit_binary(m->graph, "Mul", "d", c, b), 0);
+  m->session = kit_session(m->graph);
+}
+
+static void set_up(model_t* m, TF_Output first, TF_Output second) {
+  TF_Output feeds[] = {m->a, m->b}, fetches[] = {first, second};
+  TF_SessionPRunSetup(m->session, feeds, 2, fetches, 2, NULL, 0, &m->handle, m->status);
+  kit_ok(m->status);
+}
+
+static void close_model(model_t* m) {
+  TF_DeletePRunHandle(m->handle);
+  kit_close(m->session);
+  TF_DeleteGraph(m->graph);
+  TF_DeleteStatus(m->status);
+}
+
+// Feeds |feed| (where it has an operation) and fetches |fetch| likewise; the value, or 0.
+static float part(model_t* m, TF_Output feed, float value, TF_Output fetch) {
+  TF_Tensor* fed = kit_float(value);
+  TF_Tensor* fetched = NULL;
+  TF_SessionPRun(m->session, m->handle, &feed, &fed, feed.oper != NULL, &fetch, &fetched,
+                 fetch.oper != NULL, NULL, 0, m->status);
+  float result = fetched ? kit_float_of(fetched) : 0;
+  TF_DeleteTensor(fed);
+  TF_DeleteTensor(fetched);
+  return result;
+}
+
+static const TF_Output kNone = {NULL, 0};
+
+static void test_in_parts(void** state) {
+  model_t m;
+  open_model(&m);
+  for (int step = 0; step < 3; ++step) {
+    TF_DeletePRunHandle(step ? m.handle : NULL);
+    set_up(&m, m.c, m.d);
+    part(&m, m.a, 2, kNone);
+    kit_ok(m.status);
+    assert_true(part(&m, m.b, (float)step, m.c) == (float)(2 + step));
+    kit_ok(m.status);
+    assert_true(part(&m, kNone, 0, m.d) == (float)((2 + step) * step));
+    kit_ok(m.status);
+    part(&m, kNone, 0, m.d);  // the step is over
+    kit_expect_text(m.status, TF_INVALID_ARGUMENT, "Must run 'setup'");
+  }
+  close_model(&m);
+}
+
+static void test_refused(void** state) {
+  model_t m;
+  open_model(&m);
+  set_up(&m, m.c, m.d);
+  part(&m, m.a, 2, m.c);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "can't be computed from the feeds");
+  part(&m, m.a, 2, kNone);
+  kit_ok(m.status);
+  part(&m, m.a, 2, kNone);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "has already been fed");
+  part(&m, m.c, 2, kNone);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "was not specified");
+  assert_true(part(&m, m.b, 3, m.c) == 5);
+  part(&m, kNone, 0, m.c);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "has already been fetched");
+  assert_true(part(&m, kNone, 0, m.d) == 15);
+  kit_ok(m.status);
+  close_model(&m);
+}
+
+// A placeholder without a feed ends the step; the session goes on.
+static void test_failure(void** state) {
+  model_t m;
+  open_model(&m);
+  TF_Output fed[] = {m.a}, fetched[] = {m.c};  // b is not fed
+  TF_SessionPRunSetup(m.session, fed, 1, fetched, 1, NULL, 0, &m.handle, m.status);
+  kit_ok(m.status);
+  part(&m, m.a, 1, m.c);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "'b'");
+  TF_DeletePRunHandle(m.handle);
+  set_up(&m, m.c, m.d);
+  part(&m, m.a, 1, kNone);
+  assert_true(part(&m, m.b, 2, m.d) == 6);
+  kit_ok(m.status);
+  close_model(&m);
+}
+
+// Half a step is left when the session is closed and deleted; another was never gone on with.
+static void test_given_up(void** state) {
+  model_t m;
+  open_model(&m);
+  set_up(&m, m.c, m.d);
+  TF_DeletePRunHandle(m.handle);
+  set_up(&m, m.c, m.d);
+  part(&m, m.a, 2, kNone);
+  kit_ok(m.status);
+  TF_CloseSession(m.session, m.status);
+  kit_ok(m.status);
+  part(&m, m.b, 2, m.c);
+  kit_expect(m.status, TF_CANCELLED);
+  close_model(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_in_parts),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_failure),
+      cmocka_unit_test(test_given_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
