@@ -109,22 +109,33 @@ leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t bas
   return leat_ok_status();
 }
 
-static bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
-}
+// What a character may do in a name: begin a part, be inside one.
+enum { NAME_START = 1, NAME_INSIDE = 2 };
+static const uint8_t kNameCharacters[256] = {
+    ['a' ... 'z'] = NAME_START | NAME_INSIDE,
+    ['A' ... 'Z'] = NAME_START | NAME_INSIDE,
+    ['0' ... '9'] = NAME_START | NAME_INSIDE,
+    ['.'] = NAME_START | NAME_INSIDE,
+    ['_'] = NAME_INSIDE,
+    ['-'] = NAME_INSIDE,
+    ['/'] = NAME_INSIDE,
+};
 
 // [A-Za-z0-9.][A-Za-z0-9_.\-/]*, several of them joined by '>'; the runtime's own nodes may begin
 // with '_'.
 bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
-  bool at_start = true;
-  for (size_t i = 0; i < name.size; ++i) {
-    char c = name.data[i];
-    bool fits = is_name_start(c) || (at_start ? may_be_internal && i == 0 && c == '_'
-                                              : c == '_' || c == '-' || c == '/');
-    if (!fits && (at_start || c != '>')) return false;
-    at_start = !fits;
+  const uint8_t* next = (const uint8_t*)name.data;
+  const uint8_t* end = next + name.size;
+  if (name.size > 0 && may_be_internal && *next == '_') {
+    ++next;
+  } else if (name.size == 0 || !(kNameCharacters[*next++] & NAME_START)) {
+    return false;
   }
-  return !at_start;
+  for (;;) {
+    while (next < end && (kNameCharacters[*next] & NAME_INSIDE)) ++next;
+    if (next == end) return true;
+    if (*next++ != '>' || next == end || !(kNameCharacters[*next++] & NAME_START)) return false;
+  }
 }
 
 static leat_status_t check_name(leat_string_view_t name) {
