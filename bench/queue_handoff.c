@@ -1,5 +1,6 @@
-// What it costs to hand a scalar from one thread to another through a FIFOQueue: a thread enqueues, another
-// dequeues, each by TF_SessionRun of the library loaded from argv[1]. Prints what bench/run.py reads.
+// What it costs to hand a scalar from one thread to another through a FIFOQueue: a thread enqueues,
+// another dequeues, each by TF_SessionRun of the library loaded from argv[1]. Prints what
+// bench/run.py reads.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -126,8 +126,8 @@ class Bench:
 
   def hand_off(self, library, env):
     """bench/queue_handoff.c: two threads, so it is not pinned."""
-    binary = self.compile(os.path.join(ROOT, 'bench', 'queue_handoff.c'), '-O2', '-ldl', '-lpthread',
-                          '-I' + os.path.join(ROOT, 'include'))
+    binary = self.compile(os.path.join(ROOT, 'bench', 'queue_handoff.c'), '-O2', '-ldl',
+                          '-lpthread', '-I' + os.path.join(ROOT, 'include'))
     run = subprocess.run([binary, library.folder], env=env, capture_output=True, text=True,
                          timeout=self.options.timeout)
     return (numbers(run.stdout.split(None, 1)[1]) if run.returncode == 0

@@ -1,5 +1,5 @@
-// The graph of the signature with its arguments and fetches replaced. Keys of both name the client as
-// the device at the other end.
+// The graph of the signature with its arguments and fetches replaced. Keys of both name the client
+// as the device at the other end.
 #include "master/partial_run.h"
 
 #include <stdio.h>

@@ -28,6 +28,8 @@ void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
   bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
   if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
     leat_execution_run_linear(e);
+  } else if (e->plan->awaited_record != LEAT_NO_RECORD && kind != LEAT_EXECUTOR_DATAFLOW) {
+    leat_execution_run_awaiting(e);
   } else if (e->plan->ordered && kind != LEAT_EXECUTOR_DATAFLOW && !e->services.collector) {
     leat_execution_run_ordered(e);
   } else if (e->plan->linear && alone) {

@@ -21,6 +21,10 @@ typedef struct leat_execution_s {
   // The executor's.
   leat_plan_instance_t* instance;
   bool leaves_slots;  // the dataflow executor does, of what was dead
+  leat_kernel_context_t awaited;  // of the record that the linear executor waits for
+  _Atomic(int) awaited_state;
+  leat_status_t awaited_status;
+  int64_t awaited_start_ns;
   leat_worker_done_fn_t done;
   void* done_data;
 } leat_execution_t;
@@ -35,6 +39,7 @@ void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
 // ---- Between the executors ----------------------------------------------------------------------
 
 void leat_execution_run_linear(leat_execution_t* execution);
+void leat_execution_run_awaiting(leat_execution_t* execution);  // linear but for one record
 void leat_execution_run_dataflow(leat_execution_t* execution);
 void leat_execution_run_ordered(leat_execution_t* execution);  // control flow on this thread
 void leat_execution_run_single(leat_execution_t* execution);  // dataflow on this thread alone

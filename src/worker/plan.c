@@ -424,6 +424,30 @@ static leat_status_t find_frames(compiler_t* c) {
   return leat_ok_status();
 }
 
+// One asynchronous record, and nothing behind it that could run while it waits.
+static leat_status_t find_awaited(compiler_t* c) {
+  leat_plan_t* plan = c->plan;
+  uint32_t awaited = LEAT_NO_RECORD;
+  bool* follows;
+  plan->awaited_record = LEAT_NO_RECORD;
+  if (!plan->has_async || plan->framed || plan->uses_rendezvous) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(allocate(c, plan->record_count, sizeof(bool), &follows));
+  for (uint32_t r = 0; r < plan->record_count; ++r) {
+    const leat_record_t* record = &plan->records[r];
+    if (record->flags & LEAT_RECORD_ASYNC) {
+      if (awaited != LEAT_NO_RECORD) return leat_ok_status();
+      awaited = r;
+      follows[r] = true;
+    }
+    if (awaited != LEAT_NO_RECORD && !follows[r]) return leat_ok_status();
+    for (uint32_t i = 0; follows[r] && i < record->successor_count; ++i) {
+      follows[plan->successors[record->first_successor + i]] = true;
+    }
+  }
+  plan->awaited_record = awaited;
+  return leat_ok_status();
+}
+
 static leat_status_t compile(compiler_t* c) {
   size_t nodes = c->graph->node_count;
   LEAT_RETURN_IF_ERROR(allocate(c, nodes, sizeof(int32_t), &c->order));
@@ -437,6 +461,7 @@ static leat_status_t compile(compiler_t* c) {
   LEAT_RETURN_IF_ERROR(set_fetches(c));
   LEAT_RETURN_IF_ERROR(set_releases(c));
   LEAT_RETURN_IF_ERROR(set_successors(c));
+  LEAT_RETURN_IF_ERROR(find_awaited(c));
   if (!c->plan->framed) return leat_ok_status();
   return leat_ordered_plan_make(c->plan, c->graph, &c->plan->ordered);
 }

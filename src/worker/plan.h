@@ -59,6 +59,7 @@ typedef struct leat_dereference_s {
   uint32_t target;
 } leat_dereference_t;
 
+#define LEAT_NO_RECORD UINT32_MAX
 // In plan->readers: a constant's slot, which stays filled whoever reads it.
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
@@ -112,6 +113,8 @@ typedef struct leat_plan_s {
   int fetch_count;
   bool linear;               // the linear executor can run it
   bool has_async;
+  // The only asynchronous record, when all records after it follow from it; else LEAT_NO_RECORD.
+  uint32_t awaited_record;
   bool uses_rendezvous;
   bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
