@@ -431,7 +431,8 @@ static void build_while(context_t* c, const statement_t* s) {
     if (places[v] == kNone && (uses & bit(v))) in.values[v] = gated(&in, in.values[v]);
   }
   build_block(&in, s->blocks[0]);
-  flow_loop_next(&loop, 0, binary(&in, "AddV2", loop.values[0], build_constant(&in, true, true, 1)));
+  leat_output_t one = build_constant(&in, true, true, 1);
+  flow_loop_next(&loop, 0, binary(&in, "AddV2", loop.values[0], one));
   for (int v = 0; v < kVars; ++v) {
     if (places[v] == kNone) continue;
     bool stays = !(s->writes & bit(v));
