@@ -1,5 +1,5 @@
-// Conditions and loops (section 4.4), one thing at a time, on the ordered and the dataflow executor,
-// with one thread and with several, optimised or not. (Random programs: random_flow_test.c.)
+// Conditions and loops (section 4.4), one thing at a time, on the ordered and the dataflow
+// executor, with one thread and with several, optimised or not. (Random programs: random_flow_test.c.)
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +103,8 @@ static void a_dead_fetch_is_refused(scene_t* s) {
   scene_expect(fetch_fed(s, x, 1, other, &got), LEAT_INVALID_ARGUMENT, "dead tensor");
   assert_true(scene_get_fed(s, x, -5, other) == -5 && scene_get_fed(s, x, -5, y) == -5);
   leat_tensor_t fed = scene_value(2), values[3];
-  LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(y, side, through), values, NULL, 0));
+  LEAT_EXPECT_OK(
+      scene_run(s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(y, side, through), values, NULL, 0));
   for (int i = 0; i < 3; ++i) {
     assert_true(leat_tensor_data(&values[i], const float)[0] == 2);
     leat_tensor_release(&values[i]);
@@ -242,7 +243,8 @@ static void large_values_keep(scene_t* s) {
   enum { kSize = 50000 };
   float* values = calloc(kSize, sizeof *values);
   for (int i = 0; i < kSize; ++i) values[i] = (float)i;
-  leat_output_t x = float_placeholder(s), start = scene_pass(s, 1, -1, scene_floats(s, kSize, values));
+  leat_output_t x = float_placeholder(s);
+  leat_output_t start = scene_pass(s, 1, -1, scene_floats(s, kSize, values));
   flow_loop_t loop;
   flow_loop_count(s, "loop", as_count(s, x), LEAT_INPUTS(start, start), &loop);
   leat_output_t more = add(s, loop.values[1], flow_loop_invariant(&loop, scene_float(s, 1)));
