@@ -1,0 +1,299 @@
+// Ordered plans as they are made: what becomes a step, which records share a slot, who reads last,
+// and which plans are left to the dataflow executor.
+#include "worker/ordered_plan.h"
+
+#include "base/fault.h"
+#include "session/flow.h"
+#include "session/partition.h"
+
+static const leat_ordered_step_t* find_step(const leat_plan_t* plan, int32_t node) {
+  uint32_t record = (uint32_t)(partition_record(plan, node) - plan->records);
+  for (uint32_t i = 0; i < plan->ordered->step_count; ++i) {
+    const leat_ordered_step_t* step = &plan->ordered->steps[i];
+    if (step->kind < LEAT_STEP_LOOP && step->record == record) return step;
+  }
+  return NULL;
+}
+
+static const leat_ordered_step_t* step_of(const leat_plan_t* plan, leat_output_t output) {
+  const leat_ordered_step_t* step = find_step(plan, output.node);
+  assert_non_null(step);
+  return step;
+}
+
+static bool empties(const leat_ordered_step_t* step, uint32_t slot) {
+  for (uint32_t i = 0; i < step->release_count; ++i) {
+    if (step->releases[i] == slot) return true;
+  }
+  return false;
+}
+
+static int count_kind(const leat_plan_t* plan, leat_step_kind_t kind) {
+  int count = 0;
+  for (uint32_t i = 0; i < plan->ordered->step_count; ++i) {
+    count += plan->ordered->steps[i].kind == kind;
+  }
+  return count;
+}
+
+static leat_output_t is_negative(scene_t* s, leat_output_t x) {
+  return scene_binary(s, "Less", -1, x, scene_float(s, 0));
+}
+
+static void sides_share_a_slot(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t x = scene_unary(s, "Exp", -1, partition_argument(p, 0));
+  leat_output_t side = flow_switch(s, x, is_negative(s, partition_argument(p, 1)), 0);
+  leat_output_t through = scene_unary(s, "Identity", -1, leat_node_output(side.node, 1));
+  leat_output_t a = scene_unary(s, "Neg", -1, side), b = scene_unary(s, "Exp", -1, through);
+  leat_output_t merge = flow_merge(s, a, b), y = scene_unary(s, "Neg", -1, merge);
+  LEAT_EXPECT_OK(partition_compile(p, &y, 1, 2, &p->plan));
+  assert_non_null(p->plan->ordered);
+  assert_false(p->plan->linear);
+  assert_null(find_step(p->plan, through.node));
+  const leat_ordered_step_t *from = step_of(p->plan, x), *neg = step_of(p->plan, a),
+                            *exp = step_of(p->plan, b), *choice = step_of(p->plan, side);
+  assert_int_equal(from->flag, LEAT_FLAG_ALWAYS);
+  assert_int_equal(choice->kind, LEAT_STEP_SWITCH);
+  assert_int_equal(neg->inputs[0], from->first_output);
+  assert_int_equal(exp->inputs[0], from->first_output);
+  // Each waits for its own side.
+  assert_true(neg->check_count == 1 && neg->checks[0] == choice->flag);
+  assert_true(exp->check_count == 1 && exp->checks[0] == choice->flag + 1);
+  // Only the later one, whichever it is, may overwrite, and empties.
+  const leat_ordered_step_t *first = neg < exp ? neg : exp, *second = neg < exp ? exp : neg;
+  assert_true(first->last_readers == 0 && !empties(first, from->first_output));
+  assert_true(second->last_readers == 1 && empties(second, from->first_output));
+  const leat_ordered_step_t* both = step_of(p->plan, merge);
+  assert_int_equal(both->kind, LEAT_STEP_MERGE);
+  assert_true(both->check_count == 2 && both->read_outputs == 1 && both->last_readers == 3);
+}
+
+// What one branch hands through is still to be read when the other one could overwrite it.
+static void a_merge_reads_late(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t x = scene_unary(s, "Exp", -1, partition_argument(p, 0));
+  leat_output_t side = flow_switch(s, x, is_negative(s, partition_argument(p, 1)), 0);
+  leat_output_t a = scene_unary(s, "Neg", -1, leat_node_output(side.node, 1));
+  leat_output_t merge = flow_merge(s, side, a);
+  leat_output_t fetches[] = {scene_unary(s, "Neg", -1, merge),
+                             scene_unary(s, "Neg", -1, flow_index(merge))};
+  LEAT_EXPECT_OK(partition_compile(p, fetches, 2, 2, &p->plan));
+  assert_non_null(p->plan->ordered);
+  uint32_t slot = step_of(p->plan, x)->first_output;
+  const leat_ordered_step_t *neg = step_of(p->plan, a), *both = step_of(p->plan, merge);
+  assert_true(neg->last_readers == 0 && !empties(neg, slot));
+  assert_int_equal(both->inputs[0], slot);
+  assert_true((both->last_readers & 1) && empties(both, slot));
+  assert_int_equal(both->read_outputs, 3);
+}
+
+static void what_is_fetched_has_its_slot(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t x = scene_unary(s, "Exp", -1, partition_argument(p, 0));
+  leat_output_t side = flow_switch(s, x, is_negative(s, partition_argument(p, 1)), 0);
+  leat_output_t through = scene_unary(s, "Identity", -1, side), fetches[] = {side, through};
+  LEAT_EXPECT_OK(partition_compile(p, fetches, 2, 2, &p->plan));
+  assert_non_null(p->plan->ordered);
+  const leat_ordered_step_t *choice = step_of(p->plan, side), *copy = step_of(p->plan, through);
+  assert_int_equal(copy->kind, LEAT_STEP_RUN);
+  assert_int_equal(choice->first_output, p->plan->fetch_slots[0]);
+  assert_int_equal(copy->first_output, p->plan->fetch_slots[1]);
+  assert_int_not_equal(choice->first_output, step_of(p->plan, x)->first_output);
+  assert_true(copy->last_readers == 0 && copy->release_count == 0);
+}
+
+static void a_variable_has_one_slot(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t x = scene_unary(s, "Exp", -1, partition_argument(p, 0));
+  flow_loop_t loop;
+  flow_loop_count(s, "loop", flow_int(s, 3), LEAT_INPUTS(x), &loop);
+  leat_output_t one = scene_float(s, 1);
+  scene_after(s, one.node, loop.pivot);
+  leat_output_t more = scene_binary(s, "AddV2", -1, loop.values[1], one);
+  flow_loop_next(&loop, 1, more);
+  leat_output_t exit = flow_loop_exit(&loop, 1), y = scene_unary(s, "Neg", -1, exit);
+  LEAT_EXPECT_OK(partition_compile(p, &y, 1, 1, &p->plan));
+  leat_ordered_plan_t* ordered = p->plan->ordered;
+  assert_non_null(ordered);
+  const leat_node_t* merge = &s->graph->nodes[loop.merges[1].node];
+  const leat_ordered_step_t *enter = step_of(p->plan, merge->inputs[0]),
+                            *next = step_of(p->plan, merge->inputs[1]),
+                            *add = step_of(p->plan, more), *out = step_of(p->plan, exit);
+  assert_null(find_step(p->plan, loop.merges[1].node));
+  assert_null(find_step(p->plan, loop.pred.node));
+  assert_null(find_step(p->plan, loop.pivot));
+  assert_null(find_step(p->plan, one.node));
+  assert_int_equal(ordered->constant_count, 2);  // this one, and the counter's
+  assert_int_equal(count_kind(p->plan, LEAT_STEP_MERGE), 0);
+  assert_int_equal(count_kind(p->plan, LEAT_STEP_MOVE), 3 + 1 + 2);  // in, out, on
+  assert_int_equal(next->first_output, enter->first_output);
+  assert_int_equal(next->flag, enter->flag);
+  assert_int_equal(add->inputs[0], enter->first_output);
+  assert_int_equal(out->inputs[0], enter->first_output);
+  // The Exit leaves first, so the body may write in place; nobody writes into the constant.
+  assert_true(out < add && add < next);
+  assert_true(out->last_readers == 0 && out->exits);
+  assert_true(add->last_readers == 1 && empties(add, enter->first_output));
+  assert_true(next->goes_on == 0 && next->inputs[0] == add->first_output);
+  assert_int_equal(ordered->loop_count, 1);
+  assert_int_equal(ordered->loops[0].entry_count, 3);
+  assert_int_equal(ordered->loops[0].invariant_count, 1);
+  assert_int_equal(ordered->loops[0].exit_count, 1);
+  assert_int_equal(ordered->loops[0].first_count, 0);
+}
+
+// Each is taken before the other changes: they keep their Merges.
+static void variables_that_swap(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  flow_loop_t loop;
+  flow_loop_count(s, "loop", flow_int(s, 3),
+                  LEAT_INPUTS(partition_argument(p, 0), partition_argument(p, 1)), &loop);
+  flow_loop_next(&loop, 1, loop.values[2]);
+  flow_loop_next(&loop, 2, scene_unary(s, "Identity", -1, loop.values[1]));
+  leat_output_t exit = flow_loop_exit(&loop, 1);
+  LEAT_EXPECT_OK(partition_compile(p, &exit, 1, 2, &p->plan));
+  assert_non_null(p->plan->ordered);
+  assert_int_equal(count_kind(p->plan, LEAT_STEP_MERGE), 2);
+  assert_int_equal(p->plan->ordered->loops[0].first_count, 2);
+  const leat_ordered_step_t *a = step_of(p->plan, loop.merges[1]),
+                            *b = step_of(p->plan, loop.merges[2]);
+  assert_int_not_equal(a->first_output, b->first_output);
+}
+
+static void loops_lie_in_each_other(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  flow_loop_t outer, inner;
+  flow_loop_count(s, "outer", flow_int(s, 2), LEAT_INPUTS(partition_argument(p, 0)), &outer);
+  leat_output_t limit = flow_loop_invariant(&outer, scene_float(s, 100));
+  flow_loop_open(s, "inner", LEAT_INPUTS(outer.values[1]), &inner);
+  leat_output_t most = flow_loop_invariant(&inner, limit);
+  flow_loop_test(&inner, scene_binary(s, "Less", -1, inner.values[0], most));
+  flow_loop_next(&inner, 0, scene_unary(s, "Exp", -1, inner.values[0]));
+  leat_output_t out = flow_loop_exit(&inner, 0);
+  flow_loop_next(&outer, 1, scene_unary(s, "Neg", -1, out));
+  leat_output_t exit = flow_loop_exit(&outer, 1);
+  LEAT_EXPECT_OK(partition_compile(p, &exit, 1, 1, &p->plan));
+  const leat_ordered_plan_t* ordered = p->plan->ordered;
+  assert_non_null(ordered);
+  assert_int_equal(ordered->loop_count, 2);
+  bool swapped = ordered->loops[0].begin > ordered->loops[1].begin;
+  const leat_ordered_loop_t *around = &ordered->loops[swapped], *within = &ordered->loops[!swapped];
+  assert_true(around->begin < within->begin && within->end < around->end);
+  for (int i = 0; i < 2; ++i) {
+    assert_int_equal(ordered->steps[ordered->loops[i].begin].kind, LEAT_STEP_LOOP);
+    assert_int_equal(ordered->steps[ordered->loops[i].end].kind, LEAT_STEP_REPEAT);
+  }
+  // Before the inner loop all that enters it, behind it who reads what leaves.
+  const leat_ordered_step_t* steps = ordered->steps;
+  assert_true(step_of(p->plan, most) < steps + within->begin);
+  assert_true(step_of(p->plan, out) > steps + within->begin);
+  assert_true(step_of(p->plan, out) < steps + within->end);
+  int32_t after = s->graph->nodes[outer.merges[1].node].inputs[1].node;
+  assert_true(find_step(p->plan, after) > steps + within->end);
+}
+
+// ---- What only the dataflow executor runs -------------------------------------------------------
+
+static void references_in_control_flow(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                         LEAT_SHAPE("shape", leat_partial_shape_scalar())};
+  leat_output_t v =
+      scene_output(s, "VariableV2", "v", "", LEAT_NO_INPUTS, (leat_attrs_t){attrs, 2});
+  leat_output_t y = scene_output(s, "RefSwitch", "", "",
+                                 LEAT_INPUTS(v, is_negative(s, partition_argument(p, 0))),
+                                 LEAT_NO_ATTRS);
+  LEAT_EXPECT_OK(partition_compile(p, &y, 1, 1, &p->plan));
+  assert_true(p->plan->framed && !p->plan->ordered);
+}
+
+static void asynchronous_kernels(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t x = partition_argument(p, 0), side = flow_switch(s, x, is_negative(s, x), 0);
+  leat_output_t y = scene_wait(s, 1, -1, side);
+  LEAT_EXPECT_OK(partition_compile(p, &y, 1, 1, &p->plan));
+  assert_true(p->plan->framed && !p->plan->ordered);
+}
+
+// A loop of one variable whose Enter the body reads, too, when |reads_enter|.
+static leat_output_t make_loop(partition_t* p, bool reads_enter) {
+  scene_t* s = &p->scene;
+  flow_loop_t loop;
+  flow_loop_open(s, "loop", LEAT_INPUTS(partition_argument(p, 0)), &loop);
+  leat_output_t limit = flow_loop_invariant(&loop, scene_float(s, 9));
+  flow_loop_test(&loop, scene_binary(s, "Less", -1, loop.values[0], limit));
+  leat_output_t more = scene_unary(s, "Exp", -1, loop.values[0]);
+  if (reads_enter) {
+    leat_output_t enter = s->graph->nodes[loop.merges[0].node].inputs[0];
+    more = scene_binary(s, "AddV2", -1, more, enter);
+  }
+  flow_loop_next(&loop, 0, more);
+  return flow_loop_exit(&loop, 0);
+}
+
+static void an_enter_with_two_readers(void** state) {
+  partition_t* p = *state;
+  leat_output_t y = make_loop(p, true);
+  LEAT_EXPECT_OK(partition_compile(p, &y, 1, 1, &p->plan));
+  assert_true(p->plan->framed && !p->plan->ordered);
+}
+
+// What leaves the loop enters it again, in the same frame.
+static void exits_that_enter_again(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t exit = make_loop(p, false);
+  leat_output_t again = flow_enter(s, "loop", scene_unary(s, "Neg", -1, exit), true);
+  leat_output_t y = scene_unary(s, "Exit", -1, scene_unary(s, "Exp", -1, again));
+  LEAT_EXPECT_OK(partition_compile(p, &y, 1, 1, &p->plan));
+  assert_true(p->plan->framed && !p->plan->ordered);
+}
+
+static void memory_may_end(void** state) {
+  partition_t* p = *state;
+  leat_output_t y = make_loop(p, false);
+  for (int64_t n = 1;; ++n) {
+    leat_fault_t fault;
+    leat_plan_instance_t* instance = NULL;
+    leat_plan_t* plan = NULL;
+    leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
+    leat_status_t status = partition_compile(p, &y, 1, 1, &plan);
+    if (!status) status = leat_plan_acquire(plan, &instance);
+    bool met = leat_fault_remove(&fault);
+    if (!met) assert_non_null(plan->ordered);
+    if (instance) leat_plan_recycle(plan, instance, true);
+    leat_plan_free(plan);
+    if (!met) {
+      LEAT_EXPECT_OK(status);
+      break;
+    }
+    LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, status);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, partition_set_up, partition_tear_down)
+      TEST(sides_share_a_slot),
+      TEST(a_merge_reads_late),
+      TEST(what_is_fetched_has_its_slot),
+      TEST(a_variable_has_one_slot),
+      TEST(variables_that_swap),
+      TEST(loops_lie_in_each_other),
+      TEST(references_in_control_flow),
+      TEST(asynchronous_kernels),
+      TEST(an_enter_with_two_readers),
+      TEST(exits_that_enter_again),
+      TEST(memory_may_end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
