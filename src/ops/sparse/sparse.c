@@ -3,6 +3,7 @@
 
 #define LEAT_SPARSE_SOURCES(X) \
   X(reorder)                   \
-  X(ragged_range)
+  X(ragged_range)              \
+  X(tensors_map)
 
 LEAT_OP_FAMILY(sparse, LEAT_SPARSE_SOURCES)
