@@ -141,3 +141,58 @@ void leat_tensor_print_elements(const leat_tensor_t* tensor, int64_t max_element
   }
   if (count > limit) leat_string_builder_append(out, LEAT_SV("..."));
 }
+
+// ---- Both ends of dimensions --------------------------------------------------------------------
+
+static void print_quoted(const leat_tensor_t* tensor, int64_t index, leat_string_builder_t* out) {
+  const bool is_string = tensor->dtype == LEAT_DTYPE_STRING;
+  if (is_string) leat_string_builder_append_char(out, '"');
+  print_element(tensor, index, out);
+  if (is_string) leat_string_builder_append_char(out, '"');
+}
+
+// A space in the last dimension; else as many line ends as brackets closed, and an indentation.
+static void print_spacing(int dim, int rank, leat_string_builder_t* out) {
+  int lines = rank - dim - 1, spaces = lines ? dim + 1 : 1;
+  for (int i = 0; i < lines; ++i) leat_string_builder_append_char(out, '\n');
+  for (int i = 0; i < spaces; ++i) leat_string_builder_append_char(out, ' ');
+}
+
+// |printing->limit| is the number of items at each end, |printing->next| the first element.
+static void print_ends(const printing_t* printing, int dim) {
+  const leat_shape_t* shape = &printing->tensor->shape;
+  if (dim == shape->rank) {
+    print_quoted(printing->tensor, printing->next, printing->out);
+    return;
+  }
+  int64_t size = leat_shape_dim(shape, dim), ends = printing->limit;
+  int64_t stride = leat_shape_product(shape, dim + 1, shape->rank);
+  bool is_cut = ends < size - ends;
+  leat_string_builder_append_char(printing->out, '[');
+  for (int64_t i = 0; i < size; ++i) {
+    bool is_gap = is_cut && i == ends;
+    if (i || is_gap) print_spacing(dim, shape->rank, printing->out);
+    if (is_gap) {
+      leat_string_builder_append(printing->out, LEAT_SV("..."));
+      i = size - ends - 1;
+      continue;
+    }
+    printing_t item = *printing;
+    item.next += i * stride;
+    print_ends(&item, dim + 1);
+  }
+  leat_string_builder_append_char(printing->out, ']');
+}
+
+void leat_tensor_print_ends(const leat_tensor_t* tensor, int64_t ends,
+                            leat_string_builder_t* out) {
+  int64_t count = tensor->shape.element_count;
+  int64_t limit = ends < 0 || ends > count ? count : ends;
+  if (tensor->shape.rank) {
+    print_ends(&(printing_t){tensor, limit, 0, out}, 0);
+  } else if (limit) {
+    print_quoted(tensor, 0, out);
+  } else {
+    leat_string_builder_append(out, LEAT_SV("..."));
+  }
+}

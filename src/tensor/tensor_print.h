@@ -9,5 +9,8 @@
 // with as few digits as tell them apart, bools as 1 and 0, strings escaped.
 void leat_tensor_print_elements(const leat_tensor_t* tensor, int64_t max_elements,
                                 leat_string_builder_t* out);
+// All dimensions in brackets, of each the first and last |ends| items (all when negative) with
+// "..." between them, as TensorFlow's StringFormat does it; strings in quotes.
+void leat_tensor_print_ends(const leat_tensor_t* tensor, int64_t ends, leat_string_builder_t* out);
 
 #endif  // LEAT_TENSOR_TENSOR_PRINT_H_

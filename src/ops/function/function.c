@@ -5,6 +5,7 @@
   X(argument)                  \
   X(branch)                    \
   X(call)                      \
+  X(counted_loop)              \
   X(loop)
 
 LEAT_OP_FAMILY(function, LEAT_FUNCTION_SOURCES)

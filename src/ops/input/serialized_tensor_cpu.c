@@ -4,25 +4,23 @@
 #include "formats/shape_proto.h"
 #include "formats/tensor_proto.h"
 #include "ops/family.h"
+#include "ops/input/serialized_tensor_cpu.h"
 
-static leat_status_t parse(leat_kernel_context_t* c, leat_arena_t* arena) {
-  const leat_tensor_t* input = leat_kernel_input(c, 0);
+leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype, leat_buffer_source_t* source,
+                                leat_tensor_t* out_tensor) {
+  leat_arena_t arena;
   leat_pb_tensor_proto_t proto;
-  leat_tensor_t tensor;
-  if (input->shape.rank != 0) {
-    return leat_kernel_invalid(c, "Expected `serialized` to be a scalar, got shape: %s",
-                               LEAT_SHAPE_TEXT(&input->shape));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status =
+      leat_message_decode(&leat_pb_tensor_proto_descriptor, text, &arena, NULL, &proto);
+  if (!status && proto.dtype != dtype) {
+    status = leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Type mismatch between parsed tensor (%s) and dtype (%s)",
+                              leat_dtype_name(proto.dtype), leat_dtype_name(dtype));
   }
-  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_tensor_proto_descriptor,
-                                           leat_tensor_string_at(input, 0), arena, NULL, &proto));
-  if (proto.dtype != (int32_t)leat_dtype_base(c->kernel->output_types[0])) {
-    return leat_kernel_invalid(c, "Type mismatch between parsed tensor (%s) and dtype (%s)",
-                               leat_dtype_name(proto.dtype),
-                               leat_dtype_name(c->kernel->output_types[0]));
-  }
-  LEAT_RETURN_IF_ERROR(leat_tensor_from_proto(&proto, c->services->memory, &tensor));
-  leat_kernel_set_output(c, 0, tensor);
-  return leat_ok_status();
+  if (!status) status = leat_tensor_from_proto(&proto, source, out_tensor);
+  leat_arena_deinitialize(&arena);
+  return status;
 }
 
 // Numbers as their bytes.
@@ -38,34 +36,40 @@ static leat_status_t fill_proto(const leat_tensor_t* tensor, leat_arena_t* arena
                                      &out_proto->tensor_shape);
 }
 
-static leat_status_t serialize(leat_kernel_context_t* c, leat_arena_t* arena) {
+leat_status_t leat_tensor_serialize(const leat_tensor_t* tensor, leat_tensor_t* target,
+                                    int64_t index) {
+  leat_arena_t arena;
   leat_pb_tensor_proto_t proto;
   leat_string_builder_t text;
-  leat_tensor_t* output;
-  leat_shape_t scalar = leat_shape_scalar();
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  LEAT_RETURN_IF_ERROR(fill_proto(leat_kernel_input(c, 0), arena, &proto));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_status_t status = leat_message_encode(&leat_pb_tensor_proto_descriptor, &proto, &text);
-  if (!status) status = leat_tensor_set_string(output, 0, leat_string_builder_view(&text));
+  leat_status_t status = fill_proto(tensor, &arena, &proto);
+  if (!status) status = leat_message_encode(&leat_pb_tensor_proto_descriptor, &proto, &text);
+  if (!status) status = leat_tensor_set_string(target, index, leat_string_builder_view(&text));
   leat_string_builder_deinitialize(&text);
+  leat_arena_deinitialize(&arena);
   return status;
 }
 
 static leat_status_t parse__cpu(leat_kernel_context_t* c) {
-  leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_status_t status = parse(c, &arena);
-  leat_arena_deinitialize(&arena);
-  return status;
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t tensor;
+  if (input->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Expected `serialized` to be a scalar, got shape: %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_tensor_parse(leat_tensor_string_at(input, 0),
+                                         (int)leat_dtype_base(c->kernel->output_types[0]),
+                                         c->services->memory, &tensor));
+  leat_kernel_set_output(c, 0, tensor);
+  return leat_ok_status();
 }
 
 static leat_status_t serialize__cpu(leat_kernel_context_t* c) {
-  leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_status_t status = serialize(c, &arena);
-  leat_arena_deinitialize(&arena);
-  return status;
+  leat_tensor_t* output;
+  leat_shape_t scalar = leat_shape_scalar();
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  return leat_tensor_serialize(leat_kernel_input(c, 0), output, 0);
 }
 
 const leat_kernel_row_t leat_serialized_tensor_kernels_cpu[] = {

@@ -1,5 +1,5 @@
 // What carries tensors from step to step or through a step (sections 4.6 and 4.7): queues,
-// barriers, stages, accumulators, mutexes, stacks, arrays and lists of tensors.
+// barriers, stages, accumulators, mutexes, stacks, arrays, lists and boxes of tensors.
 #include "ops/family.h"
 
 #define LEAT_QUEUE_SOURCES(X) \
@@ -11,6 +11,7 @@
   X(accumulator)              \
   X(sparse_accumulator)       \
   X(mutex)                    \
+  X(optional)                 \
   X(stack)                    \
   X(tensor_array)             \
   X(tensor_array_batch)       \

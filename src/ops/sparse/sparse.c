@@ -3,6 +3,10 @@
 
 #define LEAT_SPARSE_SOURCES(X) \
   X(reorder)                   \
-  X(ragged_range)
+  X(ragged_range)              \
+  X(tensors_map)               \
+  X(empty_rows)                \
+  X(sparse_reshape)            \
+  X(sparse_to_dense)
 
 LEAT_OP_FAMILY(sparse, LEAT_SPARSE_SOURCES)

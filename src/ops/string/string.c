@@ -2,6 +2,7 @@
 #include "ops/family.h"
 
 #define LEAT_STRING_SOURCES(X) \
+  X(format)                    \
   X(hash)                      \
   X(join)                      \
   X(number)                    \

@@ -1,0 +1,172 @@
+// CPU kernels of SparseFillEmptyRows: entries are counted by row, and each goes behind those of its
+// row that came before.
+#include "ops/family.h"
+#include "ops/queue/numbers_cpu.h"
+#include "ops/sparse/entries_cpu.h"
+
+typedef struct fill_s {
+  leat_entries_t entries;
+  int64_t count, rank, rows;
+  int64_t* places;  // of rows: first the number of their entries, then where the next one goes
+  bool is_full;     // no row is empty
+  bool is_ordered;
+  leat_tensor_t* is_empty;
+  leat_tensor_t* map;
+} fill_t;
+
+static leat_status_t count_entries(const leat_kernel_context_t* c, fill_t* f) {
+  int64_t former = 0;
+  f->is_ordered = true;
+  for (int64_t i = 0; i < f->count; ++i) {
+    int64_t row = leat_tensor_data(&f->entries.indices, const int64_t)[i * f->rank];
+    if (row < 0 || row >= f->rows) {
+      return leat_kernel_invalid(c, "indices(%lld, 0) is invalid: %lld >= %lld", (long long)i,
+                                 (long long)row, (long long)f->rows);
+    }
+    ++f->places[row];
+    f->is_ordered &= row >= former;
+    former = row;
+  }
+  return leat_ok_status();
+}
+
+// Counts become places; returns how many entries there will be.
+static int64_t place_rows(fill_t* f) {
+  int64_t next = 0;
+  f->is_full = true;
+  for (int64_t row = 0; row < f->rows; ++row) {
+    bool is_empty = f->places[row] == 0;
+    leat_tensor_data(f->is_empty, bool)[row] = is_empty;
+    f->is_full &= !is_empty;
+    int64_t count = is_empty ? 1 : f->places[row];
+    f->places[row] = next;
+    next += count;
+  }
+  return next;
+}
+
+static leat_status_t write_entry(const fill_t* f, const int64_t* index, const leat_tensor_t* values,
+                                 int64_t from, const leat_tensor_t* out_indices,
+                                 const leat_tensor_t* out_values, int64_t place) {
+  int64_t* to = leat_tensor_data(out_indices, int64_t) + place * f->rank;
+  size_t bytes = leat_dtype_size(values->dtype);
+  to[0] = index[0];
+  for (int64_t d = 1; d < f->rank; ++d) to[d] = values->shape.rank ? index[d] : 0;
+  return leat_tensor_copy_elements(values->dtype, (const char*)values->data + (size_t)from * bytes,
+                                   (char*)out_values->data + (size_t)place * bytes, 1);
+}
+
+static leat_status_t write_all(leat_kernel_context_t* c, fill_t* f, int64_t total) {
+  leat_tensor_t *indices, *values;
+  leat_shape_t matrix, vector = leat_shape_vector(total);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){total, f->rank}, &matrix));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  const int64_t* index = f->entries.indices.data;
+  for (int64_t row = 0; row < f->rows; ++row) {
+    if (!leat_tensor_data(f->is_empty, bool)[row]) continue;
+    LEAT_RETURN_IF_ERROR(write_entry(f, &row, leat_kernel_input(c, 3), 0, indices, values,
+                                     f->places[row]));
+  }
+  for (int64_t i = 0; i < f->count; ++i, index += f->rank) {
+    int64_t place = f->places[index[0]]++;
+    leat_tensor_data(f->map, int64_t)[i] = place;
+    LEAT_RETURN_IF_ERROR(
+        write_entry(f, index, &f->entries.values, i, indices, values, place));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fill(leat_kernel_context_t* c, fill_t* f) {
+  LEAT_RETURN_IF_ERROR(count_entries(c, f));
+  int64_t total = place_rows(f);
+  if (!f->is_full || !f->is_ordered) return write_all(c, f, total);
+  leat_kernel_pass_input(c, 0, 0);
+  leat_kernel_pass_input(c, 1, 1);
+  for (int64_t i = 0; i < f->count; ++i) leat_tensor_data(f->map, int64_t)[i] = i;
+  return leat_ok_status();
+}
+
+static leat_status_t fill__cpu(leat_kernel_context_t* c) {
+  fill_t f = {0};
+  leat_tensor_t places;
+  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &f.entries));
+  f.count = f.entries.values.shape.element_count;
+  f.rank = f.entries.shape.shape.element_count;
+  if (f.rank == 0) return leat_kernel_invalid(c, "Dense shape cannot be empty.");
+  if (leat_kernel_input(c, 3)->shape.rank != 0) {
+    return leat_kernel_invalid(c, "default_value must be a scalar, saw: %s",
+                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 3)->shape));
+  }
+  f.rows = *leat_tensor_data(&f.entries.shape, const int64_t);
+  leat_shape_t rows, entries = leat_shape_vector(f.count);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(1, &f.rows, &rows));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &rows, &f.is_empty));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 3, &entries, &f.map));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &rows, &places));
+  leat_tensor_fill_zero(&places);
+  f.places = places.data;
+  leat_status_t status = fill(c, &f);
+  leat_tensor_release(&places);
+  return status;
+}
+
+// ---- The gradient -------------------------------------------------------------------------------
+
+static leat_status_t gather(leat_kernel_context_t* c, leat_tensor_t* values, bool* is_visited) {
+  const leat_tensor_t *map = leat_kernel_input(c, 0), *from = leat_kernel_input(c, 1);
+  size_t bytes = leat_dtype_size(from->dtype);
+  for (int64_t i = 0; i < map->shape.element_count; ++i) {
+    int64_t place = leat_tensor_data(map, const int64_t)[i];
+    if (place < 0 || place >= from->shape.element_count) {
+      return leat_kernel_invalid(c, "Elements in reverse index must be in [0, %lld) but got %lld",
+                                 (long long)from->shape.element_count, (long long)place);
+    }
+    memcpy((char*)values->data + (size_t)i * bytes,
+           (const char*)from->data + (size_t)place * bytes, bytes);
+    is_visited[place] = true;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t gradient__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t *map = leat_kernel_input(c, 0), *from = leat_kernel_input(c, 1);
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t *values, *rest, visited;
+  if (map->shape.rank != 1 || from->shape.rank != 1) {
+    return leat_kernel_invalid(c, "reverse_index_map has shape %s and grad_values %s, must be "
+                               "vectors",
+                               LEAT_SHAPE_TEXT(&map->shape), LEAT_SHAPE_TEXT(&from->shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &map->shape, &values));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &scalar, &rest));
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_temporary(c, LEAT_DTYPE_BOOL, &from->shape, &visited));
+  leat_tensor_fill_zero(&visited);
+  leat_tensor_fill_zero(rest);
+  leat_status_t status = gather(c, values, visited.data);
+  size_t bytes = leat_dtype_size(from->dtype);
+  for (int64_t i = 0; i < from->shape.element_count && !status; ++i) {
+    if (leat_tensor_data(&visited, bool)[i]) continue;
+    leat_numbers_add(from->dtype, rest->data, (const char*)from->data + (size_t)i * bytes,
+                     rest->data, 1);
+  }
+  leat_tensor_release(&visited);
+  return status;
+}
+
+#define NUMBERS \
+  "bfloat16, complex128, complex64, double, float, half, int16, int32, int64, int8, uint16, " \
+  "uint32, uint64, uint8"
+
+const leat_kernel_row_t leat_empty_rows_kernels_cpu[] = {
+    {.op = "SparseFillEmptyRows",
+     .device_type = "CPU",
+     .constraints = "T: bool, resource, string, variant, " NUMBERS,
+     .compute = fill__cpu},
+    {.op = "SparseFillEmptyRowsGrad",
+     .device_type = "CPU",
+     .constraints = "T: " NUMBERS,
+     .compute = gradient__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,180 @@
+// Batches of sparse tensors, taken apart and put together.
+#include "ops/sparse/entries_cpu.h"
+
+#include "base/checked.h"
+
+void leat_entries_release(leat_entries_t* entries) {
+  leat_tensor_release(&entries->indices);
+  leat_tensor_release(&entries->values);
+  leat_tensor_release(&entries->shape);
+}
+
+leat_status_t leat_entries_check(const leat_kernel_context_t* c, const leat_entries_t* entries) {
+  const leat_shape_t *indices = &entries->indices.shape, *values = &entries->values.shape,
+                     *shape = &entries->shape.shape;
+  if (indices->rank != 2) {
+    return leat_kernel_invalid(c, "Input indices should be a matrix but received shape %s",
+                               LEAT_SHAPE_TEXT(indices));
+  }
+  if (values->rank != 1) {
+    return leat_kernel_invalid(c, "Input values should be a vector but received shape %s",
+                               LEAT_SHAPE_TEXT(values));
+  }
+  if (shape->rank != 1) {
+    return leat_kernel_invalid(c, "Input shape should be a vector but received shape %s",
+                               LEAT_SHAPE_TEXT(shape));
+  }
+  if (values->element_count != leat_shape_dim(indices, 0)) {
+    return leat_kernel_invalid(c, "Number of values must match first dimension of indices. Got "
+                               "%lld values, indices shape: %s",
+                               (long long)values->element_count, LEAT_SHAPE_TEXT(indices));
+  }
+  if (shape->element_count == leat_shape_dim(indices, 1)) return leat_ok_status();
+  return leat_kernel_invalid(c, "Number of dimensions must match second dimension of indices. Got "
+                             "%lld dimensions, indices shape: %s",
+                             (long long)shape->element_count, LEAT_SHAPE_TEXT(indices));
+}
+
+leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first,
+                                     leat_entries_t* out_entries) {
+  *out_entries = (leat_entries_t){*leat_kernel_input(c, first), *leat_kernel_input(c, first + 1),
+                                  *leat_kernel_input(c, first + 2)};
+  return leat_entries_check(c, out_entries);
+}
+
+leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
+                                         const leat_tensor_t* indices, const int64_t* dims) {
+  int64_t count = leat_shape_dim(&indices->shape, 0), rank = leat_shape_dim(&indices->shape, 1);
+  const int64_t *index = indices->data, *former = NULL;
+  for (int64_t i = 0; i < count; ++i, former = index, index += rank) {
+    bool is_inside = true;
+    int order = former ? 0 : 1;
+    for (int64_t d = 0; d < rank; ++d) {
+      is_inside &= index[d] >= 0 && index[d] < dims[d];
+      if (order == 0) order = (index[d] > former[d]) - (index[d] < former[d]);
+    }
+    if (is_inside && order > 0) continue;
+    return leat_kernel_invalid(c, "indices[%lld] is %s", (long long)i,
+                               !is_inside  ? "out of bounds"
+                               : order < 0 ? "out of order. Many sparse ops require sorted indices."
+                                           : "repeated");
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, leat_entries_t* out_batch) {
+  leat_shape_t dense;
+  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, out_batch));
+  int64_t rank = out_batch->shape.shape.element_count;
+  const int64_t* dims = out_batch->shape.data;
+  if (rank <= 1) {
+    return leat_kernel_invalid(c, "Rank of input SparseTensor should be > 1, but saw rank: %lld",
+                               (long long)rank);
+  }
+  if (rank > LEAT_SHAPE_MAX_RANK) {
+    return leat_kernel_invalid(c, "Rank of input SparseTensor is %lld, must be <= %d",
+                               (long long)rank, LEAT_SHAPE_MAX_RANK);
+  }
+  LEAT_RETURN_IF_ERROR(leat_shape_create((int)rank, dims, &dense));
+  leat_shape_release(&dense);
+  return leat_entries_check_indices(c, &out_batch->indices, dims);
+}
+
+static leat_status_t allocate_entries(int64_t count, int64_t rank, int dtype,
+                                      leat_entries_t* out_entries) {
+  leat_buffer_source_t* host = leat_buffer_source_host();
+  leat_shape_t matrix, vector = leat_shape_vector(count), dims = leat_shape_vector(rank);
+  *out_entries = (leat_entries_t){0};
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){count, rank}, &matrix));
+  leat_status_t status =
+      leat_tensor_allocate(host, LEAT_DTYPE_INT64, &matrix, &out_entries->indices);
+  if (!status) status = leat_tensor_allocate(host, dtype, &vector, &out_entries->values);
+  if (!status) status = leat_tensor_allocate(host, LEAT_DTYPE_INT64, &dims, &out_entries->shape);
+  if (status) leat_entries_release(out_entries);
+  return status;
+}
+
+leat_status_t leat_entries_take_row(const leat_entries_t* batch, int64_t row,
+                                    int64_t* inout_place, leat_entries_t* out_row) {
+  int64_t total = batch->values.shape.element_count, rank = batch->shape.shape.element_count;
+  const int64_t* index = leat_tensor_data(&batch->indices, const int64_t) + *inout_place * rank;
+  size_t bytes = leat_dtype_size(batch->values.dtype);
+  int64_t count = 0;
+  while (*inout_place + count < total && index[count * rank] == row) ++count;
+  LEAT_RETURN_IF_ERROR(allocate_entries(count, rank - 1, batch->values.dtype, out_row));
+  for (int64_t i = 0; i < count; ++i) {
+    memcpy(leat_tensor_data(&out_row->indices, int64_t) + i * (rank - 1), index + i * rank + 1,
+           (size_t)(rank - 1) * sizeof *index);
+  }
+  memcpy(out_row->shape.data, leat_tensor_data(&batch->shape, const int64_t) + 1,
+         (size_t)(rank - 1) * sizeof *index);
+  leat_status_t status = leat_tensor_copy_elements(
+      batch->values.dtype, (const char*)batch->values.data + (size_t)*inout_place * bytes,
+      out_row->values.data, count);
+  if (status) leat_entries_release(out_row);
+  *inout_place += count;
+  return status;
+}
+
+// The largest of each dim, behind |lead|.
+static leat_status_t join_shapes(leat_kernel_context_t* c, const leat_entries_t* rows,
+                                 int64_t count, int lead_rank, const int64_t* lead) {
+  int64_t rank = rows->shape.shape.element_count;
+  leat_shape_t vector = leat_shape_vector(lead_rank + rank);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &vector, &output));
+  int64_t* dims = output->data;
+  for (int i = 0; i < lead_rank; ++i) *dims++ = lead[i];
+  for (int64_t i = 0; i < count; ++i) {
+    if (rows[i].shape.shape.element_count != rank) {
+      return leat_kernel_invalid(c, "Inconsistent rank across SparseTensors: rank prior to "
+                                 "SparseTensor[%lld] was: %lld but rank of SparseTensor[%lld] is: "
+                                 "%lld",
+                                 (long long)i, (long long)rank, (long long)i,
+                                 (long long)rows[i].shape.shape.element_count);
+    }
+    const int64_t* row = rows[i].shape.data;
+    for (int64_t d = 0; d < rank; ++d) dims[d] = i ? LEAT_MAX(dims[d], row[d]) : row[d];
+  }
+  return leat_ok_status();
+}
+
+static int64_t* write_indices(const leat_entries_t* row, int64_t number, int lead_rank,
+                              const int64_t* lead, int64_t* index) {
+  int64_t rank = row->shape.shape.element_count;
+  const int64_t* from = row->indices.data;
+  for (int64_t i = 0; i < row->values.shape.element_count; ++i, from += rank) {
+    int64_t rest = number;
+    for (int d = lead_rank - 1; d >= 0; --d) {
+      index[d] = rest % lead[d];
+      rest /= lead[d];
+    }
+    index += lead_rank;
+    for (int64_t d = 0; d < rank; ++d) *index++ = from[d];
+  }
+  return index;
+}
+
+leat_status_t leat_entries_join(leat_kernel_context_t* c, const leat_entries_t* rows,
+                                int64_t count, int lead_rank, const int64_t* lead) {
+  int64_t total = 0;
+  leat_tensor_t *indices, *values;
+  leat_shape_t matrix;
+  LEAT_RETURN_IF_ERROR(join_shapes(c, rows, count, lead_rank, lead));
+  for (int64_t i = 0; i < count; ++i) total += rows[i].values.shape.element_count;
+  leat_shape_t vector = leat_shape_vector(total);
+  int64_t rank = lead_rank + rows->shape.shape.element_count;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){total, rank}, &matrix));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  int64_t* index = indices->data;
+  char* value = values->data;
+  for (int64_t i = 0; i < count; ++i) {
+    const leat_tensor_t* from = &rows[i].values;
+    index = write_indices(&rows[i], i, lead_rank, lead, index);
+    LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(values->dtype, from->data, value,
+                                                   from->shape.element_count));
+    value += (size_t)from->shape.element_count * leat_dtype_size(values->dtype);
+  }
+  return leat_ok_status();
+}

@@ -1,0 +1,48 @@
+// Maps from numbers to sparse tensors: a batch of them passes a queue as one number a row.
+#include "graph/gradient.h"
+#include "ops/family.h"
+#include "ops/sparse/sparse_shape.h"
+
+static leat_status_t add_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, 0));
+  return leat_shape_scalar_output(c);
+}
+
+static leat_status_t add_many_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, 0));
+  return leat_shape_set_matrix(c, 0, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR);
+}
+
+static leat_status_t take_many_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &shape));
+  return leat_shape_some_sparse(c);
+}
+
+#define ENTRIES "sparse_indices: int64; sparse_values: T; sparse_shape: int64"
+#define NAMES "; container: string = ''; shared_name: string = ''"
+
+const leat_op_row_t leat_tensors_map_ops[] = {
+    {.name = "AddSparseToTensorsMap",
+     .inputs = ENTRIES,
+     .outputs = "sparse_handle: int64",
+     .attrs = "T: type" NAMES,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = add_shape,
+     .doc = "Keeps a sparse tensor under a number."},
+    {.name = "AddManySparseToTensorsMap",
+     .inputs = ENTRIES,
+     .outputs = "sparse_handles: int64",
+     .attrs = "T: type" NAMES,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = add_many_shape,
+     .doc = "Keeps each row of a sparse tensor under a number."},
+    {.name = "TakeManySparseFromTensorsMap",
+     .inputs = "sparse_handles: int64",
+     .outputs = "sparse_indices: int64; sparse_values: dtype; sparse_shape: int64",
+     .attrs = "dtype: type" NAMES,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = take_many_shape,
+     .doc = "Takes sparse tensors out by their numbers, as the rows of one."},
+    LEAT_OP_ROWS_END,
+};
