@@ -34,6 +34,9 @@ TF_CAPI_EXPORT extern leat_scope_t* leat_scope_enter(leat_scope_t* parent, const
 /* A scope under the same names whose operations run after |operations| too. */
 TF_CAPI_EXPORT extern leat_scope_t* leat_scope_after(leat_scope_t* parent,
                                                      TF_Operation* const* operations, int count);
+/* A scope under the same names whose operations are placed on |device|, copied ("/device:CPU:1";
+ * parts may be missing); "" leaves it to the placer again. */
+TF_CAPI_EXPORT extern leat_scope_t* leat_scope_on(leat_scope_t* parent, const char* device);
 TF_CAPI_EXPORT extern TF_Graph* leat_scope_graph(const leat_scope_t* scope);
 /* Borrowed. The first error of this scope and those entered from it, or TF_OK. */
 TF_CAPI_EXPORT extern TF_Status* leat_scope_status(leat_scope_t* scope);
