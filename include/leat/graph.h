@@ -57,16 +57,18 @@ typedef struct leat_attribute_t {
   const int64_t* integers;  /* of a list, a shape */
   TF_Tensor* tensor;        /* borrowed */
   const TF_DataType* types;
+  const int* ranks; /* of a list of shapes, whose sizes follow one another in |integers| */
 } leat_attribute_t;
-#define leat_attribute_int(n, v) {(n), 'i', (v), 0, 0, 0, 0, 0}
-#define leat_attribute_float(n, v) {(n), 'f', 0, (v), 0, 0, 0, 0}
-#define leat_attribute_bool(n, v) {(n), 'b', (v), 0, 0, 0, 0, 0}
-#define leat_attribute_type(n, v) {(n), 't', (v), 0, 0, 0, 0, 0}
-#define leat_attribute_string(n, v) {(n), 's', 0, 0, (v), 0, 0, 0}
-#define leat_attribute_ints(n, count, v) {(n), 'l', (count), 0, 0, (v), 0, 0}
-#define leat_attribute_types(n, count, v) {(n), 'y', (count), 0, 0, 0, 0, (v)}
-#define leat_attribute_shape(n, rank, v) {(n), 'h', (rank), 0, 0, (v), 0, 0}
-#define leat_attribute_tensor(n, v) {(n), 'v', 0, 0, 0, 0, (v), 0}
+#define leat_attribute_int(n, v) {(n), 'i', (v), 0, 0, 0, 0, 0, 0}
+#define leat_attribute_float(n, v) {(n), 'f', 0, (v), 0, 0, 0, 0, 0}
+#define leat_attribute_bool(n, v) {(n), 'b', (v), 0, 0, 0, 0, 0, 0}
+#define leat_attribute_type(n, v) {(n), 't', (v), 0, 0, 0, 0, 0, 0}
+#define leat_attribute_string(n, v) {(n), 's', 0, 0, (v), 0, 0, 0, 0}
+#define leat_attribute_ints(n, count, v) {(n), 'l', (count), 0, 0, (v), 0, 0, 0}
+#define leat_attribute_types(n, count, v) {(n), 'y', (count), 0, 0, 0, 0, (v), 0}
+#define leat_attribute_shape(n, rank, v) {(n), 'h', (rank), 0, 0, (v), 0, 0, 0}
+#define leat_attribute_tensor(n, v) {(n), 'v', 0, 0, 0, 0, (v), 0, 0}
+#define leat_attribute_shapes(n, count, r, v) {(n), 'H', (count), 0, 0, (v), 0, 0, (r)}
 /* Inputs of a list argument (N * T) stand in their place, one after the other. NULL on error.
  *
  *   leat_operation(s, "AddN", NULL, (TF_Output[]){x, y, z}, 3, NULL, 0);                        */

@@ -124,6 +124,21 @@ char* leat_scope_name(leat_scope_t* scope, const char* base) {
   return name;
 }
 
+static void set_shapes(TF_OperationDescription* op, const leat_attribute_t* a, TF_Status* status) {
+  const int64_t** dims = calloc((size_t)a->integer + 1, sizeof *dims);
+  const int64_t* next = a->integers;
+  if (!dims) {
+    TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory for a list of shapes");
+    return;
+  }
+  for (int64_t i = 0; i < a->integer; ++i) {
+    dims[i] = next;
+    if (a->ranks[i] > 0) next += a->ranks[i];
+  }
+  TF_SetAttrShapeList(op, a->name, dims, a->ranks, (int)a->integer);
+  free(dims);
+}
+
 static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a,
                           TF_Status* status) {
   switch (a->kind) {
@@ -135,6 +150,7 @@ static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a
     case 'l': TF_SetAttrIntList(op, a->name, a->integers, (int)a->integer); break;
     case 'y': TF_SetAttrTypeList(op, a->name, a->types, (int)a->integer); break;
     case 'h': TF_SetAttrShape(op, a->name, a->integers, (int)a->integer); break;
+    case 'H': set_shapes(op, a, status); break;
     case 'v': TF_SetAttrTensor(op, a->name, a->tensor, status); break;
     default: TF_SetStatus(status, TF_INVALID_ARGUMENT, "unknown kind of attribute");
   }
