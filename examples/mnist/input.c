@@ -107,7 +107,8 @@ void input_build(leat_scope_t* scope, const char* directory, input_t* input) {
   input->runners[input->runner_count++] =
       leat_queue_runner_create(s, queue, readers, READERS, NULL, NULL);
   TF_Output take[] = {queue, leat_constant_int(s, BATCH)};
-  TF_Output images = add(s, "QueueDequeueManyV2", take, 2, attributes, 1), labels = {images.oper, 1};
+  TF_Output images = add(s, "QueueDequeueManyV2", take, 2, attributes, 1);
+  TF_Output labels = {images.oper, 1};
   input->images = unless_fed(s, "images", images, 2);
   input->labels = unless_fed(s, "labels", labels, 1);
   leat_scope_free(s);

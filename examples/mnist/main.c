@@ -254,7 +254,8 @@ static void classify(const char* directory, const dataset_t* set) {
   }
 }
 
-static void train_both(const char* directory, int from_queue, int steps, const dataset_t* test_set) {
+static void train_both(const char* directory, int from_queue, int steps,
+                       const dataset_t* test_set) {
   dataset_t set = {0};
   load("train", &set);
   if (from_queue && !input_write(directory, &set)) {

@@ -51,8 +51,8 @@ typedef struct {
   input_t input;     // without runners: images and labels must be fed
 } model_t;
 
-// The kinds of model: "mlp" or "cnn". |records| is the directory of input_write, or NULL. The status
-// of |out->scope| says whether it was built.
+// The kinds of model: "mlp" or "cnn". |records| is the directory of input_write, or NULL. The
+// status of |out->scope| says whether it was built.
 void model_build(const char* kind, const char* records, model_t* out);
 void model_free(model_t* model);
 
