@@ -10,16 +10,17 @@
 #define RATE 0.05f
 
 typedef struct {
-  const program_t* program;
   TF_Output loss;
   TF_Operation* train;
+  leat_callable_t* step;
 } replica_t;
 
 static replica_t build_replica(program_t* p, layer_t hidden, layer_t out, int device) {
   leat_scope_t* s = on_device(p->scope, device);
   TF_Output h = leat_relu(s, layer_apply(s, hidden, points(s, device, DEVICES)));
-  replica_t r = {p, leat_sparse_softmax_cross_entropy(s, layer_apply(s, out, h),
-                                                      labels(s, device, DEVICES)), NULL};
+  TF_Output logits = layer_apply(s, out, h);
+  replica_t r = {
+      .loss = leat_sparse_softmax_cross_entropy(s, logits, labels(s, device, DEVICES))};
   // Updates happen where the variables are.
   r.train = leat_minimize(p->scope, leat_optimizer_sgd(RATE), r.loss);
   leat_scope_free(s);
@@ -28,16 +29,14 @@ static replica_t build_replica(program_t* p, layer_t hidden, layer_t out, int de
 
 static void train_replica(void* data) {
   const replica_t* r = data;
-  leat_callable_t* step = prepare(r->program, r->loss, r->train);
-  for (int i = 0; i < STEPS; ++i) run_number(r->program, step);
-  leat_callable_free(step);
+  for (int i = 0; i < STEPS; ++i) run_number(r->step);
 }
 
 static float mean_loss(const program_t* p, const replica_t* replicas) {
   float sum = 0;
   for (int i = 0; i < DEVICES; ++i) {
     leat_callable_t* step = prepare(p, replicas[i].loss, NULL);
-    sum += run_number(p, step);
+    sum += run_number(step);
     leat_callable_free(step);
   }
   return sum / DEVICES;
@@ -53,11 +52,13 @@ int run_asynchronous(void) {
   float before = mean_loss(&p, replicas);
   leat_coordinator_t* threads = leat_coordinator_create();
   for (int i = 0; i < DEVICES; ++i) {
+    replicas[i].step = prepare(&p, replicas[i].loss, replicas[i].train);
     leat_coordinator_start(threads, "replica", train_replica, &replicas[i], p.status);
     program_check(&p, "starting a replica");
   }
   leat_coordinator_join(threads, -1, p.status);
   leat_coordinator_free(threads);
+  for (int i = 0; i < DEVICES; ++i) leat_callable_free(replicas[i].step);
   float after = mean_loss(&p, replicas);
   printf("asynchronous: %d replicas, loss %.3f -> %.3f\n", DEVICES, before, after);
   program_end(&p);

@@ -13,7 +13,6 @@
 #define RATE 0.1f
 
 typedef struct {
-  const program_t* program;
   leat_callable_t* step;
   int count;
 } worker_t;
@@ -26,7 +25,7 @@ static double seconds(void) {
 
 static void run_steps(void* data) {
   const worker_t* worker = data;
-  for (int i = 0; i < worker->count; ++i) run_number(worker->program, worker->step);
+  for (int i = 0; i < worker->count; ++i) run_number(worker->step);
 }
 
 // Takes STEPS steps, |width| at a time; returns the seconds that took.
@@ -35,7 +34,7 @@ static double run_all(const program_t* p, leat_callable_t* const* steps, int wid
   worker_t workers[SHARES];
   double begun = seconds();
   for (int i = 0; i < width; ++i) {
-    workers[i] = (worker_t){p, steps[i], STEPS / width};
+    workers[i] = (worker_t){steps[i], STEPS / width};
     leat_coordinator_start(threads, "steps", run_steps, &workers[i], p->status);
     program_check(p, "starting a thread");
   }
@@ -68,9 +67,9 @@ int run_concurrent(void) {
   for (int i = 0; i < SHARES; ++i) losses[i] = build(p.scope, hidden, out, i, &trains[i]);
   program_open(&p, "CPU:1,SIM:2");
   for (int i = 0; i < SHARES; ++i) steps[i] = prepare(&p, losses[i], trains[i]);
-  float before = run_number(&p, steps[0]);
+  float before = run_number(steps[0]);
   double alone = run_all(&p, steps, 1), together = run_all(&p, steps, SHARES);
-  float after = run_number(&p, steps[0]);
+  float after = run_number(steps[0]);
   printf("concurrent: loss %.3f -> %.3f, %.0f steps a second one by one, %.0f by %d\n", before,
          after, STEPS / alone, STEPS / together, SHARES);
   for (int i = 0; i < SHARES; ++i) leat_callable_free(steps[i]);

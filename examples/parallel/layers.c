@@ -28,8 +28,8 @@ static void train(int spread, float* out_first, float* out_last) {
   TF_Operation* target = leat_minimize(p.scope, leat_optimizer_sgd(0.2f), loss);
   program_open(&p, PROCESSORS);
   leat_callable_t* step = prepare(&p, loss, target);
-  *out_first = run_number(&p, step);
-  for (int i = 0; i < STEPS; ++i) *out_last = run_number(&p, step);
+  *out_first = run_number(step);
+  for (int i = 0; i < STEPS; ++i) *out_last = run_number(step);
   leat_callable_free(step);
   program_end(&p);
 }

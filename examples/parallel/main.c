@@ -61,7 +61,7 @@ leat_callable_t* prepare(const program_t* p, TF_Output number, TF_Operation* tar
   return step;
 }
 
-float run_number(const program_t* p, leat_callable_t* step) {
+float run_number(leat_callable_t* step) {
   float number = 0;
   leat_array_t fetch = {TF_FLOAT, 0, {0}, &number, sizeof number};
   TF_Status* status = TF_NewStatus();  // many threads run steps

@@ -45,8 +45,8 @@ typedef struct { TF_Output weights, bias; } layer_t;
 layer_t layer_make(leat_scope_t* s, const char* name, int in, int out);
 TF_Output layer_apply(leat_scope_t* s, layer_t layer, TF_Output x);
 
-// Runs a callable that fetches one number.
-float run_number(const program_t* p, leat_callable_t* step);
+// Runs a callable that fetches one number; any thread may.
+float run_number(leat_callable_t* step);
 leat_callable_t* prepare(const program_t* p, TF_Output number, TF_Operation* target);
 
 #endif  // LEAT_EXAMPLES_PARALLEL_H_

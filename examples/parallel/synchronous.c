@@ -59,7 +59,7 @@ static void train(int replicas, float losses[STEPS]) {
   TF_Output loss = build(&p, replicas, &train);
   program_open(&p, PROCESSORS);
   leat_callable_t* step = prepare(&p, loss, train);
-  for (int i = 0; i < STEPS; ++i) losses[i] = run_number(&p, step);
+  for (int i = 0; i < STEPS; ++i) losses[i] = run_number(step);
   leat_callable_free(step);
   program_end(&p);
 }
