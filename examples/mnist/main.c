@@ -4,6 +4,9 @@
 //   mnist train DIR       trains both, saves checkpoints DIR/mlp and DIR/cnn
 //   mnist classify DIR    restores them and shows what they see
 //
+// train --input queue writes the digits to files first and reads them, by threads of their own,
+// while it trains (input.c); --steps N takes N steps instead of some epochs.
+//
 // The data are digits rendered here, or MNIST itself when LEAT_DATA_DIR holds mnist/.
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +17,6 @@
 #include "leat/callable.h"
 #include "mnist.h"
 
-#define BATCH 64
 #define RATE 2e-3f  // of learning, at first
 #define SHOWN 8   // digits drawn at the end,
 #define IN_ROW 4  // so many beside one another
@@ -66,11 +68,12 @@ typedef struct {
   TF_Status* status;
 } runner_t;
 
-static void open_runner(const char* kind, const char* directory, runner_t* r) {
+static void open_runner(const char* kind, const char* directory, const char* records,
+                        runner_t* r) {
   char checkpoints[1024];
   snprintf(checkpoints, sizeof checkpoints, "%s/%s", directory, kind);
   r->status = TF_NewStatus();
-  model_build(kind, &r->model);
+  model_build(kind, records, &r->model);
   r->saver = leat_saver_create(r->model.scope, checkpoints, (leat_saver_options_t){.keep = 2});
   check("building the graph", leat_scope_status(r->model.scope));
   TF_SessionOptions* options = TF_NewSessionOptions();
@@ -153,14 +156,16 @@ static void gather(const dataset_t* set, const int* order, float* pixels, int32_
   }
 }
 
-static void train(runner_t* r, const char* kind, const dataset_t* set, int epochs, float keep) {
+// |steps| of them; batches come from |set|, or from the model's own input when it has one.
+static void train(runner_t* r, const char* kind, const dataset_t* set, int steps, float keep) {
   static float pixels[BATCH * PIXELS];
   static int32_t labels[BATCH];
   model_t* m = &r->model;
   const TF_Operation* target = m->train;
-  leat_callable_t* step = leat_callable_create(
-      r->session, (TF_Output[]){m->images, m->labels, m->keep, m->rate}, 4, &m->loss, 1, &target,
-      1, r->status);
+  TF_Output fed[] = {m->images, m->labels, m->keep, m->rate};
+  int skipped = m->input.runner_count ? 2 : 0;
+  leat_callable_t* step = leat_callable_create(r->session, fed + skipped, 4 - skipped, &m->loss, 1,
+                                               &target, 1, r->status);
   check("preparing the training step", r->status);
   float loss = 0, rate = 0;
   leat_array_t feeds[] = {array(TF_FLOAT, 2, BATCH, PIXELS, pixels, sizeof pixels),
@@ -169,32 +174,39 @@ static void train(runner_t* r, const char* kind, const dataset_t* set, int epoch
                           array(TF_FLOAT, 0, 0, 0, &rate, sizeof rate)};
   leat_array_t fetch = array(TF_FLOAT, 0, 0, 0, &loss, sizeof loss);
   int* order = malloc((size_t)set->count * sizeof *order);
-  int per_epoch = set->count / BATCH, steps = epochs * per_epoch;
+  int per_epoch = set->count / BATCH;
   uint32_t random = 7;
   double begun = seconds(), average = 2.3;
+  leat_coordinator_t* coordinator = leat_coordinator_create();
+  leat_queue_runners_start(m->input.runners, m->input.runner_count, r->session, coordinator,
+                           r->status);
   for (int i = 0; order && i < set->count; ++i) order[i] = i;
   for (int i = 0; order && i < steps; ++i) {
     if (i % per_epoch == 0) shuffle(order, set->count, &random);
-    gather(set, order + (size_t)(i % per_epoch) * BATCH, pixels, labels);
+    if (!skipped) gather(set, order + (size_t)(i % per_epoch) * BATCH, pixels, labels);
     rate = RATE * (float)(steps - i) / (float)steps;  // down to nothing at the end
-    leat_callable_run(step, feeds, &fetch, r->status);
+    leat_callable_run(step, feeds + skipped, &fetch, r->status);
     check("training", r->status);
     average += 0.02 * (loss - average);
     if (i % 20 == 19 || i + 1 == steps) show_progress(kind, i + 1, steps, average, begun);
   }
+  leat_coordinator_request_stop(coordinator, r->status);
+  leat_coordinator_join(coordinator, 120, r->status);
+  check("reading", r->status);
+  leat_coordinator_free(coordinator);
   free(order);
   leat_callable_free(step);
   leat_saver_save(r->saver, r->session, steps, r->status);
   check("saving", r->status);
 }
 
-static void train_model(const char* kind, const char* directory, int epochs, float keep,
-                        const dataset_t* train_set, const dataset_t* test_set) {
+static void train_model(const char* kind, const char* directory, const char* records, int steps,
+                        float keep, const dataset_t* train_set, const dataset_t* test_set) {
   runner_t r;
-  open_runner(kind, directory, &r);
+  open_runner(kind, directory, records, &r);
   leat_target_run(r.session, r.model.init, r.status);
   check("initialising", r.status);
-  train(&r, kind, train_set, epochs, keep);
+  train(&r, kind, train_set, steps, keep);
   printf("%s: test accuracy %.1f %%\n", kind, 100 * accuracy(&r, test_set));
   fflush(stdout);
   close_runner(&r);
@@ -218,7 +230,7 @@ static void restore_and_answer(const char* kind, const char* directory, const da
                                const int* which, int answers[SHOWN]) {
   runner_t r;
   int64_t step = 0;
-  open_runner(kind, directory, &r);
+  open_runner(kind, directory, NULL, &r);
   leat_saver_restore_latest(r.saver, r.session, &step, r.status);
   check("restoring", r.status);
   printf("%s: restored from step %lld\n", kind, (long long)step);
@@ -242,21 +254,43 @@ static void classify(const char* directory, const dataset_t* set) {
   }
 }
 
+static void train_both(const char* directory, int from_queue, int steps,
+                       const dataset_t* test_set) {
+  dataset_t set = {0};
+  load("train", &set);
+  if (from_queue && !input_write(directory, &set)) {
+    fprintf(stderr, "mnist: writing records into %s failed\n", directory);
+    exit(1);
+  }
+  const char* records = from_queue ? directory : NULL;
+  int per_epoch = set.count / BATCH;
+  train_model("mlp", directory, records, steps ? steps : 4 * per_epoch, 0.9f, &set, test_set);
+  train_model("cnn", directory, records, steps ? steps : 3 * per_epoch, 0.6f, &set, test_set);
+  dataset_free(&set);
+}
+
 int main(int argc, char** argv) {
-  dataset_t train_set = {0}, test_set = {0};
-  if (argc != 3 || (strcmp(argv[1], "train") && strcmp(argv[1], "classify"))) {
-    fprintf(stderr, "usage: mnist train DIR | mnist classify DIR\n");
+  dataset_t test_set = {0};
+  int from_queue = 0, steps = 0, trains = argc > 2 && strcmp(argv[1], "train") == 0;
+  int valid = trains || (argc == 3 && strcmp(argv[1], "classify") == 0);
+  for (int i = 3; i < argc; i += 2) {
+    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    if (strcmp(argv[i], "--input") == 0 && strcmp(value, "queue") == 0) {
+      from_queue = 1;
+    } else if (strcmp(argv[i], "--steps") != 0 || (steps = atoi(value)) < 1) {
+      valid = 0;
+    }
+  }
+  if (!valid) {
+    fprintf(stderr, "usage: mnist train DIR [--input queue] [--steps N] | mnist classify DIR\n");
     return 2;
   }
   load("t10k", &test_set);
-  if (strcmp(argv[1], "train") == 0) {
-    load("train", &train_set);
-    train_model("mlp", argv[2], 4, 0.9f, &train_set, &test_set);
-    train_model("cnn", argv[2], 3, 0.6f, &train_set, &test_set);
+  if (trains) {
+    train_both(argv[2], from_queue, steps, &test_set);
   } else {
     classify(argv[2], &test_set);
   }
-  dataset_free(&train_set);
   dataset_free(&test_set);
   return 0;
 }

@@ -2,11 +2,13 @@
 #ifndef LEAT_EXAMPLES_MNIST_H_
 #define LEAT_EXAMPLES_MNIST_H_
 
+#include "leat/input.h"
 #include "leat/train.h"
 
 #define SIDE 28
 #define PIXELS (SIDE * SIDE)
 #define CLASSES 10
+#define BATCH 64
 
 typedef struct {
   int count;
@@ -20,6 +22,20 @@ int digits_render(int count, uint32_t seed, dataset_t* out);
 int idx_read(const char* directory, const char* part, dataset_t* out);
 void dataset_free(dataset_t* set);
 
+// A stream of shuffled batches, read from files by threads of its own while the model trains. Where
+// images and labels are fed, those are taken instead.
+typedef struct {
+  TF_Output images, labels;
+  leat_queue_runner_t* runners[2];
+  int runner_count;
+} input_t;
+
+// Writes |set| as records into a few files in |directory|. 0 when it cannot.
+int input_write(const char* directory, const dataset_t* set);
+// Adds what reads them, for ever, to the graph.
+void input_build(leat_scope_t* s, const char* directory, input_t* out);
+void input_free(input_t* input);
+
 // A model in a graph of its own.
 typedef struct {
   TF_Graph* graph;
@@ -32,10 +48,12 @@ typedef struct {
   TF_Output loss;
   TF_Operation* train;
   TF_Operation* init;
+  input_t input;     // without runners: images and labels must be fed
 } model_t;
 
-// The kinds of model: "mlp" or "cnn". The status of |out->scope| says whether it was built.
-void model_build(const char* kind, model_t* out);
+// The kinds of model: "mlp" or "cnn". |records| is the directory of input_write, or NULL. The
+// status of |out->scope| says whether it was built.
+void model_build(const char* kind, const char* records, model_t* out);
 void model_free(model_t* model);
 
 #endif  // LEAT_EXAMPLES_MNIST_H_

@@ -43,11 +43,18 @@ static TF_Output cnn(leat_scope_t* s, const model_t* m) {
   return dense(s, "out", leat_dropout(s, h, m->keep, 3), 128, CLASSES);
 }
 
-void model_build(const char* kind, model_t* m) {
+void model_build(const char* kind, const char* records, model_t* m) {
+  *m = (model_t){.images = {NULL, 0}};
   m->graph = TF_NewGraph();
   leat_scope_t* s = m->scope = leat_scope_create(m->graph);
-  m->images = leat_placeholder(s, "images", TF_FLOAT, 2, (int64_t[]){-1, PIXELS});
-  m->labels = leat_placeholder(s, "labels", TF_INT32, 1, (int64_t[]){-1});
+  if (records) {
+    input_build(s, records, &m->input);
+    m->images = m->input.images;
+    m->labels = m->input.labels;
+  } else {
+    m->images = leat_placeholder(s, "images", TF_FLOAT, 2, (int64_t[]){-1, PIXELS});
+    m->labels = leat_placeholder(s, "labels", TF_INT32, 1, (int64_t[]){-1});
+  }
   m->keep = leat_placeholder(s, "keep", TF_FLOAT, 0, NULL);
   m->rate = leat_placeholder(s, "rate", TF_FLOAT, 0, NULL);
   m->logits = strcmp(kind, "cnn") == 0 ? cnn(s, m) : mlp(s, m);
@@ -59,6 +66,7 @@ void model_build(const char* kind, model_t* m) {
 }
 
 void model_free(model_t* m) {
+  input_free(&m->input);
   leat_scope_free(m->scope);
   TF_DeleteGraph(m->graph);
 }

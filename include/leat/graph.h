@@ -34,6 +34,9 @@ TF_CAPI_EXPORT extern leat_scope_t* leat_scope_enter(leat_scope_t* parent, const
 /* A scope under the same names whose operations run after |operations| too. */
 TF_CAPI_EXPORT extern leat_scope_t* leat_scope_after(leat_scope_t* parent,
                                                      TF_Operation* const* operations, int count);
+/* A scope under the same names whose operations are placed on |device|, copied ("/device:CPU:1";
+ * parts may be missing); "" leaves it to the placer again. */
+TF_CAPI_EXPORT extern leat_scope_t* leat_scope_on(leat_scope_t* parent, const char* device);
 TF_CAPI_EXPORT extern TF_Graph* leat_scope_graph(const leat_scope_t* scope);
 /* Borrowed. The first error of this scope and those entered from it, or TF_OK. */
 TF_CAPI_EXPORT extern TF_Status* leat_scope_status(leat_scope_t* scope);
@@ -54,16 +57,18 @@ typedef struct leat_attribute_t {
   const int64_t* integers;  /* of a list, a shape */
   TF_Tensor* tensor;        /* borrowed */
   const TF_DataType* types;
+  const int* ranks; /* of a list of shapes, whose sizes follow one another in |integers| */
 } leat_attribute_t;
-#define leat_attribute_int(n, v) {(n), 'i', (v), 0, 0, 0, 0, 0}
-#define leat_attribute_float(n, v) {(n), 'f', 0, (v), 0, 0, 0, 0}
-#define leat_attribute_bool(n, v) {(n), 'b', (v), 0, 0, 0, 0, 0}
-#define leat_attribute_type(n, v) {(n), 't', (v), 0, 0, 0, 0, 0}
-#define leat_attribute_string(n, v) {(n), 's', 0, 0, (v), 0, 0, 0}
-#define leat_attribute_ints(n, count, v) {(n), 'l', (count), 0, 0, (v), 0, 0}
-#define leat_attribute_types(n, count, v) {(n), 'y', (count), 0, 0, 0, 0, (v)}
-#define leat_attribute_shape(n, rank, v) {(n), 'h', (rank), 0, 0, (v), 0, 0}
-#define leat_attribute_tensor(n, v) {(n), 'v', 0, 0, 0, 0, (v), 0}
+#define leat_attribute_int(n, v) {(n), 'i', (v), 0, 0, 0, 0, 0, 0}
+#define leat_attribute_float(n, v) {(n), 'f', 0, (v), 0, 0, 0, 0, 0}
+#define leat_attribute_bool(n, v) {(n), 'b', (v), 0, 0, 0, 0, 0, 0}
+#define leat_attribute_type(n, v) {(n), 't', (v), 0, 0, 0, 0, 0, 0}
+#define leat_attribute_string(n, v) {(n), 's', 0, 0, (v), 0, 0, 0, 0}
+#define leat_attribute_ints(n, count, v) {(n), 'l', (count), 0, 0, (v), 0, 0, 0}
+#define leat_attribute_types(n, count, v) {(n), 'y', (count), 0, 0, 0, 0, (v), 0}
+#define leat_attribute_shape(n, rank, v) {(n), 'h', (rank), 0, 0, (v), 0, 0, 0}
+#define leat_attribute_tensor(n, v) {(n), 'v', 0, 0, 0, 0, (v), 0, 0}
+#define leat_attribute_shapes(n, count, r, v) {(n), 'H', (count), 0, 0, (v), 0, 0, (r)}
 /* Inputs of a list argument (N * T) stand in their place, one after the other. NULL on error.
  *
  *   leat_operation(s, "AddN", NULL, (TF_Output[]){x, y, z}, 3, NULL, 0);                        */

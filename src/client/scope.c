@@ -18,8 +18,10 @@ static leat_scope_t* make_scope(leat_scope_root_t* root, const leat_scope_t* par
   size_t size = strlen(before) + (name ? strlen(name) + 1 : 0) + 1;
   char* prefix = malloc(size);
   TF_Operation** all = calloc((size_t)(inherited + count) + 1, sizeof *all);
-  if (!scope || !prefix || !all) {
+  char* device = strdup(parent ? parent->device : "");
+  if (!scope || !prefix || !all || !device) {
     free(scope);
+    free(device);
     free(prefix);
     free(all);
     if (TF_GetCode(root->status) == TF_OK) {
@@ -30,7 +32,7 @@ static leat_scope_t* make_scope(leat_scope_root_t* root, const leat_scope_t* par
   snprintf(prefix, size, "%s%s%s", before, name ? name : "", name ? "/" : "");
   for (int i = 0; i < inherited; ++i) all[i] = parent->controls[i];
   for (int i = 0; i < count; ++i) all[inherited + i] = controls[i];
-  *scope = (leat_scope_t){root, prefix, all, inherited + count};
+  *scope = (leat_scope_t){root, prefix, all, inherited + count, device};
   ++root->references;
   return scope;
 }
@@ -56,10 +58,24 @@ leat_scope_t* leat_scope_after(leat_scope_t* parent, TF_Operation* const* operat
   return parent ? make_scope(parent->root, parent, NULL, operations, count) : NULL;
 }
 
+leat_scope_t* leat_scope_on(leat_scope_t* parent, const char* device) {
+  char* copy = parent ? strdup(device) : NULL;
+  leat_scope_t* scope = copy ? make_scope(parent->root, parent, NULL, NULL, 0) : NULL;
+  if (!scope) {
+    leat_scope_fail(parent, TF_RESOURCE_EXHAUSTED, "no memory for a scope");
+    free(copy);
+    return NULL;
+  }
+  free(scope->device);
+  scope->device = copy;
+  return scope;
+}
+
 void leat_scope_free(leat_scope_t* scope) {
   if (!scope) return;
   leat_scope_root_t* root = scope->root;
   free(scope->prefix);
+  free(scope->device);
   free(scope->controls);
   free(scope);
   if (--root->references > 0) return;
@@ -108,6 +124,21 @@ char* leat_scope_name(leat_scope_t* scope, const char* base) {
   return name;
 }
 
+static void set_shapes(TF_OperationDescription* op, const leat_attribute_t* a, TF_Status* status) {
+  const int64_t** dims = calloc((size_t)a->integer + 1, sizeof *dims);
+  const int64_t* next = a->integers;
+  if (!dims) {
+    TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory for a list of shapes");
+    return;
+  }
+  for (int64_t i = 0; i < a->integer; ++i) {
+    dims[i] = next;
+    if (a->ranks[i] > 0) next += a->ranks[i];
+  }
+  TF_SetAttrShapeList(op, a->name, dims, a->ranks, (int)a->integer);
+  free(dims);
+}
+
 static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a,
                           TF_Status* status) {
   switch (a->kind) {
@@ -119,6 +150,7 @@ static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a
     case 'l': TF_SetAttrIntList(op, a->name, a->integers, (int)a->integer); break;
     case 'y': TF_SetAttrTypeList(op, a->name, a->types, (int)a->integer); break;
     case 'h': TF_SetAttrShape(op, a->name, a->integers, (int)a->integer); break;
+    case 'H': set_shapes(op, a, status); break;
     case 'v': TF_SetAttrTensor(op, a->name, a->tensor, status); break;
     default: TF_SetStatus(status, TF_INVALID_ARGUMENT, "unknown kind of attribute");
   }
@@ -176,6 +208,7 @@ TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op_type, const cha
   const leat_signature_t* signature = find_signature(scope->root, op_type);
   if (!signature) return NULL;
   TF_OperationDescription* op = TF_NewOperation(scope->root->graph, op_type, name);
+  if (scope->device[0]) TF_SetDevice(op, scope->device);
   add_inputs(op, signature, inputs, input_count, attributes, attribute_count);
   for (int i = 0; i < scope->control_count; ++i) TF_AddControlInput(op, scope->controls[i]);
   for (int i = 0; i < attribute_count && TF_GetCode(status) == TF_OK; ++i) {

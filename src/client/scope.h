@@ -31,6 +31,7 @@ struct leat_scope_t {
   char* prefix;  // "" or "a/b/"
   TF_Operation** controls;  // that every operation runs after
   int control_count;
+  char* device;  // "" leaves it to the placer
 };
 
 // true when there is no error yet.

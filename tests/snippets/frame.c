@@ -6,6 +6,7 @@
 
 #include "leat/callable.h"
 #include "leat/files.h"
+#include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
@@ -179,6 +180,42 @@ static void training(void) {
   close_all(session, s, graph);
 }
 
+static void count_until_stop(void* coordinator) {
+  for (long count = 0; !leat_coordinator_should_stop(coordinator); ++count) continue;
+}
+
+// Ten numbers go through a queue of three; the training step adds each to a sum.
+static void input(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Session* session = open_session(graph);
+  const TF_DataType type = TF_INT32;
+  leat_attribute_t types = leat_attribute_types("component_types", 1, &type);
+  TF_Output queue = {
+      leat_operation(s, "FIFOQueueV2", NULL, NULL, 0,
+                     (leat_attribute_t[]){types, leat_attribute_int("capacity", 3)}, 2), 0};
+  leat_variable_untrained(s, "next", type, 0, NULL, leat_initializer_constant(0));
+  TF_Output sum = leat_variable_untrained(s, "sum", type, 0, NULL, leat_initializer_constant(0));
+  TF_Output next = leat_variable_at(s, 0), total = leat_variable_at(s, 1);
+  leat_attribute_t limit = leat_attribute_int("limit", 10);
+  TF_Output number = {leat_operation(s, "CountUpTo", NULL, &next, 1, &limit, 1), 0};
+  TF_Operation* enqueue =
+      leat_operation(s, "QueueEnqueueV2", NULL, (TF_Output[]){queue, number}, 2, NULL, 0);
+  TF_Output taken = {leat_operation(s, "QueueDequeueV2", NULL, &queue, 1, &types, 1), 0};
+  TF_Operation* train =
+      leat_operation(s, "AssignAdd", NULL, (TF_Output[]){total, taken}, 2, NULL, 0);
+#include "input_1.inc"
+  CHECK_OK();
+  TF_Tensor* value = NULL;
+  TF_SessionRun(session, NULL, NULL, NULL, 0, &sum, &value, 1, NULL, 0, NULL, status);
+  CHECK_OK();
+  CHECK(*(int32_t*)TF_TensorData(value) == 45);
+  TF_DeleteTensor(value);
+#include "input_2.inc"
+  CHECK_OK();
+  close_all(session, s, graph);
+}
+
 static void placement(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -253,6 +290,7 @@ int main(void) {
   graph();
   operations();
   training();
+  input();
   placement();
   messages();
   eager();

@@ -24,6 +24,13 @@ static tool_result_t run_command(const char* command) {
   return result;
 }
 
+tool_result_t tool_run_example(const char* program, const char* arguments) {
+  char command[4096];
+  const char* build = getenv("LEAT_BUILD_DIR");
+  snprintf(command, sizeof command, "%s/bin/%s %s 2>&1", build ? build : ".", program, arguments);
+  return run_command(command);
+}
+
 static tool_result_t run_v(const char* format, va_list arguments) {
   char command[4096];
   const char* build = getenv("LEAT_BUILD_DIR");

@@ -12,6 +12,8 @@ typedef struct tool_result_s {
 
 // Runs `leat <arguments>` in the test's own folder by the shell.
 tool_result_t tool_run(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// Runs the program of an example likewise.
+tool_result_t tool_run_example(const char* program, const char* arguments);
 void tool_free(tool_result_t* result);
 // Runs it, and expects the exit code and (unless NULL) just this output.
 void tool_expect(int code, const char* out, const char* format, ...)

@@ -1,0 +1,235 @@
+// The coordinator of leat/input.h: one lock, one condition, a list of threads. The thread that
+// requests the stop runs the cancel operations itself, outside the lock: no thread sleeps for that
+// only, and join returns when the workers are gone even if nobody ever requests a stop.
+#include "client/coordinator.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "leat/train.h"
+#include "tensorflow/c/env.h"
+
+typedef struct worker_t {
+  leat_coordinator_t* coordinator;
+  void (*work)(void* data);
+  void* data;
+  TF_Thread* thread;
+  int ended;
+  struct worker_t* next;
+  char name[];
+} worker_t;
+
+typedef struct stop_action_t {
+  TF_Session* session;
+  TF_Operation* operation;
+  struct stop_action_t* next;
+} stop_action_t;
+
+struct leat_coordinator_t {
+  pthread_mutex_t lock;    // of all below
+  pthread_cond_t changed;  // a stop, the end of a worker, the end of the stop's actions
+  worker_t* workers;
+  stop_action_t* actions;
+  TF_Status* reason;
+  int stopping;
+  int acting;  // the stop's actions run
+};
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+leat_coordinator_t* leat_coordinator_create(void) {
+  leat_coordinator_t* c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->reason = TF_NewStatus();
+  if (!c->reason) {
+    free(c);
+    return NULL;
+  }
+  pthread_mutex_init(&c->lock, NULL);
+  pthread_cond_init(&c->changed, NULL);
+  return c;
+}
+
+void leat_coordinator_free(leat_coordinator_t* c) {
+  if (!c) return;
+  leat_coordinator_request_stop(c, NULL);
+  leat_coordinator_join(c, -1, c->reason);
+  pthread_cond_destroy(&c->changed);
+  pthread_mutex_destroy(&c->lock);
+  TF_DeleteStatus(c->reason);
+  free(c);
+}
+
+// ---- Threads ------------------------------------------------------------------------------------
+
+static void run_worker(void* data) {
+  worker_t* worker = data;
+  leat_coordinator_t* c = worker->coordinator;
+  worker->work(worker->data);
+  pthread_mutex_lock(&c->lock);
+  worker->ended = 1;
+  pthread_cond_broadcast(&c->changed);
+  pthread_mutex_unlock(&c->lock);
+}
+
+void leat_coordinator_start(leat_coordinator_t* c, const char* name, void (*work)(void* data),
+                            void* data, TF_Status* status) {
+  TF_ThreadOptions options;
+  TF_DefaultThreadOptions(&options);
+  worker_t* worker = calloc(1, sizeof *worker + strlen(name) + 1);
+  if (worker) {
+    *worker = (worker_t){.coordinator = c, .work = work, .data = data};
+    strcpy(worker->name, name);
+    pthread_mutex_lock(&c->lock);  // the worker's end waits until it is listed
+    worker->thread = TF_StartThread(&options, name, run_worker, worker);
+    if (worker->thread) {
+      worker->next = c->workers;
+      c->workers = worker;
+    }
+    pthread_mutex_unlock(&c->lock);
+  }
+  if (worker && worker->thread) {
+    TF_SetStatus(status, TF_OK, "");
+    return;
+  }
+  free(worker);
+  TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "starting a thread failed: no memory, or no more "
+                                              "threads");
+}
+
+// ---- The stop -----------------------------------------------------------------------------------
+
+static void act(stop_action_t* actions) {
+  TF_Status* ignored = TF_NewStatus();
+  while (actions) {
+    stop_action_t* next = actions->next;
+    if (ignored) leat_target_run(actions->session, actions->operation, ignored);
+    free(actions);
+    actions = next;
+  }
+  TF_DeleteStatus(ignored);
+}
+
+int leat_coordinator_on_stop(leat_coordinator_t* c, TF_Session* session, TF_Operation* operation) {
+  stop_action_t* action = malloc(sizeof *action);
+  if (!action) return 0;
+  pthread_mutex_lock(&c->lock);
+  *action = (stop_action_t){session, operation, NULL};
+  int late = c->stopping;
+  if (!late) {
+    action->next = c->actions;
+    c->actions = action;
+  }
+  pthread_mutex_unlock(&c->lock);
+  if (late) act(action);
+  return 1;
+}
+
+void leat_coordinator_request_stop(leat_coordinator_t* c, const TF_Status* reason) {
+  TF_Code code = reason ? TF_GetCode(reason) : TF_OK;
+  pthread_mutex_lock(&c->lock);
+  if (!c->stopping) {
+    c->stopping = c->acting = 1;
+    if (code != TF_OK && code != TF_OUT_OF_RANGE) {
+      TF_SetStatus(c->reason, code, TF_Message(reason));
+    }
+    stop_action_t* actions = c->actions;
+    c->actions = NULL;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    act(actions);
+    pthread_mutex_lock(&c->lock);
+    c->acting = 0;
+    pthread_cond_broadcast(&c->changed);
+  }
+  pthread_mutex_unlock(&c->lock);
+}
+
+int leat_coordinator_should_stop(leat_coordinator_t* c) {
+  pthread_mutex_lock(&c->lock);
+  int stopping = c->stopping;
+  pthread_mutex_unlock(&c->lock);
+  return stopping;
+}
+
+// ---- Joining ------------------------------------------------------------------------------------
+
+static const worker_t* running(const leat_coordinator_t* c) {
+  const worker_t* worker = c->workers;
+  while (worker && worker->ended) worker = worker->next;
+  return worker;
+}
+
+static void wait_out_grace(leat_coordinator_t* c, double seconds) {
+  struct timespec until;
+  timespec_get(&until, TIME_UTC);
+  if (seconds > 1e9) seconds = -1;
+  int64_t ns = until.tv_nsec + (int64_t)(seconds * 1e9);
+  until.tv_sec += (time_t)(ns / 1000000000);
+  until.tv_nsec = (long)(ns % 1000000000);
+  while (running(c)) {
+    if (seconds < 0) {
+      pthread_cond_wait(&c->changed, &c->lock);
+    } else if (pthread_cond_timedwait(&c->changed, &c->lock, &until)) {
+      return;
+    }
+  }
+}
+
+// Takes the workers that ended out of the list.
+static worker_t* take_ended(leat_coordinator_t* c) {
+  worker_t *ended = NULL, **place = &c->workers;
+  while (*place) {
+    worker_t* worker = *place;
+    if (worker->ended) {
+      *place = worker->next;
+      worker->next = ended;
+      ended = worker;
+    } else {
+      place = &worker->next;
+    }
+  }
+  return ended;
+}
+
+static void set_outcome(const leat_coordinator_t* c, TF_Status* status) {
+  char message[160];
+  const worker_t* worker = running(c);
+  if (TF_GetCode(c->reason) != TF_OK) {
+    if (status != c->reason) TF_SetStatus(status, TF_GetCode(c->reason), TF_Message(c->reason));
+  } else if (worker) {
+    snprintf(message, sizeof message,
+             "joining threads failed: thread '%.64s' still runs after the time of grace",
+             worker->name);
+    TF_SetStatus(status, TF_DEADLINE_EXCEEDED, message);
+  } else {
+    TF_SetStatus(status, TF_OK, "");
+  }
+}
+
+void leat_coordinator_join(leat_coordinator_t* c, double grace_seconds, TF_Status* status) {
+  pthread_mutex_lock(&c->lock);
+  while (running(c) && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
+  wait_out_grace(c, grace_seconds);
+  while (c->acting) pthread_cond_wait(&c->changed, &c->lock);
+  worker_t* ended = take_ended(c);
+  // Without workers nobody waits for these queues, and their session may go.
+  stop_action_t* actions = running(c) ? NULL : c->actions;
+  if (actions) c->actions = NULL;
+  set_outcome(c, status);
+  pthread_mutex_unlock(&c->lock);
+  while (ended) {
+    worker_t* next = ended->next;
+    TF_JoinThread(ended->thread);
+    free(ended);
+    ended = next;
+  }
+  while (actions) {
+    stop_action_t* next = actions->next;
+    free(actions);
+    actions = next;
+  }
+}
