@@ -5,6 +5,7 @@
   X(reorder)                   \
   X(ragged_range)              \
   X(tensors_map)               \
+  X(serialized_entries)        \
   X(empty_rows)                \
   X(sparse_reshape)            \
   X(sparse_to_dense)
