@@ -6,6 +6,8 @@
   X(ragged_range)              \
   X(tensors_map)               \
   X(serialized_entries)        \
+  X(sparse_dense)              \
+  X(sparse_sum)                \
   X(empty_rows)                \
   X(sparse_reshape)            \
   X(sparse_to_dense)
