@@ -108,9 +108,9 @@ static gathered_t gather_dense(leat_gradient_t* g) {
       leat_build_binary(b, "Sub", leat_build_unary(b, "Size", shape),
                         leat_build_unary(b, "Size", dense_shape)),
       axis);
-  leat_output_t whole =
-      leat_build(b, "ConcatV2", LEAT_INPUTS(leat_build_binary(b, "Fill", added, one), dense_shape, axis),
-                 LEAT_NO_ATTRS);
+  leat_output_t whole = leat_build(
+      b, "ConcatV2", LEAT_INPUTS(leat_build_binary(b, "Fill", added, one), dense_shape, axis),
+      LEAT_NO_ATTRS);
   leat_output_t scaled = leat_build_binary(
       b, "FloorDiv", indices, leat_build_binary(b, "FloorDiv", shape, whole));
   leat_output_t begin =

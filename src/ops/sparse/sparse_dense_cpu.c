@@ -15,17 +15,18 @@ typedef void (*add_scaled_fn_t)(const void* a, bool conjugate_a, const void* x, 
                                 bool conjugate_x, void* y, int64_t count);
 
 #define SAME(x) (x)
-#define COMBINE(NAME, type, wide, widen, narrow, divide)                                        \
-  static void multiply_##NAME(const void* a, const void* b, void* y, int64_t count) {           \
-    for (int64_t i = 0; i < count; ++i) {                                                       \
-      ((type*)y)[i] = (type)narrow((wide)widen(((const type*)a)[i]) *                           \
-                                   (wide)widen(((const type*)b)[i]));                           \
-    }                                                                                           \
-  }                                                                                             \
-  static void divide_##NAME(const void* a, const void* b, void* y, int64_t count) {             \
-    for (int64_t i = 0; i < count; ++i) {                                                       \
-      ((type*)y)[i] = (type)narrow(divide(widen(((const type*)a)[i]), widen(((const type*)b)[i]))); \
-    }                                                                                           \
+#define COMBINE(NAME, type, wide, widen, narrow, divide)                                     \
+  static void multiply_##NAME(const void* a, const void* b, void* y, int64_t count) {        \
+    for (int64_t i = 0; i < count; ++i) {                                                    \
+      ((type*)y)[i] =                                                                        \
+          (type)narrow((wide)widen(((const type*)a)[i]) * (wide)widen(((const type*)b)[i])); \
+    }                                                                                        \
+  }                                                                                          \
+  static void divide_##NAME(const void* a, const void* b, void* y, int64_t count) {          \
+    for (int64_t i = 0; i < count; ++i) {                                                    \
+      ((type*)y)[i] =                                                                        \
+          (type)narrow(divide(widen(((const type*)a)[i]), widen(((const type*)b)[i])));      \
+    }                                                                                        \
   }
 #define QUOTIENT(a, b) ((a) / (b))
 #define SIGNED_QUOTIENT(a, b) ((b) == -1 ? (int64_t)(0 - (uint64_t)(a)) : (int64_t)(a) / (b))
@@ -193,7 +194,8 @@ static leat_status_t dense_add__cpu(leat_kernel_context_t* c) {
       place = place * leat_shape_dim(shape, d) + index;
     }
     char* sum = (char*)output->data + (size_t)place * bytes;
-    leat_numbers_add(output->dtype, sum, (const char*)entries.values.data + (size_t)i * bytes, sum, 1);
+    leat_numbers_add(output->dtype, sum, (const char*)entries.values.data + (size_t)i * bytes, sum,
+                     1);
   }
   return leat_ok_status();
 }
