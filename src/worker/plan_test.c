@@ -15,8 +15,10 @@ static void last_readers_release(void** state) {
   leat_plan_t* plan = f->plan;
   assert_int_equal(plan->record_count, 4);  // the argument has a slot but no record
   assert_true(plan->linear);
-  const leat_record_t *neg = partition_record(plan, a.node), *exp = partition_record(plan, b.node),
-                      *add = partition_record(plan, c.node), *mul = partition_record(plan, twice.node);
+  const leat_record_t *neg = partition_record(plan, a.node),
+                      *exp = partition_record(plan, b.node),
+                      *add = partition_record(plan, c.node),
+                      *mul = partition_record(plan, twice.node);
   assert_int_equal(neg->input_slots[0], plan->feed_slots[0]);
   assert_true(neg->last_readers == 1 && partition_releases(plan, neg, neg->input_slots[0]));
   assert_true(exp->last_readers == 0 && exp->release_count == 0);  // the sum reads a later

@@ -1,5 +1,6 @@
 // Conditions and loops (section 4.4), one thing at a time, on the ordered and the dataflow
-// executor, with one thread and with several, optimised or not. (Random programs: random_flow_test.c.)
+// executor, with one thread and with several, optimised or not. Random programs are in
+// random_flow_test.c.
 #include <stdlib.h>
 #include <string.h>
 
