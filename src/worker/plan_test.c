@@ -15,8 +15,7 @@ static void last_readers_release(void** state) {
   leat_plan_t* plan = f->plan;
   assert_int_equal(plan->record_count, 4);  // the argument has a slot but no record
   assert_true(plan->linear);
-  const leat_record_t *neg = partition_record(plan, a.node),
-                      *exp = partition_record(plan, b.node),
+  const leat_record_t *neg = partition_record(plan, a.node), *exp = partition_record(plan, b.node),
                       *add = partition_record(plan, c.node),
                       *mul = partition_record(plan, twice.node);
   assert_int_equal(neg->input_slots[0], plan->feed_slots[0]);

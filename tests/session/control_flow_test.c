@@ -1,6 +1,6 @@
 // Conditions and loops (section 4.4), one thing at a time, on the ordered and the dataflow
-// executor, with one thread and with several, optimised or not. Random programs are in
-// random_flow_test.c.
+// executor, with one thread and with several, optimised or not. (Random programs:
+// random_flow_test.c.)
 #include <stdlib.h>
 #include <string.h>
 
@@ -510,8 +510,8 @@ static void a_trace_has_every_iteration(scene_t* s) {
   }
 }
 
-// The ordered executor keeps constants in their slots; the dataflow one, which runs traced steps with
-// the same instance, must not take a dead one for live.
+// The ordered executor keeps constants in their slots; the dataflow one, which runs traced steps
+// with the same instance, must not take a dead one for live.
 static void a_trace_sees_no_constant_of_a_dead_branch(scene_t* s) {
   leat_output_t x = float_placeholder(s), side = flow_switch(s, x, below_zero(s, x), 0);
   leat_output_t seven = scene_float(s, 7);

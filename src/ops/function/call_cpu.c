@@ -1,4 +1,5 @@
-// Calls that were not expanded: recursion, and calls on another device. The kernel waits without a thread.
+// Calls that were not expanded: recursion, and calls on another device. The kernel waits without a
+// thread.
 #include "device/device_name.h"
 #include "ops/family.h"
 #include "ops/function/function_call_cpu.h"

@@ -23,30 +23,50 @@ leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype, leat_buffer_
   return status;
 }
 
-// Numbers as their bytes.
-static leat_status_t fill_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
-                                leat_pb_tensor_proto_t* out_proto) {
-  if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
+// The varint sizes of all, then their bytes.
+static leat_status_t pack_strings(const leat_tensor_t* tensor, leat_string_builder_t* out) {
+  for (int64_t i = 0; i < tensor->shape.element_count; ++i) {
+    size_t size = leat_tensor_string_at(tensor, i).size;
+    for (; size > 127; size >>= 7) leat_string_builder_append_char(out, (char)(size | 128));
+    leat_string_builder_append_char(out, (char)size);
+  }
+  for (int64_t i = 0; i < tensor->shape.element_count; ++i) {
+    leat_string_builder_append(out, leat_tensor_string_at(tensor, i));
+  }
+  return leat_status_clone(out->status);
+}
+
+// Numbers as their bytes. |packed| holds those of strings; NULL: not so.
+static leat_status_t fill_proto(const leat_tensor_t* tensor, leat_string_builder_t* packed,
+                                leat_arena_t* arena, leat_pb_tensor_proto_t* out_proto) {
+  bool is_packed = packed && tensor->dtype == LEAT_DTYPE_STRING;
+  if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT) && !is_packed) {
     return leat_tensor_to_proto(tensor, arena, out_proto);
   }
   *out_proto = (leat_pb_tensor_proto_t){.dtype = tensor->dtype};
   size_t size = (size_t)tensor->shape.element_count * leat_dtype_size(tensor->dtype);
   out_proto->tensor_content = leat_string_view_make(tensor->data, size);
+  if (is_packed) {
+    LEAT_RETURN_IF_ERROR(pack_strings(tensor, packed));
+    out_proto->tensor_content = leat_string_builder_view(packed);
+  }
   return leat_partial_shape_to_proto(leat_partial_shape_of(&tensor->shape), arena,
                                      &out_proto->tensor_shape);
 }
 
-leat_status_t leat_tensor_serialize(const leat_tensor_t* tensor, leat_tensor_t* target,
-                                    int64_t index) {
+leat_status_t leat_tensor_serialize(const leat_tensor_t* tensor, bool packs_strings,
+                                    leat_tensor_t* target, int64_t index) {
   leat_arena_t arena;
   leat_pb_tensor_proto_t proto;
-  leat_string_builder_t text;
+  leat_string_builder_t text, packed;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_status_t status = fill_proto(tensor, &arena, &proto);
+  leat_string_builder_initialize(leat_allocator_system(), &packed);
+  leat_status_t status = fill_proto(tensor, packs_strings ? &packed : NULL, &arena, &proto);
   if (!status) status = leat_message_encode(&leat_pb_tensor_proto_descriptor, &proto, &text);
   if (!status) status = leat_tensor_set_string(target, index, leat_string_builder_view(&text));
   leat_string_builder_deinitialize(&text);
+  leat_string_builder_deinitialize(&packed);
   leat_arena_deinitialize(&arena);
   return status;
 }
@@ -69,7 +89,7 @@ static leat_status_t serialize__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  return leat_tensor_serialize(leat_kernel_input(c, 0), output, 0);
+  return leat_tensor_serialize(leat_kernel_input(c, 0), false, output, 0);
 }
 
 const leat_kernel_row_t leat_serialized_tensor_kernels_cpu[] = {

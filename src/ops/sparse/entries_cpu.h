@@ -1,5 +1,5 @@
-// Sparse tensors as three tensors: indices [n, r], values [n] and the dense shape [r]; and their way
-// into and out of batches, whose entries have the row they are of in front.
+// Sparse tensors as three tensors: indices [n, r], values [n] and the dense shape [r]; and their
+// way into and out of batches, whose entries have the row they are of in front.
 #ifndef LEAT_OPS_SPARSE_ENTRIES_CPU_H_
 #define LEAT_OPS_SPARSE_ENTRIES_CPU_H_
 

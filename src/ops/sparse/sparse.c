@@ -5,6 +5,9 @@
   X(reorder)                   \
   X(ragged_range)              \
   X(tensors_map)               \
+  X(serialized_entries)        \
+  X(sparse_dense)              \
+  X(sparse_sum)                \
   X(empty_rows)                \
   X(sparse_reshape)            \
   X(sparse_to_dense)

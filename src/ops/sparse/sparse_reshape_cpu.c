@@ -81,8 +81,8 @@ static leat_status_t fill(leat_kernel_context_t* c, const leat_shape_t* from, co
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &out_indices));
   if (rank) memcpy(out_shape->data, to, (size_t)rank * sizeof *to);
   if (count && from->element_count == 0) {
-    return leat_kernel_invalid(c, "Input tensor has %lld non zero elements but the shapes are empty",
-                               (long long)count);
+    return leat_kernel_invalid(
+        c, "Input tensor has %lld non zero elements but the shapes are empty", (long long)count);
   }
   rewrite(indices, from, to, rank, out_indices->data);
   return leat_ok_status();

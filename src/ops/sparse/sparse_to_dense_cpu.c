@@ -11,7 +11,8 @@ static leat_status_t to_dense_create(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t check(const leat_kernel_context_t* c, int64_t count, int64_t rank) {
-  const leat_shape_t *dims = &leat_kernel_input(c, 1)->shape, *values = &leat_kernel_input(c, 2)->shape;
+  const leat_shape_t *dims = &leat_kernel_input(c, 1)->shape,
+                     *values = &leat_kernel_input(c, 2)->shape;
   if (leat_kernel_input(c, 0)->shape.rank > 2) {
     return leat_kernel_invalid(c, "sparse_indices should be a scalar, vector, or matrix, got "
                                "shape %s",
@@ -51,7 +52,8 @@ static leat_status_t fill_default(const leat_tensor_t* value, leat_tensor_t* out
   for (int64_t done = 0; done < count;) {  // of what is there already, twice as much
     int64_t some = done && !is_object ? (done < count - done ? done : count - done) : 1;
     const void* from = done && !is_object ? to : value->data;
-    LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(value->dtype, from, to + (size_t)done * bytes, some));
+    LEAT_RETURN_IF_ERROR(
+        leat_tensor_copy_elements(value->dtype, from, to + (size_t)done * bytes, some));
     done += some;
   }
   return leat_ok_status();

@@ -1,0 +1,157 @@
+// CPU kernels of sparse tensors as strings (TensorProto messages) or as variants (the tensors
+// themselves).
+#include "ops/family.h"
+#include "ops/input/serialized_tensor_cpu.h"
+#include "ops/queue/boxed_tensors_cpu.h"
+#include "ops/sparse/entries_cpu.h"
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+static leat_status_t write_tensor(const leat_tensor_t* tensor, leat_tensor_t* target,
+                                  int64_t index) {
+  leat_boxed_tensors_t* box;
+  if (target->dtype == LEAT_DTYPE_STRING) {
+    return leat_tensor_serialize(tensor, true, target, index);
+  }
+  LEAT_RETURN_IF_ERROR(leat_boxed_tensors_create(
+      &leat_tensor_box_vtable, true, 1, leat_tensor_data(target, leat_variant_t) + index, &box));
+  box->items[0] = leat_tensor_share(tensor);
+  return leat_ok_status();
+}
+
+static leat_status_t write_entries(const leat_entries_t* entries, leat_tensor_t* target,
+                                   int64_t index) {
+  LEAT_RETURN_IF_ERROR(write_tensor(&entries->indices, target, index));
+  LEAT_RETURN_IF_ERROR(write_tensor(&entries->values, target, index + 1));
+  return write_tensor(&entries->shape, target, index + 2);
+}
+
+// Variants may outlive the step, so that what they hold is kept.
+static leat_status_t serialize__cpu(leat_kernel_context_t* c) {
+  static const char* const kWords[] = {"indices should be a matrix", "values should be a vector",
+                                       "shape should be a vector"};
+  leat_shape_t vector = leat_shape_vector(3);
+  leat_tensor_t *output, kept;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, &output));
+  for (int i = 0; i < 3; ++i) {
+    const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
+    if (shape->rank != (i == 0 ? 2 : 1)) {
+      return leat_kernel_invalid(c, "Input %s but received shape %s", kWords[i],
+                                 LEAT_SHAPE_TEXT(shape));
+    }
+    LEAT_RETURN_IF_ERROR(leat_kernel_keep_input(c, i, &kept));
+    leat_status_t status = write_tensor(&kept, output, i);
+    leat_tensor_release(&kept);
+    LEAT_RETURN_IF_ERROR(status);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t serialize_many__cpu(leat_kernel_context_t* c) {
+  leat_entries_t batch, row;
+  leat_tensor_t* output;
+  leat_shape_t matrix;
+  LEAT_RETURN_IF_ERROR(leat_entries_of_batch(c, &batch));
+  int64_t count = *leat_tensor_data(&batch.shape, const int64_t), place = 0;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){count, 3}, &matrix));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &output));
+  for (int64_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_entries_take_row(&batch, i, &place, &row));
+    leat_status_t status = write_entries(&row, output, 3 * i);
+    leat_entries_release(&row);
+    LEAT_RETURN_IF_ERROR(status);
+  }
+  return leat_ok_status();
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+static leat_status_t read_tensor(const leat_kernel_context_t* c, int64_t index, int dtype,
+                                 leat_tensor_t* out_tensor) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  if (input->dtype == LEAT_DTYPE_STRING) {
+    return leat_tensor_parse(leat_tensor_string_at(input, index), dtype, c->services->memory,
+                             out_tensor);
+  }
+  const leat_boxed_tensors_t* box = leat_boxed_tensors_of(
+      leat_tensor_data(input, const leat_variant_t) + index, &leat_tensor_box_vtable);
+  if (!box || box->items[0].dtype != dtype) {
+    return leat_kernel_invalid(c, "Could not get a tensor from serialized_sparse[%lld, %lld]: it "
+                               "holds %s, must be of type %s",
+                               (long long)(index / 3), (long long)(index % 3),
+                               box ? leat_dtype_name(box->items[0].dtype) : "no tensor",
+                               leat_dtype_name(dtype));
+  }
+  *out_tensor = leat_tensor_share(&box->items[0]);
+  return leat_ok_status();
+}
+
+// What of |out_entries| was made is the caller's to release.
+static leat_status_t read_entries(const leat_kernel_context_t* c, int64_t number,
+                                  leat_entries_t* out_entries) {
+  int dtype = (int)leat_dtype_base(c->kernel->output_types[1]);
+  leat_shape_t dense;
+  LEAT_RETURN_IF_ERROR(
+      read_tensor(c, 3 * number, LEAT_DTYPE_INT64, &out_entries->indices));
+  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number + 1, dtype, &out_entries->values));
+  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number + 2, LEAT_DTYPE_INT64, &out_entries->shape));
+  LEAT_RETURN_IF_ERROR(leat_entries_check(c, out_entries));
+  int64_t rank = out_entries->shape.shape.element_count;
+  if (rank > LEAT_SHAPE_MAX_RANK) return leat_kernel_invalid(c, "the rank is too large");
+  LEAT_RETURN_IF_ERROR(leat_shape_create((int)rank, out_entries->shape.data, &dense));
+  leat_shape_release(&dense);
+  return leat_ok_status();
+}
+
+static leat_status_t read_one(leat_kernel_context_t* c) {
+  leat_entries_t entries = {0};
+  leat_status_t status = read_entries(c, 0, &entries);
+  if (status) {
+    leat_entries_release(&entries);
+    return status;
+  }
+  leat_kernel_set_output(c, 0, entries.indices);
+  leat_kernel_set_output(c, 1, entries.values);
+  leat_kernel_set_output(c, 2, entries.shape);
+  return leat_ok_status();
+}
+
+static leat_status_t deserialize__cpu(leat_kernel_context_t* c) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  int lead = shape->rank - 1;
+  leat_entries_t* rows;
+  if (shape->rank == 0 || leat_shape_dim(shape, lead) != 3) {
+    return leat_kernel_invalid(c, "Serialized sparse should have 3 as the last dimension %s",
+                               LEAT_SHAPE_TEXT(shape));
+  }
+  if (lead == 0) return read_one(c);
+  int64_t count = shape->element_count / 3;
+  if (count == 0) {
+    return leat_kernel_invalid(c, "Serialized sparse should have at least 1 serialized tensor, but "
+                               "has a zero dimension %s",
+                               LEAT_SHAPE_TEXT(shape));
+  }
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
+                                               (size_t)count * sizeof *rows, (void**)&rows));
+  leat_status_t status = leat_ok_status();
+  for (int64_t i = 0; i < count && !status; ++i) status = read_entries(c, i, &rows[i]);
+  if (!status) status = leat_entries_join(c, rows, count, lead, leat_shape_dims(shape));
+  for (int64_t i = 0; i < count; ++i) leat_entries_release(&rows[i]);
+  leat_allocator_free(leat_allocator_system(), rows);
+  return status;
+}
+
+#define KERNEL(op_name, types, fn) \
+  {.op = op_name, .device_type = "CPU", .constraints = types, .compute = fn##__cpu}
+
+const leat_kernel_row_t leat_serialized_entries_kernels_cpu[] = {
+    KERNEL("SerializeSparse", "out_type: string, variant", serialize),
+    KERNEL("SerializeManySparse",
+           "T: bfloat16, bool, complex128, complex64, double, float, half, int16, int32, int64, "
+           "int8, resource, string, uint16, uint32, uint64, uint8, variant; "
+           "out_type: string, variant",
+           serialize_many),
+    KERNEL("DeserializeSparse", "Tserialized: string, variant", deserialize),
+    KERNEL("DeserializeManySparse", NULL, deserialize),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,62 @@
+// Sums of sparse tensors, and what they are with dense ones.
+#include "op_harness/op_harness.h"
+
+#define INDICES LEAT_ITEMS(INT64, LEAT_DIMS(3, 2), 0, 1, 1, 0, 1, 2)
+#define VALUES LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 2, 3)
+#define SHAPE LEAT_ITEMS(INT64, LEAT_DIMS(2), 2, 3)
+
+static const leat_op_case_t kCases[] = {
+    {.op = "SparseAdd",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_ITEMS(INT64, LEAT_DIMS(2, 2), 0, 2, 1, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 5, -2), SHAPE, LEAT_SCALAR_ITEM(FLOAT, 0.5)},
+     .expected = {LEAT_ITEMS(INT64, LEAT_DIMS(3, 2), 0, 1, 0, 2, 1, 2),
+                  LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 5, 3), SHAPE}},
+    {.op = "SparseAdd",
+     .name = "SparseAdd, other shapes",
+     .inputs = {INDICES, VALUES, SHAPE, INDICES, VALUES, LEAT_ITEMS(INT64, LEAT_DIMS(2), 2, 4),
+                LEAT_SCALAR_ITEM(FLOAT, 0)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "do not match"},
+    {.op = "SparseAddGrad",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 7, 8), INDICES,
+                LEAT_ITEMS(INT64, LEAT_DIMS(1, 2), 1, 1),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2, 2), 1, 0, 1, 1)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 0, 7, 0), LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 8)}},
+    {.op = "SparseReduceSum",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_SCALAR_ITEM(INT32, -1)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 1, 5)}},
+    {.op = "SparseReduceSum",
+     .name = "SparseReduceSum, kept",
+     .attrs = {LEAT_CASE_BOOL("keep_dims", true)},
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_ITEMS(INT32, LEAT_DIMS(1), 0)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3), 2, 1, 3)}},
+    {.op = "SparseReduceSum",
+     .name = "SparseReduceSum, no such axis",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_SCALAR_ITEM(INT32, 2)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "Invalid reduction dimension 2"},
+    {.op = "SparseTensorDenseAdd",
+     .inputs = {INDICES, VALUES, SHAPE,
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1, 1, 1, 1, 1, 1)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1, 2, 1, 3, 1, 4)}},
+    {.op = "SparseTensorDenseMatMul",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), 1, 2, 3, 4, 5, 6)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 3, 4, 17, 22)}},
+    {.op = "SparseTensorDenseMatMul",
+     .name = "SparseTensorDenseMatMul, an entry outside",
+     .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(1, 2), 0, 3), LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 1),
+                SHAPE, LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 1), 1, 2, 3)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "SparseDenseCwiseMul",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 2, 3, 4)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 3, 4, 12)}},
+    {.op = "SparseDenseCwiseDiv",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 2, -0.0, 4)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "divide by zero"},
+    {.op = "SparseDenseCwiseAdd",
+     .inputs = {INDICES, VALUES, SHAPE, LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 2, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 3, 5, 6)}},
+};
+
+LEAT_OP_TEST_MAIN(kCases)
