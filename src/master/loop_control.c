@@ -195,6 +195,22 @@ static leat_status_t order_receivers(adder_t* a, size_t count) {
   return leat_ok_status();
 }
 
+// The frames of the graph as it is now: their numbers follow its order, which the loops changed.
+static leat_status_t renumber(adder_t* a) {
+  leat_loop_control_t* control = a->control;
+  const int32_t* merges = control->merges;
+  int32_t places = control->frames.count * control->device_count;
+  LEAT_RETURN_IF_ERROR(find_frames(a));
+  LEAT_RETURN_IF_ERROR(allocate(a, (size_t)places, sizeof(int32_t), &control->merges));
+  for (int32_t i = 0; i < places; ++i) control->merges[i] = -1;
+  for (int32_t i = 0; i < places; ++i) {
+    if (merges[i] < 0) continue;
+    int32_t frame = control->frames.runs_in[merges[i]];
+    control->merges[frame * control->device_count + i % control->device_count] = merges[i];
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_loop_control_add(leat_graph_t* graph, const leat_placer_options_t* placement,
                                     leat_arena_t* arena, leat_loop_control_t* out_control) {
   *out_control = (leat_loop_control_t){.device_count = placement->device_count};
@@ -206,13 +222,12 @@ leat_status_t leat_loop_control_add(leat_graph_t* graph, const leat_placer_optio
   size_t count = graph->node_count;
   LEAT_RETURN_IF_ERROR(add_loops(&a));
   LEAT_RETURN_IF_ERROR(order_receivers(&a, count));
-  return find_frames(&a);
+  return renumber(&a);
 }
 
 int32_t leat_loop_control_gate(const leat_loop_control_t* control, leat_output_t source,
                                int device) {
   if (!control->frames.count) return -1;
-  int32_t frame = source.index < 0 ? control->frames.runs_in[source.node]
-                                   : control->frames.outputs_in[source.node];
+  int32_t frame = control->frames.outputs_in[source.node];  // of control edges, too
   return control->merges[frame * control->device_count + device];
 }

@@ -510,6 +510,27 @@ static void a_trace_has_every_iteration(scene_t* s) {
   }
 }
 
+// The ordered executor keeps constants in their slots; the dataflow one, which runs traced steps
+// with the same instance, must not take a dead one for live.
+static void a_trace_sees_no_constant_of_a_dead_branch(scene_t* s) {
+  leat_output_t x = float_placeholder(s), side = flow_switch(s, x, below_zero(s, x), 0);
+  leat_output_t seven = scene_float(s, 7);
+  scene_after(s, seven.node,
+              scene_unary(s, "Identity", -1, leat_node_output(side.node, 1)).node);
+  leat_output_t y = flow_merge(s, seven, side);
+  assert_true(scene_get_fed(s, x, -1, y) == 7 && scene_get_fed(s, x, 2, y) == 2);
+  leat_tensor_t fed = scene_value(3), got;
+  leat_step_collector_t collector;
+  leat_step_collector_initialize(leat_allocator_system(), &collector);
+  leat_run_t run = {.feeds = &x, .feed_values = &fed, .feed_count = 1, .fetches = &y,
+                    .fetch_values = &got, .fetch_count = 1, .collector = &collector};
+  LEAT_EXPECT_OK(leat_session_run(scene_session(s), &run));
+  assert_true(leat_tensor_data(&got, const float)[0] == 3);
+  leat_step_collector_deinitialize(&collector);
+  leat_tensor_release(&fed);
+  leat_tensor_release(&got);
+}
+
 static void run_all_ways(void** state) { scene_run_all_ways((scene_test_fn_t)*state); }
 #define ALL_WAYS(test) {#test, run_all_ways, NULL, NULL, (void*)test}
 
@@ -526,7 +547,7 @@ int main(void) {
       ALL_WAYS(resource_variables),           ALL_WAYS(tensor_arrays_and_stacks),
       ALL_WAYS(asynchronous_kernels),         ALL_WAYS(an_endless_loop_has_a_deadline),
       ALL_WAYS(an_endless_loop_is_closed),    ALL_WAYS(threads_share_a_loop),
-      ALL_WAYS(a_trace_has_every_iteration),
+      ALL_WAYS(a_trace_has_every_iteration),  ALL_WAYS(a_trace_sees_no_constant_of_a_dead_branch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
