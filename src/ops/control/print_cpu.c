@@ -1,0 +1,109 @@
+// The CPU kernel of PrintV2.
+#include <stdio.h>
+
+#include "base/file_system.h"
+#include "base/log.h"
+#include "ops/family.h"
+
+typedef struct print_s {
+  leat_allocator_t* allocator;
+  char* text;  // the end, then the path of the file and NUL
+  size_t end_size;
+  FILE* stream;            // NULL: the log or the file
+  leat_log_level_t level;  // LEAT_LOG_OFF: the file
+} print_t;
+
+static leat_status_t choose_stream(print_t* print, leat_string_view_t name,
+                                   leat_string_view_t* out_path) {
+  static const struct {
+    leat_string_view_t name;
+    leat_log_level_t level;
+  } kLogs[] = {{LEAT_SV("log(info)"), LEAT_LOG_INFO},
+               {LEAT_SV("log(warning)"), LEAT_LOG_WARNING},
+               {LEAT_SV("log(error)"), LEAT_LOG_ERROR}};
+  const leat_string_view_t scheme = LEAT_SV("file://");
+  *out_path = leat_string_view_make(NULL, 0);
+  print->level = LEAT_LOG_OFF;
+  if (name.size > scheme.size && memcmp(name.data, scheme.data, scheme.size) == 0) {
+    *out_path = leat_string_view_make(name.data + scheme.size, name.size - scheme.size);
+    return leat_ok_status();
+  }
+  if (leat_string_view_equal(name, LEAT_SV("stdout"))) print->stream = stdout;
+  if (leat_string_view_equal(name, LEAT_SV("stderr"))) print->stream = stderr;
+  for (size_t i = 0; i < sizeof kLogs / sizeof *kLogs; ++i) {
+    if (leat_string_view_equal(name, kLogs[i].name)) print->level = kLogs[i].level;
+  }
+  if (print->stream || print->level != LEAT_LOG_OFF) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Unknown output stream: %.*s, Valid streams are: stdout stderr log(info) "
+                          "log(warning) log(error), or file://<filename>",
+                          LEAT_SV_ARG(name));
+}
+
+static leat_status_t print_create(leat_kernel_creation_t* c, void* state) {
+  print_t* print = state;
+  leat_string_view_t name, path, end;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "output_stream", &name));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "end", &end));
+  LEAT_RETURN_IF_ERROR(choose_stream(print, name, &path));
+  print->allocator = c->allocator;
+  print->end_size = end.size;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(c->allocator, end.size + path.size + 1, (void**)&print->text));
+  if (end.size) memcpy(print->text, end.data, end.size);
+  if (path.size) memcpy(print->text + end.size, path.data, path.size);
+  print->text[end.size + path.size] = '\0';
+  return leat_ok_status();
+}
+
+static void print_destroy(void* state) {
+  print_t* print = state;
+  if (print->allocator) leat_allocator_free(print->allocator, print->text);
+}
+
+static leat_status_t write_text(const print_t* print, leat_string_view_t text) {
+  leat_file_t* file;
+  if (print->stream) {
+    fwrite(text.data, 1, text.size, print->stream);
+    fflush(print->stream);
+    return leat_ok_status();
+  }
+  if (print->level != LEAT_LOG_OFF) {
+    leat_log(print->level, "%.*s", LEAT_SV_ARG(text));
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_posix(), print->text + print->end_size,
+                                      LEAT_FILE_APPEND, leat_allocator_system(), &file));
+  leat_status_t status = file->vtable->write(file, text.data, text.size);
+  leat_status_t closed = leat_file_close(file);
+  if (!status) return closed;
+  leat_status_free(closed);
+  return status;
+}
+
+static leat_status_t print__cpu(leat_kernel_context_t* c) {
+  const print_t* print = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_string_builder_t text;
+  if (input->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Input is expected to be scalar, but got %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_string_builder_append(&text, leat_tensor_string_at(input, 0));
+  leat_string_builder_append(&text, leat_string_view_make(print->text, print->end_size));
+  leat_status_t status = leat_status_clone(text.status);
+  if (!status) status = write_text(print, leat_string_builder_view(&text));
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+const leat_kernel_row_t leat_print_kernels_cpu[] = {
+    {.op = "PrintV2",
+     .device_type = "CPU",
+     .create = print_create,
+     .destroy = print_destroy,
+     .state_bytes = sizeof(print_t),
+     .compute = print__cpu},
+    LEAT_KERNEL_ROWS_END,
+};
