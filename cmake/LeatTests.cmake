@@ -83,6 +83,11 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   set_target_properties(tests.capi.plugin_test PROPERTIES ENABLE_EXPORTS ON)
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
   add_dependencies(tests.capi.plugin_test ${plugins})
+  # LeakSanitizer fails over the threads that OpenMP leaves in a program with the oneDNN module.
+  if(LEAT_SANITIZE)
+    set_tests_properties(tests.examples.examples_test PROPERTIES
+      ENVIRONMENT_MODIFICATION "LEAT_MODULE_DIR=set:${CMAKE_BINARY_DIR}/tests")
+  endif()
 elseif(test_sources)
   message(STATUS "Leat: no unit tests: cmocka is absent (apt: libcmocka-dev)")
 endif()

@@ -25,6 +25,7 @@ typedef struct worker_t {
 typedef struct stop_action_t {
   TF_Session* session;
   TF_Operation* operation;
+  TF_Status* status;  // made beforehand: the end needs no memory of ours
   struct stop_action_t* next;
 } stop_action_t;
 
@@ -102,29 +103,38 @@ void leat_coordinator_start(leat_coordinator_t* c, const char* name, void (*work
 
 // ---- The stop -----------------------------------------------------------------------------------
 
-static void act(stop_action_t* actions) {
-  TF_Status* ignored = TF_NewStatus();
+// Frees |actions|, and runs them first where |runs|.
+static void end_actions(stop_action_t* actions, int runs) {
   while (actions) {
     stop_action_t* next = actions->next;
-    if (ignored) leat_target_run(actions->session, actions->operation, ignored);
+    // Threads wait for this: where memory is short for a moment it is tried again.
+    for (int i = 0; runs && i < 3; ++i) {
+      leat_target_run(actions->session, actions->operation, actions->status);
+      if (TF_GetCode(actions->status) != TF_RESOURCE_EXHAUSTED) break;
+    }
+    TF_DeleteStatus(actions->status);
     free(actions);
     actions = next;
   }
-  TF_DeleteStatus(ignored);
 }
 
 int leat_coordinator_on_stop(leat_coordinator_t* c, TF_Session* session, TF_Operation* operation) {
   stop_action_t* action = malloc(sizeof *action);
-  if (!action) return 0;
+  TF_Status* status = TF_NewStatus();
+  if (!action || !status) {
+    free(action);
+    TF_DeleteStatus(status);
+    return 0;
+  }
   pthread_mutex_lock(&c->lock);
-  *action = (stop_action_t){session, operation, NULL};
+  *action = (stop_action_t){session, operation, status, NULL};
   int late = c->stopping;
   if (!late) {
     action->next = c->actions;
     c->actions = action;
   }
   pthread_mutex_unlock(&c->lock);
-  if (late) act(action);
+  if (late) end_actions(action, 1);
   return 1;
 }
 
@@ -140,7 +150,7 @@ void leat_coordinator_request_stop(leat_coordinator_t* c, const TF_Status* reaso
     c->actions = NULL;
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
-    act(actions);
+    end_actions(actions, 1);
     pthread_mutex_lock(&c->lock);
     c->acting = 0;
     pthread_cond_broadcast(&c->changed);
@@ -227,9 +237,5 @@ void leat_coordinator_join(leat_coordinator_t* c, double grace_seconds, TF_Statu
     free(ended);
     ended = next;
   }
-  while (actions) {
-    stop_action_t* next = actions->next;
-    free(actions);
-    actions = next;
-  }
+  end_actions(actions, 0);
 }

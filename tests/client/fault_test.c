@@ -9,6 +9,7 @@
 #include "capi/kit.h"
 #include "leat/callable.h"
 #include "leat/files.h"
+#include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/train.h"
 #include "scratch.h"
@@ -217,12 +218,55 @@ static void test_failed_saves(void** state) {
   close_model(&kept);
 }
 
+// ---- Input --------------------------------------------------------------------------------------
+
+static void build_input(model_t* m, leat_queue_runner_t** out_runner, TF_Output* out_taken) {
+  const TF_DataType type = TF_FLOAT;
+  leat_scope_t* s = m->scope;
+  leat_attribute_t attributes[] = {leat_attribute_types("component_types", 1, &type),
+                                   leat_attribute_int("capacity", 2)};
+  TF_Output queue = {leat_operation(s, "FIFOQueueV2", NULL, NULL, 0, attributes, 2), 0};
+  TF_Output inputs[] = {queue, leat_constant_float(s, 1)};
+  TF_Operation* enqueue = leat_operation(s, "QueueEnqueueV2", NULL, inputs, 2, NULL, 0);
+  *out_runner = leat_queue_runner_create(s, queue, &enqueue, 1, NULL, NULL);
+  *out_taken = (TF_Output){leat_operation(s, "QueueDequeueV2", NULL, &queue, 1, attributes, 1), 0};
+}
+
+// Threads that an operation of the queue has no memory for still end, all of them.
+static void take_input(TF_Status* status) {
+  model_t m = {.graph = TF_NewGraph()};
+  m.scope = m.graph ? leat_scope_create(m.graph) : NULL;
+  leat_coordinator_t* coordinator = leat_coordinator_create();
+  leat_queue_runner_t* runner = NULL;
+  TF_Output taken = {NULL, 0};
+  TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no graph");
+  if (m.scope && coordinator) {
+    build_input(&m, &runner, &taken);
+    TF_SetStatus(status, TF_GetCode(leat_scope_status(m.scope)), "");
+  }
+  if (TF_GetCode(status) == TF_OK) open_session(&m, status);
+  if (TF_GetCode(status) == TF_OK) {
+    leat_queue_runners_start(&runner, 1, m.session, coordinator, status);
+    if (TF_GetCode(status) == TF_OK) leat_target_run(m.session, taken.oper, status);
+    leat_coordinator_request_stop(coordinator, status);
+    TF_Code code = TF_GetCode(status);
+    leat_coordinator_join(coordinator, -1, status);
+    if (code == TF_RESOURCE_EXHAUSTED) TF_SetStatus(status, code, "");
+  }
+  leat_coordinator_free(coordinator);
+  leat_queue_runner_free(runner);
+  close_model(&m);
+}
+
+static void test_input(void** state) { survive(take_input, LEAT_FAULT_ALLOCATION, 1); }
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(test_small_things),
       TEST(test_model),
       TEST(test_failed_saves),
+      TEST(test_input),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

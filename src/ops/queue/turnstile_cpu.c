@@ -155,7 +155,9 @@ static bool stand_in_line(leat_turnstile_t* t, leat_attempt_t* attempt) {
     if (attempt->cancellation &&
         !leat_cancellation_register(attempt->cancellation, on_cancel, waiting, &waiting->token)) {
       leat_allocator_free(leat_allocator_system(), waiting);
-      status = cancelled_status((leat_line_t)attempt->line);
+      status = leat_cancellation_is_cancelled(attempt->cancellation)
+                   ? cancelled_status((leat_line_t)attempt->line)
+                   : leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory to wait at a queue");
     }
   }
   if (status) {
