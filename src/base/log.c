@@ -45,3 +45,26 @@ void leat_log(leat_log_level_t level, const char* format, ...) {
   leat_log_sink_t sink = atomic_load(&current_sink);
   (sink ? sink : write_to_stderr)(level, line);
 }
+
+// ---- What graphs print --------------------------------------------------------------------------
+
+#define MAX_LISTENERS 8
+static _Atomic(leat_print_listener_t) listeners[MAX_LISTENERS];
+
+bool leat_print_listen(leat_print_listener_t listener) {
+  for (int i = 0; i < MAX_LISTENERS; ++i) {
+    leat_print_listener_t free_place = NULL;
+    if (atomic_compare_exchange_strong(&listeners[i], &free_place, listener)) return true;
+  }
+  return false;
+}
+
+bool leat_print_tell(const char* text) {
+  bool is_heard = false;
+  for (int i = 0; i < MAX_LISTENERS; ++i) {
+    leat_print_listener_t listener = atomic_load(&listeners[i]);
+    if (listener) listener(text);
+    is_heard |= listener != NULL;
+  }
+  return is_heard;
+}

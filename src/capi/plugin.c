@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/library.h"
+#include "base/log.h"
 #include "formats/encode.h"
 #include "graph/op_def.h"
 #include "tensorflow/c/c_api_experimental.h"
@@ -162,4 +163,6 @@ void TF_RegisterFilesystemPlugin(const char* plugin_filename, TF_Status* status)
 }
 
 // No op prints to listeners so far.
-void TF_RegisterLogListener(void (*listener)(const char*)) {}
+void TF_RegisterLogListener(void (*listener)(const char*)) {
+  if (listener) leat_print_listen(listener);
+}

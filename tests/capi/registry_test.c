@@ -193,6 +193,29 @@ static void test_reset(void** state) {
   TF_DeleteStatus(s);
 }
 
+static char heard[64];
+static void listen(const char* text) {
+  memcpy(heard, text, strlen(text) + 1);
+}
+
+static void test_log_listener(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* text = kit_const(graph, "text", kit_string("the mill turns"));
+  TF_OperationDescription* desc = TF_NewOperation(graph, "PrintV2", "print");
+  TF_AddInput(desc, kit_out(text, 0));
+  const TF_Operation* print = kit_finish(desc);
+  TF_Session* session = kit_session(graph);
+  TF_RegisterLogListener(NULL);
+  TF_RegisterLogListener(listen);
+  TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &print, 1, NULL, s);
+  kit_ok(s);
+  assert_string_equal(heard, "the mill turns\n");
+  kit_close(session);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ops),
@@ -200,6 +223,7 @@ int main(void) {
       cmocka_unit_test(test_not_yet),
       cmocka_unit_test(test_deprecated_session),
       cmocka_unit_test(test_reset),
+      cmocka_unit_test(test_log_listener),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

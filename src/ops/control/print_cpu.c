@@ -63,6 +63,7 @@ static void print_destroy(void* state) {
 
 static leat_status_t write_text(const print_t* print, leat_string_view_t text) {
   leat_file_t* file;
+  if (leat_print_tell(text.data ? text.data : "")) return leat_ok_status();
   if (print->stream) {
     fwrite(text.data, 1, text.size, print->stream);
     fflush(print->stream);
