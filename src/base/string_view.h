@@ -54,4 +54,10 @@ bool leat_string_view_to_double(leat_string_view_t s, double* out_value);
 // A fast 64-bit hash, the same in all processes (so that it may decide an order).
 uint64_t leat_string_view_hash(leat_string_view_t s);
 
+// |hash| with |word| mixed in, for hashes over several things.
+static inline uint64_t leat_hash_mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ (hash >> 29);
+}
+
 #endif  // LEAT_BASE_STRING_VIEW_H_

@@ -101,6 +101,22 @@ typedef struct name_s {
 static leat_mutex_t names_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static name_t* names;
 
+leat_status_t leat_capi_allocate_with_texts(size_t size_bytes,
+                                            const leat_string_builder_t* builders, int count,
+                                            char** out_texts, void** out_memory) {
+  size_t total = size_bytes;
+  *out_memory = NULL;
+  for (int i = 0; i < count; ++i) total += builders[i].size + 1;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), total, out_memory));
+  char* at = (char*)*out_memory + size_bytes;
+  for (int i = 0; i < count; ++i) {
+    out_texts[i] = at;
+    if (builders[i].size > 0) memcpy(at, builders[i].data, builders[i].size);
+    at += builders[i].size + 1;
+  }
+  return leat_ok_status();
+}
+
 const char* leat_capi_keep_name(leat_string_view_t text) {
   leat_mutex_lock(&names_mutex);
   name_t* name = names;

@@ -215,19 +215,11 @@ static leat_status_t check_builder(const TF_KernelBuilder* builder) {
 
 // The builder's kernel with its texts behind it.
 static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_kernel_t** out) {
-  size_t size = sizeof(leat_plugin_kernel_t);
-  for (int i = 0; i < TEXTS; ++i) size += builder->texts[i].size + 1;
-  void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), size, &memory));
-  leat_plugin_kernel_t* kernel = memory;
-  char* at = (char*)(kernel + 1);
   char* texts[TEXTS];
-  for (int i = 0; i < TEXTS; ++i) {
-    leat_string_view_t text = leat_string_builder_view(&builder->texts[i]);
-    texts[i] = at;
-    if (text.size > 0) memcpy(at, text.data, text.size);
-    at += text.size + 1;
-  }
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_capi_allocate_with_texts(sizeof(leat_plugin_kernel_t), builder->texts,
+                                                     TEXTS, texts, &memory));
+  leat_plugin_kernel_t* kernel = memory;
   *kernel = builder->kernel;
   kernel->row = (leat_kernel_row_t){
       .op = texts[OP],

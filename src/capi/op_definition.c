@@ -111,19 +111,11 @@ static bool is_op_name(const char* name) {
 
 // The texts of |builder| behind a row of their own.
 static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t** out_op) {
-  size_t size = sizeof(plugin_op_t);
-  for (int i = 0; i < TEXTS; ++i) size += builder->texts[i].size + 1;
-  void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), size, &memory));
-  plugin_op_t* op = memory;
-  char* at = (char*)(op + 1);
   char* texts[TEXTS];
-  for (int i = 0; i < TEXTS; ++i) {
-    leat_string_view_t text = leat_string_builder_view(&builder->texts[i]);
-    texts[i] = at;
-    if (text.size > 0) memcpy(at, text.data, text.size);
-    at += text.size + 1;
-  }
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_capi_allocate_with_texts(sizeof(plugin_op_t), builder->texts, TEXTS,
+                                                     texts, &memory));
+  plugin_op_t* op = memory;
   op->row = (leat_op_row_t){
       .name = texts[NAME],
       .inputs = texts[INPUTS],

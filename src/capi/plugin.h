@@ -13,6 +13,12 @@ static inline void* leat_capi_allocate(size_t size_bytes) {
   leat_status_free(leat_allocator_allocate(leat_allocator_system(), size_bytes, &memory));
   return memory;
 }
+// Zeroed room for |size_bytes| with |count| texts behind it, each with a NUL: a row and the texts
+// that it names are one block. |out_texts| [count].
+LEAT_MUST_USE leat_status_t leat_capi_allocate_with_texts(size_t size_bytes,
+                                                          const leat_string_builder_t* builders,
+                                                          int count, char** out_texts,
+                                                          void** out_memory);
 // |text| with a NUL, for ever; NULL when memory is gone. For names of ops and attributes.
 const char* leat_capi_keep_name(leat_string_view_t text);
 // What a function of a plugin left in |status|, which is empty afterwards.

@@ -181,9 +181,7 @@ leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
 // ---- Pending ------------------------------------------------------------------------------------
 
 bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat_output_t source) {
-  bool closes_loop = (reader->op->flags & LEAT_OP_MERGE) &&
-                     (w->graph->nodes[source.node].op->flags & LEAT_OP_NEXT_ITERATION);
-  return !closes_loop && w->between[source.node];
+  return !leat_edge_closes_loop(w->graph, reader, source) && w->between[source.node];
 }
 
 int32_t leat_walk_item_of(const leat_walk_t* w, leat_output_t source) {

@@ -29,14 +29,6 @@ static leat_status_t add_variable(leat_walk_t* w, int32_t merge) {
   return leat_ok_status();
 }
 
-static bool closes_loop(const leat_walk_t* w, const leat_node_t* node) {
-  if (!(node->op->flags & LEAT_OP_MERGE)) return false;
-  for (int k = 0; k < node->input_count; ++k) {
-    if (w->graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_NEXT_ITERATION) return true;
-  }
-  return false;
-}
-
 // Variables before their Switches; what LoopCond says.
 static leat_status_t find_parts(leat_walk_t* w, const int32_t* order, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -45,7 +37,9 @@ static leat_status_t find_parts(leat_walk_t* w, const int32_t* order, size_t cou
     w->next_in_loop[order[i]] = loop->first_node;
     loop->first_node = order[i];
     if (loop == w->loops) continue;
-    if (closes_loop(w, node)) LEAT_RETURN_IF_ERROR(add_variable(w, order[i]));
+    if (leat_node_closing_input(w->graph, node) >= 0) {
+      LEAT_RETURN_IF_ERROR(add_variable(w, order[i]));
+    }
     if (!(node->op->flags & LEAT_OP_LOOP_CONDITION)) continue;
     if (leat_output_exists(loop->site.pred)) {
       return leat_walk_error(w, LEAT_INVALID_ARGUMENT, order[i],
@@ -98,7 +92,8 @@ leat_status_t leat_loops_find(leat_walk_t* w, const int32_t* order, size_t count
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, w->node_count + 1, sizeof(int32_t),
                                                  (void**)&w->next_in_loop));
   for (size_t i = 0; i < count; ++i) {
-    variables[w->frames.runs_in[order[i]]] += closes_loop(w, &w->graph->nodes[order[i]]);
+    const leat_node_t* node = &w->graph->nodes[order[i]];
+    variables[w->frames.runs_in[order[i]]] += leat_node_closing_input(w->graph, node) >= 0;
   }
   for (size_t f = 0; f < frames; ++f) {
     LEAT_RETURN_IF_ERROR(describe(w, (int32_t)f, variables));

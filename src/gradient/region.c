@@ -160,12 +160,8 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
                            "variable, must lead through invariants or values of one iteration");
   }
   if (flags & LEAT_OP_MERGE) {
-    for (int k = 0; k < node->input_count; ++k) {
-      if (w->graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_NEXT_ITERATION) {
-        return leat_ok_status();  // the loop's
-      }
-    }
-    return leat_conditional_visit_merge(c, index, b);
+    bool is_of_loop = leat_node_closing_input(w->graph, node) >= 0;
+    return is_of_loop ? leat_ok_status() : leat_conditional_visit_merge(c, index, b);
   }
   if ((flags & LEAT_OP_NEXT_ITERATION) || ((flags & LEAT_OP_ENTER) && !c->loop)) {
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){index, 0}, &value));

@@ -119,18 +119,13 @@ bool leat_attr_value_equal(const leat_attr_value_t* a, const leat_attr_value_t* 
   return true;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ (hash >> 29);
-}
-
 static uint64_t mix_bytes(uint64_t hash, const void* data, size_t size) {
-  return mix(hash, leat_string_view_hash(leat_string_view_make(data, size)));
+  return leat_hash_mix(hash, leat_string_view_hash(leat_string_view_make(data, size)));
 }
 
 static uint64_t tensor_hash(const leat_tensor_t* tensor) {
   if (!tensor) return 0;
-  uint64_t hash = mix(1, (uint64_t)tensor->dtype);
+  uint64_t hash = leat_hash_mix(1, (uint64_t)tensor->dtype);
   hash = mix_bytes(hash, leat_shape_dims(&tensor->shape),
                    (size_t)tensor->shape.rank * sizeof(int64_t));
   if (tensor->shape.element_count == 0) return hash;
@@ -138,41 +133,41 @@ static uint64_t tensor_hash(const leat_tensor_t* tensor) {
     return mix_bytes(hash, tensor->data, leat_tensor_size_bytes(tensor));
   }
   for (int64_t i = 0; i < tensor->shape.element_count; ++i) {
-    hash = mix(hash, leat_string_view_hash(element_bytes(tensor, i)));
+    hash = leat_hash_mix(hash, leat_string_view_hash(element_bytes(tensor, i)));
   }
   return hash;
 }
 
 uint64_t leat_attr_value_hash(const leat_attr_value_t* value) {
   if (value->is_list) {
-    uint64_t hash = mix(2, value->count);
+    uint64_t hash = leat_hash_mix(2, value->count);
     for (uint32_t i = 0; i < value->count; ++i) {
       leat_attr_value_t item = leat_attr_value_item(value, i);
-      hash = mix(hash, leat_attr_value_hash(&item));
+      hash = leat_hash_mix(hash, leat_attr_value_hash(&item));
     }
     return hash;
   }
-  uint64_t hash = mix(3, value->kind);
+  uint64_t hash = leat_hash_mix(3, value->kind);
   switch ((leat_attr_kind_t)value->kind) {
     case LEAT_ATTR_PLACEHOLDER:
-    case LEAT_ATTR_STRING: return mix(hash, leat_string_view_hash(value->s));
-    case LEAT_ATTR_INT: return mix(hash, (uint64_t)value->i);
+    case LEAT_ATTR_STRING: return leat_hash_mix(hash, leat_string_view_hash(value->s));
+    case LEAT_ATTR_INT: return leat_hash_mix(hash, (uint64_t)value->i);
     case LEAT_ATTR_FLOAT: return mix_bytes(hash, &value->f, sizeof(float));
-    case LEAT_ATTR_BOOL: return mix(hash, value->b);
-    case LEAT_ATTR_TYPE: return mix(hash, (uint64_t)value->type);
+    case LEAT_ATTR_BOOL: return leat_hash_mix(hash, value->b);
+    case LEAT_ATTR_TYPE: return leat_hash_mix(hash, (uint64_t)value->type);
     case LEAT_ATTR_SHAPE:
-      hash = mix(hash, (uint64_t)value->shape.rank);
+      hash = leat_hash_mix(hash, (uint64_t)value->shape.rank);
       if (value->shape.rank <= 0) return hash;
       return mix_bytes(hash, value->shape.dims, (size_t)value->shape.rank * sizeof(int64_t));
-    case LEAT_ATTR_TENSOR: return mix(hash, tensor_hash(value->tensor));
+    case LEAT_ATTR_TENSOR: return leat_hash_mix(hash, tensor_hash(value->tensor));
     case LEAT_ATTR_FUNCTION: {
       // Attributes in any order give one hash.
       uint64_t sum = 0;
       for (int i = 0; i < value->function->attr_count; ++i) {
         const leat_attr_t* attr = &value->function->attrs[i];
-        sum += mix(leat_string_view_hash(attr->name), leat_attr_value_hash(&attr->value));
+        sum += leat_hash_mix(leat_string_view_hash(attr->name), leat_attr_value_hash(&attr->value));
       }
-      return mix(mix(hash, leat_string_view_hash(value->function->name)), sum);
+      return leat_hash_mix(leat_hash_mix(hash, leat_string_view_hash(value->function->name)), sum);
     }
     case LEAT_ATTR_NONE: break;
   }

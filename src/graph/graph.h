@@ -149,6 +149,15 @@ static inline leat_partial_shape_t leat_graph_output_shape(const leat_graph_t* g
   return graph->nodes[output.node].output_shapes[output.index];
 }
 
+// Does the edge from |source| to |reader| close a loop (section 4.4)? Such an edge orders nothing.
+static inline bool leat_edge_closes_loop(const leat_graph_t* graph, const leat_node_t* reader,
+                                         leat_output_t source) {
+  return (reader->op->flags & LEAT_OP_MERGE) && leat_output_exists(source) &&
+         (graph->nodes[source.node].op->flags & LEAT_OP_NEXT_ITERATION);
+}
+// The data input of |node| that closes a loop; -1: none.
+int leat_node_closing_input(const leat_graph_t* graph, const leat_node_t* node);
+
 // "name" or "name:1" or "^name" -> node and index. INVALID_ARGUMENT when it is malformed.
 LEAT_MUST_USE leat_status_t leat_tensor_name_parse(leat_string_view_t text,
                                                    leat_string_view_t* out_node, int* out_index);

@@ -30,15 +30,6 @@ static leat_status_t join(leat_partial_shape_t a, leat_partial_shape_t b, leat_a
   return leat_partial_shape_create(a.rank, dims, arena, out_shape);
 }
 
-// The input of |node| that closes a loop; -1: none.
-static int closing_input(const leat_graph_t* graph, const leat_node_t* node) {
-  if (!(node->op->flags & LEAT_OP_MERGE)) return -1;
-  for (int k = 0; k < node->input_count; ++k) {
-    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_NEXT_ITERATION) return k;
-  }
-  return -1;
-}
-
 // Arrays of their own for the nodes that may change: copies of nodes may share the former ones.
 static leat_status_t mark(shaper_t* s) {
   for (size_t i = 0; i < s->order_count; ++i) {
@@ -84,7 +75,7 @@ static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_sh
 
 static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
   leat_node_t* node = &s->graph->nodes[index];
-  int closing = closing_input(s->graph, node);
+  int closing = leat_node_closing_input(s->graph, node);
   if (closing >= 0) {
     if (!is_first || node->input_count != 2) return leat_ok_status();
     node->output_shapes[0] = leat_graph_output_shape(s->graph, node->inputs[1 - closing]);
@@ -106,7 +97,7 @@ static leat_status_t relax(shaper_t* s, bool* out_changed) {
   *out_changed = false;
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];
-    int closing = closing_input(s->graph, node);
+    int closing = leat_node_closing_input(s->graph, node);
     if (closing < 0 || !s->before[s->order[i]]) continue;
     leat_partial_shape_t joined;
     LEAT_RETURN_IF_ERROR(
@@ -141,7 +132,7 @@ static leat_status_t keep_known(shaper_t* s) {
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];
     const leat_partial_shape_t* before = s->before[s->order[i]];
-    if (!before || closing_input(s->graph, node) < 0) continue;
+    if (!before || leat_node_closing_input(s->graph, node) < 0) continue;
     LEAT_RETURN_IF_ERROR(narrow(s, before[0], node->output_shapes[0], &node->output_shapes[0]));
   }
   return leat_ok_status();

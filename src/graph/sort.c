@@ -3,17 +3,19 @@
 #include "graph/graph.h"
 #include "graph/ready_queue.h"
 
-static bool closes_loop(const leat_graph_t* graph, const leat_node_t* reader,
-                        leat_output_t source) {
-  return (reader->op->flags & LEAT_OP_MERGE) &&
-         (graph->nodes[source.node].op->flags & LEAT_OP_NEXT_ITERATION);
+int leat_node_closing_input(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int k = 0; k < node->input_count; ++k) {
+    if (leat_edge_closes_loop(graph, node, node->inputs[k])) return k;
+  }
+  return -1;
 }
 
 static void count_pending(const leat_graph_t* graph, leat_ready_queue_t* queue) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     const leat_node_t* node = &graph->nodes[i];
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
-      if (leat_output_exists(node->inputs[k]) && !closes_loop(graph, node, node->inputs[k])) {
+      if (leat_output_exists(node->inputs[k]) &&
+          !leat_edge_closes_loop(graph, node, node->inputs[k])) {
         ++queue->pending[i];
       }
     }
@@ -24,7 +26,7 @@ static void settle_readers(const leat_graph_t* graph, const leat_readers_t* read
                            leat_ready_queue_t* queue) {
   for (uint32_t r = readers->begin[done]; r < readers->begin[done + 1]; ++r) {
     int32_t reader = readers->readers[r].node;
-    if (closes_loop(graph, &graph->nodes[reader], (leat_output_t){done, 0})) continue;
+    if (leat_edge_closes_loop(graph, &graph->nodes[reader], (leat_output_t){done, 0})) continue;
     leat_ready_queue_settle(queue, reader);
   }
 }
@@ -56,7 +58,8 @@ static bool is_sorted(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     const leat_node_t* node = &graph->nodes[i];
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
-      if (node->inputs[k].node >= (int32_t)i && !closes_loop(graph, node, node->inputs[k])) {
+      if (node->inputs[k].node >= (int32_t)i &&
+          !leat_edge_closes_loop(graph, node, node->inputs[k])) {
         return false;
       }
     }

@@ -60,14 +60,21 @@ typedef struct wait_s {
   leat_notification_t* notification;
 } wait_t;
 
+// Keeps the first failure (|status|, taken); where the step has other partitions they hear of it.
+static void note_failure(leat_worker_t* worker, int64_t step_id, bool several,
+                         leat_spinlock_t* lock, leat_status_t* inout_status,
+                         leat_status_t status) {
+  leat_status_t cause = several ? leat_status_clone(status) : NULL;
+  leat_spinlock_lock(lock);
+  *inout_status = leat_status_join(*inout_status, status);
+  leat_spinlock_unlock(lock);
+  if (cause) worker->vtable->abort_step(worker, step_id, cause);
+}
+
 static void partition_done(void* data, leat_status_t status) {
   wait_t* wait = data;
   if (LEAT_UNLIKELY(status)) {
-    leat_status_t cause = wait->several ? leat_status_clone(status) : NULL;
-    leat_spinlock_lock(&wait->lock);
-    wait->status = leat_status_join(wait->status, status);
-    leat_spinlock_unlock(&wait->lock);
-    if (cause) wait->worker->vtable->abort_step(wait->worker, wait->step_id, cause);
+    note_failure(wait->worker, wait->step_id, wait->several, &wait->lock, &wait->status, status);
   }
   if (atomic_fetch_sub_explicit(&wait->pending, 1, memory_order_acq_rel) != 1) return;
   int before = atomic_exchange_explicit(&wait->state, WAIT_DONE, memory_order_acq_rel);
@@ -436,12 +443,7 @@ static void end_started(started_t* s) {
 static void started_partition_done(void* data, leat_status_t status) {
   started_t* s = data;
   if (LEAT_UNLIKELY(status)) {
-    leat_worker_t* worker = s->compiled->worker;
-    leat_status_t cause = s->several ? leat_status_clone(status) : NULL;
-    leat_spinlock_lock(&s->lock);
-    s->status = leat_status_join(s->status, status);
-    leat_spinlock_unlock(&s->lock);
-    if (cause) worker->vtable->abort_step(worker, s->whole.step_id, cause);
+    note_failure(s->compiled->worker, s->whole.step_id, s->several, &s->lock, &s->status, status);
   }
   if (atomic_fetch_sub_explicit(&s->pending, 1, memory_order_acq_rel) == 1) end_started(s);
 }

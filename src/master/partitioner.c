@@ -176,8 +176,7 @@ static leat_status_t follow_start(cut_t* c, int32_t index) {
 
 // The edge comes from a node that is copied later, on the same device.
 static bool closes_loop(const cut_t* c, const leat_node_t* node, int input) {
-  return (node->op->flags & LEAT_OP_MERGE) && input < node->input_count &&
-         (c->graph->nodes[node->inputs[input].node].op->flags & LEAT_OP_NEXT_ITERATION);
+  return input < node->input_count && leat_edge_closes_loop(c->graph, node, node->inputs[input]);
 }
 
 static leat_status_t close_loops(cut_t* c) {

@@ -241,21 +241,18 @@ const leat_device_t* leat_session_device(const leat_session_t* session, int inde
 
 // ---- Signatures ---------------------------------------------------------------------------------
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ hash >> 29;
-}
-
 static uint64_t run_hash(const leat_run_t* run) {
-  uint64_t hash = mix(mix((uint64_t)run->feed_count, (uint64_t)run->fetch_count),
-                      (uint64_t)run->target_count);
+  uint64_t hash =
+      leat_hash_mix(leat_hash_mix((uint64_t)run->feed_count, (uint64_t)run->fetch_count),
+                    (uint64_t)run->target_count);
   for (int i = 0; i < run->feed_count; ++i) {
-    hash = mix(hash, (uint64_t)run->feeds[i].node << 32 | (uint32_t)run->feeds[i].index);
+    hash = leat_hash_mix(hash, (uint64_t)run->feeds[i].node << 32 | (uint32_t)run->feeds[i].index);
   }
   for (int i = 0; i < run->fetch_count; ++i) {
-    hash = mix(hash, (uint64_t)run->fetches[i].node << 32 | (uint32_t)run->fetches[i].index);
+    hash =
+        leat_hash_mix(hash, (uint64_t)run->fetches[i].node << 32 | (uint32_t)run->fetches[i].index);
   }
-  for (int i = 0; i < run->target_count; ++i) hash = mix(hash, (uint64_t)run->targets[i]);
+  for (int i = 0; i < run->target_count; ++i) hash = leat_hash_mix(hash, (uint64_t)run->targets[i]);
   return hash;
 }
 

@@ -244,19 +244,13 @@ static void free_frame(leat_dataflow_t* d, leat_frame_run_t* frame) {
   leat_allocator_free(d->plan->allocator, frame);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ hash >> 32;
-}
-
 uint64_t leat_iteration_tag(const leat_iteration_t* iteration) {
-  return iteration->frame ? mix(iteration->frame->tag, (uint64_t)iteration->number + 1) : 0;
+  return iteration->frame ? leat_hash_mix(iteration->frame->tag, (uint64_t)iteration->number + 1)
+                          : 0;
 }
 
 static uint64_t frame_tag(const leat_iteration_t* parent, leat_string_view_t name) {
-  uint64_t tag = leat_iteration_tag(parent);
-  for (size_t i = 0; i < name.size; ++i) tag = mix(tag, (uint8_t)name.data[i]);
-  return tag;
+  return leat_hash_mix(leat_iteration_tag(parent), leat_string_view_hash(name));
 }
 
 static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, int32_t index,

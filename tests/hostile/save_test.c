@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "capi/kit.h"
+#include "scratch.h"
 #include "tensorflow/c/tf_tstring.h"
 
 enum { kItems = 200000, kKills = 60 };
-
-static char folder[] = "/tmp/leat_save_XXXXXX";
 
 // A graph that saves and restores one vector under a fed prefix.
 typedef struct keeper_s {
@@ -63,9 +62,7 @@ static void keeper_close(keeper_t* k) {
 }
 
 static TF_Tensor* prefix_tensor(const char* name) {
-  char path[100];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return kit_string(path);
+  return kit_string(name);
 }
 
 // Saves |number|, again and again.
@@ -184,18 +181,10 @@ static void full_disk(void** state) {
   keeper_close(&k);
 }
 
-static int make_folder(void** state) { return mkdtemp(folder) == NULL; }
-
-static int remove_folder(void** state) {
-  char command[100];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed_in_the_middle),
       cmocka_unit_test(full_disk),
   };
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+  return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

@@ -187,6 +187,13 @@ static int element_dtype(const leat_gradient_t* g) {
   return leat_node_attr_type(leat_gradient_node(g), "element_dtype");
 }
 
+leat_output_t leat_list_build_reserved(leat_gradient_t* g, leat_output_t list) {
+  return leat_build(
+      &g->builder, "TensorListReserve",
+      LEAT_INPUTS(leat_list_build_element_shape(g, list), leat_list_build_length(g, list)),
+      LEAT_ATTRS(LEAT_TYPE("element_dtype", element_dtype(g))));
+}
+
 static leat_status_t push_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   int32_t pop = leat_build_node(
@@ -218,11 +225,7 @@ static leat_status_t pop_gradient(leat_gradient_t* g) {
 
 static leat_status_t get_item_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
-  leat_output_t list = leat_gradient_input(g, 0);
-  leat_output_t empty = leat_build(
-      b, "TensorListReserve",
-      LEAT_INPUTS(leat_list_build_element_shape(g, list), leat_list_build_length(g, list)),
-      LEAT_ATTRS(LEAT_TYPE("element_dtype", element_dtype(g))));
+  leat_output_t empty = leat_list_build_reserved(g, leat_gradient_input(g, 0));
   leat_gradient_set_input(g, 0,
                           leat_build(b, "TensorListSetItem",
                                      LEAT_INPUTS(empty, leat_gradient_input(g, 1),

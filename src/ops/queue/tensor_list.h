@@ -21,6 +21,8 @@ LEAT_MUST_USE leat_status_t leat_list_merged_elements(leat_inference_t* c, int i
 
 leat_output_t leat_list_build_element_shape(leat_gradient_t* g, leat_output_t list);
 leat_output_t leat_list_build_length(leat_gradient_t* g, leat_output_t list);
+// A list without tensors, as long as |list| and for the same elements: of the node's dtype.
+leat_output_t leat_list_build_reserved(leat_gradient_t* g, leat_output_t list);
 // [size 1, size 2, ...] of |tensor|.
 leat_output_t leat_list_build_row_shape(leat_gradient_t* g, leat_output_t tensor);
 leat_output_t leat_list_build_unknown_shape(leat_gradient_t* g);

@@ -160,11 +160,7 @@ static leat_status_t from_tensor_gradient(leat_gradient_t* g) {
 
 static leat_status_t gather_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
-  leat_output_t list = leat_gradient_input(g, 0);
-  leat_output_t empty = leat_build(
-      b, "TensorListReserve",
-      LEAT_INPUTS(leat_list_build_element_shape(g, list), leat_list_build_length(g, list)),
-      LEAT_ATTRS(LEAT_TYPE("element_dtype", element_dtype(g))));
+  leat_output_t empty = leat_list_build_reserved(g, leat_gradient_input(g, 0));
   leat_gradient_set_input(g, 0,
                           leat_build(b, "TensorListScatterIntoExistingList",
                                      LEAT_INPUTS(empty, leat_gradient_of_output(g, 0),
