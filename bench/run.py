@@ -61,6 +61,7 @@ ROWS = [
     Row('loop1', 10), Row('loop100', 16), Row('loop1grad', 9),
     Row('ptb_small_while', 1.4, gflop=6.3, bound=True, slack=1.35),
     Row('ptb_small_unrolled', gflop=6.3),
+    Row('word2vec', 3),
     Row('InceptionV3.meta', 30, ONCE, measure='import'), Row('queue_handoff', 10, ONCE),
     Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),
     Row('matmul2048', 1, gflop=17.2),
