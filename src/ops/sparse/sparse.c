@@ -2,6 +2,7 @@
 #include "ops/family.h"
 
 #define LEAT_SPARSE_SOURCES(X) \
+  X(feature_cross)             \
   X(reorder)                   \
   X(ragged_range)              \
   X(tensors_map)               \
