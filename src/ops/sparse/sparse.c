@@ -2,6 +2,7 @@
 #include "ops/family.h"
 
 #define LEAT_SPARSE_SOURCES(X) \
+  X(edit_distance)             \
   X(feature_cross)             \
   X(reorder)                   \
   X(ragged_range)              \
