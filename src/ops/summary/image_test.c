@@ -1,4 +1,4 @@
-// Summaries of images and sound. (What a PNG file holds: formats/png_test.c.)
+// Summaries of images and sound. (What the files hold: formats/png_test.c, formats/wav_test.c.)
 #include "op_harness/op_harness.h"
 
 #define TAG LEAT_TEXTS(LEAT_SCALAR_DIMS, "i")
@@ -17,13 +17,9 @@ static const leat_op_case_t kCases[] = {
     BAD_IMAGES("ImageSummary, rank 3", 2, 2, 3),
     BAD_IMAGES("ImageSummary, no pixels", 1, 0, 2, 3),
     {.op = "AudioSummaryV2",
-     .inputs = {TAG, LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3), 1, -2, 0.5),
-                LEAT_SCALAR_ITEM(FLOAT, 8)},
-     .attrs = {LEAT_CASE_INT("max_outputs", 1)},
-     .expected = {LEAT_TEXTS(LEAT_SCALAR_DIMS,
-                             "\n\123\n\007i/audio\062\110\r\0\0\0\101\020\001\030\003\"\062"
-                             "RIFF\052\0\0\0WAVEfmt \020\0\0\0\001\0\001\0\010\0\0\0\020\0\0\0"
-                             "\002\0\020\0data\006\0\0\0\377\177\0\200\0\100*\011audio/wav")}},
+     .name = "AudioSummaryV2, no sounds",
+     .inputs = {TAG, LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3, 2)), LEAT_SCALAR_ITEM(FLOAT, 8)},
+     .expected = {LEAT_TEXTS(LEAT_SCALAR_DIMS, "")}},
     {.op = "AudioSummaryV2",
      .name = "AudioSummaryV2, no rate",
      .inputs = {TAG, LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1), 1), LEAT_SCALAR_ITEM(FLOAT, 0)},
