@@ -1,7 +1,8 @@
 // Handles of tensors that the session keeps: what one step keeps, a later one finds, on any device.
 #include "session/scene.h"
 
-static const leat_attr_t kFloat = {{"dtype", 5}, {.kind = LEAT_ATTR_TYPE, .type = LEAT_DTYPE_FLOAT}};
+static const leat_attr_t kFloat = {{"dtype", 5},
+                                   {.kind = LEAT_ATTR_TYPE, .type = LEAT_DTYPE_FLOAT}};
 
 typedef struct handles_s {
   scene_t scene;
@@ -18,21 +19,21 @@ static void handles_open(handles_t* h, const char* finder) {
   h->handle = scene_placeholder(s, "handle", LEAT_DTYPE_STRING);
   h->found = scene_output(s, "GetSessionTensor", "found", finder, LEAT_INPUTS(h->handle),
                           (leat_attrs_t){&kFloat, 1});
-  h->forget = scene_node(s, "DeleteSessionTensor", "forget", "", LEAT_INPUTS(h->handle),
-                         LEAT_NO_ATTRS);
+  h->forget =
+      scene_node(s, "DeleteSessionTensor", "forget", "", LEAT_INPUTS(h->handle), LEAT_NO_ATTRS);
 }
 
 static leat_tensor_t keep(handles_t* h, float number) {
   leat_tensor_t fed = scene_value(number), handle;
-  LEAT_EXPECT_OK(scene_run(&h->scene, LEAT_INPUTS(h->value), &fed, LEAT_INPUTS(h->keep), &handle,
-                           NULL, 0));
+  LEAT_EXPECT_OK(
+      scene_run(&h->scene, LEAT_INPUTS(h->value), &fed, LEAT_INPUTS(h->keep), &handle, NULL, 0));
   return handle;
 }
 
 static leat_status_t find(handles_t* h, const leat_tensor_t* handle, float* out_number) {
   leat_tensor_t fed = leat_tensor_share(handle), found;
-  LEAT_RETURN_IF_ERROR(scene_run(&h->scene, LEAT_INPUTS(h->handle), &fed, LEAT_INPUTS(h->found),
-                                 &found, NULL, 0));
+  LEAT_RETURN_IF_ERROR(
+      scene_run(&h->scene, LEAT_INPUTS(h->handle), &fed, LEAT_INPUTS(h->found), &found, NULL, 0));
   *out_number = *leat_tensor_data(&found, const float);
   leat_tensor_release(&found);
   return leat_ok_status();
@@ -50,7 +51,8 @@ static void a_kept_tensor_is_found_until_it_is_deleted(void** state) {
     handles_open(&h, device ? "/device:CPU:1" : "/device:CPU:0");
     leat_tensor_t first = keep(&h, 7), second = keep(&h, 8);
     leat_string_view_t text = leat_tensor_string_at(&second, 0);
-    assert_true(leat_string_view_equals(text, "keep;1;/job:localhost/replica:0/task:0/device:CPU:0"));
+    assert_true(
+        leat_string_view_equals(text, "keep;1;/job:localhost/replica:0/task:0/device:CPU:0"));
     LEAT_EXPECT_OK(find(&h, &first, &number));
     assert_true(number == 7);
     LEAT_EXPECT_OK(forget(&h, &first));

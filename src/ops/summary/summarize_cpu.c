@@ -178,9 +178,11 @@ static leat_status_t merge(leat_kernel_context_t* c, leat_arena_t* arena) {
   return status;
 }
 
-static leat_status_t merge_summary__cpu(leat_kernel_context_t* c) { return leat_summary_with_arena(c, merge); }
+static leat_status_t merge_summary__cpu(leat_kernel_context_t* c) {
+  return leat_summary_with_arena(c, merge);
+}
 
-#define REAL                                                                              \
+#define REAL \
   "T: bfloat16, double, float, half, int16, int32, int64, int8, uint16, uint32, uint64, uint8"
 
 const leat_kernel_row_t leat_summarize_kernels_cpu[] = {
