@@ -53,8 +53,8 @@ static inline leat_shape_t leat_shape_retain(const leat_shape_t* shape) {
 static inline void leat_shape_release(leat_shape_t* shape) {
   if (LEAT_UNLIKELY(shape->rank > LEAT_SHAPE_INLINE_RANK)) leat_shape_release_shared(shape);
 }
-// The same into |out_shape|, which holds nothing: only what counts of |shape|, so that a scalar's is
-// quick.
+// The same into |out_shape|, which holds nothing: only what counts of |shape|, so that a scalar's
+// is quick.
 static inline void leat_shape_share(const leat_shape_t* shape, leat_shape_t* out_shape) {
   out_shape->element_count = shape->element_count;
   out_shape->rank = shape->rank;
