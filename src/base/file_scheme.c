@@ -47,13 +47,14 @@ static leat_file_system_t* find(const char* name, size_t size) {
   return NULL;
 }
 
+// The operating system's are "" and "file".
 static bool is_file(const char* name, size_t size) {
   return size == 4 && memcmp(name, "file", 4) == 0;
 }
 
 static leat_status_t add(const char* name, size_t size, leat_file_system_t* fs) {
   scheme_t* row = NULL;
-  if (is_file(name, size) || find(name, size)) {
+  if (!size || is_file(name, size) || find(name, size)) {
     return leat_make_status(LEAT_ALREADY_EXISTS, "File system for %s already registered", name);
   }
   LEAT_RETURN_IF_ERROR(
@@ -68,7 +69,7 @@ static leat_status_t add(const char* name, size_t size, leat_file_system_t* fs) 
 
 leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* fs) {
   size_t size = name_size(scheme);
-  if (!size || scheme[size]) {
+  if (scheme[0] && (!size || scheme[size])) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Registering a file system failed: scheme is '%s', must be two or "
                             "more letters, digits and dots",
@@ -96,13 +97,12 @@ static leat_status_t route(const char** inout_path, leat_file_system_t** out_fs)
   *out_fs = find(path, size);
   if (*out_fs) return leat_ok_status();
   return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "File system scheme '%.*s' not implemented (file: '%s')", (int)size,
-                          path, path);
+                          "File system scheme '%.*s' not implemented (file: '%s')", (int)size, path,
+                          path);
 }
 
-static leat_status_t default_open(leat_file_system_t* self, const char* path,
-                                  leat_file_mode_t mode, leat_allocator_t* allocator,
-                                  leat_file_t** out_file) {
+static leat_status_t default_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
+                                  leat_allocator_t* allocator, leat_file_t** out_file) {
   leat_file_system_t* fs = NULL;
   LEAT_RETURN_IF_ERROR(route(&path, &fs));
   return leat_file_open(fs, path, mode, allocator, out_file);

@@ -1,12 +1,12 @@
-// TF_RegisterFilesystemPlugin: opens the library, lets it tell of its schemes, and registers each of
-// them that is in order. The first that is not is the status; the library stays open.
+// TF_RegisterFilesystemPlugin: opens the library, lets it tell of its schemes, and registers each
+// of them that is in order. The first that is not is the status; the library stays open.
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/library.h"
 #include "base/log.h"
 #include "capi/plugin.h"
 #include "capi/plugin_file_system.h"
-
-#include <string.h>
 
 // One of the four tables, as the plugin tells of it and where its copy lies.
 typedef struct table_s {
@@ -44,9 +44,8 @@ static leat_status_t copy_tables(const TF_FilesystemPluginOps* p, leat_plugin_fi
        p->filesystem_ops_api, TF_FILESYSTEM_OPS_ABI, TF_FILESYSTEM_OPS_API, &fs->ops,
        sizeof fs->ops},
       {"random access file", p->random_access_file_ops, p->random_access_file_ops_size,
-       p->random_access_file_ops_abi, p->random_access_file_ops_api,
-       TF_RANDOM_ACCESS_FILE_OPS_ABI, TF_RANDOM_ACCESS_FILE_OPS_API, &fs->reader,
-       sizeof fs->reader},
+       p->random_access_file_ops_abi, p->random_access_file_ops_api, TF_RANDOM_ACCESS_FILE_OPS_ABI,
+       TF_RANDOM_ACCESS_FILE_OPS_API, &fs->reader, sizeof fs->reader},
       {"writable file", p->writable_file_ops, p->writable_file_ops_size, p->writable_file_ops_abi,
        p->writable_file_ops_api, TF_WRITABLE_FILE_OPS_ABI, TF_WRITABLE_FILE_OPS_API, &fs->writer,
        sizeof fs->writer},
@@ -87,8 +86,8 @@ static leat_status_t check_tables(const TF_FilesystemPluginOps* p,
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(rules); ++i) {
     if (rules[i].is_met) continue;
-    return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "Trying to register filesystem without %s", rules[i].lack);
+    return leat_make_status(LEAT_FAILED_PRECONDITION, "Trying to register filesystem without %s",
+                            rules[i].lack);
   }
   return leat_ok_status();
 }
@@ -109,8 +108,7 @@ static leat_status_t register_scheme(const TF_FilesystemPluginInfo* info,
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Attempted to register filesystem with `nullptr` URI scheme");
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *fs, (void**)&fs));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *fs, (void**)&fs));
   fs->base.vtable = &leat_plugin_file_system_vtable;
   fs->free = info->plugin_memory_free;
   leat_status_t status = copy_tables(p, fs);
@@ -122,10 +120,9 @@ static leat_status_t register_scheme(const TF_FilesystemPluginInfo* info,
 
 static leat_status_t register_all(const TF_FilesystemPluginInfo* info) {
   if (!info->plugin_memory_allocate || !info->plugin_memory_free) {
-    return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "Cannot load filesystem plugin which does not provide `%s`",
-                            info->plugin_memory_allocate ? "plugin_memory_free"
-                                                         : "plugin_memory_allocate");
+    return leat_make_status(
+        LEAT_FAILED_PRECONDITION, "Cannot load filesystem plugin which does not provide `%s`",
+        info->plugin_memory_allocate ? "plugin_memory_free" : "plugin_memory_allocate");
   }
   leat_status_t status = leat_ok_status();
   for (size_t i = 0; i < info->num_schemes; ++i) {

@@ -213,8 +213,7 @@ static leat_status_t plugin_open(leat_file_system_t* self, const char* path, lea
   size_t path_size = strlen(path) + 1;
   plugin_file_t* file = NULL;
   char* name = NULL;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(allocator, sizeof *file + path_size, (void**)&file));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *file + path_size, (void**)&file));
   memcpy(file->path, path, path_size);
   file->base.path = file->path;
   file->fs = (plugin_t*)self;
@@ -332,8 +331,8 @@ static leat_status_t tell_names(plugin_t* fs, char** names, int count, leat_file
   return status;
 }
 
-static leat_status_t plugin_list(leat_file_system_t* self, const char* path,
-                                 leat_file_name_fn_t fn, void* data) {
+static leat_status_t plugin_list(leat_file_system_t* self, const char* path, leat_file_name_fn_t fn,
+                                 void* data) {
   plugin_t* fs = (plugin_t*)self;
   TF_Status status = {NULL, NULL};
   char *name = NULL, **names = NULL;

@@ -28,8 +28,8 @@ static leat_status_t load_session(load_t* l, const TF_SessionOptions* options,
   LEAT_RETURN_IF_ERROR(leat_shared_graph_create(runtime, &l->fresh));
   LEAT_RETURN_IF_ERROR(leat_capi_session_create(l->graph, l->fresh, options, &l->session));
   LEAT_RETURN_IF_ERROR(leat_meta_graph_import(m, l->fresh));
-  LEAT_RETURN_IF_ERROR(leat_meta_graph_restore(m, leat_file_system_default(), l->directory, l->fresh,
-                                               l->session->session, l->timeout_ms));
+  LEAT_RETURN_IF_ERROR(leat_meta_graph_restore(m, leat_file_system_default(), l->directory,
+                                               l->fresh, l->session->session, l->timeout_ms));
   if (meta_graph_def) LEAT_RETURN_IF_ERROR(copy_bytes(m->bytes, meta_graph_def));
   return leat_ok_status();
 }

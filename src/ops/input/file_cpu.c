@@ -89,7 +89,8 @@ static leat_status_t find_names(const leat_tensor_t* patterns, names_t* names) {
     leat_string_view_t pattern;
     LEAT_RETURN_IF_ERROR(
         leat_arena_copy_string(names->arena, leat_tensor_string_at(patterns, i), &pattern));
-    LEAT_RETURN_IF_ERROR(leat_file_match(leat_file_system_default(), pattern.data, add_name, names));
+    LEAT_RETURN_IF_ERROR(
+        leat_file_match(leat_file_system_default(), pattern.data, add_name, names));
   }
   if (names->count) qsort(names->items, names->count, sizeof *names->items, compare_names);
   return leat_ok_status();

@@ -1,7 +1,7 @@
 // How a plugin brings file systems: tables of functions for the schemes ("demo" of
 // "demo://bucket/name") that it serves. TF_RegisterFilesystemPlugin (c_api_registry.h) loads it and
-// calls its TF_InitPlugin; from then on whatever opens a path of these schemes comes to it: ops that
-// read and write files, readers, checkpoints, SavedModels, env.h. examples/filesystem/ is one.
+// calls its TF_InitPlugin; from then on whatever opens a path of these schemes comes to it: ops
+// that read and write files, readers, checkpoints, SavedModels, env.h. examples/filesystem/ is one.
 //
 // The tables:
 // - A function may be NULL unless its line says "required": what needs it answers UNIMPLEMENTED, or
