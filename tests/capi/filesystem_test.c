@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fault.h"
 #include "base/file_system_conformance.h"
 #include "client/model_kit.h"
 #include "leat/files.h"
@@ -190,6 +191,35 @@ static void paths_of_the_machine_have_the_scheme_file(void** state) {
   LEAT_EXPECT_OK(fs->vtable->rename(fs, path, path + 7));
   TF_DeleteFile(path, kit.status);
   kit_ok(kit.status);
+}
+
+static leat_status_t use_files(void) {
+  leat_file_system_t* fs = leat_file_system_default();
+  char* data = NULL;
+  size_t size = 0;
+  int count = 0;
+  LEAT_RETURN_IF_ERROR(leat_file_write_atomically(fs, "memory:///fault/f", "x", 1));
+  LEAT_RETURN_IF_ERROR(leat_file_read_all(fs, "memory:///fault/f", leat_allocator_system(), &data,
+                                          &size));
+  leat_allocator_free(leat_allocator_system(), data);
+  LEAT_RETURN_IF_ERROR(leat_file_match(fs, "memory:///fault/*", count_name, &count));
+  return fs->vtable->remove(fs, "memory:///fault/f");
+}
+
+// For the leak checkers: every way out frees what it took.
+static void lack_of_memory_is_reported_or_harmless(void** state) {
+  TF_CreateDir("memory:///fault", kit.status);
+  kit_ok(kit.status);
+  for (int64_t n = 1;; ++n) {
+    leat_fault_t fault;
+    leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
+    leat_status_t status = use_files();
+    bool met = leat_fault_remove(&fault);
+    leat_status_free(status);
+    if (met) continue;
+    assert_null(status);
+    break;
+  }
 }
 
 // ---- Plugins that are not in order --------------------------------------------------------------
@@ -443,6 +473,7 @@ int main(void) {
       KIT_TEST(checkpoints_and_models_reach_the_file_system),
       KIT_TEST(the_environment_reaches_the_file_system),
       KIT_TEST(paths_of_the_machine_have_the_scheme_file),
+      KIT_TEST(lack_of_memory_is_reported_or_harmless),
       KIT_TEST(plugins_that_are_not_in_order_are_refused),
       KIT_TEST(what_a_plugin_lacks_is_made_of_what_it_has),
   };
