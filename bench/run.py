@@ -267,11 +267,11 @@ def footprint(bench):
 
 
 def table_independence(results):
-  """A step that updates rows costs the same in a large table and in a small one; what is left is
-  that the small one fits into a cache."""
+  """A step that updates rows costs the same in a large table and in a small one: by the quickest
+  steps, which other programs' traffic disturbs least."""
   found = [results.get('word2vec_%d' % rows, {}).get('leat', {}) for rows in TABLE_ROWS]
-  if all('med_us' in leat for leat in found):
-    ratio = found[0]['med_us'] / found[1]['med_us']
+  if all('min_us' in leat for leat in found):
+    ratio = found[0]['min_us'] / found[1]['min_us']
     yield 'word2vec: a step with %d rows over one with %d: %.2f, at most %.2f' % (
         *TABLE_ROWS, ratio, TABLE_SLACK), ratio <= TABLE_SLACK
 
