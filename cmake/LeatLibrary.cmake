@@ -34,7 +34,7 @@ set(cold
 |graph_functions|lowering|op_def)\\.c"
   "kernel/registry_message\\.c"
   "session/meta_graph\\.c"
-  "master/(function_runtime|greedy|groups|memory_kind|partitioner|placer|simulator)\\.c"
+  "master/(function_runtime|greedy|groups|memory_kind|partitioner|placer|refinement|units)\\.c"
   "tensor/(number_text|tensor_print)\\.c"
   "worker/(ordered_plan|step_order)\\.c")
 string(REPLACE ";" "|" cold "${cold}")

@@ -92,12 +92,22 @@ int64_t leat_cost_time_ns(leat_work_t work, const leat_speed_t* speed) {
   return speed->start_ns + to_integer(fmax(flops, bytes));
 }
 
-int64_t leat_cost_transfer_ns(int64_t bytes, const leat_speed_t* from,
-                              const leat_speed_t* to) {
-  double rate = fmin(from->transfer_bytes_per_ns > 0 ? from->transfer_bytes_per_ns : 1e9,
-                     to->transfer_bytes_per_ns > 0 ? to->transfer_bytes_per_ns : 1e9);
-  int64_t latency = from->transfer_ns > to->transfer_ns ? from->transfer_ns : to->transfer_ns;
-  return latency + to_integer((double)bytes / rate);
+leat_link_t leat_cost_link(const leat_speed_t* from, const leat_speed_t* to) {
+  const double kUnknownRate = 1e9;
+  double out = from->transfer_bytes_per_ns > 0 ? from->transfer_bytes_per_ns : kUnknownRate;
+  double in = to->transfer_bytes_per_ns > 0 ? to->transfer_bytes_per_ns : kUnknownRate;
+  return (leat_link_t){
+      .bytes_per_ns = fmin(out, in),
+      .latency_ns = from->transfer_ns > to->transfer_ns ? from->transfer_ns : to->transfer_ns};
+}
+
+int64_t leat_link_transfer_ns(const leat_link_t* link, int64_t bytes) {
+  return link->latency_ns + to_integer((double)bytes / link->bytes_per_ns);
+}
+
+int64_t leat_cost_transfer_ns(int64_t bytes, const leat_speed_t* from, const leat_speed_t* to) {
+  leat_link_t link = leat_cost_link(from, to);
+  return leat_link_transfer_ns(&link, bytes);
 }
 
 // ---- Measured -----------------------------------------------------------------------------------

@@ -21,6 +21,13 @@ int64_t leat_cost_time_ns(leat_work_t work, const leat_speed_t* speed);
 // 0 bytes for a control edge.
 int64_t leat_cost_transfer_ns(int64_t bytes, const leat_speed_t* from,
                               const leat_speed_t* to);
+// The same for many values on one way.
+typedef struct leat_link_s {
+  double bytes_per_ns;
+  int64_t latency_ns;
+} leat_link_t;
+leat_link_t leat_cost_link(const leat_speed_t* from, const leat_speed_t* to);
+int64_t leat_link_transfer_ns(const leat_link_t* link, int64_t bytes);
 
 // ---- Measured -----------------------------------------------------------------------------------
 
