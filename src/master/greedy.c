@@ -16,6 +16,11 @@
 #include "base/checked.h"
 #include "master/refinement.h"
 
+// A graph of millions of nodes is placed in fewer ways: so many nodes in all, but by each group and
+// each chain in any case.
+#define MOST_PLACED 8000000
+enum { LEAST_WAYS = 4 };
+
 typedef struct greedy_s {
   leat_simulator_t sim;
   leat_graph_t* graph;
@@ -292,8 +297,9 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   leat_refinement_t refinement = {.sim = &g->sim, .units = g->unit_sets, .floats = g->floats,
                                   .sequence = g->sequence, .best = best, .best_ns = INT64_MAX};
   LEAT_RETURN_IF_ERROR(leat_refinement_initialize(&refinement, arena));
-  for (int way = 0; way < 2 * LEAT_UNITS_COUNT; ++way) {
-    place_in_order(g, way / 2, way % 2);
+  for (size_t way = 0; way < 2 * LEAT_UNITS_COUNT; ++way) {
+    if (way >= LEAST_WAYS && way * count > MOST_PLACED) break;
+    place_in_order(g, (int)way / 2, way % 2);
     if (way == 0) memcpy(best, g->devices, count * sizeof *best);  // fits or not
     leat_refinement_consider(&refinement, g->devices);
   }
