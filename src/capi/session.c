@@ -243,7 +243,7 @@ static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer
   }
   step->run.collector = options.collector;
   if (!status) status = run_step(session, step, output_values);
-  return leat_capi_run_options_end(&options, session, status, run_metadata);
+  return leat_capi_run_options_end(&options, session, &step->run, status, run_metadata);
 }
 
 void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_Output* inputs,

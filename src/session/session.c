@@ -390,36 +390,42 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
 }
 
-leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
-                                     const char* name, leat_graph_view_fn_t show, void* data) {
+// What |run| needs of the graph, under the graph's lock.
+static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
+                               leat_rewrite_t* out_rewrite) {
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
                                 run->fetch_count, run->targets,    run->target_count};
-  leat_rewrite_t rewrite;
   bool echoes = false;
   leat_mutex_lock(&session->graph->mutex);
-  leat_status_t status = check_run(session->graph->graph, run, &echoes);
-  if (!status) status = leat_master_prune(session->graph->graph, &step, &rewrite);
+  const leat_graph_t* graph = session->graph->graph;
+  leat_status_t status = check_run(graph, run, &echoes);
+  if (!status) status = leat_master_prune(graph, &step, out_rewrite);
+  leat_master_functions_set_library(session->functions, graph->functions);
   leat_mutex_unlock(&session->graph->mutex);
-  if (status) return status;
+  return status;
+}
+
+leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
+                                     const char* name, leat_graph_view_fn_t show, void* data) {
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_master_show_pass(&session->master, &rewrite, name, show, data);
+}
+
+leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
+                                           leat_graph_view_fn_t show, void* data) {
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
+  return leat_master_show_partitions(&session->master, &rewrite, show, data);
 }
 
 leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run_t* run,
                                          leat_partial_run_t** out_run) {
-  leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
-                                run->fetch_count, run->targets,    run->target_count};
   leat_rewrite_t rewrite;
-  bool echoes = false;
   if (atomic_load_explicit(&session->closed, memory_order_acquire)) {
     return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
   }
-  leat_mutex_lock(&session->graph->mutex);
-  const leat_graph_t* graph = session->graph->graph;
-  leat_status_t status = check_run(graph, run, &echoes);
-  if (!status) status = leat_master_prune(graph, &step, &rewrite);
-  leat_master_functions_set_library(session->functions, graph->functions);
-  leat_mutex_unlock(&session->graph->mutex);
-  if (status) return status;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }
 

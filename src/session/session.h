@@ -134,6 +134,10 @@ const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int i
 LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
                                                    const char* name, leat_graph_view_fn_t show,
                                                    void* data);
+// What each device gets of |run|: see leat_master_show_partitions.
+LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
+                                                         const leat_run_t* run,
+                                                         leat_graph_view_fn_t show, void* data);
 
 
 // What a placer needs to know of |device|.
