@@ -56,6 +56,11 @@ static void note(void* data, leat_status_t status) {
   leat_notification_open(&outcome->done);
 }
 
+static void prepare(outcome_t* outcome) {
+  *outcome = (outcome_t){0};
+  leat_notification_initialize(&outcome->done);
+}
+
 static void expect(outcome_t* outcome, leat_status_code_t code, const char* text) {
   assert_true(leat_notification_wait(&outcome->done,
                                      leat_clock_now_ns() + INT64_C(20000000000)));
@@ -79,8 +84,8 @@ static leat_status_t enroll_graph(fixture_t* f, const leat_graph_t* graph, const
                                      .fetches = fetch,
                                      .fetch_count = fetch != NULL,
                                      .executor = executor};
-  outcome_t outcome = {0};
-  leat_notification_initialize(&outcome.done);
+  outcome_t outcome;
+  prepare(&outcome);
   f->worker->vtable->register_graph(f->worker, &request, out_handle, note, &outcome);
   leat_notification_wait(&outcome.done, LEAT_DEADLINE_NEVER);
   leat_notification_deinitialize(&outcome.done);
@@ -93,8 +98,7 @@ static leat_status_t enroll(fixture_t* f, const char* device, const leat_output_
 }
 
 static void run(fixture_t* f, uint64_t handle, int64_t step, outcome_t* outcome) {
-  *outcome = (outcome_t){0};
-  leat_notification_initialize(&outcome->done);
+  prepare(outcome);
   leat_run_request_t request = {.handle = handle,
                                 .step_id = step,
                                 .fetches = &outcome->fetched,
@@ -222,6 +226,25 @@ static void tensors_are_received_before_and_after(void** state) {
   }
 }
 
+// What was on its way when the session was closed: a run, a reception, a feed.
+static void abort_all_ends_steps_to_come(void** state) {
+  fixture_t* f = *state;
+  leat_output_t y = scene_wait(&f->scene, 1, -1, scene_float(&f->scene, 2));
+  uint64_t handle;
+  outcome_t outcome;
+  reception_t reception;
+  leat_slot_t slot = {.tensor = scene_value(1), .alive = true};
+  LEAT_EXPECT_OK(enroll(f, DEVICE, &y, LEAT_EXECUTOR_AUTOMATIC, &handle));
+  f->worker->vtable->abort_all(f->worker, leat_make_status(LEAT_CANCELLED, "the end"));
+  run(f, handle, 7, &outcome);
+  expect(&outcome, LEAT_CANCELLED, "the end");
+  receive(f, 8, &reception);
+  expect(&reception.outcome, LEAT_CANCELLED, "the end");
+  prepare(&outcome);
+  f->worker->vtable->send_tensor(f->worker, 9, EDGE_KEY, slot, note, &outcome);
+  expect(&outcome, LEAT_CANCELLED, "the end");
+}
+
 static void receivers_hear_of_aborts(void** state) {
   fixture_t* f = *state;
   leat_output_t y = scene_output(&f->scene, "_Recv", "", "", LEAT_NO_INPUTS,
@@ -306,6 +329,7 @@ int main(void) {
       TEST(aborts_come_early_late_and_twice),
       TEST(abort_all_ends_every_step),
       TEST(tensors_are_received_before_and_after),
+      TEST(abort_all_ends_steps_to_come),
       TEST(receivers_hear_of_aborts),
       TEST(containers_are_cleared),
   };
