@@ -86,6 +86,8 @@ leat_session_options_t leat_session_options_default(void) {
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
   const char* placer = getenv("LEAT_PLACER");
   if (placer && !strcmp(placer, "greedy")) options.placer = LEAT_PLACER_GREEDY;
+  const char* target = getenv("LEAT_SESSION_TARGET");
+  if (target) options.target = leat_string_view_from(target);
   const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
   options.deterministic =
       deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));

@@ -35,11 +35,11 @@ typedef struct leat_session_options_s {
   // Not in ConfigProto: leat/inspect.h, or the environment.
   leat_placer_kind_t placer;
   leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
-  leat_string_view_t target;       // "" = this process
+  leat_string_view_t target;       // "" = this process; borrowed
 } leat_session_options_t;
 // The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
-// LEAT_PLACER=simple|greedy the placer (default simple), and TF_DETERMINISTIC_OPS=1 asks for
-// determinism, as in TensorFlow.
+// LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the target, and
+// TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
 // What a session runs on: a worker and its devices.
@@ -54,7 +54,8 @@ typedef struct leat_runtime_s {
   leat_allocator_t* allocator;
   leat_op_registry_t* ops;
   leat_kernel_registry_t* kernels;
-  // "" is this process. INVALID_ARGUMENT / UNIMPLEMENTED for a target nobody can open.
+  // "" and "local" are this process; others name a transport, NOT_FOUND where there is none.
+  leat_status_t (*check_target)(leat_string_view_t target);
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
   // Forgets what is in a named container of this process, on every device.
