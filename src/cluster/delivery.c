@@ -95,15 +95,9 @@ static void deliver(leat_delivery_t* d, item_t* item) {
   item->is_open = true;
   leave_one_waiting(d);
   leat_mutex_unlock(&d->mutex);
-  leat_status_t status = letter->deliver(letter->receiver, letter->bytes, letter->size_bytes);
+  letter->deliver(letter->receiver, letter->call, letter->bytes, letter->size_bytes);
   leat_mutex_lock(&d->mutex);
-  if (status) {
-    leat_status_free(status);
-    item->is_open = false;
-    item->due_ns = draw_due(d);
-  } else {
-    remove_item(d, item);
-  }
+  remove_item(d, item);
   if (d->closing && !d->first) leat_condition_notify_all(&d->changed);
 }
 

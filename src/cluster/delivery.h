@@ -10,8 +10,8 @@
 
 typedef struct leat_delivery_s leat_delivery_t;
 
-// Takes the bytes when OK. What fails (memory is short) is delivered again later.
-typedef leat_status_t (*leat_letter_fn_t)(void* receiver, char* bytes, size_t size_bytes);
+// Takes the bytes.
+typedef void (*leat_letter_fn_t)(void* receiver, uint64_t call, char* bytes, size_t size_bytes);
 
 typedef enum leat_letter_order_e {
   LEAT_LETTER_FREE,
@@ -22,7 +22,8 @@ typedef enum leat_letter_order_e {
 typedef struct leat_letter_s {
   leat_letter_fn_t deliver;
   void* receiver;
-  char* bytes;  // of the delivery's allocator
+  uint64_t call;  // that request and reply belong to; 0: no reply is wanted
+  char* bytes;    // of the delivery's allocator
   size_t size_bytes;
   int64_t step_id;  // 0: of none
   leat_letter_order_t order;

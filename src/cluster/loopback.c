@@ -59,7 +59,7 @@ static leat_status_t join(leat_string_view_t rest, leat_worker_t* worker, leat_o
                                               .shelf = &loopback->shelf,
                                               .delivery = delivery,
                                               .receive_reply = leat_remote_worker_receive,
-                                              .lose_reply = leat_remote_worker_lose,
+                                              .fail_call = leat_remote_worker_fail,
                                               .replies = &loopback->remote};
   leat_remote_worker_t* remote = &loopback->remote;
   *remote = (leat_remote_worker_t){.allocator = allocator,

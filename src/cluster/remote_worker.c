@@ -21,11 +21,9 @@ typedef struct call_s {
 // ---- Requests -----------------------------------------------------------------------------------
 
 static leat_status_t post(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
-                          int64_t step_id, leat_letter_order_t order) {
-  leat_letter_t letter = {.deliver = worker->receive_request,
-                          .receiver = worker->requests,
-                          .step_id = step_id,
-                          .order = order};
+                          leat_letter_t letter) {
+  letter.deliver = worker->receive_request;
+  letter.receiver = worker->requests;
   LEAT_RETURN_IF_ERROR(leat_worker_message_encode(&leat_pb_worker_request_descriptor, request,
                                                   worker->allocator, &letter.bytes,
                                                   &letter.size_bytes));
@@ -37,7 +35,7 @@ static leat_status_t post(leat_remote_worker_t* worker, const leat_pb_worker_req
 // false: nothing was posted, for want of memory.
 static bool tell(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
                  int64_t step_id, leat_letter_order_t order) {
-  leat_status_t status = post(worker, request, step_id, order);
+  leat_status_t status = post(worker, request, (leat_letter_t){.step_id = step_id, .order = order});
   if (!status) return true;
   leat_status_free(status);
   return false;
@@ -45,16 +43,18 @@ static bool tell(leat_remote_worker_t* worker, const leat_pb_worker_request_t* r
 
 // Posts |request| as |call|, which ends with |status| at once where that or the posting fails.
 static void ask(leat_remote_worker_t* worker, const call_t* call, leat_status_t status,
-                leat_pb_worker_request_t* request, int64_t step_id) {
+                const leat_pb_worker_request_t* request, int64_t step_id) {
   call_t* kept = NULL;
+  leat_letter_t letter = {.step_id = step_id};
   if (!status) status = leat_allocator_allocate(worker->allocator, sizeof *kept, (void**)&kept);
   if (!status) {
     *kept = *call;
-    status = leat_shelf_put(&worker->calls, kept, &request->call);
-    uint64_t number = request->call;
-    if (!status) status = post(worker, request, step_id, LEAT_LETTER_FREE);
+    status = leat_shelf_put(&worker->calls, kept, NULL, &letter.call);
+  }
+  if (!status) {
+    status = post(worker, request, letter);
     if (!status) return;
-    leat_shelf_take(&worker->calls, number);
+    leat_shelf_take(&worker->calls, letter.call);
   }
   leat_allocator_free(worker->allocator, kept);
   call->done(call->data, status);
@@ -87,37 +87,39 @@ static leat_status_t take_values(leat_remote_worker_t* worker, const call_t* cal
 }
 
 static leat_status_t take_reply(leat_remote_worker_t* worker, const call_t* call,
-                                const leat_pb_worker_reply_t* reply) {
-  LEAT_RETURN_IF_ERROR(leat_worker_status_of(reply->status));
-  if (!call->out_handle) return take_values(worker, call, &reply->values);
-  *call->out_handle = reply->handle;
-  return remember_edge_counts(worker, reply->handle, call->edge_counts);
+                                leat_string_view_t bytes, leat_arena_t* arena) {
+  leat_pb_worker_reply_t reply;
+  LEAT_RETURN_IF_ERROR(
+      leat_message_decode(&leat_pb_worker_reply_descriptor, bytes, arena, NULL, &reply));
+  LEAT_RETURN_IF_ERROR(leat_worker_status_of(reply.code, reply.message));
+  if (!call->out_handle) return take_values(worker, call, &reply.values);
+  *call->out_handle = reply.handle;
+  leat_status_t status = remember_edge_counts(worker, reply.handle, call->edge_counts);
+  if (status) worker->base.vtable->deregister_graph(&worker->base, reply.handle);
+  return status;
 }
 
-leat_status_t leat_remote_worker_receive(void* data, char* bytes, size_t size_bytes) {
+static void end_call(leat_remote_worker_t* worker, call_t* kept, leat_status_t status) {
+  call_t call = *kept;
+  leat_allocator_free(worker->allocator, kept);
+  call.done(call.data, status);
+}
+
+void leat_remote_worker_receive(void* data, uint64_t number, char* bytes, size_t size_bytes) {
   leat_remote_worker_t* worker = data;
-  leat_pb_worker_reply_t reply;
+  call_t* call = leat_shelf_take(&worker->calls, number);
+  leat_status_t status = NULL;
   leat_arena_t arena;
   leat_arena_initialize(worker->allocator, 0, &arena);
-  leat_status_t status =
-      leat_message_decode(&leat_pb_worker_reply_descriptor,
-                          leat_string_view_make(bytes, size_bytes), &arena, NULL, &reply);
-  call_t* call = status ? NULL : leat_shelf_take(&worker->calls, reply.call);
-  leat_status_t outcome = call ? take_reply(worker, call, &reply) : NULL;
+  if (call) status = take_reply(worker, call, leat_string_view_make(bytes, size_bytes), &arena);
   leat_arena_deinitialize(&arena);
-  if (status) return status;
   leat_allocator_free(worker->allocator, bytes);
-  if (call) call->done(call->data, outcome);
-  leat_allocator_free(worker->allocator, call);
-  return leat_ok_status();
+  if (call) end_call(worker, call, status);
 }
 
-void leat_remote_worker_lose(void* data, uint64_t number, leat_status_t status) {
+void leat_remote_worker_fail(void* data, uint64_t number, leat_status_t status) {
   leat_remote_worker_t* worker = data;
-  leat_allocator_t* allocator = worker->allocator;
-  call_t* call = leat_shelf_take(&worker->calls, number);
-  call->done(call->data, status);
-  leat_allocator_free(allocator, call);
+  end_call(worker, leat_shelf_take(&worker->calls, number), status);
 }
 
 // ---- The worker's methods -----------------------------------------------------------------------
@@ -188,7 +190,7 @@ static leat_status_t run_to_message(leat_remote_worker_t* worker, const leat_run
                                            .timeout_ns = time_left(run->deadline_ns)};
   LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(run->feeds, (int)(counts >> 32), worker->shelf,
                                                      arena, &out_message->feeds));
-  return leat_shelf_put(worker->shelf, run->collector, &out_message->collector_ticket);
+  return leat_shelf_put(worker->shelf, run->collector, NULL, &out_message->collector_ticket);
 }
 
 static void run_graph(leat_worker_t* self, const leat_run_request_t* run,
@@ -206,11 +208,11 @@ static void run_graph(leat_worker_t* self, const leat_run_request_t* run,
 
 static void abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
   leat_remote_worker_t* worker = (leat_remote_worker_t*)self;
-  leat_pb_worker_status_t cause;
-  leat_pb_abort_step_t message = {.step_id = step_id, .status = &cause};
-  leat_pb_worker_request_t request = {.method_case = LEAT_WORKER_ABORT_STEP,
-                                      .abort_step = &message};
-  leat_worker_status_to_message(status, &cause);
+  leat_pb_worker_request_t request = {
+      .method_case = LEAT_WORKER_ABORT_STEP,
+      .abort_step = step_id,
+      .code = leat_status_code(status),
+      .message = leat_string_view_from(leat_status_message(status))};
   if (tell(worker, &request, step_id, LEAT_LETTER_FREE)) {
     leat_status_free(status);
   } else {
@@ -220,9 +222,11 @@ static void abort_step(leat_worker_t* self, int64_t step_id, leat_status_t statu
 
 static void abort_all(leat_worker_t* self, leat_status_t status) {
   leat_remote_worker_t* worker = (leat_remote_worker_t*)self;
-  leat_pb_worker_status_t cause;
-  leat_pb_worker_request_t request = {.method_case = LEAT_WORKER_ABORT_ALL, .abort_all = &cause};
-  leat_worker_status_to_message(status, &cause);
+  leat_pb_worker_request_t request = {
+      .method_case = LEAT_WORKER_ABORT_ALL,
+      .abort_all = true,
+      .code = leat_status_code(status),
+      .message = leat_string_view_from(leat_status_message(status))};
   if (tell(worker, &request, 0, LEAT_LETTER_FREE)) {
     leat_status_free(status);
   } else {

@@ -30,9 +30,8 @@ void leat_remote_worker_initialize(leat_remote_worker_t* worker);
 void leat_remote_worker_deinitialize(leat_remote_worker_t* worker);  // no call is under way
 
 // A leat_letter_fn_t of a remote worker, for replies.
-LEAT_MUST_USE leat_status_t leat_remote_worker_receive(void* worker, char* bytes,
-                                                       size_t size_bytes);
+void leat_remote_worker_receive(void* worker, uint64_t call, char* bytes, size_t size_bytes);
 // Ends a call whose reply will not come. |status| is taken.
-void leat_remote_worker_lose(void* worker, uint64_t call, leat_status_t status);
+void leat_remote_worker_fail(void* worker, uint64_t call, leat_status_t status);
 
 #endif  // LEAT_CLUSTER_REMOTE_WORKER_H_

@@ -9,14 +9,17 @@
 
 typedef struct leat_shelf_s {
   leat_mutex_t mutex;
-  leat_word_map_t objects;
+  leat_word_map_t entries;
   uint64_t last_ticket;
 } leat_shelf_t;
 
 void leat_shelf_initialize(leat_allocator_t* allocator, leat_shelf_t* out_shelf);
-void leat_shelf_deinitialize(leat_shelf_t* shelf);  // nothing lies there any more
-// |*out_ticket| is never 0, and 0 for |object| NULL.
-LEAT_MUST_USE leat_status_t leat_shelf_put(leat_shelf_t* shelf, void* object, uint64_t* out_ticket);
+// Drops what nobody took, since memory lacked for its message.
+void leat_shelf_deinitialize(leat_shelf_t* shelf);
+// |drop| may be NULL. The ticket is never 0, and 0 for |object| NULL.
+typedef void (*leat_shelf_drop_fn_t)(void* object);
+LEAT_MUST_USE leat_status_t leat_shelf_put(leat_shelf_t* shelf, void* object,
+                                           leat_shelf_drop_fn_t drop, uint64_t* out_ticket);
 // NULL when nothing (more) lies there.
 void* leat_shelf_take(leat_shelf_t* shelf, uint64_t ticket);
 

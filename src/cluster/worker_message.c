@@ -23,16 +23,11 @@ leat_status_t leat_worker_message_encode(const leat_message_descriptor_t* descri
 
 // ---- Statuses -----------------------------------------------------------------------------------
 
-void leat_worker_status_to_message(leat_status_t status, leat_pb_worker_status_t* out_message) {
-  out_message->code = leat_status_code(status);
-  out_message->message = leat_string_view_from(leat_status_message(status));
-}
-
-leat_status_t leat_worker_status_of(const leat_pb_worker_status_t* message) {
-  if (!message || message->code == LEAT_OK) return leat_ok_status();
-  bool is_known = message->code > LEAT_OK && message->code <= LEAT_UNAUTHENTICATED;
-  return leat_make_status(is_known ? (leat_status_code_t)message->code : LEAT_UNKNOWN, "%.*s",
-                          LEAT_SV_ARG(message->message));
+leat_status_t leat_worker_status_of(int32_t code, leat_string_view_t message) {
+  if (code == LEAT_OK) return leat_ok_status();
+  bool is_known = code > LEAT_OK && code <= LEAT_UNAUTHENTICATED;
+  return leat_make_status(is_known ? (leat_status_code_t)code : LEAT_UNKNOWN, "%.*s",
+                          LEAT_SV_ARG(message));
 }
 
 // ---- Values -------------------------------------------------------------------------------------
@@ -47,17 +42,20 @@ static bool has_byte_form(const leat_tensor_t* tensor) {
   return true;
 }
 
+static void drop_tensor(void* object) {
+  leat_tensor_t* tensor = object;
+  leat_tensor_release(tensor);
+  leat_allocator_free(leat_allocator_system(), tensor);
+}
+
 static leat_status_t shelve_tensor(const leat_tensor_t* tensor, leat_shelf_t* shelf,
                                    uint64_t* out_ticket) {
   leat_tensor_t* kept;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(leat_allocator_system(), sizeof *kept, (void**)&kept));
   *kept = leat_tensor_share(tensor);
-  leat_status_t status = leat_shelf_put(shelf, kept, out_ticket);
-  if (status) {
-    leat_tensor_release(kept);
-    leat_allocator_free(leat_allocator_system(), kept);
-  }
+  leat_status_t status = leat_shelf_put(shelf, kept, drop_tensor, out_ticket);
+  if (status) drop_tensor(kept);
   return status;
 }
 
@@ -136,7 +134,7 @@ leat_status_t leat_worker_partition_to_message(const leat_register_request_t* re
     LEAT_RETURN_IF_ERROR(
         leat_arena_print(arena, &fetches->items[i], "%.*s:%d", LEAT_SV_ARG(node), fetch.index));
   }
-  return leat_shelf_put(shelf, request->functions, &out_message->functions_ticket);
+  return leat_shelf_put(shelf, request->functions, NULL, &out_message->functions_ticket);
 }
 
 static leat_status_t import_partition(const leat_pb_register_partition_t* message,

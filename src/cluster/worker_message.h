@@ -10,15 +10,15 @@
 
 // WorkerRequest.method.
 typedef enum leat_worker_method_e {
-  LEAT_WORKER_REGISTER_GRAPH = 2,
-  LEAT_WORKER_DEREGISTER_GRAPH = 3,
-  LEAT_WORKER_RUN_GRAPH = 4,
-  LEAT_WORKER_ABORT_STEP = 5,
-  LEAT_WORKER_ABORT_ALL = 6,
-  LEAT_WORKER_CLEANUP_STEP = 7,
-  LEAT_WORKER_RECEIVE_TENSOR = 8,
-  LEAT_WORKER_SEND_TENSOR = 9,
-  LEAT_WORKER_CLEAR_CONTAINER = 10,
+  LEAT_WORKER_REGISTER_GRAPH = 1,
+  LEAT_WORKER_DEREGISTER_GRAPH = 2,
+  LEAT_WORKER_RUN_GRAPH = 3,
+  LEAT_WORKER_ABORT_STEP = 4,
+  LEAT_WORKER_ABORT_ALL = 5,
+  LEAT_WORKER_CLEANUP_STEP = 6,
+  LEAT_WORKER_RECEIVE_TENSOR = 7,
+  LEAT_WORKER_SEND_TENSOR = 8,
+  LEAT_WORKER_CLEAR_CONTAINER = 9,
 } leat_worker_method_t;
 
 // The encoded message, to free with |allocator|. The observer of messages (base/observer.h) may
@@ -28,9 +28,8 @@ LEAT_MUST_USE leat_status_t leat_worker_message_encode(const leat_message_descri
                                                        leat_allocator_t* allocator,
                                                        char** out_bytes, size_t* out_size_bytes);
 
-// |out_message| borrows from |status|.
-void leat_worker_status_to_message(leat_status_t status, leat_pb_worker_status_t* out_message);
-LEAT_MUST_USE leat_status_t leat_worker_status_of(const leat_pb_worker_status_t* message);
+// The status of a code and a message that came in.
+LEAT_MUST_USE leat_status_t leat_worker_status_of(int32_t code, leat_string_view_t message);
 
 // "No tensor" is a dead value. Numbers, strings and handles that name a resource become bytes;
 // variants and handles that hold what they name lie on |shelf|, by reference. |out_message| borrows

@@ -8,6 +8,7 @@
 
 typedef struct task_s {
   leat_worker_service_t* service;
+  uint64_t call;
   char* bytes;
   leat_arena_t arena;
   leat_pb_worker_request_t request;
@@ -36,10 +37,9 @@ static void free_task(task_t* task) {
 
 static leat_status_t write_reply(task_t* task, leat_status_t status, leat_letter_t* letter) {
   leat_worker_service_t* service = task->service;
-  leat_pb_worker_status_t outcome;
-  leat_pb_worker_reply_t reply = {
-      .call = task->request.call, .status = &outcome, .handle = task->handle};
-  leat_worker_status_to_message(status, &outcome);
+  leat_pb_worker_reply_t reply = {.code = leat_status_code(status),
+                                  .message = leat_string_view_from(leat_status_message(status)),
+                                  .handle = task->handle};
   if (!status) {
     LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(
         task->fetches, task->fetch_count, service->shelf, &task->arena, &reply.values));
@@ -52,16 +52,16 @@ static leat_status_t write_reply(task_t* task, leat_status_t status, leat_letter
 static void finish(void* data, leat_status_t status) {
   task_t* task = data;
   leat_worker_service_t service = *task->service;
-  uint64_t call = task->request.call;
-  leat_letter_t letter = {.deliver = service.receive_reply, .receiver = service.replies};
-  leat_status_t lost = write_reply(task, status, &letter);
+  leat_letter_t letter = {
+      .deliver = service.receive_reply, .receiver = service.replies, .call = task->call};
+  leat_status_t failure = write_reply(task, status, &letter);
   leat_status_free(status);
   free_task(task);
-  if (!lost) {
-    lost = leat_delivery_post(service.delivery, &letter);
-    if (lost) leat_allocator_free(service.allocator, letter.bytes);
+  if (!failure) {
+    failure = leat_delivery_post(service.delivery, &letter);
+    if (failure) leat_allocator_free(service.allocator, letter.bytes);
   }
-  if (lost) service.lose_reply(service.replies, call, lost);
+  if (failure) service.fail_call(service.replies, letter.call, failure);
 }
 
 static void finish_reception(void* data, leat_status_t status) {
@@ -141,19 +141,20 @@ static leat_status_t send_tensor(task_t* task) {
   return leat_ok_status();
 }
 
-// ---- Calls without ------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
-static void tell(leat_worker_t* worker, const leat_pb_worker_request_t* request) {
+// Those that want no reply.
+static void heed(leat_worker_t* worker, const leat_pb_worker_request_t* request) {
   switch (request->method_case) {
     case LEAT_WORKER_DEREGISTER_GRAPH:
       worker->vtable->deregister_graph(worker, request->deregister_graph);
       break;
     case LEAT_WORKER_ABORT_STEP:
-      worker->vtable->abort_step(worker, request->abort_step->step_id,
-                                 leat_worker_status_of(request->abort_step->status));
+      worker->vtable->abort_step(worker, request->abort_step,
+                                 leat_worker_status_of(request->code, request->message));
       break;
     case LEAT_WORKER_ABORT_ALL:
-      worker->vtable->abort_all(worker, leat_worker_status_of(request->abort_all));
+      worker->vtable->abort_all(worker, leat_worker_status_of(request->code, request->message));
       break;
     case LEAT_WORKER_CLEANUP_STEP:
       worker->vtable->cleanup_step(worker, request->cleanup_step);
@@ -162,55 +163,52 @@ static void tell(leat_worker_t* worker, const leat_pb_worker_request_t* request)
       worker->vtable->clear_container(worker, request->clear_container);
       break;
     default:
-      break;  // a method of a later version
+      break;
   }
 }
 
-// The function of a method that replies; NULL: it does not.
-static leat_status_t (*replying(uint32_t method))(task_t* task) {
-  switch (method) {
+static leat_status_t serve(task_t* task) {
+  switch (task->request.method_case) {
     case LEAT_WORKER_REGISTER_GRAPH:
-      return register_graph;
+      return register_graph(task);
     case LEAT_WORKER_RUN_GRAPH:
-      return run_graph;
+      return run_graph(task);
     case LEAT_WORKER_RECEIVE_TENSOR:
-      return receive_tensor;
+      return receive_tensor(task);
     case LEAT_WORKER_SEND_TENSOR:
-      return send_tensor;
+      return send_tensor(task);
     default:
-      return NULL;
+      return leat_make_status(LEAT_UNIMPLEMENTED,
+                              "Request failed: its method is %u, must be one that replies",
+                              task->request.method_case);
   }
 }
 
-static leat_status_t make_task(leat_worker_service_t* service, char* bytes, size_t size_bytes,
-                               task_t** out_task) {
-  task_t* task;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(service->allocator, sizeof *task, (void**)&task));
-  task->service = service;
-  leat_arena_initialize(service->allocator, 0, &task->arena);
-  leat_status_t status = leat_message_decode(&leat_pb_worker_request_descriptor,
-                                             leat_string_view_make(bytes, size_bytes), &task->arena,
-                                             NULL, &task->request);
-  if (status) {
-    free_task(task);  // the bytes stay with the delivery
-    return status;
-  }
-  task->bytes = bytes;
-  *out_task = task;
-  return leat_ok_status();
-}
-
-leat_status_t leat_worker_service_receive(void* data, char* bytes, size_t size_bytes) {
+void leat_worker_service_receive(void* data, uint64_t call, char* bytes, size_t size_bytes) {
   leat_worker_service_t* service = data;
-  task_t* task;
-  LEAT_RETURN_IF_ERROR(make_task(service, bytes, size_bytes, &task));
-  leat_status_t (*call)(task_t*) = replying(task->request.method_case);
-  if (call) {
-    leat_status_t status = call(task);
+  leat_allocator_t* allocator = service->allocator;
+  leat_pb_worker_request_t request;
+  leat_arena_t arena;
+  task_t* task = NULL;
+  leat_arena_initialize(allocator, 0, &arena);
+  leat_status_t status =
+      leat_message_decode(&leat_pb_worker_request_descriptor,
+                          leat_string_view_make(bytes, size_bytes), &arena, NULL, &request);
+  if (!status && call) status = leat_allocator_allocate(allocator, sizeof *task, (void**)&task);
+  if (task) {
+    *task = (task_t){
+        .service = service, .call = call, .bytes = bytes, .arena = arena, .request = request};
+    status = serve(task);
     if (status) finish(task, status);
-  } else {
-    tell(service->worker, &task->request);
-    free_task(task);
+    return;
   }
-  return leat_ok_status();
+  if (status && call) {
+    service->fail_call(service->replies, call, status);
+  } else if (status) {
+    leat_status_free(status);  // nobody waits
+  } else {
+    heed(service->worker, &request);
+  }
+  leat_arena_deinitialize(&arena);
+  leat_allocator_free(allocator, bytes);
 }

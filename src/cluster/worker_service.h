@@ -16,13 +16,12 @@ typedef struct leat_worker_service_s {
   leat_shelf_t* shelf;
   leat_delivery_t* delivery;  // of replies, to |receive_reply|(|replies|)
   leat_letter_fn_t receive_reply;
-  // Ends the call without reply, where memory for one lacks. |status| is taken.
-  void (*lose_reply)(void* replies, uint64_t call, leat_status_t status);
+  // Ends a call that gets no reply, for want of memory. |status| is taken.
+  void (*fail_call)(void* replies, uint64_t call, leat_status_t status);
   void* replies;
 } leat_worker_service_t;
 
 // A leat_letter_fn_t of a service.
-LEAT_MUST_USE leat_status_t leat_worker_service_receive(void* service, char* bytes,
-                                                        size_t size_bytes);
+void leat_worker_service_receive(void* service, uint64_t call, char* bytes, size_t size_bytes);
 
 #endif  // LEAT_CLUSTER_WORKER_SERVICE_H_

@@ -3,20 +3,6 @@
 
 #include <stddef.h>
 
-static const leat_message_field_t worker_status_fields[] = {
-    {"code", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_status_t,
-        code), -1, NULL, NULL},
-    {"message", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_worker_status_t,
-        message), -1, NULL, NULL},
-};
-static const uint8_t worker_status_tags[LEAT_MESSAGE_SHORT_TAGS] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
-};
-const leat_message_descriptor_t leat_pb_worker_status_descriptor = {
-    "leat.WorkerStatus", sizeof(leat_pb_worker_status_t), 2, 0, worker_status_fields,
-        worker_status_tags, false,
-};
-
 static const leat_message_field_t worker_value_fields[] = {
     {"tensor", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_worker_value_t,
         tensor), -1, &leat_pb_tensor_proto_descriptor, NULL},
@@ -87,19 +73,6 @@ const leat_message_descriptor_t leat_pb_run_partition_descriptor = {
         run_partition_tags, false,
 };
 
-static const leat_message_field_t abort_step_fields[] = {
-    {"step_id", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_abort_step_t,
-        step_id), -1, NULL, NULL},
-    {"status", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_abort_step_t,
-        status), -1, &leat_pb_worker_status_descriptor, NULL},
-};
-static const uint8_t abort_step_tags[LEAT_MESSAGE_SHORT_TAGS] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
-};
-const leat_message_descriptor_t leat_pb_abort_step_descriptor = {
-    "leat.AbortStep", sizeof(leat_pb_abort_step_t), 2, 0, abort_step_fields, abort_step_tags, false,
-};
-
 static const leat_message_field_t transfer_tensor_fields[] = {
     {"step_id", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_transfer_tensor_t,
         step_id), -1, NULL, NULL},
@@ -117,51 +90,52 @@ const leat_message_descriptor_t leat_pb_transfer_tensor_descriptor = {
 };
 
 static const leat_message_field_t worker_request_fields[] = {
-    {"call", 1, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_request_t,
-        call), -1, NULL, NULL},
-    {"register_graph", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+    {"register_graph", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_worker_request_t, register_graph), offsetof(leat_pb_worker_request_t,
         method_case), &leat_pb_register_partition_descriptor, NULL},
-    {"deregister_graph", 3, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
+    {"deregister_graph", 2, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_worker_request_t, deregister_graph), offsetof(leat_pb_worker_request_t,
         method_case), NULL, NULL},
-    {"run_graph", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+    {"run_graph", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_worker_request_t, run_graph), offsetof(leat_pb_worker_request_t,
         method_case), &leat_pb_run_partition_descriptor, NULL},
-    {"abort_step", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+    {"abort_step", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_worker_request_t, abort_step), offsetof(leat_pb_worker_request_t,
-        method_case), &leat_pb_abort_step_descriptor, NULL},
-    {"abort_all", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
-        offsetof(leat_pb_worker_request_t, abort_all), offsetof(leat_pb_worker_request_t,
-        method_case), &leat_pb_worker_status_descriptor, NULL},
-    {"cleanup_step", 7, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        method_case), NULL, NULL},
+    {"abort_all", 5, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_request_t,
+        abort_all), offsetof(leat_pb_worker_request_t, method_case), NULL, NULL},
+    {"cleanup_step", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_worker_request_t, cleanup_step), offsetof(leat_pb_worker_request_t,
         method_case), NULL, NULL},
-    {"receive_tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+    {"receive_tensor", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_worker_request_t, receive_tensor), offsetof(leat_pb_worker_request_t,
         method_case), &leat_pb_transfer_tensor_descriptor, NULL},
-    {"send_tensor", 9, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+    {"send_tensor", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_worker_request_t, send_tensor), offsetof(leat_pb_worker_request_t,
         method_case), &leat_pb_transfer_tensor_descriptor, NULL},
-    {"clear_container", 10, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
+    {"clear_container", 9, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_worker_request_t, clear_container), offsetof(leat_pb_worker_request_t,
         method_case), NULL, NULL},
+    {"code", 10, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_request_t,
+        code), -1, NULL, NULL},
+    {"message", 11, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_worker_request_t,
+        message), -1, NULL, NULL},
 };
 static const uint8_t worker_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11,
 };
 const leat_message_descriptor_t leat_pb_worker_request_descriptor = {
-    "leat.WorkerRequest", sizeof(leat_pb_worker_request_t), 10, 0, worker_request_fields,
+    "leat.WorkerRequest", sizeof(leat_pb_worker_request_t), 11, 0, worker_request_fields,
         worker_request_tags, false,
 };
 
 static const leat_message_field_t worker_reply_fields[] = {
-    {"call", 1, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_reply_t,
-        call), -1, NULL, NULL},
-    {"status", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_worker_reply_t,
-        status), -1, &leat_pb_worker_status_descriptor, NULL},
+    {"code", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_reply_t,
+        code), -1, NULL, NULL},
+    {"message", 2, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_worker_reply_t,
+        message), -1, NULL, NULL},
     {"handle", 3, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_worker_reply_t,
         handle), -1, NULL, NULL},
     {"values", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_worker_reply_t,

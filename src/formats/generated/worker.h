@@ -6,11 +6,9 @@
 #include "formats/generated/tensor.h"
 #include "formats/message.h"
 
-typedef struct leat_pb_worker_status_s leat_pb_worker_status_t;
 typedef struct leat_pb_worker_value_s leat_pb_worker_value_t;
 typedef struct leat_pb_register_partition_s leat_pb_register_partition_t;
 typedef struct leat_pb_run_partition_s leat_pb_run_partition_t;
-typedef struct leat_pb_abort_step_s leat_pb_abort_step_t;
 typedef struct leat_pb_transfer_tensor_s leat_pb_transfer_tensor_t;
 typedef struct leat_pb_worker_request_s leat_pb_worker_request_t;
 typedef struct leat_pb_worker_reply_s leat_pb_worker_reply_t;
@@ -19,13 +17,6 @@ typedef struct leat_pb_worker_value_list_s {
   leat_pb_worker_value_t* items;
   size_t count;
 } leat_pb_worker_value_list_t;
-
-// No code: OK.
-struct leat_pb_worker_status_s {
-  leat_string_view_t message;
-  int32_t code;
-};
-extern const leat_message_descriptor_t leat_pb_worker_status_descriptor;
 
 // Neither tensor nor ticket: a dead value. A ticket stands for what lies in the sender's process.
 struct leat_pb_worker_value_s {
@@ -58,12 +49,6 @@ struct leat_pb_run_partition_s {
 };
 extern const leat_message_descriptor_t leat_pb_run_partition_descriptor;
 
-struct leat_pb_abort_step_s {
-  int64_t step_id;
-  leat_pb_worker_status_t* status;
-};
-extern const leat_message_descriptor_t leat_pb_abort_step_descriptor;
-
 struct leat_pb_transfer_tensor_s {
   int64_t step_id;
   leat_string_view_t key;
@@ -71,26 +56,28 @@ struct leat_pb_transfer_tensor_s {
 };
 extern const leat_message_descriptor_t leat_pb_transfer_tensor_descriptor;
 
+// What wants no reply holds no further message, so that it can be read without memory.
 struct leat_pb_worker_request_s {
-  uint64_t call;
   leat_pb_register_partition_t* register_graph;
   uint64_t deregister_graph;
   leat_pb_run_partition_t* run_graph;
-  leat_pb_abort_step_t* abort_step;
-  leat_pb_worker_status_t* abort_all;
+  int64_t abort_step;
   int64_t cleanup_step;
   leat_pb_transfer_tensor_t* receive_tensor;
   leat_pb_transfer_tensor_t* send_tensor;
   leat_string_view_t clear_container;
+  leat_string_view_t message;
+  int32_t code;
   uint32_t method_case;
+  bool abort_all;
 };
 extern const leat_message_descriptor_t leat_pb_worker_request_descriptor;
 
 struct leat_pb_worker_reply_s {
-  uint64_t call;
-  leat_pb_worker_status_t* status;
+  leat_string_view_t message;
   uint64_t handle;
   leat_pb_worker_value_list_t values;
+  int32_t code;
 };
 extern const leat_message_descriptor_t leat_pb_worker_reply_descriptor;
 
