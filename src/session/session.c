@@ -199,6 +199,13 @@ leat_status_t leat_session_close(leat_session_t* session) {
   return leat_ok_status();
 }
 
+leat_status_t leat_session_check_open(const leat_session_t* session) {
+  if (LEAT_LIKELY(!atomic_load_explicit(&session->closed, memory_order_acquire))) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
+}
+
 static void signature_free(leat_session_t* session, leat_signature_t* signature) {
   if (!signature) return;
   leat_compiled_free(signature->compiled);
@@ -393,9 +400,7 @@ leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run
                                 run->fetch_count, run->targets,    run->target_count};
   leat_rewrite_t rewrite;
   bool echoes = false;
-  if (atomic_load_explicit(&session->closed, memory_order_acquire)) {
-    return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
-  }
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   leat_mutex_lock(&session->graph->mutex);
   const leat_graph_t* graph = session->graph->graph;
   leat_status_t status = check_run(graph, run, &echoes);
@@ -476,9 +481,7 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
                                         const leat_tensor_t* feed_values,
                                         leat_tensor_t* fetch_values, int64_t timeout_ms,
                                         struct leat_step_collector_s* collector) {
-  if (LEAT_UNLIKELY(atomic_load_explicit(&session->closed, memory_order_acquire))) {
-    return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
-  }
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   for (int i = 0; i < signature->feed_count; ++i) {
     if (LEAT_UNLIKELY(feed_values[i].dtype != signature->feed_types[i])) {
       return wrong_feed_type(session, signature, i, feed_values[i].dtype);

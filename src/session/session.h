@@ -80,6 +80,8 @@ LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_session_t** out_session);
 // Ends running steps with CANCELLED; later runs fail. Idempotent.
 LEAT_MUST_USE leat_status_t leat_session_close(leat_session_t* session);
+// CANCELLED for a session that was closed.
+LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* session);
 void leat_session_free(leat_session_t* session);  // closes
 
 typedef struct leat_run_s {
