@@ -17,7 +17,7 @@ static leat_runtime_t runtime;
 static const leat_runtime_t* below;
 static leat_kernel_row_t rows[2];
 static void (*receive)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
-static leat_kernel_done_fn_t received;
+static _Atomic(leat_kernel_done_fn_t) received;
 
 // ---- Memory -------------------------------------------------------------------------------------
 
