@@ -65,29 +65,37 @@ static void abort_all_meets_runs_on_their_way(void** state) {
   for (int i = 0; i < kSteps; ++i) outcome_expect(&outcomes[i], LEAT_CANCELLED, "closed");
 }
 
-// Nobody waits for clear_container, and whoever comes behind it finds the variable gone.
-static void runs_find_containers_cleared(void** state) {
-  worker_scene_t* f = *state;
+static leat_output_t variable(scene_t* scene) {
   leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
                          LEAT_SHAPE("shape", leat_partial_shape_scalar()),
                          LEAT_STR("shared_name", "v")};
-  leat_output_t v = scene_output(&f->scene, "VariableV2", "", "", LEAT_NO_INPUTS,
-                                 (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
-  leat_output_t set = scene_binary(&f->scene, "Assign", -1, v, scene_float(&f->scene, 1));
-  leat_output_t is_set = scene_unary(&f->scene, "IsVariableInitialized", -1, v);
+  return scene_output(scene, "VariableV2", "", "", LEAT_NO_INPUTS,
+                      (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
+}
+
+// Nobody waits for clear_container, and whoever comes behind it finds the variable gone.
+static void runs_find_containers_cleared(void** state) {
+  worker_scene_t* f = *state;
+  scene_t setting;
+  scene_open(&setting);
+  leat_output_t is_set = scene_unary(&f->scene, "IsVariableInitialized", -1, variable(&f->scene));
+  leat_output_t set =
+      scene_binary(&setting, "Assign", -1, variable(&setting), scene_float(&setting, 1));
   for (int step = 1; step <= 3 * kSteps; ++step) {
     int part = step % 3;  // it is set, is there, was cleared
     uint64_t handle;
     outcome_t outcome;
     if (part == 0) f->worker->vtable->clear_container(f->worker, LEAT_SV(""));
-    LEAT_EXPECT_OK(worker_scene_enroll(f, WORKER_DEVICE, part == 1 ? &set : &is_set,
-                                       LEAT_EXECUTOR_AUTOMATIC, &handle));
+    LEAT_EXPECT_OK(worker_scene_enroll_graph(f, part == 1 ? setting.graph : f->scene.graph,
+                                             WORKER_DEVICE, part == 1 ? &set : &is_set,
+                                             LEAT_EXECUTOR_AUTOMATIC, &handle));
     worker_scene_run(f, handle, step, &outcome);
     outcome_expect(&outcome, LEAT_OK, "");
     if (part != 1) assert_int_equal(*leat_tensor_data(&outcome.fetched, const bool), part == 2);
     leat_tensor_release(&outcome.fetched);
     f->worker->vtable->deregister_graph(f->worker, handle);
   }
+  scene_close(&setting);
 }
 
 // ---- Values -------------------------------------------------------------------------------------
