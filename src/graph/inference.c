@@ -227,8 +227,7 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   for (int i = 0; i < node->output_count; ++i) out_shapes[i] = leat_partial_shape_unknown();
   uint32_t calls = node->op->flags & (LEAT_OP_CALLS | LEAT_OP_BRANCHES);
   if (calls == LEAT_OP_CALLS && graph->infer_call) {
-    graph->infer_call(graph, node, out_shapes);
-    return leat_ok_status();
+    return graph->infer_call(graph, node, out_shapes);
   }
   if (!node->op->row->shape) return leat_ok_status();
   leat_inference_t inference = {
