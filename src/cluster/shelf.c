@@ -1,3 +1,4 @@
+// A map from tickets, which are never used twice, to entries.
 #include "cluster/shelf.h"
 
 typedef struct entry_s {

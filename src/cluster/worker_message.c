@@ -1,3 +1,5 @@
+// A graph travels whole, as GraphDef: shapes that the master had inferred are inferred anew, nodes
+// keep their names, and fetches are named by them.
 #include "cluster/worker_message.h"
 
 #include "base/observer.h"

@@ -12,9 +12,11 @@ typedef struct task_s {
   char* bytes;
   leat_arena_t arena;
   leat_pb_worker_request_t request;
-  // What the worker gives, and was given.
-  uint64_t handle;
+  // What the worker is lent, and what it gives.
+  leat_register_request_t registration;
   leat_import_results_t imported;
+  leat_run_request_t run;
+  uint64_t handle;
   leat_tensor_t* feeds;
   int feed_count;
   leat_tensor_t* fetches;
@@ -89,13 +91,19 @@ static leat_status_t make_room(task_t* task, size_t feed_count, int32_t fetch_co
 
 static leat_status_t register_graph(task_t* task) {
   leat_worker_service_t* service = task->service;
-  leat_register_request_t request;
   LEAT_RETURN_IF_ERROR(leat_worker_partition_of(task->request.register_graph, service->shelf,
                                                 service->ops, service->allocator, &task->imported,
-                                                &request));
+                                                &task->registration));
   leat_worker_t* worker = service->worker;
-  worker->vtable->register_graph(worker, &request, &task->handle, finish, task);
+  worker->vtable->register_graph(worker, &task->registration, &task->handle, finish, task);
   return leat_ok_status();
+}
+
+static int64_t deadline_after(int64_t timeout_ns) {
+  int64_t deadline_ns;
+  bool is_far =
+      !timeout_ns || __builtin_add_overflow(leat_clock_now_ns(), timeout_ns, &deadline_ns);
+  return is_far ? LEAT_DEADLINE_NEVER : deadline_ns;
 }
 
 static leat_status_t run_graph(task_t* task) {
@@ -105,18 +113,16 @@ static leat_status_t run_graph(task_t* task) {
   LEAT_RETURN_IF_ERROR(make_room(task, message->feeds.count, message->fetch_count));
   LEAT_RETURN_IF_ERROR(leat_worker_values_of(&message->feeds, service->shelf, task->feeds));
   task->feed_count = (int)message->feeds.count;
-  leat_run_request_t request = {.handle = message->handle,
-                                .step_id = message->step_id,
-                                .container_step_id = message->container_step_id,
-                                .function_depth = message->function_depth,
-                                .feeds = task->feeds,
-                                .fetches = task->fetches,
-                                .deadline_ns = message->timeout_ns
-                                                   ? leat_clock_now_ns() + message->timeout_ns
-                                                   : LEAT_DEADLINE_NEVER,
-                                .collector = collector};
+  task->run = (leat_run_request_t){.handle = message->handle,
+                                   .step_id = message->step_id,
+                                   .container_step_id = message->container_step_id,
+                                   .function_depth = message->function_depth,
+                                   .feeds = task->feeds,
+                                   .fetches = task->fetches,
+                                   .deadline_ns = deadline_after(message->timeout_ns),
+                                   .collector = collector};
   leat_worker_t* worker = service->worker;
-  worker->vtable->run_graph(worker, &request, finish, task);
+  worker->vtable->run_graph(worker, &task->run, finish, task);
   return leat_ok_status();
 }
 
