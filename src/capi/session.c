@@ -19,8 +19,7 @@ leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* sha
   }
   LEAT_RETURN_IF_ERROR(leat_status_clone(opts->status));
   leat_session_options_t options = opts->options;
-  options.target = leat_string_view_from(opts->target);
-  if (leat_string_view_equals(options.target, "local")) options.target = LEAT_SV("");
+  if (opts->target) options.target = leat_string_view_from(opts->target);
   LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(leat_allocator_system(), sizeof(TF_Session), &memory));
