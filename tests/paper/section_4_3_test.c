@@ -1,4 +1,4 @@
-// White paper, section 4.3: device constraints; and section 3.2's Send and Recv, by their effect.
+// White paper, section 4.3: device constraints.
 #include "paper/counter.h"
 
 #include <stdio.h>
@@ -143,25 +143,6 @@ static void paper_4_3__impossible_constraints(void** state) {
   kit_close(session);
 }
 
-// Section 3.2.2: values and control edges cross from device to device, both ways.
-static void paper_3_2__edges_cross_devices(void** state) {
-  TF_Output x = kit_out(kit_placeholder(graph, "x", TF_FLOAT), 0);
-  TF_Output y = x;
-  for (int i = 0; i < 20; ++i) {
-    char name[20], device[20];
-    snprintf(name, sizeof name, "hop%d", i);
-    snprintf(device, sizeof device, "/cpu:%d", i % 3);
-    y = placed(name, device, y);
-  }
-  TF_Session* session = open_session(3, 0);
-  for (int step = 0; step < 3; ++step) {
-    TF_Tensor* result = kit_run(session, x, kit_float(7), y);
-    assert_true(kit_float_of(result) == 1);
-    TF_DeleteTensor(result);
-  }
-  kit_close(session);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -169,7 +150,6 @@ int main(void) {
       TEST(paper_4_3__colocation_with_a_named_node),
       TEST(paper_4_3__components_share_the_intersection),
       TEST(paper_4_3__impossible_constraints),
-      TEST(paper_3_2__edges_cross_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

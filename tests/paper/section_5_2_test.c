@@ -2,8 +2,7 @@
 // the memory options save is measured in tests/session/{transfer,memory}_test.c.
 #include <stdio.h>
 
-#include "leat/inspect.h"
-#include "paper/counter.h"
+#include "paper/parts.h"
 
 enum { kRecvs = 50 };
 
@@ -20,22 +19,6 @@ static int tear_down(void** state) {
   TF_DeleteGraph(graph);
   TF_DeleteStatus(status);
   return 0;
-}
-
-// A session whose ConfigProto is |config|, as text.
-static TF_Session* open_session(const char* config) {
-  TF_Buffer* text = TF_NewBufferFromString(config, strlen(config));
-  TF_Buffer* bytes = leat_message_from_text("ConfigProto", text, status);
-  kit_ok(status);
-  TF_SessionOptions* options = TF_NewSessionOptions();
-  TF_SetConfig(options, bytes->data, bytes->length, status);
-  kit_ok(status);
-  TF_Session* session = TF_NewSession(graph, options, status);
-  kit_ok(status);
-  TF_DeleteSessionOptions(options);
-  TF_DeleteBuffer(text);
-  TF_DeleteBuffer(bytes);
-  return session;
 }
 
 static TF_Output node(const char* op, const char* name, const char* device, const TF_Output* inputs,
@@ -89,7 +72,7 @@ static void paper_5_2__control_edges_delay_receives(void** state) {
       "rewrite_options { common_subgraph_elimination: OFF } optimizer_options { opt_level: L0 } }",
   };
   for (int i = 0; i < 2; ++i) {
-    TF_Session* session = open_session(kConfigs[i]);
+    TF_Session* session = paper_session(graph, kConfigs[i]);
     for (int step = 0; step < 3; ++step) {
       TF_Tensor* value = kit_run(session, x, kit_float(3), total);
       assert_true(kit_float_of(value) == 3);
@@ -125,7 +108,7 @@ static void paper_5_2__recomputation_is_an_option(void** state) {
   kit_ok(status);
   float values[2][64 * 64];
   for (int i = 0; i < 2; ++i) {
-    TF_Session* session = open_session(
+    TF_Session* session = paper_session(graph, 
         i ? "graph_options { rewrite_options { memory_optimization: RECOMPUTATION_HEURISTICS } }"
           : "");
     float fed[64 * 64];
