@@ -129,7 +129,8 @@ static void paper_4_3__components_share_the_intersection(void** state) {
   kit_close(session);
 }
 
-// Where kernels, not constraints, say what is feasible: on an accelerator that has Tanh but no Atan.
+// Where kernels, not constraints, say what is feasible: on an accelerator that has Tanh but no
+// Atan.
 static void paper_4_3__kernels_narrow_a_component(void** state) {
   TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
   TF_Operation* alone = kit_unary(graph, "Tanh", "alone", x);

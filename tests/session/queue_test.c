@@ -1,5 +1,5 @@
-// Queues between steps: who waits always hears in the end: of a partner, of a closing, of a timeout,
-// of another node's failure, of the session's end.
+// Queues between steps: who waits always hears in the end: of a partner, a closing, a timeout, of
+// another node's failure, of the session's end.
 #include <stdio.h>
 #include <stdlib.h>
 
