@@ -76,9 +76,9 @@ static const char kGraph[] =
 
 static const char* const kReaders[] = {"records", "zlib", "gzip", "lines",
                                        "fixed",   "hops", "file", "itself"};
-static const char* const kDecoders[] = {"csv",       "columns", "raw",     "complex",
-                                        "padded",    "inflated", "gunzipped", "tensor",
-                                        "strings",   "json",    "number"};
+static const char* const kDecoders[] = {"csv",     "columns",  "raw",       "complex",
+                                        "padded",  "inflated", "gunzipped", "tensor",
+                                        "strings", "json",     "number"};
 enum {
   kReaderCount = sizeof kReaders / sizeof *kReaders,
   kDecoderCount = sizeof kDecoders / sizeof *kDecoders,
