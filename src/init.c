@@ -16,6 +16,7 @@
   X(array)                  \
   X(checkpoint)             \
   X(control)                \
+  X(dataset)                \
   X(function)               \
   X(input)                  \
   X(lookup)                 \

@@ -45,6 +45,9 @@ typedef struct leat_callee_s {
 LEAT_MUST_USE leat_status_t leat_callee_initialize(const leat_kernel_creation_t* creation,
                                                    const char* name, int index,
                                                    leat_callee_t* out_callee);
+// Its handle in the runtime of |context|'s session.
+LEAT_MUST_USE leat_status_t leat_callee_find(leat_kernel_context_t* context, leat_callee_t* callee,
+                                             uint64_t* out_handle);
 // Calls |callee|; |call->caller| is set from |context|.
 void leat_callee_run(leat_kernel_context_t* context, leat_callee_t* callee,
                      leat_function_call_t* call, leat_function_done_fn_t done, void* data);
