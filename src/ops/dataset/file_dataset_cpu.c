@@ -1,5 +1,6 @@
-// Datasets of what files hold: lines, TFRecords, records of a fixed size. One file after the other;
-// a file that cannot be read on fails once, and the next one follows.
+// Datasets of what files hold: lines, TFRecords, records of a fixed size. One file after the other.
+// A file whose bytes are wrong fails once and the next one follows; so does any failure of a file
+// of TFRecords, while others that cannot be read fail again and again, as in TensorFlow.
 #include "base/string_builder.h"
 #include "formats/byte_reader.h"
 #include "formats/compression.h"
@@ -126,7 +127,11 @@ static leat_status_t open_fixed(files_iterator_t* it) {
 // The records end where only the footer is left.
 static leat_status_t read_fixed(files_iterator_t* it, leat_string_view_t* out_record) {
   const files_t* files = (const files_t*)it->base.dataset;
-  if (!it->stream) LEAT_RETURN_IF_ERROR(open_fixed(it));
+  leat_status_t opened = it->stream ? leat_ok_status() : open_fixed(it);
+  if (opened) {
+    close_file(it);
+    return opened;
+  }
   size_t footer = (size_t)files->footer_bytes, record = (size_t)files->record_bytes;
   leat_string_view_t rest;
   leat_status_t status = leat_byte_reader_peek(&it->bytes, record + footer, &rest);
@@ -164,9 +169,13 @@ static leat_status_t files_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
       *out_poll = LEAT_POLL_ELEMENT;
       return take_record(it, record, read, out);
     }
-    close_file(it);
-    ++it->file;
-    if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
+    leat_status_code_t code = leat_status_code(status);
+    bool at_end = code == LEAT_OUT_OF_RANGE;
+    if (at_end || code == LEAT_DATA_LOSS || read == read_record) {
+      close_file(it);
+      ++it->file;
+    }
+    if (!at_end) return status;
     leat_status_free(status);
     LEAT_RETURN_IF_ERROR(leat_pull_check(pull));
   }
@@ -193,13 +202,16 @@ FILES("FixedLengthRecord", kFixedRecords, fixed, read_fixed)
 // ---- Kernels ------------------------------------------------------------------------------------
 
 static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_t compression,
-                                     int buffer_input) {
+                                     int buffer_input, int64_t least_buffer_size) {
   int64_t buffer_size;
   if (leat_kernel_input(c, 0)->shape.rank > 1) {
     return leat_kernel_invalid(c, "`filenames` must be a scalar or a vector.");
   }
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, buffer_input, "buffer_size", &buffer_size));
-  if (buffer_size < 0) return leat_kernel_invalid(c, "`buffer_size` must be >= 0 (0 == default)");
+  if (buffer_size < least_buffer_size) {
+    return leat_kernel_invalid(c, "`buffer_size` must be >= %lld (0 == default)",
+                               (long long)least_buffer_size);
+  }
   if (compression.size && !leat_string_view_equals(compression, "ZLIB") &&
       !leat_string_view_equals(compression, "GZIP")) {
     return leat_kernel_invalid(c, "Unsupported compression_type.");
@@ -246,7 +258,8 @@ static leat_status_t make_compressed(leat_kernel_context_t* c, const leat_datase
                                      int offsets_input) {
   leat_string_view_t compression;
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 1, "compression_type", &compression));
-  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 2));
+  int64_t least = kind == &kRecords ? LEAT_DATASET_AUTOTUNE : 0;
+  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 2, least));
   return make(c, kind, compression, offsets_input, &(files_t){0});
 }
 
@@ -275,7 +288,7 @@ static leat_status_t fixed__cpu(leat_kernel_context_t* c) {
   if (leat_kernel_input_count(c) > 5) {
     LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 5, "compression_type", &compression));
   }
-  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 4));
+  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 4, 0));
   int64_t sum;
   if (options.header_bytes < 0) return leat_kernel_invalid(c, "`header_bytes` must be >= 0");
   if (options.record_bytes <= 0) return leat_kernel_invalid(c, "`record_bytes` must be > 0");

@@ -31,6 +31,7 @@ static void wake(leat_pull_t* pull) {
 
 leat_status_t leat_pull_check(leat_pull_t* pull) {
   const leat_step_services_t* services = pull->context->services;
+  if (pull->awaits) return leat_ok_status();
   if (services->cancellation && leat_cancellation_is_cancelled(services->cancellation)) {
     return leat_make_status(LEAT_CANCELLED, "Run failed: the step was cancelled");
   }
@@ -87,7 +88,7 @@ static void returned(void* data, leat_status_t status) {
 void leat_application_start(leat_application_t* application, leat_pull_t* pull, uint64_t function) {
   leat_function_runtime_t* functions = pull->context->services->functions;
   application->pull = pull;
-  application->pending = true;
+  application->pending = pull->awaits = true;
   application->call.caller = pull->context->services;
   if (functions) {
     functions->vtable->run(functions, function, &application->call, returned, application);
@@ -101,7 +102,7 @@ void leat_application_start(leat_application_t* application, leat_pull_t* pull, 
 leat_status_t leat_application_take(leat_application_t* application, leat_tensor_t* out_returns) {
   leat_status_t status = application->status;
   application->status = leat_ok_status();
-  application->pending = false;
+  application->pending = application->pull->awaits = false;
   if (status) return status;
   for (int i = 0; i < application->call.return_count; ++i) {
     out_returns[i] = leat_tensor_move(&application->returns[i]);

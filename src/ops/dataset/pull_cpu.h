@@ -25,12 +25,14 @@ struct leat_pull_s {
   // Once, at the end: sets outputs when |status| is OK, frees the pull and calls |done|.
   void (*finish)(leat_pull_t* self, leat_status_t status);
   _Atomic(int) state;
+  bool awaits;        // a call was started whose returns are not yet taken
   uint32_t elements;  // asked for so far; the clock is read now and then
 };
 
 // Runs |pull| until it is finished or pending.
 void leat_pull_run(leat_pull_t* pull);
-// CANCELLED or DEADLINE_EXCEEDED when the step that pulls is to end.
+// CANCELLED or DEADLINE_EXCEEDED when the step that pulls is to end; not before it has taken what
+// it awaits, which would else be left to another step.
 LEAT_MUST_USE leat_status_t leat_pull_check(leat_pull_t* pull);
 
 // A call of a function by an iterator (or a kernel), again and again, one at a time.

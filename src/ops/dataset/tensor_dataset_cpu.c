@@ -1,4 +1,5 @@
 // Datasets of values that the graph has: a tensor, its slices, a range of numbers.
+#include "device/cpu/half.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/family.h"
 
@@ -143,8 +144,10 @@ typedef struct range_s {
 #define RANGE_TYPES(X)                                                                          \
   X(INT64, int64_t)                                                                             \
   X(INT32, int32_t)                                                                             \
-  X(INT16, int16_t) X(INT8, int8_t) X(UINT64, uint64_t) X(UINT32, uint32_t) X(UINT16, uint16_t) \
-      X(UINT8, uint8_t) X(FLOAT, float) X(DOUBLE, double)
+  X(INT16, int16_t)                                                                             \
+  X(INT8, int8_t)                                                                               \
+  X(UINT64, uint64_t) X(UINT32, uint32_t) X(UINT16, uint16_t) X(UINT8, uint8_t) X(FLOAT, float) \
+      X(DOUBLE, double)
 
 static leat_status_t make_number(int dtype, int64_t value, leat_tensor_t* out_tensor) {
   switch (dtype) {
@@ -153,6 +156,11 @@ static leat_status_t make_number(int dtype, int64_t value, leat_tensor_t* out_te
     return leat_tensor_scalar(LEAT_DTYPE_##name, &(type){(type)value}, out_tensor);
     RANGE_TYPES(NUMBER)
 #undef NUMBER
+    case LEAT_DTYPE_HALF:
+      return leat_tensor_scalar(dtype, &(uint16_t){leat_half_from_float((float)value)}, out_tensor);
+    case LEAT_DTYPE_BFLOAT16:
+      return leat_tensor_scalar(dtype, &(uint16_t){leat_bfloat16_from_float((float)value)},
+                                out_tensor);
     default:
       return leat_make_status(LEAT_INVALID_ARGUMENT, "Unsupported data type: %s",
                               leat_dtype_name(dtype));
