@@ -26,6 +26,23 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
      .attrs = "parallel_copy: bool = false; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
      .shape = leat_shape_of_scalars,
      .doc = "Several elements as one; the last ones may be dropped."},
+    {.name = "ParallelBatchDataset",
+     .inputs = "input_dataset: variant; batch_size: int64; num_parallel_calls: int64; "
+               "drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = "parallel_copy: bool = false; " LEAT_ELEMENT_ATTRS
+              "; deterministic: string = 'default'" LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "BatchDatasetV2 that makes several batches at once."},
+    {.name = "MapAndBatchDataset",
+     .inputs = "input_dataset: variant; other_arguments: Targuments; batch_size: int64; "
+               "num_parallel_calls: int64; drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = "f: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS
+              "; preserve_cardinality: bool = false" LEAT_METADATA_ATTR,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = leat_shape_scalar_output,
+     .doc = "A function of each element, several as one."},
     {.name = "PaddedBatchDataset",
      .inputs = "input_dataset: variant; batch_size: int64; padded_shapes: N * int64; "
                "padding_values: Toutput_types",

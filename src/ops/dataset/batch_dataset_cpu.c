@@ -2,7 +2,7 @@
 // shape where they differ.
 #include <string.h>
 
-#include "ops/dataset/dataset_cpu.h"
+#include "ops/dataset/map_dataset_cpu.h"
 #include "ops/family.h"
 
 typedef struct batch_s {
@@ -235,43 +235,69 @@ static leat_status_t batched_spec(const leat_element_spec_t* elements, int64_t s
 }
 
 // |padded_shapes| (borrowed) is NULL where nothing is padded.
-static leat_status_t create_batch(leat_kernel_context_t* c, int64_t size, bool drop_remainder,
-                                  leat_element_spec_t* padded_shapes,
+static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* input, int64_t size,
+                                  bool drop_remainder, leat_element_spec_t* padded_shapes,
                                   leat_dataset_t** out_dataset) {
-  leat_dataset_t *input, *dataset;
   leat_element_spec_t* spec;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   if (size <= 0) return leat_kernel_invalid(c, "Batch size must be greater than zero.");
   bool full = drop_remainder || leat_dataset_cardinality(input) == LEAT_CARDINALITY_INFINITE;
   LEAT_RETURN_IF_ERROR(batched_spec(padded_shapes ? padded_shapes : input->spec,
                                     full ? size : LEAT_DIM_UNKNOWN, &spec));
   LEAT_RETURN_IF_ERROR(
-      leat_dataset_create(&kBatch, spec, 1, padded_shapes ? spec->count : 0, &dataset));
-  batch_t* batch = (batch_t*)dataset;
+      leat_dataset_create_over(&kBatch, spec, input, padded_shapes ? spec->count : 0, out_dataset));
+  batch_t* batch = (batch_t*)*out_dataset;
   batch->size = size;
   batch->drop_remainder = drop_remainder;
   batch->padded = padded_shapes != NULL;
   if (padded_shapes) batch->padded_shapes = leat_element_spec_retain(padded_shapes);
-  leat_status_t status = leat_dataset_set_input(dataset, 0, input);
-  if (status) {
-    leat_dataset_release(dataset);
-    return status;
-  }
-  *out_dataset = dataset;
   return leat_ok_status();
 }
 
+// The last input, where the op has one, says whether the last elements are dropped.
 static leat_status_t batch__cpu(leat_kernel_context_t* c) {
   int64_t size;
   bool drop_remainder = false;
-  leat_dataset_t* dataset;
+  leat_dataset_t *input, *dataset;
+  int last = leat_kernel_input_count(c) - 1;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "batch_size", &size));
-  if (leat_kernel_input_count(c) > 2) {
-    LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, 2, "drop_remainder", &drop_remainder));
+  if (last > 1) {
+    LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
   }
-  LEAT_RETURN_IF_ERROR(create_batch(c, size, drop_remainder, NULL, &dataset));
+  LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drop_remainder, NULL, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
+
+// ---- Of a function of each element --------------------------------------------------------------
+
+static leat_status_t make_map(leat_kernel_context_t* c, int captured_count,
+                              leat_dataset_t** out_map) {
+  const leat_dataset_function_t* function = leat_kernel_state(c);
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(function->spec, &spec));
+  leat_status_t status = leat_map_dataset_create(c, spec, captured_count, out_map);
+  leat_element_spec_release(spec);
+  return status;
+}
+
+static leat_status_t map_and_batch__cpu(leat_kernel_context_t* c) {
+  int last = leat_kernel_input_count(c) - 1;
+  int64_t size, calls;
+  bool drop_remainder;
+  leat_dataset_t *map, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 2, "batch_size", &size));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 1, "num_parallel_calls", &calls));
+  LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
+  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
+  }
+  LEAT_RETURN_IF_ERROR(make_map(c, last - 3, &map));
+  leat_status_t status = create_batch(c, map, size, drop_remainder, NULL, &dataset);
+  leat_dataset_release(map);
+  return status ? status : leat_dataset_set_output(c, dataset);
+}
+
+// ---- Padded -------------------------------------------------------------------------------------
 
 // The inputs of the padding ops are the dataset, the size, |count| shapes and as many values.
 static leat_status_t check_padding(leat_kernel_context_t* c, const leat_element_spec_t* elements,
@@ -320,8 +346,8 @@ static leat_status_t read_padded_shape(const leat_kernel_context_t* c, int input
                                (leat_partial_shape_t){(int)rank, dims});
 }
 
-static leat_status_t make_padded(leat_kernel_context_t* c, int count, bool drop_remainder,
-                                 leat_element_spec_t* padded_shapes) {
+static leat_status_t make_padded(leat_kernel_context_t* c, leat_dataset_t* input, int count,
+                                 bool drop_remainder, leat_element_spec_t* padded_shapes) {
   int64_t size;
   leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "batch_size", &size));
@@ -329,7 +355,7 @@ static leat_status_t make_padded(leat_kernel_context_t* c, int count, bool drop_
     int dtype = leat_kernel_input(c, 2 + count + i)->dtype;
     LEAT_RETURN_IF_ERROR(read_padded_shape(c, 2 + i, dtype, i, padded_shapes));
   }
-  LEAT_RETURN_IF_ERROR(create_batch(c, size, drop_remainder, padded_shapes, &dataset));
+  LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drop_remainder, padded_shapes, &dataset));
   leat_status_t status = leat_dataset_keep_inputs(c, 2 + count, 0, count, dataset);
   if (status) {
     leat_dataset_release(dataset);
@@ -345,7 +371,7 @@ static leat_status_t padded(leat_kernel_context_t* c, bool drop_remainder) {
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   LEAT_RETURN_IF_ERROR(check_padding(c, input->spec, count));
   LEAT_RETURN_IF_ERROR(leat_element_spec_create(count, &padded_shapes));
-  leat_status_t status = make_padded(c, count, drop_remainder, padded_shapes);
+  leat_status_t status = make_padded(c, input, count, drop_remainder, padded_shapes);
   leat_element_spec_release(padded_shapes);
   return status;
 }
@@ -365,6 +391,13 @@ static leat_status_t padded_v2__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_batch_dataset_kernels_cpu[] = {
     KERNEL("BatchDataset", batch),
     KERNEL("BatchDatasetV2", batch),
+    KERNEL("ParallelBatchDataset", batch),
+    {.op = "MapAndBatchDataset",
+     .device_type = "CPU",
+     .create = leat_map_dataset_kernel_create,
+     .destroy = leat_dataset_function_destroy,
+     .state_bytes = sizeof(leat_dataset_function_t),
+     .compute = map_and_batch__cpu},
     KERNEL("PaddedBatchDataset", padded),
     KERNEL("PaddedBatchDatasetV2", padded_v2),
     LEAT_KERNEL_ROWS_END,

@@ -139,12 +139,9 @@ static const leat_dataset_kind_t kCache = {.name = "Cache",
 // ---- Kernels ------------------------------------------------------------------------------------
 
 static leat_status_t find_cache(leat_kernel_context_t* c, memory_cache_t** out_cache) {
-  const leat_tensor_t* handle = leat_kernel_input_count(c) > 2 ? leat_kernel_input(c, 2) : NULL;
-  if (!handle || handle->shape.element_count != 1 ||
-      !*leat_tensor_data(handle, leat_resource_handle_t*)) {
-    return memory_cache_create(out_cache);  // the dataset's own
-  }
-  return leat_handle_find(c, 2, &kMemoryCache, (leat_resource_t**)out_cache);
+  bool own = leat_kernel_input_count(c) == 2 || leat_dataset_is_dummy(leat_kernel_input(c, 2));
+  return own ? memory_cache_create(out_cache)
+             : leat_handle_find(c, 2, &kMemoryCache, (leat_resource_t**)out_cache);
 }
 
 static leat_status_t cache__cpu(leat_kernel_context_t* c) {

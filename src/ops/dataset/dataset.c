@@ -7,6 +7,10 @@
   X(map_dataset)                \
   X(interleave_dataset)         \
   X(batch_dataset)              \
+  X(window_dataset)             \
+  X(scan_dataset)               \
+  X(choice_dataset)             \
+  X(random_dataset)             \
   X(seed_generator)             \
   X(shuffle_dataset)            \
   X(cache_dataset)              \

@@ -15,6 +15,38 @@ void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count) {
   for (int i = 0; i < count; ++i) to[i] = leat_tensor_move(&from[i]);
 }
 
+leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index, leat_tensor_t* out_row) {
+  leat_tensor_t row, slice;
+  leat_shape_t shape;
+  const int64_t* dims = leat_shape_dims(&tensor->shape);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(tensor->shape.rank - 1, dims + 1, &shape));
+  leat_status_t status = leat_tensor_slice(tensor, index, index + 1, &slice);
+  if (!status) {
+    status = leat_tensor_reshape(&slice, &shape, &row);
+    leat_tensor_release(&slice);
+  }
+  leat_shape_release(&shape);
+  if (status) return status;
+  if ((uintptr_t)row.data % LEAT_BUFFER_ALIGNMENT == 0) {
+    *out_row = row;
+    return leat_ok_status();
+  }
+  status = leat_tensor_copy(leat_buffer_source_host(), &row, out_row);
+  leat_tensor_release(&row);
+  return status;
+}
+
+leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index, leat_tensor_t* out,
+                                int count) {
+  for (int i = 0; i < count; ++i) {
+    leat_status_t status = leat_element_row(&tensors[i], index, &out[i]);
+    if (!status) continue;
+    leat_element_release(out, i);
+    return status;
+  }
+  return leat_ok_status();
+}
+
 // ---- Datasets -----------------------------------------------------------------------------------
 
 leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_spec_t* spec,
@@ -99,28 +131,32 @@ leat_status_t leat_dataset_of(const leat_tensor_t* tensor, leat_dataset_t** out_
   return leat_ok_status();
 }
 
-leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
+leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset, leat_tensor_t* out_tensor) {
   leat_shape_t scalar = leat_shape_scalar();
-  leat_tensor_t* output;
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &scalar, &output);
+  leat_status_t status =
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_VARIANT, &scalar, out_tensor);
   if (status) {
     leat_dataset_release(dataset);
     return status;
   }
-  *leat_tensor_data(output, leat_variant_t) = (leat_variant_t){&kDatasetVariant, dataset};
+  *leat_tensor_data(out_tensor, leat_variant_t) = (leat_variant_t){&kDatasetVariant, dataset};
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
+  leat_tensor_t tensor;
+  LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(dataset, &tensor));
+  leat_kernel_set_output(c, 0, tensor);
   return leat_ok_status();
 }
 
 // ---- What kernels make --------------------------------------------------------------------------
 
-static leat_status_t create_over(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
-                                 leat_element_spec_t* spec, int tensor_count,
-                                 leat_dataset_t** out_dataset) {
-  leat_dataset_t *input, *dataset;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
-  if (!spec) spec = input->spec;
-  LEAT_RETURN_IF_ERROR(
-      leat_dataset_create(kind, leat_element_spec_retain(spec), 1, tensor_count, &dataset));
+leat_status_t leat_dataset_create_over(const leat_dataset_kind_t* kind, leat_element_spec_t* spec,
+                                       leat_dataset_t* input, int tensor_count,
+                                       leat_dataset_t** out_dataset) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, 1, tensor_count, &dataset));
   leat_status_t status = leat_dataset_set_input(dataset, 0, input);
   if (status) {
     leat_dataset_release(dataset);
@@ -133,7 +169,30 @@ static leat_status_t create_over(leat_kernel_context_t* c, const leat_dataset_ki
 leat_status_t leat_dataset_create_over_input(leat_kernel_context_t* c,
                                              const leat_dataset_kind_t* kind,
                                              leat_dataset_t** out_dataset) {
-  return create_over(c, kind, NULL, 0, out_dataset);
+  leat_dataset_t* input;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  return leat_dataset_create_over(kind, leat_element_spec_retain(input->spec), input, 0,
+                                  out_dataset);
+}
+
+leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* c,
+                                           const leat_dataset_kind_t* kind,
+                                           leat_element_spec_t* spec,
+                                           leat_dataset_t** out_dataset) {
+  leat_dataset_t *dataset, *input;
+  int count = leat_kernel_input_count(c);
+  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, count, 0, &dataset));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < count && !status; ++i) {
+    status = leat_dataset_of(leat_kernel_input(c, i), &input);
+    if (!status) status = leat_dataset_set_input(dataset, i, input);
+  }
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  *out_dataset = dataset;
+  return leat_ok_status();
 }
 
 leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input, int first,
@@ -148,6 +207,10 @@ leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index) {
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
   return leat_kernel_allocate_output(c, index, &scalar, &output);
+}
+
+bool leat_dataset_is_dummy(const leat_tensor_t* handle) {
+  return handle->shape.element_count == 1 && !*leat_tensor_data(handle, leat_resource_handle_t*);
 }
 
 leat_status_t leat_dataset_function_create(leat_kernel_creation_t* c, const char* attr,
@@ -165,8 +228,11 @@ leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_d
                                           leat_element_spec_t* spec, int captured_count,
                                           leat_dataset_t** out_dataset) {
   leat_dataset_function_t* function = leat_kernel_state(c);
-  leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(create_over(c, kind, spec, captured_count, &dataset));
+  leat_dataset_t *input, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  if (!spec) spec = input->spec;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over(kind, leat_element_spec_retain(spec), input,
+                                                captured_count, &dataset));
   leat_status_t status = leat_callee_find(c, &function->callee, &dataset->function);
   if (!status) status = leat_dataset_keep_inputs(c, 1, 0, captured_count, dataset);
   if (status) {
@@ -241,6 +307,25 @@ leat_status_t leat_iterator_open_input(leat_iterator_t* iterator, leat_dataset_t
   return leat_iterator_create(dataset, iterator->depth, &iterator->input);
 }
 
+leat_status_t leat_iterator_create_all(leat_iterator_t* iterator, leat_iterator_t*** out_inputs) {
+  const leat_dataset_t* dataset = iterator->dataset;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
+                                                     (size_t)dataset->input_count,
+                                                     sizeof **out_inputs, (void**)out_inputs));
+  for (int i = 0; i < dataset->input_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_iterator_create(dataset->inputs[i], iterator->depth, &(*out_inputs)[i]));
+  }
+  return leat_ok_status();
+}
+
+void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs) {
+  for (int i = 0; inputs && i < iterator->dataset->input_count; ++i) {
+    leat_iterator_free(inputs[i]);
+  }
+  leat_allocator_free(leat_allocator_system(), inputs);
+}
+
 leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
                                           int return_count, leat_application_t* out_application) {
   const leat_dataset_t* dataset = iterator->dataset;
@@ -285,4 +370,18 @@ leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull, l
   if (status) return not_the_end(iterator, status);
   iterator->at_end = *out_poll == LEAT_POLL_END;
   return *out_poll == LEAT_POLL_ELEMENT ? check_types(dataset->spec, out) : leat_ok_status();
+}
+
+leat_status_t leat_function_failure(leat_status_t status, bool preserves_cardinality,
+                                    leat_poll_t* out_poll) {
+  if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
+  leat_status_t failure = leat_ok_status();
+  if (preserves_cardinality) {
+    failure =
+        leat_make_status(LEAT_INVALID_ARGUMENT, "Function invocation produced OutOfRangeError: %s",
+                         leat_status_message(status));
+  }
+  *out_poll = LEAT_POLL_END;
+  leat_status_free(status);
+  return failure;
 }

@@ -69,16 +69,29 @@ int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
 // The dataset that a scalar variant holds, borrowed; INVALID_ARGUMENT for anything else.
 LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,
                                             leat_dataset_t** out_dataset);
+// A scalar variant that holds |dataset| (moved, also on failure).
+LEAT_MUST_USE leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset,
+                                                   leat_tensor_t* out_tensor);
 // RESOURCE_EXHAUSTED where datasets stand too high on each other. Retains |input|.
 LEAT_MUST_USE leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index,
                                                    leat_dataset_t* input);
 // Output 0 becomes |dataset| (moved, also on failure).
 LEAT_MUST_USE leat_status_t leat_dataset_set_output(leat_kernel_context_t* c,
                                                     leat_dataset_t* dataset);
+// A dataset that reads |input|; |spec| as above.
+LEAT_MUST_USE leat_status_t leat_dataset_create_over(const leat_dataset_kind_t* kind,
+                                                     leat_element_spec_t* spec,
+                                                     leat_dataset_t* input, int tensor_count,
+                                                     leat_dataset_t** out_dataset);
 // What a kernel gives whose dataset reads the one at input 0 and has the same spec.
 LEAT_MUST_USE leat_status_t leat_dataset_create_over_input(leat_kernel_context_t* c,
                                                            const leat_dataset_kind_t* kind,
                                                            leat_dataset_t** out_dataset);
+// One that reads the datasets at all inputs; |spec| is moved in, also on failure.
+LEAT_MUST_USE leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* c,
+                                                         const leat_dataset_kind_t* kind,
+                                                         leat_element_spec_t* spec,
+                                                         leat_dataset_t** out_dataset);
 // Tensors |first| .. become the kernel's inputs from |first_input| on, |count| of them.
 LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input,
                                                      int first, int count, leat_dataset_t* dataset);
@@ -86,6 +99,9 @@ LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, i
 // Output |index| becomes what TensorFlow calls a deleter. What anonymous handles own ends with the
 // last of them here, so that it stands for nothing.
 LEAT_MUST_USE leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index);
+
+// A handle of nothing: the dataset makes its own resource.
+bool leat_dataset_is_dummy(const leat_tensor_t* handle);
 
 // State of kernels whose datasets call a function.
 typedef struct leat_dataset_function_s {
@@ -98,7 +114,7 @@ LEAT_MUST_USE leat_status_t leat_dataset_function_create(leat_kernel_creation_t*
                                                          const char* attr, void* state);
 void leat_dataset_function_destroy(void* state);
 // A dataset over input 0 that calls the state's function with the node's other_arguments (inputs 1
-// .. |captured_count|) as tensors.
+// .. |captured_count|) as tensors. |spec| is retained; NULL: the input's.
 LEAT_MUST_USE leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c,
                                                         const leat_dataset_kind_t* kind,
                                                         leat_element_spec_t* spec,
@@ -127,14 +143,29 @@ LEAT_MUST_USE leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_p
 // |iterator| reads |dataset| from its start from now on (what it read is let go of).
 LEAT_MUST_USE leat_status_t leat_iterator_open_input(leat_iterator_t* iterator,
                                                      leat_dataset_t* dataset);
+// One over each of the dataset's inputs; freed, as many as were made, also after a failure.
+LEAT_MUST_USE leat_status_t leat_iterator_create_all(leat_iterator_t* iterator,
+                                                     leat_iterator_t*** out_inputs);
+void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs);
 // Calls of the dataset's function with elements of |element_count| components before its tensors.
 LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator,
                                                         int element_count, int return_count,
                                                         leat_application_t* out_application);
 
+// What a failed call of a dataset's function means (consumes |status|): one with OUT_OF_RANGE ends
+// the elements, unless as many are promised as the input has.
+LEAT_MUST_USE leat_status_t leat_function_failure(leat_status_t status, bool preserves_cardinality,
+                                                  leat_poll_t* out_poll);
+
 void leat_element_release(leat_tensor_t* components, int count);
 // Shares, so that both own their tensors.
 void leat_element_share(const leat_tensor_t* from, leat_tensor_t* to, int count);
 void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count);
+// Row |index| of a tensor of rank 1 or more, at an address as kernels want it.
+LEAT_MUST_USE leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index,
+                                             leat_tensor_t* out_row);
+// Row |index| of each of |count| tensors.
+LEAT_MUST_USE leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index,
+                                              leat_tensor_t* out, int count);
 
 #endif  // LEAT_OPS_DATASET_DATASET_CPU_H_

@@ -26,6 +26,13 @@ leat_status_t leat_element_spec_set(leat_element_spec_t* s, int index, int dtype
   return leat_partial_shape_create(shape.rank, shape.dims, &s->arena, &s->shapes[index]);
 }
 
+leat_status_t leat_element_spec_of_scalar(int dtype, leat_element_spec_t** out_spec) {
+  LEAT_RETURN_IF_ERROR(leat_element_spec_create(1, out_spec));
+  leat_status_t status = leat_element_spec_set(*out_spec, 0, dtype, leat_partial_shape_scalar());
+  if (status) leat_element_spec_release(*out_spec);
+  return status;
+}
+
 leat_status_t leat_element_spec_of_attrs(leat_kernel_creation_t* c, const char* types_name,
                                          leat_element_spec_t** out_spec) {
   const leat_attr_value_t *types, *shapes;
@@ -62,6 +69,24 @@ void leat_element_spec_release(leat_element_spec_t* spec) {
   if (!spec || !leat_reference_count_release(&spec->references)) return;
   leat_arena_deinitialize(&spec->arena);
   leat_allocator_free(leat_allocator_system(), spec);
+}
+
+leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape) {
+  return shape.rank < 1 ? leat_partial_shape_unknown()
+                        : (leat_partial_shape_t){shape.rank - 1, shape.dims + 1};
+}
+
+leat_status_t leat_element_spec_of_rows(const leat_element_spec_t* batches,
+                                        leat_element_spec_t** out_spec) {
+  LEAT_RETURN_IF_ERROR(leat_element_spec_create(batches->count, out_spec));
+  for (int i = 0; i < batches->count; ++i) {
+    leat_status_t status = leat_element_spec_set(*out_spec, i, batches->types[i],
+                                                 leat_element_row_shape(batches->shapes[i]));
+    if (!status) continue;
+    leat_element_spec_release(*out_spec);
+    return status;
+  }
+  return leat_ok_status();
 }
 
 // ---- Checks -------------------------------------------------------------------------------------
@@ -129,6 +154,31 @@ leat_status_t leat_element_spec_check_element(const leat_element_spec_t* expecte
   }
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(check_shape(expected, i, leat_partial_shape_of(&tensors[i].shape)));
+  }
+  return leat_ok_status();
+}
+
+// What is known of both shapes, at |dims| when it is of a known rank.
+static leat_partial_shape_t common_shape(leat_partial_shape_t a, leat_partial_shape_t b,
+                                         int64_t* dims) {
+  if (a.rank < 0 || a.rank != b.rank) return leat_partial_shape_unknown();
+  for (int i = 0; i < a.rank; ++i) {
+    dims[i] = a.dims[i] == b.dims[i] ? a.dims[i] : LEAT_DIM_UNKNOWN;
+  }
+  return (leat_partial_shape_t){a.rank, dims};
+}
+
+leat_status_t leat_element_spec_common(const leat_element_spec_t* a, const leat_element_spec_t* b,
+                                       leat_element_spec_t** out_spec) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(leat_element_spec_check_types(a, b));
+  LEAT_RETURN_IF_ERROR(leat_element_spec_create(a->count, out_spec));
+  for (int i = 0; i < a->count; ++i) {
+    leat_status_t status = leat_element_spec_set(*out_spec, i, a->types[i],
+                                                 common_shape(a->shapes[i], b->shapes[i], dims));
+    if (!status) continue;
+    leat_element_spec_release(*out_spec);
+    return status;
   }
   return leat_ok_status();
 }

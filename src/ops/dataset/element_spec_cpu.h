@@ -17,13 +17,24 @@ typedef struct leat_element_spec_s {
 LEAT_MUST_USE leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec);
 LEAT_MUST_USE leat_status_t leat_element_spec_set(leat_element_spec_t* spec, int index, int dtype,
                                                   leat_partial_shape_t shape);
+LEAT_MUST_USE leat_status_t leat_element_spec_of_scalar(int dtype, leat_element_spec_t** out_spec);
 // Of a node's attributes |types_name| and output_shapes; the shapes are unknown where a list that
 // may be empty is.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_attrs(leat_kernel_creation_t* c,
                                                        const char* types_name,
                                                        leat_element_spec_t** out_spec);
+// Of elements of either of two kinds, of the same types (INVALID_ARGUMENT otherwise).
+LEAT_MUST_USE leat_status_t leat_element_spec_common(const leat_element_spec_t* a,
+                                                     const leat_element_spec_t* b,
+                                                     leat_element_spec_t** out_spec);
 leat_element_spec_t* leat_element_spec_retain(leat_element_spec_t* spec);
 void leat_element_spec_release(leat_element_spec_t* spec);  // NULL is allowed
+
+// What is known of a row of a tensor of that shape.
+leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape);
+// Of the rows of such elements.
+LEAT_MUST_USE leat_status_t leat_element_spec_of_rows(const leat_element_spec_t* batches,
+                                                      leat_element_spec_t** out_spec);
 
 // INVALID_ARGUMENT where |received| cannot be what |expected| states.
 LEAT_MUST_USE leat_status_t leat_element_spec_check_types(const leat_element_spec_t* expected,

@@ -219,25 +219,14 @@ static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_
   return leat_ok_status();
 }
 
-static leat_status_t create(const leat_dataset_kind_t* kind, int tensor_count,
-                            leat_dataset_t** out_dataset) {
-  leat_element_spec_t* spec;
-  LEAT_RETURN_IF_ERROR(leat_element_spec_create(1, &spec));
-  leat_status_t status =
-      leat_element_spec_set(spec, 0, LEAT_DTYPE_STRING, leat_partial_shape_scalar());
-  if (status) {
-    leat_element_spec_release(spec);
-    return status;
-  }
-  return leat_dataset_create(kind, spec, 0, tensor_count, out_dataset);
-}
-
 // |offsets_input| < 0: each file from its start.
 static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
                           leat_string_view_t compression, int offsets_input,
                           const files_t* options) {
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(create(kind, offsets_input < 0 ? 2 : 3, &dataset));
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_of_scalar(LEAT_DTYPE_STRING, &spec));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, 0, offsets_input < 0 ? 2 : 3, &dataset));
   files_t* files = (files_t*)dataset;
   files->header_bytes = options->header_bytes;
   files->record_bytes = options->record_bytes;

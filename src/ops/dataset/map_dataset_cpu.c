@@ -1,6 +1,7 @@
 // Datasets of a function of each element, and of the elements for which one says true. The parallel
 // forms call one after the other too: the elements and their order are the same.
-#include "ops/dataset/dataset_cpu.h"
+#include "ops/dataset/map_dataset_cpu.h"
+
 #include "ops/family.h"
 
 typedef struct map_s {
@@ -37,27 +38,16 @@ static leat_status_t map_start(leat_iterator_t* self) {
                                      &((map_iterator_t*)self)->application);
 }
 
-// A function may end the elements by failing with OUT_OF_RANGE, where none are promised.
-static leat_status_t read_failure(const map_t* map, leat_status_t status, leat_poll_t* out_poll) {
-  if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
-  leat_status_t failure = leat_ok_status();
-  if (map->preserves_cardinality) {
-    failure =
-        leat_make_status(LEAT_INVALID_ARGUMENT, "Function invocation produced OutOfRangeError: %s",
-                         leat_status_message(status));
-  }
-  *out_poll = LEAT_POLL_END;
-  leat_status_free(status);
-  return failure;
-}
-
 static leat_status_t map_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                               leat_poll_t* out_poll) {
   leat_application_t* application = &((map_iterator_t*)self)->application;
   if (!application->pending) return call_with_next(self, pull, out_poll);
   leat_status_t status = leat_application_take(application, out);
   leat_application_release_element(application);
-  if (status) return read_failure((const map_t*)self->dataset, status, out_poll);
+  if (status) {
+    bool preserves = ((const map_t*)self->dataset)->preserves_cardinality;
+    return leat_function_failure(status, preserves, out_poll);
+  }
   *out_poll = LEAT_POLL_ELEMENT;
   return leat_ok_status();
 }
@@ -76,19 +66,25 @@ static const leat_dataset_kind_t kMap = {.name = "Map",
                                          .stop = map_stop,
                                          .cardinality = map_cardinality};
 
-static leat_status_t map_create(leat_kernel_creation_t* c, void* state) {
+leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state) {
   leat_dataset_function_t* function = state;
   LEAT_RETURN_IF_ERROR(
       leat_kernel_attr_bool(c, "preserve_cardinality", &function->preserves_cardinality));
   return leat_dataset_function_create(c, "f", state);
 }
 
+leat_status_t leat_map_dataset_create(leat_kernel_context_t* c, leat_element_spec_t* spec,
+                                      int captured_count, leat_dataset_t** out_dataset) {
+  const leat_dataset_function_t* function = leat_kernel_state(c);
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kMap, spec, captured_count, out_dataset));
+  ((map_t*)*out_dataset)->preserves_cardinality = function->preserves_cardinality;
+  return leat_ok_status();
+}
+
 static leat_status_t make_map(leat_kernel_context_t* c, int captured_count) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(
-      leat_dataset_create_calling(c, &kMap, function->spec, captured_count, &dataset));
-  ((map_t*)dataset)->preserves_cardinality = function->preserves_cardinality;
+  LEAT_RETURN_IF_ERROR(leat_map_dataset_create(c, function->spec, captured_count, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
@@ -176,16 +172,23 @@ static leat_status_t filter_create(leat_kernel_creation_t* c, void* state) {
   return leat_dataset_function_create(c, "predicate", state);
 }
 
-static leat_status_t make_filter(leat_kernel_context_t* c, const leat_dataset_kind_t* kind) {
+static leat_status_t make_filter(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                 int captured_count) {
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(
-      leat_dataset_create_calling(c, kind, NULL, leat_kernel_input_count(c) - 1, &dataset));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, kind, NULL, captured_count, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
-static leat_status_t filter__cpu(leat_kernel_context_t* c) { return make_filter(c, &kFilter); }
+static leat_status_t filter__cpu(leat_kernel_context_t* c) {
+  return make_filter(c, &kFilter, leat_kernel_input_count(c) - 1);
+}
+
+static leat_status_t parallel_filter__cpu(leat_kernel_context_t* c) {
+  return make_filter(c, &kFilter, leat_kernel_input_count(c) - 2);
+}
+
 static leat_status_t take_while__cpu(leat_kernel_context_t* c) {
-  return make_filter(c, &kTakeWhile);
+  return make_filter(c, &kTakeWhile, leat_kernel_input_count(c) - 1);
 }
 
 #define KERNEL(name, make_state, how)                                                         \
@@ -196,10 +199,11 @@ static leat_status_t take_while__cpu(leat_kernel_context_t* c) {
   }
 
 const leat_kernel_row_t leat_map_dataset_kernels_cpu[] = {
-    KERNEL("MapDataset", map_create, map__cpu),
-    KERNEL("ParallelMapDataset", map_create, parallel_map__cpu),
-    KERNEL("ParallelMapDatasetV2", map_create, parallel_map__cpu),
+    KERNEL("MapDataset", leat_map_dataset_kernel_create, map__cpu),
+    KERNEL("ParallelMapDataset", leat_map_dataset_kernel_create, parallel_map__cpu),
+    KERNEL("ParallelMapDatasetV2", leat_map_dataset_kernel_create, parallel_map__cpu),
     KERNEL("FilterDataset", filter_create, filter__cpu),
+    KERNEL("ParallelFilterDataset", filter_create, parallel_filter__cpu),
     KERNEL("TakeWhileDataset", filter_create, take_while__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -62,6 +62,20 @@ void leat_seed_generator_next(leat_seed_generator_t* generator, int64_t* out_see
   leat_mutex_unlock(&generator->mutex);
 }
 
+leat_status_t leat_seed_generator_open(leat_kernel_context_t* c, int seed_input, int handle_input,
+                                       bool reshuffle, leat_seed_generator_t** out_generator) {
+  int64_t seed = 0, seed2 = 0;
+  if (handle_input >= 0 && !leat_dataset_is_dummy(leat_kernel_input(c, handle_input))) {
+    return leat_handle_find(c, handle_input, &leat_seed_generator_kind,
+                            (leat_resource_t**)out_generator);
+  }
+  if (seed_input >= 0) {
+    LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, seed_input, "seed", &seed));
+    LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, seed_input + 1, "seed2", &seed2));
+  }
+  return leat_seed_generator_create(seed, seed2, reshuffle, out_generator);
+}
+
 // ---- Kernels ------------------------------------------------------------------------------------
 
 static leat_status_t make(leat_kernel_context_t* c, bool reshuffle) {

@@ -197,46 +197,10 @@ static const leat_dataset_kind_t kConcatenate = {.name = "Concatenate",
                                                  .next = concatenate_next,
                                                  .cardinality = concatenate_cardinality};
 
-// What is known of both shapes, at |dims| when it is of a known rank.
-static leat_partial_shape_t common_shape(leat_partial_shape_t a, leat_partial_shape_t b,
-                                         int64_t* dims) {
-  if (a.rank < 0 || a.rank != b.rank) return leat_partial_shape_unknown();
-  for (int i = 0; i < a.rank; ++i) {
-    dims[i] = a.dims[i] == b.dims[i] ? a.dims[i] : LEAT_DIM_UNKNOWN;
-  }
-  return (leat_partial_shape_t){a.rank, dims};
-}
-
-static leat_status_t common_spec(const leat_element_spec_t* a, const leat_element_spec_t* b,
-                                 leat_element_spec_t** out_spec) {
-  int64_t dims[LEAT_SHAPE_MAX_RANK];
-  LEAT_RETURN_IF_ERROR(leat_element_spec_check_types(a, b));
-  LEAT_RETURN_IF_ERROR(leat_element_spec_create(a->count, out_spec));
-  for (int i = 0; i < a->count; ++i) {
-    leat_status_t status = leat_element_spec_set(*out_spec, i, a->types[i],
-                                                 common_shape(a->shapes[i], b->shapes[i], dims));
-    if (!status) continue;
-    leat_element_spec_release(*out_spec);
-    return status;
-  }
-  return leat_ok_status();
-}
-
-// A dataset of all inputs of the node.
-static leat_status_t make_of_inputs(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
-                                    leat_element_spec_t* spec) {
-  leat_dataset_t *dataset, *input;
-  int count = leat_kernel_input_count(c);
-  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, count, 0, &dataset));
-  leat_status_t status = leat_ok_status();
-  for (int i = 0; i < count && !status; ++i) {
-    status = leat_dataset_of(leat_kernel_input(c, i), &input);
-    if (!status) status = leat_dataset_set_input(dataset, i, input);
-  }
-  if (status) {
-    leat_dataset_release(dataset);
-    return status;
-  }
+static leat_status_t set_of_inputs(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                   leat_element_spec_t* spec) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_all(c, kind, spec, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
@@ -245,8 +209,8 @@ static leat_status_t concatenate__cpu(leat_kernel_context_t* c) {
   leat_element_spec_t* spec;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &first));
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 1), &second));
-  LEAT_RETURN_IF_ERROR(common_spec(first->spec, second->spec, &spec));
-  return make_of_inputs(c, &kConcatenate, spec);
+  LEAT_RETURN_IF_ERROR(leat_element_spec_common(first->spec, second->spec, &spec));
+  return set_of_inputs(c, &kConcatenate, spec);
 }
 
 // ---- Side by side -------------------------------------------------------------------------------
@@ -263,27 +227,17 @@ typedef struct zip_iterator_s {
 
 static leat_status_t zip_start(leat_iterator_t* self) {
   zip_iterator_t* it = (zip_iterator_t*)self;
-  const leat_dataset_t* dataset = self->dataset;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
-                                                     (size_t)dataset->input_count,
-                                                     sizeof *it->inputs, (void**)&it->inputs));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
-                                                     (size_t)dataset->spec->count + 1,
+                                                     (size_t)self->dataset->spec->count + 1,
                                                      sizeof *it->element, (void**)&it->element));
-  for (int i = 0; i < dataset->input_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset->inputs[i], self->depth, &it->inputs[i]));
-  }
-  return leat_ok_status();
+  return leat_iterator_create_all(self, &it->inputs);
 }
 
 static void zip_stop(leat_iterator_t* self) {
   zip_iterator_t* it = (zip_iterator_t*)self;
-  for (int i = 0; it->inputs && i < self->dataset->input_count; ++i) {
-    leat_iterator_free(it->inputs[i]);
-  }
+  leat_iterator_free_all(self, it->inputs);
   leat_element_release(it->element, it->filled);
   leat_status_free(it->status);
-  leat_allocator_free(leat_allocator_system(), it->inputs);
   leat_allocator_free(leat_allocator_system(), it->element);
 }
 
@@ -357,7 +311,7 @@ static leat_status_t zip__cpu(leat_kernel_context_t* c) {
     }
   }
   LEAT_RETURN_IF_ERROR(joined_spec(c, count, &spec));
-  return make_of_inputs(c, &kZip, spec);
+  return set_of_inputs(c, &kZip, spec);
 }
 
 // ---- Handed through -----------------------------------------------------------------------------
@@ -394,9 +348,15 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
     KERNEL("ConcatenateDataset", concatenate),
     KERNEL("ZipDataset", zip),
     KERNEL("PrefetchDataset", prefetch),
+    KERNEL("MaxIntraOpParallelismDataset", pass),
+    KERNEL("PrivateThreadPoolDataset", pass),
+    KERNEL("NonSerializableDataset", pass),
+    KERNEL("LatencyStatsDataset", pass),
+    KERNEL("BytesProducedStatsDataset", pass),
     KERNEL("OptionsDataset", pass),
     KERNEL("ModelDataset", pass),
     KERNEL("FinalizeDataset", pass),
+    KERNEL("RewriteDataset", pass),
     KERNEL("OptimizeDataset", pass),
     KERNEL("OptimizeDatasetV2", pass),
     LEAT_KERNEL_ROWS_END,

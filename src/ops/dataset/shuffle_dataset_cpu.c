@@ -6,7 +6,6 @@
 //
 // An element is chosen from the first pass that still has some; the first of its elements takes the
 // place that became free. A new pass begins with new seeds. All as in TensorFlow, number by number.
-#include "kernel/handle.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/dataset/seed_generator_cpu.h"
 #include "ops/family.h"
@@ -188,34 +187,6 @@ typedef struct arguments_s {
   int8_t seed, count, generator;
 } arguments_t;
 
-static leat_status_t find_generator(leat_kernel_context_t* c, int index,
-                                    leat_seed_generator_t** out_generator) {
-  leat_resource_t* resource;
-  const leat_tensor_t* handle = leat_kernel_input(c, index);
-  *out_generator = NULL;
-  if (handle->shape.element_count == 1 && !*leat_tensor_data(handle, leat_resource_handle_t*)) {
-    return leat_ok_status();  // a dummy
-  }
-  LEAT_RETURN_IF_ERROR(leat_handle_find(c, index, &leat_seed_generator_kind, &resource));
-  *out_generator = (leat_seed_generator_t*)resource;
-  return leat_ok_status();
-}
-
-static leat_status_t open_generator(leat_kernel_context_t* c, arguments_t at,
-                                    leat_seed_generator_t** out_generator) {
-  int64_t seed = 0, seed2 = 0;
-  const bool* reshuffle = leat_kernel_state(c);
-  if (at.generator >= 0) {
-    LEAT_RETURN_IF_ERROR(find_generator(c, at.generator, out_generator));
-    if (*out_generator) return leat_ok_status();
-  }
-  if (at.seed >= 0) {
-    LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, at.seed, "seed", &seed));
-    LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, at.seed + 1, "seed2", &seed2));
-  }
-  return leat_seed_generator_create(seed, seed2, *reshuffle, out_generator);
-}
-
 static leat_status_t make(leat_kernel_context_t* c, arguments_t at) {
   int64_t buffer_size, count = 1;
   leat_dataset_t* dataset;
@@ -231,7 +202,8 @@ static leat_status_t make(leat_kernel_context_t* c, arguments_t at) {
   shuffle_t* shuffle = (shuffle_t*)dataset;
   shuffle->buffer_size = buffer_size;
   shuffle->count = count;
-  leat_status_t status = open_generator(c, at, &shuffle->seeds);
+  leat_status_t status = leat_seed_generator_open(
+      c, at.seed, at.generator, *(const bool*)leat_kernel_state(c), &shuffle->seeds);
   if (status) {
     leat_dataset_release(dataset);
     return status;

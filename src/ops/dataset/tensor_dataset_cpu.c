@@ -27,40 +27,13 @@ static const leat_dataset_kind_t kTensor = {.name = "Tensor",
                                             .next = tensor_next,
                                             .cardinality = tensor_cardinality};
 
-// Row |index|, copied where its address would not be aligned as kernels want it.
-static leat_status_t take_row(const leat_tensor_t* tensor, int64_t index,
-                              leat_tensor_t* out_tensor) {
-  leat_tensor_t row, slice;
-  leat_shape_t shape;
-  const int64_t* dims = leat_shape_dims(&tensor->shape);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(tensor->shape.rank - 1, dims + 1, &shape));
-  leat_status_t status = leat_tensor_slice(tensor, index, index + 1, &slice);
-  if (!status) {
-    status = leat_tensor_reshape(&slice, &shape, &row);
-    leat_tensor_release(&slice);
-  }
-  leat_shape_release(&shape);
-  if (status) return status;
-  if ((uintptr_t)row.data % LEAT_BUFFER_ALIGNMENT == 0) {
-    *out_tensor = row;
-    return leat_ok_status();
-  }
-  status = leat_tensor_copy(leat_buffer_source_host(), &row, out_tensor);
-  leat_tensor_release(&row);
-  return status;
-}
-
 static leat_status_t slice_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   place_t* place = (place_t*)self;
   const leat_dataset_t* dataset = self->dataset;
   if (place->next == leat_dataset_cardinality(dataset)) return leat_ok_status();
-  for (int i = 0; i < dataset->tensor_count; ++i) {
-    leat_status_t status = take_row(&dataset->tensors[i], place->next, &out[i]);
-    if (!status) continue;
-    leat_element_release(out, i);
-    return status;
-  }
+  LEAT_RETURN_IF_ERROR(
+      leat_element_rows(dataset->tensors, place->next, out, dataset->tensor_count));
   ++place->next;
   *out_poll = LEAT_POLL_ELEMENT;
   return leat_ok_status();
@@ -81,8 +54,8 @@ static leat_status_t state_create(leat_kernel_creation_t* c, void* state) {
   return leat_element_spec_of_attrs(c, "Toutput_types", &kept->spec);
 }
 
-// The inputs without their first |cut| dimensions are the components.
-static leat_status_t make_spec(const leat_kernel_context_t* c, int cut,
+// The inputs, or their rows, are the components.
+static leat_status_t make_spec(const leat_kernel_context_t* c, bool rows,
                                leat_element_spec_t** out_spec) {
   leat_element_spec_t* spec;
   int count = leat_kernel_input_count(c);
@@ -91,8 +64,8 @@ static leat_status_t make_spec(const leat_kernel_context_t* c, int cut,
   for (int i = 0; i < count && !status; ++i) {
     const leat_tensor_t* input = leat_kernel_input(c, i);
     leat_partial_shape_t shape = leat_partial_shape_of(&input->shape);
-    if (cut) shape = (leat_partial_shape_t){shape.rank - 1, shape.dims + 1};
-    status = leat_element_spec_set(spec, i, input->dtype, shape);
+    status =
+        leat_element_spec_set(spec, i, input->dtype, rows ? leat_element_row_shape(shape) : shape);
   }
   const leat_element_spec_state_t* stated = leat_kernel_state(c);
   if (!status) status = leat_element_spec_check(spec, stated->spec);
@@ -104,11 +77,11 @@ static leat_status_t make_spec(const leat_kernel_context_t* c, int cut,
   return leat_ok_status();
 }
 
-static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* kind, int cut) {
+static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* kind, bool rows) {
   leat_element_spec_t* spec;
   leat_dataset_t* dataset;
   int count = leat_kernel_input_count(c);
-  LEAT_RETURN_IF_ERROR(make_spec(c, cut, &spec));
+  LEAT_RETURN_IF_ERROR(make_spec(c, rows, &spec));
   LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, 0, count, &dataset));
   leat_status_t status = leat_dataset_keep_inputs(c, 0, 0, count, dataset);
   if (status) {
@@ -118,7 +91,7 @@ static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* k
   return leat_dataset_set_output(c, dataset);
 }
 
-static leat_status_t tensor__cpu(leat_kernel_context_t* c) { return make(c, &kTensor, 0); }
+static leat_status_t tensor__cpu(leat_kernel_context_t* c) { return make(c, &kTensor, false); }
 
 static leat_status_t slices__cpu(leat_kernel_context_t* c) {
   for (int i = 0; i < leat_kernel_input_count(c); ++i) {
@@ -130,7 +103,7 @@ static leat_status_t slices__cpu(leat_kernel_context_t* c) {
       return leat_kernel_invalid(c, "All components must have the same size in the 0th dimension");
     }
   }
-  return make(c, &kSlices, 1);
+  return make(c, &kSlices, true);
 }
 
 // ---- Ranges -------------------------------------------------------------------------------------
@@ -141,13 +114,13 @@ typedef struct range_s {
 } range_t;
 
 // Types of numbers that a range may have, and how one is written.
-#define RANGE_TYPES(X)                                                                          \
-  X(INT64, int64_t)                                                                             \
-  X(INT32, int32_t)                                                                             \
-  X(INT16, int16_t)                                                                             \
-  X(INT8, int8_t)                                                                               \
-  X(UINT64, uint64_t) X(UINT32, uint32_t) X(UINT16, uint16_t) X(UINT8, uint8_t) X(FLOAT, float) \
-      X(DOUBLE, double)
+#define RANGE_TYPES(X) \
+  X(INT64, int64_t)    \
+  X(INT32, int32_t)    \
+  X(INT16, int16_t)    \
+  X(INT8, int8_t)      \
+  X(UINT64, uint64_t)  \
+  X(UINT32, uint32_t) X(UINT16, uint16_t) X(UINT8, uint8_t) X(FLOAT, float) X(DOUBLE, double)
 
 static leat_status_t make_number(int dtype, int64_t value, leat_tensor_t* out_tensor) {
   switch (dtype) {
@@ -210,8 +183,7 @@ static leat_status_t make_range_spec(const leat_kernel_context_t* c,
   if (stated->spec->count != 1) {
     return leat_kernel_invalid(c, "output_types has %d items, must have 1", stated->spec->count);
   }
-  LEAT_RETURN_IF_ERROR(leat_element_spec_create(1, out_spec));
-  return leat_element_spec_set(*out_spec, 0, stated->spec->types[0], leat_partial_shape_scalar());
+  return leat_element_spec_of_scalar(stated->spec->types[0], out_spec);
 }
 
 static leat_status_t range__cpu(leat_kernel_context_t* c) {
