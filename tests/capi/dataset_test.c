@@ -6,8 +6,8 @@
 #include "capi/function_kit.h"
 
 #define INT64(value) CONST("INT64", "int64_val", value)
-#define SCALARS(n) " attr { key: 'output_shapes' value { list { shape {} } } }"
-#define ELEMENT(types) TYPES(types, "DT_INT64") SCALARS(1)
+#define SCALAR " attr { key: 'output_shapes' value { list { shape {} } } }"
+#define ELEMENT(types) TYPES(types, "DT_INT64") SCALAR
 #define VECTORS                     \
   TYPES("output_types", "DT_INT64") \
   " attr { key: 'output_shapes' value { list { shape { dim { size: -1 } } } } }"
@@ -128,6 +128,38 @@ static void test_a_reduction_reads_to_the_end(void** state) {
                                  ELEMENT("output_types") NO_ARGUMENTS TYPES("Tstate", "DT_INT64")
                                      FUNC("f", "AddTo")));
   assert_int_equal(next(&f), 55);
+  functions_close(&f);
+}
+
+static void test_a_state_goes_from_element_to_element(void** state) {
+  functions_t f =
+      functions_open(LIBRARY FUNCTION(
+          "Running", ARG("sum", "INT64") ARG("a", "INT64") OUT("next", "INT64") OUT("r", "INT64"),
+          DEF("s", "AddV2", IN("sum") IN("a"), TYPE("T", "INT64")) RET("next", "s:z:0")
+              RET("r", "s:z:0")) END NUMBERS RANGE NODE("few", "TakeDataset", IN("range") IN("two"),
+                                                        ELEMENT("output_types"))
+                         NODE("scan", "ScanDataset", IN("few") IN("ten"),
+                              ELEMENT("output_types") NO_ARGUMENTS TYPES("Tstate", "DT_INT64")
+                                  FUNC("f", "Running")) ITERATOR("scan"));
+  functions_target(&f, "make");
+  EXPECT_ALL(&f, 10, 11);
+  functions_target(&f, "make");
+  EXPECT_ALL(&f, 10, 11);
+  functions_close(&f);
+}
+
+// Windows of two elements, every fourth: datasets as elements, which a function hands on.
+static void test_windows_are_datasets(void** state) {
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Itself", ARG("window", "VARIANT") OUT("r", "VARIANT"), RET("r", "window"))
+          END NUMBERS RANGE NODE("four", "Const", , INT64("4"))
+              NODE("all", "Const", , CONST("BOOL", "bool_val", "false")) NODE(
+                  "windows", "WindowDataset", IN("range") IN("two") IN("four") IN("one") IN("all"),
+                  TYPES("output_types", "DT_VARIANT") SCALAR)
+                  NODE("flat", "FlatMapDataset", IN("windows"),
+                       ELEMENT("output_types") NO_ARGUMENTS FUNC("f", "Itself")) ITERATOR("flat"));
+  functions_target(&f, "make");
+  EXPECT_ALL(&f, 0, 1, 4, 5, 8, 9);
   functions_close(&f);
 }
 
@@ -252,6 +284,8 @@ int main(void) {
       cmocka_unit_test(test_a_one_shot_iterator_makes_its_dataset),
       cmocka_unit_test(test_functions_choose_and_make),
       cmocka_unit_test(test_a_reduction_reads_to_the_end),
+      cmocka_unit_test(test_a_state_goes_from_element_to_element),
+      cmocka_unit_test(test_windows_are_datasets),
       cmocka_unit_test(test_steps_share_an_iterator),
       cmocka_unit_test(test_who_waits_in_a_function_can_be_cancelled),
       cmocka_unit_test(test_who_waits_for_a_turn_gets_it),
