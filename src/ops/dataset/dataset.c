@@ -8,6 +8,7 @@
   X(interleave_dataset)         \
   X(batch_dataset)              \
   X(window_dataset)             \
+  X(group_dataset)              \
   X(scan_dataset)               \
   X(choice_dataset)             \
   X(random_dataset)             \
