@@ -124,7 +124,7 @@ static leat_status_t reduce_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   reduce_node_t* node = leat_kernel_state(pull->context);
   uint64_t function;
   if (application->pending) {
-    leat_status_t status = leat_application_take(application, r->values);
+    leat_status_t status = leat_application_take(application, pull, r->values);
     leat_application_release_element(application);
     if (status) return status;
     r->has_value = true;

@@ -77,9 +77,10 @@ static void start_call(groups_iterator_t* it, role_t role, leat_pull_t* pull,
                          ((const groups_t*)it->base.dataset)->functions[role]);
 }
 
-static leat_status_t take_number(leat_application_t* call, const char* name, int64_t* out_value) {
+static leat_status_t take_number(leat_application_t* call, leat_pull_t* pull, const char* name,
+                                 int64_t* out_value) {
   leat_tensor_t number;
-  LEAT_RETURN_IF_ERROR(leat_application_take(call, &number));
+  LEAT_RETURN_IF_ERROR(leat_application_take(call, pull, &number));
   bool is_number = number.dtype == LEAT_DTYPE_INT64 && number.shape.element_count == 1;
   if (is_number) *out_value = *leat_tensor_data(&number, const int64_t);
   leat_tensor_release(&number);
@@ -142,7 +143,7 @@ static leat_status_t add_element(groups_iterator_t* it, leat_pull_t* pull, leat_
 
 static leat_status_t take_key(groups_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   int64_t key;
-  LEAT_RETURN_IF_ERROR(take_number(&it->calls[KEY], "key_func", &key));
+  LEAT_RETURN_IF_ERROR(take_number(&it->calls[KEY], pull, "key_func", &key));
   LEAT_RETURN_IF_ERROR(find_group(it, key));
   if (it->groups[it->at].size) return add_element(it, pull, out_poll);
   LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT64, &key, &it->calls[SIZE].arguments[0]));
@@ -152,7 +153,7 @@ static leat_status_t take_key(groups_iterator_t* it, leat_pull_t* pull, leat_pol
 
 static leat_status_t take_size(groups_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   int64_t size;
-  leat_status_t status = take_number(&it->calls[SIZE], "window_size_func", &size);
+  leat_status_t status = take_number(&it->calls[SIZE], pull, "window_size_func", &size);
   leat_application_release_element(&it->calls[SIZE]);
   if (status) return status;
   if (size <= 0) {
@@ -164,10 +165,10 @@ static leat_status_t take_size(groups_iterator_t* it, leat_pull_t* pull, leat_po
   return add_element(it, pull, out_poll);
 }
 
-static leat_status_t take_reduced(groups_iterator_t* it) {
+static leat_status_t take_reduced(groups_iterator_t* it, leat_pull_t* pull) {
   leat_tensor_t returned;
   leat_dataset_t* dataset;
-  leat_status_t status = leat_application_take(&it->calls[REDUCE], &returned);
+  leat_status_t status = leat_application_take(&it->calls[REDUCE], pull, &returned);
   leat_application_release_element(&it->calls[REDUCE]);
   if (status) return status;
   status = leat_dataset_of(&returned, &dataset);
@@ -202,7 +203,7 @@ static leat_status_t go_on(groups_iterator_t* it, leat_pull_t* pull, leat_poll_t
 static leat_status_t groups_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                  leat_poll_t* out_poll) {
   groups_iterator_t* it = (groups_iterator_t*)self;
-  if (it->calls[REDUCE].pending) LEAT_RETURN_IF_ERROR(take_reduced(it));
+  if (it->calls[REDUCE].pending) LEAT_RETURN_IF_ERROR(take_reduced(it, pull));
   if (it->reduced) {
     LEAT_RETURN_IF_ERROR(leat_iterator_next(it->reduced, pull, out, out_poll));
     if (*out_poll != LEAT_POLL_END) return leat_ok_status();

@@ -45,10 +45,10 @@ static void go_to_next_place(interleave_iterator_t* it) {
 }
 
 // The dataset that the function made is read at this place.
-static leat_status_t open_returned(interleave_iterator_t* it) {
+static leat_status_t open_returned(interleave_iterator_t* it, leat_pull_t* pull) {
   leat_tensor_t returned;
   leat_dataset_t* dataset;
-  leat_status_t status = leat_application_take(&it->application, &returned);
+  leat_status_t status = leat_application_take(&it->application, pull, &returned);
   leat_application_release_element(&it->application);
   if (status) return status;
   status = leat_dataset_of(&returned, &dataset);
@@ -68,7 +68,7 @@ static leat_status_t open_returned(interleave_iterator_t* it) {
 static leat_status_t read_place(interleave_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   leat_application_t* application = &it->application;
-  if (application->pending) LEAT_RETURN_IF_ERROR(open_returned(it));
+  if (application->pending) LEAT_RETURN_IF_ERROR(open_returned(it, pull));
   leat_iterator_t** current = &it->cycle[it->place];
   if (*current) {
     LEAT_RETURN_IF_ERROR(leat_iterator_next(*current, pull, out, out_poll));

@@ -42,7 +42,7 @@ static leat_status_t map_next(leat_iterator_t* self, leat_pull_t* pull, leat_ten
                               leat_poll_t* out_poll) {
   leat_application_t* application = &((map_iterator_t*)self)->application;
   if (!application->pending) return call_with_next(self, pull, out_poll);
-  leat_status_t status = leat_application_take(application, out);
+  leat_status_t status = leat_application_take(application, pull, out);
   leat_application_release_element(application);
   if (status) {
     bool preserves = ((const map_t*)self->dataset)->preserves_cardinality;
@@ -109,9 +109,10 @@ static leat_status_t filter_start(leat_iterator_t* self) {
                                      &((map_iterator_t*)self)->application);
 }
 
-static leat_status_t take_answer(leat_application_t* application, bool* out_matches) {
+static leat_status_t take_answer(leat_application_t* application, leat_pull_t* pull,
+                                 bool* out_matches) {
   leat_tensor_t answer;
-  LEAT_RETURN_IF_ERROR(leat_application_take(application, &answer));
+  LEAT_RETURN_IF_ERROR(leat_application_take(application, pull, &answer));
   bool is_bool = answer.dtype == LEAT_DTYPE_BOOL && answer.shape.element_count == 1;
   if (is_bool) *out_matches = *leat_tensor_data(&answer, const bool);
   leat_tensor_release(&answer);
@@ -124,7 +125,7 @@ static leat_status_t filter_next(leat_iterator_t* self, leat_pull_t* pull, leat_
   leat_application_t* application = &((map_iterator_t*)self)->application;
   bool matches = false;
   if (application->pending) {
-    leat_status_t status = take_answer(application, &matches);
+    leat_status_t status = take_answer(application, pull, &matches);
     if (!matches) leat_application_release_element(application);
     if (status) return status;
   }
@@ -150,7 +151,7 @@ static leat_status_t take_while_next(leat_iterator_t* self, leat_pull_t* pull, l
   leat_application_t* application = &((map_iterator_t*)self)->application;
   bool matches = false;
   if (!application->pending) return call_with_next(self, pull, out_poll);
-  leat_status_t status = take_answer(application, &matches);
+  leat_status_t status = take_answer(application, pull, &matches);
   if (matches) {
     leat_element_move(application->arguments, out, application->element_count);
     *out_poll = LEAT_POLL_ELEMENT;

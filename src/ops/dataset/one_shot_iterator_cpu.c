@@ -35,7 +35,7 @@ typedef struct making_s {
 static leat_status_t take_dataset(making_t* making) {
   leat_tensor_t returned;
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(leat_application_take(&making->application, &returned));
+  LEAT_RETURN_IF_ERROR(leat_application_take(&making->application, &making->turn.pull, &returned));
   leat_status_t status = leat_dataset_of(&returned, &dataset);
   if (!status) status = leat_iterator_resource_set(making->turn.resource, dataset);
   leat_tensor_release(&returned);

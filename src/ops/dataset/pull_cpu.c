@@ -99,10 +99,11 @@ void leat_application_start(leat_application_t* application, leat_pull_t* pull, 
                                           "must be inside one"));
 }
 
-leat_status_t leat_application_take(leat_application_t* application, leat_tensor_t* out_returns) {
+leat_status_t leat_application_take(leat_application_t* application, leat_pull_t* pull,
+                                    leat_tensor_t* out_returns) {
   leat_status_t status = application->status;
   application->status = leat_ok_status();
-  application->pending = application->pull->awaits = false;
+  application->pending = pull->awaits = false;
   if (status) return status;
   for (int i = 0; i < application->call.return_count; ++i) {
     out_returns[i] = leat_tensor_move(&application->returns[i]);

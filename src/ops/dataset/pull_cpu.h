@@ -55,8 +55,9 @@ void leat_application_deinitialize(leat_application_t* application);
 // it is woken also when the call failed.
 void leat_application_start(leat_application_t* application, leat_pull_t* pull, uint64_t function);
 // What came of the call; |out_returns| is filled when it is OK. The element stays in |arguments|.
+// |pull| is the one at work: that which started the call may have ended for want of memory.
 LEAT_MUST_USE leat_status_t leat_application_take(leat_application_t* application,
-                                                  leat_tensor_t* out_returns);
+                                                  leat_pull_t* pull, leat_tensor_t* out_returns);
 void leat_application_release_element(leat_application_t* application);
 
 #endif  // LEAT_OPS_DATASET_PULL_CPU_H_

@@ -34,11 +34,11 @@ static void scan_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->returns);
 }
 
-static leat_status_t take_returns(scan_iterator_t* it, leat_tensor_t* out) {
+static leat_status_t take_returns(scan_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out) {
   const leat_dataset_t* dataset = it->base.dataset;
   int state = ((const scan_t*)dataset)->state_count, outputs = dataset->spec->count;
   leat_application_t* application = &it->application;
-  LEAT_RETURN_IF_ERROR(leat_application_take(application, it->returns));
+  LEAT_RETURN_IF_ERROR(leat_application_take(application, pull, it->returns));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < state && !status; ++i) {
     if (it->returns[i].dtype == dataset->tensors[i].dtype) continue;
@@ -64,7 +64,7 @@ static leat_status_t scan_next(leat_iterator_t* self, leat_pull_t* pull, leat_te
   leat_application_t* application = &it->application;
   leat_tensor_t* element = application->arguments + scan->state_count;
   if (application->pending) {
-    leat_status_t status = take_returns(it, out);
+    leat_status_t status = take_returns(it, pull, out);
     leat_element_release(element, application->element_count - scan->state_count);
     if (status) return leat_function_failure(status, scan->preserves_cardinality, out_poll);
     *out_poll = LEAT_POLL_ELEMENT;

@@ -88,7 +88,8 @@ static leat_status_t repeat_next(leat_iterator_t* self, leat_pull_t* pull, leat_
 static int64_t repeat_cardinality(const leat_dataset_t* self) {
   int64_t count = count_of(self), n = leat_dataset_cardinality(self->inputs[0]);
   if (count < 0) return n == 0 ? 0 : LEAT_CARDINALITY_INFINITE;
-  return count == 0 || n < 0 ? (count == 0 ? 0 : n) : (int64_t)((uint64_t)count * (uint64_t)n);
+  if (count == 0) return 0;
+  return n < 0 ? n : (int64_t)((uint64_t)count * (uint64_t)n);
 }
 
 static const leat_dataset_kind_t kRepeat = COUNTED("Repeat", repeat);
@@ -187,7 +188,7 @@ static int64_t concatenate_cardinality(const leat_dataset_t* self) {
   if (a == LEAT_CARDINALITY_INFINITE || b == LEAT_CARDINALITY_INFINITE) {
     return LEAT_CARDINALITY_INFINITE;
   }
-  return a < 0 || b < 0 ? LEAT_CARDINALITY_UNKNOWN : a + b;
+  return a < 0 || b < 0 ? LEAT_CARDINALITY_UNKNOWN : (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
 static const leat_dataset_kind_t kConcatenate = {.name = "Concatenate",
