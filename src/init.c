@@ -18,6 +18,7 @@
   X(control)                \
   X(dataset)                \
   X(function)               \
+  X(image)                  \
   X(input)                  \
   X(lookup)                 \
   X(math)                   \

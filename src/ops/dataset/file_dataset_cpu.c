@@ -49,7 +49,7 @@ static leat_status_t open_stream(files_iterator_t* it) {
   leat_string_builder_append(&path, file_name(it));
   leat_status_t status = leat_status_clone(path.status);
   if (!status) {
-    status = leat_file_stream_open(leat_file_system_posix(), path.data ? path.data : "",
+    status = leat_file_stream_open(leat_file_system_default(), path.data ? path.data : "",
                                    compression_of(it), leat_allocator_system(), &it->stream);
   }
   leat_string_builder_deinitialize(&path);
