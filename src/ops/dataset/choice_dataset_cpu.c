@@ -114,8 +114,7 @@ static leat_status_t ignore_next(leat_iterator_t* self, leat_pull_t* pull, leat_
                                  leat_poll_t* out_poll) {
   for (;;) {
     leat_status_t status = leat_iterator_next(self->input, pull, out, out_poll);
-    leat_status_code_t code = leat_status_code(status);
-    if (!status || code == LEAT_CANCELLED || code == LEAT_DEADLINE_EXCEEDED) return status;
+    if (!status || leat_pull_was_stopped(status)) return status;
     leat_status_free(status);
   }
 }

@@ -90,6 +90,10 @@ int64_t leat_dataset_cardinality(const leat_dataset_t* dataset) {
   return dataset->kind->cardinality(dataset);
 }
 
+int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset) {
+  return LEAT_CARDINALITY_UNKNOWN;
+}
+
 static leat_status_t check_depth(int depth) {
   if (depth <= LEAT_MAX_DATASET_DEPTH) return leat_ok_status();
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED,

@@ -65,6 +65,8 @@ LEAT_MUST_USE leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind,
 void leat_dataset_retain(leat_dataset_t* dataset);
 void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
 int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
+// |cardinality| of kinds that cannot say.
+int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 
 // The dataset that a scalar variant holds, borrowed; INVALID_ARGUMENT for anything else.
 LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,

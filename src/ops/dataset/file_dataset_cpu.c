@@ -182,8 +182,6 @@ static leat_status_t files_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   return leat_ok_status();
 }
 
-static int64_t files_cardinality(const leat_dataset_t* self) { return LEAT_CARDINALITY_UNKNOWN; }
-
 #define FILES(label, constant, noun, read)                                                       \
   static leat_status_t noun##_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out, \
                                    leat_poll_t* out_poll) {                                      \
@@ -194,7 +192,7 @@ static int64_t files_cardinality(const leat_dataset_t* self) { return LEAT_CARDI
                                                .iterator_bytes = sizeof(files_iterator_t),       \
                                                .next = noun##_next,                              \
                                                .stop = files_stop,                               \
-                                               .cardinality = files_cardinality};
+                                               .cardinality = leat_dataset_unknown_cardinality};
 FILES("TextLine", kTextLines, lines, read_line)
 FILES("TFRecord", kRecords, records, read_record)
 FILES("FixedLengthRecord", kFixedRecords, fixed, read_fixed)

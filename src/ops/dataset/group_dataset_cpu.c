@@ -216,8 +216,6 @@ static leat_status_t groups_next(leat_iterator_t* self, leat_pull_t* pull, leat_
   return leat_ok_status();
 }
 
-static int64_t groups_cardinality(const leat_dataset_t* self) { return LEAT_CARDINALITY_UNKNOWN; }
-
 static const leat_dataset_kind_t kGroups = {.name = "GroupByWindow",
                                             .dataset_bytes = sizeof(groups_t),
                                             .iterator_bytes = sizeof(groups_iterator_t),
@@ -225,7 +223,7 @@ static const leat_dataset_kind_t kGroups = {.name = "GroupByWindow",
                                             .start = groups_start,
                                             .next = groups_next,
                                             .stop = groups_stop,
-                                            .cardinality = groups_cardinality};
+                                            .cardinality = leat_dataset_unknown_cardinality};
 
 // ---- The kernel ---------------------------------------------------------------------------------
 

@@ -106,10 +106,6 @@ static leat_status_t interleave_next(leat_iterator_t* self, leat_pull_t* pull, l
   return leat_ok_status();
 }
 
-static int64_t interleave_cardinality(const leat_dataset_t* self) {
-  return LEAT_CARDINALITY_UNKNOWN;
-}
-
 static const leat_dataset_kind_t kInterleave = {.name = "Interleave",
                                                 .dataset_bytes = sizeof(interleave_t),
                                                 .iterator_bytes = sizeof(interleave_iterator_t),
@@ -117,7 +113,7 @@ static const leat_dataset_kind_t kInterleave = {.name = "Interleave",
                                                 .start = interleave_start,
                                                 .next = interleave_next,
                                                 .stop = interleave_stop,
-                                                .cardinality = interleave_cardinality};
+                                                .cardinality = leat_dataset_unknown_cardinality};
 
 // ---- Kernels ------------------------------------------------------------------------------------
 

@@ -135,8 +135,6 @@ static leat_status_t filter_next(leat_iterator_t* self, leat_pull_t* pull, leat_
   return leat_ok_status();
 }
 
-static int64_t filter_cardinality(const leat_dataset_t* self) { return LEAT_CARDINALITY_UNKNOWN; }
-
 static const leat_dataset_kind_t kFilter = {.name = "Filter",
                                             .dataset_bytes = sizeof(leat_dataset_t),
                                             .iterator_bytes = sizeof(map_iterator_t),
@@ -144,7 +142,7 @@ static const leat_dataset_kind_t kFilter = {.name = "Filter",
                                             .start = filter_start,
                                             .next = filter_next,
                                             .stop = map_stop,
-                                            .cardinality = filter_cardinality};
+                                            .cardinality = leat_dataset_unknown_cardinality};
 
 static leat_status_t take_while_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                      leat_poll_t* out_poll) {
@@ -167,7 +165,7 @@ static const leat_dataset_kind_t kTakeWhile = {.name = "TakeWhile",
                                                .start = filter_start,
                                                .next = take_while_next,
                                                .stop = map_stop,
-                                               .cardinality = filter_cardinality};
+                                               .cardinality = leat_dataset_unknown_cardinality};
 
 static leat_status_t filter_create(leat_kernel_creation_t* c, void* state) {
   return leat_dataset_function_create(c, "predicate", state);

@@ -45,8 +45,7 @@ static leat_status_t take_dataset(making_t* making) {
 // Whoever comes first makes the iterator, for good: a failure is every later step's too, unless it
 // was that of the step itself.
 static leat_status_t settle(leat_iterator_resource_t* resource, leat_status_t status) {
-  leat_status_code_t code = leat_status_code(status);
-  if (code == LEAT_CANCELLED || code == LEAT_DEADLINE_EXCEEDED) return status;
+  if (leat_pull_was_stopped(status)) return status;
   resource->failure = leat_status_clone(status);
   atomic_store_explicit(&resource->settled, true, memory_order_release);
   return status;

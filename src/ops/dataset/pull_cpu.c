@@ -42,6 +42,11 @@ leat_status_t leat_pull_check(leat_pull_t* pull) {
   return leat_ok_status();
 }
 
+bool leat_pull_was_stopped(leat_status_t status) {
+  leat_status_code_t code = leat_status_code(status);
+  return code == LEAT_CANCELLED || code == LEAT_DEADLINE_EXCEEDED;
+}
+
 // ---- Applications -------------------------------------------------------------------------------
 
 leat_status_t leat_application_initialize(int element_count, int captured_count, int return_count,

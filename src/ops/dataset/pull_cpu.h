@@ -35,6 +35,9 @@ void leat_pull_run(leat_pull_t* pull);
 // it awaits, which would else be left to another step.
 LEAT_MUST_USE leat_status_t leat_pull_check(leat_pull_t* pull);
 
+// Whether |status| is that of a step which ends, and not of the element that it asked for.
+bool leat_pull_was_stopped(leat_status_t status);
+
 // A call of a function by an iterator (or a kernel), again and again, one at a time.
 typedef struct leat_application_s {
   leat_function_call_t call;

@@ -1,6 +1,6 @@
 // Datasets of values that the graph has: a tensor, its slices, a range of numbers.
 #include "device/cpu/half.h"
-#include "ops/dataset/dataset_cpu.h"
+#include "ops/dataset/window_dataset_cpu.h"
 #include "ops/family.h"
 
 // ---- Tensors and their slices -------------------------------------------------------------------
@@ -9,23 +9,6 @@ typedef struct place_s {
   leat_iterator_t base;
   int64_t next;
 } place_t;
-
-static leat_status_t tensor_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
-                                 leat_poll_t* out_poll) {
-  place_t* place = (place_t*)self;
-  if (place->next++ > 0) return leat_ok_status();
-  leat_element_share(self->dataset->tensors, out, self->dataset->tensor_count);
-  *out_poll = LEAT_POLL_ELEMENT;
-  return leat_ok_status();
-}
-
-static int64_t tensor_cardinality(const leat_dataset_t* self) { return 1; }
-
-static const leat_dataset_kind_t kTensor = {.name = "Tensor",
-                                            .dataset_bytes = sizeof(leat_dataset_t),
-                                            .iterator_bytes = sizeof(place_t),
-                                            .next = tensor_next,
-                                            .cardinality = tensor_cardinality};
 
 static leat_status_t slice_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
@@ -77,13 +60,9 @@ static leat_status_t make_spec(const leat_kernel_context_t* c, bool rows,
   return leat_ok_status();
 }
 
-static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* kind, bool rows) {
-  leat_element_spec_t* spec;
-  leat_dataset_t* dataset;
-  int count = leat_kernel_input_count(c);
-  LEAT_RETURN_IF_ERROR(make_spec(c, rows, &spec));
-  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, 0, count, &dataset));
-  leat_status_t status = leat_dataset_keep_inputs(c, 0, 0, count, dataset);
+// |dataset| (moved) keeps all inputs.
+static leat_status_t set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
+  leat_status_t status = leat_dataset_keep_inputs(c, 0, 0, leat_kernel_input_count(c), dataset);
   if (status) {
     leat_dataset_release(dataset);
     return status;
@@ -91,9 +70,15 @@ static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* k
   return leat_dataset_set_output(c, dataset);
 }
 
-static leat_status_t tensor__cpu(leat_kernel_context_t* c) { return make(c, &kTensor, false); }
+static leat_status_t tensor__cpu(leat_kernel_context_t* c) {
+  leat_element_spec_t* spec;
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(make_spec(c, false, &spec));
+  LEAT_RETURN_IF_ERROR(leat_window_create(spec, 1, &dataset));
+  return set_output(c, dataset);
+}
 
-static leat_status_t slices__cpu(leat_kernel_context_t* c) {
+static leat_status_t check_slices(leat_kernel_context_t* c) {
   for (int i = 0; i < leat_kernel_input_count(c); ++i) {
     const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
     if (shape->rank == 0) {
@@ -103,7 +88,17 @@ static leat_status_t slices__cpu(leat_kernel_context_t* c) {
       return leat_kernel_invalid(c, "All components must have the same size in the 0th dimension");
     }
   }
-  return make(c, &kSlices, true);
+  return leat_ok_status();
+}
+
+static leat_status_t slices__cpu(leat_kernel_context_t* c) {
+  leat_element_spec_t* spec;
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(check_slices(c));
+  LEAT_RETURN_IF_ERROR(make_spec(c, true, &spec));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_create(&kSlices, spec, 0, leat_kernel_input_count(c), &dataset));
+  return set_output(c, dataset);
 }
 
 // ---- Ranges -------------------------------------------------------------------------------------

@@ -90,12 +90,6 @@ static void windows_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->failures);
 }
 
-// Whether the element failed by itself, and not because the step that asked for it ends.
-static bool is_own_failure(leat_status_t status) {
-  leat_status_code_t code = leat_status_code(status);
-  return status && code != LEAT_CANCELLED && code != LEAT_DEADLINE_EXCEEDED;
-}
-
 // The next element behind the others; one that fails has its place too.
 static leat_status_t read_element(windows_iterator_t* it, leat_pull_t* pull,
                                   leat_poll_t* out_poll) {
@@ -108,7 +102,7 @@ static leat_status_t read_element(windows_iterator_t* it, leat_pull_t* pull,
                                                  &it->failure_room));
   leat_status_t status =
       leat_iterator_next(it->base.input, pull, element_at(it, it->count), out_poll);
-  if (status && !is_own_failure(status)) return status;
+  if (leat_pull_was_stopped(status)) return status;
   if (status) *out_poll = LEAT_POLL_ELEMENT;
   if (*out_poll == LEAT_POLL_ELEMENT) it->failures[it->count++] = status;
   return leat_ok_status();
