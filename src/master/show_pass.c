@@ -24,13 +24,13 @@ static leat_status_t find_pass(const char* name, const leat_pass_t** out_pass) {
 }
 
 static leat_status_t show_whole(const show_pass_t* s) {
-  const leat_pass_options_t* options = &s->options->passes;
+  const leat_pass_options_t options = leat_master_pass_options(s->options);
   if (s->pass->run_placed) {
     LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   }
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
-  LEAT_RETURN_IF_ERROR(s->pass->run ? s->pass->run(s->rewrite, options)
-                                    : s->pass->run_placed(s->rewrite, options));
+  LEAT_RETURN_IF_ERROR(s->pass->run ? s->pass->run(s->rewrite, &options)
+                                    : s->pass->run_placed(s->rewrite, &options));
   return s->show(s->data, true, s->rewrite->graph);
 }
 
