@@ -127,8 +127,13 @@ static leat_status_t add_repeated(leat_kernel_context_t* c, const leat_gemm_shap
   const leat_tensor_t* y = leat_kernel_input(c, 2);
   leat_shape_t sum_shape;
   leat_tensor_t x, *sum;
-  LEAT_RETURN_IF_ERROR(leat_shape_broadcast(shape, &y->shape, &sum_shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &sum_shape, &sum);
+  leat_status_t status = leat_shape_broadcast(shape, &y->shape, &sum_shape);
+  if (status) {
+    leat_status_free(status);
+    return leat_kernel_invalid(c, "Incompatible shapes: %s vs. %s", LEAT_SHAPE_TEXT(shape),
+                               LEAT_SHAPE_TEXT(&y->shape));
+  }
+  status = leat_kernel_allocate_output(c, 0, &sum_shape, &sum);
   leat_shape_release(&sum_shape);
   LEAT_RETURN_IF_ERROR(status);
   if (sum->shape.element_count == 0) return leat_ok_status();
