@@ -4,7 +4,8 @@
 //   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z
 //                 y ──┘
 //
-// Where the shapes are known to differ, one is repeated along the other, which is the sum's trade.
+// A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
+// differ and what is added is no row, one is repeated along the other, which is the sum's trade.
 // This comes after placement, as only then it is known which kernels there are.
 #include <string.h>
 
@@ -20,13 +21,19 @@ typedef struct fuse_s {
   size_t changed;
 } fuse_t;
 
-static bool may_be_equal(leat_partial_shape_t a, leat_partial_shape_t b) {
-  if (a.rank < 0 || b.rank < 0) return true;
-  if (a.rank != b.rank) return false;
-  for (int d = 0; d < a.rank; ++d) {
-    if (a.dims[d] >= 0 && b.dims[d] >= 0 && a.dims[d] != b.dims[d]) return false;
+static bool may_agree(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
+
+// May |y| be of the shape of |product|, or a row of it?
+static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
+  if (product.rank < 0 || y.rank < 0) return true;
+  if (product.rank < y.rank || y.rank == 0) return false;
+  const int last = y.rank - 1;
+  bool equal = product.rank == y.rank, row = true;
+  for (int d = 0; d < y.rank; ++d) {
+    if (!may_agree(product.dims[d + product.rank - y.rank], y.dims[d])) equal = false;
+    if (d < last && y.dims[d] != 1) row = false;
   }
-  return true;
+  return equal || (row && may_agree(product.dims[product.rank - 1], y.dims[last]));
 }
 
 static bool has_one_reader(const fuse_t* f, int32_t node) {
@@ -34,16 +41,16 @@ static bool has_one_reader(const fuse_t* f, int32_t node) {
          f->readers.begin[node + 1] - f->readers.begin[node] == 1;
 }
 
-// The op that adds to what input |side| of |sum| is; NULL: there is none.
+// The op that adds to the product that input |side| of |sum| is; NULL: there is none.
 static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
   const leat_output_t input = sum->inputs[side];
   const leat_node_t* product = &f->graph->nodes[input.node];
+  const leat_output_t other = sum->inputs[side == 0];
   const leat_op_t* op;
   if (!product->op->row->sum || input.index != 0 || product->control_count ||
       product->assigned_device != sum->assigned_device || !has_one_reader(f, input.node) ||
       !leat_node_is_pure(f->graph, product) ||
-      !may_be_equal(product->output_shapes[0],
-                    leat_graph_output_shape(f->graph, sum->inputs[1 - side]))) {
+      !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
     return NULL;
   }
   leat_status_t status = leat_op_registry_find(
@@ -54,8 +61,9 @@ static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int 
   return serves ? op : NULL;
 }
 
+// Adds |inout_sum| to the product at input |side| of node |index|.
 static leat_status_t add_fused(fuse_t* f, int32_t index, int side, const leat_op_t* op,
-                               leat_arena_t* arena, int32_t* out_node) {
+                               leat_arena_t* arena, leat_output_t* inout_sum) {
   const leat_node_t* sum = &f->graph->nodes[index];
   const leat_node_t* product = &f->graph->nodes[sum->inputs[side].node];
   const int32_t device = sum->assigned_device;
@@ -70,7 +78,7 @@ static leat_status_t add_fused(fuse_t* f, int32_t index, int side, const leat_op
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)spec.control_count + 1,
                                                  sizeof *controls, (void**)&controls));
   memcpy(inputs, product->inputs, (size_t)product->input_count * sizeof *inputs);
-  inputs[product->input_count] = sum->inputs[1 - side];
+  inputs[product->input_count] = *inout_sum;
   for (int i = 0; i < sum->control_count; ++i) {
     controls[i] = sum->inputs[sum->input_count + i].node;
   }
@@ -79,8 +87,9 @@ static leat_status_t add_fused(fuse_t* f, int32_t index, int side, const leat_op
   LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(f->graph), &spec.name, "%.*s/_fused",
                                         LEAT_SV_ARG(sum->name)));
   LEAT_RETURN_IF_ERROR(leat_graph_unique_name(f->graph, spec.name, &spec.name));
-  LEAT_RETURN_IF_ERROR(leat_graph_add_node(f->graph, &spec, out_node));
-  f->graph->nodes[*out_node].assigned_device = device;
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(f->graph, &spec, &inout_sum->node));
+  inout_sum->index = 0;
+  f->graph->nodes[inout_sum->node].assigned_device = device;
   return leat_ok_status();
 }
 
@@ -100,17 +109,25 @@ static void replace(const fuse_t* f, int32_t from, int32_t to) {
 
 static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
   const leat_node_t* node = &f->graph->nodes[index];
-  const leat_op_t* op = NULL;
-  int side = 2;
-  int32_t fused;
-  if (!(node->op->flags & LEAT_OP_AGGREGATE) || node->input_count != 2 ||
+  const int count = node->input_count;
+  int first = -1;  // the input that the others are added to
+  if (!(node->op->flags & LEAT_OP_AGGREGATE) || count < 2 ||
       !leat_node_is_pure(f->graph, node)) {
     return leat_ok_status();
   }
-  while (!op && side > 0) op = find_fused(f, node, --side);
-  if (!op) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(add_fused(f, index, side, op, arena, &fused));
-  replace(f, index, fused);
+  for (int i = 0; i < count; ++i) {
+    if (find_fused(f, node, i)) continue;
+    if (first >= 0) return leat_ok_status();
+    first = i;
+  }
+  if (first < 0) first = 0;
+  leat_output_t sum = node->inputs[first];
+  for (int i = 0; i < count; ++i) {
+    if (i == first) continue;
+    const leat_op_t* op = find_fused(f, &f->graph->nodes[index], i);
+    LEAT_RETURN_IF_ERROR(add_fused(f, index, i, op, arena, &sum));
+  }
+  replace(f, index, sum.node);
   ++f->changed;
   return leat_ok_status();
 }

@@ -320,6 +320,28 @@ static void a_product_goes_into_its_sum(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(two), -1), 1);
 }
 
+static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count) {
+  return scene_output(&f->s, "AddN", "", "", (leat_outputs_t){items, count},
+                      LEAT_ATTRS(LEAT_INT("N", count), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+}
+
+static void a_sum_of_products_is_a_chain(void** state) {
+  fixture_t* f = *state;
+  f->options.serves = serve_any;
+  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
+  leat_output_t items[5];
+  for (int i = 0; i < 4; ++i) items[i] = scene_binary(&f->s, "MatMul", -1, a, b);
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 3)), -1), 1);
+  const leat_node_t* last = fetched(f, 0);
+  const leat_node_t* before = &f->rewrite.graph->nodes[last->inputs[2].node];
+  assert_ptr_equal(last->op, before->op);
+  assert_true(leat_string_view_equals(
+      f->rewrite.graph->nodes[before->inputs[2].node].op->name, "MatMul"));
+  items[3] = items[4] = y;
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 4)), -1), 1);
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 5)), -1), 0);  // another sum is needed
+}
+
 static void what_is_not_fused(void** state) {
   fixture_t* f = *state;
   leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
@@ -333,9 +355,9 @@ static void what_is_not_fused(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, product), -1), 0);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, scene_unary(&f->s, "Neg", -1, product)), -1), 0);
-  leat_output_t row = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
-                                   matrix(f, "row", 1, 4));
-  assert_int_equal(fuse(f, LEAT_INPUTS(row), -1), 0);
+  leat_output_t column = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
+                                      matrix(f, "column", 2, 1));
+  assert_int_equal(fuse(f, LEAT_INPUTS(column), -1), 0);
   leat_output_t twice = scene_binary(&f->s, "MatMul", -1, a, b);
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, twice, twice)), -1), 0);
   leat_output_t late = scene_binary(&f->s, "MatMul", -1, a, b);
@@ -361,6 +383,7 @@ int main(void) {
       TEST(edges_that_say_nothing_go),
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_product_goes_into_its_sum),
+      TEST(a_sum_of_products_is_a_chain),
       TEST(what_is_not_fused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,11 @@ static void add_broadcast(const leat_tensor_t* x, const leat_tensor_t* y, leat_t
   }
 }
 
+static bool is_row_of(const leat_shape_t* shape, const leat_gemm_shape_t* product) {
+  return (shape->rank == 1 || (shape->rank == 2 && leat_shape_dim(shape, 0) == 1)) &&
+         leat_shape_dim(shape, shape->rank - 1) == product->n;
+}
+
 // One is repeated along the other: seldom, as such sums are fused only where shapes are unknown.
 static leat_status_t add_repeated(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
                                   const leat_shape_t* shape) {
@@ -153,11 +158,16 @@ static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
   leat_shape_t shape;
   const int64_t dims[] = {product.m, product.n};
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
-  if (!leat_shape_equal(&shape, &y->shape)) return add_repeated(c, &product, &shape);
+  const bool is_row = is_row_of(&y->shape, &product);
+  if (!is_row && !leat_shape_equal(&shape, &y->shape)) return add_repeated(c, &product, &shape);
   const void* from = y->data;
+  const size_t from_bytes = leat_tensor_size_bytes(y);
   leat_tensor_t* sum;
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, &shape, &sum));
-  if (sum->data != from) memcpy(sum->data, from, leat_tensor_size_bytes(sum));
+  if (sum->shape.element_count == 0) return leat_ok_status();
+  for (int64_t i = 0; sum->data != from && i < (is_row ? product.m : 1); ++i) {
+    memcpy((char*)sum->data + (size_t)i * from_bytes, from, from_bytes);
+  }
   add_product(c, &product, sum);
   return leat_ok_status();
 }
