@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "base/string_view.h"
 
 typedef enum leat_wire_type_e {
   LEAT_WIRE_VARINT = 0,
@@ -53,6 +54,16 @@ static inline const uint8_t* leat_wire_read_length(const uint8_t* next, const ui
   if (LEAT_UNLIKELY(!next || size > (uint64_t)(end - next))) return NULL;
   *out_size = (size_t)size;
   return next;
+}
+
+// A length and as many bytes.
+static inline const uint8_t* leat_wire_read_bytes(const uint8_t* next, const uint8_t* end,
+                                                  leat_string_view_t* out_bytes) {
+  size_t size = 0;
+  next = leat_wire_read_length(next, end, &size);
+  if (LEAT_UNLIKELY(!next)) return NULL;
+  *out_bytes = leat_string_view_make((const char*)next, size);
+  return next + size;
 }
 
 static inline uint32_t leat_wire_load32(const void* data) {

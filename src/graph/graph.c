@@ -121,6 +121,25 @@ static const uint8_t kNameCharacters[256] = {
     ['/'] = NAME_INSIDE,
 };
 
+// Sixteen characters at once. '-', '.', '/' and the digits stand in a row.
+typedef uint8_t characters_t __attribute__((vector_size(16)));
+
+static inline characters_t are_inside(const uint8_t* text) {
+  characters_t c;
+  memcpy(&c, text, sizeof(c));
+  return (characters_t)((c - '-' <= '9' - '-') | ((c | 0x20) - 'a' <= 'z' - 'a') | (c == '_'));
+}
+
+// Is |text|, of sixteen characters or more, without one that may not stand inside a name?
+static bool is_all_inside(const uint8_t* text, size_t size) {
+  const uint8_t* last = text + size - sizeof(characters_t);
+  characters_t all = are_inside(last);
+  for (; text < last; text += sizeof(characters_t)) all &= are_inside(text);
+  uint64_t halves[2];
+  memcpy(halves, &all, sizeof(all));
+  return (halves[0] & halves[1]) == UINT64_MAX;
+}
+
 // [A-Za-z0-9.][A-Za-z0-9_.\-/]*, several of them joined by '>'; the runtime's own nodes may begin
 // with '_'.
 bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
@@ -130,6 +149,9 @@ bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
     ++next;
   } else if (name.size == 0 || !(kNameCharacters[*next++] & NAME_START)) {
     return false;
+  }
+  if (name.size >= sizeof(characters_t) && is_all_inside((const uint8_t*)name.data, name.size)) {
+    return true;
   }
   for (;;) {
     while (next < end && (kNameCharacters[*next] & NAME_INSIDE)) ++next;

@@ -10,8 +10,9 @@
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
-#include "graph/node_def_reader.h"
 #include "graph/storage.h"
+
+#define SCRATCH_LIMIT_BYTES (256 * 1024)
 
 // Field numbers of GraphDef.
 enum { FIELD_NODE = 1, FIELD_LIBRARY = 2, FIELD_VERSIONS = 4 };
@@ -281,17 +282,23 @@ void leat_import_results_deinitialize(leat_import_results_t* results) {
 
 // ---- the import ---------------------------------------------------------------------------------
 
+static void empty_scratch(leat_importer_t* importer) {
+  leat_arena_deinitialize(&importer->scratch);
+  leat_arena_initialize(importer->allocator, 0, &importer->scratch);
+}
+
 // Adds nodes as they come until one reads a later one; says how many were added.
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
                                      size_t* out_added) {
   leat_node_def_reader_t reader;
-  leat_node_def_reader_initialize(importer->allocator, &reader);
+  leat_node_def_reader_initialize(&importer->scratch, &reader);
   leat_status_t status = leat_ok_status();
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
   bool deferred = false;
   while (leat_node_cursor_take(cursor, &bytes)) {
-    leat_pb_node_def_t def;
+    if (importer->scratch.used_bytes > SCRATCH_LIMIT_BYTES) empty_scratch(importer);
+    leat_node_def_t def;
     status = leat_node_def_read(&reader, bytes, &def);
     if (!status) status = leat_importer_add(importer, &def, true, &deferred);
     if (status || deferred) break;
@@ -328,6 +335,8 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
                                     .first = (int32_t)graph->node_count};
+  leat_arena_initialize(graph->allocator, 0, &out_importer->scratch);
+  leat_attr_reader_initialize(graph->storage, &out_importer->scratch, &out_importer->attr_reader);
   leat_string_map_initialize(graph->allocator, &out_importer->imported);
   leat_string_map_initialize(graph->allocator, &out_importer->taken);
   leat_string_map_initialize(graph->allocator, &out_importer->file_names);
@@ -335,6 +344,7 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
 }
 
 static void importer_deinitialize(leat_importer_t* importer) {
+  leat_arena_deinitialize(&importer->scratch);
   leat_string_map_deinitialize(&importer->imported);
   leat_string_map_deinitialize(&importer->taken);
   leat_string_map_deinitialize(&importer->file_names);

@@ -1,5 +1,6 @@
 // One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
 // then added as any node is.
+#include "formats/utf8.h"
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
@@ -7,11 +8,11 @@
 
 // A node being put together.
 typedef struct draft_s {
-  const leat_pb_node_def_t* def;
+  const leat_node_def_t* def;
   const leat_op_t* op;
   int input_count, control_count, attr_count;
   bool inherits_controls;  // reads something that was imported too
-  const leat_pb_attr_value_t* output_shapes;
+  const leat_attr_def_t* output_shapes;
 } draft_t;
 
 static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
@@ -19,7 +20,7 @@ static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
                               LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(draft->def->op));
 }
 
-leat_status_t leat_importer_op(leat_importer_t* importer, const leat_pb_node_def_t* def,
+leat_status_t leat_importer_op(leat_importer_t* importer, const leat_node_def_t* def,
                                const leat_op_t** out_op) {
   if (importer->last_op && leat_string_view_equal(importer->last_op->name, def->op)) {
     *out_op = importer->last_op;
@@ -126,9 +127,9 @@ static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
 
 static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
                                     bool* out_deferred) {
-  for (size_t i = 0; i < draft->def->input.count && !*out_deferred; ++i) {
+  for (size_t i = 0; i < draft->def->input_count && !*out_deferred; ++i) {
     LEAT_RETURN_IF_ERROR(
-        resolve_input(importer, draft, draft->def->input.items[i], may_defer, out_deferred));
+        resolve_input(importer, draft, draft->def->inputs[i], may_defer, out_deferred));
   }
   if (draft->inherits_controls || *out_deferred) return leat_ok_status();
   for (int i = 0; i < importer->options->control_dependency_count; ++i) {
@@ -145,6 +146,8 @@ static leat_status_t note_colocations(leat_importer_t* importer, const leat_attr
   if (value->kind != LEAT_ATTR_STRING || !value->is_list) return leat_ok_status();
   for (uint32_t i = 0; i < value->count; ++i) {
     if (!leat_string_view_starts_with(value->strings[i], LEAT_SV("loc:@"))) continue;
+    leat_string_view_t target = leat_string_view_from_index(value->strings[i], 5);
+    if (importer->direct_names && leat_importer_find(importer, target) >= 0) continue;
     void* colocations = importer->colocations;
     LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
                                                    importer->colocation_count + 1,
@@ -152,72 +155,111 @@ static leat_status_t note_colocations(leat_importer_t* importer, const leat_attr
                                                    &importer->colocation_capacity));
     importer->colocations = colocations;
     importer->colocations[importer->colocation_count++] =
-        (leat_colocation_t){(int32_t)importer->graph->node_count,
-                            leat_string_view_from_index(value->strings[i], 5)};
+        (leat_colocation_t){(int32_t)importer->graph->node_count, target};
   }
   return leat_ok_status();
 }
 
-static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
-                              const leat_pb_node_def_attr_entry_t* entry) {
-  static const leat_pb_attr_value_t nothing = {0};
-  leat_graph_storage_t* storage = importer->graph->storage;
-  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
-  attr->name = entry->key;
-  if (leat_op_find_attr(draft->op, entry->key) < 0) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_attr_name(storage, entry->key, &attr->name));
+static leat_status_t read_value(leat_importer_t* importer, const leat_attr_def_t* def,
+                                leat_attr_value_t* out_value) {
+  if (LEAT_LIKELY(!def->message)) {
+    return leat_attr_reader_read(&importer->attr_reader, def->bytes, out_value);
   }
-  LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &nothing, storage,
-                                                  &attr->value));
-  if (!leat_string_view_equals(entry->key, "_class")) return leat_ok_status();
-  return note_colocations(importer, &attr->value);
+  return leat_attr_value_from_proto(def->message, importer->graph->storage, out_value);
+}
+
+// Nodes in a row are mostly colocated with one, and what the first of them has serves them all,
+// unless names change.
+static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t* def,
+                                leat_attr_value_t* out_value) {
+  if (!importer->direct_names && !def->message) {
+    LEAT_RETURN_IF_ERROR(
+        leat_attr_reader_read_apart(&importer->attr_reader, def->bytes, out_value));
+  } else {
+    LEAT_RETURN_IF_ERROR(read_value(importer, def, out_value));
+  }
+  if (out_value->count > 0 && out_value->strings == importer->last_class) return leat_ok_status();
+  importer->last_class = out_value->count > 0 ? out_value->strings : NULL;
+  return note_colocations(importer, out_value);
+}
+
+static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
+                              const leat_attr_def_t* def) {
+  leat_attr_t* attr = &importer->attrs[draft->attr_count];
+  int declared = leat_op_find_attr(draft->op, def->name);
+  if (declared >= 0) {
+    ++draft->attr_count;
+    attr->name = draft->op->attrs[declared].name;
+    return read_value(importer, def, &attr->value);
+  }
+  if (leat_string_view_equal(def->name, LEAT_SV("_output_shapes"))) {
+    draft->output_shapes = def;
+    return leat_ok_status();
+  }
+  ++draft->attr_count;
+  if (leat_string_view_equal(def->name, LEAT_SV("_class"))) {
+    attr->name = LEAT_SV("_class");
+    return read_class(importer, def, &attr->value);
+  }
+  if (LEAT_UNLIKELY(!leat_utf8_is_valid(def->name))) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "an attribute's name is not UTF-8");
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_graph_storage_copy_attr_name(importer->graph->storage, def->name, &attr->name));
+  return read_value(importer, def, &attr->value);
 }
 
 static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
-  const leat_pb_node_def_t* def = draft->def;
-  void* attrs = importer->attrs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, def->attr.count,
-                                                 sizeof(leat_attr_t), &attrs,
-                                                 &importer->attr_capacity));
-  importer->attrs = attrs;
-  for (size_t i = 0; i < def->attr.count; ++i) {
-    const leat_pb_node_def_attr_entry_t* entry = &def->attr.items[i];
-    if (leat_string_view_equals(entry->key, "_output_shapes") && entry->value) {
-      draft->output_shapes = entry->value;
-      continue;
-    }
-    LEAT_RETURN_IF_ERROR(add_attr(importer, draft, entry));
+  const leat_node_def_t* def = draft->def;
+  if (LEAT_UNLIKELY(def->attr_count > importer->attr_capacity)) {
+    void* attrs = importer->attrs;
+    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, def->attr_count,
+                                                   sizeof(leat_attr_t), &attrs,
+                                                   &importer->attr_capacity));
+    importer->attrs = attrs;
+  }
+  for (size_t i = 0; i < def->attr_count; ++i) {
+    LEAT_RETURN_IF_ERROR(add_attr(importer, draft, &def->attrs[i]));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft, int32_t node,
+                                const leat_partial_shape_t* shapes, uint32_t count) {
+  int output_count = importer->graph->nodes[node].output_count;
+  if (count < (uint32_t)output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
+                            "shapes for %u outputs",
+                            LEAT_SV_ARG(draft->def->name), output_count, count);
+  }
+  for (int i = 0; i < output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_graph_refine_shape(importer->graph, ((leat_output_t){node, i}), shapes[i]));
   }
   return leat_ok_status();
 }
 
 // "_output_shapes" tells what inference could not know; it does not stay as an attribute.
 static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
+  leat_wire_shapes_t plain;
+  const leat_attr_def_t* def = draft->output_shapes;
+  if (!def->message && leat_wire_shapes_read(def->bytes, &plain)) {
+    return refine_all(importer, draft, node, plain.shapes, (uint32_t)plain.count);
+  }
   leat_attr_value_t shapes;
-  LEAT_RETURN_IF_ERROR(
-      leat_attr_value_from_proto(draft->output_shapes, importer->graph->storage, &shapes));
-  int output_count = importer->graph->nodes[node].output_count;
+  LEAT_RETURN_IF_ERROR(read_value(importer, def, &shapes));
   if (!shapes.is_list || (shapes.count > 0 && shapes.kind != LEAT_ATTR_SHAPE)) {
     return leat_ok_status();
   }
-  if (shapes.count < (uint32_t)output_count) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
-                            "shapes for %u outputs",
-                            LEAT_SV_ARG(draft->def->name), output_count, shapes.count);
-  }
-  for (int i = 0; i < output_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(importer->graph, ((leat_output_t){node, i}),
-                                                 shapes.shapes[i]));
-  }
-  return leat_ok_status();
+  return refine_all(importer, draft, node, shapes.shapes, shapes.count);
 }
 
 // ---- the node -----------------------------------------------------------------------------------
 
 static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   leat_graph_t* graph = importer->graph;
-  if (draft->def->attr.count > 0) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  if (draft->def->attr_count > 0) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
   leat_string_view_t device = draft->def->device;
   leat_node_spec_t spec = {
       .op = draft->op,
@@ -241,13 +283,23 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   return draft->output_shapes ? refine_shapes(importer, draft, node) : leat_ok_status();
 }
 
-leat_status_t leat_importer_add(leat_importer_t* importer, const leat_pb_node_def_t* def,
-                                bool may_defer, bool* out_deferred) {
-  *out_deferred = false;
+static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
+                         bool* out_deferred) {
   draft_t draft = {.def = def};
   LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
   LEAT_RETURN_IF_ERROR(resolve_inputs(importer, &draft, may_defer, out_deferred));
   if (*out_deferred) return leat_ok_status();
   leat_status_t status = add_draft(importer, &draft);
   return LEAT_UNLIKELY(status) ? annotate(&draft, status) : leat_ok_status();
+}
+
+leat_status_t leat_importer_add(leat_importer_t* importer, const leat_node_def_t* def,
+                                bool may_defer, bool* out_deferred) {
+  *out_deferred = false;
+  leat_status_t status = add(importer, def, may_defer, out_deferred);
+  if (LEAT_LIKELY(!status)) return status;
+  leat_status_t malformed = leat_node_def_check(def, &importer->scratch);
+  if (!malformed) return status;
+  leat_status_free(status);
+  return malformed;
 }

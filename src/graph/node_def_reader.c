@@ -1,177 +1,150 @@
-// The plain path gives up at the first thing that is not plain (an unknown field, a field twice, a
-// value in two parts, a byte that is no UTF-8) and leaves the verdict to the general decoder.
+// The plain path gives up at the first thing that is not plain (an unknown field, an attribute
+// twice, an entry in another order) and leaves the verdict to the general decoder.
 #include "graph/node_def_reader.h"
 
 #include "formats/decode.h"
 #include "formats/utf8.h"
 #include "formats/wire.h"
 
-#define ARENA_LIMIT_BYTES (256 * 1024)
-#define MAX_PLAIN_ATTRS 32
-
 // Tags: field number << 3 | wire type.
 enum { NODE_NAME = 0x0a, NODE_OP = 0x12, NODE_INPUT = 0x1a, NODE_DEVICE = 0x22, NODE_ATTR = 0x2a };
 enum { ENTRY_KEY = 0x0a, ENTRY_VALUE = 0x12 };
-enum { VALUE_S = 0x12, VALUE_I = 0x18, VALUE_F = 0x25, VALUE_B = 0x28, VALUE_TYPE = 0x30 };
 
-void leat_node_def_reader_initialize(leat_allocator_t* allocator,
-                                     leat_node_def_reader_t* out_reader) {
-  *out_reader = (leat_node_def_reader_t){.allocator = allocator};
-  leat_arena_initialize(allocator, 0, &out_reader->arena);
+void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_def_reader_t* out_reader) {
+  out_reader->arena = arena;
+  out_reader->inputs = NULL;
+  out_reader->input_capacity = 0;
 }
 
 void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader) {
-  leat_allocator_free(reader->allocator, reader->inputs);
-  leat_allocator_free(reader->allocator, reader->entries);
-  leat_allocator_free(reader->allocator, reader->values);
-  leat_arena_deinitialize(&reader->arena);
-}
-
-// A length and as many bytes; NULL when they are not there.
-static inline const uint8_t* read_bytes(const uint8_t* next, const uint8_t* end,
-                                        leat_string_view_t* out_bytes) {
-  size_t size = 0;
-  next = leat_wire_read_length(next, end, &size);
-  if (!next) return NULL;
-  *out_bytes = leat_string_view_make((const char*)next, size);
-  return next + size;
-}
-
-static inline const uint8_t* read_text(const uint8_t* next, const uint8_t* end,
-                                       leat_string_view_t* out_text) {
-  next = read_bytes(next, end, out_text);
-  return next && leat_utf8_is_valid(*out_text) ? next : NULL;
-}
-
-// A single scalar that fills |bytes|, or nothing at all.
-static bool read_plain_value(leat_string_view_t bytes, leat_pb_attr_value_t* out_value) {
-  const uint8_t* next = (const uint8_t*)bytes.data;
-  const uint8_t* end = next + bytes.size;
-  uint64_t number = 0;
-  uint32_t bits = 0;
-  out_value->value_case = 0;
-  if (bytes.size == 0) return true;
-  out_value->value_case = *next >> 3;
-  switch (*next++) {
-    case VALUE_S: return read_bytes(next, end, &out_value->s) == end;
-    case VALUE_I:
-      if (leat_wire_read_varint(next, end, &number) != end) return false;
-      out_value->i = (int64_t)number;
-      return true;
-    case VALUE_B:
-      if (leat_wire_read_varint(next, end, &number) != end) return false;
-      out_value->b = number != 0;
-      return true;
-    case VALUE_TYPE:
-      if (leat_wire_read_varint(next, end, &number) != end) return false;
-      out_value->type = (int32_t)number;
-      return true;
-    case VALUE_F:
-      if (end - next != 4) return false;
-      bits = leat_wire_load32(next);
-      memcpy(&out_value->f, &bits, sizeof(bits));
-      return true;
-    default: return false;
-  }
-}
-
-static leat_status_t read_value(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                                leat_pb_attr_value_t* out_value) {
-  if (read_plain_value(bytes, out_value)) return leat_ok_status();
-  return leat_message_decode(&leat_pb_attr_value_descriptor, bytes, &reader->arena, NULL,
-                             out_value);
+  leat_allocator_free(reader->arena->allocator, reader->inputs);
 }
 
 // Key, then value, then nothing.
-static bool read_entry(leat_string_view_t bytes, leat_string_view_t* out_key,
-                       leat_string_view_t* out_value) {
-  const uint8_t* next = (const uint8_t*)bytes.data;
-  const uint8_t* end = next + bytes.size;
+static bool read_entry(const uint8_t* next, const uint8_t* end, leat_attr_def_t* out_attr) {
   if (next == end || *next++ != ENTRY_KEY) return false;
-  next = read_text(next, end, out_key);
+  next = leat_wire_read_bytes(next, end, &out_attr->name);
   if (!next || next == end || *next++ != ENTRY_VALUE) return false;
-  return read_bytes(next, end, out_value) == end;
+  out_attr->message = NULL;
+  return leat_wire_read_bytes(next, end, &out_attr->bytes) == end;
 }
 
-static bool is_repeated(const leat_pb_node_def_attr_entry_list_t* list, leat_string_view_t key) {
-  for (size_t i = 0; i < list->count; ++i) {
-    if (leat_string_view_equal(list->items[i].key, key)) return true;
+static bool is_repeated(const leat_node_def_reader_t* reader, size_t count) {
+  leat_string_view_t name = reader->attrs[count].name;
+  for (size_t i = 0; i < count; ++i) {
+    leat_string_view_t other = reader->attrs[i].name;
+    if (other.size != name.size) continue;
+    if (name.size == 0 || (other.data[0] == name.data[0] && leat_string_view_equal(other, name))) {
+      return true;
+    }
   }
   return false;
 }
 
-static leat_status_t add_input(leat_node_def_reader_t* reader, leat_string_view_t input,
-                               leat_pb_string_list_t* list) {
+// False when the entry is not plain.
+static inline bool add_attr(leat_node_def_reader_t* reader, leat_string_view_t bytes,
+                            size_t* inout_count) {
+  const uint8_t* data = (const uint8_t*)bytes.data;
+  if (*inout_count >= LEAT_NODE_DEF_PLAIN_ATTRS) return false;
+  if (!read_entry(data, data + bytes.size, &reader->attrs[*inout_count])) return false;
+  return !is_repeated(reader, (*inout_count)++);
+}
+
+static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   void* inputs = reader->inputs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->allocator, list->count + 1,
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->arena->allocator,
+                                                 reader->input_capacity + 1,
                                                  sizeof(leat_string_view_t), &inputs,
                                                  &reader->input_capacity));
-  list->items = reader->inputs = inputs;
-  list->items[list->count++] = input;
+  reader->inputs = inputs;
   return leat_ok_status();
 }
 
-// |*inout_plain| false when the entry is not plain.
-static leat_status_t add_attr(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                              leat_pb_node_def_attr_entry_list_t* list, bool* inout_plain) {
-  leat_string_view_t key, value;
-  *inout_plain = list->count < MAX_PLAIN_ATTRS && read_entry(bytes, &key, &value) &&
-                 !is_repeated(list, key);
-  if (!*inout_plain) return leat_ok_status();
-  void *entries = reader->entries, *values = reader->values;
-  if (reader->value_capacity < MAX_PLAIN_ATTRS) {  // at once, since entries point at values
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->allocator, MAX_PLAIN_ATTRS,
-                                                   sizeof(leat_pb_node_def_attr_entry_t), &entries,
-                                                   &reader->entry_capacity));
-    reader->entries = entries;
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->allocator, MAX_PLAIN_ATTRS,
-                                                   sizeof(leat_pb_attr_value_t), &values,
-                                                   &reader->value_capacity));
-    reader->values = values;
-  }
-  list->items = reader->entries;
-  list->items[list->count] =
-      (leat_pb_node_def_attr_entry_t){key, &reader->values[list->count]};
-  return read_value(reader, value, &reader->values[list->count++]);
-}
-
-static leat_status_t read_plain(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                                leat_pb_node_def_t* def, bool* out_plain) {
-  const uint8_t* next = (const uint8_t*)bytes.data;
-  const uint8_t* end = next + bytes.size;
-  leat_status_t status = leat_ok_status();
-  leat_string_view_t text;
-  *out_plain = true;
-  while (next < end && *out_plain && !status) {
-    switch (*next++) {
-      case NODE_NAME: next = read_text(next, end, &def->name); break;
-      case NODE_OP: next = read_text(next, end, &def->op); break;
-      case NODE_DEVICE: next = read_text(next, end, &def->device); break;
+static leat_status_t read_plain(leat_node_def_reader_t* reader, leat_node_def_t* def,
+                                bool* out_plain) {
+  const uint8_t* next = (const uint8_t*)def->bytes.data;
+  const uint8_t* end = next + def->bytes.size;
+  *out_plain = false;
+  while (next < end) {
+    uint8_t tag = *next;
+    leat_string_view_t text;
+    next = leat_wire_read_bytes(next + 1, end, &text);
+    if (!next) return leat_ok_status();
+    switch (tag) {
+      case NODE_NAME: def->name = text; break;
+      case NODE_OP: def->op = text; break;
       case NODE_INPUT:
-        next = read_text(next, end, &text);
-        if (next) status = add_input(reader, text, &def->input);
+        if (LEAT_UNLIKELY(def->input_count == reader->input_capacity)) {
+          LEAT_RETURN_IF_ERROR(grow_inputs(reader));
+        }
+        reader->inputs[def->input_count++] = text;
+        break;
+      case NODE_DEVICE:
+        if (!leat_utf8_is_valid(text)) return leat_ok_status();
+        def->device = text;
         break;
       case NODE_ATTR:
-        next = read_bytes(next, end, &text);
-        if (next) status = add_attr(reader, text, &def->attr, out_plain);
+        if (!add_attr(reader, text, &def->attr_count)) return leat_ok_status();
         break;
-      default: next = NULL;
+      default: return leat_ok_status();
     }
-    *out_plain = *out_plain && next;
   }
-  return status;
+  def->inputs = reader->inputs;
+  def->attrs = reader->attrs;
+  *out_plain = true;
+  return leat_ok_status();
+}
+
+leat_status_t leat_node_def_of_message(const leat_pb_node_def_t* message, leat_arena_t* arena,
+                                       leat_node_def_t* out_def) {
+  static const leat_pb_attr_value_t nothing = {0};
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, message->attr.count,
+                                                 sizeof(leat_attr_def_t), &memory));
+  leat_attr_def_t* attrs = memory;
+  for (size_t i = 0; i < message->attr.count; ++i) {
+    const leat_pb_node_def_attr_entry_t* entry = &message->attr.items[i];
+    attrs[i].name = entry->key;
+    attrs[i].message = entry->value ? entry->value : &nothing;
+  }
+  *out_def = (leat_node_def_t){
+      .name = message->name,
+      .op = message->op,
+      .device = message->device,
+      .inputs = message->input.items,
+      .attrs = attrs,
+      .input_count = message->input.count,
+      .attr_count = message->attr.count,
+  };
+  return leat_ok_status();
+}
+
+static leat_status_t decode(leat_string_view_t bytes, leat_arena_t* arena,
+                            leat_pb_node_def_t** out_message) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leat_pb_node_def_t), &memory));
+  *out_message = memory;
+  return leat_message_decode(&leat_pb_node_def_descriptor, bytes, arena, NULL, memory);
 }
 
 leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                                 leat_pb_node_def_t* out_def) {
-  if (reader->arena.used_bytes > ARENA_LIMIT_BYTES) {
-    leat_arena_deinitialize(&reader->arena);
-    leat_arena_initialize(reader->allocator, 0, &reader->arena);
-  }
-  *out_def = (leat_pb_node_def_t){.name = {NULL, 0}};
-  if (bytes.size == 0) return leat_ok_status();
+                                 leat_node_def_t* out_def) {
+  *out_def = (leat_node_def_t){.bytes = bytes};
   bool is_plain = false;
-  LEAT_RETURN_IF_ERROR(read_plain(reader, bytes, out_def, &is_plain));
-  if (is_plain) return leat_ok_status();
-  return leat_message_decode(&leat_pb_node_def_descriptor, bytes, &reader->arena, NULL, out_def);
+  LEAT_RETURN_IF_ERROR(read_plain(reader, out_def, &is_plain));
+  if (LEAT_LIKELY(is_plain)) return leat_ok_status();
+  leat_pb_node_def_t* message = NULL;
+  LEAT_RETURN_IF_ERROR(decode(bytes, reader->arena, &message));
+  return leat_node_def_of_message(message, reader->arena, out_def);
+}
+
+leat_status_t leat_node_def_check(const leat_node_def_t* def, leat_arena_t* arena) {
+  if (def->bytes.size == 0) return leat_ok_status();
+  for (size_t i = 0; i < def->attr_count; ++i) {
+    leat_pb_attr_value_t value;
+    LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_attr_value_descriptor, def->attrs[i].bytes,
+                                             arena, NULL, &value));
+  }
+  leat_pb_node_def_t* message = NULL;
+  return decode(def->bytes, arena, &message);
 }

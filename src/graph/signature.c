@@ -211,19 +211,21 @@ static leat_status_t complete_attrs(resolver_t* r, int* out_count) {
   return take_defaults(r);
 }
 
-// Nodes in a row often have the very same attributes: one array serves them all, since arrays of
+// Nodes of one op often have the very same attributes: one array serves them all, since arrays of
 // attributes are never written. Equal bytes mean equal values.
 static leat_status_t keep_attrs(resolver_t* r, int count) {
   leat_graph_storage_t* storage = r->graph->storage;
+  size_t slot = (uintptr_t)r->op / sizeof(leat_op_t) % LEAT_KEPT_ATTRS;
+  leat_kept_attrs_t* last = &storage->last_attrs[slot];
   size_t bytes = (size_t)count * sizeof(leat_attr_t);
-  if (storage->last_attr_count == count && memcmp(storage->last_attrs, r->attrs, bytes) == 0) {
-    r->attrs = storage->last_attrs;
+  if (last->count == count && memcmp(last->attrs, r->attrs, bytes) == 0) {
+    r->attrs = last->attrs;
     return leat_ok_status();
   }
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(&storage->arena, bytes, &memory));
-  r->attrs = storage->last_attrs = memcpy(memory, r->attrs, bytes);
-  storage->last_attr_count = count;
+  r->attrs = last->attrs = memcpy(memory, r->attrs, bytes);
+  last->count = count;
   return leat_ok_status();
 }
 
