@@ -13,7 +13,8 @@ typedef struct leat_arena_s {
   leat_allocator_t* allocator;
   leat_arena_block_t* blocks;  // newest first
   char* next;
-  char* end;
+  char* end;    // of what may be given out
+  char* limit;  // of the newest block; up to there pages are taken in steps
   size_t block_size_bytes;
   size_t used_bytes;
 } leat_arena_t;
@@ -21,6 +22,8 @@ typedef struct leat_arena_s {
 // |block_size_bytes| 0 takes 64 KiB. Blocks are taken on first need and grow up to 16 times that.
 void leat_arena_initialize(leat_allocator_t* allocator, size_t block_size_bytes,
                            leat_arena_t* out_arena);
+// Says that about |size_bytes| more will be needed, so that they come as few blocks.
+void leat_arena_expect(leat_arena_t* arena, size_t size_bytes);
 void leat_arena_deinitialize(leat_arena_t* arena);
 
 // Zeroed, 16-byte aligned.

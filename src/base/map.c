@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/pages.h"
 
 #define MAP_INITIAL_CAPACITY 16
 
@@ -63,6 +64,12 @@ leat_status_t leat_string_map_reserve(leat_string_map_t* map, size_t count) {
   size_t capacity = LEAT_MAX(map->table_capacity, (size_t)MAP_INITIAL_CAPACITY);
   while (capacity / 4 * 3 < count) capacity *= 2;
   return rebuild_table(map, capacity);
+}
+
+void leat_string_map_expect(leat_string_map_t* map, size_t count) {
+  size_t room = map->entry_capacity - map->count;
+  leat_pages_advise(map->entries + map->count,
+                    LEAT_MIN(count, room) * sizeof(leat_string_map_entry_t), LEAT_PAGES_PRESENT);
 }
 
 // The slot of |key|, or the free one where it belongs. The table must not be empty.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/pages.h"
 #include "graph/inference.h"
 #include "graph/signature.h"
 #include "graph/storage.h"
@@ -78,6 +79,13 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
     graph->node_capacity = capacity;
   }
   return leat_string_map_reserve(&graph->names, node_count);
+}
+
+void leat_graph_expect(leat_graph_t* graph, size_t node_count) {
+  size_t room = graph->node_capacity - graph->node_count;
+  leat_pages_advise(graph->nodes + graph->node_count,
+                    LEAT_MIN(node_count, room) * sizeof(leat_node_t), LEAT_PAGES_PRESENT);
+  leat_string_map_expect(&graph->names, node_count);
 }
 
 // ---- names --------------------------------------------------------------------------------------

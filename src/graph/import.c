@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "formats/decode.h"
 #include "formats/wire.h"
 #include "graph/function_library.h"
@@ -12,7 +13,9 @@
 #include "graph/importer.h"
 #include "graph/storage.h"
 
+#define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
+#define NODES_AT_ONCE 1024  // whose pages are taken together
 
 // Field numbers of GraphDef.
 enum { FIELD_NODE = 1, FIELD_LIBRARY = 2, FIELD_VERSIONS = 4 };
@@ -284,12 +287,12 @@ void leat_import_results_deinitialize(leat_import_results_t* results) {
 
 static void empty_scratch(leat_importer_t* importer) {
   leat_arena_deinitialize(&importer->scratch);
-  leat_arena_initialize(importer->allocator, 0, &importer->scratch);
+  leat_arena_initialize(importer->allocator, SCRATCH_BLOCK_BYTES, &importer->scratch);
 }
 
-// Adds nodes as they come until one reads a later one; says how many were added.
+// Adds |count| nodes as they come until one reads a later one; says how many were added.
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
-                                     size_t* out_added) {
+                                     size_t count, size_t* out_added) {
   leat_node_def_reader_t reader;
   leat_node_def_reader_initialize(&importer->scratch, &reader);
   leat_status_t status = leat_ok_status();
@@ -297,6 +300,9 @@ static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor
   leat_string_view_t bytes;
   bool deferred = false;
   while (leat_node_cursor_take(cursor, &bytes)) {
+    if (*out_added % NODES_AT_ONCE == 0) {
+      leat_graph_expect(importer->graph, LEAT_MIN(count - *out_added, (size_t)NODES_AT_ONCE));
+    }
     if (importer->scratch.used_bytes > SCRATCH_LIMIT_BYTES) empty_scratch(importer);
     leat_node_def_t def;
     status = leat_node_def_read(&reader, bytes, &def);
@@ -310,16 +316,21 @@ static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor
   return status;
 }
 
+static size_t file_bytes(const graph_file_t* file) {
+  return (size_t)(file->nodes.end - file->nodes.next);
+}
+
 static leat_status_t import_nodes(leat_importer_t* importer, graph_file_t* file) {
   LEAT_RETURN_IF_ERROR(leat_importer_prepare_names(importer));
   LEAT_RETURN_IF_ERROR(prepare_mappings(importer));
   LEAT_RETURN_IF_ERROR(check_controls(importer));
   LEAT_RETURN_IF_ERROR(
       leat_graph_reserve(importer->graph, importer->graph->node_count + file->node_count));
+  leat_arena_expect(&importer->graph->storage->arena, file_bytes(file));
   size_t added = 0;
   // New names must avoid those that are still to come, so that all are read first.
   if (!importer->renames) {
-    LEAT_RETURN_IF_ERROR(import_in_order(importer, &file->nodes, &added));
+    LEAT_RETURN_IF_ERROR(import_in_order(importer, &file->nodes, file->node_count, &added));
   }
   if (added < file->node_count) {
     LEAT_RETURN_IF_ERROR(
@@ -335,7 +346,7 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
                                     .first = (int32_t)graph->node_count};
-  leat_arena_initialize(graph->allocator, 0, &out_importer->scratch);
+  leat_arena_initialize(graph->allocator, SCRATCH_BLOCK_BYTES, &out_importer->scratch);
   leat_attr_reader_initialize(graph->storage, &out_importer->scratch, &out_importer->attr_reader);
   leat_string_map_initialize(graph->allocator, &out_importer->imported);
   leat_string_map_initialize(graph->allocator, &out_importer->taken);

@@ -22,16 +22,15 @@ static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
 
 leat_status_t leat_importer_op(leat_importer_t* importer, const leat_node_def_t* def,
                                const leat_op_t** out_op) {
-  if (importer->last_op && leat_string_view_equal(importer->last_op->name, def->op)) {
-    *out_op = importer->last_op;
-    return leat_ok_status();
-  }
   if (def->op.size == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Node '%.*s' does not specify an operation",
                             LEAT_SV_ARG(def->name));
   }
+  size_t slot = (def->op.size * 5 + (uint8_t)def->op.data[0]) % LEAT_IMPORTER_OPS;
+  *out_op = importer->last_ops[slot];
+  if (*out_op && leat_string_view_equal((*out_op)->name, def->op)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_graph_find_op(importer->graph, def->op, out_op));
-  importer->last_op = *out_op;
+  importer->last_ops[slot] = *out_op;
   return leat_ok_status();
 }
 
@@ -43,23 +42,27 @@ static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t inpu
 }
 
 static leat_status_t add_control(leat_importer_t* importer, draft_t* draft, int32_t source) {
-  void* controls = importer->controls;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 (size_t)draft->control_count + 1,
-                                                 sizeof(int32_t), &controls,
-                                                 &importer->control_capacity));
-  importer->controls = controls;
+  size_t count = (size_t)draft->control_count;
+  if (LEAT_UNLIKELY(count == importer->control_capacity)) {
+    void* controls = importer->controls;
+    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count + 1,
+                                                   sizeof(int32_t), &controls,
+                                                   &importer->control_capacity));
+    importer->controls = controls;
+  }
   importer->controls[draft->control_count++] = source;
   return leat_ok_status();
 }
 
 static leat_status_t add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
-  void* inputs = importer->inputs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 (size_t)draft->input_count + 1,
-                                                 sizeof(leat_output_t), &inputs,
-                                                 &importer->input_capacity));
-  importer->inputs = inputs;
+  size_t count = (size_t)draft->input_count;
+  if (LEAT_UNLIKELY(count == importer->input_capacity)) {
+    void* inputs = importer->inputs;
+    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count + 1,
+                                                   sizeof(leat_output_t), &inputs,
+                                                   &importer->input_capacity));
+    importer->inputs = inputs;
+  }
   importer->inputs[draft->input_count++] = source;
   return leat_ok_status();
 }
@@ -183,20 +186,14 @@ static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t
   return note_colocations(importer, out_value);
 }
 
-static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
-                              const leat_attr_def_t* def) {
-  leat_attr_t* attr = &importer->attrs[draft->attr_count];
-  int declared = leat_op_find_attr(draft->op, def->name);
-  if (declared >= 0) {
-    ++draft->attr_count;
-    attr->name = draft->op->attrs[declared].name;
-    return read_value(importer, def, &attr->value);
-  }
+// One that the op does not declare goes behind those that it does.
+static leat_status_t add_other(leat_importer_t* importer, draft_t* draft,
+                               const leat_attr_def_t* def) {
   if (leat_string_view_equal(def->name, LEAT_SV("_output_shapes"))) {
     draft->output_shapes = def;
     return leat_ok_status();
   }
-  ++draft->attr_count;
+  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
   if (leat_string_view_equal(def->name, LEAT_SV("_class"))) {
     attr->name = LEAT_SV("_class");
     return read_class(importer, def, &attr->value);
@@ -209,17 +206,30 @@ static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
   return read_value(importer, def, &attr->value);
 }
 
-static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
-  const leat_node_def_t* def = draft->def;
-  if (LEAT_UNLIKELY(def->attr_count > importer->attr_capacity)) {
-    void* attrs = importer->attrs;
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, def->attr_count,
-                                                   sizeof(leat_attr_t), &attrs,
-                                                   &importer->attr_capacity));
+// Room for |count| attributes, none of them named.
+static leat_status_t clear_attrs(leat_importer_t* importer, size_t count) {
+  void* attrs = importer->attrs;
+  if (LEAT_UNLIKELY(count > importer->attr_capacity)) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count, sizeof(leat_attr_t),
+                                                   &attrs, &importer->attr_capacity));
     importer->attrs = attrs;
   }
+  for (size_t i = 0; i < count; ++i) importer->attrs[i].name.data = NULL;
+  return leat_ok_status();
+}
+
+static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
+  const leat_node_def_t* def = draft->def;
+  draft->attr_count = draft->op->attr_count;
+  LEAT_RETURN_IF_ERROR(clear_attrs(importer, (size_t)draft->attr_count + def->attr_count));
   for (size_t i = 0; i < def->attr_count; ++i) {
-    LEAT_RETURN_IF_ERROR(add_attr(importer, draft, &def->attrs[i]));
+    int declared = leat_op_find_attr(draft->op, def->attrs[i].name);
+    if (declared < 0) {
+      LEAT_RETURN_IF_ERROR(add_other(importer, draft, &def->attrs[i]));
+      continue;
+    }
+    importer->attrs[declared].name = def->attrs[i].name;
+    LEAT_RETURN_IF_ERROR(read_value(importer, &def->attrs[i], &importer->attrs[declared].value));
   }
   return leat_ok_status();
 }
@@ -259,7 +269,7 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   leat_graph_t* graph = importer->graph;
-  if (draft->def->attr_count > 0) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
   leat_string_view_t device = draft->def->device;
   leat_node_spec_t spec = {
       .op = draft->op,
@@ -267,7 +277,7 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
       .input_count = draft->input_count,
       .control_inputs = importer->controls,
       .control_count = draft->control_count,
-      .attrs = importer->attrs,
+      .placed_attrs = importer->attrs,
       .attr_count = draft->attr_count,
       .borrow_storage = true,
   };

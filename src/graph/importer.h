@@ -25,6 +25,8 @@ typedef struct leat_colocation_s {
   leat_string_view_t target;  // a name of the GraphDef
 } leat_colocation_t;
 
+#define LEAT_IMPORTER_OPS 32
+
 typedef struct leat_importer_s {
   leat_graph_t* graph;
   const leat_import_options_t* options;
@@ -42,7 +44,7 @@ typedef struct leat_importer_s {
   leat_string_map_t mapped;        // node of a mapping's |from| -> last mapping of it
   int32_t* next_mapping;           // the one before it of the same node, or -1
   bool* mapping_used;
-  const leat_op_t* last_op;        // most nodes repeat the op of the one before
+  const leat_op_t* last_ops[LEAT_IMPORTER_OPS];  // by a mere glance at the name
   leat_attr_reader_t attr_reader;
   const leat_string_view_t* last_class;  // of the last node that had one
   leat_output_t* inputs;           // of the node at hand

@@ -29,25 +29,11 @@ static bool read_entry(const uint8_t* next, const uint8_t* end, leat_attr_def_t*
   return leat_wire_read_bytes(next, end, &out_attr->bytes) == end;
 }
 
-static bool is_repeated(const leat_node_def_reader_t* reader, size_t count) {
-  leat_string_view_t name = reader->attrs[count].name;
+static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    leat_string_view_t other = reader->attrs[i].name;
-    if (other.size != name.size) continue;
-    if (name.size == 0 || (other.data[0] == name.data[0] && leat_string_view_equal(other, name))) {
-      return true;
-    }
+    if (leat_string_view_equal(attrs[i].name, attrs[count].name)) return true;
   }
   return false;
-}
-
-// False when the entry is not plain.
-static inline bool add_attr(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                            size_t* inout_count) {
-  const uint8_t* data = (const uint8_t*)bytes.data;
-  if (*inout_count >= LEAT_NODE_DEF_PLAIN_ATTRS) return false;
-  if (!read_entry(data, data + bytes.size, &reader->attrs[*inout_count])) return false;
-  return !is_repeated(reader, (*inout_count)++);
 }
 
 static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
@@ -64,6 +50,7 @@ static leat_status_t read_plain(leat_node_def_reader_t* reader, leat_node_def_t*
                                 bool* out_plain) {
   const uint8_t* next = (const uint8_t*)def->bytes.data;
   const uint8_t* end = next + def->bytes.size;
+  size_t inputs = 0, attrs = 0;
   *out_plain = false;
   while (next < end) {
     uint8_t tag = *next;
@@ -74,23 +61,27 @@ static leat_status_t read_plain(leat_node_def_reader_t* reader, leat_node_def_t*
       case NODE_NAME: def->name = text; break;
       case NODE_OP: def->op = text; break;
       case NODE_INPUT:
-        if (LEAT_UNLIKELY(def->input_count == reader->input_capacity)) {
+        if (LEAT_UNLIKELY(inputs == reader->input_capacity)) {
           LEAT_RETURN_IF_ERROR(grow_inputs(reader));
         }
-        reader->inputs[def->input_count++] = text;
+        reader->inputs[inputs++] = text;
         break;
       case NODE_DEVICE:
         if (!leat_utf8_is_valid(text)) return leat_ok_status();
         def->device = text;
         break;
       case NODE_ATTR:
-        if (!add_attr(reader, text, &def->attr_count)) return leat_ok_status();
+        if (attrs == LEAT_NODE_DEF_PLAIN_ATTRS) return leat_ok_status();
+        if (!read_entry(next - text.size, next, &reader->attrs[attrs])) return leat_ok_status();
+        if (is_repeated(reader->attrs, attrs++)) return leat_ok_status();
         break;
       default: return leat_ok_status();
     }
   }
   def->inputs = reader->inputs;
+  def->input_count = inputs;
   def->attrs = reader->attrs;
+  def->attr_count = attrs;
   *out_plain = true;
   return leat_ok_status();
 }

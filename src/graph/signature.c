@@ -43,6 +43,14 @@ static leat_status_t annotate(const resolver_t* r, leat_status_t status) {
 
 // ---- attributes given ---------------------------------------------------------------------------
 
+// A list that came empty from a file learns its kind here.
+static void learn_kind(const leat_op_attr_t* declared, leat_attr_value_t* value) {
+  if (declared->is_list && value->kind == LEAT_ATTR_NONE) {
+    *value = (leat_attr_value_t){.is_list = true};
+  }
+  if (value->is_list) value->kind = (uint8_t)declared->kind;
+}
+
 static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int index,
                                 leat_attr_t* target) {
   if (r->spec->borrow_storage) {
@@ -52,11 +60,7 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
         leat_graph_storage_copy_value(r->graph->storage, &attr->value, &target->value));
   }
   if (index >= 0) {
-    // A list that came empty from a file learns its kind here.
-    if (r->op->attrs[index].is_list && attr->value.kind == LEAT_ATTR_NONE) {
-      target->value = (leat_attr_value_t){.is_list = true};
-    }
-    if (target->value.is_list) target->value.kind = (uint8_t)r->op->attrs[index].kind;
+    learn_kind(&r->op->attrs[index], &target->value);
     return leat_ok_status();
   }
   if (r->spec->borrow_storage) {
@@ -67,9 +71,9 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
 }
 
 // An attribute that a function's call will give: of a number or text that no argument depends on.
-static bool may_wait(const leat_op_t* op, int index, const leat_attr_value_t* value) {
+static bool may_wait(const leat_op_t* op, int index) {
   const leat_op_attr_t* attr = &op->attrs[index];
-  if (value->kind != LEAT_ATTR_PLACEHOLDER || value->is_list || attr->is_list) return false;
+  if (attr->is_list) return false;
   for (int i = 0; i < op->input_count + op->output_count; ++i) {
     const leat_op_argument_t* argument =
         i < op->input_count ? &op->inputs[i] : &op->outputs[i - op->input_count];
@@ -79,6 +83,13 @@ static bool may_wait(const leat_op_t* op, int index, const leat_attr_value_t* va
          attr->kind == LEAT_ATTR_BOOL || attr->kind == LEAT_ATTR_STRING;
 }
 
+static leat_status_t check_given(const resolver_t* r, int index, const leat_attr_value_t* value) {
+  bool waits = value->kind == LEAT_ATTR_PLACEHOLDER && !value->is_list && may_wait(r->op, index);
+  if (LEAT_LIKELY(!waits)) return leat_op_attr_check(&r->op->attrs[index], value);
+  r->graph->has_placeholders = true;
+  return leat_ok_status();
+}
+
 // Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
 // logs them; a graph from a newer producer may have some).
 static leat_status_t take_given(resolver_t* r, int* out_count) {
@@ -86,11 +97,7 @@ static leat_status_t take_given(resolver_t* r, int* out_count) {
   for (int i = 0; i < r->spec->attr_count; ++i) {
     const leat_attr_t* attr = &r->spec->attrs[i];
     int index = leat_op_find_attr(r->op, attr->name);
-    if (index >= 0 && may_wait(r->op, index, &attr->value)) {
-      r->graph->has_placeholders = true;
-    } else if (index >= 0) {
-      LEAT_RETURN_IF_ERROR(leat_op_attr_check(&r->op->attrs[index], &attr->value));
-    }
+    if (index >= 0) LEAT_RETURN_IF_ERROR(check_given(r, index, &attr->value));
     leat_attr_t* target = &r->attrs[index >= 0 ? index : count++];
     LEAT_RETURN_IF_ERROR(store_attr(r, attr, index, target));
   }
@@ -191,16 +198,32 @@ static leat_status_t infer_from_inputs(resolver_t* r) {
 
 // ---- defaults -----------------------------------------------------------------------------------
 
+static leat_status_t take_default(resolver_t* r, int index) {
+  const leat_op_attr_t* declared = &r->op->attrs[index];
+  r->attrs[index].value = declared->default_value;
+  if (LEAT_LIKELY(declared->has_default)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "NodeDef missing attr '%.*s' from %s",
+                          LEAT_SV_ARG(declared->name), LEAT_OP_TEXT(r->op));
+}
+
 static leat_status_t take_defaults(resolver_t* r) {
   for (int i = 0; i < r->op->attr_count; ++i) {
-    const leat_op_attr_t* declared = &r->op->attrs[i];
-    r->attrs[i].name = declared->name;
-    if (!is_missing(&r->attrs[i])) continue;
-    if (!declared->has_default) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT, "NodeDef missing attr '%.*s' from %s",
-                              LEAT_SV_ARG(declared->name), LEAT_OP_TEXT(r->op));
+    r->attrs[i].name = r->op->attrs[i].name;
+    if (is_missing(&r->attrs[i])) LEAT_RETURN_IF_ERROR(take_default(r, i));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_placed(resolver_t* r) {
+  for (int i = 0; i < r->op->attr_count; ++i) {
+    leat_attr_t* attr = &r->attrs[i];
+    if (attr->name.data) {
+      LEAT_RETURN_IF_ERROR(check_given(r, i, &attr->value));
+      learn_kind(&r->op->attrs[i], &attr->value);
+    } else {
+      LEAT_RETURN_IF_ERROR(take_default(r, i));
     }
-    r->attrs[i].value = declared->default_value;
+    attr->name = r->op->attrs[i].name;
   }
   return leat_ok_status();
 }
@@ -230,6 +253,14 @@ static leat_status_t keep_attrs(resolver_t* r, int count) {
 }
 
 static leat_status_t resolve_attrs(resolver_t* r, leat_signature_t* out_signature) {
+  if (r->spec->placed_attrs) {
+    r->attrs = r->spec->placed_attrs;
+    out_signature->attr_count = r->spec->attr_count;
+    LEAT_RETURN_IF_ERROR(check_placed(r));
+    LEAT_RETURN_IF_ERROR(keep_attrs(r, r->spec->attr_count));
+    out_signature->attrs = r->attrs;
+    return leat_ok_status();
+  }
   int room = r->op->attr_count + r->spec->attr_count;
   if (room == 0) return leat_ok_status();
   leat_attr_t scratch[SCRATCH_ATTRS];
