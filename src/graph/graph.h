@@ -102,6 +102,8 @@ typedef struct leat_node_spec_s {
   // Instead of |attrs| and |infer_attrs|: the op's in its order, those not given without a name,
   // then others, |attr_count| in all. Borrowed storage; the array is written and left to the caller.
   leat_attr_t* placed_attrs;
+  // Instead of all these: of a node of this op in the graph that has the same attributes.
+  const struct leat_signature_s* signature;
   bool infer_attrs;     // take missing type and number attributes from the inputs
   bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)

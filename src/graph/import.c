@@ -15,6 +15,7 @@
 
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
+#define MIN_PATTERNED_NODES 32  // fewer repeat themselves too little
 #define NODES_AT_ONCE 1024  // whose pages are taken together
 
 // Field numbers of GraphDef.
@@ -294,7 +295,7 @@ static void empty_scratch(leat_importer_t* importer) {
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
                                      size_t count, size_t* out_added) {
   leat_node_def_reader_t reader;
-  leat_node_def_reader_initialize(&importer->scratch, &reader);
+  leat_node_def_reader_initialize(&importer->scratch, importer->patterns, &reader);
   leat_status_t status = leat_ok_status();
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
@@ -326,6 +327,11 @@ static leat_status_t import_nodes(leat_importer_t* importer, graph_file_t* file)
   LEAT_RETURN_IF_ERROR(check_controls(importer));
   LEAT_RETURN_IF_ERROR(
       leat_graph_reserve(importer->graph, importer->graph->node_count + file->node_count));
+  if (file->node_count >= MIN_PATTERNED_NODES && importer->direct_names) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(importer->allocator, LEAT_NODE_PATTERNS,
+                                                       sizeof(leat_node_pattern_t),
+                                                       (void**)&importer->patterns));
+  }
   leat_arena_expect(&importer->graph->storage->arena, file_bytes(file));
   size_t added = 0;
   // New names must avoid those that are still to come, so that all are read first.
@@ -367,6 +373,7 @@ static void importer_deinitialize(leat_importer_t* importer) {
   leat_allocator_free(importer->allocator, importer->attrs);
   leat_allocator_free(importer->allocator, importer->back_edges);
   leat_allocator_free(importer->allocator, importer->colocations);
+  leat_allocator_free(importer->allocator, importer->patterns);
 }
 
 // |versions| and the library count while nodes are added, and stay on success.

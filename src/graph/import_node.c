@@ -251,11 +251,20 @@ static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft,
 }
 
 // "_output_shapes" tells what inference could not know; it does not stay as an attribute.
-static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
+// |*out_exact|: the node's shapes are now those that it tells.
+static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node,
+                                   bool* out_exact) {
   leat_wire_shapes_t plain;
   const leat_attr_def_t* def = draft->output_shapes;
-  if (!def->message && leat_wire_shapes_read(def->bytes, &plain)) {
-    return refine_all(importer, draft, node, plain.shapes, (uint32_t)plain.count);
+  *out_exact = !def->message && leat_wire_shapes_read(def->bytes, &plain);
+  if (*out_exact) {
+    LEAT_RETURN_IF_ERROR(
+        refine_all(importer, draft, node, plain.shapes, (uint32_t)plain.count));
+    const leat_node_t* made = &importer->graph->nodes[node];
+    for (int i = 0; i < made->output_count; ++i) {
+      *out_exact &= leat_partial_shape_equal(made->output_shapes[i], plain.shapes[i]);
+    }
+    return leat_ok_status();
   }
   leat_attr_value_t shapes;
   LEAT_RETURN_IF_ERROR(read_value(importer, def, &shapes));
@@ -265,11 +274,44 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
   return refine_all(importer, draft, node, shapes.shapes, shapes.count);
 }
 
+// ---- patterns -----------------------------------------------------------------------------------
+
+// The node's own shapes stand for those claimed: they are the same.
+static void learn_pattern(const leat_node_def_t* def, const leat_node_t* node, bool claims_shapes) {
+  *def->pattern = (leat_node_pattern_t){
+      .attr_bytes = def->attr_bytes,
+      .op = node->op,
+      .signature = {.attrs = node->attrs,
+                    .attr_count = node->attr_count,
+                    .output_types = node->output_types,
+                    .output_count = node->output_count},
+      .output_shapes = claims_shapes ? node->output_shapes : NULL,
+  };
+}
+
+static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
+  const leat_node_def_t* def = draft->def;
+  if (def->is_known) {
+    const leat_partial_shape_t* shapes = def->pattern->output_shapes;
+    if (!shapes) return leat_ok_status();
+    return refine_all(importer, draft, node, shapes, (uint32_t)def->pattern->signature.output_count);
+  }
+  bool is_exact = true;
+  if (draft->output_shapes) {
+    LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
+  }
+  if (def->pattern && is_exact) {
+    learn_pattern(def, &importer->graph->nodes[node], draft->output_shapes != NULL);
+  }
+  return leat_ok_status();
+}
+
 // ---- the node -----------------------------------------------------------------------------------
 
 static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   leat_graph_t* graph = importer->graph;
-  LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  bool is_known = draft->def->is_known;
+  if (!is_known) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
   leat_string_view_t device = draft->def->device;
   leat_node_spec_t spec = {
       .op = draft->op,
@@ -278,6 +320,7 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
       .control_inputs = importer->controls,
       .control_count = draft->control_count,
       .placed_attrs = importer->attrs,
+      .signature = is_known ? &draft->def->pattern->signature : NULL,
       .attr_count = draft->attr_count,
       .borrow_storage = true,
   };
@@ -290,13 +333,14 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));
   }
-  return draft->output_shapes ? refine_shapes(importer, draft, node) : leat_ok_status();
+  return finish_shapes(importer, draft, node);
 }
 
 static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
                          bool* out_deferred) {
   draft_t draft = {.def = def};
-  LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
+  if (def->is_known) draft.op = def->pattern->op;
+  else LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
   LEAT_RETURN_IF_ERROR(resolve_inputs(importer, &draft, may_defer, out_deferred));
   if (*out_deferred) return leat_ok_status();
   leat_status_t status = add_draft(importer, &draft);

@@ -46,6 +46,7 @@ typedef struct leat_importer_s {
   bool* mapping_used;
   const leat_op_t* last_ops[LEAT_IMPORTER_OPS];  // by a mere glance at the name
   leat_attr_reader_t attr_reader;
+  leat_node_pattern_t* patterns;   // NULL where names, and with them values, change
   const leat_string_view_t* last_class;  // of the last node that had one
   leat_output_t* inputs;           // of the node at hand
   size_t input_capacity;

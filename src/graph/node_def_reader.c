@@ -10,8 +10,12 @@
 enum { NODE_NAME = 0x0a, NODE_OP = 0x12, NODE_INPUT = 0x1a, NODE_DEVICE = 0x22, NODE_ATTR = 0x2a };
 enum { ENTRY_KEY = 0x0a, ENTRY_VALUE = 0x12 };
 
-void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_def_reader_t* out_reader) {
+#define MAX_PATTERN_BYTES 1024  // what is longer is seldom there twice
+
+void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_pattern_t* patterns,
+                                     leat_node_def_reader_t* out_reader) {
   out_reader->arena = arena;
+  out_reader->patterns = patterns;
   out_reader->inputs = NULL;
   out_reader->input_capacity = 0;
 }
@@ -36,6 +40,32 @@ static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
   return false;
 }
 
+// False when they are not plain, or something else is among them.
+static bool read_attrs(leat_node_def_reader_t* reader, leat_node_def_t* def) {
+  const uint8_t* next = (const uint8_t*)def->attr_bytes.data;
+  const uint8_t* end = next + def->attr_bytes.size;
+  size_t count = 0;
+  for (; next < end; ++count) {
+    leat_string_view_t entry;
+    if (*next != NODE_ATTR || count == LEAT_NODE_DEF_PLAIN_ATTRS) return false;
+    next = leat_wire_read_bytes(next + 1, end, &entry);
+    if (!next || !read_entry(next - entry.size, next, &reader->attrs[count])) return false;
+    if (is_repeated(reader->attrs, count)) return false;
+  }
+  def->attrs = reader->attrs;
+  def->attr_count = count;
+  return true;
+}
+
+// Finds the place of the node's pattern, and whether it is filled.
+static void find_pattern(leat_node_def_reader_t* reader, leat_node_def_t* def) {
+  if (!reader->patterns || def->attr_bytes.size > MAX_PATTERN_BYTES) return;
+  uint64_t hash = leat_string_view_hash(def->attr_bytes) + def->op.size;
+  leat_node_pattern_t* pattern = def->pattern = &reader->patterns[hash % LEAT_NODE_PATTERNS];
+  def->is_known = pattern->op && leat_string_view_equal(pattern->attr_bytes, def->attr_bytes) &&
+                  leat_string_view_equal(pattern->op->name, def->op);
+}
+
 static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   void* inputs = reader->inputs;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->arena->allocator,
@@ -46,42 +76,34 @@ static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   return leat_ok_status();
 }
 
-static leat_status_t read_plain(leat_node_def_reader_t* reader, leat_node_def_t* def,
-                                bool* out_plain) {
+// All that stands before the attributes, which are the last thing in a plain node.
+static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* def,
+                               bool* out_plain) {
   const uint8_t* next = (const uint8_t*)def->bytes.data;
   const uint8_t* end = next + def->bytes.size;
-  size_t inputs = 0, attrs = 0;
   *out_plain = false;
-  while (next < end) {
+  while (next < end && *next != NODE_ATTR) {
     uint8_t tag = *next;
     leat_string_view_t text;
     next = leat_wire_read_bytes(next + 1, end, &text);
     if (!next) return leat_ok_status();
-    switch (tag) {
-      case NODE_NAME: def->name = text; break;
-      case NODE_OP: def->op = text; break;
-      case NODE_INPUT:
-        if (LEAT_UNLIKELY(inputs == reader->input_capacity)) {
-          LEAT_RETURN_IF_ERROR(grow_inputs(reader));
-        }
-        reader->inputs[inputs++] = text;
-        break;
-      case NODE_DEVICE:
-        if (!leat_utf8_is_valid(text)) return leat_ok_status();
-        def->device = text;
-        break;
-      case NODE_ATTR:
-        if (attrs == LEAT_NODE_DEF_PLAIN_ATTRS) return leat_ok_status();
-        if (!read_entry(next - text.size, next, &reader->attrs[attrs])) return leat_ok_status();
-        if (is_repeated(reader->attrs, attrs++)) return leat_ok_status();
-        break;
-      default: return leat_ok_status();
+    if (tag == NODE_INPUT) {
+      if (LEAT_UNLIKELY(def->input_count == reader->input_capacity)) {
+        LEAT_RETURN_IF_ERROR(grow_inputs(reader));
+      }
+      reader->inputs[def->input_count++] = text;
+    } else if (tag == NODE_NAME) {
+      def->name = text;
+    } else if (tag == NODE_OP) {
+      def->op = text;
+    } else if (tag == NODE_DEVICE && leat_utf8_is_valid(text)) {
+      def->device = text;
+    } else {
+      return leat_ok_status();
     }
   }
   def->inputs = reader->inputs;
-  def->input_count = inputs;
-  def->attrs = reader->attrs;
-  def->attr_count = attrs;
+  def->attr_bytes = leat_string_view_make((const char*)next, (size_t)(end - next));
   *out_plain = true;
   return leat_ok_status();
 }
@@ -122,8 +144,9 @@ leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_vie
                                  leat_node_def_t* out_def) {
   *out_def = (leat_node_def_t){.bytes = bytes};
   bool is_plain = false;
-  LEAT_RETURN_IF_ERROR(read_plain(reader, out_def, &is_plain));
-  if (LEAT_LIKELY(is_plain)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(read_head(reader, out_def, &is_plain));
+  if (is_plain) find_pattern(reader, out_def);
+  if (out_def->is_known || (is_plain && read_attrs(reader, out_def))) return leat_ok_status();
   leat_pb_node_def_t* message = NULL;
   LEAT_RETURN_IF_ERROR(decode(bytes, reader->arena, &message));
   return leat_node_def_of_message(message, reader->arena, out_def);

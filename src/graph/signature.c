@@ -374,12 +374,21 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
   return leat_ok_status();
 }
 
+static leat_status_t resolve(resolver_t* r, leat_signature_t* out_signature) {
+  if (r->spec->signature) {
+    *out_signature = *r->spec->signature;
+    r->attrs = (leat_attr_t*)(uintptr_t)out_signature->attrs;  // only read from here on
+    return check_inputs(r);
+  }
+  *out_signature = (leat_signature_t){0};
+  LEAT_RETURN_IF_ERROR(resolve_attrs(r, out_signature));
+  LEAT_RETURN_IF_ERROR(check_inputs(r));
+  return resolve_outputs(r, out_signature);
+}
+
 leat_status_t leat_signature_resolve(leat_graph_t* graph, const leat_node_spec_t* spec,
                                      leat_signature_t* out_signature) {
-  *out_signature = (leat_signature_t){0};
   resolver_t r = {.graph = graph, .spec = spec, .op = spec->op};
-  leat_status_t status = resolve_attrs(&r, out_signature);
-  if (!status) status = check_inputs(&r);
-  if (!status) status = resolve_outputs(&r, out_signature);
+  leat_status_t status = resolve(&r, out_signature);
   return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
 }
