@@ -1,5 +1,5 @@
 // String map: entries lie in insertion order in one array; a table with linear probing, at most
-// three quarters full, holds their indices. The stored hash decides almost every comparison, so
+// half full, holds their indices. The stored hash decides almost every comparison, so
 // that a probe that misses touches no key. Word map: keys, values and marks in parallel arrays;
 // erasing shifts the rest of the cluster back, so that there are no tombstones.
 #include "base/map.h"
@@ -22,7 +22,7 @@ void leat_string_map_deinitialize(leat_string_map_t* map) {
   leat_string_map_initialize(map->allocator, map);
 }
 
-static size_t table_limit(const leat_string_map_t* map) { return map->table_capacity / 4 * 3; }
+static size_t table_limit(const leat_string_map_t* map) { return map->table_capacity / 2; }
 
 static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
   void* memory = NULL;
@@ -62,7 +62,7 @@ leat_status_t leat_string_map_reserve(leat_string_map_t* map, size_t count) {
   LEAT_RETURN_IF_ERROR(reserve_entries(map, count));
   if (count <= table_limit(map)) return leat_ok_status();
   size_t capacity = LEAT_MAX(map->table_capacity, (size_t)MAP_INITIAL_CAPACITY);
-  while (capacity / 4 * 3 < count) capacity *= 2;
+  while (capacity / 2 < count) capacity *= 2;
   return rebuild_table(map, capacity);
 }
 
@@ -73,7 +73,7 @@ void leat_string_map_expect(leat_string_map_t* map, size_t count) {
 }
 
 // The slot of |key|, or the free one where it belongs. The table must not be empty.
-static size_t find_slot(const leat_string_map_t* map, leat_string_view_t key, uint64_t hash) {
+static inline size_t find_slot(const leat_string_map_t* map, leat_string_view_t key, uint64_t hash) {
   size_t mask = map->table_capacity - 1;
   size_t slot = hash & mask;
   for (; map->table[slot]; slot = (slot + 1) & mask) {

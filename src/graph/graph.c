@@ -219,8 +219,8 @@ static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* sp
   size_t count = (size_t)spec->input_count + (size_t)spec->control_count;
   if (count == 0) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-      &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_arena_take(
+      &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
   node->inputs = memory;
   if (spec->input_count > 0) {
     memcpy(node->inputs, spec->inputs, (size_t)spec->input_count * sizeof(leat_output_t));
@@ -255,14 +255,15 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   const leat_op_row_t* row = node->op->row;
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
-                                                 (size_t)node->output_count,
-                                                 sizeof(leat_partial_shape_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena,
+                                       (size_t)node->output_count * sizeof(leat_partial_shape_t),
+                                       &memory));
   node->output_shapes = memory;
+  if (infer) return leat_inference_run(graph, node, node->output_shapes);
   for (int i = 0; i < node->output_count; ++i) {
     node->output_shapes[i] = leat_partial_shape_unknown();
   }
-  return infer ? leat_inference_run(graph, node, node->output_shapes) : leat_ok_status();
+  return leat_ok_status();
 }
 
 // Room first, so that nothing can fail between the array and the map.
@@ -291,11 +292,13 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
       .attr_count = signature.attr_count,
       .input_count = spec->input_count,
       .output_types = signature.output_types,
+      .output_shapes = signature.output_shapes,
       .output_count = signature.output_count,
       .assigned_device = -1,
   };
   LEAT_RETURN_IF_ERROR(make_texts(graph, spec, &node));
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, &node));
+  if (signature.output_shapes) return append_node(graph, &node, out_node);
   bool waits = graph->has_placeholders && leat_node_waits(&node);
   LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, &node));
   return append_node(graph, &node, out_node);

@@ -54,7 +54,7 @@ static leat_status_t add_control(leat_importer_t* importer, draft_t* draft, int3
   return leat_ok_status();
 }
 
-static leat_status_t add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
+static inline leat_status_t add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
   size_t count = (size_t)draft->input_count;
   if (LEAT_UNLIKELY(count == importer->input_capacity)) {
     void* inputs = importer->inputs;
@@ -82,7 +82,7 @@ static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
   return add_data(importer, draft, LEAT_OUTPUT_NONE);
 }
 
-static leat_status_t add_input(leat_importer_t* importer, draft_t* draft, leat_tensor_name_t name,
+static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft, leat_tensor_name_t name,
                                int32_t node) {
   if (name.index < 0) return add_control(importer, draft, node);
   const leat_node_t* source = &importer->graph->nodes[node];
@@ -96,13 +96,22 @@ static leat_status_t add_input(leat_importer_t* importer, draft_t* draft, leat_t
                           source->output_count);
 }
 
+// No control edge and no index: most are.
+static inline bool is_bare_name(leat_string_view_t input) {
+  if (input.size == 0 || input.data[0] == '^') return false;
+  char last = input.data[input.size - 1];
+  return last < '0' || last > '9';
+}
+
 static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
                                    leat_string_view_t input, bool may_defer, bool* out_deferred) {
-  leat_tensor_name_t name;
-  leat_status_t status = leat_tensor_name_parse(input, &name.node, &name.index);
-  if (LEAT_UNLIKELY(status)) {
-    leat_status_free(status);
-    return unknown_input(draft, input);
+  leat_tensor_name_t name = {.node = input, .index = 0};
+  if (!is_bare_name(input)) {
+    leat_status_t status = leat_tensor_name_parse(input, &name.node, &name.index);
+    if (LEAT_UNLIKELY(status)) {
+      leat_status_free(status);
+      return unknown_input(draft, input);
+    }
   }
   if (name.index >= 0 && draft->control_count > 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -245,7 +254,7 @@ static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft,
   }
   for (int i = 0; i < output_count; ++i) {
     LEAT_RETURN_IF_ERROR(
-        leat_graph_refine_shape(importer->graph, ((leat_output_t){node, i}), shapes[i]));
+        leat_graph_refine_shape(importer->graph, (leat_output_t){node, i}, shapes[i]));
   }
   return leat_ok_status();
 }
@@ -276,14 +285,17 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// The node's own shapes stand for those claimed: they are the same.
+// The node's own shapes stand for those claimed: they are the same. Of a node without inputs they
+// follow from the attributes.
 static void learn_pattern(const leat_node_def_t* def, const leat_node_t* node, bool claims_shapes) {
+  bool is_source = node->input_count == 0 && node->output_count > 0;
   *def->pattern = (leat_node_pattern_t){
       .attr_bytes = def->attr_bytes,
       .op = node->op,
       .signature = {.attrs = node->attrs,
                     .attr_count = node->attr_count,
                     .output_types = node->output_types,
+                    .output_shapes = is_source ? node->output_shapes : NULL,
                     .output_count = node->output_count},
       .output_shapes = claims_shapes ? node->output_shapes : NULL,
   };
@@ -293,7 +305,7 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
   const leat_node_def_t* def = draft->def;
   if (def->is_known) {
     const leat_partial_shape_t* shapes = def->pattern->output_shapes;
-    if (!shapes) return leat_ok_status();
+    if (!shapes || def->pattern->signature.output_shapes) return leat_ok_status();
     return refine_all(importer, draft, node, shapes, (uint32_t)def->pattern->signature.output_count);
   }
   bool is_exact = true;

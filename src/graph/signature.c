@@ -19,21 +19,30 @@ static bool is_missing(const leat_attr_t* attr) {
   return attr->value.kind == LEAT_ATTR_NONE && !attr->value.is_list;
 }
 
-int64_t leat_signature_argument_count(const leat_op_argument_t* argument,
-                                      const leat_attr_t* attrs) {
+static inline int64_t count_of(const leat_op_argument_t* argument, const leat_attr_t* attrs) {
   if (argument->number_attr >= 0) return attrs[argument->number_attr].value.i;
   if (argument->source == LEAT_TYPE_FROM_LIST) return attrs[argument->type_attr].value.count;
   return 1;
 }
 
-int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,
-                                 int64_t index) {
+static inline int type_of(const leat_op_argument_t* argument, const leat_attr_t* attrs,
+                          int64_t index) {
   int dtype = argument->dtype;
   if (argument->source == LEAT_TYPE_FROM_ATTR) dtype = attrs[argument->type_attr].value.type;
   if (argument->source == LEAT_TYPE_FROM_LIST) {
     dtype = attrs[argument->type_attr].value.types[index];
   }
   return argument->is_ref ? (int)leat_dtype_make_ref(dtype) : dtype;
+}
+
+int64_t leat_signature_argument_count(const leat_op_argument_t* argument,
+                                      const leat_attr_t* attrs) {
+  return count_of(argument, attrs);
+}
+
+int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,
+                                 int64_t index) {
+  return type_of(argument, attrs, index);
 }
 
 static leat_status_t annotate(const resolver_t* r, leat_status_t status) {
@@ -246,7 +255,7 @@ static leat_status_t keep_attrs(resolver_t* r, int count) {
     return leat_ok_status();
   }
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&storage->arena, bytes, &memory));
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&storage->arena, bytes, &memory));
   r->attrs = last->attrs = memcpy(memory, r->attrs, bytes);
   last->count = count;
   return leat_ok_status();
@@ -319,10 +328,10 @@ static leat_status_t check_inputs(const resolver_t* r) {
   int64_t position = 0;
   for (int i = 0; i < r->op->input_count; ++i) {
     const leat_op_argument_t* argument = &r->op->inputs[i];
-    int64_t count = leat_signature_argument_count(argument, r->attrs);
+    int64_t count = count_of(argument, r->attrs);
     if (count < 0 || count > r->spec->input_count - position) return wrong_input_count(r);
     for (int64_t k = 0; k < count; ++k, ++position) {
-      int expected = leat_signature_argument_type(argument, r->attrs, k);
+      int expected = type_of(argument, r->attrs, k);
       LEAT_RETURN_IF_ERROR(check_input(r, argument, position, expected));
     }
   }
@@ -332,7 +341,7 @@ static leat_status_t check_inputs(const resolver_t* r) {
 static leat_status_t count_outputs(const resolver_t* r, int* out_count) {
   int64_t total = 0;
   for (int i = 0; i < r->op->output_count; ++i) {
-    int64_t count = leat_signature_argument_count(&r->op->outputs[i], r->attrs);
+    int64_t count = count_of(&r->op->outputs[i], r->attrs);
     if (count < 0 || count > MAX_OUTPUTS - total) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Number of outputs is too big: %lld, must be in [0, %d]",
@@ -356,7 +365,7 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
   out_signature->output_count = count;
   if (count == 0) return leat_ok_status();
   if (count == 1 && r->op->output_count == 1) {
-    int dtype = leat_signature_argument_type(r->op->outputs, r->attrs, 0);
+    int dtype = type_of(r->op->outputs, r->attrs, 0);
     out_signature->output_types = &single_types[dtype];
     return leat_ok_status();
   }
@@ -366,9 +375,9 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
   out_signature->output_types = types;
   for (int i = 0; i < r->op->output_count; ++i) {
     const leat_op_argument_t* argument = &r->op->outputs[i];
-    int64_t length = leat_signature_argument_count(argument, r->attrs);
+    int64_t length = count_of(argument, r->attrs);
     for (int64_t k = 0; k < length; ++k) {
-      *types++ = (uint8_t)leat_signature_argument_type(argument, r->attrs, k);
+      *types++ = (uint8_t)type_of(argument, r->attrs, k);
     }
   }
   return leat_ok_status();
