@@ -337,8 +337,10 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
       .borrow_storage = true,
   };
   LEAT_RETURN_IF_ERROR(leat_importer_name(importer, draft->def->name, &spec.name));
-  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(
-      graph->storage, device.size > 0 ? device : importer->options->default_device, &spec.device));
+  if (device.size == 0) device = importer->options->default_device;
+  if (device.size > 0) {
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(graph->storage, device, &spec.device));
+  }
   int32_t node = -1;
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, &spec, &node));
   if (!importer->direct_names) {

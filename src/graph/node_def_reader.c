@@ -76,33 +76,36 @@ static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   return leat_ok_status();
 }
 
-// All that stands before the attributes, which are the last thing in a plain node.
+// Takes a text off |*inout_next| when it has that tag; false when it is cut off.
+static inline bool take_text(uint8_t tag, const uint8_t** inout_next, const uint8_t* end,
+                             leat_string_view_t* out_text) {
+  *out_text = (leat_string_view_t){NULL, 0};
+  if (*inout_next == end || **inout_next != tag) return true;
+  *inout_next = leat_wire_read_bytes(*inout_next + 1, end, out_text);
+  return *inout_next != NULL;
+}
+
+// What stands before the attributes, in the order in which everybody writes it. What is left over
+// must be attributes, then.
 static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* def,
                                bool* out_plain) {
   const uint8_t* next = (const uint8_t*)def->bytes.data;
   const uint8_t* end = next + def->bytes.size;
+  size_t inputs = 0;
   *out_plain = false;
-  while (next < end && *next != NODE_ATTR) {
-    uint8_t tag = *next;
-    leat_string_view_t text;
-    next = leat_wire_read_bytes(next + 1, end, &text);
-    if (!next) return leat_ok_status();
-    if (tag == NODE_INPUT) {
-      if (LEAT_UNLIKELY(def->input_count == reader->input_capacity)) {
-        LEAT_RETURN_IF_ERROR(grow_inputs(reader));
-      }
-      reader->inputs[def->input_count++] = text;
-    } else if (tag == NODE_NAME) {
-      def->name = text;
-    } else if (tag == NODE_OP) {
-      def->op = text;
-    } else if (tag == NODE_DEVICE && leat_utf8_is_valid(text)) {
-      def->device = text;
-    } else {
-      return leat_ok_status();
+  if (!take_text(NODE_NAME, &next, end, &def->name)) return leat_ok_status();
+  if (!take_text(NODE_OP, &next, end, &def->op)) return leat_ok_status();
+  for (; next < end && *next == NODE_INPUT; ++inputs) {
+    if (LEAT_UNLIKELY(inputs == reader->input_capacity)) {
+      LEAT_RETURN_IF_ERROR(grow_inputs(reader));
     }
+    next = leat_wire_read_bytes(next + 1, end, &reader->inputs[inputs]);
+    if (!next) return leat_ok_status();
   }
+  if (!take_text(NODE_DEVICE, &next, end, &def->device)) return leat_ok_status();
+  if (!leat_utf8_is_valid(def->device)) return leat_ok_status();
   def->inputs = reader->inputs;
+  def->input_count = inputs;
   def->attr_bytes = leat_string_view_make((const char*)next, (size_t)(end - next));
   *out_plain = true;
   return leat_ok_status();
@@ -142,7 +145,10 @@ static leat_status_t decode(leat_string_view_t bytes, leat_arena_t* arena,
 
 leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_view_t bytes,
                                  leat_node_def_t* out_def) {
-  *out_def = (leat_node_def_t){.bytes = bytes};
+  out_def->bytes = bytes;
+  out_def->attr_count = 0;
+  out_def->pattern = NULL;
+  out_def->is_known = false;
   bool is_plain = false;
   LEAT_RETURN_IF_ERROR(read_head(reader, out_def, &is_plain));
   if (is_plain) find_pattern(reader, out_def);
