@@ -266,16 +266,21 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   return leat_ok_status();
 }
 
-// Room first, so that nothing can fail between the array and the map.
-static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
+// Room for one node more: it is made where it will stand.
+static inline leat_status_t next_node(leat_graph_t* graph, leat_node_t** out_node) {
   if (LEAT_UNLIKELY(graph->node_count >= graph->node_capacity)) {
     LEAT_RETURN_IF_ERROR(leat_graph_reserve(graph, graph->node_count + 1));
   }
+  *out_node = &graph->nodes[graph->node_count];
+  return leat_ok_status();
+}
+
+// Names |node|, which stands behind the last, so that the graph has it.
+static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
   bool inserted = false;
   LEAT_RETURN_IF_ERROR(
       leat_string_map_insert(&graph->names, node->name, graph->node_count, NULL, &inserted));
   if (!inserted) return duplicate_name(node->name);
-  graph->nodes[graph->node_count] = *node;
   *out_node = (int32_t)graph->node_count++;
   return leat_ok_status();
 }
@@ -286,7 +291,9 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_signature_t signature;
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
-  leat_node_t node = {
+  leat_node_t* node = NULL;
+  LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  *node = (leat_node_t){
       .op = spec->op,
       .attrs = signature.attrs,
       .attr_count = signature.attr_count,
@@ -296,12 +303,12 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
       .output_count = signature.output_count,
       .assigned_device = -1,
   };
-  LEAT_RETURN_IF_ERROR(make_texts(graph, spec, &node));
-  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, &node));
-  if (signature.output_shapes) return append_node(graph, &node, out_node);
-  bool waits = graph->has_placeholders && leat_node_waits(&node);
-  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, &node));
-  return append_node(graph, &node, out_node);
+  LEAT_RETURN_IF_ERROR(make_texts(graph, spec, node));
+  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
+  if (signature.output_shapes) return append_node(graph, node, out_node);
+  bool waits = graph->has_placeholders && leat_node_waits(node);
+  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, node));
+  return append_node(graph, node, out_node);
 }
 
 leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
@@ -320,16 +327,19 @@ leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
                                    const leat_output_t* inputs, int input_count,
                                    int control_count, int32_t* out_node) {
   *out_node = -1;
-  leat_node_t copy = *node;
-  copy.inputs = NULL;
-  copy.input_count = input_count;
-  copy.control_count = control_count;
+  leat_node_t original = *node;  // which may be of this graph, and move
+  leat_node_t* copy = NULL;
+  LEAT_RETURN_IF_ERROR(next_node(graph, &copy));
+  *copy = original;
+  copy->inputs = NULL;
+  copy->input_count = input_count;
+  copy->control_count = control_count;
   size_t count = (size_t)input_count + (size_t)control_count;
   if (count > 0) {
     void* memory = NULL;
     LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
         &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
-    copy.inputs = memcpy(memory, inputs, count * sizeof(leat_output_t));
+    copy->inputs = memcpy(memory, inputs, count * sizeof(leat_output_t));
   }
-  return append_node(graph, &copy, out_node);
+  return append_node(graph, copy, out_node);
 }

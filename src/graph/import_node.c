@@ -41,27 +41,38 @@ static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t inpu
                           LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(input));
 }
 
-static leat_status_t add_control(leat_importer_t* importer, draft_t* draft, int32_t source) {
-  size_t count = (size_t)draft->control_count;
-  if (LEAT_UNLIKELY(count == importer->control_capacity)) {
-    void* controls = importer->controls;
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count + 1,
-                                                   sizeof(int32_t), &controls,
-                                                   &importer->control_capacity));
-    importer->controls = controls;
+LEAT_COLD static leat_status_t grow_controls(leat_importer_t* importer) {
+  void* controls = importer->controls;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                 importer->control_capacity + 1, sizeof(int32_t),
+                                                 &controls, &importer->control_capacity));
+  importer->controls = controls;
+  return leat_ok_status();
+}
+
+LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer) {
+  void* inputs = importer->inputs;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                 importer->input_capacity + 1,
+                                                 sizeof(leat_output_t), &inputs,
+                                                 &importer->input_capacity));
+  importer->inputs = inputs;
+  return leat_ok_status();
+}
+
+static inline leat_status_t add_control(leat_importer_t* importer, draft_t* draft,
+                                        int32_t source) {
+  if (LEAT_UNLIKELY((size_t)draft->control_count == importer->control_capacity)) {
+    LEAT_RETURN_IF_ERROR(grow_controls(importer));
   }
   importer->controls[draft->control_count++] = source;
   return leat_ok_status();
 }
 
-static inline leat_status_t add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
-  size_t count = (size_t)draft->input_count;
-  if (LEAT_UNLIKELY(count == importer->input_capacity)) {
-    void* inputs = importer->inputs;
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count + 1,
-                                                   sizeof(leat_output_t), &inputs,
-                                                   &importer->input_capacity));
-    importer->inputs = inputs;
+static inline leat_status_t add_data(leat_importer_t* importer, draft_t* draft,
+                                     leat_output_t source) {
+  if (LEAT_UNLIKELY((size_t)draft->input_count == importer->input_capacity)) {
+    LEAT_RETURN_IF_ERROR(grow_inputs(importer));
   }
   importer->inputs[draft->input_count++] = source;
   return leat_ok_status();
@@ -82,18 +93,24 @@ static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
   return add_data(importer, draft, LEAT_OUTPUT_NONE);
 }
 
-static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft, leat_tensor_name_t name,
-                               int32_t node) {
-  if (name.index < 0) return add_control(importer, draft, node);
+static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft, int32_t node,
+                                      int index) {
+  if (index < 0) return add_control(importer, draft, node);
   const leat_node_t* source = &importer->graph->nodes[node];
-  if (name.index < source->output_count) {
-    return add_data(importer, draft, (leat_output_t){node, name.index});
+  if (LEAT_LIKELY(index < source->output_count)) {
+    return add_data(importer, draft, (leat_output_t){node, index});
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Node '%.*s': Connecting to invalid output %d of source node %.*s which "
                           "has %d outputs.",
-                          LEAT_SV_ARG(draft->def->name), name.index, LEAT_SV_ARG(source->name),
+                          LEAT_SV_ARG(draft->def->name), index, LEAT_SV_ARG(source->name),
                           source->output_count);
+}
+
+static leat_status_t resolve_mapped(leat_importer_t* importer, draft_t* draft, int32_t mapping) {
+  leat_output_t to = importer->options->input_map[mapping].to;
+  importer->mapping_used[mapping] = true;
+  return add_input(importer, draft, to.node, to.index);
 }
 
 // No control edge and no index: most are.
@@ -103,8 +120,9 @@ static inline bool is_bare_name(leat_string_view_t input) {
   return last < '0' || last > '9';
 }
 
-static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
-                                   leat_string_view_t input, bool may_defer, bool* out_deferred) {
+static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
+                                          leat_string_view_t input, bool may_defer,
+                                          bool* out_deferred) {
   leat_tensor_name_t name = {.node = input, .index = 0};
   if (!is_bare_name(input)) {
     leat_status_t status = leat_tensor_name_parse(input, &name.node, &name.index);
@@ -113,35 +131,29 @@ static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
       return unknown_input(draft, input);
     }
   }
-  if (name.index >= 0 && draft->control_count > 0) {
+  if (LEAT_UNLIKELY(name.index >= 0 && draft->control_count > 0)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Node '%.*s': Control dependencies must come after regular "
                             "dependencies",
                             LEAT_SV_ARG(draft->def->name));
   }
   int32_t mapping = importer->mapped.count ? leat_importer_mapping(importer, name) : -1;
-  if (mapping >= 0) {
-    leat_output_t to = importer->options->input_map[mapping].to;
-    importer->mapping_used[mapping] = true;
-    return add_input(importer, draft, (leat_tensor_name_t){name.node, to.index}, to.node);
-  }
+  if (mapping >= 0) return resolve_mapped(importer, draft, mapping);
   int32_t node = leat_importer_find(importer, name.node);
-  if (node >= 0) {
+  if (LEAT_LIKELY(node >= 0)) {
     draft->inherits_controls = true;
-    return add_input(importer, draft, name, node);
+    return add_input(importer, draft, node, name.index);
   }
-  if (may_defer) {
-    *out_deferred = true;
-    return leat_ok_status();
-  }
-  return add_back_edge(importer, draft, input, name);
+  *out_deferred = may_defer;
+  return may_defer ? leat_ok_status() : add_back_edge(importer, draft, input, name);
 }
 
 static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
                                     bool* out_deferred) {
-  for (size_t i = 0; i < draft->def->input_count && !*out_deferred; ++i) {
+  const leat_node_def_t* def = draft->def;
+  for (size_t i = 0; i < def->input_count && !*out_deferred; ++i) {
     LEAT_RETURN_IF_ERROR(
-        resolve_input(importer, draft, draft->def->inputs[i], may_defer, out_deferred));
+        resolve_input(importer, draft, def->inputs[i], may_defer, out_deferred));
   }
   if (draft->inherits_controls || *out_deferred) return leat_ok_status();
   for (int i = 0; i < importer->options->control_dependency_count; ++i) {

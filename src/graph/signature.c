@@ -291,31 +291,40 @@ static leat_status_t resolve_attrs(resolver_t* r, leat_signature_t* out_signatur
 
 // ---- inputs and outputs -------------------------------------------------------------------------
 
-static leat_status_t check_input(const resolver_t* r, const leat_op_argument_t* argument,
-                                 int64_t position, int expected) {
+// Says what is wrong with an input that does not fit.
+LEAT_COLD static leat_status_t refuse_input(const resolver_t* r,
+                                            const leat_op_argument_t* argument, int64_t position,
+                                            int expected) {
   leat_output_t input = r->spec->inputs[position];
-  if (!leat_output_exists(input)) {
-    if (r->op->flags & LEAT_OP_MERGE) return leat_ok_status();  // closes a loop later
-  } else if ((size_t)input.node < r->graph->node_count) {
-    const leat_node_t* source = &r->graph->nodes[input.node];
-    if (input.index < 0 || input.index >= source->output_count) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "input %lld is output %d of node '%.*s', must be in [0, %d)",
-                              (long long)position, input.index, LEAT_SV_ARG(source->name),
-                              source->output_count);
-    }
-    int actual = source->output_types[input.index];
-    // A reference serves where a value is wanted.
-    if (actual == expected || actual == expected + LEAT_DTYPE_REF_OFFSET) return leat_ok_status();
+  if ((size_t)input.node >= r->graph->node_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Input '%.*s' of '%.*s' Op has type %s that does not match expected "
-                            "type %s",
-                            LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name),
-                            leat_dtype_name(actual), leat_dtype_name(expected));
+                            "input %lld is node %d, must be one of the graph's %zu",
+                            (long long)position, input.node, r->graph->node_count);
+  }
+  const leat_node_t* source = &r->graph->nodes[input.node];
+  if (input.index < 0 || input.index >= source->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "input %lld is output %d of node '%.*s', must be in [0, %d)",
+                            (long long)position, input.index, LEAT_SV_ARG(source->name),
+                            source->output_count);
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "input %lld is node %d, must be one of the graph's %zu",
-                          (long long)position, input.node, r->graph->node_count);
+                          "Input '%.*s' of '%.*s' Op has type %s that does not match expected "
+                          "type %s",
+                          LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name),
+                          leat_dtype_name(source->output_types[input.index]),
+                          leat_dtype_name(expected));
+}
+
+static inline bool input_fits(const resolver_t* r, int64_t position, int expected) {
+  leat_output_t input = r->spec->inputs[position];
+  if (!leat_output_exists(input)) return r->op->flags & LEAT_OP_MERGE;  // closes a loop later
+  if ((size_t)input.node >= r->graph->node_count) return false;
+  const leat_node_t* source = &r->graph->nodes[input.node];
+  if ((uint32_t)input.index >= (uint32_t)source->output_count) return false;
+  int actual = source->output_types[input.index];
+  // A reference serves where a value is wanted.
+  return actual == expected || actual == expected + LEAT_DTYPE_REF_OFFSET;
 }
 
 static leat_status_t wrong_input_count(const resolver_t* r) {
@@ -332,7 +341,8 @@ static leat_status_t check_inputs(const resolver_t* r) {
     if (count < 0 || count > r->spec->input_count - position) return wrong_input_count(r);
     for (int64_t k = 0; k < count; ++k, ++position) {
       int expected = type_of(argument, r->attrs, k);
-      LEAT_RETURN_IF_ERROR(check_input(r, argument, position, expected));
+      if (LEAT_LIKELY(input_fits(r, position, expected))) continue;
+      return refuse_input(r, argument, position, expected);
     }
   }
   return position == r->spec->input_count ? leat_ok_status() : wrong_input_count(r);

@@ -50,7 +50,7 @@ void leat_pages_free(void* pages, size_t size_bytes) {
 static void make_present(void* begin, size_t size_bytes) {
 #if defined(MADV_POPULATE_WRITE)
   size_t page = page_bytes();
-  char* first = (char*)begin + (-(uintptr_t)begin & (page - 1));
+  char* first = (char*)begin - ((uintptr_t)begin & (page - 1));
   char* end = (char*)begin + size_bytes;
   end -= (uintptr_t)end & (page - 1);
   if (first < end) madvise(first, (size_t)(end - first), MADV_POPULATE_WRITE);
