@@ -79,7 +79,8 @@ void leat_string_map_expect(leat_string_map_t* map, size_t count) {
 }
 
 // The slot of |key|, or the free one where it belongs. The table must not be empty.
-static inline size_t find_slot(const leat_string_map_t* map, leat_string_view_t key, uint64_t hash) {
+static inline size_t find_slot(const leat_string_map_t* map, leat_string_view_t key,
+                               uint64_t hash) {
   size_t mask = map->table_capacity - 1;
   size_t slot = hash & mask;
   for (; map->table[slot]; slot = (slot + 1) & mask) {

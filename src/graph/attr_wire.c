@@ -1,6 +1,6 @@
 // One function for each plain form of a value: a single field, or a list whose items are all
-// written alike. Each gives up at the first thing that is not plain, and the general decoder has the
-// last word on it, so that nothing here is an error of the input.
+// written alike. Each gives up at the first thing that is not plain, and the general decoder has
+// the last word on it, so that nothing here is an error of the input.
 #include "graph/attr_wire.h"
 
 #include "formats/decode.h"

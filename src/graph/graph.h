@@ -100,7 +100,8 @@ typedef struct leat_node_spec_s {
   const leat_attr_t* attrs;
   int attr_count;
   // Instead of |attrs| and |infer_attrs|: the op's in its order, those not given without a name,
-  // then others, |attr_count| in all. Borrowed storage; the array is written and left to the caller.
+  // then others, |attr_count| in all. Borrowed storage; the array, which is written, stays the
+  // caller's.
   leat_attr_t* placed_attrs;
   // Instead of all these: of a node of this op in the graph that has the same attributes.
   const struct leat_signature_s* signature;

@@ -316,9 +316,10 @@ static void learn_pattern(const leat_node_def_t* def, const leat_node_t* node, b
 static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
   const leat_node_def_t* def = draft->def;
   if (def->is_known) {
-    const leat_partial_shape_t* shapes = def->pattern->output_shapes;
-    if (!shapes || def->pattern->signature.output_shapes) return leat_ok_status();
-    return refine_all(importer, draft, node, shapes, (uint32_t)def->pattern->signature.output_count);
+    const leat_node_pattern_t* pattern = def->pattern;
+    if (!pattern->output_shapes || pattern->signature.output_shapes) return leat_ok_status();
+    return refine_all(importer, draft, node, pattern->output_shapes,
+                      (uint32_t)pattern->signature.output_count);
   }
   bool is_exact = true;
   if (draft->output_shapes) {

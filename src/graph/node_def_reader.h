@@ -1,6 +1,6 @@
-// NodeDefs one after the other. Of a plain one (most are) the reader finds the parts: names, inputs,
-// attributes by name; the values stay encoded, since who takes them knows best where they shall
-// lie. Everything else goes through the general decoder, with the same result.
+// NodeDefs one after the other. Of a plain one (most are) the reader finds the parts: names,
+// inputs, attributes by name; the values stay encoded, since who takes them knows best where they
+// shall lie. Everything else goes through the general decoder, with the same result.
 #ifndef LEAT_GRAPH_NODE_DEF_READER_H_
 #define LEAT_GRAPH_NODE_DEF_READER_H_
 

@@ -261,32 +261,28 @@ static leat_status_t keep_attrs(resolver_t* r, int count) {
   return leat_ok_status();
 }
 
-static leat_status_t resolve_attrs(resolver_t* r, leat_signature_t* out_signature) {
-  if (r->spec->placed_attrs) {
-    r->attrs = r->spec->placed_attrs;
-    out_signature->attr_count = r->spec->attr_count;
-    LEAT_RETURN_IF_ERROR(check_placed(r));
-    LEAT_RETURN_IF_ERROR(keep_attrs(r, r->spec->attr_count));
-    out_signature->attrs = r->attrs;
-    return leat_ok_status();
-  }
+static leat_status_t resolve_placed(resolver_t* r, leat_signature_t* out_signature) {
+  r->attrs = r->spec->placed_attrs;
+  out_signature->attr_count = r->spec->attr_count;
+  LEAT_RETURN_IF_ERROR(check_placed(r));
+  return keep_attrs(r, r->spec->attr_count);
+}
+
+static leat_status_t resolve_listed(resolver_t* r, leat_signature_t* out_signature) {
   int room = r->op->attr_count + r->spec->attr_count;
   if (room == 0) return leat_ok_status();
-  leat_attr_t scratch[SCRATCH_ATTRS];
   if (room <= SCRATCH_ATTRS) {
+    leat_attr_t scratch[SCRATCH_ATTRS];
     memset(scratch, 0, (size_t)room * sizeof(leat_attr_t));
     r->attrs = scratch;
     LEAT_RETURN_IF_ERROR(complete_attrs(r, &out_signature->attr_count));
-    LEAT_RETURN_IF_ERROR(keep_attrs(r, out_signature->attr_count));
-  } else {
-    void* memory = NULL;
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
-                                                   sizeof(leat_attr_t), &memory));
-    r->attrs = memory;
-    LEAT_RETURN_IF_ERROR(complete_attrs(r, &out_signature->attr_count));
+    return keep_attrs(r, out_signature->attr_count);
   }
-  out_signature->attrs = r->attrs;
-  return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
+                                                 sizeof(leat_attr_t), &memory));
+  r->attrs = memory;
+  return complete_attrs(r, &out_signature->attr_count);
 }
 
 // ---- inputs and outputs -------------------------------------------------------------------------
@@ -400,7 +396,9 @@ static leat_status_t resolve(resolver_t* r, leat_signature_t* out_signature) {
     return check_inputs(r);
   }
   *out_signature = (leat_signature_t){0};
-  LEAT_RETURN_IF_ERROR(resolve_attrs(r, out_signature));
+  LEAT_RETURN_IF_ERROR(r->spec->placed_attrs ? resolve_placed(r, out_signature)
+                                             : resolve_listed(r, out_signature));
+  out_signature->attrs = r->attrs;
   LEAT_RETURN_IF_ERROR(check_inputs(r));
   return resolve_outputs(r, out_signature);
 }
