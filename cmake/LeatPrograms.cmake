@@ -14,21 +14,23 @@ if(sources)
   set_target_properties(leat_tool PROPERTIES OUTPUT_NAME leat)
 endif()
 
-# examples/<name>/<x>_plugin.c -> lib/<x>_plugin.so: what a program loads, linked against nothing.
+# <x>_plugin.c of the examples and tests -> lib/<x>_plugin.so: what a program loads, linked against
+# nothing.
+leat_glob(plugins examples/*_plugin.c tests/*_plugin.c)
+foreach(plugin ${plugins})
+  get_filename_component(plugin_name ${plugin} NAME_WE)
+  add_library(${plugin_name} MODULE ${plugin})
+  target_link_libraries(${plugin_name} PRIVATE leat_flags)
+  target_include_directories(${plugin_name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  set_target_properties(${plugin_name} PROPERTIES PREFIX "")
+  set_property(GLOBAL APPEND PROPERTY LEAT_PLUGIN_TARGETS ${plugin_name})
+endforeach()
+
 # The data sets of the examples come gzipped.
 find_package(ZLIB REQUIRED)
 file(GLOB folders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*)
 foreach(folder ${folders})
   get_filename_component(name ${folder} NAME)
-  leat_glob(plugins examples/${name}/*_plugin.c)
-  foreach(plugin ${plugins})
-    get_filename_component(plugin_name ${plugin} NAME_WE)
-    add_library(${plugin_name} MODULE ${plugin})
-    target_link_libraries(${plugin_name} PRIVATE leat_flags)
-    target_include_directories(${plugin_name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
-    set_target_properties(${plugin_name} PROPERTIES PREFIX "")
-    set_property(GLOBAL APPEND PROPERTY LEAT_PLUGIN_TARGETS ${plugin_name})
-  endforeach()
   leat_glob(sources examples/${name}/*.c)
   list(FILTER sources EXCLUDE REGEX "_plugin\\.c$")
   if(sources)

@@ -7,7 +7,7 @@ find_path(LEAT_CMOCKA_INCLUDE cmocka.h)
 find_library(LEAT_CMOCKA_LIBRARY cmocka)
 leat_glob(test_sources src/*_test.c tests/*_test.c tools/*_test.c)
 leat_glob(kit_sources tests/*.c)
-list(FILTER kit_sources EXCLUDE REGEX "_test\\.c$")
+list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
 list(FILTER kit_sources EXCLUDE REGEX
   "^${CMAKE_SOURCE_DIR}/tests/(headers|install|oracle|snippets)/")
 set(LEAT_TEST_ENVIRONMENT "LEAT_SOURCE_DIR=${CMAKE_SOURCE_DIR};LEAT_BUILD_DIR=${CMAKE_BINARY_DIR}"
@@ -80,9 +80,11 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     add_dependencies(leat_tests ${LEAT_MODULE_TARGETS})
   endif()
   # A test that loads a plugin has the functions that the plugin calls.
-  set_target_properties(tests.capi.plugin_test PROPERTIES ENABLE_EXPORTS ON)
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
-  add_dependencies(tests.capi.plugin_test ${plugins})
+  foreach(test tests.capi.plugin_test tests.capi.filesystem_test)
+    set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
+    add_dependencies(${test} ${plugins})
+  endforeach()
   # LeakSanitizer fails over the threads that OpenMP leaves in a program with the oneDNN module.
   if(LEAT_SANITIZE)
     set_tests_properties(tests.examples.examples_test PROPERTIES
@@ -96,6 +98,11 @@ if(TARGET custom_op)
   add_test(NAME examples.custom_op COMMAND custom_op $<TARGET_FILE:zero_out_plugin>)
   set_tests_properties(examples.custom_op PROPERTIES
     PASS_REGULAR_EXPRESSION "= \\[7, 8, 0\\]")
+endif()
+if(TARGET filesystem)
+  add_test(NAME examples.filesystem COMMAND filesystem $<TARGET_FILE:memory_plugin>)
+  set_tests_properties(examples.filesystem PROPERTIES
+    PASS_REGULAR_EXPRESSION "has 13 bytes: hello, plugin")
 endif()
 
 # Checks that are scripts: <folder>/run, given the build folder by the environment.

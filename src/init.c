@@ -17,6 +17,7 @@
   X(checkpoint)             \
   X(control)                \
   X(function)               \
+  X(image)                  \
   X(input)                  \
   X(lookup)                 \
   X(math)                   \

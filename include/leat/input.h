@@ -74,11 +74,23 @@ TF_CAPI_EXPORT extern leat_queue_runner_t* leat_queue_runner_create(
     TF_Operation* close, TF_Operation* cancel);
 /* After its threads were joined. NULL is allowed. */
 TF_CAPI_EXPORT extern void leat_queue_runner_free(leat_queue_runner_t* runner);
+/* The codes of a run that mean the end of input instead of TF_OUT_OF_RANGE, which alone does at
+ * first; copied. Before the runner is started. */
+TF_CAPI_EXPORT extern void leat_queue_runner_set_ends(leat_queue_runner_t* runner,
+                                                      const TF_Code* codes, int count);
+/* The queue runners of a training graph that was read (leat_meta_graph_load,
+ * TF_LoadSessionFromSavedModel): one for each entry of the MetaGraphDef's collection
+ * "queue_runners", for leat_queue_runners_start all together; NULL and 0 without entries. The
+ * caller gives them to leat_queue_runners_free. Codes as leat_meta_graph_queue_runners has them. */
+TF_CAPI_EXPORT extern leat_queue_runner_t** leat_queue_runners_load(
+    TF_Graph* graph, const TF_Buffer* meta_graph_def, int* out_count, TF_Status* status);
+/* After their threads were joined. NULL is allowed. */
+TF_CAPI_EXPORT extern void leat_queue_runners_free(leat_queue_runner_t** runners, int count);
 /* Starts one thread for each enqueue operation of each runner, and returns. A thread runs its
- * operation again and again until a stop is requested or a run fails. OUT_OF_RANGE is the end of
- * that thread's input: when the last thread of a runner has ended so, the queue is closed, and
- * those who take from it get what is left and then OUT_OF_RANGE themselves. Any other failure stops
- * the coordinator, which reports it.
+ * operation again and again until a stop is requested or a run fails. OUT_OF_RANGE (or what
+ * leat_queue_runner_set_ends says) is the end of that thread's input: when the last thread of a
+ * runner has ended so, the queue is closed, and those who take from it get what is left and then
+ * OUT_OF_RANGE themselves. Any other failure stops the coordinator, which reports it.
  *
  * The runners, the session and the coordinator stay until leat_coordinator_join. On an error
  * (FAILED_PRECONDITION: a runner runs already; RESOURCE_EXHAUSTED) the coordinator is stopped. */

@@ -66,6 +66,23 @@ TF_CAPI_EXPORT extern leat_saver_operations_t leat_meta_graph_load(const char* p
                                                                    TF_Graph* graph,
                                                                    TF_Buffer* meta_graph_def,
                                                                    TF_Status* status);
+/* What fills one of the graph's queues, of its MetaGraphDef's collection "queue_runners"; borrowed.
+ * leat_queue_runners_load (leat/input.h) makes queue runners of them. */
+typedef struct leat_queue_operations_t {
+  const char* queue; /* the operation's name */
+  TF_Operation* const* enqueues;
+  int enqueue_count;
+  TF_Operation* close;
+  TF_Operation* cancel; /* closes, and ends enqueues that wait */
+  const TF_Code* ends;  /* codes of an enqueue that say that there is no more input */
+  int end_count;        /* 0: TF_OUT_OF_RANGE does */
+} leat_queue_operations_t;
+/* Calls |visit| for each. |graph| has the graph under its own names. NOT_FOUND for an operation
+ * that it has not, DATA_LOSS or INVALID_ARGUMENT for bytes that make no sense. */
+TF_CAPI_EXPORT extern void leat_meta_graph_queue_runners(
+    TF_Graph* graph, const TF_Buffer* meta_graph_def,
+    void (*visit)(void* data, const leat_queue_operations_t* operations), void* data,
+    TF_Status* status);
 TF_CAPI_EXPORT extern void leat_meta_graph_write(const char* path, TF_Graph* graph,
                                                  const leat_model_t* model, TF_Status* status);
 /* Makes |directory| a SavedModel: variables as they are in |session| on |graph| (may be NULL when

@@ -28,6 +28,10 @@ leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* d
                           file->path, (unsigned long long)offset, read, size);
 }
 
+leat_status_t leat_file_flush(leat_file_t* file) {
+  return file->vtable->flush ? file->vtable->flush(file) : leat_ok_status();
+}
+
 leat_status_t leat_file_close(leat_file_t* file) {
   return file ? file->vtable->close(file) : leat_ok_status();
 }
@@ -139,7 +143,7 @@ leat_status_t leat_file_make_directories(leat_file_system_t* fs, const char* pat
   leat_allocator_t* allocator = leat_allocator_system();
   LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(allocator, path, strlen(path), &prefix));
   leat_status_t status = leat_ok_status();
-  for (size_t i = 1; path[0] && path[i - 1] && !status; ++i) {
+  for (size_t i = leat_file_root_size(path) + 1; path[0] && path[i - 1] && !status; ++i) {
     if ((path[i] != '/' && path[i]) || path[i - 1] == '/') continue;
     prefix[i] = 0;
     status = make_one_directory(fs, prefix);
@@ -219,9 +223,9 @@ static leat_status_t match_component(matcher_t* matcher, leat_string_view_t comp
 }
 
 static leat_status_t match_all(matcher_t* matcher, leat_string_view_t pattern) {
-  leat_string_view_t root = LEAT_SV("");
-  if (leat_string_view_starts_with(pattern, LEAT_SV("/"))) root = LEAT_SV("/");
-  LEAT_RETURN_IF_ERROR(add_path(matcher, "", root));
+  size_t root_size = leat_file_root_size(pattern.data);
+  LEAT_RETURN_IF_ERROR(add_path(matcher, "", leat_string_view_make(pattern.data, root_size)));
+  pattern = leat_string_view_from_index(pattern, root_size);
   matcher->found = matcher->next;
   matcher->next = (path_set_t){NULL, 0, 0};
   while (pattern.size && matcher->found.count) {
@@ -251,8 +255,8 @@ static leat_status_t hand_out(matcher_t* matcher, leat_file_name_fn_t fn, void* 
   return leat_ok_status();
 }
 
-leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern, leat_file_name_fn_t fn,
-                              void* data) {
+leat_status_t leat_file_match_by_listing(leat_file_system_t* fs, const char* pattern,
+                                         leat_file_name_fn_t fn, void* data) {
   matcher_t matcher = {.fs = fs};
   leat_allocator_t* allocator = leat_allocator_system();
   leat_arena_initialize(allocator, 0, &matcher.arena);
@@ -262,4 +266,10 @@ leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern, leat_
   leat_allocator_free(allocator, matcher.next.paths);
   leat_arena_deinitialize(&matcher.arena);
   return status;
+}
+
+leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern, leat_file_name_fn_t fn,
+                              void* data) {
+  if (fs->vtable->match) return fs->vtable->match(fs, pattern, fn, data);
+  return leat_file_match_by_listing(fs, pattern, fn, data);
 }

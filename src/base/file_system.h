@@ -1,5 +1,6 @@
 // Files behind an interface (the conformance suite runs over each implementation). Paths are
-// UTF-8 bytes. Errors are TensorFlow's: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+// UTF-8 bytes; one that begins with a scheme ("gs://bucket/name") belongs to the file system that
+// was registered for it. Errors are TensorFlow's: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
 // FAILED_PRECONDITION (a directory where a file is meant), RESOURCE_EXHAUSTED (full disk),
 // OUT_OF_RANGE (read past the end), INVALID_ARGUMENT (a name too long), UNKNOWN for the rest; the
 // message names the path.
@@ -39,6 +40,9 @@ typedef struct leat_file_system_vtable_s {
   leat_status_t (*list)(leat_file_system_t* self, const char* path, leat_file_name_fn_t fn,
                         void* data);
   leat_status_t (*sync_directory)(leat_file_system_t* self, const char* path);
+  // leat_file_match. NULL: by leat_file_match_by_listing.
+  leat_status_t (*match)(leat_file_system_t* self, const char* pattern, leat_file_name_fn_t fn,
+                         void* data);
 } leat_file_system_vtable_t;
 
 struct leat_file_system_s {
@@ -53,6 +57,8 @@ typedef struct leat_file_vtable_s {
   leat_status_t (*sync)(leat_file_t* self);                                  // to the disk
   leat_status_t (*size)(leat_file_t* self, uint64_t* out_size);
   leat_status_t (*close)(leat_file_t* self);  // frees; an error says that data may be lost
+  // What was written becomes visible to who reads the file. NULL: it is at once.
+  leat_status_t (*flush)(leat_file_t* self);
 } leat_file_vtable_t;
 
 struct leat_file_s {
@@ -62,12 +68,28 @@ struct leat_file_s {
 
 leat_file_system_t* leat_file_system_posix(void);
 
+// ---- Schemes (file_scheme.c) ----
+
+// Every path goes to the file system of its scheme: what the runtime opens its users' files with.
+// Paths without one, and those of "file", are the operating system's. UNIMPLEMENTED when nothing is
+// registered for the scheme.
+leat_file_system_t* leat_file_system_default(void);
+// |fs| gets every path that begins with |scheme| "://", as it is, from any thread, and is kept for
+// ever. ALREADY_EXISTS; INVALID_ARGUMENT unless |scheme| is two or more letters, digits and dots,
+// the first a letter.
+LEAT_MUST_USE leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* fs);
+// Bytes of |path| that name no entry of a directory: 6 of "gs://b/x", 1 of "/x", 0 of "x".
+size_t leat_file_root_size(const char* path);
+
+// ---- Files ----
+
 LEAT_MUST_USE leat_status_t leat_file_open(leat_file_system_t* fs, const char* path,
                                            leat_file_mode_t mode, leat_allocator_t* allocator,
                                            leat_file_t** out_file);
 // Exactly |size| bytes or OUT_OF_RANGE.
 LEAT_MUST_USE leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* data,
                                                    size_t size);
+LEAT_MUST_USE leat_status_t leat_file_flush(leat_file_t* file);
 LEAT_MUST_USE leat_status_t leat_file_close(leat_file_t* file);  // NULL is OK
 bool leat_file_exists(leat_file_system_t* fs, const char* path);
 // The whole file, NUL-terminated past its end. The caller frees |*out_data|.
@@ -82,5 +104,8 @@ LEAT_MUST_USE leat_status_t leat_file_make_directories(leat_file_system_t* fs, c
 // Paths that match |pattern| (* ? [] in any component), sorted; each handed to |fn|.
 LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern,
                                             leat_file_name_fn_t fn, void* data);
+// The same whatever |fs| has for it.
+LEAT_MUST_USE leat_status_t leat_file_match_by_listing(leat_file_system_t* fs, const char* pattern,
+                                                       leat_file_name_fn_t fn, void* data);
 
 #endif  // LEAT_BASE_FILE_SYSTEM_H_

@@ -63,6 +63,12 @@ static leat_status_t faulty_size(leat_file_t* base, uint64_t* out_size) {
   return file->target->vtable->size(file->target, out_size);
 }
 
+static leat_status_t faulty_flush(leat_file_t* base) {
+  faulty_file_t* file = (faulty_file_t*)base;
+  LEAT_RETURN_IF_ERROR(count_call(file->fs, "flush", base->path));
+  return leat_file_flush(file->target);
+}
+
 static leat_status_t faulty_close(leat_file_t* base) {
   faulty_file_t* file = (faulty_file_t*)base;
   leat_status_t status = count_call(file->fs, "close", base->path);
@@ -72,7 +78,7 @@ static leat_status_t faulty_close(leat_file_t* base) {
 }
 
 static const leat_file_vtable_t file_vtable = {faulty_read_at, faulty_write, faulty_sync,
-                                               faulty_size, faulty_close};
+                                               faulty_size, faulty_close, faulty_flush};
 
 static leat_status_t faulty_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
                                  leat_allocator_t* allocator, leat_file_t** out_file) {
@@ -136,7 +142,7 @@ void leat_file_system_faulty_initialize(leat_file_system_t* target,
                                         leat_file_system_faulty_t* out_faulty) {
   static const leat_file_system_vtable_t vtable = {
       faulty_open,           faulty_stat, faulty_rename,        faulty_remove,
-      faulty_make_directory, faulty_list, faulty_sync_directory};
+      faulty_make_directory, faulty_list, faulty_sync_directory, NULL};
   *out_faulty = (leat_file_system_faulty_t){
       .base = {&vtable},
       .target = target,

@@ -72,6 +72,12 @@ static void writing_a_file_opened_for_reading_fails(void** state) {
   LEAT_EXPECT_OK(leat_file_close(file));
 }
 
+// Other file systems may have nothing to sync.
+static void a_directory_that_is_synced_is_there(void** state) {
+  leat_file_system_t* fs = leat_file_system_posix();
+  LEAT_EXPECT_CODE(LEAT_NOT_FOUND, fs->vtable->sync_directory(fs, in_directory("none")));
+}
+
 // Files of /proc say that their size is 0; /dev/full is always full.
 static void files_of_linux_are_read_and_full(void** state) {
   leat_file_system_t* fs = leat_file_system_posix();
@@ -102,6 +108,7 @@ int main(void) {
       LEAT_FILE_CONFORMANCE_TEST(publishing_survives_each_fault),
       LEAT_FILE_CONFORMANCE_TEST(faults_are_reported_or_harmless),
       LEAT_FILE_CONFORMANCE_TEST(writing_a_file_opened_for_reading_fails),
+      LEAT_FILE_CONFORMANCE_TEST(a_directory_that_is_synced_is_there),
       LEAT_FILE_CONFORMANCE_TEST(files_of_linux_are_read_and_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,10 +51,10 @@ static int compare_entries(const void* a, const void* b) {
 // One file, or the shards <prefix>-00000-of-00002, ...
 static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint) {
   leat_string_view_t pattern;
-  bool is_file = leat_file_exists(leat_file_system_posix(), prefix);
+  bool is_file = leat_file_exists(leat_file_system_default(), prefix);
   LEAT_RETURN_IF_ERROR(
       leat_arena_print(&checkpoint->arena, &pattern, is_file ? "%s" : "%s-*-of-*", prefix));
-  LEAT_RETURN_IF_ERROR(leat_checkpoint_v1_open(leat_file_system_posix(), pattern.data,
+  LEAT_RETURN_IF_ERROR(leat_checkpoint_v1_open(leat_file_system_default(), pattern.data,
                                                leat_allocator_system(), &checkpoint->old));
   for (size_t i = 0; i < leat_checkpoint_v1_count(checkpoint->old); ++i) {
     leat_string_view_t name;
@@ -70,7 +70,7 @@ static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint)
 }
 
 static leat_status_t open_checkpoint(const char* prefix, leat_checkpoint_t* checkpoint) {
-  leat_status_t status = leat_bundle_reader_open(leat_file_system_posix(), prefix,
+  leat_status_t status = leat_bundle_reader_open(leat_file_system_default(), prefix,
                                                  leat_allocator_system(), &checkpoint->reader);
   if (!status) return leat_bundle_reader_each(checkpoint->reader, add_bundle_entry, checkpoint);
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;

@@ -22,7 +22,7 @@ static leat_status_t state_path(leat_arena_t* arena, const char* directory, cons
 }
 
 static leat_status_t read_state(const char* directory, state_t* state) {
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   const char* path;
   char* text;
   size_t size;
@@ -41,12 +41,13 @@ static leat_status_t read_state(const char* directory, state_t* state) {
 // Paths in the state file may be relative to its directory.
 static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_string_view_t path,
                              leat_string_view_t* out_path) {
-  if (path.size && path.data[0] == '/') return leat_arena_copy_string(arena, path, out_path);
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, path, out_path));
+  if (leat_file_root_size(out_path->data)) return leat_ok_status();
   return leat_arena_print(arena, out_path, "%s/%.*s", directory, LEAT_SV_ARG(path));
 }
 
 static leat_status_t find_index(leat_arena_t* arena, leat_string_view_t prefix, bool* out_found) {
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   leat_string_view_t index;
   leat_file_stat_t stat;
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix)));
@@ -122,7 +123,7 @@ static leat_status_t write_state(const char* directory, state_t* state) {
                                          LEAT_TEXT_LINES, &text);
   if (!status) status = leat_status_clone(text.status);
   if (!status) {
-    status = leat_file_write_atomically(leat_file_system_posix(), path, text.data, text.size);
+    status = leat_file_write_atomically(leat_file_system_default(), path, text.data, text.size);
   }
   leat_string_builder_deinitialize(&text);
   return status;
@@ -150,7 +151,7 @@ static leat_status_t escape(leat_arena_t* arena, leat_string_view_t path,
 
 // The index first: a reader who still sees it finds the data too. Then all shards.
 static leat_status_t remove_checkpoint(leat_arena_t* arena, leat_string_view_t prefix) {
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   leat_string_view_t index, pattern;
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix)));
   LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));

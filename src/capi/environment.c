@@ -20,7 +20,7 @@ struct TF_Thread {
   leat_thread_t thread;
 };
 
-static leat_file_system_t* files(void) { return leat_file_system_posix(); }
+static leat_file_system_t* files(void) { return leat_file_system_default(); }
 
 static leat_status_t check_path(const char* path) {
   return path && *path ? leat_ok_status()
@@ -81,7 +81,7 @@ void TF_SyncWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
 }
 
 void TF_FlushWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
-  leat_capi_status_set(status, leat_ok_status());
+  leat_capi_status_set(status, leat_file_flush(file_of(handle)));
 }
 
 void TF_AppendWritableFile(TF_WritableFileHandle* handle, const char* data, size_t length,

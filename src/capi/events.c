@@ -30,7 +30,7 @@ leat_events_t* leat_events_open(const char* directory, TF_Status* status) {
   leat_string_builder_print(&prefix, "%s/events", directory);
   leat_status_t result = prefix.status;
   if (!result) {
-    result = leat_event_writer_create(leat_file_system_posix(), prefix.data, "",
+    result = leat_event_writer_create(leat_file_system_default(), prefix.data, "",
                                       leat_allocator_system(), &writer);
     leat_string_builder_deinitialize(&prefix);
   }

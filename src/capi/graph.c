@@ -197,14 +197,6 @@ void TF_GraphGetTensorShape(TF_Graph* graph, TF_Output output, int64_t* dims, in
   leat_capi_unlock(graph);
 }
 
-// Of what a handle refers to nothing is recorded in graphs so far.
-TF_Buffer* TF_GetHandleShapeAndType(TF_Graph* graph, TF_Output output) { return NULL; }
-
-void TF_SetHandleShapeAndType(TF_Graph* graph, TF_Output output, const void* proto,
-                              size_t proto_len, TF_Status* status) {
-  leat_capi_status_unimplemented(status, "TF_SetHandleShapeAndType");
-}
-
 // Every op of this library says what its outputs' shapes are, if only that they are unknown, so
 // that there is nothing to refuse.
 void TF_SetRequireShapeInferenceFns(TF_Graph* graph, bool require) {}

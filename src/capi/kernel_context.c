@@ -229,6 +229,17 @@ static leat_status_t check_plain(int dtype) {
                           leat_dtype_name(dtype));
 }
 
+// A plugin may still ask for the input whose buffer moved to |output|: both own it then.
+static void share_back(const leat_kernel_context_t* c, uint64_t inputs,
+                       const leat_tensor_t* output) {
+  for (; inputs; inputs &= inputs - 1) {
+    leat_tensor_t* input = &c->slots[c->input_slots[__builtin_ctzll(inputs)]].tensor;
+    if (input->buffer || !output->buffer || input->data != output->data) continue;
+    leat_buffer_retain(output->buffer);
+    input->buffer = output->buffer;
+  }
+}
+
 static leat_status_t allocate_output(TF_OpKernelContext* ctx, int index, uint64_t inputs,
                                      const int64_t* dims, int num_dims, TF_Tensor** out_handle) {
   leat_shape_t shape;
@@ -242,6 +253,7 @@ static leat_status_t allocate_output(TF_OpKernelContext* ctx, int index, uint64_
     leat_slot_release(&ctx->context->outputs[index]);
     return status;
   }
+  share_back(ctx->context, inputs, tensor);
   leat_tensor_t value = leat_tensor_share(tensor);
   return leat_capi_tensor_wrap(&value, out_handle);
 }

@@ -156,13 +156,6 @@ TF_Buffer TF_GetOpList(TF_Library* lib_handle) {
 
 void TF_DeleteLibraryHandle(TF_Library* lib_handle) {}
 
-// ---- what is to come ----------------------------------------------------------------------------
-
-void TF_RegisterFilesystemPlugin(const char* plugin_filename, TF_Status* status) {
-  leat_capi_status_unimplemented(status, "TF_RegisterFilesystemPlugin");
-}
-
-// No op prints to listeners so far.
 void TF_RegisterLogListener(void (*listener)(const char*)) {
   if (listener) leat_print_listen(listener);
 }

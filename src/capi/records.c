@@ -14,7 +14,7 @@ static leat_status_t open_records(const char* path, leat_string_view_t compressi
   leat_allocator_t* allocator = leat_allocator_system();
   leat_records_t* records;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *records, (void**)&records));
-  leat_status_t status = leat_file_stream_open(leat_file_system_posix(), path, compression,
+  leat_status_t status = leat_file_stream_open(leat_file_system_default(), path, compression,
                                                allocator, &records->stream);
   if (status) {
     leat_allocator_free(allocator, records);
@@ -72,7 +72,7 @@ static leat_status_t create_records(const char* path, leat_string_view_t name,
                             "compression is '%.*s', must be ZLIB, GZIP or empty",
                             LEAT_SV_ARG(name));
   }
-  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_posix(), path, LEAT_FILE_WRITE,
+  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_default(), path, LEAT_FILE_WRITE,
                                       leat_allocator_system(), &file));
   *out_file = file;
   if (compression == LEAT_COMPRESSION_NONE) return leat_ok_status();

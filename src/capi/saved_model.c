@@ -28,8 +28,8 @@ static leat_status_t load_session(load_t* l, const TF_SessionOptions* options,
   LEAT_RETURN_IF_ERROR(leat_shared_graph_create(runtime, &l->fresh));
   LEAT_RETURN_IF_ERROR(leat_capi_session_create(l->graph, l->fresh, options, &l->session));
   LEAT_RETURN_IF_ERROR(leat_meta_graph_import(m, l->fresh));
-  LEAT_RETURN_IF_ERROR(leat_meta_graph_restore(m, leat_file_system_posix(), l->directory, l->fresh,
-                                               l->session->session, l->timeout_ms));
+  LEAT_RETURN_IF_ERROR(leat_meta_graph_restore(m, leat_file_system_default(), l->directory,
+                                               l->fresh, l->session->session, l->timeout_ms));
   if (meta_graph_def) LEAT_RETURN_IF_ERROR(copy_bytes(m->bytes, meta_graph_def));
   return leat_ok_status();
 }
@@ -62,7 +62,7 @@ static leat_status_t load_saved_model(load_t* l, const TF_SessionOptions* option
   LEAT_RETURN_IF_ERROR(check_load(options, l->directory, l->graph));
   if (meta_graph_def) LEAT_RETURN_IF_ERROR(leat_capi_buffer_check_empty(meta_graph_def));
   LEAT_RETURN_IF_ERROR(leat_meta_graph_read_saved_model(
-      leat_file_system_posix(), l->directory, tags, tag_count, leat_allocator_system(), &m));
+      leat_file_system_default(), l->directory, tags, tag_count, leat_allocator_system(), &m));
   leat_status_t status =
       leat_meta_graph_explain(&m, load_session(l, options, &m, meta_graph_def));
   leat_meta_graph_deinitialize(&m);
@@ -124,7 +124,7 @@ leat_saver_operations_t leat_meta_graph_load(const char* path, TF_Graph* graph,
   leat_status_t result =
       meta_graph_def ? leat_capi_buffer_check_empty(meta_graph_def) : leat_ok_status();
   if (!result) {
-    result = leat_meta_graph_read(leat_file_system_posix(), path, leat_allocator_system(), &m);
+    result = leat_meta_graph_read(leat_file_system_default(), path, leat_allocator_system(), &m);
   }
   if (!result) {
     result = load_meta_graph(&m, graph, meta_graph_def, &saver);

@@ -261,7 +261,7 @@ static leat_status_t write_model(const char* path, TF_Graph* graph, const leat_m
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_status_t status = encode_model(graph, model, is_saved_model, &bytes);
   if (!status) {
-    status = leat_file_write_atomically(leat_file_system_posix(), path, bytes.data, bytes.size);
+    status = leat_file_write_atomically(leat_file_system_default(), path, bytes.data, bytes.size);
   }
   leat_string_builder_deinitialize(&bytes);
   return status;
@@ -279,8 +279,8 @@ static leat_status_t copy_asset(const leat_model_asset_t* asset, const char* pat
   size_t size;
   leat_allocator_t* allocator = leat_allocator_system();
   LEAT_RETURN_IF_ERROR(
-      leat_file_read_all(leat_file_system_posix(), asset->path, allocator, &data, &size));
-  leat_status_t status = leat_file_write_atomically(leat_file_system_posix(), path, data, size);
+      leat_file_read_all(leat_file_system_default(), asset->path, allocator, &data, &size));
+  leat_status_t status = leat_file_write_atomically(leat_file_system_default(), path, data, size);
   leat_allocator_free(allocator, data);
   return status;
 }
@@ -290,7 +290,7 @@ static leat_status_t copy_assets(const leat_model_t* model, const char* director
   leat_string_view_t path;
   if (model->asset_count == 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &path, "%s/assets", directory));
-  LEAT_RETURN_IF_ERROR(leat_file_make_directories(leat_file_system_posix(), path.data));
+  LEAT_RETURN_IF_ERROR(leat_file_make_directories(leat_file_system_default(), path.data));
   for (int i = 0; i < model->asset_count; ++i) {
     leat_string_view_t name = asset_name(&model->assets[i]);
     LEAT_RETURN_IF_ERROR(
@@ -306,12 +306,12 @@ static leat_status_t write_saved_model(const char* directory, TF_Graph* graph,
   leat_string_view_t file, prefix;
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &file, "%s/saved_model.pb", directory));
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &prefix, "%s/variables/variables", directory));
-  if (leat_file_exists(leat_file_system_posix(), file.data)) {
+  if (leat_file_exists(leat_file_system_default(), file.data)) {
     return leat_make_status(LEAT_ALREADY_EXISTS,
                             "Writing a SavedModel failed: %s is there, must be a new directory",
                             file.data);
   }
-  LEAT_RETURN_IF_ERROR(leat_file_make_directories(leat_file_system_posix(), directory));
+  LEAT_RETURN_IF_ERROR(leat_file_make_directories(leat_file_system_default(), directory));
   if (model->saver.restore) {
     if (!session) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,

@@ -4,6 +4,7 @@
 #include "client/coordinator.h"
 #include "client/scope.h"
 #include "leat/callable.h"
+#include "leat/saved_model.h"
 
 typedef struct enqueuer_t {
   leat_queue_runner_t* runner;
@@ -16,7 +17,8 @@ typedef struct enqueuer_t {
 struct leat_queue_runner_t {
   TF_Operation* close;
   TF_Operation* cancel;
-  int live;  // threads that have not ended; atomic
+  int live;       // threads that have not ended; atomic
+  uint32_t ends;  // bit c: code c is the end of input
   int count;
   enqueuer_t enqueuers[];
 };
@@ -31,8 +33,14 @@ static TF_Operation* add_close(leat_scope_t* scope, TF_Output queue, int cancels
                         &cancel, 1);
 }
 
-static leat_queue_runner_t* allocate(TF_Operation* const* enqueues, int count) {
+static leat_queue_runner_t* allocate(TF_Operation* const* enqueues, int count, TF_Operation* close,
+                                     TF_Operation* cancel) {
   leat_queue_runner_t* r = calloc(1, sizeof *r + (size_t)count * sizeof *r->enqueuers);
+  if (r) {
+    r->close = close;
+    r->cancel = cancel;
+    r->ends = 1u << TF_OUT_OF_RANGE;
+  }
   for (int i = 0; r && i < count; ++i) {
     r->enqueuers[i] = (enqueuer_t){r, enqueues[i], NULL, NULL, TF_NewStatus()};
     r->count = i + 1;
@@ -60,14 +68,16 @@ leat_queue_runner_t* leat_queue_runner_create(leat_scope_t* scope, TF_Output que
   if (!close) close = add_close(scope, queue, 0);
   if (!cancel) cancel = add_close(scope, queue, 1);
   if (!leat_scope_is_ok(scope)) return NULL;
-  leat_queue_runner_t* r = allocate(enqueues, count);
-  if (!r) {
-    leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for a queue runner");
-    return NULL;
-  }
-  r->close = close;
-  r->cancel = cancel;
+  leat_queue_runner_t* r = allocate(enqueues, count, close, cancel);
+  if (!r) leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for a queue runner");
   return r;
+}
+
+void leat_queue_runner_set_ends(leat_queue_runner_t* runner, const TF_Code* codes, int count) {
+  runner->ends = 0;
+  for (int i = 0; i < count; ++i) {
+    if (codes[i] > TF_OK && codes[i] <= TF_UNAUTHENTICATED) runner->ends |= 1u << codes[i];
+  }
 }
 
 void leat_queue_runner_free(leat_queue_runner_t* runner) {
@@ -76,11 +86,53 @@ void leat_queue_runner_free(leat_queue_runner_t* runner) {
   free(runner);
 }
 
+// ---- Those of a graph that was read -------------------------------------------------------------
+
+typedef struct loaded_t {
+  leat_queue_runner_t** runners;
+  int count;
+  int lacks_memory;
+} loaded_t;
+
+static void add_loaded(void* data, const leat_queue_operations_t* operations) {
+  loaded_t* l = data;
+  size_t size = ((size_t)l->count + 1) * sizeof *l->runners;
+  leat_queue_runner_t** runners = realloc(l->runners, size);
+  leat_queue_runner_t* r = allocate(operations->enqueues, operations->enqueue_count,
+                                    operations->close, operations->cancel);
+  if (runners) l->runners = runners;
+  if (!runners || !r) {
+    leat_queue_runner_free(r);
+    l->lacks_memory = 1;
+    return;
+  }
+  if (operations->end_count) leat_queue_runner_set_ends(r, operations->ends, operations->end_count);
+  runners[l->count++] = r;
+}
+
+leat_queue_runner_t** leat_queue_runners_load(TF_Graph* graph, const TF_Buffer* meta_graph_def,
+                                              int* out_count, TF_Status* status) {
+  loaded_t l = {.count = 0};
+  leat_meta_graph_queue_runners(graph, meta_graph_def, add_loaded, &l, status);
+  if (l.lacks_memory) TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory for queue runners");
+  if (TF_GetCode(status) != TF_OK) {
+    leat_queue_runners_free(l.runners, l.count);
+    l = (loaded_t){.count = 0};
+  }
+  *out_count = l.count;
+  return l.runners;
+}
+
+void leat_queue_runners_free(leat_queue_runner_t** runners, int count) {
+  for (int i = 0; i < count; ++i) leat_queue_runner_free(runners[i]);
+  free(runners);
+}
+
 // ---- Running ------------------------------------------------------------------------------------
 
 // The last one closes the queue, unless a stop has done that.
-static void end_thread(leat_queue_runner_t* r, leat_coordinator_t* coordinator,
-                       TF_Session* session, TF_Status* status) {
+static void end_thread(leat_queue_runner_t* r, leat_coordinator_t* coordinator, TF_Session* session,
+                       TF_Status* status) {
   if (__atomic_sub_fetch(&r->live, 1, __ATOMIC_ACQ_REL) > 0) return;
   if (!leat_coordinator_should_stop(coordinator)) leat_target_run(session, r->close, status);
 }
@@ -94,7 +146,7 @@ static void enqueue_until_end(void* data) {
   }
   leat_callable_free(step);
   TF_Code code = TF_GetCode(e->status);
-  if (code != TF_OK && code != TF_OUT_OF_RANGE) {
+  if (code != TF_OK && !(e->runner->ends & 1u << code)) {
     leat_coordinator_request_stop(e->coordinator, e->status);
   }
   end_thread(e->runner, e->coordinator, e->session, e->status);

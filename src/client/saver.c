@@ -7,6 +7,7 @@
 
 #include "client/scope.h"
 #include "leat/files.h"
+#include "tensorflow/c/env.h"
 
 struct leat_saver_t {
   char* directory;
@@ -142,10 +143,14 @@ void leat_saver_free(leat_saver_t* saver) {
 
 static int has_index(const char* prefix) {
   char path[4096];
+  TF_FileStatistics stats;
+  TF_Status* status = TF_NewStatus();
+  if (!status) return 0;
   snprintf(path, sizeof path, "%s.index", prefix);
-  FILE* file = fopen(path, "rb");
-  if (file) fclose(file);
-  return file != NULL;
+  TF_FileStat(path, &stats, status);
+  int found = TF_GetCode(status) == TF_OK;
+  TF_DeleteStatus(status);
+  return found;
 }
 
 // After a save that failed: what it left is of use to nobody, unless the state file names it.

@@ -13,3 +13,20 @@ leat_status_t leat_path_directory(const char* path, leat_arena_t* arena,
   *out_directory = directory.data;
   return status;
 }
+
+void leat_path_clean(char* path) {
+  size_t size = 0;
+  for (const char* name = path; *(name += strspn(name, "/"));) {
+    size_t length = strcspn(name, "/");
+    if (length == 2 && memcmp(name, "..", 2) == 0) {
+      while (size && path[--size] != '/') continue;
+    } else if (length != 1 || *name != '.') {
+      path[size++] = '/';
+      memmove(path + size, name, length);
+      size += length;
+    }
+    name += length;
+  }
+  if (!size) path[size++] = '/';
+  path[size] = 0;
+}

@@ -7,8 +7,8 @@
 #include "graph/graph.h"
 
 // For leat_graph_t.infer_call. |out_shapes| [node->output_count] stay as they are where nothing is
-// known, and where the body cannot be made: running the call will say why.
-void leat_call_infer_shapes(leat_graph_t* graph, const leat_node_t* node,
-                            leat_partial_shape_t* out_shapes);
+// known, as where the body has ops that are not registered. Fails where the body cannot be made.
+LEAT_MUST_USE leat_status_t leat_call_infer_shapes(leat_graph_t* graph, const leat_node_t* node,
+                                                   leat_partial_shape_t* out_shapes);
 
 #endif  // LEAT_FUNCTION_CALL_SHAPES_H_

@@ -58,7 +58,7 @@ typedef struct leat_graph_s {
   struct leat_function_library_s* functions;  // NULL until one is added
   bool has_placeholders;  // some node may wait for attributes (leat_node_waits)
   // Says what is known of the shapes of a call's outputs; NULL: nothing is.
-  void (*infer_call)(struct leat_graph_s* graph, const leat_node_t* node,
+  leat_status_t (*infer_call)(struct leat_graph_s* graph, const leat_node_t* node,
                      leat_partial_shape_t* out_shapes);
 } leat_graph_t;
 

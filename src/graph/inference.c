@@ -35,18 +35,16 @@ const leat_tensor_t* leat_inference_input_tensor(const leat_inference_t* c, int 
   return value && value->kind == LEAT_ATTR_TENSOR && !value->is_list ? value->tensor : NULL;
 }
 
-bool leat_inference_input_handle(const leat_inference_t* c, int index, int* out_dtype,
+bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
                                  leat_partial_shape_t* out_shape) {
+  leat_partial_value_t value;
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
-  leat_output_t source = origin(c->graph, c->node->inputs[index]);
-  if (!leat_output_exists(source)) return false;
-  const leat_node_t* node = &c->graph->nodes[source.node];
-  if (!(node->op->flags & LEAT_OP_VARIABLE)) return false;
-  const leat_attr_value_t* shape = leat_node_attr(node, LEAT_SV("shape"));
-  if (shape && shape->kind == LEAT_ATTR_SHAPE && !shape->is_list) *out_shape = shape->shape;
-  *out_dtype = leat_node_attr_type(node, "dtype");
-  return *out_dtype != LEAT_DTYPE_INVALID;
+  leat_status_free(leat_inference_input_value(c, index, &value));  // no memory: nothing known
+  if (value.referent_count < 1) return false;
+  *out_dtype = value.referents[0].dtype;
+  *out_shape = value.referents[0].shape;
+  return true;
 }
 
 void leat_inference_set_output(leat_inference_t* c, int index, leat_partial_shape_t shape) {
@@ -227,8 +225,7 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   for (int i = 0; i < node->output_count; ++i) out_shapes[i] = leat_partial_shape_unknown();
   uint32_t calls = node->op->flags & (LEAT_OP_CALLS | LEAT_OP_BRANCHES);
   if (calls == LEAT_OP_CALLS && graph->infer_call) {
-    graph->infer_call(graph, node, out_shapes);
-    return leat_ok_status();
+    return graph->infer_call(graph, node, out_shapes);
   }
   if (!node->op->row->shape) return leat_ok_status();
   leat_inference_t inference = {

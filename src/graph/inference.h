@@ -4,14 +4,25 @@
 #ifndef LEAT_GRAPH_INFERENCE_H_
 #define LEAT_GRAPH_INFERENCE_H_
 
+#include "formats/generated/types.h"
 #include "graph/graph.h"
 
-// A scalar or vector of integers, some of them perhaps unknown.
+// What a handle (resource or variant) stands for: the value of a variable, the elements of a list
+// or an array; the keys of a table, and then its values.
+typedef struct leat_referent_s {
+  int32_t dtype;
+  leat_partial_shape_t shape;
+  const leat_pb_full_type_def_t* type;  // as a caller stated it; may be NULL
+} leat_referent_t;
+
+// A scalar or vector of integers, some of them perhaps unknown; or a handle.
 #define LEAT_VALUE_UNKNOWN INT64_MIN
 typedef struct leat_partial_value_s {
   int32_t rank;   // 0 or 1; -1: nothing known
   int32_t count;  // of |items|
   const int64_t* items;
+  const leat_referent_t* referents;  // NULL: not known
+  int32_t referent_count;
 } leat_partial_value_t;
 
 typedef struct leat_inference_s {
@@ -34,14 +45,19 @@ LEAT_MUST_USE leat_status_t leat_inference_input_value(leat_inference_t* c, int 
 // Input |index| read as a shape: -1 items and unknown ones are unknown dims.
 LEAT_MUST_USE leat_status_t leat_inference_input_as_shape(leat_inference_t* c, int index,
                                                           leat_partial_shape_t* out_shape);
-// Type and shape of the variable that the handle at input |index| names, found by following the
-// handle to the op that makes it. false when it comes from elsewhere (a placeholder, a function).
-bool leat_inference_input_handle(const leat_inference_t* c, int index, int* out_dtype,
+// Type and shape of what the handle at input |index| stands for, found by following the handle to
+// the op that makes it. false when it comes from elsewhere (a placeholder, a function) and nobody
+// said (leat_graph_set_referents).
+bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
                                  leat_partial_shape_t* out_shape);
 void leat_inference_set_output(leat_inference_t* c, int index, leat_partial_shape_t shape);
 LEAT_MUST_USE leat_status_t leat_inference_set_output_value(leat_inference_t* c, int index,
                                                             int rank, int count,
                                                             const int64_t* items);
+// |items| [count] are copied, what they point to is not.
+LEAT_MUST_USE leat_status_t leat_inference_set_output_referents(leat_inference_t* c, int index,
+                                                                const leat_referent_t* items,
+                                                                int count);
 
 // Makes shapes in the arena.
 LEAT_MUST_USE leat_status_t leat_inference_make(leat_inference_t* c, int rank, const int64_t* dims,
@@ -93,11 +109,22 @@ LEAT_MUST_USE leat_status_t leat_shape_merge_inputs(leat_inference_t* c);
 // Output 0 = attribute "shape".
 LEAT_MUST_USE leat_status_t leat_shape_from_attr(leat_inference_t* c);
 
+// ---- A value function that many ops share -------------------------------------------------------
+
+// The handle at output 0 stands for what that at input 0 does.
+LEAT_MUST_USE leat_status_t leat_value_handed_on(leat_inference_t* c);
+
+// ---- Running them -------------------------------------------------------------------------------
+
 // Runs the node's shape function over |node| (not yet in the graph is fine).
 LEAT_MUST_USE leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
                                                leat_partial_shape_t* out_shapes);
-// What is known of the value of a tensor of integers.
+// What is known of the value of a tensor of integers, or of a handle.
 LEAT_MUST_USE leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,
                                                     int depth, leat_partial_value_t* out_value);
+// From now on the handle |output| is known to stand for |items| [count], which are copied, what
+// they point to is not. What was inferred from it before stays.
+LEAT_MUST_USE leat_status_t leat_graph_set_referents(leat_graph_t* graph, leat_output_t output,
+                                                     const leat_referent_t* items, int count);
 
 #endif  // LEAT_GRAPH_INFERENCE_H_

@@ -1,5 +1,6 @@
 // What is known of integer values while the graph is built: constants, what passes through
-// Identity, and what ops' value functions derive (Shape, Pack, ...). Results are remembered per
+// Identity, and what ops' value functions derive (Shape, Pack, ...); and of handles, which pass
+// through control flow too: what they stand for. Results are remembered per
 // output, and one question may cost a bounded number of steps, so that a hostile graph of values
 // costs no more than another.
 #include "graph/inference.h"
@@ -15,12 +16,20 @@ static uint64_t key_of(leat_output_t output) {
   return (uint64_t)(uint32_t)output.node << 32 | (uint32_t)output.index;
 }
 
-static leat_status_t remember(leat_graph_t* graph, leat_output_t output,
+static leat_status_t remember(leat_graph_t* graph, leat_word_map_t* map, leat_output_t output,
                               leat_partial_value_t value) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(&graph->storage->arena, sizeof(value), &memory));
   *(leat_partial_value_t*)memory = value;
-  return leat_word_map_set(&graph->storage->values, key_of(output), (uint64_t)(uintptr_t)memory);
+  return leat_word_map_set(map, key_of(output), (uint64_t)(uintptr_t)memory);
+}
+
+static bool recall(const leat_word_map_t* map, leat_output_t output,
+                   leat_partial_value_t* out_value) {
+  uint64_t found = 0;
+  if (!leat_word_map_get(map, key_of(output), &found)) return false;
+  *out_value = *(const leat_partial_value_t*)(uintptr_t)found;
+  return true;
 }
 
 static leat_status_t value_of_tensor(leat_graph_t* graph, const leat_tensor_t* tensor,
@@ -33,7 +42,9 @@ static leat_status_t value_of_tensor(leat_graph_t* graph, const leat_tensor_t* t
                                                  sizeof(int64_t), &memory));
   int64_t* items = memory;
   for (int64_t i = 0; i < count; ++i) items[i] = leat_tensor_index_at(tensor, i);
-  *out_value = (leat_partial_value_t){tensor->shape.rank, (int32_t)count, items};
+  *out_value = (leat_partial_value_t){.rank = tensor->shape.rank,
+                                      .count = (int32_t)count,
+                                      .items = items};
   return leat_ok_status();
 }
 
@@ -58,9 +69,34 @@ static leat_status_t run_value_function(leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
+// Of |items| [count], in the arena; never NULL, so that none is told from not known.
+static leat_status_t copy_referents(leat_arena_t* arena, const leat_referent_t* items, int count,
+                                    leat_partial_value_t* out_value) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, (size_t)count + 1, sizeof *items, &memory));
+  if (count > 0) memcpy(memory, items, (size_t)count * sizeof *items);
+  *out_value = nothing;
+  out_value->referents = memory;
+  out_value->referent_count = count;
+  return leat_ok_status();
+}
+
+static leat_status_t value_of_variable(leat_graph_t* graph, const leat_node_t* node,
+                                       leat_partial_value_t* out_value) {
+  const leat_attr_value_t* shape = leat_node_attr(node, LEAT_SV("shape"));
+  leat_referent_t referent = {leat_node_attr_type(node, "dtype"), leat_partial_shape_unknown(),
+                              NULL};
+  if (referent.dtype == LEAT_DTYPE_INVALID) return leat_ok_status();
+  if (shape && shape->kind == LEAT_ATTR_SHAPE && !shape->is_list) referent.shape = shape->shape;
+  return copy_referents(&graph->storage->arena, &referent, 1, out_value);
+}
+
 static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int depth,
                              leat_partial_value_t* out_value) {
+  const uint32_t hands_on = LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_SWITCH;
   const leat_node_t* node = &graph->nodes[output.node];
+  if (recall(&graph->storage->referents, output, out_value)) return leat_ok_status();
   if ((node->op->flags & LEAT_OP_CONSTANT) && output.index == 0) {
     const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
     if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list) return leat_ok_status();
@@ -68,6 +104,16 @@ static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int dept
   }
   if ((node->op->flags & LEAT_OP_PASS_THROUGH) && output.index == 0 && node->input_count > 0) {
     return leat_inference_value_of(graph, node->inputs[0], depth + 1, out_value);
+  }
+  if ((node->op->flags & LEAT_OP_VARIABLE) && output.index == 0) {
+    return value_of_variable(graph, node, out_value);
+  }
+  if ((node->op->flags & hands_on) && node->input_count > 0) {
+    leat_partial_value_t value;
+    LEAT_RETURN_IF_ERROR(leat_inference_value_of(graph, node->inputs[0], depth + 1, &value));
+    out_value->referents = value.referents;
+    out_value->referent_count = value.referent_count;
+    return leat_ok_status();
   }
   if (!node->op->row->value) return leat_ok_status();
   return run_value_function(graph, output, depth + 1, out_value);
@@ -82,14 +128,21 @@ leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,
     storage->value_budget = 0;  // what is found above here is incomplete: nobody remembers it
     return leat_ok_status();
   }
-  uint64_t found = 0;
-  if (leat_word_map_get(&storage->values, key_of(output), &found)) {
-    *out_value = *(const leat_partial_value_t*)(uintptr_t)found;
-    return leat_ok_status();
-  }
+  if (recall(&storage->values, output, out_value)) return leat_ok_status();
   --storage->value_budget;
   LEAT_RETURN_IF_ERROR(compute(graph, output, depth, out_value));
-  return storage->value_budget > 0 ? remember(graph, output, *out_value) : leat_ok_status();
+  if (storage->value_budget <= 0) return leat_ok_status();
+  return remember(graph, &storage->values, output, *out_value);
+}
+
+leat_status_t leat_graph_set_referents(leat_graph_t* graph, leat_output_t output,
+                                       const leat_referent_t* items, int count) {
+  leat_partial_value_t value;
+  leat_graph_storage_t* storage = graph->storage;
+  LEAT_RETURN_IF_ERROR(copy_referents(&storage->arena, items, count, &value));
+  LEAT_RETURN_IF_ERROR(remember(graph, &storage->referents, output, value));
+  leat_word_map_clear(&storage->values);
+  return leat_ok_status();
 }
 
 leat_status_t leat_inference_input_value(leat_inference_t* c, int index,
@@ -106,8 +159,21 @@ leat_status_t leat_inference_set_output_value(leat_inference_t* c, int index, in
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(c->arena, (size_t)count, sizeof(int64_t), &memory));
   if (count > 0) memcpy(memory, items, (size_t)count * sizeof(int64_t));
-  c->output_values[index] = (leat_partial_value_t){rank, count, memory};
+  c->output_values[index] = (leat_partial_value_t){.rank = rank, .count = count, .items = memory};
   return leat_ok_status();
+}
+
+leat_status_t leat_inference_set_output_referents(leat_inference_t* c, int index,
+                                                  const leat_referent_t* items, int count) {
+  if (!c->output_values || index >= c->node->output_count) return leat_ok_status();
+  return copy_referents(c->arena, items, count, &c->output_values[index]);
+}
+
+leat_status_t leat_value_handed_on(leat_inference_t* c) {
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &value));
+  if (!value.referents) return leat_ok_status();
+  return leat_inference_set_output_referents(c, 0, value.referents, value.referent_count);
 }
 
 // ---- a value read as a shape --------------------------------------------------------------------

@@ -46,8 +46,16 @@ static int count_declarations(const char* text) {
   return count;
 }
 
+// Arguments of functions in old graphs are named after nodes: "layer/Mul_1".
+static bool is_name_char(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '/' || c == '.' || c == '-';
+}
+
 static leat_status_t read_name(leat_attr_text_t* text, leat_string_view_t* out_name) {
-  *out_name = leat_attr_text_word(text);
+  const char* begin = text->at;
+  while (text->at < text->end && is_name_char(*text->at)) ++text->at;
+  *out_name = leat_string_view_make(begin, (size_t)(text->at - begin));
+  leat_attr_text_skip_space(text);
   if (out_name->size == 0 || !isalpha((unsigned char)out_name->data[0]) ||
       !leat_attr_text_take(text, ":")) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Parsing failed: text must be '<name>:'");

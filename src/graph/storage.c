@@ -20,6 +20,7 @@ leat_status_t leat_graph_storage_create(leat_allocator_t* allocator, leat_graph_
   leat_arena_initialize(allocator, 0, &storage->arena);
   leat_string_map_initialize(allocator, &storage->suffixes);
   leat_word_map_initialize(allocator, &storage->values);
+  leat_word_map_initialize(allocator, &storage->referents);
   *out_storage = storage;
   return leat_ok_status();
 }
@@ -34,6 +35,7 @@ static void storage_free(leat_graph_storage_t* storage) {
   leat_function_library_free(storage->functions);
   leat_string_map_deinitialize(&storage->suffixes);
   leat_word_map_deinitialize(&storage->values);
+  leat_word_map_deinitialize(&storage->referents);
   leat_arena_deinitialize(&storage->arena);
   leat_allocator_free(storage->allocator, storage);
 }

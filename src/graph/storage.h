@@ -37,6 +37,7 @@ struct leat_graph_storage_s {
   leat_kept_bytes_t* bytes;
   leat_string_map_t suffixes;    // base name -> last suffix tried
   leat_word_map_t values;        // output -> leat_partial_value_t*, see inference_value.c
+  leat_word_map_t referents;     // output -> leat_partial_value_t*, as callers set them
   int value_budget;              // steps left in the walk for values that is going on
   struct leat_function_library_s* functions;  // owned here when made here
 };

@@ -27,6 +27,7 @@ struct leat_cancellation_s {
   place_t* places;
   size_t capacity;
   size_t count;            // places ever used
+  size_t taken;            // of them now
   uint32_t first_free;     // index + 1
   const void* runner;      // the thread that runs callbacks
 };
@@ -64,6 +65,13 @@ bool leat_cancellation_is_cancelled(const leat_cancellation_t* cancellation) {
   return atomic_load_explicit(&cancellation->cancelled, memory_order_acquire);
 }
 
+// With one owner nobody registers meanwhile.
+bool leat_cancellation_is_unused(const leat_cancellation_t* cancellation) {
+  return !leat_cancellation_is_cancelled(cancellation) &&
+         atomic_load_explicit(&cancellation->references, memory_order_acquire) == 1 &&
+         cancellation->taken == 0;
+}
+
 // ---- Places, under the lock ---------------------------------------------------------------------
 
 // NULL when memory is gone.
@@ -71,6 +79,7 @@ static place_t* take_place(leat_cancellation_t* cancellation) {
   if (cancellation->first_free) {
     place_t* place = &cancellation->places[cancellation->first_free - 1];
     cancellation->first_free = place->next_free;
+    ++cancellation->taken;
     return place;
   }
   void* places = cancellation->places;
@@ -82,6 +91,7 @@ static place_t* take_place(leat_cancellation_t* cancellation) {
     leat_status_free(status);
     return NULL;
   }
+  ++cancellation->taken;
   return &cancellation->places[cancellation->count++];
 }
 
@@ -89,6 +99,7 @@ static void free_place(leat_cancellation_t* cancellation, size_t index) {
   place_t* place = &cancellation->places[index];
   place->state = PLACE_FREE;
   place->uses++;
+  --cancellation->taken;
   place->next_free = cancellation->first_free;
   cancellation->first_free = (uint32_t)index + 1;
 }

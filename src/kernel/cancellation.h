@@ -13,6 +13,9 @@ LEAT_MUST_USE leat_status_t leat_cancellation_create(leat_allocator_t* allocator
 void leat_cancellation_retain(leat_cancellation_t* cancellation);
 void leat_cancellation_release(leat_cancellation_t* cancellation);
 bool leat_cancellation_is_cancelled(const leat_cancellation_t* cancellation);
+// true when it was never cancelled, holds no callback and only the caller holds it: it can serve
+// another step.
+bool leat_cancellation_is_unused(const leat_cancellation_t* cancellation);
 // false when already cancelled, or when memory is gone (|fn| is then not called). |out_token|
 // identifies it.
 bool leat_cancellation_register(leat_cancellation_t* cancellation, leat_cancel_fn_t fn, void* data,

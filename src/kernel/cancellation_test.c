@@ -43,6 +43,23 @@ static void cancel_calls_each_once(void** state) {
   leat_cancellation_release(cancellation);
 }
 
+static void one_that_nobody_used_serves_again(void** state) {
+  leat_cancellation_t* cancellation = make();
+  int calls = 0;
+  uint64_t token;
+  assert_true(leat_cancellation_is_unused(cancellation));
+  assert_true(leat_cancellation_register(cancellation, count_up, &calls, &token));
+  assert_false(leat_cancellation_is_unused(cancellation));
+  assert_true(leat_cancellation_deregister(cancellation, token));
+  assert_true(leat_cancellation_is_unused(cancellation));
+  leat_cancellation_retain(cancellation);
+  assert_false(leat_cancellation_is_unused(cancellation));
+  leat_cancellation_release(cancellation);
+  leat_cancellation_cancel(cancellation);
+  assert_false(leat_cancellation_is_unused(cancellation));
+  leat_cancellation_release(cancellation);
+}
+
 typedef struct self_s {
   leat_cancellation_t* cancellation;
   uint64_t own, other;
@@ -143,6 +160,7 @@ static void memory_may_fail(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(cancel_calls_each_once),
+      cmocka_unit_test(one_that_nobody_used_serves_again),
       cmocka_unit_test(a_callback_may_do_anything),
       cmocka_unit_test(threads_race_with_cancel),
       cmocka_unit_test(memory_may_fail),

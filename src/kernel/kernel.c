@@ -53,10 +53,10 @@ leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
   if (planned && LEAT_LIKELY(planned_serves(planned, dtype, shape))) {
     // Free until here, so nobody else counts: a plain store makes it ours.
     atomic_store_explicit(&planned->references, 1, memory_order_relaxed);
-    slot->tensor = (leat_tensor_t){.buffer = planned,
-                                   .data = planned->data,
-                                   .dtype = dtype,
-                                   .shape = leat_shape_retain(shape)};
+    slot->tensor.buffer = planned;
+    slot->tensor.data = planned->data;
+    slot->tensor.dtype = dtype;
+    leat_shape_share(shape, &slot->tensor.shape);
     return leat_ok_status();
   }
   return leat_tensor_allocate(c->services->memory, dtype, shape, &slot->tensor);
@@ -92,16 +92,17 @@ static bool can_forward(const leat_kernel_context_t* c, int input, int output,
   return is_read_once(c, input);
 }
 
+// The buffer moves to the output; the input keeps its address, type and shape to be read by, which
+// spares both counts.
 static leat_tensor_t* forward(leat_kernel_context_t* c, int input, int output,
                               const leat_shape_t* shape) {
-  const leat_tensor_t* from = leat_kernel_input(c, input);
+  leat_tensor_t* from = &c->slots[c->input_slots[input]].tensor;
   leat_slot_t* slot = renewed_output(c, output);
-  // Sole owner until here: a plain store is enough to become two.
-  atomic_store_explicit(&from->buffer->references, 2, memory_order_relaxed);
-  slot->tensor = (leat_tensor_t){.buffer = from->buffer,
-                                 .data = from->data,
-                                 .dtype = leat_dtype_base(c->kernel->output_types[output]),
-                                 .shape = leat_shape_retain(shape)};
+  slot->tensor.buffer = from->buffer;
+  slot->tensor.data = from->data;
+  slot->tensor.dtype = leat_dtype_base(c->kernel->output_types[output]);
+  leat_shape_share(shape, &slot->tensor.shape);
+  from->buffer = NULL;
   return &slot->tensor;
 }
 

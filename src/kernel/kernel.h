@@ -157,7 +157,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c
                                                         const leat_shape_t* shape,
                                                         leat_tensor_t** out_tensor);
 // Input |input|'s own bytes when nobody else needs them and type size and element count agree;
-// else a fresh one. The contents are the input's in the first case: read before you write.
+// else a fresh one. The contents are the input's in the first case: read before you write. The
+// buffer has then moved: the input still has its address, type and shape, but cannot be shared.
 LEAT_MUST_USE leat_status_t leat_kernel_forward_or_allocate(leat_kernel_context_t* c, int input,
                                                             int output, const leat_shape_t* shape,
                                                             leat_tensor_t** out_tensor);

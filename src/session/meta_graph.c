@@ -150,6 +150,14 @@ leat_status_t leat_meta_graph_read(leat_file_system_t* fs, const char* path,
   return status;
 }
 
+leat_status_t leat_meta_graph_parse(leat_string_view_t bytes, leat_allocator_t* allocator,
+                                    leat_meta_graph_t* out_meta_graph) {
+  initialize(out_meta_graph, allocator);
+  leat_status_t status = read_meta_graph(out_meta_graph, bytes, "a MetaGraphDef");
+  if (status) leat_meta_graph_deinitialize(out_meta_graph);
+  return status;
+}
+
 // ---- Choosing a graph ---------------------------------------------------------------------------
 
 static bool has_tag(const leat_pb_string_list_t* tags, const char* tag) {
@@ -328,8 +336,8 @@ static leat_status_t add_feed(restore_t* r, leat_string_view_t tensor, leat_stri
   return leat_ok_status();
 }
 
-static const leat_pb_collection_def_t* find_collection(const leat_meta_graph_t* m,
-                                                       const char* name) {
+const leat_pb_collection_def_t* leat_meta_graph_collection(const leat_meta_graph_t* m,
+                                                           const char* name) {
   for (size_t i = 0; i < m->message.collection_def.count; ++i) {
     if (leat_string_view_equals(m->message.collection_def.items[i].key, name)) {
       return m->message.collection_def.items[i].value;
@@ -340,7 +348,7 @@ static const leat_pb_collection_def_t* find_collection(const leat_meta_graph_t* 
 
 // The assets of the first version stand in a collection, each in an envelope.
 static leat_status_t read_old_assets(leat_meta_graph_t* m) {
-  const leat_pb_collection_def_t* collection = find_collection(m, "saved_model_assets");
+  const leat_pb_collection_def_t* collection = leat_meta_graph_collection(m, "saved_model_assets");
   if (m->message.asset_file_def.count || !collection || !collection->any_list) {
     return leat_ok_status();
   }
@@ -416,8 +424,8 @@ static leat_status_t find_initializer(const leat_meta_graph_t* m, leat_string_vi
     }
     return leat_make_status(LEAT_FAILED_PRECONDITION, "Could not find output %s", kKey);
   }
-  const leat_pb_collection_def_t* collection = find_collection(m, "saved_model_main_op");
-  if (!collection) collection = find_collection(m, "legacy_init_op");
+  const leat_pb_collection_def_t* collection = leat_meta_graph_collection(m, "saved_model_main_op");
+  if (!collection) collection = leat_meta_graph_collection(m, "legacy_init_op");
   if (!collection) return leat_ok_status();
   if (!collection->node_list || collection->node_list->value.count != 1) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,

@@ -24,12 +24,19 @@ typedef struct leat_meta_graph_s {
 LEAT_MUST_USE leat_status_t leat_meta_graph_read(leat_file_system_t* fs, const char* path,
                                                  leat_allocator_t* allocator,
                                                  leat_meta_graph_t* out_meta_graph);
+// |bytes| of a message, which must outlive |out_meta_graph|. DATA_LOSS.
+LEAT_MUST_USE leat_status_t leat_meta_graph_parse(leat_string_view_t bytes,
+                                                  leat_allocator_t* allocator,
+                                                  leat_meta_graph_t* out_meta_graph);
 // Reads the graph of a SavedModel that has exactly these tags; NOT_FOUND when none has.
 LEAT_MUST_USE leat_status_t leat_meta_graph_read_saved_model(
     leat_file_system_t* fs, const char* directory, const char* const* tags, int tag_count,
     leat_allocator_t* allocator, leat_meta_graph_t* out_meta_graph);
 void leat_meta_graph_deinitialize(leat_meta_graph_t* meta_graph);
 
+// NULL when there is none.
+const leat_pb_collection_def_t* leat_meta_graph_collection(const leat_meta_graph_t* meta_graph,
+                                                           const char* name);
 // Adds the graph to |graph|.
 LEAT_MUST_USE leat_status_t leat_meta_graph_import(leat_meta_graph_t* meta_graph,
                                                    leat_shared_graph_t* graph);

@@ -53,6 +53,18 @@ static inline leat_shape_t leat_shape_retain(const leat_shape_t* shape) {
 static inline void leat_shape_release(leat_shape_t* shape) {
   if (LEAT_UNLIKELY(shape->rank > LEAT_SHAPE_INLINE_RANK)) leat_shape_release_shared(shape);
 }
+// The same into |out_shape|, which holds nothing: only what counts of |shape|, so that a scalar's
+// is quick.
+static inline void leat_shape_share(const leat_shape_t* shape, leat_shape_t* out_shape) {
+  out_shape->element_count = shape->element_count;
+  out_shape->rank = shape->rank;
+  if (LEAT_UNLIKELY(shape->rank > LEAT_SHAPE_INLINE_RANK)) {
+    leat_shape_retain_shared(shape);
+    out_shape->shared_dims = shape->shared_dims;
+  } else {
+    for (int i = 0; i < shape->rank; ++i) out_shape->inline_dims[i] = shape->inline_dims[i];
+  }
+}
 bool leat_shape_equal(const leat_shape_t* a, const leat_shape_t* b);
 // Product of dims [begin, end); end <= rank.
 int64_t leat_shape_product(const leat_shape_t* shape, int begin, int end);

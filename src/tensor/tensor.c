@@ -35,7 +35,7 @@ static void become(leat_buffer_t* buffer, void* data, int dtype, const leat_shap
   out_tensor->buffer = buffer;
   out_tensor->data = data;
   out_tensor->dtype = dtype;
-  out_tensor->shape = leat_shape_retain(shape);
+  leat_shape_share(shape, &out_tensor->shape);
 }
 
 // Leaves "no tensor".

@@ -43,6 +43,18 @@ static inline leat_tensor_t leat_tensor_move(leat_tensor_t* tensor) {
   tensor->shape.rank = 0;
   return moved;
 }
+// The same into |out_tensor|, which holds nothing; only what counts of the shape is copied.
+static inline void leat_tensor_move_to(leat_tensor_t* tensor, leat_tensor_t* out_tensor) {
+  out_tensor->buffer = tensor->buffer;
+  out_tensor->data = tensor->data;
+  out_tensor->dtype = tensor->dtype;
+  leat_shape_share(&tensor->shape, &out_tensor->shape);
+  leat_shape_release(&tensor->shape);
+  tensor->buffer = NULL;
+  tensor->data = NULL;
+  tensor->dtype = 0;
+  tensor->shape.rank = 0;
+}
 static inline size_t leat_tensor_size_bytes(const leat_tensor_t* tensor) {
   return (size_t)tensor->shape.element_count * leat_dtype_size(tensor->dtype);
 }

@@ -9,6 +9,8 @@
 #include "worker/executor.h"
 #include "worker/local_rendezvous.h"
 
+typedef struct run_s run_t;
+
 // A registered graph. Freed by whoever lets go last: the table or a run.
 typedef struct registered_s {
   leat_plan_t* plan;
@@ -16,7 +18,8 @@ typedef struct registered_s {
   bool deterministic;
   struct leat_function_runtime_s* functions;
   int device;
-  _Atomic(uint32_t) references;
+  uint32_t references;  // under the worker's lock
+  run_t* free_runs;     // likewise; by |next|
 } registered_t;
 
 // What a step leaves here until its cleanup.
@@ -28,17 +31,18 @@ typedef struct step_s {
 
 typedef struct local_worker_s leat_local_worker_t;
 
-typedef struct run_s {
+struct run_s {
   leat_execution_t execution;
-  struct run_s* next;
-  struct run_s* previous;
+  leat_cancellation_t* cancellation;  // of a plan that waits: made with the run, kept over its uses
+  run_t* next;
+  run_t* previous;
   leat_local_worker_t* worker;
   registered_t* registered;
   int64_t step_id;
   leat_worker_done_fn_t done;
   void* done_data;
   bool on_stack;
-} run_t;
+};
 
 struct local_worker_s {
   leat_worker_t base;
@@ -55,8 +59,21 @@ struct local_worker_s {
   run_t* runs;
 };
 
-static void release_registered(leat_local_worker_t* worker, registered_t* registered) {
-  if (!registered || atomic_fetch_sub(&registered->references, 1) != 1) return;
+static void free_run(leat_local_worker_t* worker, run_t* run) {
+  leat_cancellation_release(run->cancellation);
+  leat_allocator_free(worker->allocator, run);
+}
+
+// Called with the lock held; who gets true frees |registered| when it has let go of the lock.
+static bool was_last(registered_t* registered) {
+  return registered && --registered->references == 0;
+}
+
+static void free_registered(leat_local_worker_t* worker, registered_t* registered) {
+  for (run_t *run = registered->free_runs, *next; run; run = next) {
+    next = run->next;
+    free_run(worker, run);
+  }
   leat_plan_free(registered->plan);
   leat_allocator_free(worker->allocator, registered);
 }
@@ -108,7 +125,7 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
   }
   if (status) leat_graph_free(request->graph);
   if (!status) status = add_graph(worker, registered, out_handle);
-  if (status) release_registered(worker, registered);
+  if (status && registered) free_registered(worker, registered);
   return status;
 }
 
@@ -125,8 +142,9 @@ static void worker_deregister_graph(leat_worker_t* self, uint64_t handle) {
     registered = worker->graphs[handle];
     worker->graphs[handle] = NULL;
   }
+  bool unused = was_last(registered);
   leat_spinlock_unlock(&worker->lock);
-  release_registered(worker, registered);
+  if (unused) free_registered(worker, registered);
 }
 
 // The step's entry, made on first need. Called with the lock held.
@@ -178,19 +196,32 @@ static void unlink_run(leat_local_worker_t* worker, run_t* run) {
   }
 }
 
+// For the graph's next step, unless somebody heard of the cancellation. Called with the lock held.
+static bool keep_run(run_t* run) {
+  if (run->on_stack) return true;
+  if (run->cancellation && !leat_cancellation_is_unused(run->cancellation)) return false;
+  run->next = run->registered->free_runs;
+  run->registered->free_runs = run;
+  return true;
+}
+
 static void run_done(void* data, leat_status_t status) {
   run_t* run = data;
   leat_local_worker_t* worker = run->worker;
-  leat_spinlock_lock(&worker->lock);
-  unlink_run(worker, run);
-  leat_spinlock_unlock(&worker->lock);
+  registered_t* registered = run->registered;
+  leat_rendezvous_t* rendezvous = run->execution.services.rendezvous;
   leat_worker_done_fn_t done = run->done;
   void* done_data = run->done_data;
-  leat_status_free(run->execution.stop_status);  // nobody can stop it any more
-  leat_rendezvous_release(run->execution.services.rendezvous);
-  leat_cancellation_release(run->execution.services.cancellation);
-  release_registered(worker, run->registered);
-  if (!run->on_stack) leat_allocator_free(worker->allocator, run);
+  leat_spinlock_lock(&worker->lock);
+  unlink_run(worker, run);
+  leat_status_t stop_status = run->execution.stop_status;  // nobody can stop it any more
+  bool kept = keep_run(run);
+  bool unused = was_last(registered);
+  leat_spinlock_unlock(&worker->lock);
+  leat_status_free(stop_status);
+  leat_rendezvous_release(rendezvous);
+  if (!kept) free_run(worker, run);
+  if (unused) free_registered(worker, registered);
   done(done_data, status);
 }
 
@@ -206,63 +237,96 @@ static leat_status_t find_step_resources(leat_local_worker_t* worker, int64_t st
   return leat_ok_status();
 }
 
-// Looks up what the run needs and makes it known to aborts.
-static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_request_t* request,
-                               run_t* run) {
-  leat_status_t status = leat_ok_status();
-  leat_spinlock_lock(&worker->lock);
-  step_t* step = NULL;
-  if (LEAT_UNLIKELY(worker->steps.count)) {
-    uint64_t value;
-    if (leat_word_map_get(&worker->steps, (uint64_t)request->step_id, &value)) {
-      step = (step_t*)(uintptr_t)value;
-    }
-  }
-  if (step && step->aborted) status = leat_status_clone(step->aborted);
-  if (!status && run->registered->plan->uses_rendezvous) {
-    status = find_rendezvous(worker, request->step_id, &run->execution.services.rendezvous);
-    if (!status) leat_rendezvous_retain(run->execution.services.rendezvous);
-  }
-  if (!status && run->registered->plan->uses_step_resources) {
-    status = find_step_resources(worker, run->execution.services.container_step_id,
-                                 &run->execution.services.step_resources);
-  }
-  if (!status) link_run(worker, run);
-  leat_spinlock_unlock(&worker->lock);
-  return status;
-}
-
-static void fill_run(leat_local_worker_t* worker, const leat_run_request_t* request, run_t* run) {
-  const registered_t* registered = run->registered;
+static void fill_run(leat_local_worker_t* worker, registered_t* registered,
+                     const leat_run_request_t* request, run_t* run) {
   const leat_device_t* device = worker->devices[registered->device];
   run->worker = worker;
+  run->registered = registered;
   run->step_id = request->step_id;
-  leat_execution_t* e = &run->execution;
-  e->plan = registered->plan;
-  e->feeds = request->feeds;
-  e->fetches = request->fetches;
-  e->deadline_ns = request->deadline_ns;
-  e->services.step_id = request->step_id;
-  e->services.memory = device->memory;
-  e->services.pool = device->pool;
-  e->services.resources = worker->resources[registered->device];
-  e->services.collector = request->collector;
-  e->services.deterministic = registered->deterministic;
-  e->services.functions = registered->functions;
-  e->services.deadline_ns = request->deadline_ns;
-  e->services.function_depth = request->function_depth;
-  e->services.container_step_id =
+  run->previous = NULL;
+  run->execution = (leat_execution_t){.plan = registered->plan,
+                                      .feeds = request->feeds,
+                                      .fetches = request->fetches,
+                                      .deadline_ns = request->deadline_ns};
+  leat_step_services_t* services = &run->execution.services;
+  services->step_id = request->step_id;
+  services->memory = device->memory;
+  services->pool = device->pool;
+  services->resources = worker->resources[registered->device];
+  services->collector = request->collector;
+  services->deterministic = registered->deterministic;
+  services->functions = registered->functions;
+  services->cancellation = run->cancellation;
+  services->deadline_ns = request->deadline_ns;
+  services->function_depth = request->function_depth;
+  services->container_step_id =
       request->container_step_id ? request->container_step_id : request->step_id;
 }
 
-static leat_status_t find_graph(leat_local_worker_t* worker, uint64_t handle,
-                                registered_t** out_registered) {
-  leat_spinlock_lock(&worker->lock);
-  registered_t* registered = handle < worker->graph_count ? worker->graphs[handle] : NULL;
-  if (registered) atomic_fetch_add_explicit(&registered->references, 1, memory_order_relaxed);
-  leat_spinlock_unlock(&worker->lock);
-  *out_registered = registered;
-  if (registered) return leat_ok_status();
+// Looks up what the run needs and makes it known to aborts. Called with the lock held.
+static leat_status_t enter_run(leat_local_worker_t* worker, run_t* run) {
+  leat_step_services_t* services = &run->execution.services;
+  const leat_plan_t* plan = run->registered->plan;
+  uint64_t value;
+  if (LEAT_UNLIKELY(worker->steps.count) &&
+      leat_word_map_get(&worker->steps, (uint64_t)run->step_id, &value)) {
+    const step_t* step = (const step_t*)(uintptr_t)value;
+    if (step->aborted) return leat_status_clone(step->aborted);
+  }
+  if (plan->uses_step_resources) {
+    LEAT_RETURN_IF_ERROR(find_step_resources(worker, services->container_step_id,
+                                             &services->step_resources));
+  }
+  if (plan->uses_rendezvous) {
+    LEAT_RETURN_IF_ERROR(find_rendezvous(worker, run->step_id, &services->rendezvous));
+    leat_rendezvous_retain(services->rendezvous);
+  }
+  link_run(worker, run);
+  return leat_ok_status();
+}
+
+static leat_status_t make_run(leat_local_worker_t* worker, const registered_t* registered,
+                              run_t** out_run) {
+  run_t* run;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(worker->allocator, sizeof *run, (void**)&run));
+  leat_status_t status = leat_ok_status();
+  if (registered->plan->waits) {
+    status = leat_cancellation_create(worker->allocator, &run->cancellation);
+  }
+  if (status) {
+    leat_allocator_free(worker->allocator, run);
+    return status;
+  }
+  *out_run = run;
+  return leat_ok_status();
+}
+
+// The run of |registered| for |request|: |local|, which is on the stack, where it ends before
+// leat_execution_start returns, one of an earlier step, or a new one. Called with the lock held,
+// which it lets go while it makes one.
+static leat_status_t begin_run(leat_local_worker_t* worker, registered_t* registered,
+                               const leat_run_request_t* request, run_t* local,
+                               run_t** out_run) {
+  run_t* run = registered->free_runs;
+  leat_status_t status = leat_ok_status();
+  if (registered->plan->linear && registered->executor != LEAT_EXECUTOR_DATAFLOW) {
+    run = local;
+  } else if (LEAT_LIKELY(run != NULL)) {
+    registered->free_runs = run->next;
+  } else {
+    leat_spinlock_unlock(&worker->lock);
+    status = make_run(worker, registered, &run);
+    leat_spinlock_lock(&worker->lock);
+  }
+  LEAT_RETURN_IF_ERROR(status);
+  fill_run(worker, registered, request, run);
+  status = enter_run(worker, run);
+  if (status) keep_run(run);
+  *out_run = run;
+  return status;
+}
+
+static leat_status_t not_registered(uint64_t handle) {
   return leat_make_status(LEAT_ABORTED,
                           "RunGraph failed: graph handle %llu is not registered (any more)",
                           (unsigned long long)handle);
@@ -271,35 +335,27 @@ static leat_status_t find_graph(leat_local_worker_t* worker, uint64_t handle,
 static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* request,
                              leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  registered_t* registered;
-  leat_status_t status = find_graph(worker, request->handle, &registered);
-  if (status) {
-    done(data, status);
-    return;
-  }
-  bool linear = registered->plan->linear && registered->executor != LEAT_EXECUTOR_DATAFLOW;
   run_t local = {.on_stack = true};
-  run_t* run = &local;
-  if (!linear) {
-    status = leat_allocator_allocate(worker->allocator, sizeof *run, (void**)&run);
+  run_t* run = NULL;
+  bool unused = false;
+  leat_spinlock_lock(&worker->lock);
+  registered_t* registered =
+      request->handle < worker->graph_count ? worker->graphs[request->handle] : NULL;
+  leat_status_t status = leat_ok_status();
+  if (registered) {
+    ++registered->references;
+    status = begin_run(worker, registered, request, &local, &run);
+    if (status) unused = was_last(registered);
   }
-  if (!status) {
-    run->registered = registered;
-    run->done = done;
-    run->done_data = data;
-    fill_run(worker, request, run);
-    if (registered->plan->waits) {
-      status = leat_cancellation_create(worker->allocator, &run->execution.services.cancellation);
-    }
-    if (!status) status = enter_run(worker, request, run);
-    if (status) leat_cancellation_release(run->execution.services.cancellation);
-    if (status && !run->on_stack) leat_allocator_free(worker->allocator, run);
-  }
+  leat_spinlock_unlock(&worker->lock);
+  if (unused) free_registered(worker, registered);
+  if (!registered) status = not_registered(request->handle);
   if (status) {
-    release_registered(worker, registered);
     done(data, status);
     return;
   }
+  run->done = done;
+  run->done_data = data;
   leat_execution_start(&run->execution, registered->executor, run_done, run);
 }
 
@@ -440,7 +496,9 @@ static void worker_clear_container(leat_worker_t* self, leat_string_view_t conta
 
 static void worker_destroy(leat_worker_t* self) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  for (size_t i = 0; i < worker->graph_count; ++i) release_registered(worker, worker->graphs[i]);
+  for (size_t i = 0; i < worker->graph_count; ++i) {
+    if (was_last(worker->graphs[i])) free_registered(worker, worker->graphs[i]);
+  }
   leat_allocator_free(worker->allocator, worker->graphs);
   for (size_t i = 0; i < worker->steps.capacity; ++i) {
     if (worker->steps.used[i]) free_step(worker, (step_t*)(uintptr_t)worker->steps.values[i]);

@@ -20,21 +20,18 @@ typedef struct ordered_s {
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// Input |input| of |step|: moved out where nobody reads it after.
-static leat_slot_t take(const ordered_t* o, const leat_ordered_step_t* step, uint32_t input) {
-  leat_slot_t* slot = &o->slots[step->inputs[input]];
-  leat_slot_t value = *slot;
-  if (input < 64 && (step->last_readers >> input & 1)) {
-    memset(slot, 0, sizeof *slot);
-  } else if (value.tensor.dtype) {
-    value.tensor = leat_tensor_share(&slot->tensor);
+// Input |input| of |step| goes to |slot|: moved where nobody reads it after.
+static void pass(const ordered_t* o, const leat_ordered_step_t* step, uint32_t input,
+                 uint32_t slot) {
+  leat_slot_t *from = &o->slots[step->inputs[input]], *to = &o->slots[slot];
+  leat_slot_clear(to);
+  to->alive = from->alive;
+  if (LEAT_LIKELY(input < 64 && (step->last_readers >> input & 1))) {
+    leat_tensor_move_to(&from->tensor, &to->tensor);
+    from->alive = false;
+  } else if (from->tensor.dtype) {
+    to->tensor = leat_tensor_share(&from->tensor);
   }
-  return value;
-}
-
-static void put(const ordered_t* o, uint32_t slot, leat_slot_t value) {
-  leat_slot_clear(&o->slots[slot]);
-  o->slots[slot] = value;
 }
 
 static bool is_live(const ordered_t* o, const leat_ordered_step_t* step) {
@@ -57,7 +54,7 @@ static leat_status_t run_switch(ordered_t* o, const leat_ordered_step_t* step, b
   }
   uint32_t taken = *leat_tensor_data(predicate, const bool) ? 1 : 0;
   flags[taken] = true;
-  if (step->read_outputs >> taken & 1) put(o, step->first_output + taken, take(o, step, 0));
+  if (step->read_outputs >> taken & 1) pass(o, step, 0, step->first_output + taken);
   return leat_ok_status();
 }
 
@@ -66,13 +63,13 @@ static leat_status_t run_merge(ordered_t* o, const leat_ordered_step_t* step) {
   for (uint32_t k = 0; k < step->check_count; ++k) {
     if (!o->flags[step->checks[k]]) continue;
     o->flags[step->flag] = true;
-    if (step->read_outputs & 1) put(o, step->first_output, take(o, step, k));
+    if (step->read_outputs & 1) pass(o, step, k, step->first_output);
     if (!(step->read_outputs & 2)) return leat_ok_status();
     int32_t index = (int32_t)k;
-    leat_slot_t value = {.alive = true};
-    LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &index, &value.tensor));
-    put(o, step->first_output + 1, value);
-    return leat_ok_status();
+    leat_slot_t* value_index = &o->slots[step->first_output + 1];
+    leat_slot_clear(value_index);
+    value_index->alive = true;
+    return leat_tensor_scalar(LEAT_DTYPE_INT32, &index, &value_index->tensor);
   }
   return leat_ok_status();
 }
@@ -85,7 +82,7 @@ static void run_move(ordered_t* o, const leat_ordered_step_t* step, bool live) {
   if (!live) return;
   if (step->goes_on != LEAT_NO_LOOP) o->goes_on[step->goes_on] = true;
   if (stays) return;
-  if (step->read_outputs & 1) put(o, step->first_output, take(o, step, 0));
+  if (step->read_outputs & 1) pass(o, step, 0, step->first_output);
 }
 
 static leat_status_t run_kernel(ordered_t* o, const leat_ordered_step_t* step) {

@@ -83,7 +83,9 @@ TF_CAPI_EXPORT void TF_GraphGetTensorShape(TF_Graph* graph, TF_Output output, in
 // delete, or NULL when nothing is known.
 TF_CAPI_EXPORT TF_Buffer* TF_GetHandleShapeAndType(TF_Graph* graph, TF_Output output);
 
-// Replaces that knowledge by the HandleData message of |proto_len| bytes at |proto|.
+// Replaces that knowledge by the HandleData message of |proto_len| bytes at |proto|, for operations
+// that are added from now on: a ReadVariableOp of a handle fed from outside has its variable's
+// shape then. TF_INVALID_ARGUMENT for other bytes, or sizes below -1.
 TF_CAPI_EXPORT void TF_SetHandleShapeAndType(TF_Graph* graph, TF_Output output, const void* proto,
                                              size_t proto_len, TF_Status* status);
 

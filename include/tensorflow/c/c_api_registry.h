@@ -48,8 +48,11 @@ TF_CAPI_EXPORT TF_Buffer TF_GetOpList(TF_Library* lib_handle);
 // Frees the handle; the plugin stays loaded. NULL is ignored.
 TF_CAPI_EXPORT void TF_DeleteLibraryHandle(TF_Library* lib_handle);
 
-// Loads the shared object |plugin_filename| and registers the file systems it implements, each for
-// the scheme ("s3", "gs", ...) that it names.
+// Loads the shared object |plugin_filename| and registers the file systems it implements
+// (experimental/filesystem/filesystem_interface.h), each for the scheme ("s3", "gs", ...) that it
+// names and for the process. Those that are in order are, whatever |status| says of another:
+// TF_NOT_FOUND (no library, or no plugin), TF_FAILED_PRECONDITION (another ABI, a table that lacks
+// what is required), TF_ALREADY_EXISTS (the scheme has one), or what the plugin says.
 TF_CAPI_EXPORT void TF_RegisterFilesystemPlugin(const char* plugin_filename, TF_Status* status);
 
 // --- Output ----------------------------------------------------------------------------------

@@ -17,9 +17,11 @@ extern "C" {
 #endif
 
 // --- Files -----------------------------------------------------------------------------------
-// Paths of this machine. Errors name the path: TF_NOT_FOUND, TF_ALREADY_EXISTS,
-// TF_PERMISSION_DENIED, TF_FAILED_PRECONDITION (a directory that is not empty, or is none),
-// TF_RESOURCE_EXHAUSTED (the disk is full), TF_INVALID_ARGUMENT (no path).
+// Paths of this machine, and "scheme://..." of file systems that were registered
+// (TF_RegisterFilesystemPlugin; TF_UNIMPLEMENTED for other schemes). Errors name the path:
+// TF_NOT_FOUND, TF_ALREADY_EXISTS, TF_PERMISSION_DENIED, TF_FAILED_PRECONDITION (a directory that
+// is not empty, or is none), TF_RESOURCE_EXHAUSTED (the disk is full), TF_INVALID_ARGUMENT (no
+// path).
 
 typedef struct TF_WritableFileHandle TF_WritableFileHandle;
 typedef struct TF_StringStream TF_StringStream;

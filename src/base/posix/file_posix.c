@@ -137,7 +137,7 @@ static leat_status_t file_close(leat_file_t* base) {
 }
 
 static const leat_file_vtable_t file_vtable = {file_read, file_write, file_sync, file_size,
-                                               file_close};
+                                               file_close, NULL};
 
 // ---- The file system ----
 
@@ -263,7 +263,7 @@ static leat_status_t posix_sync_directory(leat_file_system_t* self, const char* 
 leat_file_system_t* leat_file_system_posix(void) {
   static const leat_file_system_vtable_t vtable = {
       posix_open,           posix_stat, posix_rename,        posix_remove,
-      posix_make_directory, posix_list, posix_sync_directory};
+      posix_make_directory, posix_list, posix_sync_directory, NULL};
   static leat_file_system_t file_system = {&vtable};
   return &file_system;
 }

@@ -43,7 +43,7 @@ static leat_status_t read_vocabulary(leat_kernel_context_t* c, int index,
     status = leat_kernel_invalid(c, "vocab filename cannot be empty.");
   }
   if (!status) {
-    status = leat_file_read_all(leat_file_system_posix(), name.data, leat_allocator_system(),
+    status = leat_file_read_all(leat_file_system_default(), name.data, leat_allocator_system(),
                                 (char**)&out_text->data, &out_text->size);
   }
   leat_arena_deinitialize(&arena);
@@ -276,7 +276,7 @@ static leat_status_t load_matrix(load_t* l, leat_arena_t* arena) {
   }
   LEAT_RETURN_IF_ERROR(check_text(l->c, 0, arena, &path));
   LEAT_RETURN_IF_ERROR(check_text(l->c, 1, arena, &l->name));
-  LEAT_RETURN_IF_ERROR(leat_bundle_reader_open(leat_file_system_posix(), path.data,
+  LEAT_RETURN_IF_ERROR(leat_bundle_reader_open(leat_file_system_default(), path.data,
                                                leat_allocator_system(), &l->reader));
   LEAT_RETURN_IF_ERROR(check_stored(l, arena));
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){own->rows, own->columns}, &shape));

@@ -136,7 +136,7 @@ static leat_status_t restore_all(leat_kernel_context_t* c, source_t source) {
 }
 
 static leat_status_t open_source(const leat_kernel_context_t* c, bool is_v1, source_t* source) {
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   leat_allocator_t* allocator = leat_allocator_system();
   leat_arena_t arena;
   leat_string_view_t path;

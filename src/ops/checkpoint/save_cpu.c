@@ -70,7 +70,7 @@ static leat_status_t add_tensors(const leat_kernel_context_t* c, sink_t* sink, i
 static leat_status_t open_sink(const leat_kernel_context_t* c, bool is_v1, leat_arena_t* arena,
                                sink_t* sink) {
   leat_string_view_t path;
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   leat_allocator_t* allocator = leat_allocator_system();
   LEAT_RETURN_IF_ERROR(
       leat_arena_copy_string(arena, leat_tensor_string_at(leat_kernel_input(c, 0), 0), &path));

@@ -71,7 +71,7 @@ static leat_status_t read_prefixes(const leat_kernel_context_t* c, leat_arena_t*
     LEAT_RETURN_IF_ERROR(
         leat_arena_copy_string(arena, leat_tensor_string_at(input, (int64_t)i), &prefix));
     LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix.data, arena, &index_path));
-    if (merge->allow_missing_files && !leat_file_exists(leat_file_system_posix(), index_path)) {
+    if (merge->allow_missing_files && !leat_file_exists(leat_file_system_default(), index_path)) {
       continue;
     }
     (*out_prefixes)[(*out_count)++] = prefix.data;
@@ -82,7 +82,7 @@ static leat_status_t read_prefixes(const leat_kernel_context_t* c, leat_arena_t*
 // Directories that the shards leave empty. One may be gone already: they often share it.
 static leat_status_t delete_directories(const char* const* prefixes, size_t count,
                                         const char* target, leat_arena_t* arena) {
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   const char *target_directory, *directory;
   LEAT_RETURN_IF_ERROR(leat_path_directory(target, arena, &target_directory));
   for (size_t i = 0; i < count; ++i) {
@@ -101,7 +101,7 @@ static leat_status_t merge_prefixes(const leat_kernel_context_t* c, leat_arena_t
   LEAT_RETURN_IF_ERROR(read_prefixes(c, arena, &prefixes, &count));
   LEAT_RETURN_IF_ERROR(
       leat_arena_copy_string(arena, leat_tensor_string_at(leat_kernel_input(c, 1), 0), &target));
-  LEAT_RETURN_IF_ERROR(leat_bundle_merge(leat_file_system_posix(), prefixes, count, target.data,
+  LEAT_RETURN_IF_ERROR(leat_bundle_merge(leat_file_system_default(), prefixes, count, target.data,
                                          leat_allocator_system()));
   if (!merge->delete_old_directories) return leat_ok_status();
   return delete_directories(prefixes, count, target.data, arena);

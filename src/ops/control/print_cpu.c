@@ -73,7 +73,7 @@ static leat_status_t write_text(const print_t* print, leat_string_view_t text) {
     leat_log(print->level, "%.*s", LEAT_SV_ARG(text));
     return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_posix(), print->text + print->end_size,
+  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_default(), print->text + print->end_size,
                                       LEAT_FILE_APPEND, leat_allocator_system(), &file));
   leat_status_t status = file->vtable->write(file, text.data, text.size);
   leat_status_t closed = leat_file_close(file);

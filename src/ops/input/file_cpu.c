@@ -28,7 +28,7 @@ static leat_status_t read(leat_kernel_context_t* c, leat_arena_t* arena) {
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(read_name(c, arena, &name));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_posix(), name, leat_allocator_system(),
+  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_default(), name, leat_allocator_system(),
                                           &bytes, &size));
   leat_status_t status = leat_tensor_set_string(output, 0, leat_string_view_make(bytes, size));
   leat_allocator_free(leat_allocator_system(), bytes);
@@ -38,7 +38,7 @@ static leat_status_t read(leat_kernel_context_t* c, leat_arena_t* arena) {
 // ---- Writing ------------------------------------------------------------------------------------
 
 static leat_status_t write(leat_kernel_context_t* c, leat_arena_t* arena) {
-  leat_file_system_t* fs = leat_file_system_posix();
+  leat_file_system_t* fs = leat_file_system_default();
   const leat_tensor_t* contents = leat_kernel_input(c, 1);
   const char *name, *directory;
   leat_file_t* file;
@@ -89,7 +89,8 @@ static leat_status_t find_names(const leat_tensor_t* patterns, names_t* names) {
     leat_string_view_t pattern;
     LEAT_RETURN_IF_ERROR(
         leat_arena_copy_string(names->arena, leat_tensor_string_at(patterns, i), &pattern));
-    LEAT_RETURN_IF_ERROR(leat_file_match(leat_file_system_posix(), pattern.data, add_name, names));
+    LEAT_RETURN_IF_ERROR(
+        leat_file_match(leat_file_system_default(), pattern.data, add_name, names));
   }
   if (names->count) qsort(names->items, names->count, sizeof *names->items, compare_names);
   return leat_ok_status();

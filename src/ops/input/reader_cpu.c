@@ -33,7 +33,7 @@ static void append_key(const leat_reader_t* reader, leat_string_builder_t* key, 
 
 static leat_status_t open_stream(file_reader_t* r) {
   r->count = 0;
-  return leat_file_stream_open(leat_file_system_posix(), r->base.work.data,
+  return leat_file_stream_open(leat_file_system_default(), r->base.work.data,
                                leat_string_view_from(r->options.compression),
                                leat_allocator_system(), &r->stream);
 }
@@ -157,7 +157,7 @@ static leat_status_t whole_read(leat_reader_t* self, leat_string_builder_t* key,
                                 bool* out_is_last) {
   file_reader_t* r = (file_reader_t*)self;
   drop_whole(self);
-  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_posix(), self->work.data,
+  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_default(), self->work.data,
                                           leat_allocator_system(), &r->whole, &out_value->size));
   out_value->data = r->whole;
   leat_string_builder_append(key, leat_string_builder_view(&self->work));

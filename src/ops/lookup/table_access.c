@@ -6,56 +6,26 @@
 
 // ---- The table behind a handle ------------------------------------------------------------------
 
-#define MAX_STEPS 256
-
-// Ops whose handles say what the table's types and shapes are.
-static bool tells_types(const leat_node_t* node) {
-  static const char* const kMakers[] = {
-      "MutableHashTableV2",          "AnonymousMutableHashTable",
-      "MutableHashTableOfTensorsV2", "AnonymousMutableHashTableOfTensors",
-      "MutableDenseHashTableV2",     "AnonymousMutableDenseHashTable"};
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kMakers); ++i) {
-    if (leat_string_view_equals(node->op->name, kMakers[i])) return true;
-  }
-  return false;
-}
-
-// Follows the handle at input 0; NULL where the table's types are not seen.
-static const leat_node_t* find_maker(const leat_inference_t* c) {
-  leat_output_t source = c->node->inputs[0];
-  for (int i = 0; i < MAX_STEPS && leat_output_exists(source); ++i) {
-    const leat_node_t* node = &c->graph->nodes[source.node];
-    if (tells_types(node)) return node;
-    if (!(node->op->flags & LEAT_OP_PASS_THROUGH) || node->input_count == 0) return NULL;
-    source = node->inputs[0];
-  }
-  return NULL;
-}
-
-static leat_status_t check_type(const leat_inference_t* c, const char* attr,
-                                const leat_node_t* maker, const char* maker_attr) {
-  int own = leat_node_attr_type(maker, maker_attr), wanted = leat_node_attr_type(c->node, attr);
+static leat_status_t check_type(const leat_inference_t* c, const char* attr, int own) {
+  int wanted = leat_node_attr_type(c->node, attr);
   if (own == wanted) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Trying to read value with wrong dtype. Expected %s got %s",
                           leat_dtype_name(own), leat_dtype_name(wanted));
 }
 
-static leat_status_t check_types(const leat_inference_t* c, const leat_node_t* maker,
-                                 const char* key_attr, const char* value_attr) {
-  LEAT_RETURN_IF_ERROR(check_type(c, key_attr, maker, "key_dtype"));
-  return check_type(c, value_attr, maker, "value_dtype");
-}
-
-// The shape of one key.
-static leat_partial_shape_t key_shape(const leat_inference_t* c, const leat_node_t* maker) {
-  leat_inference_t there = {.graph = c->graph, .arena = c->arena, .node = maker};
-  return maker->input_count ? leat_inference_input(&there, 0) : leat_partial_shape_scalar();
-}
-
-static leat_partial_shape_t value_shape(const leat_node_t* maker) {
-  const leat_attr_value_t* shape = leat_node_attr(maker, LEAT_SV("value_shape"));
-  return shape ? shape->shape : leat_partial_shape_scalar();
+// What the handle at input 0 tells of keys and values, whose types are the attributes'; NULL where
+// it tells nothing.
+static leat_status_t look_into(leat_inference_t* c, const char* key_attr, const char* value_attr,
+                               const leat_referent_t** out_key_and_value) {
+  leat_partial_value_t handle;
+  *out_key_and_value = NULL;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &handle));
+  if (handle.referent_count != 2) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(check_type(c, key_attr, handle.referents[0].dtype));
+  LEAT_RETURN_IF_ERROR(check_type(c, value_attr, handle.referents[1].dtype));
+  *out_key_and_value = handle.referents;
+  return leat_ok_status();
 }
 
 // ---- Shapes -------------------------------------------------------------------------------------
@@ -68,10 +38,10 @@ static leat_status_t find_shape(leat_inference_t* c) {
 
 static leat_status_t find_v2_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
-  const leat_node_t* maker = find_maker(c);
-  if (!maker) return leat_shape_unknown(c);
-  LEAT_RETURN_IF_ERROR(check_types(c, maker, "Tin", "Tout"));
-  leat_partial_shape_t key = key_shape(c, maker), keys = leat_inference_input(c, 1), prefix;
+  const leat_referent_t* table;
+  LEAT_RETURN_IF_ERROR(look_into(c, "Tin", "Tout", &table));
+  if (!table) return leat_shape_unknown(c);
+  leat_partial_shape_t key = table[0].shape, keys = leat_inference_input(c, 1), prefix;
   if (key.rank < 0 || keys.rank < 0) return leat_shape_unknown(c);
   if (keys.rank < key.rank) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -79,7 +49,7 @@ static leat_status_t find_v2_shape(leat_inference_t* c) {
                             LEAT_PARTIAL_SHAPE_TEXT(key), LEAT_PARTIAL_SHAPE_TEXT(keys));
   }
   LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, keys, 0, keys.rank - key.rank, &prefix));
-  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, prefix, value_shape(maker), &prefix));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, prefix, table[1].shape, &prefix));
   leat_inference_set_output(c, 0, prefix);
   return leat_ok_status();
 }
@@ -108,8 +78,8 @@ static leat_status_t export_shape(leat_inference_t* c) {
 
 static leat_status_t export_v2_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(handle_shape(c));
-  const leat_node_t* maker = find_maker(c);
-  return maker ? check_types(c, maker, "Tkeys", "Tvalues") : leat_ok_status();
+  const leat_referent_t* table;
+  return look_into(c, "Tkeys", "Tvalues", &table);
 }
 
 static leat_status_t import_v2_shape(leat_inference_t* c) {

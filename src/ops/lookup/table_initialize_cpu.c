@@ -192,7 +192,7 @@ static leat_status_t fill_from_path(leat_kernel_context_t* c, leat_lookup_t* tab
                                leat_dtype_name(table->key_dtype),
                                leat_dtype_name(table->value_dtype));
   }
-  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_posix(), path, leat_allocator_system(),
+  LEAT_RETURN_IF_ERROR(leat_file_read_all(leat_file_system_default(), path, leat_allocator_system(),
                                           &text, &size));
   line_reader_t reader = {
       .layout = layout, .path = path, .rest = leat_string_view_make(text, size)};

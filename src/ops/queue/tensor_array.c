@@ -8,34 +8,22 @@
 #include "ops/family.h"
 #include "ops/queue/queue_shape.h"
 
-// ---- Following handles --------------------------------------------------------------------------
+// ---- What is in arrays --------------------------------------------------------------------------
 
-#define MAX_STEPS 256
-
-// The node that makes the handle at input 0, or NULL.
-static const leat_node_t* find_maker(const leat_inference_t* c) {
-  const uint32_t passes = LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER | LEAT_OP_SWITCH;
-  leat_output_t source = c->node->inputs[0];
-  for (int i = 0; i < MAX_STEPS && leat_output_exists(source); ++i) {
-    const leat_node_t* node = &c->graph->nodes[source.node];
-    bool is_gradient = leat_string_view_equals(node->op->name, "TensorArrayGradV3");
-    if (!is_gradient && !(node->op->flags & passes)) return node;
-    if (node->input_count == 0) return NULL;
-    source = node->inputs[0];
-  }
-  return NULL;
+// Of elements that may differ nothing is known.
+static leat_status_t array_value(leat_inference_t* c) {
+  leat_referent_t element = {.dtype = leat_node_attr_type(c->node, "dtype")};
+  const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("element_shape"));
+  if (!shape || shape->kind != LEAT_ATTR_SHAPE) return leat_ok_status();
+  bool identical = leat_node_attr_bool(c->node, "identical_element_shapes", false);
+  if (!identical && !leat_partial_shape_is_full(shape->shape)) return leat_ok_status();
+  element.shape = shape->shape;
+  return leat_inference_set_output_referents(c, 0, &element, 1);
 }
 
-bool leat_array_element_shape(const leat_inference_t* c, leat_partial_shape_t* out_shape) {
-  const leat_node_t* maker = find_maker(c);
-  *out_shape = leat_partial_shape_unknown();
-  if (!maker || !leat_string_view_equals(maker->op->name, "TensorArrayV3")) return false;
-  const leat_attr_value_t* shape = leat_node_attr(maker, LEAT_SV("element_shape"));
-  if (!shape || shape->kind != LEAT_ATTR_SHAPE) return false;
-  bool identical = leat_node_attr_bool(maker, "identical_element_shapes", false);
-  if (!identical && !leat_partial_shape_is_full(shape->shape)) return false;
-  *out_shape = shape->shape;
-  return true;
+bool leat_array_element_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
+  int dtype;
+  return leat_inference_input_handle(c, 0, &dtype, out_shape);
 }
 
 leat_status_t leat_array_check_handle(leat_inference_t* c) {
@@ -209,6 +197,7 @@ const leat_op_row_t leat_tensor_array_ops[] = {
               "tensor_array_name: string = ''",
      .flags = NEW,
      .shape = array_shape,
+     .value = array_value,
      .gradient = leat_gradient_none,
      .doc = ARRAY_WORDS},
     {.name = "TensorArrayGrad",
@@ -237,6 +226,7 @@ const leat_op_row_t leat_tensor_array_ops[] = {
      .attrs = "source: string",
      .flags = NEW,
      .shape = gradient_shape,
+     .value = leat_value_handed_on,
      .gradient = leat_gradient_none,
      .doc = GRADIENT_WORDS},
     {.name = "TensorArrayGradWithShape",

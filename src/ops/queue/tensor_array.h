@@ -5,9 +5,8 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 
-// What is known of the elements of the array at input 0: follows the handle to the op that makes
-// it. false where nothing is.
-bool leat_array_element_shape(const leat_inference_t* c, leat_partial_shape_t* out_shape);
+// What is known of the elements of the array at input 0. false where nothing is.
+bool leat_array_element_shape(leat_inference_t* c, leat_partial_shape_t* out_shape);
 // Input 0 is a handle (a vector of 2, as TensorFlow has it).
 LEAT_MUST_USE leat_status_t leat_array_check_handle(leat_inference_t* c);
 

@@ -5,49 +5,6 @@
 #include "ops/family.h"
 #include "ops/queue/queue_shape.h"
 
-// ---- Following lists ----------------------------------------------------------------------------
-
-#define MAX_STEPS 256
-
-// The input of |node| that states the elements' shape, where the node makes a list; else -1.
-static int shape_input(const leat_node_t* node) {
-  static const struct {
-    const char* op;
-    int input;
-  } kMakers[] = {{"EmptyTensorList", 0},     {"TensorListReserve", 0},
-                 {"TensorListFromTensor", 1}, {"TensorListSplit", 1},
-                 {"TensorListScatter", 2},    {"TensorListScatterV2", 2}};
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kMakers); ++i) {
-    if (leat_string_view_equals(node->op->name, kMakers[i].op)) return kMakers[i].input;
-  }
-  return -1;
-}
-
-// Does output 0 have elements like those of input 0?
-static bool hands_on(const leat_node_t* node) {
-  static const char* const kOps[] = {"TensorListPushBack", "TensorListPopBack",
-                                     "TensorListSetItem", "TensorListResize",
-                                     "TensorListScatterIntoExistingList",
-                                     "TensorListConcatLists"};
-  const uint32_t passes = LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER | LEAT_OP_SWITCH;
-  if (node->op->flags & passes) return true;
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kOps); ++i) {
-    if (leat_string_view_equals(node->op->name, kOps[i])) return true;
-  }
-  return false;
-}
-
-static const leat_node_t* find_maker(const leat_inference_t* c) {
-  leat_output_t source = c->node->inputs[0];
-  for (int i = 0; i < MAX_STEPS && leat_output_exists(source); ++i) {
-    const leat_node_t* node = &c->graph->nodes[source.node];
-    if (shape_input(node) >= 0) return node;
-    if (!hands_on(node) || node->input_count == 0) return NULL;
-    source = node->inputs[0];
-  }
-  return NULL;
-}
-
 leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,
                                        leat_partial_shape_t* out_shape) {
   leat_partial_value_t value;
@@ -64,18 +21,12 @@ leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,
 }
 
 leat_status_t leat_list_elements(leat_inference_t* c, int dtype, leat_partial_shape_t* out_shape) {
-  const leat_node_t* maker = find_maker(c);
-  *out_shape = leat_partial_shape_unknown();
-  if (!maker) return leat_ok_status();
-  int own = leat_node_attr_type(maker, "element_dtype");
-  if (dtype && own != dtype) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Expected list with element dtype %s but got list with element dtype "
-                            "%s",
-                            leat_dtype_name(dtype), leat_dtype_name(own));
-  }
-  leat_inference_t there = {.graph = c->graph, .arena = c->arena, .node = maker};
-  return leat_list_shape_of_input(&there, shape_input(maker), out_shape);
+  int own;
+  if (!leat_inference_input_handle(c, 0, &own, out_shape)) return leat_ok_status();
+  if (!dtype || own == dtype) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Expected list with element dtype %s but got list with element dtype %s",
+                          leat_dtype_name(dtype), leat_dtype_name(own));
 }
 
 leat_status_t leat_list_merged_elements(leat_inference_t* c, int index,
@@ -86,6 +37,17 @@ leat_status_t leat_list_merged_elements(leat_inference_t* c, int index,
   LEAT_RETURN_IF_ERROR(leat_list_shape_of_input(c, index, &stated));
   return leat_inference_merge(c, *out_shape, stated, out_shape);
 }
+
+// The list at output 0 is of |element_dtype|, and input |index| states its elements' shape.
+static leat_status_t make_list(leat_inference_t* c, int index) {
+  leat_referent_t element = {.dtype = leat_node_attr_type(c->node, "element_dtype")};
+  LEAT_RETURN_IF_ERROR(leat_list_shape_of_input(c, index, &element.shape));
+  return leat_inference_set_output_referents(c, 0, &element, 1);
+}
+
+leat_status_t leat_value_list_of_first(leat_inference_t* c) { return make_list(c, 0); }
+leat_status_t leat_value_list_of_second(leat_inference_t* c) { return make_list(c, 1); }
+leat_status_t leat_value_list_of_third(leat_inference_t* c) { return make_list(c, 2); }
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -272,12 +234,14 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .outputs = "handle: variant",
      .attrs = SHAPE_TYPES,
      .shape = maker_shape,
+     .value = leat_value_list_of_first,
      .doc = "A list of no tensors; a max_num_elements of -1 does not bound it."},
     {.name = "TensorListReserve",
      .inputs = "element_shape: shape_type; num_elements: int32",
      .outputs = "handle: variant",
      .attrs = SHAPE_TYPES,
      .shape = maker_shape,
+     .value = leat_value_list_of_first,
      .doc = "A list of tensors that are still to be set."},
     {.name = "TensorListPushBack",
      .inputs = "input_handle: variant; tensor: element_dtype",
@@ -285,6 +249,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .attrs = "element_dtype: type",
      .escaping_inputs = 2,
      .shape = push_shape,
+     .value = leat_value_handed_on,
      .gradient = push_gradient,
      .doc = "The list with one more tensor."},
     {.name = "TensorListPushBackBatch",
@@ -300,6 +265,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .outputs = "output_handle: variant; tensor: element_dtype",
      .attrs = "element_dtype: type",
      .shape = pop_shape,
+     .value = leat_value_handed_on,
      .gradient = pop_gradient,
      .doc = "The list without its last tensor, and that tensor."},
     {.name = "TensorListLength",
@@ -321,6 +287,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .inputs = "input_handle: variant; size: int32",
      .outputs = "output_handle: variant",
      .shape = resize_shape,
+     .value = leat_value_handed_on,
      .gradient = resize_gradient,
      .doc = "The list with as many tensors; new ones are still to be set."},
     {.name = "TensorListGetItem",
@@ -336,6 +303,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .attrs = "element_dtype: type; resize_if_index_out_of_bounds: bool = false",
      .escaping_inputs = 4,
      .shape = set_item_shape,
+     .value = leat_value_handed_on,
      .gradient = set_item_gradient,
      .doc = "The list with one tensor set."},
     {.name = "TensorListConcatLists",
@@ -343,6 +311,7 @@ const leat_op_row_t leat_tensor_list_ops[] = {
      .outputs = "output: variant",
      .attrs = "element_dtype: type",
      .shape = concat_lists_shape,
+     .value = leat_value_handed_on,
      .gradient = leat_gradient_none,
      .doc = "The tensors of one list behind those of another."},
     LEAT_OP_ROWS_END,

@@ -9,10 +9,14 @@
 // shape.
 LEAT_MUST_USE leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,
                                                      leat_partial_shape_t* out_shape);
-// Type and shape of the elements of the list at input 0: follows it to the op that makes it. false
-// where that is not seen. INVALID_ARGUMENT when the type is not |dtype|.
+// The shape of the elements of the list at input 0, as far as it is known. INVALID_ARGUMENT when
+// their type is known and not |dtype| (0: any).
 LEAT_MUST_USE leat_status_t leat_list_elements(leat_inference_t* c, int dtype,
                                                leat_partial_shape_t* out_shape);
+// Value functions of ops that make lists; that input states the elements' shape.
+LEAT_MUST_USE leat_status_t leat_value_list_of_first(leat_inference_t* c);
+LEAT_MUST_USE leat_status_t leat_value_list_of_second(leat_inference_t* c);
+LEAT_MUST_USE leat_status_t leat_value_list_of_third(leat_inference_t* c);
 // The elements' shape as input |index| and the list say.
 LEAT_MUST_USE leat_status_t leat_list_merged_elements(leat_inference_t* c, int index,
                                                       leat_partial_shape_t* out_shape);

@@ -137,14 +137,14 @@ static void enter(launch_t* l) {
   l->inner.services = &l->services;
 }
 
-// What the kernel took out of its inputs is gone from the executor's slots too.
+// What the kernel took out of its inputs, or forwarded, is gone from the executor's slots too.
 static void leave(launch_t* l) {
   leat_kernel_context_t* c = l->context;
   for (int i = 0; i < c->kernel->input_count; ++i) {
-    leat_slot_t* slot = &c->slots[c->input_slots[i]];
-    if (slot->tensor.dtype && !l->slots[i].tensor.dtype && l->inner.input_slots[i] == (uint32_t)i) {
-      slot->tensor = l->slots[i].tensor;
-    }
+    if (l->inner.input_slots[i] != (uint32_t)i) continue;
+    leat_tensor_t* input = &c->slots[c->input_slots[i]].tensor;
+    if (!l->slots[i].tensor.buffer) input->buffer = NULL;
+    if (!l->slots[i].tensor.dtype) *input = l->slots[i].tensor;
   }
   for (int i = 0; i < c->kernel->output_count; ++i) {
     leat_simulated_memory_leave(leat_simulated_device_memory(c->kernel->device),

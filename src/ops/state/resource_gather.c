@@ -4,7 +4,7 @@
 #include "ops/family.h"
 
 // UNIMPLEMENTED nowhere: what is not known of the handle leaves the output unknown.
-static leat_partial_shape_t params_shape(const leat_inference_t* c) {
+static leat_partial_shape_t params_shape(leat_inference_t* c) {
   int dtype;
   leat_partial_shape_t shape;
   if (leat_inference_input_handle(c, 0, &dtype, &shape)) return shape;

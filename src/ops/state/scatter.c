@@ -5,7 +5,7 @@
 #include "ops/family.h"
 
 // The shape of the variable at input 0, by reference or by handle.
-static leat_partial_shape_t variable_shape(const leat_inference_t* c) {
+static leat_partial_shape_t variable_shape(leat_inference_t* c) {
   int dtype;
   leat_partial_shape_t shape;
   if (c->node->op->inputs[0].is_ref) return leat_inference_input(c, 0);

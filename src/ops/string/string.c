@@ -5,8 +5,10 @@
   X(format)                    \
   X(hash)                      \
   X(join)                      \
+  X(ngrams)                    \
   X(number)                    \
   X(regex)                     \
+  X(string_split)              \
   X(text)
 
 LEAT_OP_FAMILY(string, LEAT_STRING_SOURCES)

@@ -1,0 +1,168 @@
+// Which file system serves a path. The operating system's is not in the list: it serves what has no
+// scheme, at no cost but that of seeing so, and "file://host/path" as "/path". Rows are added in
+// front and stay, so that a lookup takes no lock.
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/file_system.h"
+#include "base/sync.h"
+
+typedef struct scheme_s {
+  struct scheme_s* next;
+  leat_file_system_t* fs;
+  size_t size;
+  char name[];
+} scheme_t;
+
+static scheme_t* _Atomic schemes;
+static leat_mutex_t registration = {PTHREAD_MUTEX_INITIALIZER};
+
+// Of the letters, digits and dots that |text| begins with, the first a letter; 0 for one alone.
+static size_t name_size(const char* text) {
+  size_t size = 0;
+  for (;; ++size) {
+    char c = text[size], lower = (char)(c | 0x20);
+    bool later = (c >= '0' && c <= '9') || c == '.';
+    if (!(lower >= 'a' && lower <= 'z') && !(size && later)) break;
+  }
+  return size > 1 ? size : 0;
+}
+
+static size_t scheme_size(const char* path) {
+  size_t size = name_size(path);
+  return strncmp(path + size, "://", 3) == 0 ? size : 0;
+}
+
+size_t leat_file_root_size(const char* path) {
+  size_t size = scheme_size(path);
+  if (!size) return path[0] == '/';
+  const char* slash = strchr(path + size + 3, '/');
+  return slash ? (size_t)(slash - path) + 1 : strlen(path);
+}
+
+static leat_file_system_t* find(const char* name, size_t size) {
+  for (scheme_t* s = atomic_load_explicit(&schemes, memory_order_acquire); s; s = s->next) {
+    if (s->size == size && memcmp(s->name, name, size) == 0) return s->fs;
+  }
+  return NULL;
+}
+
+// The operating system's are "" and "file".
+static bool is_file(const char* name, size_t size) {
+  return size == 4 && memcmp(name, "file", 4) == 0;
+}
+
+static leat_status_t add(const char* name, size_t size, leat_file_system_t* fs) {
+  scheme_t* row = NULL;
+  if (!size || is_file(name, size) || find(name, size)) {
+    return leat_make_status(LEAT_ALREADY_EXISTS, "File system for %s already registered", name);
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *row + size, (void**)&row));
+  row->next = schemes;
+  row->fs = fs;
+  row->size = size;
+  memcpy(row->name, name, size);
+  atomic_store_explicit(&schemes, row, memory_order_release);
+  return leat_ok_status();
+}
+
+leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* fs) {
+  size_t size = name_size(scheme);
+  if (scheme[0] && (!size || scheme[size])) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Registering a file system failed: scheme is '%s', must be two or "
+                            "more letters, digits and dots",
+                            scheme);
+  }
+  leat_mutex_lock(&registration);
+  leat_status_t status = add(scheme, size, fs);
+  leat_mutex_unlock(&registration);
+  return status;
+}
+
+// ---- The file system of all paths ---------------------------------------------------------------
+
+// The file system of |*inout_path|, which becomes what that one calls it.
+static leat_status_t route(const char** inout_path, leat_file_system_t** out_fs) {
+  const char* path = *inout_path;
+  size_t size = scheme_size(path);
+  *out_fs = leat_file_system_posix();
+  if (LEAT_LIKELY(!size)) return leat_ok_status();
+  if (is_file(path, size)) {
+    size_t root_size = leat_file_root_size(path);
+    *inout_path = path[root_size - 1] == '/' ? path + root_size - 1 : "/";
+    return leat_ok_status();
+  }
+  *out_fs = find(path, size);
+  if (*out_fs) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "File system scheme '%.*s' not implemented (file: '%s')", (int)size, path,
+                          path);
+}
+
+static leat_status_t default_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
+                                  leat_allocator_t* allocator, leat_file_t** out_file) {
+  leat_file_system_t* fs = NULL;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  return leat_file_open(fs, path, mode, allocator, out_file);
+}
+
+static leat_status_t default_stat(leat_file_system_t* self, const char* path,
+                                  leat_file_stat_t* out_stat) {
+  leat_file_system_t* fs = NULL;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  return fs->vtable->stat(fs, path, out_stat);
+}
+
+static leat_status_t default_rename(leat_file_system_t* self, const char* from, const char* to) {
+  leat_file_system_t *fs = NULL, *to_fs = NULL;
+  const char *source = from, *target = to;
+  LEAT_RETURN_IF_ERROR(route(&source, &fs));
+  LEAT_RETURN_IF_ERROR(route(&target, &to_fs));
+  if (fs == to_fs) return fs->vtable->rename(fs, source, target);
+  return leat_make_status(LEAT_UNIMPLEMENTED, "Renaming %s to %s not implemented", from, to);
+}
+
+static leat_status_t default_remove(leat_file_system_t* self, const char* path) {
+  leat_file_system_t* fs = NULL;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  return fs->vtable->remove(fs, path);
+}
+
+static leat_status_t default_make_directory(leat_file_system_t* self, const char* path) {
+  leat_file_system_t* fs = NULL;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  return fs->vtable->make_directory(fs, path);
+}
+
+static leat_status_t default_list(leat_file_system_t* self, const char* path,
+                                  leat_file_name_fn_t fn, void* data) {
+  leat_file_system_t* fs = NULL;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  return fs->vtable->list(fs, path, fn, data);
+}
+
+static leat_status_t default_sync_directory(leat_file_system_t* self, const char* path) {
+  leat_file_system_t* fs = NULL;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  return fs->vtable->sync_directory(fs, path);
+}
+
+// Listed through |self|, so that what is found has its scheme.
+static leat_status_t default_match(leat_file_system_t* self, const char* pattern,
+                                   leat_file_name_fn_t fn, void* data) {
+  leat_file_system_t* fs = NULL;
+  const char* path = pattern;
+  LEAT_RETURN_IF_ERROR(route(&path, &fs));
+  if (fs->vtable->match) return fs->vtable->match(fs, path, fn, data);
+  return leat_file_match_by_listing(self, pattern, fn, data);
+}
+
+leat_file_system_t* leat_file_system_default(void) {
+  static const leat_file_system_vtable_t vtable = {
+      default_open,           default_stat, default_rename,         default_remove,
+      default_make_directory, default_list, default_sync_directory, default_match};
+  static leat_file_system_t file_system = {&vtable};
+  return &file_system;
+}

@@ -1,0 +1,23 @@
+// File systems of plugins (tensorflow/c/experimental/filesystem/filesystem_interface.h) as base
+// knows file systems.
+#ifndef LEAT_CAPI_PLUGIN_FILE_SYSTEM_H_
+#define LEAT_CAPI_PLUGIN_FILE_SYSTEM_H_
+
+#include "base/file_system.h"
+#include "tensorflow/c/experimental/filesystem/filesystem_interface.h"
+
+typedef struct leat_plugin_file_system_s {
+  leat_file_system_t base;
+  TF_Filesystem state;
+  void (*free)(void* memory);  // the plugin's
+  // Copies. Those of files that the plugin has not are zero.
+  TF_FilesystemOps ops;
+  TF_RandomAccessFileOps reader;
+  TF_WritableFileOps writer;
+  TF_ReadOnlyMemoryRegionOps region;
+} leat_plugin_file_system_t;
+
+// For a file system whose other members are set.
+extern const leat_file_system_vtable_t leat_plugin_file_system_vtable;
+
+#endif  // LEAT_CAPI_PLUGIN_FILE_SYSTEM_H_

@@ -1,0 +1,83 @@
+// Cases of resizing, cropping and the suppression of boxes.
+#include "op_harness/op_harness.h"
+
+#define SIZE(height, width) LEAT_ITEMS(INT32, LEAT_DIMS(2), height, width)
+#define IMAGE(...) LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), __VA_ARGS__)
+#define WIDE(...) LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 4, 1), __VA_ARGS__)
+#define RESIZE(op_name, align, half, ...)                                                          \
+  {                                                                                                \
+    .op = op_name,                                                                                 \
+    .attrs = {LEAT_CASE_BOOL("align_corners", align), LEAT_CASE_BOOL("half_pixel_centers", half)}, \
+    .inputs = {IMAGE(1, 2, 3, 4), SIZE(2, 4)}, .expected = {                                       \
+      WIDE(__VA_ARGS__)                                                                            \
+    }                                                                                              \
+  }
+
+#define BOXES LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 4), 0, 0, 1, 1, 0, 0.1, 1, 1.1, 1, 11, 0, 10)
+#define SCORES LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 0.75, 0.9, 0.5)
+#define NUMBER(value) LEAT_SCALAR_ITEM(FLOAT, value)
+#define MOST(count) LEAT_SCALAR_ITEM(INT32, count)
+#define INDICES(...) LEAT_ITEMS(INT32, LEAT_DIMS(2), __VA_ARGS__)
+
+static const leat_op_case_t kCases[] = {
+    RESIZE("ResizeBilinear", false, false, 1, 1.5, 2, 2, 3, 3.5, 4, 4),
+    RESIZE("ResizeBilinear", true, false, 1, 4. / 3, 5. / 3, 2, 3, 10. / 3, 11. / 3, 4),
+    RESIZE("ResizeBilinear", false, true, 1, 1.25, 1.75, 2, 3, 3.25, 3.75, 4),
+    RESIZE("ResizeNearestNeighbor", false, false, 1, 1, 2, 2, 3, 3, 4, 4),
+    RESIZE("ResizeNearestNeighbor", true, false, 1, 1, 2, 2, 3, 3, 4, 4),
+    {.op = "ResizeBilinear",
+     .name = "corners and centres at once",
+     .attrs = {LEAT_CASE_BOOL("align_corners", true), LEAT_CASE_BOOL("half_pixel_centers", true)},
+     .inputs = {IMAGE(1, 2, 3, 4), SIZE(2, 4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "ResizeBilinear",
+     .name = "to nothing",
+     .inputs = {IMAGE(1, 2, 3, 4), SIZE(0, 4)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "must be positive"},
+    {.op = "ResizeNearestNeighbor",
+     .name = "gradient",
+     .inputs = {LEAT_ITEMS(DOUBLE, LEAT_DIMS(1, 2, 2, 1), 1, 2, 3, 4), SIZE(3, 3)},
+     .expected = {LEAT_ITEMS(DOUBLE, LEAT_DIMS(1, 3, 3, 1), 1, 1, 2, 1, 1, 2, 3, 3, 4)},
+     .gradient = LEAT_GRADIENT_ONCE,
+     .constant_inputs = 2},
+    {.op = "ResizeNearestNeighbor",
+     .name = "an empty image",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(1, 0, 2, 1)), SIZE(1, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "CropAndResize",
+     .attrs = {LEAT_CASE_REAL("extrapolation_value", -1)},
+     .inputs = {IMAGE(1, 2, 3, 4), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 4), 0.2, 0.3, 0.6, 1.8),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1), 0), SIZE(2, 2)},
+     .expected = {IMAGE(1.7, -1, 2.5, -1)}},
+    {.op = "CropAndResize",
+     .name = "a box of no image",
+     .inputs = {IMAGE(1, 2, 3, 4), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 4), 0, 0, 1, 1),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1), 1), SIZE(2, 2)},
+     .code = LEAT_OUT_OF_RANGE},
+    {.op = "NonMaxSuppressionV3",
+     .name = "the second box is better than the first, which it covers",
+     .inputs = {BOXES, SCORES, MOST(3), NUMBER(0.5), NUMBER(0)},
+     .expected = {INDICES(1, 2)}},
+    {.op = "NonMaxSuppressionV3",
+     .name = "low scores",
+     .inputs = {BOXES, SCORES, MOST(3), NUMBER(1), NUMBER(0.6)},
+     .expected = {INDICES(1, 0)}},
+    {.op = "NonMaxSuppressionV2",
+     .name = "no such overlap",
+     .inputs = {BOXES, SCORES, MOST(3), NUMBER(1.5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "[0, 1]"},
+    {.op = "NonMaxSuppressionV4",
+     .name = "padded",
+     .attrs = {LEAT_CASE_BOOL("pad_to_max_output_size", true)},
+     .inputs = {BOXES, SCORES, MOST(4), NUMBER(0.5), NUMBER(0)},
+     .expected = {LEAT_ITEMS(INT32, LEAT_DIMS(4), 1, 2, 0, 0), MOST(2)}},
+    {.op = "NonMaxSuppressionV5",
+     .name = "a soft one lowers the score",
+     .inputs = {BOXES, SCORES, MOST(3), NUMBER(0.5), NUMBER(0), NUMBER(0.5)},
+     .expected = {LEAT_ITEMS(INT32, LEAT_DIMS(3), 1, 2, 0),
+                  LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 0.9, 0.5, 0.3840069), MOST(3)}},
+};
+
+LEAT_OP_TEST_MAIN(kCases)

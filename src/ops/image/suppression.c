@@ -1,0 +1,86 @@
+// Non-maximum suppression: of boxes that lie over each other the ones with the best scores.
+#include "graph/inference.h"
+#include "ops/family.h"
+
+// What is selected may be as many as asked for: unknown, but for what is padded.
+static leat_status_t set_selected(leat_inference_t* c) {
+  int64_t count = LEAT_DIM_UNKNOWN;
+  if (leat_node_attr_bool(c->node, "pad_to_max_output_size", false)) {
+    leat_partial_value_t most;
+    LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 2, &most));
+    if (most.rank == 0 && most.count == 1 && most.items[0] >= 0) count = most.items[0];
+  }
+  for (int i = 0; i < c->node->output_count; ++i) {
+    leat_partial_shape_t shape;
+    bool is_count = i > 0 && i == c->node->output_count - 1;
+    LEAT_RETURN_IF_ERROR(leat_inference_make(c, is_count ? 0 : 1, &count, &shape));
+    leat_inference_set_output(c, i, shape);
+  }
+  return leat_ok_status();
+}
+
+// Input 0 has |columns| columns (-1: as many as rows) and a score for each of its rows.
+static leat_status_t suppression_shape(leat_inference_t* c, int64_t columns) {
+  leat_partial_shape_t boxes, scores, scalar;
+  int64_t unused;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &boxes));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &scores));
+  for (int i = 2; i < leat_inference_input_count(c); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, i), 0, &scalar));
+  }
+  if (boxes.rank == 2) {
+    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
+        boxes.dims[0], scores.rank == 1 ? scores.dims[0] : LEAT_DIM_UNKNOWN, &unused));
+    LEAT_RETURN_IF_ERROR(
+        leat_inference_merge_dim(boxes.dims[1], columns < 0 ? boxes.dims[0] : columns, &unused));
+  }
+  return set_selected(c);
+}
+
+static leat_status_t boxes_shape(leat_inference_t* c) { return suppression_shape(c, 4); }
+static leat_status_t overlaps_shape(leat_inference_t* c) { return suppression_shape(c, -1); }
+
+#define TYPES "T: {half, float} = float"
+#define THRESHOLD_TYPES TYPES "; T_threshold: {half, float} = float"
+#define PADDED "; pad_to_max_output_size: bool = false"
+#define BOXES "boxes: T; scores: T; max_output_size: int32; "
+
+const leat_op_row_t leat_suppression_ops[] = {
+    {.name = "NonMaxSuppression",
+     .inputs = "boxes: float; scores: float; max_output_size: int32",
+     .outputs = "selected_indices: int32",
+     .attrs = "iou_threshold: float = 0.5",
+     .shape = boxes_shape,
+     .doc = "Boxes by falling score, without those that overlap one before too much."},
+    {.name = "NonMaxSuppressionV2",
+     .inputs = BOXES "iou_threshold: T_threshold",
+     .outputs = "selected_indices: int32",
+     .attrs = THRESHOLD_TYPES,
+     .shape = boxes_shape,
+     .doc = "As NonMaxSuppression, with the limit as an input."},
+    {.name = "NonMaxSuppressionV3",
+     .inputs = BOXES "iou_threshold: T_threshold; score_threshold: T_threshold",
+     .outputs = "selected_indices: int32",
+     .attrs = THRESHOLD_TYPES,
+     .shape = boxes_shape,
+     .doc = "As NonMaxSuppressionV2, without boxes of low scores."},
+    {.name = "NonMaxSuppressionV4",
+     .inputs = BOXES "iou_threshold: T_threshold; score_threshold: T_threshold",
+     .outputs = "selected_indices: int32; valid_outputs: int32",
+     .attrs = THRESHOLD_TYPES PADDED,
+     .shape = boxes_shape,
+     .doc = "As NonMaxSuppressionV3, perhaps padded with zeros."},
+    {.name = "NonMaxSuppressionV5",
+     .inputs = BOXES "iou_threshold: T; score_threshold: T; soft_nms_sigma: T",
+     .outputs = "selected_indices: int32; selected_scores: T; valid_outputs: int32",
+     .attrs = TYPES PADDED,
+     .shape = boxes_shape,
+     .doc = "As NonMaxSuppressionV4; overlaps may lower a score instead of ending the box."},
+    {.name = "NonMaxSuppressionWithOverlaps",
+     .inputs = "overlaps: float; scores: float; max_output_size: int32; overlap_threshold: float; "
+               "score_threshold: float",
+     .outputs = "selected_indices: int32",
+     .shape = overlaps_shape,
+     .doc = "As NonMaxSuppressionV3, of any things whose overlaps are given."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,272 @@
+// CPU kernels of non-maximum suppression: candidates leave a heap by falling score; one that
+// overlaps what is selected ends, or goes back with a lower score (soft suppression: Bodla et al.
+// 2017, "Soft-NMS"). Numbers of half are rounded to it after each operation, as TensorFlow does.
+#include <float.h>
+#include <math.h>
+
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "ops/family.h"
+
+typedef struct options_s {
+  bool pads;
+  float iou_threshold;  // of NonMaxSuppression
+} options_t;
+
+typedef struct candidate_s {
+  float score;
+  int32_t box;
+  int32_t compared;  // with so many of the selected
+} candidate_t;
+
+typedef struct suppression_s {
+  bool is_half;
+  const leat_tensor_t* boxes;  // [count, 4], or the overlaps [count, count]
+  bool has_overlaps;
+  int64_t count;
+  int64_t most;  // to select
+  float threshold, least_score, sigma;
+  candidate_t* heap;
+  int64_t heap_count;
+  int32_t* selected;
+  float* scores;  // of |selected|
+  int64_t selected_count;
+} suppression_t;
+
+static float number_at(const leat_tensor_t* tensor, int64_t index) {
+  return tensor->dtype == LEAT_DTYPE_HALF
+             ? leat_half_to_float(leat_tensor_data(tensor, const uint16_t)[index])
+             : leat_tensor_data(tensor, const float)[index];
+}
+
+static float rounded(const suppression_t* s, float x) {
+  return s->is_half ? leat_half_to_float(leat_half_from_float(x)) : x;
+}
+
+// ---- Overlaps -----------------------------------------------------------------------------------
+
+typedef struct box_s {
+  float top, left, bottom, right;
+} box_t;
+
+// Corners come in any order.
+static box_t box_at(const suppression_t* s, int64_t index) {
+  float c[4];
+  for (int i = 0; i < 4; ++i) c[i] = number_at(s->boxes, 4 * index + i);
+  return (box_t){fminf(c[0], c[2]), fminf(c[1], c[3]), fmaxf(c[0], c[2]), fmaxf(c[1], c[3])};
+}
+
+static float area_of(box_t b) { return (b.bottom - b.top) * (b.right - b.left); }
+
+// Intersection over union.
+static float overlap(const suppression_t* s, int64_t i, int64_t k) {
+  if (s->has_overlaps) return number_at(s->boxes, i * s->count + k);
+  box_t a = box_at(s, i), b = box_at(s, k);
+  float area_a = area_of(a), area_b = area_of(b);
+  if (area_a <= 0 || area_b <= 0) return 0;
+  box_t both = {fmaxf(a.top, b.top), fmaxf(a.left, b.left), fminf(a.bottom, b.bottom),
+                fminf(a.right, b.right)};
+  float common = fmaxf(both.bottom - both.top, 0) * fmaxf(both.right - both.left, 0);
+  return common / (area_a + area_b - common);
+}
+
+// ---- The heap -----------------------------------------------------------------------------------
+
+static bool is_before(candidate_t a, candidate_t b) {
+  return a.score > b.score || (a.score == b.score && a.box < b.box);
+}
+
+static void push(suppression_t* s, candidate_t candidate) {
+  int64_t at = s->heap_count++;
+  for (int64_t parent; at > 0; at = parent) {
+    parent = (at - 1) / 2;
+    if (!is_before(candidate, s->heap[parent])) break;
+    s->heap[at] = s->heap[parent];
+  }
+  s->heap[at] = candidate;
+}
+
+static candidate_t pop(suppression_t* s) {
+  candidate_t first = s->heap[0], last = s->heap[--s->heap_count];
+  int64_t at = 0;
+  for (int64_t child; (child = 2 * at + 1) < s->heap_count; at = child) {
+    if (child + 1 < s->heap_count && is_before(s->heap[child + 1], s->heap[child])) ++child;
+    if (!is_before(s->heap[child], last)) break;
+    s->heap[at] = s->heap[child];
+  }
+  s->heap[at] = last;
+  return first;
+}
+
+// ---- Selection ----------------------------------------------------------------------------------
+
+// Lowers the candidate's score by what of the selected it was not compared with; the last selected
+// first, whose scores are nearest. false: it ends here.
+static bool survives(const suppression_t* s, candidate_t* candidate) {
+  for (int64_t i = s->selected_count; i-- > candidate->compared;) {
+    float similarity = rounded(s, overlap(s, candidate->box, s->selected[i]));
+    if (s->sigma <= 0) {
+      if (similarity > s->threshold) return false;
+      continue;
+    }
+    float scale = rounded(s, -0.5f / s->sigma);
+    float exponent = rounded(s, rounded(s, scale * similarity) * similarity);
+    candidate->score = rounded(s, candidate->score * rounded(s, expf(exponent)));
+    if (candidate->score <= s->least_score) return false;
+  }
+  candidate->compared = (int32_t)s->selected_count;
+  return true;
+}
+
+static void select_boxes(suppression_t* s) {
+  while (s->selected_count < s->most && s->heap_count) {
+    candidate_t candidate = pop(s);
+    float before = candidate.score;
+    if (!survives(s, &candidate)) continue;
+    if (candidate.score != before) {
+      push(s, candidate);
+      continue;
+    }
+    s->scores[s->selected_count] = candidate.score;
+    s->selected[s->selected_count++] = candidate.box;
+  }
+}
+
+// ---- Inputs and outputs -------------------------------------------------------------------------
+
+static leat_status_t read_scalar(const leat_kernel_context_t* c, int input, const char* what,
+                                 float* out_value) {
+  const leat_tensor_t* tensor = leat_kernel_input(c, input);
+  if (tensor->shape.rank != 0) {
+    return leat_kernel_invalid(c, "%s must be 0-D, got shape %s", what,
+                               LEAT_SHAPE_TEXT(&tensor->shape));
+  }
+  *out_value = number_at(tensor, 0);
+  return leat_ok_status();
+}
+
+static leat_status_t read_boxes(const leat_kernel_context_t* c, suppression_t* s) {
+  const leat_tensor_t *scores = leat_kernel_input(c, 1), *most = leat_kernel_input(c, 2);
+  s->boxes = leat_kernel_input(c, 0);
+  s->is_half = scores->dtype == LEAT_DTYPE_HALF;
+  if (s->boxes->shape.rank != 2) {
+    return leat_kernel_invalid(c, "boxes must be 2-D, got shape %s",
+                               LEAT_SHAPE_TEXT(&s->boxes->shape));
+  }
+  s->count = leat_shape_dim(&s->boxes->shape, 0);
+  if (leat_shape_dim(&s->boxes->shape, 1) != (s->has_overlaps ? s->count : 4)) {
+    return leat_kernel_invalid(c,
+                               s->has_overlaps ? "overlaps must be square, got shape %s"
+                                               : "boxes must have 4 columns, got shape %s",
+                               LEAT_SHAPE_TEXT(&s->boxes->shape));
+  }
+  if (scores->shape.rank != 1 || scores->shape.element_count != s->count) {
+    return leat_kernel_invalid(c, "scores has incompatible shape %s, must be one for each of %lld",
+                               LEAT_SHAPE_TEXT(&scores->shape), (long long)s->count);
+  }
+  if (most->shape.rank != 0) {
+    return leat_kernel_invalid(c, "max_output_size must be 0-D, got shape %s",
+                               LEAT_SHAPE_TEXT(&most->shape));
+  }
+  s->most = leat_tensor_index_at(most, 0);
+  if (s->most < 0) return leat_kernel_invalid(c, "output size must be non-negative");
+  if (s->count > INT32_MAX) return leat_kernel_invalid(c, "boxes are too many: over 2^31");
+  return leat_ok_status();
+}
+
+static leat_status_t read_limits(const leat_kernel_context_t* c, suppression_t* s) {
+  int inputs = leat_kernel_input_count(c);
+  s->threshold = ((const options_t*)leat_kernel_state(c))->iou_threshold;
+  s->least_score = s->is_half ? -65504 : -FLT_MAX;
+  if (inputs > 3) LEAT_RETURN_IF_ERROR(read_scalar(c, 3, "iou_threshold", &s->threshold));
+  if (!s->has_overlaps && !(s->threshold >= 0 && s->threshold <= 1)) {
+    return leat_kernel_invalid(c, "iou_threshold must be in [0, 1]");
+  }
+  if (inputs > 4) LEAT_RETURN_IF_ERROR(read_scalar(c, 4, "score_threshold", &s->least_score));
+  if (inputs > 5) LEAT_RETURN_IF_ERROR(read_scalar(c, 5, "soft_nms_sigma", &s->sigma));
+  if (s->sigma < 0) return leat_kernel_invalid(c, "soft_nms_sigma_val must be >= 0");
+  s->threshold = rounded(s, s->threshold);
+  s->least_score = rounded(s, s->least_score);
+  return leat_ok_status();
+}
+
+// Indices, where asked for scores, and how many they are.
+static leat_status_t write_outputs(leat_kernel_context_t* c, const suppression_t* s) {
+  bool pads = ((const options_t*)leat_kernel_state(c))->pads;
+  leat_shape_t shape = leat_shape_vector(pads ? s->most : s->selected_count);
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  int outputs = c->kernel->output_count;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  leat_tensor_fill_zero(output);
+  for (int64_t i = 0; i < s->selected_count; ++i) {
+    leat_tensor_data(output, int32_t)[i] = s->selected[i];
+  }
+  if (outputs == 3) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &shape, &output));
+    leat_tensor_fill_zero(output);
+    for (int64_t i = 0; i < s->selected_count; ++i) {
+      if (s->is_half) {
+        leat_tensor_data(output, uint16_t)[i] = leat_half_from_float(s->scores[i]);
+      } else {
+        leat_tensor_data(output, float)[i] = s->scores[i];
+      }
+    }
+  }
+  if (outputs == 1) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, outputs - 1, &scalar, &output));
+  *leat_tensor_data(output, int32_t) = (int32_t)s->selected_count;
+  return leat_ok_status();
+}
+
+static leat_status_t suppress(leat_kernel_context_t* c, bool has_overlaps) {
+  suppression_t s = {.has_overlaps = has_overlaps};
+  LEAT_RETURN_IF_ERROR(read_boxes(c, &s));
+  LEAT_RETURN_IF_ERROR(read_limits(c, &s));
+  size_t count = (size_t)s.count + 1;
+  void* memory;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+      leat_allocator_system(), count, sizeof(candidate_t) + sizeof(int32_t) + sizeof(float),
+      &memory));
+  s.heap = memory;
+  s.selected = (int32_t*)(s.heap + count);
+  s.scores = (float*)(s.selected + count);
+  for (int64_t i = 0; i < s.count; ++i) {
+    float score = number_at(leat_kernel_input(c, 1), i);
+    if (score > s.least_score) push(&s, (candidate_t){score, (int32_t)i, 0});
+  }
+  select_boxes(&s);
+  leat_status_t status = write_outputs(c, &s);
+  leat_allocator_free(leat_allocator_system(), memory);
+  return status;
+}
+
+static leat_status_t boxes__cpu(leat_kernel_context_t* c) { return suppress(c, false); }
+static leat_status_t overlaps__cpu(leat_kernel_context_t* c) { return suppress(c, true); }
+
+static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
+  options_t* options = memory;
+  const leat_op_t* op = c->kernel->op;
+  if (leat_op_find_attr(op, LEAT_SV("iou_threshold")) >= 0) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "iou_threshold", &options->iou_threshold));
+  }
+  if (leat_op_find_attr(op, LEAT_SV("pad_to_max_output_size")) < 0) return leat_ok_status();
+  return leat_kernel_attr_bool(c, "pad_to_max_output_size", &options->pads);
+}
+
+#define ROW(op_name, types, fn)                                                  \
+  {                                                                              \
+    .op = op_name, .device_type = "CPU", .constraints = types, .create = create, \
+    .state_bytes = sizeof(options_t), .compute = fn                              \
+  }
+#define TYPES "T: float, half"
+
+const leat_kernel_row_t leat_suppression_kernels_cpu[] = {
+    ROW("NonMaxSuppression", NULL, boxes__cpu),
+    ROW("NonMaxSuppressionV2", TYPES, boxes__cpu),
+    ROW("NonMaxSuppressionV3", TYPES, boxes__cpu),
+    ROW("NonMaxSuppressionV4", TYPES, boxes__cpu),
+    ROW("NonMaxSuppressionV5", TYPES, boxes__cpu),
+    ROW("NonMaxSuppressionWithOverlaps", NULL, overlaps__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,176 @@
+// CPU kernels of the cutting of strings: once to count the parts and once to write them.
+#include "base/checked.h"
+#include "ops/family.h"
+
+typedef struct cut_s {
+  bool skip_empty;
+  int64_t most;  // cuts; negative: no limit
+} cut_t;
+
+// What is left of a string.
+typedef struct splitter_s {
+  const cut_t* cut;
+  leat_string_view_t separator;
+  leat_string_view_t rest;
+  int64_t cuts;
+  bool ended;
+} splitter_t;
+
+typedef bool (*next_fn_t)(splitter_t* s, leat_string_view_t* out_part);
+
+// The last part.
+static bool end_with_rest(splitter_t* s, leat_string_view_t* out_part) {
+  *out_part = s->rest;
+  s->ended = true;
+  return true;
+}
+
+// Parts up to |at|, of which |skipped| bytes belong to no part.
+static bool cut_at(splitter_t* s, size_t at, size_t skipped, leat_string_view_t* out_part) {
+  *out_part = leat_string_view_make(s->rest.data, at);
+  s->rest = leat_string_view_from_index(s->rest, at + skipped);
+  ++s->cuts;
+  return true;
+}
+
+// ---- StringSplit --------------------------------------------------------------------------------
+
+static bool next_between(splitter_t* s, leat_string_view_t* out_part) {
+  leat_string_view_t separator = s->separator;
+  if (s->rest.size == 0 && s->cuts == 0) return false;  // an empty string has no parts
+  if (separator.size == 0) return s->rest.size > 0 && cut_at(s, 1, 0, out_part);
+  while (!s->ended) {
+    size_t at = 0;
+    while (at < s->rest.size && !memchr(separator.data, s->rest.data[at], separator.size)) ++at;
+    if (at < s->rest.size) {
+      cut_at(s, at, 1, out_part);
+    } else {
+      end_with_rest(s, out_part);
+    }
+    if (out_part->size > 0 || !s->cut->skip_empty) return true;
+  }
+  return false;
+}
+
+// ---- StringSplitV2 ------------------------------------------------------------------------------
+
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static void skip_spaces(splitter_t* s) {
+  size_t at = 0;
+  while (at < s->rest.size && is_space(s->rest.data[at])) ++at;
+  s->rest = leat_string_view_from_index(s->rest, at);
+}
+
+static bool next_word(splitter_t* s, leat_string_view_t* out_part) {
+  size_t at = 0;
+  skip_spaces(s);
+  while (at < s->rest.size && !is_space(s->rest.data[at])) ++at;
+  if (at == 0) return false;
+  cut_at(s, at, 0, out_part);
+  skip_spaces(s);
+  return true;
+}
+
+// Where it begins; beyond the rest when it is not there.
+static size_t find_separator(const splitter_t* s) {
+  size_t size = s->separator.size;
+  for (size_t at = 0; at + size <= s->rest.size; ++at) {
+    if (memcmp(s->rest.data + at, s->separator.data, size) == 0) return at;
+  }
+  return s->rest.size;
+}
+
+static bool next_separated(splitter_t* s, leat_string_view_t* out_part) {
+  if (s->ended) return false;
+  if (s->cut->most >= 0 && s->cuts == s->cut->most) return end_with_rest(s, out_part);
+  if (s->separator.size == 0) return next_word(s, out_part);
+  size_t at = find_separator(s);
+  return at < s->rest.size ? cut_at(s, at, s->separator.size, out_part)
+                           : end_with_rest(s, out_part);
+}
+
+// ---- Both ---------------------------------------------------------------------------------------
+
+static splitter_t begin(const leat_kernel_context_t* c, int64_t row) {
+  leat_string_view_t text = leat_tensor_string_at(leat_kernel_input(c, 0), row);
+  splitter_t s = {.cut = leat_kernel_state(c),
+                  .separator = leat_tensor_string_at(leat_kernel_input(c, 1), 0),
+                  .rest = text};
+  return s;
+}
+
+static leat_status_t check(const leat_kernel_context_t* c) {
+  const leat_tensor_t *input = leat_kernel_input(c, 0), *separator = leat_kernel_input(c, 1);
+  if (input->shape.rank != 1) {
+    return leat_kernel_invalid(c, "input must be a vector, got shape: %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  if (separator->shape.rank == 0) return leat_ok_status();
+  return leat_kernel_invalid(c, "the separator must be a scalar, got shape: %s",
+                             LEAT_SHAPE_TEXT(&separator->shape));
+}
+
+static leat_status_t write_parts(leat_kernel_context_t* c, next_fn_t next, int64_t count) {
+  leat_shape_t matrix, vector = leat_shape_vector(count);
+  leat_tensor_t *indices, *values;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){count, 2}, &matrix));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  int64_t* index = indices->data;
+  int64_t rows = leat_kernel_input(c, 0)->shape.element_count;
+  for (int64_t row = 0, part = 0; row < rows; ++row) {
+    splitter_t s = begin(c, row);
+    leat_string_view_t text;
+    for (int64_t column = 0; next(&s, &text); ++column, ++part) {
+      *index++ = row;
+      *index++ = column;
+      LEAT_RETURN_IF_ERROR(leat_tensor_set_string(values, part, text));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t split(leat_kernel_context_t* c, next_fn_t next) {
+  LEAT_RETURN_IF_ERROR(check(c));
+  int64_t rows = leat_kernel_input(c, 0)->shape.element_count, total = 0, widest = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    splitter_t s = begin(c, row);
+    leat_string_view_t text;
+    int64_t count = 0;
+    while (next(&s, &text)) ++count;
+    total += count;
+    widest = LEAT_MAX(widest, count);
+  }
+  LEAT_RETURN_IF_ERROR(write_parts(c, next, total));
+  leat_shape_t two = leat_shape_vector(2);
+  leat_tensor_t* shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &two, &shape));
+  leat_tensor_data(shape, int64_t)[0] = rows;
+  leat_tensor_data(shape, int64_t)[1] = widest;
+  return leat_ok_status();
+}
+
+static leat_status_t split__cpu(leat_kernel_context_t* c) { return split(c, next_between); }
+static leat_status_t split_v2__cpu(leat_kernel_context_t* c) { return split(c, next_separated); }
+
+static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
+  cut_t* cut = memory;
+  return leat_op_find_attr(c->kernel->op, LEAT_SV("maxsplit")) >= 0
+             ? leat_kernel_attr_int(c, "maxsplit", &cut->most)
+             : leat_kernel_attr_bool(c, "skip_empty", &cut->skip_empty);
+}
+
+const leat_kernel_row_t leat_string_split_kernels_cpu[] = {
+    {.op = "StringSplit",
+     .device_type = "CPU",
+     .create = create,
+     .state_bytes = sizeof(cut_t),
+     .compute = split__cpu},
+    {.op = "StringSplitV2",
+     .device_type = "CPU",
+     .create = create,
+     .state_bytes = sizeof(cut_t),
+     .compute = split_v2__cpu},
+    LEAT_KERNEL_ROWS_END,
+};
