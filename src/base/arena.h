@@ -34,10 +34,11 @@ LEAT_MUST_USE leat_status_t leat_arena_allocate_array(leat_arena_t* arena, size_
 // The same for few bytes in hot code, without a call where the block has room.
 LEAT_MUST_USE static inline leat_status_t leat_arena_take(leat_arena_t* arena, size_t size_bytes,
                                                           void** out_pointer) {
-  size_t aligned_bytes = (size_bytes + 15) & ~(size_t)15;
-  if (LEAT_UNLIKELY(size_bytes == 0 || (size_t)(arena->end - arena->next) < aligned_bytes)) {
+  // What is left is a multiple of 16; nothing wraps to more than that.
+  if (LEAT_UNLIKELY(size_bytes - 1 >= (size_t)(arena->end - arena->next))) {
     return leat_arena_allocate(arena, size_bytes, out_pointer);
   }
+  size_t aligned_bytes = (size_bytes + 15) & ~(size_t)15;
   *out_pointer = arena->next;
   arena->next += aligned_bytes;
   arena->used_bytes += aligned_bytes;

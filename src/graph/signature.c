@@ -262,6 +262,7 @@ static leat_status_t keep_attrs(resolver_t* r, int count) {
 }
 
 static leat_status_t resolve_placed(resolver_t* r, leat_signature_t* out_signature) {
+  if (r->spec->attr_count == 0) return leat_ok_status();
   r->attrs = r->spec->placed_attrs;
   out_signature->attr_count = r->spec->attr_count;
   LEAT_RETURN_IF_ERROR(check_placed(r));
