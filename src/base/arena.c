@@ -163,7 +163,8 @@ void leat_arena_expect(leat_arena_t* arena, size_t size_bytes) {
   if (size_bytes <= arena->block_size_bytes) return;
   if ((size_t)(arena->limit - arena->next) >= size_bytes) return;
   // Without memory for it the next allocation fails, or does with less.
-  leat_status_free(begin_block(arena, LEAT_MIN(size_bytes, limit)));
+  size_bytes = leat_align_up(LEAT_MIN(size_bytes, limit), ARENA_ALIGNMENT_BYTES);
+  leat_status_free(begin_block(arena, size_bytes));
 #endif
 }
 
