@@ -117,8 +117,13 @@ static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration
 void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
   const leat_plan_t* plan = d->plan;
   const leat_record_t* record = &plan->records[index];
-  for (uint32_t k = 0; k < record->input_count; ++k) {
-    release_input(d, iteration, record->input_slots[k]);
+  if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_MERGE)) {
+    const leat_ready_t* entry = &iteration->entries[plan->record_places[index]];
+    if (!entry->dead) release_input(d, iteration, record->input_slots[entry->live_input]);
+  } else {
+    for (uint32_t k = 0; k < record->input_count; ++k) {
+      release_input(d, iteration, record->input_slots[k]);
+    }
   }
   if (!(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
     for (uint32_t k = 0; k < record->output_count; ++k) {

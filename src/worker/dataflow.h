@@ -14,6 +14,7 @@ typedef struct leat_ready_s {
   struct leat_ready_s* next;
   leat_iteration_t* iteration;
   uint32_t record;
+  uint32_t live_input;  // of a Merge that is not dead: the first that came
   bool dead;
 } leat_ready_t;
 
@@ -55,7 +56,7 @@ typedef struct leat_dataflow_s {
 void leat_dataflow_dispatch(leat_dataflow_t* dataflow, leat_ready_list_t* ready,
                             leat_iteration_t* iteration, uint32_t record, bool dead);
 // Counts |record|'s inputs (and unread outputs) as read: slots that nobody reads any more are
-// emptied.
+// emptied. Of a Merge's inputs only the one that it took: others may be on their way.
 void leat_dataflow_release(leat_dataflow_t* dataflow, leat_iteration_t* iteration,
                            uint32_t record);
 

@@ -83,30 +83,27 @@ static leat_status_t run_switch(leat_dataflow_t* d, leat_iteration_t* iteration,
   return leat_ok_status();
 }
 
-static leat_status_t run_merge(leat_dataflow_t* d, leat_iteration_t* iteration,
-                               const leat_record_t* record) {
-  for (uint32_t k = 0; k < record->input_count; ++k) {
-    if (!iteration->slots[record->input_slots[k]].alive) continue;
-    put(iteration, record->first_output, take_input(iteration, record, k));
-    int32_t index = (int32_t)k;
-    leat_slot_t value = {.alive = true};
-    if (record->output_count < 2 || !iteration->plan->readers[record->first_output + 1]) {
-      return leat_ok_status();
-    }
-    LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &index, &value.tensor));
-    put(iteration, record->first_output + 1, value);
+// Of the inputs only the one that came is looked at: others may be on their way.
+static leat_status_t run_merge(leat_iteration_t* iteration, const leat_record_t* record,
+                               uint32_t input) {
+  put(iteration, record->first_output, take_input(iteration, record, input));
+  if (record->output_count < 2 || !iteration->plan->readers[record->first_output + 1]) {
     return leat_ok_status();
   }
-  (void)d;
-  return leat_make_status(LEAT_INTERNAL, "Compute failed for node '%.*s' (%.*s): no input is live",
-                          LEAT_SV_ARG(record->kernel->node_name),
-                          LEAT_SV_ARG(record->kernel->op->name));
+  int32_t index = (int32_t)input;
+  leat_slot_t value = {.alive = true};
+  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &index, &value.tensor));
+  put(iteration, record->first_output + 1, value);
+  return leat_ok_status();
 }
 
 leat_status_t leat_frames_run(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
   const leat_record_t* record = &d->plan->records[index];
   if (record->flags & LEAT_RECORD_SWITCH) return run_switch(d, iteration, record);
-  if (record->flags & LEAT_RECORD_MERGE) return run_merge(d, iteration, record);
+  if (record->flags & LEAT_RECORD_MERGE) {
+    return run_merge(iteration, record,
+                     iteration->entries[d->plan->record_places[index]].live_input);
+  }
   return leat_ok_status();
 }
 
@@ -120,19 +117,30 @@ static void store(_Atomic(uint32_t)* counter, uint32_t value) {
   atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
-// An edge from |source| has come to a Merge; true when it runs now. Bit 0 of the count stands for
-// "no live value yet", the rest is twice the control inputs still to come. A dead Enter kills it:
-// the edge that closes the loop will never come.
-static bool reach_merge(const leat_record_t* merge, const leat_record_t* source,
-                        _Atomic(uint32_t)* pending, uint32_t* dead_inputs, bool is_control,
-                        bool live, bool* out_dead) {
+static uint32_t input_of_slot(const leat_record_t* record, uint32_t slot) {
+  uint32_t input = 0;
+  while (record->input_slots[input] != slot) ++input;
+  return input;
+}
+
+// The edge |output| from |source| has come to |merge|, which is |place| in |target|; true when it
+// runs now. Bit 0 of the count stands for "no live value yet", the rest is twice the control inputs
+// still to come. A dead Enter kills it: the edge that closes the loop will never come.
+static bool reach_merge(leat_iteration_t* target, const leat_record_t* merge, uint32_t place,
+                        const leat_record_t* source, int32_t output, bool live, bool* out_dead) {
+  _Atomic(uint32_t)* pending = &target->pending[place];
+  uint32_t* dead_inputs = &target->dead_inputs[place];
   uint32_t before = load(pending);
   *out_dead = *dead_inputs == merge->input_count;
-  if (is_control) {
+  if (output == LEAT_CONTROL_INDEX) {
     store(pending, before - 2);
     return before == 2 || (before == 3 && *out_dead);
   }
   if (live) {
+    if (before & 1) {
+      target->entries[place].live_input =
+          input_of_slot(merge, source->first_output + (uint32_t)output);
+    }
     store(pending, before & ~1u);
     return before == 1;
   }
@@ -150,13 +158,11 @@ static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t inde
     int32_t output = plan->successor_outputs[record->first_successor + i];
     const leat_record_t* waiter = &plan->records[successor];
     uint32_t place = plan->record_places[successor];
-    bool is_control = output == LEAT_CONTROL_INDEX;
-    bool live = !dead && (is_control ||
+    bool live = !dead && (output == LEAT_CONTROL_INDEX ||
                           target->slots[record->first_output + (uint32_t)output].alive);
     bool is_dead, runs;
     if (waiter->flags & LEAT_RECORD_MERGE) {
-      runs = reach_merge(waiter, record, &target->pending[place], &target->dead_inputs[place],
-                         is_control, live, &is_dead);
+      runs = reach_merge(target, waiter, place, record, output, live, &is_dead);
     } else {
       if (!live) ++target->dead_inputs[place];
       is_dead = target->dead_inputs[place] > 0 && !(waiter->flags & LEAT_RECORD_NEVER_DEAD);
