@@ -1,6 +1,6 @@
-// Messages of any type. The op has a row and no kernel: that would need the descriptors of the
-// messages, which TensorFlow has linked in. Graphs that name it can be read, and fail where they run
-// it.
+// Messages of any type. The op has a row but no kernel, which would need the descriptors of the
+// messages (TensorFlow has them linked in): graphs that name it can be read, and fail where they
+// run it.
 #include "graph/inference.h"
 #include "ops/family.h"
 
