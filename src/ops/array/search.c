@@ -1,5 +1,5 @@
-// LowerBound, UpperBound, UnravelIndex: places found. BoostedTreesBucketize has a row but no kernel,
-// as in TensorFlow 2.21, so that the graphs that name it can be read.
+// LowerBound, UpperBound, UnravelIndex: places found. BoostedTreesBucketize has a row and no kernel
+// here, as in TensorFlow 2.21: the graphs that name it can be read.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/family.h"
