@@ -75,13 +75,31 @@ static leat_status_t complete_branch(leat_graph_t* graph, leat_outputs_t argumen
   return leat_ok_status();
 }
 
+// As TensorFlow instantiates what PartitionedCall names, for any number of devices.
+static leat_status_t check_called(leat_graph_t* graph, leat_string_view_t function) {
+  const leat_pb_function_def_t* def = leat_function_library_find(graph->functions, function);
+  for (size_t i = 0; def && i < def->attr.count; ++i) {
+    const leat_pb_function_def_attr_entry_t* attr = &def->attr.items[i];
+    if (!leat_string_view_equals(attr->key, "experimental_ints_on_device")) continue;
+    if (!attr->value || !attr->value->b) continue;
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Function '%.*s' has `experimental_ints_on_device` attribute set. This "
+                            "attribute is not currently supported by multi-device functions.",
+                            LEAT_SV_ARG(function));
+  }
+  return leat_ok_status();
+}
+
 static leat_call_t add_body(leat_lowering_t* l, const leat_function_name_t* function,
                             leat_outputs_t arguments, int32_t gate) {
   const expansion_t* expansion = (const expansion_t*)l;
   leat_call_t call = {NULL, 0, -1};
   leat_function_name_t named = *function;
-  if (!l->builder.status && (l->node->op->flags & LEAT_OP_BRANCHES)) {
+  if (l->builder.status) return call;
+  if (l->node->op->flags & LEAT_OP_BRANCHES) {
     l->builder.status = complete_branch(l->builder.graph, arguments, &named);
+  } else if (leat_node_attr(l->node, LEAT_SV("f"))) {
+    l->builder.status = check_called(l->builder.graph, named.name);
   }
   if (l->builder.status) return call;
   leat_body_options_t options = {l->builder.scope, l->builder.device, gate};
