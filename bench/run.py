@@ -11,6 +11,7 @@ three steps does not count.
 """
 import argparse
 import glob
+import itertools
 import json
 import os
 import re
@@ -23,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'dev'))
 import oracle_venv  # noqa: E402
 
+TABLE_ROWS, TABLE_SLACK = (1_000_000, 100_000), 1.5
 NULL_OPS = ['chain1k', 'exec16x1024', 'exec1024x16']
 MAX_STRIPPED_BYTES, MAX_RESIDENT_MB = 3 << 20, 20
 LIMIT_SLACK = 1.25
@@ -61,6 +63,8 @@ ROWS = [
     Row('loop1', 10), Row('loop100', 16), Row('loop1grad', 9),
     Row('ptb_small_while', 1.4, gflop=6.3, bound=True, slack=1.35),
     Row('ptb_small_unrolled', gflop=6.3),
+    # Updates of rows of a table: as quick whatever the number of rows (see table_independence).
+    *[Row('word2vec_%d' % rows, 3) for rows in TABLE_ROWS],
     Row('InceptionV3.meta', 30, ONCE, measure='import'), Row('queue_handoff', 10, ONCE),
     Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),
     Row('matmul2048', 1, gflop=17.2),
@@ -105,8 +109,7 @@ class Bench:
     env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', CUDA_VISIBLE_DEVICES='', **library.env)
     if graph == 'queue_handoff':
       return self.hand_off(library, env)
-    path = (self.extract(graph) if graph.endswith('.meta')
-            else os.path.join(self.graphs, graph + '.pb'))
+    path = self.path(graph)
     start = time.perf_counter()
     subprocess.run(self.pin + [self.capibench, '/nonexistent', path], capture_output=True)
     exec_ms = (time.perf_counter() - start) * 1e3
@@ -123,6 +126,23 @@ class Bench:
     found['import'] = 1e3 * found['import_ms']
     found['start'] = found['first'] + 1e3 * (found['lib_ms'] + exec_ms)
     return found
+
+  def path(self, graph):
+    table = re.fullmatch(r'(word2vec)_(\d+)', graph)
+    if graph.endswith('.meta'):
+      return self.extract(graph)
+    if table:
+      return self.resize_table(*table.groups())
+    return os.path.join(self.graphs, graph + '.pb')
+
+  def resize_table(self, graph, rows):
+    path = os.path.join(self.out, '%s_%s.pb' % (graph, rows))
+    if not os.path.exists(path):
+      script = os.path.join(ROOT, 'bench', 'resize_table.py')
+      subprocess.check_call([oracle_venv.python(), script,
+                             os.path.join(self.graphs, graph + '.pb'), rows, path],
+                            stderr=subprocess.DEVNULL)
+    return path
 
   def hand_off(self, library, env):
     """bench/queue_handoff.c: two threads, so it is not pinned."""
@@ -246,6 +266,16 @@ def footprint(bench):
         found['rss_mb'], MAX_RESIDENT_MB), found['rss_mb'] <= MAX_RESIDENT_MB
 
 
+def table_independence(results):
+  """A step that updates rows costs the same in a large table and in a small one: by the quickest
+  steps, which other programs' traffic disturbs least."""
+  found = [results.get('word2vec_%d' % rows, {}).get('leat', {}) for rows in TABLE_ROWS]
+  if all('min_us' in leat for leat in found):
+    ratio = found[0]['min_us'] / found[1]['min_us']
+    yield 'word2vec: a step with %d rows over one with %d: %.2f, at most %.2f' % (
+        *TABLE_ROWS, ratio, TABLE_SLACK), ratio <= TABLE_SLACK
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -270,7 +300,7 @@ def main():
       cells, verdict = judge(row, results[row.name], bench.peak)
       short += verdict != 'ok'
       print(form % (*cells, verdict), flush=True)
-  for line, ok in footprint(bench):
+  for line, ok in itertools.chain(table_independence(results), footprint(bench)):
     short += not ok
     print(line, 'ok' if ok else 'short')
   with open(os.path.join(bench.out, 'results.json'), 'w') as f:

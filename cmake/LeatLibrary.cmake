@@ -13,8 +13,8 @@ endif()
 
 # The kernels that models spend their steps in, by family.
 set(hot
-  "array/(concat|fill|gather|gather_nd|identity|pack|pad|reshape|row_update|scatter_nd|shape|slice\
-|split|stitch|strided|strided_slice|tile|transpose)"
+  "array/(combine|concat|fill|gather|gather_nd|identity|pack|pad|reshape|row_update|scatter_nd\
+|shape|slice|split|stitch|strided|strided_slice|tile|transpose)"
   "math/(add_n|binary|broadcast|broadcast_plan|cast|compare|elementwise|gamma_functions|reducer\
 |reduction|reduction_plan|scan|segment|select|sparse_segment|unary)"
   "matrix/(matmul|product)"
@@ -30,11 +30,12 @@ set(small ${sources})
 set(cold
   "(ops|capi|client|device/simulated|formats|function|gradient|optimize|trace)/"
   "base/(cpu|file_pattern|file_system|file_system_faulty|log)\\.c"
-  "graph/(attr_text|builder|cost|export|frames|function_library|function_op|gradient|graph_edit\
+  "graph/(attr_text|builder|costs?|export|frames|function_library|function_op|gradient|graph_edit\
 |graph_functions|lowering|op_def)\\.c"
   "kernel/registry_message\\.c"
   "session/meta_graph\\.c"
-  "master/(function_runtime|greedy|groups|memory_kind|partitioner|placer|simulator)\\.c"
+  "master/(anchors|function_runtime|greedy|groups|memory_kind|partitioner|placer|refinement\
+|units)\\.c"
   "tensor/(number_text|tensor_print)\\.c"
   "worker/(ordered_plan|step_order)\\.c")
 string(REPLACE ";" "|" cold "${cold}")

@@ -32,5 +32,6 @@ if(LEAT_ONEDNN)
     target_link_options(leat_module_onednn PRIVATE -fopenmp)  # it sets OpenMP's number of threads
   endif()
 endif()
+leat_module(png png.h png libpng-dev)
 leat_module(zlib zlib.h z zlib1g-dev)
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

@@ -87,8 +87,9 @@ static int import(const char* path, place_step_t* s) {
 }
 
 static int configure(const request_t* r, place_step_t* s) {
-  const unsigned char soft[] = {0x38, 1};  // ConfigProto: allow_soft_placement
-  if (r->soft) TF_SetConfig(s->options, soft, sizeof soft, s->status);
+  // ConfigProto: allow_soft_placement, operation_timeout_in_ms (10,000)
+  const unsigned char config[] = {0x38, r->soft, 0x58, 0x90, 0x4e};
+  TF_SetConfig(s->options, config, s->may_fail ? sizeof config : 2, s->status);
   leat_set_devices(s->options, r->devices, s->status);
   if (TF_GetCode(s->status) == TF_OK) leat_set_placer(s->options, r->placer, s->status);
   return TF_GetCode(s->status) == TF_OK ? EXIT_OK : complain("%s", TF_Message(s->status));
@@ -171,37 +172,41 @@ static void print_devices(const json_t* placement, const place_measured_t* measu
   if (measured->steps > 0) {
     printf(", measured %.4g us (best of %d)", measured->step_us, measured->steps);
   }
+  if (*measured->reason) printf(", not measured: %s", measured->reason);
   putchar('\n');
 }
 
-static int print(const request_t* r, const TF_Buffer* text, const place_measured_t* measured) {
+static void print(const request_t* r, const TF_Buffer* text, const json_t* placement,
+                  const place_measured_t* measured) {
   if (r->json) {
     // The measured step goes in front: {"measured_us": ..., <what the library said>
     if (measured->steps > 0) printf("{\"measured_us\": %.4g, ", measured->step_us);
     size_t skip = measured->steps > 0 ? 1 : 0;
     fwrite((const char*)text->data + skip, 1, text->length - skip, stdout);
-    return EXIT_OK;
+    return;
   }
-  json_t* placement = json_parse(text->data, text->length);
-  if (!placement) return complain("out of memory");
   if (r->explain) print_nodes(placement);
   print_devices(placement, measured);
-  json_free(placement);
-  return EXIT_OK;
+}
+
+// A step that nobody named cannot be measured.
+static bool is_measured(const request_t* r) {
+  return r->run || (r->explain && r->fetch_count + r->target_count > 0);
 }
 
 static int place(const request_t* r, place_step_t* s) {
   place_measured_t measured = {0};
-  int code = EXIT_OK;
-  if (r->run) {
-    code = place_measure(s, r->inits, r->init_count, r->feeds, r->feed_count, &measured);
+  TF_Buffer* text = leat_explain_placement(s->graph, s->options, s->fetches, s->fetch_count,
+                                           s->targets, s->target_count, s->status);
+  if (!text) return complain("%s", TF_Message(s->status));
+  json_t* placement = json_parse(text->data, text->length);
+  int code = placement ? EXIT_OK : complain("out of memory");
+  if (!code && is_measured(r)) {
+    code = place_measure(s, r->inits, r->init_count, r->feeds, r->feed_count,
+                         json_member(placement, "nodes"), &measured);
   }
-  TF_Buffer* text = NULL;
-  if (!code) {
-    text = leat_explain_placement(s->graph, s->options, s->fetches, s->fetch_count, s->targets,
-                                  s->target_count, s->status);
-    code = text ? print(r, text, &measured) : complain("%s", TF_Message(s->status));
-  }
+  if (!code) print(r, text, placement, &measured);
+  json_free(placement);
   TF_DeleteBuffer(text);
   place_measured_free(&measured);
   return code;
@@ -214,7 +219,7 @@ static int run(int argc, char** argv) {
   int code = check(&request);
   if (code) return code;
   place_step_t step = {.graph = TF_NewGraph(), .status = TF_NewStatus(),
-                       .options = TF_NewSessionOptions()};
+                       .options = TF_NewSessionOptions(), .may_fail = !request.run};
   code = configure(&request, &step);
   if (!code) code = import(request.path, &step);
   if (!code) code = resolve(&request, &step);
@@ -238,11 +243,12 @@ const command_t command_place = {
     "Options:\n"
     "  --devices TYPE:COUNT,...  CPU and SIM, a simulated accelerator (default CPU:1)\n"
     "  --placer simple|greedy    TensorFlow's rules, or the shortest simulated step\n"
-    "  --explain                 a line for each node: device, reason, cost\n"
+    "  --explain                 a line for each node: device, reason, cost; and what steps of\n"
+    "                            --fetch or --target take, where they run\n"
     "  --fetch NAME              place only what this output needs (or --target an operation)\n"
-    "  --run                     run such steps too, and show what they take\n"
+    "  --run                     the same without a line for each node; a step must run\n"
     "  --init NAME               an operation to run before, in a step of its own\n"
-    "  --feed NAME=VALUE         as for leat run\n"
+    "  --feed NAME=VALUE         as for leat run; other placeholders are fed zeros\n"
     "  --strict                  a constraint that cannot be met is an error\n"
     "  --json                    the same as JSON\n",
     run};

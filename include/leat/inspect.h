@@ -64,7 +64,10 @@ TF_CAPI_EXPORT extern void leat_set_placer(TF_SessionOptions* options, const cha
 TF_CAPI_EXPORT extern void leat_set_devices(TF_SessionOptions* options, const char* devices,
                                             TF_Status* status);
 /* What the greedy placer goes by instead of estimates: the times and sizes of a step that ran, a
- * serialised RunMetadata (TF_SessionRun with RunOptions.trace_level). Replaces former ones. */
+ * serialised RunMetadata (TF_SessionRun with RunOptions.trace_level). Replaces former ones. With
+ * ConfigProto's graph_options.build_cost_model = N a session measures by itself, every N-th step of
+ * a signature after build_cost_model_after steps, and places later signatures by that; RunMetadata
+ * of such a step has the cost_graph. State stays where the session's first signature put it. */
 TF_CAPI_EXPORT extern void leat_set_costs(TF_SessionOptions* options,
                                           const TF_Buffer* run_metadata, TF_Status* status);
 /* How a session with |options| would place what |fetches| and |targets| need (all of the graph when

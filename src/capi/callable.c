@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capi/handles.h"
+#include "capi/run_options.h"
 
 #define FEW 16  // feeds and fetches that need no allocation
 
@@ -195,13 +196,27 @@ static leat_status_t copy_fetch(const leat_tensor_t* tensor, leat_array_t* array
   return leat_ok_status();
 }
 
+static LEAT_COLD leat_status_t run_measured(const leat_callable_t* callable, const call_t* call) {
+  leat_capi_run_options_t options = {0};
+  leat_capi_run_options_measure(&options, callable->session, callable->signature);
+  leat_status_t status =
+      leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
+                                call->fetches, 0, options.collector);
+  return leat_capi_run_options_end(&options, callable->session, status, NULL);
+}
+
+static leat_status_t run(const leat_callable_t* callable, const call_t* call) {
+  if (LEAT_UNLIKELY(callable->session->measures)) return run_measured(callable, call);
+  return leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
+                                   call->fetches, 0, NULL);
+}
+
 static leat_status_t run_arrays(leat_callable_t* callable, const leat_array_t* feeds,
                                 leat_array_t* fetches, call_t* call) {
   for (int i = 0; i < callable->feed_count; ++i) {
     LEAT_RETURN_IF_ERROR(wrap_feed(&feeds[i], &call->feeds[i]));
   }
-  LEAT_RETURN_IF_ERROR(leat_session_run_prepared(callable->session->session, callable->signature,
-                                                 call->feeds, call->fetches, 0, NULL));
+  LEAT_RETURN_IF_ERROR(run(callable, call));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < callable->fetch_count; ++i) {
     if (!status) status = copy_fetch(&call->fetches[i], &fetches[i]);
@@ -226,8 +241,7 @@ static leat_status_t run_tensors(leat_callable_t* callable, TF_Tensor* const* fe
   for (int i = 0; i < callable->feed_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(feeds[i], &call->feeds[i]));
   }
-  LEAT_RETURN_IF_ERROR(leat_session_run_prepared(callable->session->session, callable->signature,
-                                                 call->feeds, call->fetches, 0, NULL));
+  LEAT_RETURN_IF_ERROR(run(callable, call));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < callable->fetch_count; ++i) {
     fetches[i] = NULL;

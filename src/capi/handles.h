@@ -149,6 +149,7 @@ struct TF_Session {
   leat_session_t* session;
   // Nodes from here on are not the session's yet; all are, until TF_ExtendSession is first called.
   _Atomic int32_t visible_nodes;
+  bool measures;     // its steps, for its placer
   TF_Session* next;  // of those that are open
   leat_mutex_t partials_mutex;
   leat_capi_partial_t* partials;  // steps in parts that are under way

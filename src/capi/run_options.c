@@ -2,8 +2,10 @@
 // step leaves them.
 #include "capi/run_options.h"
 
+#include "capi/cost_graph.h"
 #include "formats/decode.h"
 #include "formats/generated/config.h"
+#include "formats/generated/step_stats.h"
 #include "trace/run_metadata.h"
 
 static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,
@@ -23,6 +25,12 @@ static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_option
   return status;
 }
 
+static void collect(leat_capi_run_options_t* options) {
+  if (options->collector) return;
+  leat_step_collector_initialize(leat_allocator_system(), &options->storage);
+  options->collector = &options->storage;
+}
+
 leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
                                           const TF_Buffer* run_metadata,
                                           leat_capi_run_options_t* out_options) {
@@ -36,11 +44,15 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
     LEAT_RETURN_IF_ERROR(
         read_options(leat_capi_buffer_bytes(run_options), out_options, &traced));
   }
-  if (traced && run_metadata) {
-    leat_step_collector_initialize(leat_allocator_system(), &out_options->storage);
-    out_options->collector = &out_options->storage;
-  }
+  if (traced && run_metadata) collect(out_options);
   return leat_ok_status();
+}
+
+void leat_capi_run_options_measure(leat_capi_run_options_t* options, TF_Session* session,
+                                   leat_signature_t* signature) {
+  if (!leat_session_measures_step(session->session, signature)) return;
+  options->measured = signature;
+  collect(options);
 }
 
 // The inputs as a NodeDef has them.
@@ -60,17 +72,37 @@ static void print_inputs(void* data, leat_string_view_t name, leat_string_builde
   leat_capi_unlock(handle);
 }
 
-leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Session* session,
-                                        TF_Buffer* run_metadata) {
-  if (!options->collector) return leat_ok_status();
+// With the costs of the session's nodes where this step is one of those that it measures.
+static leat_status_t encode(const leat_capi_run_options_t* options, leat_costs_t* costs,
+                            leat_pb_step_stats_t* stats, leat_string_builder_t* out_bytes) {
+  leat_pb_cost_graph_def_t cost_graph = {0};
+  if (!options->measured) return leat_run_metadata_encode(stats, NULL, out_bytes);
+  LEAT_RETURN_IF_ERROR(leat_capi_cost_graph(costs, options->measured, &options->collector->arena,
+                                            &cost_graph));
+  return leat_run_metadata_encode(stats, &cost_graph, out_bytes);
+}
+
+static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* session,
+                          TF_Buffer* run_metadata) {
+  leat_costs_t* costs = leat_session_costs(session->session);
+  leat_pb_step_stats_t stats;
+  LEAT_RETURN_IF_ERROR(leat_step_stats_describe(
+      options->collector, run_metadata ? print_inputs : NULL, session, &stats));
+  if (options->measured) LEAT_RETURN_IF_ERROR(leat_costs_add_step(costs, &stats));
+  if (!run_metadata) return leat_ok_status();
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_status_t status =
-      leat_run_metadata_encode(options->collector, print_inputs, session, &bytes);
+  leat_status_t status = encode(options, costs, &stats, &bytes);
+  if (!status) return leat_capi_buffer_take(&bytes, run_metadata);
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Session* session,
+                                        leat_status_t status, TF_Buffer* run_metadata) {
+  if (!options->collector) return status;
+  if (status) options->measured = NULL;  // what a step took that failed tells nothing
+  status = leat_status_join(status, tell(options, session, run_metadata));
   leat_step_collector_deinitialize(options->collector);
-  if (status) {
-    leat_string_builder_deinitialize(&bytes);
-    return status;
-  }
-  return leat_capi_buffer_take(&bytes, run_metadata);
+  return status;
 }

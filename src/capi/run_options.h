@@ -10,15 +10,20 @@ typedef struct leat_capi_run_options_s {
   int64_t timeout_ms;  // 0: the session's
   leat_step_collector_t* collector;  // NULL: no statistics; else |storage|
   leat_step_collector_t storage;
+  leat_signature_t* measured;  // its costs grow by what is collected; NULL: nobody's
 } leat_capi_run_options_t;
 
 // Reads |run_options| (may be NULL), and makes sure that |run_metadata| (may be NULL) can receive.
 LEAT_MUST_USE leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
                                                         const TF_Buffer* run_metadata,
                                                         leat_capi_run_options_t* out_options);
-// After the step of |session|, however it ended: writes what was collected to |run_metadata|.
+// Sees whether a step of |signature|, about to run, is one that |session| measures.
+void leat_capi_run_options_measure(leat_capi_run_options_t* options, TF_Session* session,
+                                   leat_signature_t* signature);
+// After the step of |session|, which ended with |status|: takes that over, lets what was collected
+// count and writes it to |run_metadata| (may be NULL).
 LEAT_MUST_USE leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
-                                                      TF_Session* session,
+                                                      TF_Session* session, leat_status_t status,
                                                       TF_Buffer* run_metadata);
 
 #endif  // LEAT_CAPI_RUN_OPTIONS_H_

@@ -34,6 +34,7 @@ leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* sha
   leat_capi_graph_retain(graph);
   session->graph = graph;
   session->visible_nodes = INT32_MAX;
+  session->measures = leat_session_costs(session->session) != NULL;
   leat_mutex_initialize(&session->partials_mutex);
   leat_capi_session_opened(session);
   *out_session = session;
@@ -227,16 +228,22 @@ static leat_status_t run_step(TF_Session* session, step_t* step, TF_Tensor** out
   return leat_ok_status();
 }
 
-// With what RunOptions ask for, and RunMetadata to tell of it.
+// With what RunOptions ask for, and RunMetadata to tell of it, or measured for the session.
 static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer* run_options,
                                             step_t* step, TF_Tensor** output_values,
                                             TF_Buffer* run_metadata) {
   leat_capi_run_options_t options;
   LEAT_RETURN_IF_ERROR(leat_capi_run_options_begin(run_options, run_metadata, &options));
   step->run.timeout_ms = options.timeout_ms;
+  leat_status_t status = leat_ok_status();
+  if (session->measures) {
+    leat_signature_t* signature;
+    status = leat_session_prepare(session->session, &step->run, &signature);
+    if (!status) leat_capi_run_options_measure(&options, session, signature);
+  }
   step->run.collector = options.collector;
-  leat_status_t status = run_step(session, step, output_values);
-  return leat_status_join(status, leat_capi_run_options_end(&options, session, run_metadata));
+  if (!status) status = run_step(session, step, output_values);
+  return leat_capi_run_options_end(&options, session, status, run_metadata);
 }
 
 void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_Output* inputs,
@@ -250,7 +257,7 @@ void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_O
   if (!result) result = resolve_all(session, inputs, outputs, target_opers, &step);
   if (!result) result = lend_feeds(&step, input_values);
   if (!result) {
-    result = run_options || run_metadata
+    result = run_options || run_metadata || session->measures
                  ? run_observed(session, run_options, &step, output_values, run_metadata)
                  : run_step(session, &step, output_values);
   }

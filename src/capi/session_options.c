@@ -160,6 +160,8 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
   const leat_pb_optimizer_options_t* optimizer = graph_options->optimizer_options;
   uint32_t* passes = &options->optimizer.passes;
   options->place_pruned_graph = graph_options->place_pruned_graph;
+  options->build_cost_model = graph_options->build_cost_model;
+  options->build_cost_model_after = graph_options->build_cost_model_after;
   *passes = meta_optimizer_passes(graph_options->rewrite_options);
   bool all = !optimizer || optimizer->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0;
   if (all || optimizer->do_constant_folding) *passes |= LEAT_PASS_BIT_FOLD;
@@ -269,7 +271,7 @@ static leat_status_t read_costs(const TF_Buffer* run_metadata, leat_costs_t** ou
   leat_status_t status = leat_message_decode(
       &leat_pb_run_metadata_descriptor,
       leat_string_view_make(run_metadata->data, run_metadata->length), &arena, NULL, &metadata);
-  if (!status) status = leat_costs_create(leat_allocator_system(), out_costs);
+  if (!status) status = leat_costs_create(leat_allocator_system(), NULL, out_costs);
   if (!status && metadata.step_stats) status = leat_costs_add_step(*out_costs, metadata.step_stats);
   leat_arena_deinitialize(&arena);
   return status;

@@ -5,6 +5,7 @@
 #include "formats/decode.h"
 #include "formats/shape_proto.h"
 #include "formats/wire.h"
+#include "tensor/number_variant.h"
 
 #define MAX_VARIANT_DEPTH 32
 
@@ -163,12 +164,12 @@ static leat_status_t read_handles(const leat_pb_tensor_proto_t* proto, leat_tens
 
 static leat_status_t read_variants(const leat_pb_tensor_proto_t* proto,
                                    const leat_tensor_t* tensor) {
+  leat_variant_t* variants = leat_tensor_data(tensor, leat_variant_t);
   const leat_pb_variant_tensor_data_proto_list_t* list = &proto->variant_val;
   for (size_t i = 0; i < list->count && i < (size_t)tensor->shape.element_count; ++i) {
     if (list->items[i].type_name.size == 0) continue;
-    return leat_make_status(LEAT_UNIMPLEMENTED,
-                            "Tensor decode failed: variant is of type %.*s, must be empty",
-                            LEAT_SV_ARG(list->items[i].type_name));
+    LEAT_RETURN_IF_ERROR(leat_number_variant_decode(list->items[i].type_name,
+                                                    list->items[i].metadata, &variants[i]));
   }
   return leat_ok_status();
 }

@@ -75,7 +75,7 @@ static void measured(void** state) {
   scene_t s;
   leat_costs_t* costs;
   scene_open(&s);
-  LEAT_EXPECT_OK(leat_costs_create(leat_allocator_system(), &costs));
+  LEAT_EXPECT_OK(leat_costs_create(leat_allocator_system(), NULL, &costs));
   leat_output_t a = input(&s, 2, (int64_t[]){20, 30});
   leat_output_t y = scene_output(&s, "Neg", "y", "", LEAT_INPUTS(a), LEAT_NO_ATTRS);
   const leat_node_t* node = &s.graph->nodes[y.node];
@@ -99,9 +99,24 @@ static void measured(void** state) {
   stats.op_end_rel_nanos = 9000;
   LEAT_EXPECT_OK(leat_costs_add_step(costs, &step));
   assert_int_equal(leat_cost_node_ns(costs, s.graph, node, LEAT_SV("SIM"), &kSpeed), 6000);
-  leat_costs_retain(costs);
+  leat_costs_t* own;
+  LEAT_EXPECT_OK(leat_costs_create(leat_allocator_system(), costs, &own));
   leat_costs_release(costs);
-  leat_costs_release(costs);
+  assert_int_equal(leat_cost_node_ns(own, s.graph, node, LEAT_SV("SIM"), &kSpeed), 6000);
+  // A loop's body runs more than once in a step.
+  leat_pb_node_exec_stats_t runs[] = {stats, stats, stats};
+  device.node_stats.items = runs;
+  device.node_stats.count = 3;
+  LEAT_EXPECT_OK(leat_costs_add_step(own, &step));
+  assert_int_equal(leat_cost_node_ns(own, s.graph, node, LEAT_SV("SIM"), &kSpeed), 27000);
+  assert_int_equal(leat_costs_most_ns(own, LEAT_SV("y"), LEAT_SV("SIM")), 27000);
+  assert_int_equal(leat_cost_output_bytes(own, s.graph, y), 77);
+  // What passes on stays free.
+  const leat_node_t* same = &s.graph->nodes[scene_unary(&s, "Identity", -1, y).node];
+  runs[0].node_name = same->name;
+  LEAT_EXPECT_OK(leat_costs_add_step(own, &step));
+  assert_int_equal(leat_cost_node_ns(own, s.graph, same, LEAT_SV("SIM"), &kSpeed), 0);
+  leat_costs_release(own);
   leat_costs_release(NULL);
   scene_close(&s);
 }

@@ -112,6 +112,7 @@ typedef struct leat_step_services_s {
   leat_thread_pool_t* pool;  // for shards; NULL = none
   struct leat_resource_manager_s* resources;       // of the device
   struct leat_resource_manager_s* step_resources;  // end with the step (TensorArray, Stack)
+  struct leat_session_tensors_s* session_tensors;  // kept under handles; NULL = no session
   struct leat_rendezvous_s* rendezvous;
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;

@@ -158,7 +158,7 @@ static leat_status_t settle(const leat_groups_t* g, const leat_node_t* node, lea
 
 // ---- Uniting ------------------------------------------------------------------------------------
 
-static bool makes_reference(const leat_node_t* node) {
+bool leat_node_makes_reference(const leat_node_t* node) {
   if (node->input_count > 0) return false;
   for (int i = 0; i < node->output_count; ++i) {
     int type = node->output_types[i];
@@ -176,7 +176,7 @@ static leat_status_t start_group(leat_groups_t* g, int32_t index) {
   LEAT_RETURN_IF_ERROR(parse(node, &group->asked));
   group->constrained = node->device.size > 0;
   LEAT_RETURN_IF_ERROR(leat_device_name_parse(LEAT_SV(""), &group->variable));
-  if (makes_reference(node)) group->variable = group->asked;
+  if (leat_node_makes_reference(node)) group->variable = group->asked;
   return leat_ok_status();
 }
 

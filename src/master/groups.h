@@ -37,6 +37,8 @@ LEAT_MUST_USE leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t
 // Is there a kernel for |node| somewhere, and a device that meets its own request?
 LEAT_MUST_USE leat_status_t leat_groups_check_node(const leat_groups_t* groups,
                                                    const leat_node_t* node);
+// Is it a generator of a reference or a resource handle: does it hold state?
+bool leat_node_makes_reference(const leat_node_t* node);
 leat_group_t* leat_groups_of(leat_groups_t* groups, int32_t node);
 
 static inline bool leat_group_allows(const leat_group_t* group, int device) {

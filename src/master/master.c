@@ -16,6 +16,8 @@ typedef struct compiled_partition_s {
   int feed_count;
   int* fetch_indices;
   int fetch_count;
+  leat_rewrite_t kept;  // a copy of its graph, or none
+  leat_string_view_t device;
 } compiled_partition_t;
 
 struct leat_compiled_s {
@@ -120,6 +122,19 @@ static void registered(void* data, leat_status_t status) {
   leat_notification_open(&registration->done);
 }
 
+// The worker takes the graph itself over.
+static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t* out_kept) {
+  size_t count = partition->graph->node_count;
+  int32_t* all;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(partition->graph->allocator, count + 1,
+                                                     sizeof *all, (void**)&all));
+  for (size_t i = 0; i < count; ++i) all[i] = (int32_t)i;
+  leat_status_t status =
+      leat_prune(partition->graph, NULL, 0, NULL, 0, all, (int)count, out_kept);
+  leat_allocator_free(partition->graph->allocator, all);
+  return status;
+}
+
 static leat_status_t register_partition(const leat_master_options_t* options,
                                         leat_partition_t* partition, int feed_count,
                                         bool has_flow, compiled_partition_t* out) {
@@ -134,6 +149,8 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .functions = options->functions,
       .receives_dead = has_flow,
   };
+  out->device = request.device;
+  if (options->keeps_parts) LEAT_RETURN_IF_ERROR(keep_copy(partition, &out->kept));
   partition->graph = NULL;  // taken over
   registration_t registration = {0};
   leat_notification_initialize(&registration.done);
@@ -290,11 +307,23 @@ void leat_compiled_free(leat_compiled_t* compiled) {
     if (partition->registered) {
       compiled->worker->vtable->deregister_graph(compiled->worker, partition->handle);
     }
+    if (partition->kept.graph) leat_rewrite_deinitialize(&partition->kept);
     leat_allocator_free(compiled->allocator, partition->feed_indices);
     leat_allocator_free(compiled->allocator, partition->fetch_indices);
   }
   leat_allocator_free(compiled->allocator, compiled->partitions);
   leat_allocator_free(compiled->allocator, compiled);
+}
+
+int leat_compiled_part_count(const leat_compiled_t* compiled) {
+  bool kept = compiled->partition_count > 0 && compiled->partitions[0].kept.graph;
+  return kept ? compiled->partition_count : 0;
+}
+
+const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int index,
+                                       leat_string_view_t* out_device) {
+  *out_device = compiled->partitions[index].device;
+  return compiled->partitions[index].kept.graph;
 }
 
 // ---- Running ------------------------------------------------------------------------------------

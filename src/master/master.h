@@ -20,6 +20,7 @@ typedef struct leat_master_options_s {
   leat_executor_kind_t executor;
   bool deterministic;
   struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
+  bool keeps_parts;  // what each device got can be looked at later
 } leat_master_options_t;
 
 // What is run: outputs of |graph|.
@@ -45,6 +46,10 @@ LEAT_MUST_USE leat_status_t leat_master_compile(const leat_master_options_t* opt
                                                 leat_rewrite_t* rewrite, int feed_count,
                                                 leat_compiled_t** out_compiled);
 void leat_compiled_free(leat_compiled_t* compiled);
+// What each device got, as it was registered; none unless the options keep it.
+int leat_compiled_part_count(const leat_compiled_t* compiled);
+const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int index,
+                                       leat_string_view_t* out_device);
 
 // Runs one step and waits for it; DEADLINE_EXCEEDED when |deadline_ns| passes first. The first
 // failure of a partition ends the step everywhere and is its status.

@@ -7,6 +7,7 @@
 #include "master/placer.h"
 
 #include "base/log.h"
+#include "master/anchors.h"
 #include "master/greedy.h"
 #include "master/groups.h"
 
@@ -121,8 +122,11 @@ static leat_status_t place(leat_graph_t* graph, const leat_placer_options_t* opt
   leat_groups_t groups;
   LEAT_RETURN_IF_ERROR(leat_groups_initialize(graph, options, arena, &groups));
   LEAT_RETURN_IF_ERROR(leat_groups_find(&groups, arena));
-  if (options->placer == LEAT_PLACER_GREEDY) return leat_place_greedily(graph, &groups, arena);
-  return place_simple(graph, &groups);
+  if (options->anchors) leat_anchors_hold(options->anchors, &groups);
+  LEAT_RETURN_IF_ERROR(options->placer == LEAT_PLACER_GREEDY
+                           ? leat_place_greedily(graph, &groups, arena)
+                           : place_simple(graph, &groups));
+  return options->anchors ? leat_anchors_drop(options->anchors, graph) : leat_ok_status();
 }
 
 leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* options) {

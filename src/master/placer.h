@@ -45,7 +45,8 @@ typedef struct leat_placer_options_s {
   bool allow_soft_placement;
   bool log_placement;
   leat_placer_kind_t placer;
-  const leat_costs_t* costs;     // measured; NULL: estimates alone
+  leat_costs_t* costs;           // measured; NULL: estimates alone
+  struct leat_anchors_s* anchors;  // of the session; NULL: nothing was placed before
   int effort;                    // greedy: how long it looks for better ones; 0 = 1
   leat_placement_note_t* notes;  // one a node, to be filled; or NULL
 } leat_placer_options_t;

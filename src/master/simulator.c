@@ -4,43 +4,42 @@
 
 #include <string.h>
 
-typedef struct heap_s {
-  int32_t* items;
-  int32_t* size;
-  const int64_t* keys;
-  bool largest_first;
-} heap_t;
+#include "base/checked.h"
 
-static bool before(const heap_t* h, int32_t a, int32_t b) {
-  if (h->keys[a] == h->keys[b]) return a < b;
-  return (h->keys[a] > h->keys[b]) == h->largest_first;
+typedef struct heap_s {
+  leat_simulator_item_t* items;
+  int32_t* size;
+} heap_t;
+enum { HEAP_READY, HEAP_ARRIVALS };
+
+static inline bool before(leat_simulator_item_t a, leat_simulator_item_t b) {
+  return a.key < b.key || (a.key == b.key && a.node < b.node);
 }
 
-static void push(heap_t h, int32_t item) {
+static inline void push(heap_t h, leat_simulator_item_t item) {
   int32_t i = (*h.size)++;
-  for (; i > 0 && before(&h, item, h.items[(i - 1) / 2]); i = (i - 1) / 2) {
+  for (; i > 0 && before(item, h.items[(i - 1) / 2]); i = (i - 1) / 2) {
     h.items[i] = h.items[(i - 1) / 2];
   }
   h.items[i] = item;
 }
 
-static int32_t pop(heap_t h) {
-  int32_t top = h.items[0], last = h.items[--*h.size], i = 0;
-  for (int32_t child; (child = 2 * i + 1) < *h.size; i = child) {
-    if (child + 1 < *h.size && before(&h, h.items[child + 1], h.items[child])) ++child;
-    if (!before(&h, h.items[child], last)) break;
+static inline int32_t pop(heap_t h) {
+  int32_t count = --*h.size, i = 0;
+  leat_simulator_item_t top = h.items[0], last = h.items[count];
+  for (int32_t child; (child = 2 * i + 1) < count; i = child) {
+    child += child + 1 < count && before(h.items[child + 1], h.items[child]);
+    if (!before(h.items[child], last)) break;
     h.items[i] = h.items[child];
   }
-  if (*h.size > 0) h.items[i] = last;
-  return top;
+  h.items[i] = last;
+  return top.node;
 }
 
-static heap_t heap_of(leat_simulator_t* s, int device, bool arrivals) {
-  size_t index = (size_t)device * 2 + arrivals;
-  return (heap_t){.items = s->heaps + index * s->graph->node_count,
-                  .size = &s->heap_sizes[index],
-                  .keys = arrivals ? s->ready : s->rank,
-                  .largest_first = !arrivals};
+static inline heap_t heap_of(const leat_simulator_t* s, int device, int which) {
+  size_t first = (size_t)which * s->graph->node_count + (size_t)s->heap_begin[device];
+  return (heap_t){.items = s->heaps + first,
+                  .size = &s->heap_sizes[which * s->device_count + device]};
 }
 
 // ---- Preparing ----------------------------------------------------------------------------------
@@ -90,6 +89,7 @@ static void measure_node(leat_simulator_t* s, int32_t index) {
   for (int i = 0; i < node->output_count; ++i) {
     s->bytes[s->values[index] + 1 + (uint32_t)i] =
         leat_cost_output_bytes(s->options->costs, s->graph, (leat_output_t){index, i});
+    s->made_bytes[index] += s->bytes[s->values[index] + 1 + (uint32_t)i];
   }
 }
 
@@ -104,28 +104,98 @@ static int64_t mean_time(const leat_simulator_t* s, int32_t node) {
   return count ? sum / count : 0;
 }
 
+int64_t leat_simulator_least_time(const leat_simulator_t* s, int32_t node) {
+  int64_t least = INT64_MAX;
+  for (int d = 0; d < s->device_count; ++d) {
+    least = LEAT_MIN(least, s->times[(size_t)node * (size_t)s->device_count + (size_t)d]);
+  }
+  return least == INT64_MAX ? 0 : least;
+}
+
 static void rank_nodes(leat_simulator_t* s) {
-  size_t count = s->graph->node_count;
-  for (size_t i = count; i-- > 0;) {
+  for (size_t i = s->graph->node_count; i-- > 0;) {
     int32_t node = s->order[i];
     s->rank[node] += mean_time(s, node);
-    for (int k = 0; k < s->graph->nodes[node].input_count + s->graph->nodes[node].control_count;
-         ++k) {
-      if (!leat_simulator_waits(s, node, k)) continue;
-      int64_t* before = &s->rank[s->graph->nodes[node].inputs[k].node];
+    s->least[node] += leat_simulator_least_time(s, node);
+    for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
+      int32_t source = s->sources[k];
       // A tie goes to the node nearer the start.
-      if (*before <= s->rank[node]) *before = s->rank[node] + 1;
+      s->rank[source] = LEAT_MAX(s->rank[source], s->rank[node] + 1);
+      s->least[source] = LEAT_MAX(s->least[source], s->least[node]);
     }
   }
+}
+
+// What waits for what, without the graph's nodes: a step is simulated often.
+static void list_edges(leat_simulator_t* s) {
+  uint32_t edges = 0, sources = 0;
+  for (size_t i = 0; i < s->graph->node_count; ++i) {
+    const leat_node_t* node = &s->graph->nodes[i];
+    for (uint32_t r = s->readers.begin[i]; r < s->readers.begin[i + 1]; ++r) {
+      leat_reader_t reader = s->readers.readers[r];
+      if (!leat_simulator_waits(s, reader.node, reader.position)) continue;
+      leat_output_t source = s->graph->nodes[reader.node].inputs[reader.position];
+      s->edges[edges++] = (leat_simulator_edge_t){reader.node, value_of(s, source)};
+    }
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      if (leat_simulator_waits(s, (int32_t)i, k)) s->sources[sources++] = node->inputs[k].node;
+    }
+    s->edge_begin[i + 1] = edges;
+    s->source_begin[i + 1] = sources;
+  }
+}
+
+static void link_devices(leat_simulator_t* s) {
+  const leat_placement_device_t* all = s->options->devices;
+  for (int from = 0; from < s->device_count; ++from) {
+    for (int to = 0; to < s->device_count; ++to) {
+      s->links[from * s->device_count + to] = leat_cost_link(&all[from].speed, &all[to].speed);
+    }
+  }
+}
+
+static leat_status_t allocate_fixed(leat_simulator_t* s, leat_arena_t* arena) {
+  size_t nodes = s->graph->node_count, devices = (size_t)s->device_count;
+  size_t edges = s->readers.begin[nodes];
+  LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes], sizeof(int64_t), &s->bytes));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes * devices, sizeof(int64_t), &s->times));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->rank));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->least));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->made_bytes));
+  LEAT_RETURN_IF_ERROR(array(arena, devices * devices, sizeof(leat_link_t), &s->links));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->edge_begin));
+  LEAT_RETURN_IF_ERROR(array(arena, edges, sizeof(leat_simulator_edge_t), &s->edges));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->source_begin));
+  return array(arena, edges, sizeof(int32_t), &s->sources);
+}
+
+static leat_status_t allocate_step(leat_simulator_t* s, leat_arena_t* arena) {
+  size_t nodes = s->graph->node_count, devices = (size_t)s->device_count;
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->busy_ns));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->peak_bytes));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->memory));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->free_at));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->to_do));
+  LEAT_RETURN_IF_ERROR(array(arena, devices * devices, sizeof(int64_t), &s->channel));
+  LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes] * devices, sizeof(int64_t), &s->arrival));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->finish));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->ready));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->previous));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->last));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->pending));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->unread));
+  LEAT_RETURN_IF_ERROR(array(arena, nodes * 2, sizeof(leat_simulator_item_t), &s->heaps));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->heap_begin));
+  return array(arena, devices * 2, sizeof(int32_t), &s->heap_sizes);
 }
 
 leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* arena,
                                         leat_simulator_t* out_simulator) {
   leat_simulator_t* s = out_simulator;
   const leat_graph_t* graph = groups->graph;
-  size_t nodes = graph->node_count, devices = (size_t)groups->options->device_count;
+  size_t nodes = graph->node_count;
   *s = (leat_simulator_t){.groups = groups, .graph = graph, .options = groups->options,
-                          .device_count = (int)devices};
+                          .device_count = groups->options->device_count};
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(graph, &s->readers));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->order));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->position));
@@ -136,24 +206,11 @@ leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* are
   for (size_t i = 0; i < nodes; ++i) {
     s->values[i + 1] = s->values[i] + 1 + (uint32_t)graph->nodes[i].output_count;
   }
-  LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes], sizeof(int64_t), &s->bytes));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes * devices, sizeof(int64_t), &s->times));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->rank));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->busy_ns));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->peak_bytes));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->memory));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->free_at));
-  LEAT_RETURN_IF_ERROR(array(arena, devices * devices, sizeof(int64_t), &s->channel));
-  LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes] * devices, sizeof(int64_t), &s->arrival));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->finish));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->ready));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->previous));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->last));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->pending));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->unread));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes * devices * 2, sizeof(int32_t), &s->heaps));
-  LEAT_RETURN_IF_ERROR(array(arena, devices * 2, sizeof(int32_t), &s->heap_sizes));
+  LEAT_RETURN_IF_ERROR(allocate_fixed(s, arena));
+  LEAT_RETURN_IF_ERROR(allocate_step(s, arena));
   for (size_t i = 0; i < nodes; ++i) measure_node(s, (int32_t)i);
+  list_edges(s);
+  link_devices(s);
   rank_nodes(s);
   return leat_ok_status();
 }
@@ -173,47 +230,41 @@ void leat_simulator_reset(leat_simulator_t* s) {
   memset(s->arrival, 0xff, s->values[nodes] * devices * sizeof(int64_t));
   memset(s->ready, 0, nodes * sizeof(int64_t));
   memset(s->last, 0xff, devices * sizeof(int32_t));
-  memset(s->heap_sizes, 0, devices * 2 * sizeof(int32_t));
   for (size_t i = 0; i < nodes; ++i) {
-    const leat_node_t* node = &s->graph->nodes[i];
-    s->unread[i] = (int32_t)(s->readers.begin[i + 1] - s->readers.begin[i]);
-    s->pending[i] = 0;
-    for (int k = 0; k < node->input_count + node->control_count; ++k) {
-      s->pending[i] += leat_simulator_waits(s, (int32_t)i, k);
-    }
+    s->unread[i] = (int32_t)(s->edge_begin[i + 1] - s->edge_begin[i]);
+    s->pending[i] = (int32_t)(s->source_begin[i + 1] - s->source_begin[i]);
   }
+}
+
+static inline int64_t arrive(leat_simulator_t* s, int32_t source, uint32_t value, int from, int to,
+                             bool commit) {
+  int64_t made = s->finish[source];
+  if (from == to) return made;
+  size_t devices = (size_t)s->device_count, way = (size_t)from * devices + (size_t)to;
+  int64_t* known = &s->arrival[value * devices + (size_t)to];
+  if (*known >= 0) return *known;
+  bool controls = value == s->values[source];
+  int64_t time = leat_link_transfer_ns(&s->links[way], controls ? 0 : s->bytes[value]);
+  int64_t end = LEAT_MAX(made, s->channel[way]) + time;
+  if (commit) {
+    *known = end;
+    s->channel[way] = end - s->links[way].latency_ns;  // the next follows while this is on its way
+  }
+  return end;
 }
 
 int64_t leat_simulator_arrival(leat_simulator_t* s, leat_output_t source, int from, int to,
                                bool commit) {
-  int64_t made = s->finish[source.node];
-  if (from == to) return made;
-  size_t devices = (size_t)s->device_count;
-  uint32_t value = value_of(s, source);
-  int64_t* known = &s->arrival[value * devices + (size_t)to];
-  if (*known >= 0) return *known;
-  int64_t* channel = &s->channel[(size_t)from * devices + (size_t)to];
-  const leat_placement_device_t* all = s->options->devices;
-  int64_t bytes = source.index == LEAT_CONTROL_INDEX ? 0 : s->bytes[value];
-  int64_t time = leat_cost_transfer_ns(bytes, &all[from].speed, &all[to].speed);
-  int64_t latency = leat_cost_transfer_ns(0, &all[from].speed, &all[to].speed);
-  int64_t start = made > *channel ? made : *channel;
-  if (commit) {
-    *known = start + time;
-    *channel = start + time - latency;  // the next may follow while this one is on its way
-  }
-  return start + time;
+  return arrive(s, source.node, value_of(s, source), from, to, commit);
 }
 
-static int64_t output_bytes(const leat_simulator_t* s, int32_t node, bool kept) {
-  int64_t bytes = 0;
-  for (uint32_t v = s->values[node] + !kept; v < s->values[node + 1]; ++v) bytes += s->bytes[v];
-  return bytes;
+static inline int64_t time_on(const leat_simulator_t* s, int32_t node, int device) {
+  int64_t time = s->times[(size_t)node * (size_t)s->device_count + (size_t)device];
+  return time == INT64_MAX ? 0 : time;  // asked for where it cannot run
 }
 
 void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_t start_ns) {
-  int64_t time = s->times[(size_t)node * (size_t)s->device_count + (size_t)device];
-  if (time == INT64_MAX) time = 0;  // asked for where it cannot run
+  int64_t time = time_on(s, node, device);
   s->finish[node] = start_ns + time;
   s->previous[node] = s->last[device];
   if (time > 0) {
@@ -221,79 +272,109 @@ void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_
     s->last[device] = node;
   }
   s->busy_ns[device] += time;
-  if (s->finish[node] > s->makespan_ns) s->makespan_ns = s->finish[node];
-  s->memory[device] += output_bytes(s, node, true);
-  if (s->memory[device] > s->peak_bytes[device]) s->peak_bytes[device] = s->memory[device];
+  s->makespan_ns = LEAT_MAX(s->makespan_ns, s->finish[node]);
+  s->memory[device] += s->bytes[s->values[node]] + s->made_bytes[node];
+  s->peak_bytes[device] = LEAT_MAX(s->peak_bytes[device], s->memory[device]);
 }
 
 void leat_simulator_release_inputs(leat_simulator_t* s, int32_t node, const int32_t* devices) {
-  const leat_node_t* n = &s->graph->nodes[node];
-  for (int k = 0; k < n->input_count + n->control_count; ++k) {
-    int32_t source = n->inputs[k].node;
-    if (--s->unread[source] == 0 && devices[source] >= 0 && leat_simulator_waits(s, node, k)) {
-      s->memory[devices[source]] -= output_bytes(s, source, false);
+  for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
+    int32_t source = s->sources[k];
+    if (--s->unread[source] == 0 && devices[source] >= 0) {
+      s->memory[devices[source]] -= s->made_bytes[source];
     }
   }
+}
+
+static inline void await(leat_simulator_t* s, int32_t node, int device) {
+  push(heap_of(s, device, HEAP_ARRIVALS), (leat_simulator_item_t){s->ready[node], node});
 }
 
 static void finish_node(leat_simulator_t* s, int32_t node, const int32_t* devices) {
   leat_simulator_release_inputs(s, node, devices);
-  for (uint32_t r = s->readers.begin[node]; r < s->readers.begin[node + 1]; ++r) {
-    leat_reader_t reader = s->readers.readers[r];
-    if (!leat_simulator_waits(s, reader.node, reader.position)) continue;
-    leat_output_t source = s->graph->nodes[reader.node].inputs[reader.position];
-    int to = devices[reader.node];
-    int64_t at = leat_simulator_arrival(s, source, devices[node], to, true);
-    if (at > s->ready[reader.node]) s->ready[reader.node] = at;
-    if (--s->pending[reader.node] == 0) push(heap_of(s, to, true), reader.node);
+  for (uint32_t e = s->edge_begin[node]; e < s->edge_begin[node + 1]; ++e) {
+    int32_t reader = s->edges[e].reader;
+    int to = devices[reader];
+    int64_t at = arrive(s, node, s->edges[e].value, devices[node], to, true);
+    s->ready[reader] = LEAT_MAX(s->ready[reader], at);
+    if (--s->pending[reader] == 0) await(s, reader, to);
   }
 }
 
-// When |device| could start something; INT64_MAX when it has nothing.
-static inline int64_t next_start(const leat_simulator_t* s, size_t device) {
-  if (s->heap_sizes[device * 2] > 0) return s->free_at[device];
-  if (s->heap_sizes[device * 2 + 1] == 0) return INT64_MAX;
-  int64_t at = s->ready[s->heaps[(device * 2 + 1) * s->graph->node_count]];
-  return at > s->free_at[device] ? at : s->free_at[device];
+// The device that can start something first, and when; -1: nothing is left.
+static inline int find_first(const leat_simulator_t* s, int64_t* out_start) {
+  int first = -1;
+  int64_t start = INT64_MAX;
+  for (int d = 0; d < s->device_count; ++d) {
+    heap_t arrivals = heap_of(s, d, HEAP_ARRIVALS);
+    int64_t at = s->free_at[d];
+    if (*heap_of(s, d, HEAP_READY).size == 0) {
+      if (*arrivals.size == 0) continue;
+      at = LEAT_MAX(at, arrivals.items[0].key);
+    }
+    if (at >= start) continue;
+    start = at;
+    first = d;
+  }
+  *out_start = start;
+  return first;
+}
+
+// Shares out the heaps and the work.
+static void begin_step(leat_simulator_t* s, const int32_t* devices) {
+  size_t nodes = s->graph->node_count;
+  leat_simulator_reset(s);
+  memset(s->to_do, 0, (size_t)s->device_count * sizeof *s->to_do);
+  memset(s->heap_begin, 0, ((size_t)s->device_count + 1) * sizeof *s->heap_begin);
+  memset(s->heap_sizes, 0, (size_t)s->device_count * 2 * sizeof *s->heap_sizes);
+  for (size_t i = 0; i < nodes; ++i) {
+    s->to_do[devices[i]] += time_on(s, (int32_t)i, devices[i]);
+    ++s->heap_begin[devices[i] + 1];
+  }
+  for (int d = 0; d < s->device_count; ++d) s->heap_begin[d + 1] += s->heap_begin[d];
+  for (size_t i = 0; i < nodes; ++i) {
+    if (s->pending[i] == 0) await(s, (int32_t)i, devices[i]);
+  }
+}
+
+// When a device starts |node| at |start_ns|, the step lasts as long as the way from there at least,
+// and as long as the device's work that is left.
+bool leat_simulator_run_within(leat_simulator_t* s, const int32_t* devices, int64_t limit_ns) {
+  begin_step(s, devices);
+  s->visited = s->graph->node_count / 4;
+  int64_t start;
+  for (int device; (device = find_first(s, &start)) >= 0;) {
+    heap_t ready = heap_of(s, device, HEAP_READY), arrivals = heap_of(s, device, HEAP_ARRIVALS);
+    while (*arrivals.size > 0 && arrivals.items[0].key <= start) {
+      int32_t node = pop(arrivals);
+      push(ready, (leat_simulator_item_t){-s->rank[node], node});
+    }
+    int32_t node = pop(ready);
+    if (start + LEAT_MAX(s->least[node], s->to_do[device]) > limit_ns) return false;
+    s->to_do[device] -= time_on(s, node, device);
+    leat_simulator_occupy(s, node, device, start);
+    finish_node(s, node, devices);
+    ++s->visited;
+  }
+  return true;
 }
 
 void leat_simulator_run(leat_simulator_t* s, const int32_t* devices) {
-  leat_simulator_reset(s);
-  for (size_t i = 0; i < s->graph->node_count; ++i) {
-    if (s->pending[i] == 0) push(heap_of(s, devices[i], true), (int32_t)i);
-  }
-  for (;;) {
-    int first = -1;
-    int64_t start = INT64_MAX;
-    for (int d = 0; d < s->device_count; ++d) {
-      int64_t at = next_start(s, (size_t)d);
-      if (at >= start) continue;
-      start = at;
-      first = d;
-    }
-    if (first < 0) return;
-    heap_t ready = heap_of(s, first, false), arrivals = heap_of(s, first, true);
-    while (*arrivals.size > 0 && s->ready[arrivals.items[0]] <= start) push(ready, pop(arrivals));
-    int32_t node = pop(ready);
-    leat_simulator_occupy(s, node, first, start);
-    finish_node(s, node, devices);
-  }
+  (void)leat_simulator_run_within(s, devices, INT64_MAX);
 }
 
 // What |node| waited for: the device, or an input; -1 at the start of the step.
 static int32_t waited_for(const leat_simulator_t* s, const int32_t* devices, int32_t node) {
-  size_t count = (size_t)s->device_count;
   int to = devices[node];
-  int64_t time = s->times[(size_t)node * count + (size_t)to];
-  int64_t start = s->finish[node] - (time == INT64_MAX ? 0 : time);
+  int64_t start = s->finish[node] - time_on(s, node, to);
   if (start > s->ready[node]) return s->previous[node];
-  const leat_node_t* n = &s->graph->nodes[node];
-  for (int k = 0; k < n->input_count + n->control_count; ++k) {
-    int32_t source = n->inputs[k].node;
-    if (!leat_simulator_waits(s, node, k)) continue;
-    int64_t at = devices[source] == to ? s->finish[source]
-                                       : s->arrival[value_of(s, n->inputs[k]) * count + (size_t)to];
-    if (at == start) return source;
+  for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
+    int32_t source = s->sources[k];
+    if (devices[source] == to && s->finish[source] == start) return source;
+    if (devices[source] == to) continue;
+    for (uint32_t v = s->values[source]; v < s->values[source + 1]; ++v) {
+      if (s->arrival[v * (size_t)s->device_count + (size_t)to] == start) return source;
+    }
   }
   return -1;
 }

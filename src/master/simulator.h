@@ -7,6 +7,16 @@
 
 #include "master/groups.h"
 
+// A value's way to one that waits for it.
+typedef struct leat_simulator_edge_s {
+  int32_t reader;
+  uint32_t value;
+} leat_simulator_edge_t;
+typedef struct leat_simulator_item_s {
+  int64_t key;
+  int32_t node;
+} leat_simulator_item_t;
+
 typedef struct leat_simulator_s {
   leat_groups_t* groups;
   const leat_graph_t* graph;
@@ -20,10 +30,18 @@ typedef struct leat_simulator_s {
   int64_t* bytes;      // value -> size; what a variable keeps is at its control value
   int64_t* times;      // [node][device] ns; INT64_MAX where it cannot run
   int64_t* rank;       // node -> time from its start to the end of the step, on average
+  int64_t* least;      // node -> the same at least: on the fastest devices, nothing moved
+  int64_t* made_bytes;            // node -> all that it gives out
+  leat_link_t* links;             // [from][to]
+  uint32_t* edge_begin;           // node -> its edges
+  leat_simulator_edge_t* edges;
+  uint32_t* source_begin;         // node -> what it waits for
+  int32_t* sources;
   // Of the simulated step, by device.
   int64_t makespan_ns;
   int64_t* busy_ns;
   int64_t* peak_bytes;
+  size_t visited;      // what the last one took: nodes run, and a quarter of all to begin
   // Of the simulated step, inner.
   int64_t* memory;     // in use
   int64_t* free_at;
@@ -35,17 +53,24 @@ typedef struct leat_simulator_s {
   int32_t* last;       // device -> the node that worked last, or -1
   int32_t* pending;    // node -> inputs to come
   int32_t* unread;     // node -> readers to come
-  int32_t* heaps;      // [device][2][node]
-  int32_t* heap_sizes;
+  int64_t* to_do;      // device -> work not begun
+  leat_simulator_item_t* heaps;  // [2][node], by device
+  int32_t* heap_begin;           // device -> the first of its share
+  int32_t* heap_sizes;           // [2][device]
 } leat_simulator_t;
 
 // Ends with deinitialize, whatever it returns; arrays lie in |arena|.
 LEAT_MUST_USE leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* arena,
                                                       leat_simulator_t* out_simulator);
 void leat_simulator_deinitialize(leat_simulator_t* simulator);
-// A step with |devices| [node]. The result is in makespan_ns, busy_ns, peak_bytes, finish.
+// A step with |devices| [node]. The result is in makespan_ns, busy_ns, peak_bytes, finish. A step
+// that is sure to last longer than |limit_ns| is given up: false.
+bool leat_simulator_run_within(leat_simulator_t* simulator, const int32_t* devices,
+                               int64_t limit_ns);
 void leat_simulator_run(leat_simulator_t* simulator, const int32_t* devices);
 
+// On the fastest device.
+int64_t leat_simulator_least_time(const leat_simulator_t* simulator, int32_t node);
 // The nodes whose end the step's end waited for, from the last back; |out_nodes| has room for all.
 size_t leat_simulator_critical_path(const leat_simulator_t* simulator, const int32_t* devices,
                                     int32_t* out_nodes);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "function/call_shapes.h"
+#include "master/anchors.h"
 #include "master/function_runtime.h"
 #include "master/master.h"
 #include "master/partial_run.h"
@@ -22,6 +23,7 @@ struct leat_signature_s {
   int* feed_types;  // base types
   bool echoes;      // something is fed and fetched
   leat_compiled_t* compiled;
+  _Atomic(int64_t) step_count;  // where steps are measured
 };
 
 struct leat_session_s {
@@ -36,6 +38,7 @@ struct leat_session_s {
   leat_speed_t* speeds;
   leat_master_options_t master;
   leat_function_runtime_t* functions;
+  leat_anchors_t* anchors;
   leat_mutex_t mutex;            // signatures
   leat_word_map_t by_hash;       // hash -> index + 1 of the newest; chained through |next|
   leat_signature_t** signatures;
@@ -146,12 +149,14 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
                     .allow_soft_placement = session->options.allow_soft_placement,
                     .log_placement = session->options.log_device_placement,
                     .placer = session->options.placer,
-                    .costs = session->options.costs},
+                    .costs = session->options.costs,
+                    .anchors = session->anchors},
       .incarnations = session->incarnations,
       .optimize = session->options.optimize,
       .passes = session->options.optimizer,
       .executor = session->options.executor,
       .deterministic = session->options.deterministic,
+      .keeps_parts = session->options.build_cost_model > 0,
   };
   session->master.passes.evaluate = leat_evaluator_run;
   session->master.passes.evaluate_data = &session->evaluator;
@@ -163,6 +168,16 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
   return leat_ok_status();
 }
 
+// Those given; where the session measures, its own before them.
+static leat_status_t open_costs(leat_session_t* session, leat_costs_t* given) {
+  if (session->options.build_cost_model > 0) {
+    return leat_costs_create(session->allocator, given, &session->options.costs);
+  }
+  leat_costs_retain(given);
+  session->options.costs = given;
+  return leat_ok_status();
+}
+
 leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_graph_t* graph,
                                   const leat_session_options_t* options,
                                   leat_session_t** out_session) {
@@ -171,13 +186,16 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
       leat_allocator_allocate(runtime->allocator, sizeof *session, (void**)&session));
   session->allocator = runtime->allocator;
   session->options = *options;
+  session->options.costs = NULL;
   session->graph = graph;
-  leat_costs_retain(options->costs);
   leat_shared_graph_retain(graph);
   leat_mutex_initialize(&session->mutex);
   leat_word_map_initialize(session->allocator, &session->by_hash);
-  leat_status_t status =
-      runtime->open_target(runtime, options->target, options, &session->target);
+  leat_status_t status = open_costs(session, options->costs);
+  if (!status) status = leat_anchors_create(session->allocator, &session->anchors);
+  if (!status) {
+    status = runtime->open_target(runtime, options->target, options, &session->target);
+  }
   if (!status) status = describe_devices(session, runtime);
   if (status) {
     leat_session_free(session);
@@ -215,6 +233,7 @@ void leat_session_free(leat_session_t* session) {
   }
   leat_allocator_free(session->allocator, session->signatures);
   leat_master_functions_free(session->functions);
+  leat_anchors_free(session->anchors);
   leat_word_map_deinitialize(&session->by_hash);
   if (session->target.worker) session->target.worker->vtable->destroy(session->target.worker);
   for (int i = 0; i < session->target.device_count; ++i) {
@@ -465,6 +484,28 @@ leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* ru
   atomic_store_explicit(&session->latest, signature, memory_order_release);
   *out_signature = signature;
   return leat_ok_status();
+}
+
+// ---- Measuring ----------------------------------------------------------------------------------
+
+leat_costs_t* leat_session_costs(const leat_session_t* session) {
+  return session->options.build_cost_model > 0 ? session->options.costs : NULL;
+}
+
+bool leat_session_measures_step(const leat_session_t* session, leat_signature_t* signature) {
+  if (session->options.build_cost_model <= 0) return false;
+  int64_t count = atomic_fetch_add_explicit(&signature->step_count, 1, memory_order_relaxed) -
+                  session->options.build_cost_model_after;
+  return count >= 0 && (count + 1) % session->options.build_cost_model == 0;
+}
+
+int leat_signature_part_count(const leat_signature_t* signature) {
+  return leat_compiled_part_count(signature->compiled);
+}
+
+const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
+                                        leat_string_view_t* out_device) {
+  return leat_compiled_part(signature->compiled, index, out_device);
 }
 
 // ---- Running ------------------------------------------------------------------------------------

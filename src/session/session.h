@@ -32,6 +32,8 @@ typedef struct leat_session_options_s {
   bool isolate_state;              // named containers are this session's own
   int64_t operation_timeout_ms;    // 0 = none
   leat_executor_kind_t executor;
+  // The session measures its steps: of a signature's every n-th (0: none), after the first ones.
+  int64_t build_cost_model, build_cost_model_after;
   // Not in ConfigProto: leat/inspect.h, or the environment.
   leat_placer_kind_t placer;
   leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
@@ -117,6 +119,19 @@ LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
                                                       leat_tensor_t* fetch_values,
                                                       int64_t timeout_ms,
                                                       struct leat_step_collector_s* collector);
+
+// ---- What steps take ----------------------------------------------------------------------------
+// A session with |build_cost_model| places later signatures by what it has measured; who runs its
+// steps collects (leat_run_t) and adds (leat_costs_add_step).
+
+// NULL: this session does not measure.
+leat_costs_t* leat_session_costs(const leat_session_t* session);
+// Counts a step that is about to run: is it one to be measured?
+bool leat_session_measures_step(const leat_session_t* session, leat_signature_t* signature);
+// What each device got of the signature, in a session that measures; count 0 in others.
+int leat_signature_part_count(const leat_signature_t* signature);
+const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
+                                        leat_string_view_t* out_device);
 
 // What the pass |name| alone makes of the graph of |run| (its feeds, fetches and targets): see
 // leat_master_show_pass.

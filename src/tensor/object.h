@@ -48,6 +48,8 @@ struct leat_variant_vtable_s {
   // Metadata bytes (malloc'ed by the system allocator) and the tensors inside (shared).
   leat_status_t (*encode)(void* self, char** out_metadata, size_t* out_metadata_size,
                           struct leat_tensor_s** out_tensors, size_t* out_tensor_count);
+  // The value for people, NUL-terminated; NULL: its type must do.
+  void (*describe)(void* self, char* text, size_t size);
 };
 
 // Makes |target| a copy of |text|, which must not lie in |target|; RESOURCE_EXHAUSTED leaves it as

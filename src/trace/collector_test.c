@@ -74,7 +74,9 @@ static void no_inputs(void* data, leat_string_view_t node, leat_string_builder_t
 static leat_pb_run_metadata_t decode(leat_step_collector_t* collector, leat_arena_t* arena,
                                      leat_string_builder_t* bytes) {
   leat_pb_run_metadata_t metadata = {0};
-  LEAT_EXPECT_OK(leat_run_metadata_encode(collector, no_inputs, NULL, bytes));
+  leat_pb_step_stats_t stats;
+  LEAT_EXPECT_OK(leat_step_stats_describe(collector, no_inputs, NULL, &stats));
+  LEAT_EXPECT_OK(leat_run_metadata_encode(&stats, NULL, bytes));
   LEAT_EXPECT_OK(leat_message_decode(&leat_pb_run_metadata_descriptor,
                                      leat_string_builder_view(bytes), arena, NULL, &metadata));
   return metadata;

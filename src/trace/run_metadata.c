@@ -58,7 +58,9 @@ static leat_status_t fill_node(leat_arena_t* arena, labels_t* labels,
   out->scheduled_micros = event->start_ns / 1000;
   out->scheduled_nanos = event->start_ns;
   out->thread_id = event->thread;
-  LEAT_RETURN_IF_ERROR(make_label(arena, labels, event, &out->timeline_label));
+  if (labels->inputs_of) {
+    LEAT_RETURN_IF_ERROR(make_label(arena, labels, event, &out->timeline_label));
+  }
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)event->output_count + 1,
                                                  sizeof *out->output.items,
                                                  (void**)&out->output.items));
@@ -98,15 +100,20 @@ static leat_status_t fill_stats(leat_step_collector_t* collector, labels_t* labe
   return leat_ok_status();
 }
 
-leat_status_t leat_run_metadata_encode(leat_step_collector_t* collector,
+leat_status_t leat_step_stats_describe(leat_step_collector_t* collector,
                                        leat_trace_inputs_fn_t inputs_of, void* data,
-                                       leat_string_builder_t* out_bytes) {
+                                       leat_pb_step_stats_t* out_stats) {
   labels_t labels = {.inputs_of = inputs_of, .data = data};
-  leat_pb_step_stats_t stats = {0};
-  leat_pb_run_metadata_t metadata = {.step_stats = &stats};
+  *out_stats = (leat_pb_step_stats_t){0};
   leat_string_builder_initialize(collector->arena.allocator, &labels.text);
-  leat_status_t status = fill_stats(collector, &labels, &stats);
+  leat_status_t status = fill_stats(collector, &labels, out_stats);
   leat_string_builder_deinitialize(&labels.text);
-  LEAT_RETURN_IF_ERROR(status);
+  return status;
+}
+
+leat_status_t leat_run_metadata_encode(leat_pb_step_stats_t* stats,
+                                       leat_pb_cost_graph_def_t* cost_graph,
+                                       leat_string_builder_t* out_bytes) {
+  leat_pb_run_metadata_t metadata = {.step_stats = stats, .cost_graph = cost_graph};
   return leat_message_encode(&leat_pb_run_metadata_descriptor, &metadata, out_bytes);
 }

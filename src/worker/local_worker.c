@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
+#include "kernel/session_tensors.h"
 #include "worker/executor.h"
 #include "worker/local_rendezvous.h"
 
@@ -50,6 +51,7 @@ struct local_worker_s {
   leat_device_t** devices;
   leat_resource_manager_t** resources;  // one a device
   int device_count;
+  leat_session_tensors_t* session_tensors;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;
   leat_spinlock_t lock;
@@ -253,6 +255,7 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
   services->memory = device->memory;
   services->pool = device->pool;
   services->resources = worker->resources[registered->device];
+  services->session_tensors = worker->session_tensors;
   services->collector = request->collector;
   services->deterministic = registered->deterministic;
   services->functions = registered->functions;
@@ -510,6 +513,7 @@ static void worker_destroy(leat_worker_t* self) {
   for (int i = 0; worker->devices && i < worker->device_count; ++i) {
     leat_device_release(worker->devices[i]);
   }
+  leat_session_tensors_free(worker->session_tensors);
   leat_allocator_free(worker->allocator, worker->resources);
   leat_allocator_free(worker->allocator, worker->devices);
   if (worker->pool) leat_thread_pool_release(worker->pool);
@@ -555,6 +559,7 @@ leat_status_t leat_local_worker_create(const leat_local_worker_options_t* option
   if (worker->pool) leat_thread_pool_retain(worker->pool);
   leat_word_map_initialize(options->allocator, &worker->steps);
   leat_status_t status = take_devices(worker, options);
+  if (!status) status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
   if (status) {
     worker_destroy(&worker->base);
     return status;

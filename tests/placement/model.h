@@ -14,6 +14,8 @@ typedef struct model_s {
 // with cross edges; random layers.
 extern const model_t model_list[];
 enum { MODEL_COUNT = 5 };
+// 36,000 nodes: for how long placing takes.
+extern const model_t model_large;
 
 // |accelerators| devices "SIM" of some 10 TFLOP/s behind 10 GB/s, and a CPU.
 void model_devices(int accelerators, leat_placement_device_t out_devices[1 + 8]);
@@ -21,7 +23,7 @@ void model_devices(int accelerators, leat_placement_device_t out_devices[1 + 8])
 typedef struct model_result_s {
   int64_t simple_ns, greedy_ns, best_ns;
   int64_t serial_ns;   // on one accelerator
-  int64_t placing_ns;  // what the greedy placer took
+  int64_t placing_ns;  // what the greedy placer took of a CPU
   size_t nodes;
   int groups;         // that have a choice
 } model_result_t;

@@ -60,6 +60,15 @@ static void test_place(void** state) {
   tool_expect_part(0, ", measured",
                    "place g.pbtxt --devices CPU:1,SIM:1 --run --fetch y --feed x=[1,2]");
   tool_expect_part(0, "{\"placer\": \"simple\", \"step_us\": ", "place g.pbtxt --json");
+  tool_expect_part(0, ", measured ", "place g.pbtxt --devices CPU:2 --explain --fetch y");
+  scratch_write_text("v.pbtxt",
+                     "node { name: 'v' op: 'VarHandleOp'\n"
+                     "  attr { key: 'dtype' value { type: DT_FLOAT } }\n"
+                     "  attr { key: 'shape' value { shape { } } } }\n"
+                     "node { name: 'r' op: 'ReadVariableOp' input: 'v'\n"
+                     "  attr { key: 'dtype' value { type: DT_FLOAT } } }");
+  tool_expect_part(0, ", not measured: ", "place v.pbtxt --explain --fetch r");
+  tool_expect_part(1, "uninitialized", "place v.pbtxt --run --fetch r");
   tool_expect_part(2, "--run needs a --fetch", "place g.pbtxt --run");
   tool_expect_part(2, "no graph is named", "place");
   tool_expect_part(1, "must be simple or greedy", "place g.pbtxt --placer clever");

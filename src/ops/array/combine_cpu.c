@@ -32,15 +32,32 @@
       a_[i] = (type)(expression);                                                    \
     }                                                                                \
   }
+// The same by cache lines, then one by one.
+#define DEFINE_WIDE(operation, NAME, type, expression)                                         \
+  typedef type operation##_##NAME##_line                                                       \
+      __attribute__((vector_size(64), aligned(sizeof(type)), may_alias));                      \
+  DEFINE(operation##_items, NAME, type, expression)                                            \
+  static void operation##_##NAME(void* to, const void* from, int64_t count) {                  \
+    operation##_##NAME##_line* a_ = to;                                                        \
+    const operation##_##NAME##_line* b_ = from;                                                \
+    for (; count >= (int64_t)(sizeof *a_ / sizeof(type)); count -= sizeof *a_ / sizeof(type)) { \
+      operation##_##NAME##_line a = *a_, b = *b_++;                                            \
+      *a_++ = (expression);                                                                    \
+    }                                                                                          \
+    operation##_items_##NAME(a_, b_, count);                                                   \
+  }
 #define DEFINE_SUMS(NAME, wrap, type) \
-  DEFINE(add, NAME, wrap, a + b)      \
-  DEFINE(sub, NAME, wrap, a - b)
+  DEFINE_WIDE(add, NAME, wrap, a + b) \
+  DEFINE_WIDE(sub, NAME, wrap, a - b)
 #define DEFINE_EXTREMA(NAME, wrap, type)   \
   DEFINE(min, NAME, type, b < a ? b : a)   \
   DEFINE(max, NAME, type, a < b ? b : a)
 ARITHMETIC_TYPES(DEFINE_SUMS)
 ARITHMETIC_TYPES(DEFINE_EXTREMA)
-COMPLEX_TYPES(DEFINE_SUMS)
+#define DEFINE_COMPLEX_SUMS(NAME, x, type) \
+  DEFINE(add, NAME, type, a + b)           \
+  DEFINE(sub, NAME, type, a - b)
+COMPLEX_TYPES(DEFINE_COMPLEX_SUMS)
 
 // NAME, the type that multiplies (at least as wide as int), the element's own.
 #define FACTOR_TYPES(X)                             \

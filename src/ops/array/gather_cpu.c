@@ -10,9 +10,6 @@
 #include "ops/array/types.h"
 #include "ops/family.h"
 
-#define AHEAD 8  // rows
-#define LINE_BYTES LEAT_CACHE_LINE_BYTES
-
 typedef struct gather_state_s {
   int64_t batch_dims;
 } gather_state_t;
@@ -42,11 +39,6 @@ static leat_status_t create_v2(leat_kernel_creation_t* creation, void* memory) {
     }                                                                                     \
     return -1
 
-static inline void fetch_ahead(const char* at, int64_t bytes) {
-  int64_t lines = LEAT_MIN(bytes, 4 * LINE_BYTES);
-  for (int64_t k = 0; k < lines; k += LINE_BYTES) __builtin_prefetch(at + k);
-}
-
 // Copies |count| rows; the position of a bad index, or -1.
 #define DEFINE_TAKE(name, type)                                                            \
   static int64_t take_##name(const type* indices, int64_t count, uint64_t rows,            \
@@ -62,8 +54,8 @@ static inline void fetch_ahead(const char* at, int64_t bytes) {
     for (int64_t i = 0; i < count; ++i) {                                                  \
       uint64_t row = (uint64_t)indices[i];                                                 \
       if (LEAT_UNLIKELY(row >= rows)) return i;                                            \
-      if (i + AHEAD < count && (uint64_t)indices[i + AHEAD] < rows) {                      \
-        fetch_ahead(from + indices[i + AHEAD] * row_bytes, row_bytes);                     \
+      if (i + LEAT_ROWS_AHEAD < count && (uint64_t)indices[i + LEAT_ROWS_AHEAD] < rows) {  \
+        leat_row_fetch(from + indices[i + LEAT_ROWS_AHEAD] * row_bytes, (size_t)row_bytes); \
       }                                                                                    \
       memcpy(to + i * row_bytes, from + row * (uint64_t)row_bytes, (size_t)row_bytes);     \
     }                                                                                      \

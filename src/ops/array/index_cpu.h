@@ -25,6 +25,15 @@ static inline void leat_index_write(leat_tensor_t* tensor, int64_t at, int64_t v
   }
 }
 
+// Asks for a row of a table that may be far larger than the caches, some rows before its turn.
+// Inline at all costs: a function that only fetches has no effect that GCC sees, and is left out.
+#define LEAT_ROWS_AHEAD 8
+__attribute__((always_inline)) static inline void leat_row_fetch(const void* row, size_t bytes) {
+  for (size_t at = 0; at < bytes && at < 8 * LEAT_CACHE_LINE_BYTES; at += LEAT_CACHE_LINE_BYTES) {
+    __builtin_prefetch((const char*)row + at);
+  }
+}
+
 // The axis that input |input| of a kernel names, one element; INVALID_ARGUMENT when it is none.
 LEAT_MUST_USE leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input,
                                            int64_t rank, int* out_axis);

@@ -7,6 +7,8 @@
   X(softmax)               \
   X(cross_entropy)         \
   X(conv2d)                \
+  X(ctc_decoder)           \
+  X(ctc_loss)              \
   X(max_pool)              \
   X(avg_pool)              \
   X(top_k)                 \

@@ -3,6 +3,7 @@
 
 #define LEAT_RANDOM_SOURCES(X) \
   X(bounded_normal)            \
+  X(candidate)                 \
   X(distribution)              \
   X(gamma)                     \
   X(multinomial)               \

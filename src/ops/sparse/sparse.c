@@ -2,6 +2,8 @@
 #include "ops/family.h"
 
 #define LEAT_SPARSE_SOURCES(X) \
+  X(edit_distance)             \
+  X(feature_cross)             \
   X(reorder)                   \
   X(ragged_range)              \
   X(tensors_map)               \

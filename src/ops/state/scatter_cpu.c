@@ -2,6 +2,7 @@
 // changes; rows that are named twice are updated twice, in the order of the indices.
 #include "base/checked.h"
 #include "ops/array/combine_cpu.h"
+#include "ops/array/index_cpu.h"
 #include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -111,8 +112,13 @@ static leat_status_t apply_rows(leat_kernel_context_t* c, leat_combine_fn_t comb
   bool is_scalar = updates->shape.rank == 0;
   uint8_t* target = var->data;
   const uint8_t* source = updates->data;
-  for (int64_t i = 0; i < indices->shape.element_count; ++i) {
+  int64_t count = indices->shape.element_count;
+  for (int64_t i = 0; i < count; ++i) {
     uint8_t* to = target + (size_t)leat_tensor_index_at(indices, i) * row_bytes;
+    if (i + LEAT_ROWS_AHEAD < count) {
+      int64_t later = leat_tensor_index_at(indices, i + LEAT_ROWS_AHEAD);
+      leat_row_fetch(target + (size_t)later * row_bytes, row_bytes);
+    }
     if (!is_scalar) {
       const uint8_t* from = source + (size_t)i * row_bytes;
       LEAT_RETURN_IF_ERROR(apply_row(combine, var->dtype, to, from, row));

@@ -8,6 +8,7 @@
   X(resource_gather)          \
   X(resource_variable)        \
   X(scatter)                  \
+  X(session_tensor)           \
   X(temporary)
 
 LEAT_OP_FAMILY(state, LEAT_STATE_SOURCES)

@@ -110,6 +110,16 @@ static void print_complex(const char* format, double real, double imaginary,
   leat_string_builder_append_char(out, ')');
 }
 
+static void print_variant(const leat_variant_t* variant, leat_string_builder_t* out) {
+  char value[40] = "?";
+  if (!variant->vtable) {
+    leat_string_builder_append(out, LEAT_SV("Variant<type:  value: [empty]>"));
+    return;
+  }
+  if (variant->vtable->describe) variant->vtable->describe(variant->self, value, sizeof value);
+  leat_string_builder_print(out, "Variant<type: %s value: %s>", variant->vtable->type_name, value);
+}
+
 static void print_item(const format_t* f, const leat_tensor_t* tensor, int64_t i,
                        leat_string_builder_t* out) {
 #define AS(type) leat_tensor_data(tensor, const type)[i]
@@ -136,6 +146,7 @@ static void print_item(const format_t* f, const leat_tensor_t* tensor, int64_t i
     case LEAT_DTYPE_BOOL:
       leat_string_builder_append(out, AS(bool) ? LEAT_SV("true") : LEAT_SV("false"));
       break;
+    case LEAT_DTYPE_VARIANT: print_variant(&AS(leat_variant_t), out); break;
     default: print_padded(f, leat_tensor_string_at(tensor, i), out); break;
   }
 #undef AS
@@ -191,7 +202,7 @@ const leat_kernel_row_t leat_number_kernels_cpu[] = {
     {.op = "AsString",
      .device_type = "CPU",
      .constraints = "T: float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, "
-                    "uint32, uint64, complex64, complex128, bool, string",
+                    "uint32, uint64, complex64, complex128, bool, string, variant",
      .create = as_string_create,
      .state_bytes = sizeof(format_t),
      .compute = as_string__cpu},

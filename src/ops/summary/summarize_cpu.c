@@ -1,19 +1,15 @@
-// CPU kernels of the summary ops: messages made in an arena, encoded into a string.
+// CPU kernels of the summaries of numbers and tensors, and of merging.
 #include <math.h>
 
 #include "base/map.h"
 #include "device/cpu/half.h"
 #include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/summary.h"
 #include "formats/histogram.h"
 #include "formats/shape_proto.h"
 #include "formats/tensor_proto.h"
 #include "ops/family.h"
-
-#define CASE_SIMPLE_VALUE 2  // numbers of Summary.Value's fields
-#define CASE_HISTOGRAM 5
-#define CASE_TENSOR 8
+#include "ops/summary/message_cpu.h"
 
 static double number_at(const leat_tensor_t* tensor, int64_t index) {
 #define AS(type) leat_tensor_data(tensor, const type)[index]
@@ -32,50 +28,6 @@ static double number_at(const leat_tensor_t* tensor, int64_t index) {
     default: return (double)AS(uint64_t);
   }
 #undef AS
-}
-
-// ---- The output ---------------------------------------------------------------------------------
-
-static leat_status_t set_text(leat_kernel_context_t* c, leat_string_builder_t* text) {
-  leat_shape_t scalar = leat_shape_scalar();
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_status_clone(text->status));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  return leat_tensor_set_string(output, 0, leat_string_builder_view(text));
-}
-
-static leat_status_t set_summary(leat_kernel_context_t* c, leat_pb_summary_value_t* values,
-                                 size_t count) {
-  leat_pb_summary_t summary = {.value = {values, count}};
-  leat_string_builder_t text;
-  leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_status_t status = leat_message_encode(&leat_pb_summary_descriptor, &summary, &text);
-  if (!status) status = set_text(c, &text);
-  leat_string_builder_deinitialize(&text);
-  return status;
-}
-
-// Runs a kernel that makes messages in an arena.
-static leat_status_t with_arena(leat_kernel_context_t* c,
-                                leat_status_t (*make)(leat_kernel_context_t* c,
-                                                      leat_arena_t* arena)) {
-  leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_status_t status = make(c, &arena);
-  leat_arena_deinitialize(&arena);
-  return status;
-}
-
-static leat_status_t read_tag(const leat_kernel_context_t* c, int index,
-                              leat_string_view_t* out_tag) {
-  const leat_tensor_t* tag = leat_kernel_input(c, index);
-  if (tag->shape.rank != 0) {
-    return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
-                               LEAT_SV_ARG(c->kernel->op->inputs[index].name),
-                               LEAT_SHAPE_TEXT(&tag->shape));
-  }
-  *out_tag = leat_tensor_string_at(tag, 0);
-  return leat_ok_status();
 }
 
 // ---- Kernels ------------------------------------------------------------------------------------
@@ -97,21 +49,21 @@ static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena)
     items[i] = (leat_pb_summary_value_t){
         .tag = leat_tensor_string_at(tags, (int64_t)i),
         .simple_value = (float)number_at(values, (int64_t)i),
-        .value_case = CASE_SIMPLE_VALUE};
+        .value_case = LEAT_SUMMARY_SIMPLE_VALUE};
   }
-  return set_summary(c, items, count);
+  return leat_summary_set(c, items, count);
 }
 
 static leat_status_t scalar_summary__cpu(leat_kernel_context_t* c) {
-  return with_arena(c, make_scalars);
+  return leat_summary_with_arena(c, make_scalars);
 }
 
 static leat_status_t make_histogram(leat_kernel_context_t* c, leat_arena_t* arena) {
   const leat_tensor_t* values = leat_kernel_input(c, 1);
   leat_histogram_t histogram;
   leat_pb_histogram_proto_t proto;
-  leat_pb_summary_value_t value = {.histo = &proto, .value_case = CASE_HISTOGRAM};
-  LEAT_RETURN_IF_ERROR(read_tag(c, 0, &value.tag));
+  leat_pb_summary_value_t value = {.histo = &proto, .value_case = LEAT_SUMMARY_HISTOGRAM};
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &value.tag));
   LEAT_RETURN_IF_ERROR(leat_histogram_create(arena, &histogram));
   for (int64_t i = 0; i < values->shape.element_count; ++i) {
     double number = number_at(values, i);
@@ -123,11 +75,11 @@ static leat_status_t make_histogram(leat_kernel_context_t* c, leat_arena_t* aren
     leat_histogram_add(&histogram, number);
   }
   LEAT_RETURN_IF_ERROR(leat_histogram_to_proto(&histogram, arena, &proto));
-  return set_summary(c, &value, 1);
+  return leat_summary_set(c, &value, 1);
 }
 
 static leat_status_t histogram_summary__cpu(leat_kernel_context_t* c) {
-  return with_arena(c, make_histogram);
+  return leat_summary_with_arena(c, make_histogram);
 }
 
 // Numbers as one run of bytes, whatever their count.
@@ -146,34 +98,34 @@ static leat_status_t tensor_to_proto(const leat_tensor_t* tensor, leat_arena_t* 
 static leat_status_t make_tensor(leat_kernel_context_t* c, leat_arena_t* arena) {
   leat_pb_tensor_proto_t proto;
   leat_pb_summary_value_t value = {
-      .node_name = c->kernel->node_name, .tensor = &proto, .value_case = CASE_TENSOR};
+      .node_name = c->kernel->node_name, .tensor = &proto, .value_case = LEAT_SUMMARY_TENSOR};
   LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, 0), arena, &proto));
-  return set_summary(c, &value, 1);
+  return leat_summary_set(c, &value, 1);
 }
 
 static leat_status_t tensor_summary__cpu(leat_kernel_context_t* c) {
-  return with_arena(c, make_tensor);
+  return leat_summary_with_arena(c, make_tensor);
 }
 
 static leat_status_t make_tensor_v2(leat_kernel_context_t* c, leat_arena_t* arena) {
   leat_pb_tensor_proto_t proto;
   leat_pb_summary_metadata_t metadata = {0};
   leat_pb_summary_value_t value = {
-      .tensor = &proto, .metadata = &metadata, .value_case = CASE_TENSOR};
+      .tensor = &proto, .metadata = &metadata, .value_case = LEAT_SUMMARY_TENSOR};
   leat_string_view_t bytes;
-  LEAT_RETURN_IF_ERROR(read_tag(c, 0, &value.tag));
-  LEAT_RETURN_IF_ERROR(read_tag(c, 2, &bytes));
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &value.tag));
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 2, &bytes));
   LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, 1), arena, &proto));
   // What cannot be read is left out, as in TensorFlow.
   leat_status_t status = leat_message_decode(&leat_pb_summary_metadata_descriptor, bytes, arena,
                                              NULL, &metadata);
   if (status) metadata = (leat_pb_summary_metadata_t){0};
   leat_status_free(status);
-  return set_summary(c, &value, 1);
+  return leat_summary_set(c, &value, 1);
 }
 
 static leat_status_t tensor_summary_v2__cpu(leat_kernel_context_t* c) {
-  return with_arena(c, make_tensor_v2);
+  return leat_summary_with_arena(c, make_tensor_v2);
 }
 
 // ---- Merging ------------------------------------------------------------------------------------
@@ -212,7 +164,7 @@ static leat_status_t append_summaries(leat_kernel_context_t* c, leat_arena_t* ar
       leat_string_builder_append(out, bytes);
     }
   }
-  return set_text(c, out);
+  return leat_summary_set_text(c, out);
 }
 
 static leat_status_t merge(leat_kernel_context_t* c, leat_arena_t* arena) {
@@ -226,9 +178,11 @@ static leat_status_t merge(leat_kernel_context_t* c, leat_arena_t* arena) {
   return status;
 }
 
-static leat_status_t merge_summary__cpu(leat_kernel_context_t* c) { return with_arena(c, merge); }
+static leat_status_t merge_summary__cpu(leat_kernel_context_t* c) {
+  return leat_summary_with_arena(c, merge);
+}
 
-#define REAL                                                                              \
+#define REAL \
   "T: bfloat16, double, float, half, int16, int32, int64, int8, uint16, uint32, uint64, uint8"
 
 const leat_kernel_row_t leat_summarize_kernels_cpu[] = {

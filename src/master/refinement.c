@@ -1,0 +1,197 @@
+// What is tried lies in |devices|; a move notes what it changed, so that it can be taken back. Most
+// moves are bad ones: their simulation ends when the step is sure to be too long.
+#include "master/refinement.h"
+
+#include <string.h>
+
+typedef struct leat_refinement_move_s {
+  int32_t node;
+  int32_t before;  // its device
+} move_t;
+
+// Of moving units, and of each round of annealing; together about half a second.
+#define VISITED_NODES 3000000
+// A small graph has few ways to go: so many nodes for each pair of nodes.
+#define VISITED_EACH 64
+// By how much a move may lengthen the step at first, in each round of annealing: one part in so
+// many.
+static const int kHeat[] = {15, 25, 50};
+enum { ROUNDS = sizeof kHeat / sizeof kHeat[0] };
+// Something that more nodes read stays where it is.
+#define MOST_READERS 64
+
+leat_status_t leat_refinement_initialize(leat_refinement_t* r, leat_arena_t* arena) {
+  size_t count = r->sim->graph->node_count + 1;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&r->devices));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, count, sizeof *r->moved, (void**)&r->moved));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(bool), (void**)&r->tried));
+  return leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&r->path);
+}
+
+static void copy(int32_t* to, const int32_t* from, size_t count) {
+  memcpy(to, from, count * sizeof *to);
+}
+
+static const leat_group_t* group_of(const leat_refinement_t* r, int32_t node) {
+  return &r->sim->groups->items[r->units[LEAT_UNITS_GROUPS].of[node]];
+}
+
+static bool fits(const leat_simulator_t* s) {
+  for (int d = 0; d < s->device_count; ++d) {
+    const leat_placement_device_t* device = &s->options->devices[d];
+    if (device->has_own_memory && device->memory_limit_bytes > 0 &&
+        s->peak_bytes[d] > device->memory_limit_bytes) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void leat_refinement_consider(leat_refinement_t* r, const int32_t* devices) {
+  if (!leat_simulator_run_within(r->sim, devices, r->best_ns - 1) || !fits(r->sim)) return;
+  r->best_ns = r->sim->makespan_ns;
+  copy(r->best, devices, r->sim->graph->node_count);
+}
+
+// ---- Moves --------------------------------------------------------------------------------------
+
+static void move_unit(leat_refinement_t* r, const leat_units_t* units, int32_t unit, int device) {
+  for (uint32_t i = units->begin[unit]; i < units->begin[unit + 1]; ++i) {
+    int32_t node = units->nodes[i];
+    if (r->devices[node] == device || !leat_group_allows(group_of(r, node), device)) continue;
+    r->moved[r->moved_count++] = (move_t){node, r->devices[node]};
+    r->devices[node] = device;
+  }
+}
+
+static bool all_readers_on(leat_refinement_t* r, int32_t node, int device) {
+  const leat_simulator_t* s = r->sim;
+  uint32_t begin = s->edge_begin[node], end = s->edge_begin[node + 1];
+  if (end - begin > MOST_READERS) return false;
+  for (uint32_t e = begin; e < end; ++e) {
+    if (r->devices[s->edges[e].reader] != device) return false;
+  }
+  r->budget -= (end - begin) / 4;
+  return true;
+}
+
+// What floats comes along with the last of its readers, with its group.
+static void draw_inputs(leat_refinement_t* r, int device) {
+  const leat_simulator_t* s = r->sim;
+  const leat_units_t* groups = &r->units[LEAT_UNITS_GROUPS];
+  for (size_t i = 0; i < r->moved_count; ++i) {
+    int32_t node = r->moved[i].node;
+    for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
+      int32_t source = s->sources[k];
+      if (!r->floats[source] || r->devices[source] == device) continue;
+      if (all_readers_on(r, source, device)) move_unit(r, groups, groups->of[source], device);
+    }
+  }
+  r->budget -= (int64_t)r->moved_count;
+}
+
+static void take_back(leat_refinement_t* r) {
+  while (r->moved_count > 0) {
+    move_t move = r->moved[--r->moved_count];
+    r->devices[move.node] = move.before;
+  }
+}
+
+// Keeps the move of a unit if the step then takes |limit_ns| at most.
+static bool try_move(leat_refinement_t* r, int kind, int32_t node, int device, int64_t limit_ns) {
+  r->moved_count = 0;
+  move_unit(r, &r->units[kind], r->units[kind].of[node], device);
+  draw_inputs(r, device);
+  bool kept = leat_simulator_run_within(r->sim, r->devices, limit_ns) && fits(r->sim);
+  r->budget -= (int64_t)r->sim->visited;
+  if (!kept) {
+    take_back(r);
+  } else if (r->sim->makespan_ns < r->best_ns) {
+    r->best_ns = r->sim->makespan_ns;
+    copy(r->best, r->devices, r->sim->graph->node_count);
+  }
+  return kept;
+}
+
+// Each unit of a kind to each device, the one on the longest way first.
+static bool improve(leat_refinement_t* r, int kind) {
+  bool better = false;
+  size_t count = r->sim->graph->node_count;
+  memset(r->tried, 0, count * sizeof *r->tried);
+  for (size_t i = 0; i < count && r->budget > 0; ++i) {
+    int32_t node = r->sequence[i];
+    bool* tried = &r->tried[r->units[kind].of[node]];
+    // A unit is tried when its first node's turn comes.
+    if (*tried || r->floats[node]) continue;
+    *tried = true;
+    for (int d = 0; d < r->sim->device_count && r->budget > 0; ++d) {
+      if (d == r->devices[node] || !leat_group_allows(group_of(r, node), d)) continue;
+      better |= try_move(r, kind, node, d, r->best_ns - 1);
+    }
+  }
+  return better;
+}
+
+// ---- Annealing ----------------------------------------------------------------------------------
+
+// With a fixed sequence of random numbers: the same graph is placed the same way.
+static uint64_t draw(uint64_t* seed, uint64_t below) {
+  *seed ^= *seed << 13;
+  *seed ^= *seed >> 7;
+  *seed ^= *seed << 17;
+  return *seed % below;
+}
+
+// A node and a device. Every other move is of a node that the step's end waits for, mostly to the
+// device of the one that it waits for.
+static void draw_move(const leat_refinement_t* r, uint64_t* seed, uint64_t luck, int32_t* out_node,
+                      int* out_device) {
+  size_t at = luck & 128 ? draw(seed, r->path_count) : 0;
+  *out_node = luck & 128 ? r->path[at] : r->sequence[draw(seed, r->sim->graph->node_count)];
+  *out_device = (int)draw(seed, (uint64_t)r->sim->device_count);
+  if ((luck & 192) == 192 && at + 1 < r->path_count) *out_device = r->devices[r->path[at + 1]];
+}
+
+// Moves that may make the step longer at first, less and less of them; of clusters first.
+static void anneal(leat_refinement_t* r, int64_t budget, int round) {
+  uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)round;
+  copy(r->devices, r->best, r->sim->graph->node_count);
+  leat_simulator_run(r->sim, r->devices);
+  int64_t now_ns = r->sim->makespan_ns;
+  r->path_count = leat_simulator_critical_path(r->sim, r->devices, r->path);
+  for (r->budget = budget; r->budget > 0; --r->budget) {
+    uint64_t luck = draw(&seed, 256);
+    double left = (double)r->budget / (double)budget;
+    bool coarse = round == 0 && left > 0.5;
+    int kind = coarse ? LEAT_UNITS_CLUSTERS + (int)luck % (LEAT_UNITS_COUNT - LEAT_UNITS_CLUSTERS)
+                      : (int)luck % LEAT_UNITS_COUNT;
+    int32_t node;
+    int device;
+    draw_move(r, &seed, luck, &node, &device);
+    if (r->floats[node] || device == r->devices[node] ||
+        !leat_group_allows(group_of(r, node), device)) {
+      continue;
+    }
+    int64_t slack = (int64_t)((double)r->best_ns / kHeat[round] * left * left);
+    int64_t limit_ns = now_ns + (int64_t)draw(&seed, (uint64_t)slack + 1);
+    if (!try_move(r, kind, node, device, limit_ns)) continue;
+    now_ns = r->sim->makespan_ns;
+    r->path_count = leat_simulator_critical_path(r->sim, r->devices, r->path);
+  }
+}
+
+void leat_refinement_run(leat_refinement_t* r, int effort) {
+  int64_t count = (int64_t)r->sim->graph->node_count;
+  int64_t budget = count < VISITED_NODES / VISITED_EACH / count ? VISITED_EACH * count * count
+                                                                : VISITED_NODES;
+  if (count == 0) return;
+  r->budget = budget;
+  copy(r->devices, r->best, (size_t)count);
+  for (bool better = true; better && r->budget > 0;) {
+    better = false;
+    for (int kind = LEAT_UNITS_COUNT; kind-- > 0;) better |= improve(r, kind);
+  }
+  for (int round = 0; round < ROUNDS; ++round) anneal(r, effort * budget, round);
+}

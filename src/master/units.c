@@ -1,0 +1,171 @@
+// Union-find over nodes, groups first. Clusters are grown as a spanning forest is: over the edges
+// by falling size, and of those alike over the ones first that many do not share (what runs one
+// after the other belongs together, what could run at once does not); two clusters become one where
+// together they are no more than a share of the work.
+#include "master/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+// The sizes of clusters, as parts of what a device has to do if the work is divided evenly: its
+// whole part of the graph (a layer of a network) and more, then ever smaller ones.
+static const double kLargestShare = 1.4, kNextShare = 0.7;
+// What is small (a shape, a scalar) ties nothing.
+#define LEAST_TYING_BYTES 4096
+
+typedef struct edge_s {
+  int64_t bytes;
+  uint32_t width;  // how many read what its source makes, times how many its reader waits for
+  int32_t source, reader;
+} edge_t;
+
+typedef struct maker_s {
+  const leat_simulator_t* sim;
+  const bool* floats;
+  size_t count;
+  edge_t* edges;
+  size_t edge_count;
+  int64_t* least_times;  // node
+  int64_t* times;        // root -> of the whole unit
+  double share_ns;       // of one device
+  int32_t* parents;      // of the units in the making
+} maker_t;
+
+static int32_t find(maker_t* m, int32_t node) {
+  int32_t* p = m->parents;
+  while (p[node] != node) node = p[node] = p[p[node]];
+  return node;
+}
+
+static void tie(maker_t* m, int32_t a, int32_t b) { m->parents[find(m, b)] = find(m, a); }
+
+// Ties |node| to its reader when that has no other input that works.
+static void tie_chain(maker_t* m, int32_t node) {
+  const leat_simulator_t* s = m->sim;
+  uint32_t begin = s->edge_begin[node];
+  if (m->floats[node] || s->edge_begin[node + 1] != begin + 1) return;
+  int32_t reader = s->edges[begin].reader;
+  int working = 0;
+  for (uint32_t k = s->source_begin[reader]; k < s->source_begin[reader + 1]; ++k) {
+    working += !m->floats[s->sources[k]];
+  }
+  if (working == 1) tie(m, node, reader);
+}
+
+// Ties what is not computed (a constant, the read of a variable) to all that read it.
+static void tie_readers(maker_t* m, int32_t node) {
+  const leat_simulator_t* s = m->sim;
+  if (s->made_bytes[node] < LEAST_TYING_BYTES) return;
+  for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
+    if (!m->floats[s->sources[k]]) return;
+  }
+  for (uint32_t e = s->edge_begin[node]; e < s->edge_begin[node + 1]; ++e) {
+    tie(m, node, s->edges[e].reader);
+  }
+}
+
+static int more_bytes(const void* a, const void* b) {
+  const edge_t *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  if (x->width != y->width) return x->width > y->width ? 1 : -1;
+  return x->source != y->source ? (x->source > y->source) - (x->source < y->source)
+                                : (x->reader > y->reader) - (x->reader < y->reader);
+}
+
+static void list_edges(maker_t* m) {
+  const leat_simulator_t* s = m->sim;
+  for (size_t i = 0; i < m->count; ++i) {
+    for (uint32_t e = s->edge_begin[i]; e < s->edge_begin[i + 1]; ++e) {
+      leat_simulator_edge_t edge = s->edges[e];
+      if (edge.value == s->values[i]) continue;
+      uint32_t waits = s->source_begin[edge.reader + 1] - s->source_begin[edge.reader];
+      m->edges[m->edge_count++] =
+          (edge_t){s->bytes[edge.value], waits * (s->edge_begin[i + 1] - s->edge_begin[i]),
+                   (int32_t)i, edge.reader};
+    }
+  }
+  qsort(m->edges, m->edge_count, sizeof *m->edges, more_bytes);
+}
+
+// A slow device counts for as much of a device as it does of the work in the same time.
+static void find_share(maker_t* m) {
+  double all = 0, devices = 0;
+  for (size_t i = 0; i < m->count; ++i) all += (double)m->least_times[i];
+  for (int d = 0; d < m->sim->device_count; ++d) {
+    double least = 0, here = 0;
+    for (size_t i = 0; i < m->count; ++i) {
+      int64_t time = m->sim->times[i * (size_t)m->sim->device_count + (size_t)d];
+      if (time == INT64_MAX) continue;
+      here += (double)time;
+      least += (double)m->least_times[i];
+    }
+    if (here > 0) devices += least / here;
+  }
+  m->share_ns = devices > 0 ? all / devices : 0;
+}
+
+static void grow_clusters(maker_t* m, int64_t limit_ns) {
+  memset(m->times, 0, m->count * sizeof *m->times);
+  for (size_t i = 0; i < m->count; ++i) m->times[find(m, (int32_t)i)] += m->least_times[i];
+  for (size_t e = 0; e < m->edge_count; ++e) {
+    int32_t a = find(m, m->edges[e].source), b = find(m, m->edges[e].reader);
+    if (a == b || m->times[a] + m->times[b] > limit_ns) continue;
+    m->parents[b] = a;
+    m->times[a] += m->times[b];
+  }
+}
+
+static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes, void* out) {
+  return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
+}
+
+// Lists the nodes of each unit; |units->of| is the union-find that becomes a plain map.
+static leat_status_t list_nodes(maker_t* m, leat_arena_t* arena, leat_units_t* units) {
+  LEAT_RETURN_IF_ERROR(array(arena, m->count + 1, sizeof(uint32_t), &units->begin));
+  LEAT_RETURN_IF_ERROR(array(arena, m->count, sizeof(int32_t), &units->nodes));
+  for (size_t i = 0; i < m->count; ++i) units->of[i] = find(m, (int32_t)i);
+  for (size_t i = 0; i < m->count; ++i) ++units->begin[units->of[i] + 2];
+  for (size_t i = 0; i < m->count; ++i) units->begin[i + 1] += units->begin[i];
+  for (size_t i = 0; i < m->count; ++i) {
+    units->nodes[units->begin[units->of[i] + 1]++] = (int32_t)i;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t make(maker_t* m, int kind, double share, leat_arena_t* arena,
+                          leat_units_t* units) {
+  leat_groups_t* groups = m->sim->groups;
+  LEAT_RETURN_IF_ERROR(array(arena, m->count, sizeof(int32_t), &units->of));
+  m->parents = units->of;
+  for (size_t i = 0; i < m->count; ++i) {
+    m->parents[i] = (int32_t)(leat_groups_of(groups, (int32_t)i) - groups->items);
+  }
+  for (size_t i = 0; i < m->count; ++i) {
+    if (kind == LEAT_UNITS_CHAINS) tie_chain(m, (int32_t)i);
+    if (kind == LEAT_UNITS_WEIGHTS) tie_readers(m, (int32_t)i);
+  }
+  if (kind >= LEAT_UNITS_CLUSTERS) grow_clusters(m, (int64_t)(m->share_ns * share));
+  return list_nodes(m, arena, units);
+}
+
+leat_status_t leat_units_make(const leat_simulator_t* simulator, const bool* floats,
+                              leat_arena_t* arena, leat_units_t out_units[LEAT_UNITS_COUNT]) {
+  maker_t m = {.sim = simulator, .floats = floats, .count = simulator->graph->node_count};
+  size_t edges = simulator->edge_begin[m.count];
+  LEAT_RETURN_IF_ERROR(array(arena, edges, sizeof *m.edges, &m.edges));
+  LEAT_RETURN_IF_ERROR(array(arena, m.count, sizeof(int64_t), &m.least_times));
+  LEAT_RETURN_IF_ERROR(array(arena, m.count, sizeof(int64_t), &m.times));
+  for (size_t i = 0; i < m.count; ++i) {
+    m.least_times[i] = leat_simulator_least_time(simulator, (int32_t)i);
+  }
+  list_edges(&m);
+  find_share(&m);
+  double share = kLargestShare;
+  for (int kind = 0; kind < LEAT_UNITS_COUNT; ++kind) {
+    LEAT_RETURN_IF_ERROR(make(&m, kind, share, arena, &out_units[kind]));
+    if (kind >= LEAT_UNITS_CLUSTERS) share *= kNextShare;
+  }
+  return leat_ok_status();
+}

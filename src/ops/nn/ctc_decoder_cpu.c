@@ -1,0 +1,360 @@
+// CPU kernels of the CTC decoders. The beam search keeps the |width| likeliest beginnings of label
+// sequences, as leaves of a tree in which a path from the root is a beginning. With each goes the
+// log of its probability after the last time, by whether it ends in a blank. A beginning that has
+// fallen out of the beam stays in the tree and may come back.
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/nn/ctc_cpu.h"
+
+typedef struct decoder_state_s {
+  bool merges;
+  int64_t width;        // beam search
+  int64_t path_count;   // likewise; greedy: 1
+  int64_t blank_index;  // greedy
+} decoder_state_t;
+
+static leat_status_t greedy_create(leat_kernel_creation_t* c, void* memory) {
+  decoder_state_t* state = memory;
+  state->path_count = 1;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "blank_index", &state->blank_index));
+  return leat_kernel_attr_bool(c, "merge_repeated", &state->merges);
+}
+
+static leat_status_t beam_create(leat_kernel_creation_t* c, void* memory) {
+  decoder_state_t* state = memory;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "beam_width", &state->width));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "top_paths", &state->path_count));
+  return leat_kernel_attr_bool(c, "merge_repeated", &state->merges);
+}
+
+// ---- Labels found -------------------------------------------------------------------------------
+
+typedef struct labels_s {
+  int32_t* items;
+  int64_t count;
+} labels_t;
+
+typedef struct decoder_s {
+  const decoder_state_t* state;
+  const leat_tensor_t* inputs;  // [times, batch, classes]
+  const int32_t* lengths;
+  int64_t batch, classes;
+  leat_tensor_t* scores;  // [batch, paths]
+  labels_t* labels;       // likewise
+  leat_arena_t* arena;
+} decoder_t;
+
+static double read(const decoder_t* d, int64_t t, int64_t b, int64_t k) {
+  return leat_ctc_read(d->inputs, (t * d->batch + b) * d->classes + k);
+}
+
+static leat_status_t check_inputs(const leat_kernel_context_t* c) {
+  const leat_shape_t* inputs = &leat_kernel_input(c, 0)->shape;
+  const leat_tensor_t* lengths = leat_kernel_input(c, 1);
+  if (inputs->rank != 3 || inputs->element_count == 0 || lengths->shape.rank != 1 ||
+      leat_shape_dim(inputs, 2) >= INT32_MAX) {
+    return leat_kernel_invalid(c,
+                               "inputs and sequence_length have shapes %s and %s, must be "
+                               "[times, batch, classes], not empty, and [batch]",
+                               LEAT_SHAPE_TEXT(inputs), LEAT_SHAPE_TEXT(&lengths->shape));
+  }
+  bool fits = lengths->shape.element_count == leat_shape_dim(inputs, 1);
+  for (int64_t b = 0; fits && b < lengths->shape.element_count; ++b) {
+    fits = leat_tensor_data(lengths, const int32_t)[b] <= leat_shape_dim(inputs, 0);
+  }
+  if (fits) return leat_ok_status();
+  return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                           "sequence_length has shape %s, must be [%lld] and at most %lld",
+                           LEAT_SHAPE_TEXT(&lengths->shape), (long long)leat_shape_dim(inputs, 1),
+                           (long long)leat_shape_dim(inputs, 0));
+}
+
+// Path |path| of all sequences as a sparse matrix: outputs |path| of each list.
+static leat_status_t set_path(leat_kernel_context_t* c, const decoder_t* d, int64_t path) {
+  int paths = (int)d->state->path_count, first = (int)path;
+  int64_t total = 0, most = 0, at = 0;
+  for (int64_t b = 0; b < d->batch; ++b) {
+    int64_t count = d->labels[b * paths + path].count;
+    total += count;
+    most = LEAT_MAX(most, count);
+  }
+  leat_shape_t shape, values_shape = leat_shape_vector(total), pair = leat_shape_vector(2);
+  leat_tensor_t *indices, *values, *dense;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){total, 2}, &shape));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, first, &shape, &indices));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, paths + first, &values_shape, &values));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2 * paths + first, &pair, &dense));
+  leat_tensor_data(dense, int64_t)[0] = d->batch;
+  leat_tensor_data(dense, int64_t)[1] = most;
+  for (int64_t b = 0; b < d->batch; ++b) {
+    const labels_t* labels = &d->labels[b * paths + path];
+    for (int64_t i = 0; i < labels->count; ++i, ++at) {
+      leat_tensor_data(indices, int64_t)[2 * at] = b;
+      leat_tensor_data(indices, int64_t)[2 * at + 1] = i;
+      leat_tensor_data(values, int64_t)[at] = labels->items[i];
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t decode(leat_kernel_context_t* c, leat_arena_t* arena,
+                            leat_status_t (*decode_sequence)(leat_kernel_context_t* c, decoder_t* d,
+                                                             int64_t b)) {
+  const decoder_state_t* state = leat_kernel_state(c);
+  const leat_tensor_t* inputs = leat_kernel_input(c, 0);
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(check_inputs(c));
+  decoder_t d = {.state = state,
+                 .inputs = inputs,
+                 .lengths = leat_kernel_input(c, 1)->data,
+                 .batch = leat_shape_dim(&inputs->shape, 1),
+                 .classes = leat_shape_dim(&inputs->shape, 2),
+                 .arena = arena};
+  const int64_t dims[] = {d.batch, state->path_count};
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_output(c, 3 * (int)state->path_count, &shape, &d.scores));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)shape.element_count,
+                                                 sizeof(labels_t), (void**)&d.labels));
+  for (int64_t b = 0; b < d.batch; ++b) LEAT_RETURN_IF_ERROR(decode_sequence(c, &d, b));
+  for (int64_t p = 0; p < state->path_count; ++p) LEAT_RETURN_IF_ERROR(set_path(c, &d, p));
+  return leat_ok_status();
+}
+
+static leat_status_t allocate_labels(leat_arena_t* arena, int64_t most, labels_t* out_labels) {
+  *out_labels = (labels_t){0};
+  return leat_arena_allocate_array(arena, (size_t)LEAT_MAX(most, 1), sizeof(int32_t),
+                                   (void**)&out_labels->items);
+}
+
+// ---- The likeliest class at each time -----------------------------------------------------------
+
+static leat_status_t decode_greedily(leat_kernel_context_t* c, decoder_t* d, int64_t b) {
+  int64_t blank = d->state->blank_index + (d->state->blank_index < 0 ? d->classes : 0);
+  labels_t* labels = &d->labels[b];
+  int64_t before = -1;
+  double score = 0;
+  if (blank < 0 || blank >= d->classes) {
+    return leat_kernel_invalid(c, "blank_index is %lld, must be in [-%lld, %lld)",
+                               (long long)d->state->blank_index, (long long)d->classes,
+                               (long long)d->classes);
+  }
+  LEAT_RETURN_IF_ERROR(allocate_labels(d->arena, d->lengths[b], labels));
+  for (int64_t t = 0; t < d->lengths[b]; ++t) {
+    int64_t best = 0;
+    for (int64_t k = 1; k < d->classes; ++k) {
+      if (read(d, t, b, k) > read(d, t, b, best)) best = k;
+    }
+    score -= read(d, t, b, best);
+    if (best != blank && !(d->state->merges && best == before)) {
+      labels->items[labels->count++] = (int32_t)best;
+    }
+    before = best;
+  }
+  leat_ctc_write(d->scores, b, score);
+  return leat_ok_status();
+}
+
+// ---- The beam -----------------------------------------------------------------------------------
+
+typedef struct odds_s {        // logs of probabilities
+  double total, blank, label;  // label: not ending in a blank
+} odds_t;
+static const odds_t kNoOdds = {-INFINITY, -INFINITY, -INFINITY};
+
+typedef struct leaf_s {
+  struct leaf_s* parent;  // NULL: the root
+  struct leaf_s* first_child;
+  struct leaf_s* sibling;
+  int32_t label;
+  odds_t before, now;
+} leaf_t;
+
+typedef struct beam_s {
+  leaf_t** leaves;    // by now.total, the likeliest first
+  leaf_t** branches;  // the leaves of the time before
+  int64_t count, width;
+  double* inputs;  // log probabilities of this time
+} beam_t;
+
+// Among equals the first stays first; where there is no room the last one falls out.
+static void push(beam_t* beam, leaf_t* leaf) {
+  int64_t at = beam->count;
+  if (beam->count < beam->width) {
+    ++beam->count;
+  } else {
+    beam->leaves[--at]->now = kNoOdds;
+  }
+  for (; at > 0 && beam->leaves[at - 1]->now.total < leaf->now.total; --at) {
+    beam->leaves[at] = beam->leaves[at - 1];
+  }
+  beam->leaves[at] = leaf;
+}
+
+static bool is_candidate(const beam_t* beam, double total) {
+  return total > -INFINITY &&
+         (beam->count < beam->width || total > beam->leaves[beam->count - 1]->now.total);
+}
+
+static void normalize_inputs(const decoder_t* d, int64_t t, int64_t b, double* out) {
+  double largest = -INFINITY, sum = 0;
+  for (int64_t k = 0; k < d->classes; ++k) largest = fmax(largest, read(d, t, b, k));
+  for (int64_t k = 0; k < d->classes; ++k) sum += exp(read(d, t, b, k) - largest);
+  double shift = largest + log(sum);
+  for (int64_t k = 0; k < d->classes; ++k) out[k] = read(d, t, b, k) - shift;
+}
+
+// A beginning that stays what it is: by a blank, or by its last label once more.
+static void stay(beam_t* beam, leaf_t* leaf, double blank_input) {
+  const leaf_t* parent = leaf->parent;
+  if (parent) {
+    if (parent->now.total != -INFINITY) {
+      double grown = leaf->label == parent->label ? parent->before.blank : parent->before.total;
+      leaf->now.label = leat_ctc_add_logs(leaf->now.label, grown);
+    }
+    leaf->now.label += beam->inputs[leaf->label];
+  }
+  leaf->now.blank = leaf->before.total + blank_input;
+  leaf->now.total = leat_ctc_add_logs(leaf->now.blank, leaf->now.label);
+  push(beam, leaf);
+}
+
+static leaf_t* find_child(const leaf_t* parent, int32_t label) {
+  leaf_t* child = parent->first_child;
+  while (child && child->label != label) child = child->sibling;
+  return child;
+}
+
+static leat_status_t add_child(leat_arena_t* arena, leaf_t* parent, int32_t label,
+                               leaf_t** out_child) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leaf_t), (void**)out_child));
+  **out_child = (leaf_t){.parent = parent,
+                         .sibling = parent->first_child,
+                         .label = label,
+                         .before = kNoOdds};
+  parent->first_child = *out_child;
+  return leat_ok_status();
+}
+
+// The beginnings that are one label longer and likely enough. One that fell out in this very step
+// and does not come back here will not grow either.
+static leat_status_t grow(leat_arena_t* arena, beam_t* beam, leaf_t* leaf, int64_t label_count) {
+  for (int32_t label = 0; label < label_count; ++label) {
+    double before = label == leaf->label ? leaf->before.blank : leaf->before.total;
+    double total = beam->inputs[label] + before;
+    leaf_t* child = find_child(leaf, label);
+    if (child && child->now.total != -INFINITY) continue;  // in the beam
+    if (!is_candidate(beam, total)) {
+      if (child) child->before = kNoOdds;
+      continue;
+    }
+    if (!child) LEAT_RETURN_IF_ERROR(add_child(arena, leaf, label, &child));
+    child->now = (odds_t){.total = total, .blank = -INFINITY, .label = total};
+    push(beam, child);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t step(const decoder_t* d, leat_arena_t* arena, beam_t* beam, int64_t t,
+                          int64_t b) {
+  int64_t count = beam->count, blank = d->classes - 1;
+  leaf_t** branches = beam->leaves;
+  beam->leaves = beam->branches;
+  beam->branches = branches;
+  beam->count = 0;
+  normalize_inputs(d, t, b, beam->inputs);
+  for (int64_t i = 0; i < count; ++i) branches[i]->before = branches[i]->now;
+  for (int64_t i = 0; i < count; ++i) stay(beam, branches[i], beam->inputs[blank]);
+  for (int64_t i = 0; i < count; ++i) {
+    if (!is_candidate(beam, branches[i]->before.total)) continue;
+    LEAT_RETURN_IF_ERROR(grow(arena, beam, branches[i], blank));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t read_labels(const decoder_t* d, const leaf_t* leaf, labels_t* out_labels) {
+  int64_t depth = 0, count = 0;
+  for (const leaf_t* l = leaf; l->parent; l = l->parent) ++depth;
+  LEAT_RETURN_IF_ERROR(allocate_labels(d->arena, depth, out_labels));
+  int32_t* end = out_labels->items + depth;
+  int32_t later = -1;
+  for (; leaf->parent; leaf = leaf->parent) {
+    if (!d->state->merges || leaf->label != later) *(end - ++count) = leaf->label;
+    later = leaf->label;
+  }
+  out_labels->items = end - count;
+  out_labels->count = count;
+  return leat_ok_status();
+}
+
+static leat_status_t search(leat_kernel_context_t* c, decoder_t* d, leat_arena_t* arena,
+                            int64_t b) {
+  int64_t paths = d->state->path_count;
+  beam_t beam = {.width = d->state->width, .count = 1};
+  leaf_t root = {.label = -1, .before = kNoOdds, .now = {0, 0, -INFINITY}};
+  size_t width = (size_t)beam.width;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, width, sizeof(leaf_t*), (void**)&beam.leaves));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, width, sizeof(leaf_t*), (void**)&beam.branches));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(arena, (size_t)d->classes, sizeof(double), (void**)&beam.inputs));
+  beam.leaves[0] = &root;
+  for (int64_t t = 0; t < d->lengths[b]; ++t) {
+    LEAT_RETURN_IF_ERROR(step(d, arena, &beam, t, b));
+  }
+  if (paths > beam.count) {
+    return leat_kernel_invalid(c, "top_paths is %lld, must be at most the %lld in the beam",
+                               (long long)paths, (long long)beam.count);
+  }
+  for (int64_t p = 0; p < paths; ++p) {
+    LEAT_RETURN_IF_ERROR(read_labels(d, beam.leaves[p], &d->labels[b * paths + p]));
+    leat_ctc_write(d->scores, b * paths + p, beam.leaves[p]->now.total);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t decode_by_beam(leat_kernel_context_t* c, decoder_t* d, int64_t b) {
+  leat_arena_t tree;
+  leat_arena_initialize(leat_allocator_system(), 0, &tree);
+  leat_status_t status = search(c, d, &tree, b);
+  leat_arena_deinitialize(&tree);
+  return status;
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t run(leat_kernel_context_t* c,
+                         leat_status_t (*decode_sequence)(leat_kernel_context_t* c, decoder_t* d,
+                                                          int64_t b)) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = decode(c, &arena, decode_sequence);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static leat_status_t ctc_beam_search_decoder__cpu(leat_kernel_context_t* c) {
+  return run(c, decode_by_beam);
+}
+
+static leat_status_t ctc_greedy_decoder__cpu(leat_kernel_context_t* c) {
+  return run(c, decode_greedily);
+}
+
+const leat_kernel_row_t leat_ctc_decoder_kernels_cpu[] = {
+    {.op = "CTCBeamSearchDecoder",
+     .device_type = "CPU",
+     .constraints = "T: float, double",
+     .create = beam_create,
+     .state_bytes = sizeof(decoder_state_t),
+     .compute = ctc_beam_search_decoder__cpu,
+     .expensive = true},
+    {.op = "CTCGreedyDecoder",
+     .device_type = "CPU",
+     .constraints = "T: float, double",
+     .create = greedy_create,
+     .state_bytes = sizeof(decoder_state_t),
+     .compute = ctc_greedy_decoder__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

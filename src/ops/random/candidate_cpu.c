@@ -1,0 +1,343 @@
+// CPU kernels of the candidate samplers. Distinct classes are found by drawing until there are
+// enough; how many draws that took enters the expected counts.
+#include <float.h>
+#include <math.h>
+
+#include "base/map.h"
+#include "kernel/cancellation.h"
+#include "ops/family.h"
+#include "ops/random/fill_cpu.h"
+#include "ops/random/generator_cpu.h"
+#include "ops/random/unigram_cpu.h"
+
+typedef struct sampler_s sampler_t;
+typedef struct distribution_s {
+  int64_t (*draw)(const sampler_t* sampler, leat_word_stream_t* stream);  // NULL: all of them
+  float (*probability)(const sampler_t* sampler, int64_t value);
+} distribution_t;
+
+struct sampler_s {
+  leat_generator_t* generator;
+  const distribution_t* distribution;
+  int64_t true_count, sampled_count, range;
+  bool is_unique;
+  double log_range;                   // log-uniform
+  leat_fixed_unigrams_t* fixed;       // else NULL
+  leat_learned_unigrams_t* learned;   // else NULL
+};
+
+// ---- Distributions ------------------------------------------------------------------------------
+
+static int64_t uniform_draw(const sampler_t* s, leat_word_stream_t* stream) {
+  return (int64_t)leat_word_stream_below64(stream, (uint64_t)s->range);
+}
+
+static float uniform_probability(const sampler_t* s, int64_t value) {
+  return (float)(1.0 / (double)s->range);
+}
+
+static int64_t log_uniform_draw(const sampler_t* s, leat_word_stream_t* stream) {
+  uint32_t high = leat_word_stream_next(stream);
+  double part = leat_random_uniform_double(high, leat_word_stream_next(stream));
+  return ((int64_t)exp(part * s->log_range) - 1) % s->range;
+}
+
+static float log_uniform_probability(const sampler_t* s, int64_t value) {
+  return (float)(log(((double)value + 2.0) / ((double)value + 1.0)) / s->log_range);
+}
+
+static int64_t fixed_draw(const sampler_t* s, leat_word_stream_t* stream) {
+  return leat_fixed_unigrams_draw(s->fixed, stream);
+}
+
+static float fixed_probability(const sampler_t* s, int64_t value) {
+  return leat_fixed_unigrams_probability(s->fixed, value);
+}
+
+static int64_t learned_draw(const sampler_t* s, leat_word_stream_t* stream) {
+  return leat_learned_unigrams_draw(s->learned, stream);
+}
+
+static float learned_probability(const sampler_t* s, int64_t value) {
+  return leat_learned_unigrams_probability(s->learned, value);
+}
+
+static const distribution_t kAll = {NULL, NULL};
+static const distribution_t kUniform = {uniform_draw, uniform_probability};
+static const distribution_t kLogUniform = {log_uniform_draw, log_uniform_probability};
+static const distribution_t kFixed = {fixed_draw, fixed_probability};
+static const distribution_t kLearned = {learned_draw, learned_probability};
+
+// ---- Kernels are made ---------------------------------------------------------------------------
+
+static leat_status_t create(leat_kernel_creation_t* c, sampler_t* s,
+                            const distribution_t* distribution) {
+  s->distribution = distribution;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_true", &s->true_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_sampled", &s->sampled_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "unique", &s->is_unique));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(
+      c, distribution == &kAll ? "num_sampled" : "range_max", &s->range));
+  if (s->sampled_count > INT32_MAX / 4) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Create failed for node '%.*s' (%s): num_sampled is %lld, must be "
+                            "below 2^29",
+                            LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op,
+                            (long long)s->sampled_count);
+  }
+  s->log_range = log1p((double)s->range);
+  return leat_generator_open(c, &s->generator);
+}
+
+static leat_status_t all_create(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, &kAll);
+}
+
+static leat_status_t uniform_create(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, &kUniform);
+}
+
+static leat_status_t log_uniform_create(leat_kernel_creation_t* c, void* state) {
+  return create(c, state, &kLogUniform);
+}
+
+static leat_status_t fixed_create(leat_kernel_creation_t* c, void* state) {
+  sampler_t* s = state;
+  LEAT_RETURN_IF_ERROR(create(c, s, &kFixed));
+  return leat_fixed_unigrams_create(c, s->range, &s->fixed);
+}
+
+static leat_status_t learned_create(leat_kernel_creation_t* c, void* state) {
+  sampler_t* s = state;
+  LEAT_RETURN_IF_ERROR(create(c, s, &kLearned));
+  return leat_learned_unigrams_open(c, s->range, &s->learned);
+}
+
+static void destroy(void* state) {
+  sampler_t* s = state;
+  leat_generator_release(s->generator);
+  leat_fixed_unigrams_free(s->fixed);
+  if (s->learned) leat_resource_release(&s->learned->resource);
+}
+
+// ---- Sampling -----------------------------------------------------------------------------------
+
+// Values seen before: open addressing over places whose number is a power of two, at most half of
+// them taken; a free one holds -1.
+typedef struct seen_s {
+  int64_t* places;
+  uint64_t mask;
+} seen_t;
+
+static bool see(const seen_t* seen, int64_t value) {
+  uint64_t place = leat_hash_mix(0, (uint64_t)value) & seen->mask;
+  while (seen->places[place] != -1) {
+    if (seen->places[place] == value) return false;
+    place = (place + 1) & seen->mask;
+  }
+  seen->places[place] = value;
+  return true;
+}
+
+// A class of hardly any weight may take for ever to come.
+#define MAX_TRIES INT32_MAX
+#define TRIES_BETWEEN_CHECKS (1 << 20)
+
+static leat_status_t check_tries(const leat_kernel_context_t* c, int64_t tries) {
+  const leat_cancellation_t* cancellation = c->services->cancellation;
+  if (cancellation && leat_cancellation_is_cancelled(cancellation)) {
+    return leat_kernel_error(c, LEAT_CANCELLED, "the step was cancelled");
+  }
+  if (tries < MAX_TRIES - TRIES_BETWEEN_CHECKS) return leat_ok_status();
+  return leat_kernel_error(c, LEAT_RESOURCE_EXHAUSTED,
+                           "num_sampled is more than are found in %lld tries", (long long)tries);
+}
+
+static leat_status_t draw_distinct(leat_kernel_context_t* c, leat_word_stream_t* stream,
+                                   const seen_t* seen, int64_t* out_values, int64_t* out_tries) {
+  const sampler_t* s = leat_kernel_state(c);
+  int64_t tries = 0;
+  for (int64_t count = 0; count < s->sampled_count;) {
+    int64_t value = s->distribution->draw(s, stream);
+    if (++tries % TRIES_BETWEEN_CHECKS == 0) LEAT_RETURN_IF_ERROR(check_tries(c, tries));
+    if (see(seen, value)) out_values[count++] = value;
+  }
+  *out_tries = tries;
+  return leat_ok_status();
+}
+
+static leat_status_t sample_distinct(leat_kernel_context_t* c, leat_word_stream_t* stream,
+                                     int64_t* out_values, int64_t* out_tries) {
+  const sampler_t* s = leat_kernel_state(c);
+  int64_t place_count = 2;
+  while (place_count < 2 * s->sampled_count) place_count *= 2;
+  leat_tensor_t places;
+  leat_shape_t shape = leat_shape_vector(place_count);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &shape, &places));
+  memset(places.data, 0xff, (size_t)place_count * sizeof(int64_t));
+  seen_t seen = {places.data, (uint64_t)place_count - 1};
+  leat_status_t status = draw_distinct(c, stream, &seen, out_values, out_tries);
+  leat_tensor_release(&places);
+  return status;
+}
+
+static leat_status_t sample(leat_kernel_context_t* c, leat_word_stream_t* stream,
+                            int64_t* out_values, int64_t* out_tries) {
+  const sampler_t* s = leat_kernel_state(c);
+  if (s->is_unique) return sample_distinct(c, stream, out_values, out_tries);
+  for (int64_t i = 0; i < s->sampled_count; ++i) {
+    out_values[i] = s->distribution->draw(s, stream);
+  }
+  *out_tries = s->sampled_count;
+  return leat_ok_status();
+}
+
+// How often each of |values| is to be expected among as many tries.
+static void expect(const sampler_t* s, const int64_t* values, int64_t count, int64_t tries,
+                   float* out_counts) {
+  for (int64_t i = 0; i < count; ++i) {
+    float p = s->distribution->probability(s, values[i]);
+    out_counts[i] = tries == s->sampled_count ? p * (float)s->sampled_count
+                                              : -expm1f((float)tries * log1pf(-p));
+  }
+}
+
+static leat_status_t check_classes(const leat_kernel_context_t* c) {
+  const sampler_t* s = leat_kernel_state(c);
+  const leat_tensor_t* classes = leat_kernel_input(c, 0);
+  if (classes->shape.rank != 2 || leat_shape_dim(&classes->shape, 1) != s->true_count) {
+    return leat_kernel_invalid(c, "true_classes has shape %s, must be a matrix of %lld columns",
+                               LEAT_SHAPE_TEXT(&classes->shape), (long long)s->true_count);
+  }
+  for (int64_t i = 0; i < classes->shape.element_count; ++i) {
+    int64_t class = leat_tensor_data(classes, const int64_t)[i];
+    if (class < 0 || class >= s->range) {
+      return leat_kernel_invalid(c, "true_classes has %lld, must be in [0, %lld)",
+                                 (long long)class, (long long)s->range);
+    }
+  }
+  int64_t possible = s->is_unique && s->fixed ? leat_fixed_unigrams_possible(s->fixed) : s->range;
+  if (!s->is_unique || s->sampled_count <= possible) return leat_ok_status();
+  return leat_kernel_invalid(c, "Sampler's range is too small: num_sampled is %lld, must be at "
+                             "most %lld", (long long)s->sampled_count, (long long)possible);
+}
+
+static leat_status_t sample_all(leat_kernel_context_t* c, leat_tensor_t** outputs) {
+  const sampler_t* s = leat_kernel_state(c);
+  float* expected_true = outputs[1]->data;
+  for (int64_t i = 0; i < s->range; ++i) {
+    leat_tensor_data(outputs[0], int64_t)[i] = i;
+    leat_tensor_data(outputs[2], float)[i] = 1;
+  }
+  for (int64_t i = 0; i < outputs[1]->shape.element_count; ++i) expected_true[i] = 1;
+  return leat_ok_status();
+}
+
+static leat_status_t sample_some(leat_kernel_context_t* c, leat_tensor_t** outputs) {
+  const sampler_t* s = leat_kernel_state(c);
+  const leat_tensor_t* classes = leat_kernel_input(c, 0);
+  const int64_t* true_classes = classes->data;
+  int64_t true_count = classes->shape.element_count, tries;
+  // As TensorFlow reserves: 2048 words a sample.
+  leat_word_stream_t stream = {
+      .philox = leat_generator_reserve(s->generator, (uint64_t)s->sampled_count * 512)};
+  if (s->learned) leat_mutex_lock(&s->learned->mutex);
+  leat_status_t status = sample(c, &stream, outputs[0]->data, &tries);
+  if (!status) {
+    expect(s, outputs[0]->data, s->sampled_count, tries, outputs[2]->data);
+    expect(s, true_classes, true_count, tries, outputs[1]->data);
+    if (s->learned) leat_learned_unigrams_count(s->learned, true_classes, true_count);
+  }
+  if (s->learned) leat_mutex_unlock(&s->learned->mutex);
+  return status;
+}
+
+static leat_status_t sampler__cpu(leat_kernel_context_t* c) {
+  const sampler_t* s = leat_kernel_state(c);
+  leat_shape_t sampled = leat_shape_vector(s->sampled_count);
+  leat_tensor_t* outputs[3];
+  LEAT_RETURN_IF_ERROR(check_classes(c));
+  for (int i = 0; i < 3; ++i) {
+    const leat_shape_t* shape = i == 1 ? &leat_kernel_input(c, 0)->shape : &sampled;
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, i, shape, &outputs[i]));
+  }
+  return s->distribution->draw ? sample_some(c, outputs) : sample_all(c, outputs);
+}
+
+// ---- Accidental hits ----------------------------------------------------------------------------
+
+typedef struct hits_s {
+  int64_t true_count;
+} hits_t;
+
+static leat_status_t hits_create(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_int(c, "num_true", &((hits_t*)state)->true_count);
+}
+
+static leat_status_t write_hits(leat_kernel_context_t* c, const leat_word_map_t* places) {
+  const leat_tensor_t* classes = leat_kernel_input(c, 0);
+  const int64_t* values = classes->data;
+  int64_t columns = leat_shape_dim(&classes->shape, 1), count = 0;
+  uint64_t place;
+  for (int64_t i = 0; i < classes->shape.element_count; ++i) {
+    count += leat_word_map_get(places, (uint64_t)values[i], &place);
+  }
+  leat_shape_t shape = leat_shape_vector(count);
+  leat_tensor_t* outputs[3];
+  for (int i = 0; i < 3; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, i, &shape, &outputs[i]));
+  }
+  for (int64_t i = 0, hit = 0; hit < count; ++i) {
+    if (!leat_word_map_get(places, (uint64_t)values[i], &place)) continue;
+    leat_tensor_data(outputs[0], int32_t)[hit] = (int32_t)(i / columns);
+    leat_tensor_data(outputs[1], int64_t)[hit] = (int64_t)place;
+    leat_tensor_data(outputs[2], float)[hit++] = -FLT_MAX;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t accidental_hits__cpu(leat_kernel_context_t* c) {
+  const hits_t* hits = leat_kernel_state(c);
+  const leat_tensor_t* classes = leat_kernel_input(c, 0);
+  const leat_tensor_t* sampled = leat_kernel_input(c, 1);
+  if (classes->shape.rank != 2 || leat_shape_dim(&classes->shape, 1) != hits->true_count ||
+      sampled->shape.rank != 1) {
+    return leat_kernel_invalid(c, "true_classes and sampled_candidates have shapes %s and %s, "
+                               "must be a matrix of %lld columns and a vector",
+                               LEAT_SHAPE_TEXT(&classes->shape), LEAT_SHAPE_TEXT(&sampled->shape),
+                               (long long)hits->true_count);
+  }
+  leat_word_map_t places;
+  leat_status_t status = leat_ok_status();
+  leat_word_map_initialize(leat_allocator_system(), &places);
+  for (int64_t i = 0; !status && i < sampled->shape.element_count; ++i) {
+    int64_t value = leat_tensor_data(sampled, const int64_t)[i];
+    status = leat_word_map_set(&places, (uint64_t)value, (uint64_t)i);
+  }
+  if (!status) status = write_hits(c, &places);
+  leat_word_map_deinitialize(&places);
+  return status;
+}
+
+#define SAMPLER(name, made)         \
+  {.op = name,                      \
+   .device_type = "CPU",            \
+   .create = made,                  \
+   .destroy = destroy,              \
+   .state_bytes = sizeof(sampler_t), \
+   .compute = sampler__cpu}
+
+const leat_kernel_row_t leat_candidate_kernels_cpu[] = {
+    SAMPLER("AllCandidateSampler", all_create),
+    SAMPLER("FixedUnigramCandidateSampler", fixed_create),
+    SAMPLER("LearnedUnigramCandidateSampler", learned_create),
+    SAMPLER("LogUniformCandidateSampler", log_uniform_create),
+    SAMPLER("ThreadUnsafeUnigramCandidateSampler", learned_create),
+    SAMPLER("UniformCandidateSampler", uniform_create),
+    {.op = "ComputeAccidentalHits",
+     .device_type = "CPU",
+     .create = hits_create,
+     .state_bytes = sizeof(hits_t),
+     .compute = accidental_hits__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

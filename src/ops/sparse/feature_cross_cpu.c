@@ -1,0 +1,371 @@
+// CPU kernels of crosses. Columns are sparse matrices in the order of their rows, and dense ones.
+// Two passes go over the rows in which no column is empty: one counts, one writes.
+#include "base/checked.h"
+#include "base/fingerprint.h"
+#include "base/string_builder.h"
+#include "ops/family.h"
+
+typedef enum kind_e {
+  KIND_OLD,     // hashed or not, as the output's type says
+  KIND_TEXT,    // SparseCrossV2
+  KIND_HASHED,  // SparseCrossHashed
+} kind_t;
+
+typedef struct cross_state_s {
+  kind_t kind;
+  int64_t sparse_count;
+  int64_t bucket_count;  // of KIND_OLD
+  uint64_t hash_key;     // likewise
+  int internal_type;     // likewise; 0: any
+} cross_state_t;
+
+static leat_status_t create(leat_kernel_creation_t* c, void* memory, kind_t kind) {
+  cross_state_t* state = memory;
+  state->kind = kind;
+  return leat_kernel_attr_int(c, "N", &state->sparse_count);
+}
+
+static leat_status_t old_create(leat_kernel_creation_t* c, void* memory) {
+  cross_state_t* state = memory;
+  int64_t key;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_buckets", &state->bucket_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "hash_key", &key));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "internal_type", &state->internal_type));
+  state->hash_key = (uint64_t)key;
+  return create(c, memory, KIND_OLD);
+}
+
+static leat_status_t text_create(leat_kernel_creation_t* c, void* memory) {
+  return create(c, memory, KIND_TEXT);
+}
+
+static leat_status_t hashed_create(leat_kernel_creation_t* c, void* memory) {
+  return create(c, memory, KIND_HASHED);
+}
+
+// ---- Columns ------------------------------------------------------------------------------------
+
+typedef struct column_s {
+  const leat_tensor_t* values;
+  const int64_t* indices;  // [entry_count, 2]; NULL: dense
+  int64_t entry_count;
+  int64_t next;       // entry after those seen
+  int64_t last_row;   // of those seen
+  int64_t first, count;  // values of this row
+  int64_t at;            // the one in the cross
+} column_t;
+
+typedef struct cross_s {
+  const cross_state_t* state;
+  column_t* columns;
+  int64_t column_count, sparse_count;
+  int64_t row_count;
+  int64_t row;  // -1 before the first
+  // Of hashes and texts.
+  int64_t bucket_count;
+  const uint64_t* salt;  // NULL: no strong hash
+  leat_string_view_t separator;
+} cross_t;
+
+static leat_status_t check_sparse(const leat_kernel_context_t* c, int64_t number) {
+  int count = (int)((const cross_state_t*)leat_kernel_state(c))->sparse_count, i = (int)number;
+  const leat_shape_t* indices = &leat_kernel_input(c, i)->shape;
+  const leat_shape_t* values = &leat_kernel_input(c, count + i)->shape;
+  const leat_shape_t* shape = &leat_kernel_input(c, 2 * count + i)->shape;
+  if (indices->rank == 2 && leat_shape_dim(indices, 1) == 2 && values->rank == 1 &&
+      values->element_count == leat_shape_dim(indices, 0) && shape->rank == 1 &&
+      shape->element_count == 2) {
+    return leat_ok_status();
+  }
+  return leat_kernel_invalid(c, "indices, values and shapes of column %d have shapes %s, %s and "
+                             "%s, must be [n, 2], [n] and [2]",
+                             i, LEAT_SHAPE_TEXT(indices), LEAT_SHAPE_TEXT(values),
+                             LEAT_SHAPE_TEXT(shape));
+}
+
+static leat_status_t check_column(const leat_kernel_context_t* c, const cross_t* cross,
+                                  const column_t* column, int64_t row_count) {
+  int64_t number = column - cross->columns;
+  if (cross->state->internal_type == LEAT_DTYPE_STRING &&
+      column->values->dtype == LEAT_DTYPE_INT64) {
+    return leat_kernel_invalid(c, "values of column %lld are int64, must be of internal type "
+                               "string", (long long)number);
+  }
+  if (row_count == cross->row_count) return leat_ok_status();
+  return leat_kernel_invalid(c, "Expected batch size %lld got %lld at position %lld",
+                             (long long)cross->row_count, (long long)row_count,
+                             (long long)number);
+}
+
+static leat_status_t read_columns(const leat_kernel_context_t* c, cross_t* cross) {
+  int64_t n = cross->sparse_count;
+  for (int64_t i = 0; i < cross->column_count; ++i) {
+    column_t* column = &cross->columns[i];
+    int64_t row_count;
+    if (i < n) {
+      LEAT_RETURN_IF_ERROR(check_sparse(c, i));
+      column->values = leat_kernel_input(c, (int)(n + i));
+      column->indices = leat_kernel_input(c, (int)i)->data;
+      column->entry_count = column->values->shape.element_count;
+      column->last_row = -1;
+      row_count = leat_tensor_data(leat_kernel_input(c, (int)(2 * n + i)), const int64_t)[0];
+    } else {
+      column->values = leat_kernel_input(c, (int)(2 * n + i));
+      if (column->values->shape.rank != 2) {
+        return leat_kernel_invalid(c, "dense input %lld has shape %s, must be a matrix",
+                                   (long long)(i - n), LEAT_SHAPE_TEXT(&column->values->shape));
+      }
+      row_count = leat_shape_dim(&column->values->shape, 0);
+    }
+    if (i == 0) cross->row_count = row_count;
+    LEAT_RETURN_IF_ERROR(check_column(c, cross, column, row_count));
+  }
+  return leat_ok_status();
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+// Entries must come in the order of their rows: one that does not is the end of its column.
+static bool take_row(column_t* column) {
+  if (column->next == column->entry_count) return false;
+  int64_t row = column->indices[2 * column->next];
+  if (row <= column->last_row) return false;
+  column->last_row = row;
+  column->first = column->next;
+  while (column->next < column->entry_count && column->indices[2 * column->next] == row) {
+    ++column->next;
+  }
+  column->count = column->next - column->first;
+  return true;
+}
+
+static bool find_sparse_row(cross_t* cross) {
+  int64_t agreed = 0;
+  ++cross->row;
+  for (int64_t i = 0; agreed < cross->sparse_count; i = (i + 1) % cross->sparse_count, ++agreed) {
+    column_t* column = &cross->columns[i];
+    while (column->last_row < cross->row) {
+      if (!take_row(column)) return false;
+    }
+    if (column->last_row > cross->row) {
+      cross->row = column->last_row;
+      agreed = 0;
+    }
+  }
+  return cross->row < cross->row_count;
+}
+
+// The next row in which every column has values.
+static bool next_row(cross_t* cross) {
+  if (!find_sparse_row(cross)) return false;
+  for (int64_t i = 0; i < cross->column_count; ++i) {
+    column_t* column = &cross->columns[i];
+    if (!column->indices) {
+      column->count = leat_shape_dim(&column->values->shape, 1);
+      column->first = cross->row * column->count;
+    }
+    if (column->count == 0) return false;
+    column->at = 0;
+  }
+  return cross->column_count > 0;
+}
+
+static void rewind_rows(cross_t* cross) {
+  cross->row = -1;
+  for (int64_t i = 0; i < cross->sparse_count; ++i) {
+    cross->columns[i].next = 0;
+    cross->columns[i].last_row = -1;
+  }
+}
+
+// The last column turns fastest.
+static bool next_cross(cross_t* cross) {
+  for (int64_t i = cross->column_count - 1; i >= 0; --i) {
+    if (++cross->columns[i].at < cross->columns[i].count) return true;
+    cross->columns[i].at = 0;
+  }
+  return false;
+}
+
+// ---- Crosses ------------------------------------------------------------------------------------
+
+static uint64_t shift_mix(uint64_t value) { return value ^ (value >> 47); }
+
+// TensorFlow's hash of two hashes in a row.
+static uint64_t join_hashes(uint64_t a, uint64_t b) {
+  const uint64_t kMultiplier = UINT64_C(0xc6a4a7935bd1e995);
+  uint64_t hash = a ^ kMultiplier;
+  hash ^= shift_mix(b * kMultiplier) * kMultiplier;
+  hash *= kMultiplier;
+  return shift_mix(shift_mix(hash) * kMultiplier);
+}
+
+// SparseCrossHashed hashes the lower half of an integer, as TensorFlow does, but for those of dense
+// columns without a strong hash, which stay what they are.
+static uint64_t hash_feature(const cross_t* cross, const column_t* column) {
+  int64_t at = column->first + column->at;
+  leat_string_view_t bytes;
+  if (column->values->dtype == LEAT_DTYPE_STRING) {
+    bytes = leat_tensor_string_at(column->values, at);
+  } else {
+    const int64_t* value = leat_tensor_data(column->values, const int64_t) + at;
+    bool is_own_hash = cross->state->kind == KIND_OLD || (!column->indices && !cross->salt);
+    if (is_own_hash) return (uint64_t)*value;
+    bytes = leat_string_view_make((const char*)value, sizeof(int32_t));
+  }
+  return cross->salt ? leat_fingerprint_keyed(cross->salt, bytes) : leat_fingerprint64(bytes);
+}
+
+static int64_t hash_cross(const cross_t* cross) {
+  bool has_key = cross->state->kind == KIND_OLD;
+  uint64_t hash = has_key ? cross->state->hash_key : hash_feature(cross, &cross->columns[0]);
+  for (int64_t i = !has_key; i < cross->column_count; ++i) {
+    hash = join_hashes(hash, hash_feature(cross, &cross->columns[i]));
+  }
+  return (int64_t)(hash % (uint64_t)(cross->bucket_count > 0 ? cross->bucket_count : INT64_MAX));
+}
+
+static void print_cross(const cross_t* cross, leat_string_builder_t* out) {
+  for (int64_t i = 0; i < cross->column_count; ++i) {
+    const column_t* column = &cross->columns[i];
+    int64_t at = column->first + column->at;
+    if (i) leat_string_builder_append(out, cross->separator);
+    if (column->values->dtype == LEAT_DTYPE_STRING) {
+      leat_string_builder_append(out, leat_tensor_string_at(column->values, at));
+    } else {
+      leat_string_builder_print(out, "%lld",
+                                (long long)leat_tensor_data(column->values, const int64_t)[at]);
+    }
+  }
+}
+
+static leat_status_t write_cross(const cross_t* cross, leat_tensor_t* values, int64_t at) {
+  if (values->dtype == LEAT_DTYPE_INT64) {
+    leat_tensor_data(values, int64_t)[at] = hash_cross(cross);
+    return leat_ok_status();
+  }
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  print_cross(cross, &text);
+  leat_status_t status = leat_status_clone(text.status);
+  if (!status) status = leat_tensor_set_string(values, at, leat_string_builder_view(&text));
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+static leat_status_t write_crosses(cross_t* cross, int64_t* indices, leat_tensor_t* values) {
+  int64_t at = 0;
+  while (next_row(cross)) {
+    int64_t number = 0;
+    do {
+      indices[2 * at] = cross->row;
+      indices[2 * at + 1] = number++;
+      LEAT_RETURN_IF_ERROR(write_cross(cross, values, at++));
+    } while (next_cross(cross));
+  }
+  return leat_ok_status();
+}
+
+// How many there are in all, and in the row that has most.
+static leat_status_t count_crosses(const leat_kernel_context_t* c, cross_t* cross,
+                                   int64_t* out_total, int64_t* out_most) {
+  *out_total = *out_most = 0;
+  while (next_row(cross)) {
+    int64_t count = 1;
+    bool fits = true;
+    for (int64_t i = 0; i < cross->column_count; ++i) {
+      fits = fits && leat_checked_multiply(count, cross->columns[i].count, &count);
+    }
+    if (!fits || !leat_checked_add(*out_total, count, out_total)) {
+      return leat_kernel_invalid(c, "there are more than 2^63 crosses");
+    }
+    *out_most = LEAT_MAX(*out_most, count);
+  }
+  rewind_rows(cross);
+  return leat_ok_status();
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t read_hash_inputs(const leat_kernel_context_t* c, int first, cross_t* cross) {
+  const leat_tensor_t* buckets = leat_kernel_input(c, first);
+  const leat_tensor_t* strong = leat_kernel_input(c, first + 1);
+  const leat_tensor_t* salt = leat_kernel_input(c, first + 2);
+  if (buckets->shape.element_count != 1 || strong->shape.element_count != 1 ||
+      salt->shape.element_count != 2) {
+    return leat_kernel_invalid(c, "num_buckets, strong_hash and salt have shapes %s, %s and %s, "
+                               "must be two scalars and [2]",
+                               LEAT_SHAPE_TEXT(&buckets->shape), LEAT_SHAPE_TEXT(&strong->shape),
+                               LEAT_SHAPE_TEXT(&salt->shape));
+  }
+  cross->bucket_count = *leat_tensor_data(buckets, const int64_t);
+  cross->salt = *leat_tensor_data(strong, const bool) ? salt->data : NULL;
+  return leat_ok_status();
+}
+
+static leat_status_t read_separator(const leat_kernel_context_t* c, int index, cross_t* cross) {
+  const leat_tensor_t* separator = leat_kernel_input(c, index);
+  if (separator->shape.rank != 0) {
+    return leat_kernel_invalid(c, "sep has shape %s, must be a scalar",
+                               LEAT_SHAPE_TEXT(&separator->shape));
+  }
+  cross->separator = leat_tensor_string_at(separator, 0);
+  return leat_ok_status();
+}
+
+static leat_status_t read_inputs(const leat_kernel_context_t* c, leat_arena_t* arena,
+                                 cross_t* cross) {
+  static const int kOwnInputs[] = {[KIND_OLD] = 0, [KIND_TEXT] = 1, [KIND_HASHED] = 3};
+  const cross_state_t* state = leat_kernel_state(c);
+  int own = kOwnInputs[state->kind], first = leat_kernel_input_count(c) - own;
+  *cross = (cross_t){.state = state,
+                     .sparse_count = state->sparse_count,
+                     .column_count = first - 2 * state->sparse_count,
+                     .row = -1,
+                     .bucket_count = state->bucket_count,
+                     .separator = LEAT_SV("_X_")};
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)cross->column_count + 1,
+                                                 sizeof(column_t), (void**)&cross->columns));
+  if (state->kind == KIND_TEXT) LEAT_RETURN_IF_ERROR(read_separator(c, first, cross));
+  if (state->kind == KIND_HASHED) LEAT_RETURN_IF_ERROR(read_hash_inputs(c, first, cross));
+  return read_columns(c, cross);
+}
+
+static leat_status_t run(leat_kernel_context_t* c, leat_arena_t* arena) {
+  cross_t cross;
+  int64_t total, most;
+  leat_shape_t shape, pair = leat_shape_vector(2);
+  leat_tensor_t *indices, *values, *dense;
+  LEAT_RETURN_IF_ERROR(read_inputs(c, arena, &cross));
+  LEAT_RETURN_IF_ERROR(count_crosses(c, &cross, &total, &most));
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){total, 2}, &shape));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &indices));
+  shape = leat_shape_vector(total);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &shape, &values));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &pair, &dense));
+  leat_tensor_data(dense, int64_t)[0] = cross.row_count;
+  leat_tensor_data(dense, int64_t)[1] = most;
+  return write_crosses(&cross, indices->data, values);
+}
+
+static leat_status_t cross__cpu(leat_kernel_context_t* c) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = run(c, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+#define ROW(name, made)                 \
+  {.op = name,                          \
+   .device_type = "CPU",                \
+   .create = made,                      \
+   .state_bytes = sizeof(cross_state_t), \
+   .compute = cross__cpu}
+
+const leat_kernel_row_t leat_feature_cross_kernels_cpu[] = {
+    ROW("SparseCross", old_create),
+    ROW("SparseCrossV2", text_create),
+    ROW("SparseCrossHashed", hashed_create),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,120 @@
+// One vtable a type; a number is a block of its own with a count of references.
+#include "tensor/number_variant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/sync.h"
+
+typedef struct number_s {
+  leat_reference_count_t references;
+  union {
+    int32_t as_int;
+    float as_float;
+    double as_double;
+    bool as_bool;
+  };
+} number_t;
+
+static void retain(void* self) { leat_reference_count_retain(&((number_t*)self)->references); }
+
+static void release(void* self) {
+  if (leat_reference_count_release(&((number_t*)self)->references)) {
+    leat_allocator_free(leat_allocator_system(), self);
+  }
+}
+
+static leat_status_t create(const leat_variant_vtable_t* vtable, leat_variant_t* out_variant) {
+  number_t* number;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *number, (void**)&number));
+  atomic_init(&number->references, 1);
+  *out_variant = (leat_variant_t){vtable, number};
+  return leat_ok_status();
+}
+
+static leat_status_t encode_bytes(const void* bytes, size_t size, char** out_metadata,
+                                  size_t* out_metadata_size, struct leat_tensor_s** out_tensors,
+                                  size_t* out_tensor_count) {
+  *out_tensors = NULL;
+  *out_tensor_count = 0;
+  *out_metadata_size = size;
+  return leat_allocator_clone_string(leat_allocator_system(), bytes, size, out_metadata);
+}
+
+// As few digits as every number of the type is sure of, or as many as tell it from all others.
+static void print_real(char* text, size_t size, double value, bool is_float) {
+  double again;
+  snprintf(text, size, "%.*g", is_float ? 6 : 15, value);
+  if (leat_string_view_to_double(leat_string_view_from(text), &again) &&
+      (is_float ? (float)again == (float)value : again == value)) {
+    return;
+  }
+  snprintf(text, size, "%.*g", is_float ? 9 : 17, value);
+}
+
+// name, its type, the sum of a and b, how |value| is printed.
+#define NUMBERS(X)                                                                   \
+  X(int, int32_t, (int32_t)((uint32_t)a + (uint32_t)b),                              \
+    snprintf(text, size, "%" PRId32, value))                                         \
+  X(float, float, a + b, print_real(text, size, (double)value, true))                \
+  X(double, double, a + b, print_real(text, size, value, false))                     \
+  X(bool, bool, a || b, snprintf(text, size, "%d", (int)value))
+
+#define DEFINE(name, type, sum, print)                                                      \
+  static const leat_variant_vtable_t k_##name;                                              \
+  static leat_status_t zero_##name(void* self, leat_variant_t* out_variant) {               \
+    return create(&k_##name, out_variant);                                                  \
+  }                                                                                         \
+  static leat_status_t add_##name(void* left, void* right, leat_variant_t* out_variant) {   \
+    type a = ((number_t*)left)->as_##name, b = ((number_t*)right)->as_##name;               \
+    LEAT_RETURN_IF_ERROR(create(&k_##name, out_variant));                                   \
+    ((number_t*)out_variant->self)->as_##name = (sum);                                      \
+    return leat_ok_status();                                                                \
+  }                                                                                         \
+  static leat_status_t encode_##name(void* self, char** metadata, size_t* size,             \
+                                     struct leat_tensor_s** tensors, size_t* count) {       \
+    return encode_bytes(&((number_t*)self)->as_##name, sizeof(type), metadata, size, tensors, \
+                        count);                                                             \
+  }                                                                                         \
+  static void describe_##name(void* self, char* text, size_t size) {                        \
+    type value = ((number_t*)self)->as_##name;                                              \
+    print;                                                                                  \
+  }                                                                                         \
+  static const leat_variant_vtable_t k_##name = {                                           \
+      #name, retain, release, zero_##name, add_##name, encode_##name, describe_##name};
+NUMBERS(DEFINE)
+
+leat_status_t leat_number_variant_decode(leat_string_view_t type_name,
+                                         leat_string_view_t metadata,
+                                         leat_variant_t* out_variant) {
+  static const struct {
+    const leat_variant_vtable_t* vtable;
+    size_t size;
+  } kKinds[] = {
+#define KIND(name, type, sum, print) {&k_##name, sizeof(type)},
+      NUMBERS(KIND)
+#undef KIND
+  };
+  for (size_t i = 0; i < sizeof kKinds / sizeof *kKinds; ++i) {
+    if (!leat_string_view_equals(type_name, kKinds[i].vtable->type_name)) continue;
+    if (metadata.size != kKinds[i].size) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Tensor decode failed: variant of type %.*s has %zu bytes, must have "
+                              "%zu",
+                              LEAT_SV_ARG(type_name), metadata.size, kKinds[i].size);
+    }
+    LEAT_RETURN_IF_ERROR(create(kKinds[i].vtable, out_variant));
+    number_t* number = out_variant->self;
+    if (kKinds[i].vtable == &k_bool) {
+      number->as_bool = metadata.data[0] != 0;
+    } else {
+      memcpy(&number->as_int, metadata.data, metadata.size);
+    }
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Tensor decode failed: variant is of type %.*s, must be empty or a "
+                          "number",
+                          LEAT_SV_ARG(type_name));
+}
