@@ -1,9 +1,9 @@
 // The CPU kernels of PrintV2 and Print.
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/file_system.h"
 #include "base/log.h"
+#include "base/sync.h"
 #include "ops/family.h"
 #include "tensor/tensor_print.h"
 
