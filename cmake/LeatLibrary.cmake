@@ -28,7 +28,7 @@ string(REPLACE ";" "|" hot "${hot}")
 # are kept small; what 36,000 nodes go through at import is not.
 set(small ${sources})
 set(cold
-  "(ops|capi|client|device/simulated|formats|function|gradient|optimize|trace)/"
+  "(ops|capi|client|cluster|device/simulated|formats|function|gradient|optimize|trace)/"
   "base/(cpu|file_pattern|file_system|file_system_faulty|log)\\.c"
   "graph/(attr_text|builder|costs?|export|frames|function_library|function_op|gradient|graph_edit\
 |graph_functions|lowering|op_def)\\.c"

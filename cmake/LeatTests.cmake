@@ -37,6 +37,24 @@ function(leat_test source)
     TIMEOUT ${LEAT_TEST_SECONDS} ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
 endfunction()
 
+# The tests that run steps, a second time: between master and worker lies a transport that
+# serialises, delays and reorders (src/cluster/loopback.h).
+function(leat_loopback_tests)
+  get_property(names DIRECTORY PROPERTY TESTS)
+  list(FILTER names INCLUDE REGEX "^tests\\.(session|client|capi)\\.")
+  # Measures how much a device holds at once: more, where a step's parts begin at different times.
+  list(FILTER names EXCLUDE REGEX "session\\.memory_test")
+  # No steps in these.
+  list(FILTER names EXCLUDE REGEX
+    "capi\\.(abi|api_def|attr|buffer|builder|eager|eager_experimental|environment|graph|import\
+|registry|status|tensor|tstring|unimplemented)_test")
+  foreach(name ${names})
+    add_test(NAME ${name}.loopback COMMAND ${name})
+    set_tests_properties(${name}.loopback PROPERTIES TIMEOUT ${LEAT_TEST_SECONDS}
+      ENVIRONMENT "${LEAT_TEST_ENVIRONMENT};LEAT_SESSION_TARGET=loopback:1,200")
+  endforeach()
+endfunction()
+
 # The op families below src/ops/, for the op harness: a test sees all ops of its checkout.
 leat_glob(gradient_sources src/gradient/*.c)
 function(leat_write_families out)
@@ -76,6 +94,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   foreach(source ${test_sources})
     leat_test(${source})
   endforeach()
+  leat_loopback_tests()
   if(LEAT_MODULE_TARGETS)
     add_dependencies(leat_tests ${LEAT_MODULE_TARGETS})
   endif()

@@ -1,5 +1,6 @@
 // Functions: a FunctionDef (or '#' and one in text form) called "f" goes into a graph, as its own
 // gradient function too, and is called in each way there is, with limits on memory and time.
+#define _GNU_SOURCE  // memmem
 #include <stdio.h>
 #include <string.h>
 

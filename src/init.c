@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "cluster/loopback.h"
 #include "device/simulated/simulated_device.h"
 #include "kernel/resource.h"
 #include "ops/family.h"
@@ -43,6 +44,9 @@ static const leat_device_type_t* const kDeviceTypes[] = {&leat_cpu_device_type,
                                                          &leat_simulated_device_type};
 static leat_status_t (*const kKernelLibraries[])(leat_kernel_registry_t* registry) = {
     leat_simulated_kernels_register};
+
+// What a session's target may name besides this process.
+static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 
 // ---- Targets ------------------------------------------------------------------------------------
 
@@ -153,15 +157,46 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
   return status;
 }
 
+// |*out_transport| is NULL for this process.
+static leat_status_t find_transport(leat_string_view_t target,
+                                    const leat_transport_t** out_transport,
+                                    leat_string_view_t* out_rest) {
+  *out_transport = NULL;
+  if (target.size == 0 || leat_string_view_equals(target, "local")) return leat_ok_status();
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTransports); ++i) {
+    leat_string_view_t scheme = leat_string_view_from(kTransports[i]->scheme);
+    bool is_named = target.size > scheme.size && target.data[scheme.size] == ':' &&
+                    leat_string_view_starts_with(target, scheme);
+    if (!is_named) continue;
+    *out_transport = kTransports[i];
+    *out_rest = leat_string_view_from_index(target, scheme.size + 1);
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "No session factory registered for the given session options: {target: "
+                          "\"%.*s\" config: } Registered factories are {DIRECT_SESSION}.",
+                          LEAT_SV_ARG(target));
+}
+
+static leat_status_t check_target(leat_string_view_t name) {
+  const leat_transport_t* transport;
+  leat_string_view_t rest;
+  return find_transport(name, &transport, &rest);
+}
+
 static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view_t name,
                                  const leat_session_options_t* options,
                                  leat_target_t* out_target) {
+  const leat_transport_t* transport;
+  leat_string_view_t rest;
   *out_target = (leat_target_t){0};
-  if (name.size == 0) return open_local(runtime, options, out_target);
-  return leat_make_status(LEAT_NOT_FOUND,
-                          "NewSession failed: target is '%.*s', must be '' (no transport for "
-                          "remote targets is part of this build)",
-                          LEAT_SV_ARG(name));
+  LEAT_RETURN_IF_ERROR(find_transport(name, &transport, &rest));
+  LEAT_RETURN_IF_ERROR(open_local(runtime, options, out_target));
+  if (!transport) return leat_ok_status();
+  leat_status_t status = transport->join(rest, out_target->worker, runtime->ops,
+                                         runtime->allocator, &out_target->worker);
+  if (status) close_target(out_target, runtime->allocator);
+  return status;
 }
 
 // ---- The runtime --------------------------------------------------------------------------------
@@ -188,6 +223,7 @@ static leat_status_t register_families(leat_runtime_t* runtime) {
 static leat_status_t make_runtime(leat_runtime_t* runtime) {
   *runtime = (leat_runtime_t){.allocator = leat_allocator_system(),
                               .open_target = open_target,
+                              .check_target = check_target,
                               .clear_container = clear_container};
   leat_status_t status = leat_op_registry_create(runtime->allocator, &runtime->ops);
   if (!status) status = leat_kernel_registry_create(runtime->allocator, &runtime->kernels);

@@ -202,7 +202,7 @@ static LEAT_COLD leat_status_t run_measured(const leat_callable_t* callable, con
   leat_status_t status =
       leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
                                 call->fetches, 0, options.collector);
-  return leat_capi_run_options_end(&options, callable->session, status, NULL);
+  return leat_capi_run_options_end(&options, callable->session, NULL, status, NULL);
 }
 
 static leat_status_t run(const leat_callable_t* callable, const call_t* call) {

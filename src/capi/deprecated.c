@@ -85,19 +85,27 @@ static leat_status_t find_targets(TF_Graph* graph, leat_arena_t* arena, const ch
   return leat_ok_status();
 }
 
-// The names of a step, or of a part of one.
+// What the names of a step, or of a part of one, stand for.
 typedef struct named_s {
+  leat_arena_t arena;
   TF_Output* feeds;
   TF_Output* fetches;
   TF_Operation** targets;
 } named_t;
 
-static leat_status_t find_named(TF_Graph* graph, leat_arena_t* arena, const char** input_names,
-                                int ninputs, const char** output_names, int noutputs,
-                                const char** target_names, int ntargets, named_t* out_named) {
-  LEAT_RETURN_IF_ERROR(find_outputs(graph, arena, input_names, ninputs, &out_named->feeds));
-  LEAT_RETURN_IF_ERROR(find_outputs(graph, arena, output_names, noutputs, &out_named->fetches));
-  return find_targets(graph, arena, target_names, ntargets, &out_named->targets);
+// Whether all were found; the arena is to be deinitialized either way.
+static bool find_named(const TF_DeprecatedSession* session, const char** input_names, int ninputs,
+                       const char** output_names, int noutputs, const char** target_names,
+                       int ntargets, named_t* out_named, TF_Status* status) {
+  TF_Graph* graph = session->graph;
+  leat_arena_t* arena = &out_named->arena;
+  leat_arena_initialize(leat_allocator_system(), 4096, arena);
+  leat_status_t result = find_outputs(graph, arena, input_names, ninputs, &out_named->feeds);
+  if (!result) result = find_outputs(graph, arena, output_names, noutputs, &out_named->fetches);
+  if (!result) result = find_targets(graph, arena, target_names, ntargets, &out_named->targets);
+  bool found = !result;
+  leat_capi_status_set(status, result);
+  return found;
 }
 
 void TF_Run(TF_DeprecatedSession* session, const TF_Buffer* run_options, const char** input_names,
@@ -105,18 +113,14 @@ void TF_Run(TF_DeprecatedSession* session, const TF_Buffer* run_options, const c
             int noutputs, const char** target_oper_names, int ntargets, TF_Buffer* run_metadata,
             TF_Status* status) {
   named_t named;
-  leat_arena_t arena;
   for (int i = 0; i < noutputs; ++i) outputs[i] = NULL;
-  leat_arena_initialize(leat_allocator_system(), 4096, &arena);
-  leat_status_t result = find_named(session->graph, &arena, input_names, ninputs, output_names,
-                                    noutputs, target_oper_names, ntargets, &named);
-  leat_capi_status_set(status, result);
-  if (!result) {
+  if (find_named(session, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
+                 &named, status)) {
     TF_SessionRun(session->session, run_options, named.feeds, inputs, ninputs, named.fetches,
                   outputs, noutputs, (const TF_Operation* const*)named.targets, ntargets,
                   run_metadata, status);
   }
-  leat_arena_deinitialize(&arena);
+  leat_arena_deinitialize(&named.arena);
 }
 
 TF_DeviceList* TF_DeprecatedSessionListDevices(TF_DeprecatedSession* session,
@@ -128,32 +132,24 @@ void TF_PRunSetup(TF_DeprecatedSession* session, const char** input_names, int n
                   const char** output_names, int noutputs, const char** target_oper_names,
                   int ntargets, const char** handle, TF_Status* status) {
   named_t named;
-  leat_arena_t arena;
   *handle = NULL;
-  leat_arena_initialize(leat_allocator_system(), 4096, &arena);
-  leat_status_t result = find_named(session->graph, &arena, input_names, ninputs, output_names,
-                                    noutputs, target_oper_names, ntargets, &named);
-  leat_capi_status_set(status, result);
-  if (!result) {
+  if (find_named(session, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
+                 &named, status)) {
     TF_SessionPRunSetup(session->session, named.feeds, ninputs, named.fetches, noutputs,
                         (const TF_Operation* const*)named.targets, ntargets, handle, status);
   }
-  leat_arena_deinitialize(&arena);
+  leat_arena_deinitialize(&named.arena);
 }
 
 void TF_PRun(TF_DeprecatedSession* session, const char* handle, const char** input_names,
              TF_Tensor** inputs, int ninputs, const char** output_names, TF_Tensor** outputs,
              int noutputs, const char** target_oper_names, int ntargets, TF_Status* status) {
   named_t named;
-  leat_arena_t arena;
   for (int i = 0; i < noutputs; ++i) outputs[i] = NULL;
-  leat_arena_initialize(leat_allocator_system(), 4096, &arena);
-  leat_status_t result = find_named(session->graph, &arena, input_names, ninputs, output_names,
-                                    noutputs, target_oper_names, ntargets, &named);
-  leat_capi_status_set(status, result);
-  if (!result) {
+  if (find_named(session, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
+                 &named, status)) {
     TF_SessionPRun(session->session, handle, named.feeds, inputs, ninputs, named.fetches, outputs,
                    noutputs, (const TF_Operation* const*)named.targets, ntargets, status);
   }
-  leat_arena_deinitialize(&arena);
+  leat_arena_deinitialize(&named.arena);
 }

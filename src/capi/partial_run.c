@@ -249,6 +249,7 @@ static void give_back(TF_Session* session, leat_capi_partial_t* partial) {
 static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Output* inputs,
                            TF_Tensor* const* input_values, int ninputs, const TF_Output* outputs,
                            TF_Tensor** output_values, int noutputs) {
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session->session));
   leat_capi_partial_t* partial = handle ? borrow(session, handle) : NULL;
   if (!partial) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

@@ -4,8 +4,10 @@
 
 #include "capi/cost_graph.h"
 #include "formats/decode.h"
+#include "formats/encode.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
+#include "graph/export.h"
 #include "trace/run_metadata.h"
 
 static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,
@@ -19,6 +21,7 @@ static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_option
     status = leat_status_annotate(status, "Unparseable RunOptions proto");
   } else {
     out_options->timeout_ms = options.timeout_in_ms;
+    out_options->shows_partitions = options.output_partition_graphs;
     *out_traced = options.trace_level > 0;
   }
   leat_arena_deinitialize(&arena);
@@ -45,6 +48,7 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
         read_options(leat_capi_buffer_bytes(run_options), out_options, &traced));
   }
   if (traced && run_metadata) collect(out_options);
+  if (!run_metadata) out_options->shows_partitions = false;
   return leat_ok_status();
 }
 
@@ -82,27 +86,58 @@ static leat_status_t encode(const leat_capi_run_options_t* options, leat_costs_t
   return leat_run_metadata_encode(stats, &cost_graph, out_bytes);
 }
 
-static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* session,
-                          TF_Buffer* run_metadata) {
+#define PARTITION_GRAPHS_FIELD 3
+
+// One of the RunMetadata's partition_graphs: messages may be encoded piece by piece.
+static leat_status_t append_partition(void* data, bool unused, const leat_graph_t* graph) {
+  leat_string_builder_t* bytes = data;
+  leat_string_builder_t def;
+  leat_string_builder_initialize(leat_allocator_system(), &def);
+  leat_status_t status = leat_graph_export(graph, &def);
+  if (!status) {
+    leat_message_append_field(bytes, PARTITION_GRAPHS_FIELD, leat_string_builder_view(&def));
+    status = leat_status_clone(bytes->status);
+  }
+  leat_string_builder_deinitialize(&def);
+  return status;
+}
+
+// Adds what was collected to the session's costs and, where |out_bytes| is given, to RunMetadata.
+static leat_status_t tell_statistics(const leat_capi_run_options_t* options, TF_Session* session,
+                                     leat_string_builder_t* out_bytes) {
   leat_costs_t* costs = leat_session_costs(session->session);
   leat_pb_step_stats_t stats;
   LEAT_RETURN_IF_ERROR(leat_step_stats_describe(
-      options->collector, run_metadata ? print_inputs : NULL, session, &stats));
+      options->collector, out_bytes ? print_inputs : NULL, session, &stats));
   if (options->measured) LEAT_RETURN_IF_ERROR(leat_costs_add_step(costs, &stats));
-  if (!run_metadata) return leat_ok_status();
+  return out_bytes ? encode(options, costs, &stats, out_bytes) : leat_ok_status();
+}
+
+static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* session,
+                          const leat_run_t* run, TF_Buffer* run_metadata) {
   leat_string_builder_t bytes;
+  leat_status_t status = leat_ok_status();
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_status_t status = encode(options, costs, &stats, &bytes);
-  if (!status) return leat_capi_buffer_take(&bytes, run_metadata);
+  if (options->collector) status = tell_statistics(options, session, run_metadata ? &bytes : NULL);
+  if (!status && options->shows_partitions) {
+    status = leat_session_show_partitions(session->session, run, append_partition, &bytes);
+  }
+  if (!status && run_metadata) return leat_capi_buffer_take(&bytes, run_metadata);
   leat_string_builder_deinitialize(&bytes);
   return status;
 }
 
 leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Session* session,
-                                        leat_status_t status, TF_Buffer* run_metadata) {
-  if (!options->collector) return status;
-  if (status) options->measured = NULL;  // what a step took that failed tells nothing
-  status = leat_status_join(status, tell(options, session, run_metadata));
-  leat_step_collector_deinitialize(options->collector);
+                                        const leat_run_t* run, leat_status_t status,
+                                        TF_Buffer* run_metadata) {
+  if (!options->collector && !options->shows_partitions) return status;
+  if (status) {  // what a step took that failed tells nothing, and it may have no partitions
+    options->measured = NULL;
+    options->shows_partitions = false;
+  }
+  if (options->collector || options->shows_partitions) {
+    status = leat_status_join(status, tell(options, session, run, run_metadata));
+  }
+  if (options->collector) leat_step_collector_deinitialize(options->collector);
   return status;
 }

@@ -10,6 +10,7 @@ typedef struct leat_capi_run_options_s {
   int64_t timeout_ms;  // 0: the session's
   leat_step_collector_t* collector;  // NULL: no statistics; else |storage|
   leat_step_collector_t storage;
+  bool shows_partitions;
   leat_signature_t* measured;  // its costs grow by what is collected; NULL: nobody's
 } leat_capi_run_options_t;
 
@@ -20,10 +21,11 @@ LEAT_MUST_USE leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_opt
 // Sees whether a step of |signature|, about to run, is one that |session| measures.
 void leat_capi_run_options_measure(leat_capi_run_options_t* options, TF_Session* session,
                                    leat_signature_t* signature);
-// After the step of |session|, which ended with |status|: takes that over, lets what was collected
-// count and writes it to |run_metadata| (may be NULL).
+// After the step |run| of |session|, which ended with |status|: takes that over, lets what was
+// collected count and writes what was asked for to |run_metadata| (may be NULL).
 LEAT_MUST_USE leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
-                                                      TF_Session* session, leat_status_t status,
+                                                      TF_Session* session, const leat_run_t* run,
+                                                      leat_status_t status,
                                                       TF_Buffer* run_metadata);
 
 #endif  // LEAT_CAPI_RUN_OPTIONS_H_

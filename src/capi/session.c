@@ -19,8 +19,7 @@ leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* sha
   }
   LEAT_RETURN_IF_ERROR(leat_status_clone(opts->status));
   leat_session_options_t options = opts->options;
-  options.target = leat_string_view_from(opts->target);
-  if (leat_string_view_equals(options.target, "local")) options.target = LEAT_SV("");
+  if (opts->target) options.target = leat_string_view_from(opts->target);
   LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(leat_allocator_system(), sizeof(TF_Session), &memory));
@@ -243,7 +242,7 @@ static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer
   }
   step->run.collector = options.collector;
   if (!status) status = run_step(session, step, output_values);
-  return leat_capi_run_options_end(&options, session, status, run_metadata);
+  return leat_capi_run_options_end(&options, session, &step->run, status, run_metadata);
 }
 
 void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_Output* inputs,

@@ -33,9 +33,7 @@ static leat_status_t reset(const TF_SessionOptions* options, const char** names,
   const leat_runtime_t* runtime = NULL;
   const char* target = options && options->target ? options->target : "";
   LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
-  if (*target && !leat_string_view_equals(leat_string_view_from(target), "local")) {
-    return leat_make_status(LEAT_NOT_FOUND, "Reset failed: target is '%s', must be ''", target);
-  }
+  LEAT_RETURN_IF_ERROR(runtime->check_target(leat_string_view_from(target)));
   if (count <= 0) runtime->clear_container(LEAT_SV(""));
   for (int i = 0; i < count; ++i) {
     if (names[i]) runtime->clear_container(leat_string_view_from(names[i]));

@@ -280,3 +280,12 @@ leat_status_t leat_message_encode(const leat_message_descriptor_t* descriptor, c
   leat_allocator_free(out->allocator, encoder.words);
   return status;
 }
+
+void leat_message_append_field(leat_string_builder_t* out, uint32_t number,
+                               leat_string_view_t bytes) {
+  uint8_t head[2 * LEAT_WIRE_MAX_VARINT_BYTES];
+  uint8_t* end = leat_wire_write_varint(head, (uint64_t)number << 3 | LEAT_WIRE_LENGTH);
+  end = leat_wire_write_varint(end, bytes.size);
+  leat_string_builder_append(out, leat_string_view_make((const char*)head, (size_t)(end - head)));
+  leat_string_builder_append(out, bytes);
+}

@@ -13,5 +13,9 @@
 // output.
 LEAT_MUST_USE leat_status_t leat_message_encode(const leat_message_descriptor_t* descriptor,
                                                 const void* message, leat_string_builder_t* out);
+// Appends field |number| of a message that is encoded piece by piece: |bytes| are an encoded
+// message or text.
+void leat_message_append_field(leat_string_builder_t* out, uint32_t number,
+                               leat_string_view_t bytes);
 
 #endif  // LEAT_FORMATS_ENCODE_H_

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 
 #include "formats/encode.h"
-#include "formats/wire.h"
 #include "graph/attr_proto.h"
 #include "graph/function_library.h"
 
 #define NODES_PER_ARENA 256
-#define NODE_TAG (1 << 3 | LEAT_WIRE_LENGTH)  // GraphDef.node
+#define NODE_FIELD 1  // GraphDef.node
 
 // ---- nodes --------------------------------------------------------------------------------------
 
@@ -126,10 +125,7 @@ static leat_status_t append_node(const leat_graph_t* graph, int32_t node, leat_a
   LEAT_RETURN_IF_ERROR(leat_node_to_def(graph, node, arena, &def));
   encoded->size = 0;
   LEAT_RETURN_IF_ERROR(leat_message_encode(&leat_pb_node_def_descriptor, &def, encoded));
-  uint8_t head[1 + LEAT_WIRE_MAX_VARINT_BYTES] = {NODE_TAG};
-  size_t size = (size_t)(leat_wire_write_varint(head + 1, encoded->size) - head);
-  leat_string_builder_append(out, leat_string_view_make((const char*)head, size));
-  leat_string_builder_append(out, leat_string_builder_view(encoded));
+  leat_message_append_field(out, NODE_FIELD, leat_string_builder_view(encoded));
   return leat_ok_status();
 }
 

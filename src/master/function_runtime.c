@@ -22,8 +22,8 @@ typedef struct runtime_s {
   leat_op_registry_t* ops;
   leat_graph_t* names;    // keeps the names and attributes of functions
   leat_mutex_t mutex;     // making a function
-  leat_spinlock_t lock;   // |functions|, |library|
-  leat_function_library_t* library;
+  leat_spinlock_t lock;   // |functions|
+  _Atomic(leat_function_library_t*) library;
   function_t** functions;  // by handle
   size_t count, capacity;
 } runtime_t;
@@ -69,7 +69,8 @@ static leat_status_t make_rewrite(const leat_body_graph_t* body, leat_rewrite_t*
 static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_body_graph_t body;
   leat_rewrite_t rewrite;
-  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, r->library, &f->function, f->device,
+  leat_function_library_t* library = atomic_load_explicit(&r->library, memory_order_acquire);
+  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, library, &f->function, f->device,
                                               r->master->allocator, NULL, &body));
   leat_status_t status = leat_allocator_allocate(
       r->master->allocator, (size_t)body.argument_count + 1, (void**)&f->argument_types);
@@ -201,9 +202,7 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
                                        leat_function_library_t* library) {
   runtime_t* r = (runtime_t*)functions;
-  leat_spinlock_lock(&r->lock);
-  r->library = library;
-  leat_spinlock_unlock(&r->lock);
+  atomic_store_explicit(&r->library, library, memory_order_release);
 }
 
 void leat_master_functions_free(leat_function_runtime_t* functions) {

@@ -260,24 +260,44 @@ static leat_status_t optimize_partitions(const leat_master_options_t* options,
   return status;
 }
 
-static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                             leat_compiled_t* compiled) {
+// What |rewrite| becomes on its way to the devices. |compiled| hears what is in it; may be NULL.
+static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                         leat_compiled_t* compiled, leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, false));
-  for (size_t i = 0; i < rewrite->graph->node_count; ++i) {
+  for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
     if (flags & traces) compiled->leaves_traces = true;
     if (flags & LEAT_OP_CONTROL_FLOW) compiled->has_flow = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, true));
-  leat_partitions_t partitions = {0};
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
                                       &options->placement, options->incarnations,
-                                      &partitions));
-  leat_status_t status = optimize_partitions(options, &partitions);
-  if (!status) status = register_partitions(options, &partitions, compiled);
+                                      out_partitions));
+  leat_status_t status = optimize_partitions(options, out_partitions);
+  if (status) leat_partitions_free(out_partitions);
+  return status;
+}
+
+static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                             leat_compiled_t* compiled) {
+  leat_partitions_t partitions = {0};
+  LEAT_RETURN_IF_ERROR(cut(options, rewrite, compiled, &partitions));
+  leat_status_t status = register_partitions(options, &partitions, compiled);
+  leat_partitions_free(&partitions);
+  return status;
+}
+
+leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
+                                          leat_rewrite_t* rewrite, leat_graph_view_fn_t show,
+                                          void* data) {
+  leat_partitions_t partitions = {0};
+  leat_status_t status = cut(options, rewrite, NULL, &partitions);
+  leat_rewrite_deinitialize(rewrite);
+  if (status) return status;
+  status = leat_show_parts(options, &partitions, true, show, data);
   leat_partitions_free(&partitions);
   return status;
 }

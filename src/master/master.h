@@ -83,5 +83,17 @@ typedef leat_status_t (*leat_graph_view_fn_t)(void* data, bool after, const leat
 LEAT_MUST_USE leat_status_t leat_master_show_pass(const leat_master_options_t* options,
                                                   leat_rewrite_t* rewrite, const char* name,
                                                   leat_graph_view_fn_t show, void* data);
+// What leat_master_compile registers: each device's graph, shown as one of after. |rewrite| is
+// taken over.
+LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
+                                                        leat_rewrite_t* rewrite,
+                                                        leat_graph_view_fn_t show, void* data);
+
+// ---- Between the two ----------------------------------------------------------------------------
+
+struct leat_partitions_s;
+LEAT_MUST_USE leat_status_t leat_show_parts(const leat_master_options_t* options,
+                                            const struct leat_partitions_s* partitions, bool after,
+                                            leat_graph_view_fn_t show, void* data);
 
 #endif  // LEAT_MASTER_MASTER_H_

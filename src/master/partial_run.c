@@ -196,42 +196,51 @@ static leat_string_view_t key_of(char* text, size_t size, const char* what, int 
   return leat_string_view_make(text, (size_t)length);
 }
 
+// An answer of the worker, waited for.
+typedef struct answer_s {
+  leat_status_t status;
+  leat_notification_t done;
+} answer_t;
+
+static void answered(void* data, leat_status_t status) {
+  answer_t* answer = data;
+  answer->status = status;
+  leat_notification_open(&answer->done);
+}
+
+static leat_status_t wait_for_answer(answer_t* answer) {
+  leat_notification_wait(&answer->done, LEAT_DEADLINE_NEVER);
+  leat_notification_deinitialize(&answer->done);
+  return answer->status;
+}
+
 leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed,
                                     const leat_tensor_t* value) {
   char text[80];
   leat_slot_t slot = {.tensor = leat_tensor_share(value), .alive = true};
-  return run->worker->vtable->send_tensor(run->worker, run->step_id,
-                                          key_of(text, sizeof text, "feed", feed), slot);
-}
-
-typedef struct reception_s {
-  leat_status_t status;
-  leat_slot_t value;
-  leat_notification_t done;
-} reception_t;
-
-static void received(void* data, leat_status_t status) {
-  reception_t* reception = data;
-  reception->status = status;
-  leat_notification_open(&reception->done);
+  answer_t answer = {0};
+  leat_notification_initialize(&answer.done);
+  run->worker->vtable->send_tensor(run->worker, run->step_id,
+                                   key_of(text, sizeof text, "feed", feed), slot, answered,
+                                   &answer);
+  return wait_for_answer(&answer);
 }
 
 leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch,
                                      leat_tensor_t* out_value) {
   char text[80];
-  reception_t reception = {0};
-  leat_notification_initialize(&reception.done);
+  leat_slot_t value = {0};
+  answer_t answer = {0};
+  leat_notification_initialize(&answer.done);
   run->worker->vtable->receive_tensor(run->worker, run->step_id,
-                                      key_of(text, sizeof text, "fetch", fetch),
-                                      &reception.value, received, &reception);
-  leat_notification_wait(&reception.done, LEAT_DEADLINE_NEVER);
-  leat_notification_deinitialize(&reception.done);
-  LEAT_RETURN_IF_ERROR(reception.status);
-  if (!reception.value.alive) {
+                                      key_of(text, sizeof text, "fetch", fetch), &value, answered,
+                                      &answer);
+  LEAT_RETURN_IF_ERROR(wait_for_answer(&answer));
+  if (!value.alive) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: fetch %d was not computed (a dead tensor)", fetch);
   }
-  *out_value = reception.value.tensor;
+  *out_value = value.tensor;
   return leat_ok_status();
 }
 

@@ -103,7 +103,8 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
   LEAT_RETURN_IF_ERROR(
       add(sender, &send, from_host ? LEAT_OP_NAME_HOST_SEND : LEAT_OP_NAME_SEND, &sent));
   attrs[0].name = LEAT_SV("tensor_type");
-  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv", LEAT_SV_ARG(edge)));
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv_%d", LEAT_SV_ARG(edge),
+                                        to));
   int32_t gate = leat_loop_control_gate(&c->loops, source, to);
   if (gate >= 0) gate = c->place[gate];
   leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5,

@@ -44,15 +44,15 @@ static leat_status_t show_default(const show_pass_t* s) {
   return s->show(s->data, true, s->rewrite->graph);
 }
 
-static leat_status_t show_parts(const show_pass_t* s, const leat_partitions_t* partitions,
-                                bool after) {
+leat_status_t leat_show_parts(const leat_master_options_t* options,
+                              const leat_partitions_t* partitions, bool after,
+                              leat_graph_view_fn_t show, void* data) {
   for (int i = 0; i < partitions->count; ++i) {
     const leat_partition_t* partition = &partitions->items[i];
     for (size_t k = 0; k < partition->graph->node_count; ++k) {  // ours: nobody places them again
-      partition->graph->nodes[k].device =
-          s->options->placement.devices[partition->device].name;
+      partition->graph->nodes[k].device = options->placement.devices[partition->device].name;
     }
-    LEAT_RETURN_IF_ERROR(s->show(s->data, after, partition->graph));
+    LEAT_RETURN_IF_ERROR(show(data, after, partition->graph));
   }
   return leat_ok_status();
 }
@@ -74,9 +74,9 @@ static leat_status_t show_partitioned(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(leat_partition(&s->rewrite->graph, s->rewrite->fetches,
                                       s->rewrite->fetch_count, &s->options->placement,
                                       s->options->incarnations, &partitions));
-  leat_status_t status = show_parts(s, &partitions, false);
+  leat_status_t status = leat_show_parts(s->options, &partitions, false, s->show, s->data);
   if (!status) status = run_partitions(s, &partitions);
-  if (!status) status = show_parts(s, &partitions, true);
+  if (!status) status = leat_show_parts(s->options, &partitions, true, s->show, s->data);
   leat_partitions_free(&partitions);
   return status;
 }

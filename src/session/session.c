@@ -89,6 +89,8 @@ leat_session_options_t leat_session_options_default(void) {
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
   const char* placer = getenv("LEAT_PLACER");
   if (placer && !strcmp(placer, "greedy")) options.placer = LEAT_PLACER_GREEDY;
+  const char* target = getenv("LEAT_SESSION_TARGET");
+  if (target) options.target = leat_string_view_from(target);
   const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
   options.deterministic =
       deterministic && (!strcmp(deterministic, "1") || !strcmp(deterministic, "true"));
@@ -213,6 +215,13 @@ leat_status_t leat_session_close(leat_session_t* session) {
                               leat_make_status(LEAT_CANCELLED, "Run failed: session was closed"));
   }
   return leat_ok_status();
+}
+
+leat_status_t leat_session_check_open(const leat_session_t* session) {
+  if (LEAT_LIKELY(!atomic_load_explicit(&session->closed, memory_order_acquire))) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
 }
 
 static void signature_free(leat_session_t* session, leat_signature_t* signature) {
@@ -402,36 +411,40 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
 }
 
-leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
-                                     const char* name, leat_graph_view_fn_t show, void* data) {
+// What |run| needs of the graph, under the graph's lock.
+static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
+                               leat_rewrite_t* out_rewrite) {
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
                                 run->fetch_count, run->targets,    run->target_count};
-  leat_rewrite_t rewrite;
   bool echoes = false;
   leat_mutex_lock(&session->graph->mutex);
-  leat_status_t status = check_run(session->graph->graph, run, &echoes);
-  if (!status) status = leat_master_prune(session->graph->graph, &step, &rewrite);
+  const leat_graph_t* graph = session->graph->graph;
+  leat_status_t status = check_run(graph, run, &echoes);
+  if (!status) status = leat_master_prune(graph, &step, out_rewrite);
+  leat_master_functions_set_library(session->functions, graph->functions);
   leat_mutex_unlock(&session->graph->mutex);
-  if (status) return status;
+  return status;
+}
+
+leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
+                                     const char* name, leat_graph_view_fn_t show, void* data) {
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_master_show_pass(&session->master, &rewrite, name, show, data);
+}
+
+leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
+                                           leat_graph_view_fn_t show, void* data) {
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
+  return leat_master_show_partitions(&session->master, &rewrite, show, data);
 }
 
 leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run_t* run,
                                          leat_partial_run_t** out_run) {
-  leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
-                                run->fetch_count, run->targets,    run->target_count};
   leat_rewrite_t rewrite;
-  bool echoes = false;
-  if (atomic_load_explicit(&session->closed, memory_order_acquire)) {
-    return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
-  }
-  leat_mutex_lock(&session->graph->mutex);
-  const leat_graph_t* graph = session->graph->graph;
-  leat_status_t status = check_run(graph, run, &echoes);
-  if (!status) status = leat_master_prune(graph, &step, &rewrite);
-  leat_master_functions_set_library(session->functions, graph->functions);
-  leat_mutex_unlock(&session->graph->mutex);
-  if (status) return status;
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }
 
@@ -527,9 +540,7 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
                                         const leat_tensor_t* feed_values,
                                         leat_tensor_t* fetch_values, int64_t timeout_ms,
                                         struct leat_step_collector_s* collector) {
-  if (LEAT_UNLIKELY(atomic_load_explicit(&session->closed, memory_order_acquire))) {
-    return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
-  }
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   for (int i = 0; i < signature->feed_count; ++i) {
     if (LEAT_UNLIKELY(feed_values[i].dtype != signature->feed_types[i])) {
       return wrong_feed_type(session, signature, i, feed_values[i].dtype);

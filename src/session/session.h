@@ -37,11 +37,11 @@ typedef struct leat_session_options_s {
   // Not in ConfigProto: leat/inspect.h, or the environment.
   leat_placer_kind_t placer;
   leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
-  leat_string_view_t target;       // "" = this process
+  leat_string_view_t target;       // "" = this process; borrowed
 } leat_session_options_t;
 // The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
-// LEAT_PLACER=simple|greedy the placer (default simple), and TF_DETERMINISTIC_OPS=1 asks for
-// determinism, as in TensorFlow.
+// LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the target, and
+// TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
 // What a session runs on: a worker and its devices.
@@ -56,7 +56,8 @@ typedef struct leat_runtime_s {
   leat_allocator_t* allocator;
   leat_op_registry_t* ops;
   leat_kernel_registry_t* kernels;
-  // "" is this process. INVALID_ARGUMENT / UNIMPLEMENTED for a target nobody can open.
+  // "" and "local" are this process; others name a transport, NOT_FOUND where there is none.
+  leat_status_t (*check_target)(leat_string_view_t target);
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
   // Forgets what is in a named container of this process, on every device.
@@ -81,6 +82,8 @@ LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_session_t** out_session);
 // Ends running steps with CANCELLED; later runs fail. Idempotent.
 LEAT_MUST_USE leat_status_t leat_session_close(leat_session_t* session);
+// CANCELLED for a session that was closed.
+LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* session);
 void leat_session_free(leat_session_t* session);  // closes
 
 typedef struct leat_run_s {
@@ -138,6 +141,10 @@ const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int i
 LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
                                                    const char* name, leat_graph_view_fn_t show,
                                                    void* data);
+// What each device gets of |run|: see leat_master_show_partitions.
+LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
+                                                         const leat_run_t* run,
+                                                         leat_graph_view_fn_t show, void* data);
 
 
 // What a placer needs to know of |device|.

@@ -23,7 +23,8 @@ typedef struct registered_s {
   run_t* free_runs;     // likewise; by |next|
 } registered_t;
 
-// What a step leaves here until its cleanup.
+// What a step leaves here until its cleanup. One that stands for every step is left by abort_all.
+#define EVERY_STEP 0  // no step has the number
 typedef struct step_s {
   leat_rendezvous_t* rendezvous;
   leat_resource_manager_t* resources;
@@ -168,6 +169,18 @@ static leat_status_t find_step(leat_local_worker_t* worker, int64_t step_id, ste
   return leat_ok_status();
 }
 
+// Why the step was ended before it ran; NULL: it was not. Called with the lock held.
+static leat_status_t abort_of(const leat_local_worker_t* worker, int64_t step_id) {
+  const int64_t ids[] = {step_id, EVERY_STEP};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(ids); ++i) {
+    uint64_t value;
+    if (!leat_word_map_get(&worker->steps, (uint64_t)ids[i], &value)) continue;
+    leat_status_t aborted = ((const step_t*)(uintptr_t)value)->aborted;
+    if (aborted) return aborted;
+  }
+  return NULL;
+}
+
 // Called with the lock held.
 static leat_status_t find_rendezvous(leat_local_worker_t* worker, int64_t step_id,
                                      leat_rendezvous_t** out_rendezvous) {
@@ -175,9 +188,8 @@ static leat_status_t find_rendezvous(leat_local_worker_t* worker, int64_t step_i
   LEAT_RETURN_IF_ERROR(find_step(worker, step_id, &step));
   if (!step->rendezvous) {
     LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(worker->allocator, &step->rendezvous));
-    if (step->aborted) {
-      step->rendezvous->vtable->abort(step->rendezvous, step->aborted);
-    }
+    leat_status_t aborted = abort_of(worker, step_id);
+    if (aborted) step->rendezvous->vtable->abort(step->rendezvous, aborted);
   }
   *out_rendezvous = step->rendezvous;
   return leat_ok_status();
@@ -270,11 +282,9 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
 static leat_status_t enter_run(leat_local_worker_t* worker, run_t* run) {
   leat_step_services_t* services = &run->execution.services;
   const leat_plan_t* plan = run->registered->plan;
-  uint64_t value;
-  if (LEAT_UNLIKELY(worker->steps.count) &&
-      leat_word_map_get(&worker->steps, (uint64_t)run->step_id, &value)) {
-    const step_t* step = (const step_t*)(uintptr_t)value;
-    if (step->aborted) return leat_status_clone(step->aborted);
+  if (LEAT_UNLIKELY(worker->steps.count)) {
+    leat_status_t aborted = abort_of(worker, run->step_id);
+    if (aborted) return leat_status_clone(aborted);
   }
   if (plan->uses_step_resources) {
     LEAT_RETURN_IF_ERROR(find_step_resources(worker, services->container_step_id,
@@ -415,6 +425,7 @@ static int64_t next_running_step(leat_local_worker_t* worker) {
 }
 
 static void worker_abort_all(leat_worker_t* self, leat_status_t status) {
+  worker_abort_step(self, EVERY_STEP, leat_status_clone(status));  // those to come
   for (int64_t step; (step = next_running_step((leat_local_worker_t*)self)) >= 0;) {
     worker_abort_step(self, step, leat_status_clone(status));
   }
@@ -452,15 +463,21 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
   reception.done(reception.data, status);
 }
 
+static leat_status_t retain_rendezvous(leat_local_worker_t* worker, int64_t step_id,
+                                       leat_rendezvous_t** out_rendezvous) {
+  leat_spinlock_lock(&worker->lock);
+  leat_status_t status = find_rendezvous(worker, step_id, out_rendezvous);
+  if (!status) leat_rendezvous_retain(*out_rendezvous);
+  leat_spinlock_unlock(&worker->lock);
+  return status;
+}
+
 static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                                   leat_slot_t* out_value, leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
   leat_rendezvous_t* rendezvous = NULL;
   reception_t* reception = NULL;
-  leat_spinlock_lock(&worker->lock);
-  leat_status_t status = find_rendezvous(worker, step_id, &rendezvous);
-  if (!status) leat_rendezvous_retain(rendezvous);
-  leat_spinlock_unlock(&worker->lock);
+  leat_status_t status = retain_rendezvous(worker, step_id, &rendezvous);
   if (!status) {
     status = leat_allocator_allocate(worker->allocator, sizeof *reception, (void**)&reception);
   }
@@ -473,21 +490,18 @@ static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_str
   leat_rendezvous_release(rendezvous);
 }
 
-static leat_status_t worker_send_tensor(leat_worker_t* self, int64_t step_id,
-                                        leat_string_view_t key, leat_slot_t value) {
+static void worker_send_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
+                               leat_slot_t value, leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  leat_rendezvous_t* rendezvous = NULL;
-  leat_spinlock_lock(&worker->lock);
-  leat_status_t status = find_rendezvous(worker, step_id, &rendezvous);
-  if (!status) leat_rendezvous_retain(rendezvous);
-  leat_spinlock_unlock(&worker->lock);
+  leat_rendezvous_t* rendezvous;
+  leat_status_t status = retain_rendezvous(worker, step_id, &rendezvous);
   if (status) {
     leat_slot_release(&value);
-    return status;
+  } else {
+    status = rendezvous->vtable->send(rendezvous, key, value);
+    leat_rendezvous_release(rendezvous);
   }
-  status = rendezvous->vtable->send(rendezvous, key, value);
-  leat_rendezvous_release(rendezvous);
-  return status;
+  done(data, status);
 }
 
 static void worker_clear_container(leat_worker_t* self, leat_string_view_t container) {

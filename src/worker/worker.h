@@ -46,29 +46,35 @@ typedef struct leat_run_request_s {
   void* collector;             // struct leat_step_collector_s, or NULL
 } leat_run_request_t;
 
+// What has a |done| is a request with a response; the others are told and nothing comes back. A
+// transport may bring two calls in another order than they were made in, and at the same time, but
+// where it says otherwise here. Whoever needs an order waits for the first call's |done|.
 typedef struct leat_worker_vtable_s {
+  // After every |done|; what was told before is done first.
   void (*destroy)(leat_worker_t* self);
   // |*out_handle| is set before |done|.
   void (*register_graph)(leat_worker_t* self, const leat_register_request_t* request,
                          uint64_t* out_handle, leat_worker_done_fn_t done, void* data);
-  // Steps that run on go to their end first.
+  // Steps that run on go to their end first. No later run_graph names the handle.
   void (*deregister_graph)(leat_worker_t* self, uint64_t handle);
   void (*run_graph)(leat_worker_t* self, const leat_run_request_t* request,
                     leat_worker_done_fn_t done, void* data);
   // Ends a step everywhere on this worker with |status| (taken). May come before run_graph, is
   // idempotent and remembered until cleanup.
   void (*abort_step)(leat_worker_t* self, int64_t step_id, leat_status_t status);
-  // Ends every running step of the session with |status| (taken).
+  // Ends every step of the session with |status| (taken), also those whose run_graph is still on
+  // its way: the session is over.
   void (*abort_all)(leat_worker_t* self, leat_status_t status);
-  // Forgets a step: its rendezvous and its step container.
+  // Forgets a step: its rendezvous and its step container. Comes behind every earlier call of the
+  // step, so that no abort is remembered of a step that is over; its runs are done.
   void (*cleanup_step)(leat_worker_t* self, int64_t step_id);
   // A tensor that a Send of |step_id| left or will leave under |key|.
   void (*receive_tensor)(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                          leat_slot_t* out_value, leat_worker_done_fn_t done, void* data);
-  // Leaves |value| (taken) under |key|, as a Send of |step_id| does.
-  leat_status_t (*send_tensor)(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
-                               leat_slot_t value);
-  // Forgets containers (TF_Reset); "" = the default one.
+  // Leaves |value| (taken; no reference) under |key|, as a Send of |step_id| does.
+  void (*send_tensor)(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
+                      leat_slot_t value, leat_worker_done_fn_t done, void* data);
+  // Forgets containers (TF_Reset); "" = the default one. Every later call finds them empty.
   void (*clear_container)(leat_worker_t* self, leat_string_view_t container);
 } leat_worker_vtable_t;
 

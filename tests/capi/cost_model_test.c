@@ -195,6 +195,52 @@ static void state_stays_where_it_is(void** state) {
   assert_true(paper_fetch(session, far) == -3);
 }
 
+static size_t count_nodes(leat_message_view_t graph, const char* op) {
+  size_t count = 0, size;
+  for (size_t i = 0; i < leat_message_count(graph, "node"); ++i) {
+    const char* text = leat_message_string(leat_message_child(graph, "node", i), "op", 0, &size);
+    count += size == strlen(op) && !memcmp(text, op, size);
+  }
+  return count;
+}
+
+// RunOptions.output_partition_graphs: the graph that each device got, whether measured or not.
+static void partition_graphs_are_told(void** state) {
+  const char asked[] = {5 << 3, 1};
+  TF_Output x = kit_out(kit_placeholder(graph, "x", TF_FLOAT), 0), far = x;
+  for (int cpu = 0; cpu < 2; ++cpu) {
+    TF_OperationDescription* desc = TF_NewOperation(graph, "Neg", cpu ? "far" : "near");
+    TF_AddInput(desc, far);
+    TF_SetDevice(desc, cpu ? "/device:CPU:1" : "/device:CPU:0");
+    far = kit_out(kit_finish(desc), 0);
+  }
+  open_session("");
+  TF_Tensor* fed = kit_float(2);
+  TF_Buffer* options = TF_NewBufferFromString(asked, sizeof asked);
+  TF_Buffer* metadata = TF_NewBuffer();
+  TF_Tensor* value = NULL;
+  TF_SessionRun(session, options, &x, &fed, 1, &far, &value, 1, NULL, 0, metadata, status);
+  kit_ok(status);
+  leat_message_t* message = leat_message_open("RunMetadata", metadata, status);
+  kit_ok(status);
+  leat_message_view_t view = leat_message_view(message);
+  assert_int_equal(leat_message_count(view, "step_stats"), 0);
+  assert_int_equal(leat_message_count(view, "partition_graphs"), 2);
+  size_t sends = 0, receives = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    leat_message_view_t part = leat_message_child(view, "partition_graphs", i);
+    sends += count_nodes(part, "_Send") + count_nodes(part, "_HostSend");
+    receives += count_nodes(part, "_Recv") + count_nodes(part, "_HostRecv");
+  }
+  assert_int_equal(sends, 1);
+  assert_int_equal(receives, 1);
+  leat_message_close(message);
+  TF_DeleteTensor(fed);
+  TF_DeleteTensor(value);
+  TF_DeleteBuffer(options);
+  TF_DeleteBuffer(metadata);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -203,6 +249,7 @@ int main(void) {
       TEST(every_second_step_after_the_first),
       TEST(a_cost_graph_tells_the_most),
       TEST(state_stays_where_it_is),
+      TEST(partition_graphs_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

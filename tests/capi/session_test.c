@@ -224,6 +224,29 @@ static void test_close(void** state) {
   kit_ok(f.status);
 }
 
+static void test_targets(void** state) {
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_SetTarget(options, "loopback:5,100");
+  TF_Session* session = TF_NewSession(f.graph, options, f.status);
+  kit_ok(f.status);
+  for (int i = 0; i < 10; ++i) expect_sum(session, (float)i, (float)i + 2);
+  TF_Reset(options, NULL, 0, f.status);
+  kit_ok(f.status);
+  TF_DeleteSession(session, f.status);
+  kit_ok(f.status);
+  TF_SetTarget(options, "loopback:5");
+  assert_null(TF_NewSession(f.graph, options, f.status));
+  kit_expect_text(f.status, TF_INVALID_ARGUMENT, "loopback:SEED,MAX_DELAY_US");
+  TF_SetTarget(options, "nobody://here");
+  assert_null(TF_NewSession(f.graph, options, f.status));
+  kit_expect_text(f.status, TF_NOT_FOUND,
+                  "No session factory registered for the given session options: {target: "
+                  "\"nobody://here\"");
+  TF_Reset(options, NULL, 0, f.status);
+  kit_expect(f.status, TF_NOT_FOUND);
+  TF_DeleteSessionOptions(options);
+}
+
 static void test_options(void** state) {
   TF_SessionOptions* options = TF_NewSessionOptions();
   TF_SetConfig(options, "\xff", 1, f.status);
@@ -255,9 +278,6 @@ static void test_options(void** state) {
   TF_DeleteDeviceList(NULL);
   expect_sum(session, 1, 3);
   kit_close(session);
-  TF_SetTarget(options, "nobody://here");
-  assert_null(TF_NewSession(f.graph, options, f.status));
-  kit_expect(f.status, TF_NOT_FOUND);
   TF_SetTarget(options, "");
   static const char unknown[] = "\x82\x01\x08\x1a\x06NOBODY";  // experimental.executor_type
   TF_SetConfig(options, unknown, sizeof unknown - 1, f.status);
@@ -309,7 +329,8 @@ int main(void) {
       TEST(test_many_edges), TEST(test_bad_steps),
       TEST(test_strings), TEST(test_callers_memory),
       TEST(test_extend),  TEST(test_lives),
-      TEST(test_close),   TEST(test_options),
+      TEST(test_close),   TEST(test_targets),
+      TEST(test_options),
       TEST(test_run_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

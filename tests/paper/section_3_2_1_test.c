@@ -75,15 +75,31 @@ static void paper_3_2_1__a_device_without_a_kernel_is_not_feasible(void** state)
 }
 
 // "... examining the effects on the completion time of the node of placing the node on each
-// possible device. ... it also includes the costs introduced by any communication."
+// possible device. ... it also includes the costs introduced by any communication": the same work,
+// five times as fast elsewhere, is worth the way there for a small tensor only.
 static void paper_3_2_1__communication_counts(void** state) {
-  TF_Output small = source("small", 2), large = source("large", 2048);
-  TF_Output few = add("MatMul", "few", small, &small);
-  TF_Output first = add("MatMul", "first", large, &large);
-  TF_Output second = add("Tanh", "second", first, NULL);
-  assert_int_equal(device_of(few, "few"), 0);  // the way there is longer than the work
-  assert_true(device_of(second, "first") > 0);
-  assert_int_equal(device_of(second, "second"), device_of(second, "first"));
+  static const char kCosts[] =
+      "step_stats { dev_stats { device: '/device:CPU:0'\n"
+      "  node_stats { node_name: 'few' op_end_rel_nanos: 500000 }\n"
+      "  node_stats { node_name: 'many' op_end_rel_nanos: 500000 } }\n"
+      "dev_stats { device: '/device:SIM:0'\n"
+      "  node_stats { node_name: 'few' op_end_rel_nanos: 100000 }\n"
+      "  node_stats { node_name: 'many' op_end_rel_nanos: 100000 } } }";
+  TF_Output few = add("Tanh", "few", source("small", 2), NULL);
+  TF_Output many = add("Tanh", "many", source("large", 2048), NULL);
+  set_costs(kCosts);
+  assert_true(device_of(few, "few") > 0);
+  assert_int_equal(device_of(many, "many"), 0);
+}
+
+// What reads a large result goes where that is.
+static void paper_3_2_1__readers_go_where_their_inputs_are(void** state) {
+  TF_OperationDescription* desc = TF_NewOperation(graph, "Tanh", "first");
+  TF_AddInput(desc, source("large", 2048));
+  TF_SetDevice(desc, "/device:SIM:1");
+  TF_Output second = add("Tanh", "second", kit_out(kit_finish(desc), 0), NULL);
+  assert_int_equal(device_of(second, "first"), 2);
+  assert_int_equal(device_of(second, "second"), 2);
 }
 
 // "The device where the node's operation would finish the soonest is selected": work that can go on
@@ -114,6 +130,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(paper_3_2_1__a_device_without_a_kernel_is_not_feasible),
       TEST(paper_3_2_1__communication_counts),
+      TEST(paper_3_2_1__readers_go_where_their_inputs_are),
       TEST(paper_3_2_1__independent_work_is_divided),
       TEST(paper_3_2_1__measured_costs_go_before_estimates),
   };

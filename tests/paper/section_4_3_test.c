@@ -1,5 +1,5 @@
-// White paper, section 4.3: device constraints; and section 3.2's Send and Recv, by their effect.
-#include "paper/counter.h"
+// White paper, section 4.3: device constraints.
+#include "paper/parts.h"
 
 #include <stdio.h>
 
@@ -129,6 +129,26 @@ static void paper_4_3__components_share_the_intersection(void** state) {
   kit_close(session);
 }
 
+// Where kernels, not constraints, say what is feasible: on an accelerator that has Tanh but no
+// Atan.
+static void paper_4_3__kernels_narrow_a_component(void** state) {
+  TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
+  TF_Operation* alone = kit_unary(graph, "Tanh", "alone", x);
+  TF_Operation* atan = kit_unary(graph, "Atan", "atan", x);
+  TF_OperationDescription* desc = TF_NewOperation(graph, "Tanh", "beside");
+  TF_AddInput(desc, kit_out(alone, 0));
+  TF_ColocateWith(desc, atan);
+  TF_Operation* beside = kit_finish(desc);
+  TF_Operation* sum = kit_binary(graph, "AddV2", "sum", beside, atan);
+  TF_Session* session = paper_session(graph, "device_count { key: 'SIM' value: 1 }");
+  paper_parts_t parts = paper_parts_open(session, kit_out(sum, 0));
+  assert_int_equal(paper_parts_count(&parts, "SIM:0", "Tanh"), 1);
+  assert_int_equal(paper_parts_count(&parts, "CPU:0", "Tanh"), 1);
+  assert_int_equal(paper_parts_count(&parts, "CPU:0", "Atan"), 1);
+  paper_parts_close(&parts);
+  kit_close(session);
+}
+
 // A constraint that no device fulfils is an error, unless soft placement was asked for.
 static void paper_4_3__impossible_constraints(void** state) {
   TF_Output c = kit_out(kit_const_float(graph, "c", 1), 0);
@@ -143,33 +163,14 @@ static void paper_4_3__impossible_constraints(void** state) {
   kit_close(session);
 }
 
-// Section 3.2.2: values and control edges cross from device to device, both ways.
-static void paper_3_2__edges_cross_devices(void** state) {
-  TF_Output x = kit_out(kit_placeholder(graph, "x", TF_FLOAT), 0);
-  TF_Output y = x;
-  for (int i = 0; i < 20; ++i) {
-    char name[20], device[20];
-    snprintf(name, sizeof name, "hop%d", i);
-    snprintf(device, sizeof device, "/cpu:%d", i % 3);
-    y = placed(name, device, y);
-  }
-  TF_Session* session = open_session(3, 0);
-  for (int step = 0; step < 3; ++step) {
-    TF_Tensor* result = kit_run(session, x, kit_float(7), y);
-    assert_true(kit_float_of(result) == 1);
-    TF_DeleteTensor(result);
-  }
-  kit_close(session);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(paper_4_3__partial_constraints_place_nodes),
       TEST(paper_4_3__colocation_with_a_named_node),
       TEST(paper_4_3__components_share_the_intersection),
+      TEST(paper_4_3__kernels_narrow_a_component),
       TEST(paper_4_3__impossible_constraints),
-      TEST(paper_3_2__edges_cross_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 // White paper, section 5.2: controlling data communication and memory usage. What the schedule and
 // the memory options save is measured in tests/session/{transfer,memory}_test.c.
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "leat/inspect.h"
-#include "paper/counter.h"
+#include "paper/parts.h"
 
 enum { kRecvs = 50 };
 
@@ -20,22 +20,6 @@ static int tear_down(void** state) {
   TF_DeleteGraph(graph);
   TF_DeleteStatus(status);
   return 0;
-}
-
-// A session whose ConfigProto is |config|, as text.
-static TF_Session* open_session(const char* config) {
-  TF_Buffer* text = TF_NewBufferFromString(config, strlen(config));
-  TF_Buffer* bytes = leat_message_from_text("ConfigProto", text, status);
-  kit_ok(status);
-  TF_SessionOptions* options = TF_NewSessionOptions();
-  TF_SetConfig(options, bytes->data, bytes->length, status);
-  kit_ok(status);
-  TF_Session* session = TF_NewSession(graph, options, status);
-  kit_ok(status);
-  TF_DeleteSessionOptions(options);
-  TF_DeleteBuffer(text);
-  TF_DeleteBuffer(bytes);
-  return session;
 }
 
 static TF_Output node(const char* op, const char* name, const char* device, const TF_Output* inputs,
@@ -89,7 +73,7 @@ static void paper_5_2__control_edges_delay_receives(void** state) {
       "rewrite_options { common_subgraph_elimination: OFF } optimizer_options { opt_level: L0 } }",
   };
   for (int i = 0; i < 2; ++i) {
-    TF_Session* session = open_session(kConfigs[i]);
+    TF_Session* session = paper_session(graph, kConfigs[i]);
     for (int step = 0; step < 3; ++step) {
       TF_Tensor* value = kit_run(session, x, kit_float(3), total);
       assert_true(kit_float_of(value) == 3);
@@ -106,43 +90,66 @@ static void paper_5_2__control_edges_delay_receives(void** state) {
   }
 }
 
-// "... recomputing a tensor instead of retaining it": the same gradient, and nodes that ran twice.
-static void paper_5_2__recomputation_is_an_option(void** state) {
-  const int64_t dims[] = {64, 64};
-  TF_Operation* x = kit_shaped(graph, "x", TF_FLOAT, 2, dims);
-  TF_Operation* y = x;
+// x sigmoid(x) of |op|(x, x0), again and again, and the gradient of all of it: it reads, late, what
+// the forward pass made early.
+static TF_Output gradient_of_gates(const char* op, TF_Operation* x0) {
+  TF_Operation* y = x0;
   char name[20];
   for (int i = 0; i < 4; ++i) {
     snprintf(name, sizeof name, "h%d", i);
-    TF_Operation* h = kit_binary(graph, "MatMul", name, y, x);
+    TF_Operation* h = kit_binary(graph, op, name, y, x0);
     snprintf(name, sizeof name, "gate%d", i);
     TF_Operation* gate = kit_unary(graph, "Sigmoid", name, h);
     snprintf(name, sizeof name, "y%d", i);
     y = kit_binary(graph, "Mul", name, h, gate);
   }
-  TF_Output gradient, out = kit_out(y, 0), in = kit_out(x, 0);
+  TF_Output gradient, out = kit_out(y, 0), in = kit_out(x0, 0);
   TF_AddGradients(graph, &out, 1, &in, 1, NULL, status, &gradient);
   kit_ok(status);
-  float values[2][64 * 64];
+  return gradient;
+}
+
+// The gradient with and without an option has the same bits; |pass| adds nodes to the graph.
+static void expect_same_values(int64_t rows, int64_t columns, const char* op, const char* devices,
+                               const char* option, const char* pass) {
+  const int64_t dims[] = {rows, columns};
+  size_t size = (size_t)(rows * columns) * sizeof(float);
+  TF_Operation* x = kit_shaped(graph, "x", TF_FLOAT, 2, dims);
+  TF_Output gradient = gradient_of_gates(op, x);
+  float* fed = malloc(size);
+  TF_Tensor* values[2];
+  for (int64_t k = 0; k < rows * columns; ++k) fed[k] = (float)(k % 13) / 100;
   for (int i = 0; i < 2; ++i) {
-    TF_Session* session = open_session(
-        i ? "graph_options { rewrite_options { memory_optimization: RECOMPUTATION_HEURISTICS } }"
-          : "");
-    float fed[64 * 64];
-    for (int k = 0; k < 64 * 64; ++k) fed[k] = (float)(k % 13) / 100;
-    TF_Tensor* value = kit_run(session, in, kit_tensor(TF_FLOAT, 2, dims, fed, sizeof fed),
-                               gradient);
-    memcpy(values[i], TF_TensorData(value), sizeof values[i]);
-    TF_DeleteTensor(value);
+    char config[300];
+    snprintf(config, sizeof config, "%s graph_options { rewrite_options { %s } }", devices,
+             i ? option : "");
+    TF_Session* session = paper_session(graph, config);
+    values[i] = kit_run(session, kit_out(x, 0), kit_tensor(TF_FLOAT, 2, dims, fed, size), gradient);
     TF_Buffer *before = TF_NewBuffer(), *after = TF_NewBuffer();
-    leat_pass_show(session, "recompute", &gradient, 1, NULL, 0, before, after, status);
+    leat_pass_show(session, pass, &gradient, 1, NULL, 0, before, after, status);
     kit_ok(status);
     assert_true(after->length > before->length);
     TF_DeleteBuffer(before);
     TF_DeleteBuffer(after);
     kit_close(session);
   }
-  assert_memory_equal(values[0], values[1], sizeof values[0]);
+  assert_memory_equal(TF_TensorData(values[0]), TF_TensorData(values[1]), size);
+  for (int i = 0; i < 2; ++i) TF_DeleteTensor(values[i]);
+  free(fed);
+}
+
+// "... recomputing a tensor instead of retaining it": the same gradient, and nodes that ran twice.
+static void paper_5_2__recomputation_is_an_option(void** state) {
+  expect_same_values(64, 64, "MatMul", "", "memory_optimization: RECOMPUTATION_HEURISTICS",
+                     "recompute");
+}
+
+// "... swapping out long-lived tensors from GPU memory to more plentiful host CPU memory": the same
+// gradient, and values that go to the host and back.
+static void paper_5_2__swapping_is_an_option(void** state) {
+  expect_same_values(512, 600, "Mul",
+                     "device_count { key: 'CPU' value: 1 } device_count { key: 'SIM' value: 1 }",
+                     "memory_optimization: SWAPPING_HEURISTICS", "swap");
 }
 
 int main(void) {
@@ -150,6 +157,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(paper_5_2__control_edges_delay_receives),
       TEST(paper_5_2__recomputation_is_an_option),
+      TEST(paper_5_2__swapping_is_an_option),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

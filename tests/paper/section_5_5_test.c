@@ -1,8 +1,7 @@
 // White paper, section 5.5: lossy compression.
 #include <math.h>
 
-#include "leat/inspect.h"
-#include "paper/counter.h"
+#include "paper/parts.h"
 
 enum { kCount = 1000 };
 
@@ -25,13 +24,7 @@ static int tear_down(void** state) {
 
 // |sent| goes from one device to the other, in a session with that configuration.
 static void transfer(const char* config) {
-  TF_Buffer* text = TF_NewBufferFromString(config, strlen(config));
-  TF_Buffer* bytes = leat_message_from_text("ConfigProto", text, status);
-  TF_SessionOptions* options = TF_NewSessionOptions();
-  TF_SetConfig(options, bytes->data, bytes->length, status);
-  kit_ok(status);
-  TF_Session* session = TF_NewSession(graph, options, status);
-  kit_ok(status);
+  TF_Session* session = paper_session(graph, config);
   TF_Output x = kit_out(TF_GraphOperationByName(graph, "x"), 0);
   TF_Output y = kit_out(TF_GraphOperationByName(graph, "y"), 0);
   TF_Tensor* value = kit_run(session, x, kit_floats(kCount, sent), y);
@@ -39,9 +32,6 @@ static void transfer(const char* config) {
   memcpy(received, TF_TensorData(value), sizeof received);
   TF_DeleteTensor(value);
   kit_close(session);
-  TF_DeleteSessionOptions(options);
-  TF_DeleteBuffer(text);
-  TF_DeleteBuffer(bytes);
 }
 
 static void build(void) {

@@ -17,7 +17,7 @@ static leat_runtime_t runtime;
 static const leat_runtime_t* below;
 static leat_kernel_row_t rows[2];
 static void (*receive)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
-static leat_kernel_done_fn_t received;
+static _Atomic(leat_kernel_done_fn_t) received;
 
 // ---- Memory -------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ static void hand_over(void* data) {
     first = arrival->next;
     if (!first) last = &first;
     leat_mutex_unlock(&mutex);
-    received(arrival->context, arrival->status);
+    atomic_load(&received)(arrival->context, arrival->status);
     free(arrival);
     usleep(100);
   }
@@ -84,7 +84,7 @@ static void hand_over(void* data) {
 static void arrive(leat_kernel_context_t* c, leat_status_t status) {
   leat_slot_t* slot = &c->outputs[0];
   if (c->services->memory->vtable != &vtable) {
-    received(c, status);
+    atomic_load(&received)(c, status);
     return;
   }
   if (!status && slot->alive) {
@@ -103,7 +103,7 @@ static void arrive(leat_kernel_context_t* c, leat_status_t status) {
 }
 
 static void receive_copy(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  received = done;  // the executor's, the same for all
+  atomic_store(&received, done);  // the executor's, the same for all
   receive(c, arrive);
 }
 

@@ -1,6 +1,5 @@
-// Queues between steps: who waits holds no thread, and always hears in the end: of a partner, of a
-// closing, of its step's timeout, of another node's failure, of the session's end.
-#include <dirent.h>
+// Queues between steps: who waits always hears in the end: of a partner, a closing, a timeout, of
+// another node's failure, of the session's end.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -79,53 +78,7 @@ static void start_step(step_t* step) {
 
 static void sleep_ms(int ms) { leat_clock_sleep_ns((int64_t)ms * 1000000); }
 
-static int count_threads(void) {
-  int count = 0;
-  DIR* tasks = opendir("/proc/self/task");
-  if (!tasks) return 0;
-  for (struct dirent* entry; (entry = readdir(tasks)) != NULL;) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
-}
-
-static float first_of(leat_tensor_t* value) {
-  float item = leat_tensor_data(value, const float)[0];
-  leat_tensor_release(value);
-  return item;
-}
-
 // ---- Cases --------------------------------------------------------------------------------------
-
-// Section 5.3: asynchronous kernels.
-static void paper_5_3__a_thousand_waiting_dequeues_take_no_thread(void** state) {
-  enum { kCount = 1000 };
-  scene_t s;
-  scene_open(&s);
-  leat_output_t queue = make_queue(&s, "q", -1), parts[kCount];
-  for (int i = 0; i < kCount; ++i) parts[i] = make_dequeue(&s, queue);
-  leat_output_t sum =
-      scene_output(&s, "AddN", "sum", "", (leat_outputs_t){parts, kCount}, LEAT_NO_ATTRS);
-  float* ones = calloc(kCount, sizeof *ones);
-  for (int i = 0; i < kCount; ++i) ones[i] = 1;
-  int32_t enqueue = make_enqueue(&s, "QueueEnqueueManyV2", queue, scene_floats(&s, kCount, ones));
-  free(ones);
-  leat_output_t size = scene_output(&s, "QueueSizeV2", "size", "", LEAT_INPUTS(queue),
-                                    LEAT_NO_ATTRS);
-  leat_tensor_t none;
-  LEAT_EXPECT_OK(scene_fetch(&s, size, &none));  // threads that start with the session have
-  leat_tensor_release(&none);
-  int before = count_threads();
-  step_t step = {.scene = &s, .fetch = sum};
-  start_step(&step);
-  sleep_ms(50);
-  assert_false(step.ended);
-  assert_in_range(count_threads(), 0, before + 1 + 8);  // the client's, and the pool's
-  LEAT_EXPECT_OK(scene_target(&s, enqueue));
-  leat_thread_join(step.thread);
-  LEAT_EXPECT_OK(step.status);
-  assert_true(first_of(&step.value) == kCount);
-  scene_close(&s);
-}
 
 static void batches_may_exceed_the_capacity(void** state) {
   scene_t s;
@@ -286,7 +239,6 @@ static void a_long_chain_in_a_step(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(paper_5_3__a_thousand_waiting_dequeues_take_no_thread),
       cmocka_unit_test(batches_may_exceed_the_capacity),
       cmocka_unit_test(a_timeout_ends_the_wait_and_keeps_the_elements),
       cmocka_unit_test(closing_the_session_ends_every_wait),

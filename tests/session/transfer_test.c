@@ -43,7 +43,13 @@ typedef leat_output_t (*use_fn_t)(scene_t* s, const leat_output_t* values);
 // Nothing is used before all that was asked for has come.
 enum { kGate = 1 };
 static void open_gate(void* data) {
-  usleep(150000);
+  size_t used = 0;
+  for (int quiet = 0; quiet < 3;) {
+    usleep(50000);
+    size_t now = memory_used(1);
+    quiet = now && now == used ? quiet + 1 : 0;
+    used = now;
+  }
   probe_open(kGate);
 }
 

@@ -24,7 +24,9 @@ typedef struct TF_SessionOptions TF_SessionOptions;
 TF_CAPI_EXPORT TF_SessionOptions* TF_NewSessionOptions(void);
 
 // Who is to run the graph: "" or "local" for this process, "grpc://host:port" for a master of a
-// cluster (TF_ServerTarget gives the one of a server in this process).
+// cluster (TF_ServerTarget gives the one of a server in this process), "loopback:SEED,MAX_DELAY_US"
+// for this process behind messages that come late and in another order (for tests). Where none is
+// set LEAT_SESSION_TARGET of the environment counts.
 TF_CAPI_EXPORT void TF_SetTarget(TF_SessionOptions* options, const char* target);
 
 // Threads, devices, graph optimisation and so on, as the ConfigProto message of |proto_len| bytes

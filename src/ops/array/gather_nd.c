@@ -3,9 +3,8 @@
 #include "ops/array/index.h"
 #include "ops/family.h"
 
-static leat_status_t gather_nd_shape(leat_inference_t* c) {
-  leat_partial_shape_t params = leat_inference_input(c, 0), indices = leat_inference_input(c, 1);
-  leat_partial_shape_t outer, slice, shape;
+leat_status_t leat_shape_gather_nd(leat_inference_t* c, leat_partial_shape_t params) {
+  leat_partial_shape_t indices = leat_inference_input(c, 1), outer, slice, shape;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, 1));
   int64_t depth = leat_partial_shape_dim(indices, -1);
   if (params.rank < 0 || depth == LEAT_DIM_UNKNOWN) return leat_ok_status();
@@ -20,6 +19,10 @@ static leat_status_t gather_nd_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, outer, slice, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
+}
+
+static leat_status_t gather_nd_shape(leat_inference_t* c) {
+  return leat_shape_gather_nd(c, leat_inference_input(c, 0));
 }
 
 static leat_status_t gather_nd_gradient(leat_gradient_t* g) {

@@ -8,6 +8,7 @@
 #include "ops/array/strided_cpu.h"
 
 #include "base/checked.h"
+#include "ops/array/index_cpu.h"
 #include "ops/array/strided_isa.h"
 
 // Nanoseconds a byte: what a core moves from and to memory.
@@ -20,6 +21,16 @@
 // A row from so many bytes on is divided too, into pieces.
 #define LONG_ROW_BYTES (1 << 18)
 #define PIECE_ELEMENTS (1 << 14)
+
+leat_status_t leat_strided_begin_output(leat_strided_t* s, leat_kernel_context_t* c,
+                                        const leat_shape_t* shape, leat_tensor_t** out_output,
+                                        int64_t* out_from, int64_t* out_to) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_strided_begin(s, input->dtype);
+  leat_shape_strides(&input->shape, out_from);
+  leat_shape_strides(shape, out_to);
+  return leat_kernel_allocate_output(c, 0, shape, out_output);
+}
 
 void leat_strided_add(leat_strided_t* s, int64_t size, int64_t to_stride, int64_t from_stride) {
   if (size == 1) return;

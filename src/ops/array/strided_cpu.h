@@ -26,6 +26,12 @@ static inline void leat_strided_begin(leat_strided_t* s, int dtype) {
   s->rank = 0;
   s->is_empty = false;
 }
+// For output 0, allocated with |shape|, of input 0's elements; |out_from| and |out_to| are the
+// strides of input and output, LEAT_SHAPE_MAX_RANK of each.
+LEAT_MUST_USE leat_status_t leat_strided_begin_output(leat_strided_t* s, leat_kernel_context_t* c,
+                                                      const leat_shape_t* shape,
+                                                      leat_tensor_t** out_output,
+                                                      int64_t* out_from, int64_t* out_to);
 // At most LEAT_STRIDED_MAX_RANK of them.
 void leat_strided_add(leat_strided_t* s, int64_t size, int64_t to_stride, int64_t from_stride);
 // |from| and |to| are the addresses of the element whose indices are all 0; the two blocks do not

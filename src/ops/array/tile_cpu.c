@@ -28,13 +28,9 @@ static leat_status_t repeat(leat_kernel_context_t* c, const leat_shape_t* shape,
                             const int64_t* multiples) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (shape->element_count == 0) return leat_ok_status();
-  int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
-  leat_shape_strides(&input->shape, from);
-  leat_shape_strides(shape, to);
   leat_strided_t block;
-  leat_strided_begin(&block, input->dtype);
+  int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(leat_strided_begin_output(&block, c, shape, &output, from, to));
   for (int d = 0; d < shape->rank; ++d) {
     int64_t size = leat_shape_dim(&input->shape, d);
     leat_strided_add(&block, multiples[d], to[d] * size, 0);
@@ -131,13 +127,9 @@ static leat_status_t broadcast(leat_kernel_context_t* c, const leat_shape_t* sha
     return leat_kernel_pass_input_reshaped(c, 0, 0, shape);
   }
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (shape->element_count == 0) return leat_ok_status();
-  int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
-  leat_shape_strides(&input->shape, from);
-  leat_shape_strides(shape, to);
   leat_strided_t block;
-  leat_strided_begin(&block, input->dtype);
+  int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(leat_strided_begin_output(&block, c, shape, &output, from, to));
   int extra = shape->rank - input->shape.rank;
   for (int d = 0; d < shape->rank; ++d) {
     bool is_repeated = d < extra || leat_shape_dim(&input->shape, d - extra) == 1;

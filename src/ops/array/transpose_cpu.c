@@ -41,13 +41,9 @@ static leat_status_t permute(leat_kernel_context_t* c, const leat_shape_t* shape
                              const int* perm) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (shape->element_count == 0) return leat_ok_status();
-  int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
-  leat_shape_strides(&input->shape, from);
-  leat_shape_strides(shape, to);
   leat_strided_t block;
-  leat_strided_begin(&block, input->dtype);
+  int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(leat_strided_begin_output(&block, c, shape, &output, from, to));
   for (int d = 0; d < shape->rank; ++d) {
     leat_strided_add(&block, leat_shape_dim(shape, d), to[d], from[perm[d]]);
   }

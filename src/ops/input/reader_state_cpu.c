@@ -1,4 +1,5 @@
 // What all readers do: going from work unit to work unit, and saving where they are.
+#include "formats/encode.h"
 #include "formats/wire.h"
 #include "ops/input/reader_cpu.h"
 
@@ -84,9 +85,7 @@ leat_status_t leat_reader_save(leat_reader_t* reader, leat_string_builder_t* out
   append_number(out, FINISHED_FIELD, reader->work_finished);
   append_number(out, PRODUCED_FIELD, reader->records_produced);
   if (reader->work.size) {
-    append_varint(out, WORK_FIELD << 3 | LEAT_WIRE_LENGTH);
-    append_varint(out, reader->work.size);
-    leat_string_builder_append(out, leat_string_builder_view(&reader->work));
+    leat_message_append_field(out, WORK_FIELD, leat_string_builder_view(&reader->work));
   }
   return leat_status_clone(out->status);
 }

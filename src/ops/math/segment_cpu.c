@@ -9,14 +9,10 @@
 #include "ops/family.h"
 #include "ops/math/binary_cpu.h"
 #include "ops/math/reduction_cpu.h"
+#include "ops/math/segment_cpu.h"
 
 #define COLUMNS 512
 #define MAX_ACCUMULATOR_BYTES 16
-
-static inline int64_t id_at(const leat_tensor_t* ids, int64_t index) {
-  if (ids->dtype == LEAT_DTYPE_INT16) return leat_tensor_data(ids, const int16_t)[index];
-  return leat_tensor_index_at(ids, index);
-}
 
 // The shape [rows] + dims of |data| from |skipped| on.
 static leat_status_t allocate_rows(leat_kernel_context_t* c, int64_t rows,
@@ -65,20 +61,6 @@ typedef struct leat_segment_job_s {
   int64_t rows, inner, element_bytes;
 } leat_segment_job_t;
 
-// The first row whose id is at least |id|.
-static int64_t find_row(const leat_segment_job_t* job, int64_t id) {
-  int64_t low = 0, high = job->rows;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (id_at(job->ids, middle) < id) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 static void fold_segment(const leat_segment_job_t* job, int64_t segment, int64_t begin,
                          int64_t end) {
   const leat_reducer_t* reducer = &job->segment->reducer;
@@ -100,10 +82,10 @@ static void fold_segment(const leat_segment_job_t* job, int64_t segment, int64_t
 
 static void segment_shard(void* data, int64_t begin, int64_t end) {
   const leat_segment_job_t* job = data;
-  int64_t row = find_row(job, begin);
+  int64_t row = leat_segment_find(job->ids, job->rows, begin);
   for (int64_t segment = begin; segment < end; ++segment) {
     int64_t last = row;
-    while (last < job->rows && id_at(job->ids, last) == segment) ++last;
+    while (last < job->rows && leat_segment_id(job->ids, last) == segment) ++last;
     fold_segment(job, segment, row, last);
     row = last;
   }
@@ -112,7 +94,7 @@ static void segment_shard(void* data, int64_t begin, int64_t end) {
 static leat_status_t check_sorted(leat_kernel_context_t* c, const leat_tensor_t* ids) {
   int64_t before = 0;
   for (int64_t i = 0; i < ids->shape.element_count; ++i) {
-    int64_t id = id_at(ids, i);
+    int64_t id = leat_segment_id(ids, i);
     if (id < before) {
       return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be >= 0 and not below the one "
                                     "before", (long long)i, (long long)id);
@@ -132,7 +114,7 @@ static leat_status_t segment__cpu(leat_kernel_context_t* c) {
   job.rows = job.ids->shape.element_count;
   job.inner = leat_shape_product(&job.data->shape, 1, job.data->shape.rank);
   job.element_bytes = (int64_t)leat_dtype_size(job.data->dtype);
-  int64_t last = job.rows ? id_at(job.ids, job.rows - 1) : -1;
+  int64_t last = job.rows ? leat_segment_id(job.ids, job.rows - 1) : -1;
   if (last == INT64_MAX) return leat_kernel_invalid(c, "the last segment id is too large");
   LEAT_RETURN_IF_ERROR(allocate_rows(c, last + 1, &job.data->shape, 1, &job.output));
   if (job.output->shape.element_count == 0) return leat_ok_status();  // perhaps of 2^62 rows
@@ -216,7 +198,7 @@ static void unsorted_shard(void* data, int64_t begin, int64_t end) {
     memcpy(job->output + i * bytes, job->state->identity, (size_t)bytes);
   }
   for (int64_t i = 0; i < job->ids->shape.element_count; ++i) {
-    int64_t id = id_at(job->ids, i);
+    int64_t id = leat_segment_id(job->ids, i);
     if (id < begin || id >= end) continue;
     char* row = job->output + id * row_bytes;
     job->state->fold((const void* const[]){row, job->data + i * row_bytes}, row, job->inner);
@@ -257,7 +239,7 @@ static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* da
     return leat_kernel_invalid(c, "num_segments is %lld, must be >= 0", (long long)segments);
   }
   for (int64_t i = 0; data->shape.element_count && i < ids->shape.element_count; ++i) {
-    int64_t id = id_at(ids, i);
+    int64_t id = leat_segment_id(ids, i);
     if (id < segments) continue;
     return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be below %lld", (long long)i,
                                (long long)id, (long long)segments);

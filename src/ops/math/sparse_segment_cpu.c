@@ -7,6 +7,7 @@
 #include "device/cpu/half.h"
 #include "ops/family.h"
 #include "ops/math/reduction_cpu.h"
+#include "ops/math/segment_cpu.h"
 
 #define COLUMNS 512
 #define MAX_ACCUMULATOR_BYTES 16
@@ -55,19 +56,6 @@ typedef struct leat_sparse_segment_job_s {
   int64_t picks, inner, element_bytes;
 } leat_sparse_segment_job_t;
 
-static int64_t find_pick(const leat_sparse_segment_job_t* job, int64_t id) {
-  int64_t low = 0, high = job->picks;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (leat_tensor_index_at(job->ids, middle) < id) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 static void finish_segment(const leat_sparse_segment_t* state, char* accumulators, char* out,
                            int64_t width, int64_t count) {
   if (state->mode == MODE_SQRT_N && count > 1) {
@@ -99,7 +87,7 @@ static void fold_segment(const leat_sparse_segment_job_t* job, int64_t segment, 
 
 static void sparse_segment_shard(void* data, int64_t begin, int64_t end) {
   const leat_sparse_segment_job_t* job = data;
-  int64_t pick = find_pick(job, begin);
+  int64_t pick = leat_segment_find(job->ids, job->picks, begin);
   for (int64_t segment = begin; segment < end; ++segment) {
     int64_t last = pick;
     while (last < job->picks && leat_tensor_index_at(job->ids, last) == segment) ++last;

@@ -3,6 +3,7 @@
 #include "ops/nn/channels_cpu.h"
 
 #include "base/checked.h"
+#include "ops/nn/widen_cpu.h"
 
 #define TILE 16
 
@@ -82,4 +83,14 @@ void leat_channels_to_second(leat_kernel_context_t* c, const leat_tensor_t* from
                              leat_tensor_t* to) {
   transpose(c, from, to, leat_shape_product(&to->shape, 2, to->shape.rank),
             leat_shape_dim(&to->shape, 1));
+}
+
+leat_status_t leat_widen_turned(leat_kernel_context_t* c, bool turns, const leat_tensor_t* tensor,
+                                leat_tensor_t* out_tensor) {
+  if (!turns) return leat_widen(c, tensor, out_tensor);
+  leat_tensor_t turned;
+  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
+  leat_status_t status = leat_widen(c, &turned, out_tensor);
+  leat_tensor_release(&turned);
+  return status;
 }

@@ -152,16 +152,6 @@ static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int 
 
 // ---- Whole tensors ------------------------------------------------------------------------------
 
-static leat_status_t prepare(leat_kernel_context_t* c, bool turns, const leat_tensor_t* tensor,
-                             leat_tensor_t* out_tensor) {
-  if (!turns) return leat_widen(c, tensor, out_tensor);
-  leat_tensor_t turned;
-  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
-  leat_status_t status = leat_widen(c, &turned, out_tensor);
-  leat_tensor_release(&turned);
-  return status;
-}
-
 // |result| made as the run wants it, run, and brought back.
 static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool turns,
                               void** inout_place, leat_tensor_t* result) {
@@ -201,8 +191,9 @@ leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* win
                                {&run.x, &run.y, &run.filter}};
   leat_tensor_t a, b;
   LEAT_RETURN_IF_ERROR(
-      prepare(c, turns && places[direction][0] != &run.filter, first, &a));
-  leat_status_t status = prepare(c, turns && places[direction][1] != &run.filter, second, &b);
+      leat_widen_turned(c, turns && places[direction][0] != &run.filter, first, &a));
+  leat_status_t status =
+      leat_widen_turned(c, turns && places[direction][1] != &run.filter, second, &b);
   if (!status) {
     *places[direction][0] = a.data;
     *places[direction][1] = b.data;

@@ -52,17 +52,6 @@ static void run_find(void* data, int64_t begin, int64_t end) {
                    end);
 }
 
-// |tensor| with the channels last and wide.
-static leat_status_t prepare(leat_kernel_context_t* c, bool turns, const leat_tensor_t* tensor,
-                             leat_tensor_t* out_tensor) {
-  if (!turns) return leat_widen(c, tensor, out_tensor);
-  leat_tensor_t turned;
-  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
-  leat_status_t status = leat_widen(c, &turned, out_tensor);
-  leat_tensor_release(&turned);
-  return status;
-}
-
 // Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in
 // the form that the loops want.
 static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool turns,
@@ -70,8 +59,9 @@ static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool tur
                                   leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
                                   double item_ns) {
   leat_tensor_t wide_input, wide_second = {0}, last = leat_tensor_share(output), wide;
-  LEAT_RETURN_IF_ERROR(prepare(c, turns, input, &wide_input));
-  leat_status_t status = second ? prepare(c, turns, second, &wide_second) : leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, input, &wide_input));
+  leat_status_t status =
+      second ? leat_widen_turned(c, turns, second, &wide_second) : leat_ok_status();
   if (!status && turns) {
     const leat_shape_t shape = leat_channels_last_shape(&output->shape);
     leat_tensor_release(&last);

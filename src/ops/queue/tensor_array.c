@@ -124,28 +124,35 @@ leat_output_t leat_array_flow_after_write(leat_gradient_t* g) {
   return after(g, leat_gradient_of_output(g, 0), written.node);
 }
 
-static leat_status_t read_gradient(leat_gradient_t* g) {
+leat_status_t leat_array_gradient_to_rows(leat_gradient_t* g, const char* op) {
   leat_output_t dy = leat_gradient_of_output(g, 0);
   leat_array_gradient_t array = leat_array_gradient(g, leat_gradient_input(g, 2));
   leat_gradient_set_input(g, 2,
-                          leat_array_build(g, "TensorArrayWrite", array.version,
+                          leat_array_build(g, op, array.version,
                                            LEAT_INPUTS(array.handle, leat_gradient_input(g, 1),
                                                        dy, array.flow),
                                            LEAT_NO_ATTRS));
   return leat_ok_status();
 }
 
-static leat_status_t write_gradient(leat_gradient_t* g) {
+leat_status_t leat_array_gradient_of_rows(leat_gradient_t* g, const char* op) {
   int dtype = leat_node_attr_type(leat_gradient_node(g), "T");
   leat_output_t flow = leat_array_flow_after_write(g);
   leat_array_gradient_t array = leat_array_gradient(g, flow);
   leat_gradient_set_input(g, 2,
-                          leat_array_build(g, "TensorArrayRead", array.version,
+                          leat_array_build(g, op, array.version,
                                            LEAT_INPUTS(array.handle, leat_gradient_input(g, 1),
                                                        array.flow),
                                            LEAT_ATTRS(LEAT_TYPE("dtype", dtype))));
   leat_gradient_set_input(g, 3, flow);
   return leat_ok_status();
+}
+
+static leat_status_t read_gradient(leat_gradient_t* g) {
+  return leat_array_gradient_to_rows(g, "TensorArrayWrite");
+}
+static leat_status_t write_gradient(leat_gradient_t* g) {
+  return leat_array_gradient_of_rows(g, "TensorArrayRead");
 }
 
 // ---- Rows ---------------------------------------------------------------------------------------

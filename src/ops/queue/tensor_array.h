@@ -22,6 +22,11 @@ leat_output_t leat_array_flow_after_write(leat_gradient_t* g);
 // An op of that version: "TensorArrayRead" -> "TensorArrayReadV3"; its output 0.
 leat_output_t leat_array_build(leat_gradient_t* g, const char* op, const char* version,
                                leat_outputs_t inputs, leat_attrs_t attrs);
+// The gradient of taking elements (of input 1's indices) from an array: |op| puts that of output 0
+// into the array's gradient.
+LEAT_MUST_USE leat_status_t leat_array_gradient_to_rows(leat_gradient_t* g, const char* op);
+// The gradient of putting input 2 there: |op| takes it from the array's gradient.
+LEAT_MUST_USE leat_status_t leat_array_gradient_of_rows(leat_gradient_t* g, const char* op);
 
 // Rows of the three versions of an op. |handle|: its type; |since|: deprecated (0: not).
 #define LEAT_ARRAY_ROW(op_name, handle, more_inputs, op_outputs, op_attrs, op_flags, escaping, \

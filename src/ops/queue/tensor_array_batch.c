@@ -75,27 +75,10 @@ static leat_status_t split_shape(leat_inference_t* c) {
 // ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_status_t gather_gradient(leat_gradient_t* g) {
-  leat_output_t dy = leat_gradient_of_output(g, 0);
-  leat_array_gradient_t array = leat_array_gradient(g, leat_gradient_input(g, 2));
-  leat_gradient_set_input(g, 2,
-                          leat_array_build(g, "TensorArrayScatter", array.version,
-                                           LEAT_INPUTS(array.handle, leat_gradient_input(g, 1),
-                                                       dy, array.flow),
-                                           LEAT_NO_ATTRS));
-  return leat_ok_status();
+  return leat_array_gradient_to_rows(g, "TensorArrayScatter");
 }
-
 static leat_status_t scatter_gradient(leat_gradient_t* g) {
-  int dtype = leat_node_attr_type(leat_gradient_node(g), "T");
-  leat_output_t flow = leat_array_flow_after_write(g);
-  leat_array_gradient_t array = leat_array_gradient(g, flow);
-  leat_gradient_set_input(g, 2,
-                          leat_array_build(g, "TensorArrayGather", array.version,
-                                           LEAT_INPUTS(array.handle, leat_gradient_input(g, 1),
-                                                       array.flow),
-                                           LEAT_ATTRS(LEAT_TYPE("dtype", dtype))));
-  leat_gradient_set_input(g, 3, flow);
-  return leat_ok_status();
+  return leat_array_gradient_of_rows(g, "TensorArrayGather");
 }
 
 static leat_status_t concat_gradient(leat_gradient_t* g) {

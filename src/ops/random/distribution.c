@@ -1,20 +1,13 @@
 // Random tensors of a given shape, from a generator that belongs to the node.
 #include "graph/gradient.h"
-#include "graph/inference.h"
 #include "ops/family.h"
-
-static leat_status_t random_shape(leat_inference_t* c) {
-  leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
-}
+#include "ops/random/stated_shape.h"
 
 static leat_status_t random_integer_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &unused));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &unused));
-  return random_shape(c);
+  return leat_shape_stated(c);
 }
 
 #define FLOATING_ROW(op_name, words)                                                          \
@@ -24,7 +17,7 @@ static leat_status_t random_integer_shape(leat_inference_t* c) {
    .attrs = "seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; "         \
             "T: {int32, int64}",                                                              \
    .flags = LEAT_OP_STATEFUL,                                                                 \
-   .shape = random_shape,                                                                     \
+   .shape = leat_shape_stated,                                                                     \
    .gradient = leat_gradient_none,                                                            \
    .doc = words}
 

@@ -1,45 +1,7 @@
 // Gamma distributed numbers, and what their derivative by the shape parameter is.
 #include "graph/gradient.h"
-#include "graph/inference.h"
 #include "ops/family.h"
-
-// The shape that input 0 states, then that of input |parameter|.
-static leat_status_t shape_with(leat_inference_t* c, int parameter) {
-  leat_partial_shape_t samples, shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &samples));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_concatenate(c, samples, leat_inference_input(c, parameter), &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
-}
-
-static leat_status_t stateful_shape(leat_inference_t* c) { return shape_with(c, 1); }
-
-static leat_status_t stated_shape(leat_inference_t* c) {
-  leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
-}
-
-static leat_status_t seed_shape(leat_inference_t* c) {
-  leat_partial_shape_t seed;
-  int64_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &seed));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(seed, 0), 2, &unused));
-  return stated_shape(c);
-}
-
-static leat_status_t key_shape(leat_inference_t* c) {
-  leat_partial_shape_t key, unused;
-  int64_t unused_dim;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &key));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &unused));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_merge_dim(leat_partial_shape_dim(key, 0), 1, &unused_dim));
-  return stated_shape(c);
-}
+#include "ops/random/stated_shape.h"
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
@@ -93,21 +55,21 @@ const leat_op_row_t leat_gamma_ops[] = {
      .outputs = "output: T",
      .attrs = "seed: int = 0; seed2: int = 0; S: {int32, int64}; T: {half, float, double}",
      .flags = LEAT_OP_STATEFUL,
-     .shape = stateful_shape,
+     .shape = leat_shape_stated_samples,
      .gradient = stateful_gradient,
      .doc = "Gamma distributed numbers, for each alpha as many as shape states."},
     {.name = "StatelessRandomGammaV2",
      .inputs = "shape: T; seed: Tseed; alpha: dtype",
      .outputs = "output: dtype",
      .attrs = "dtype: {half, float, double}; T: {int32, int64}; Tseed: {int32, int64} = int64",
-     .shape = seed_shape,
+     .shape = leat_shape_stated_seed,
      .gradient = stateless_v2_gradient,
      .doc = "Gamma distributed numbers of a seed; shape ends with alpha's."},
     {.name = "StatelessRandomGammaV3",
      .inputs = "shape: shape_dtype; key: uint64; counter: uint64; alg: int32; alpha: dtype",
      .outputs = "output: dtype",
      .attrs = "dtype: {half, float, double}; shape_dtype: {int32, int64} = int32",
-     .shape = key_shape,
+     .shape = leat_shape_stated_key,
      .gradient = stateless_v3_gradient,
      .doc = "Gamma distributed numbers of a key and counter; shape ends with alpha's."},
     {.name = "RandomGammaGrad",

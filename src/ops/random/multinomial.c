@@ -2,6 +2,7 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/random/stated_shape.h"
 
 static leat_status_t multinomial_shape(leat_inference_t* c) {
   leat_partial_shape_t logits, unused, shape;
@@ -24,10 +25,7 @@ static leat_status_t multinomial_shape(leat_inference_t* c) {
 }
 
 static leat_status_t stateless_shape(leat_inference_t* c) {
-  leat_partial_shape_t seed;
-  int64_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &seed));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(seed, 0), 2, &unused));
+  LEAT_RETURN_IF_ERROR(leat_shape_check_seed(c, 2));
   return multinomial_shape(c);
 }
 

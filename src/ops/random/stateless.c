@@ -1,26 +1,7 @@
 // Random tensors that are a function of their inputs: the same seed gives the same numbers.
 #include "graph/gradient.h"
-#include "graph/inference.h"
 #include "ops/family.h"
-
-static leat_status_t check_seed(leat_inference_t* c, int index) {
-  leat_partial_shape_t seed;
-  int64_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 1, &seed));
-  return leat_inference_merge_dim(leat_partial_shape_dim(seed, 0), 2, &unused);
-}
-
-static leat_status_t set_shape(leat_inference_t* c) {
-  leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
-}
-
-static leat_status_t seed_shape(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(check_seed(c, 1));
-  return set_shape(c);
-}
+#include "ops/random/stated_shape.h"
 
 static leat_status_t check_bounds(leat_inference_t* c, int index) {
   leat_partial_shape_t unused;
@@ -30,28 +11,17 @@ static leat_status_t check_bounds(leat_inference_t* c, int index) {
 
 static leat_status_t seed_integer_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(check_bounds(c, 2));
-  return seed_shape(c);
-}
-
-static leat_status_t key_shape(leat_inference_t* c) {
-  leat_partial_shape_t key, unused;
-  int64_t unused_dim;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &key));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &unused));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_merge_dim(leat_partial_shape_dim(key, 0), 1, &unused_dim));
-  return set_shape(c);
+  return leat_shape_stated_seed(c);
 }
 
 static leat_status_t key_integer_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(check_bounds(c, 4));
-  return key_shape(c);
+  return leat_shape_stated_key(c);
 }
 
 static leat_status_t get_key_shape(leat_inference_t* c) {
   leat_partial_shape_t key, counter;
-  LEAT_RETURN_IF_ERROR(check_seed(c, 0));
+  LEAT_RETURN_IF_ERROR(leat_shape_check_seed(c, 0));
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, (const int64_t[]){1}, &key));
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, (const int64_t[]){2}, &counter));
   leat_inference_set_output(c, 0, key);
@@ -75,11 +45,11 @@ static leat_status_t get_key_shape(leat_inference_t* c) {
 #define KEY_ATTRS "Tshape: {int32, int64} = int32"
 
 const leat_op_row_t leat_stateless_ops[] = {
-    ROW("StatelessRandomUniform", SEED_INPUTS, FLOATING SEED_ATTRS, seed_shape,
+    ROW("StatelessRandomUniform", SEED_INPUTS, FLOATING SEED_ATTRS, leat_shape_stated_seed,
         "Uniform random numbers in [0, 1) of a seed."),
-    ROW("StatelessRandomNormal", SEED_INPUTS, FLOATING SEED_ATTRS, seed_shape,
+    ROW("StatelessRandomNormal", SEED_INPUTS, FLOATING SEED_ATTRS, leat_shape_stated_seed,
         "Normal random numbers of a seed."),
-    ROW("StatelessTruncatedNormal", SEED_INPUTS, FLOATING SEED_ATTRS, seed_shape,
+    ROW("StatelessTruncatedNormal", SEED_INPUTS, FLOATING SEED_ATTRS, leat_shape_stated_seed,
         "Normal random numbers within two deviations, of a seed."),
     ROW("StatelessRandomUniformInt", SEED_INPUTS "; minval: dtype; maxval: dtype",
         "dtype: {int32, int64}; T: {int32, int64}; Tseed: {int32, int64} = int64",
@@ -87,18 +57,18 @@ const leat_op_row_t leat_stateless_ops[] = {
     ROW("StatelessRandomUniformFullInt", SEED_INPUTS,
         "dtype: {int32, int64, uint32, uint64} = uint64; T: {int32, int64} = int32; "
         "Tseed: {int32, int64, uint32, uint64} = int64",
-        seed_shape, "Uniform random integers of a type's whole range, of a seed."),
-    ROW("StatelessRandomUniformV2", KEY_INPUTS, FLOATING KEY_ATTRS, key_shape,
+        leat_shape_stated_seed, "Uniform random integers of a type's whole range, of a seed."),
+    ROW("StatelessRandomUniformV2", KEY_INPUTS, FLOATING KEY_ATTRS, leat_shape_stated_key,
         "Uniform random numbers in [0, 1) of a key and counter."),
-    ROW("StatelessRandomNormalV2", KEY_INPUTS, FLOATING KEY_ATTRS, key_shape,
+    ROW("StatelessRandomNormalV2", KEY_INPUTS, FLOATING KEY_ATTRS, leat_shape_stated_key,
         "Normal random numbers of a key and counter."),
-    ROW("StatelessTruncatedNormalV2", KEY_INPUTS, FLOATING KEY_ATTRS, key_shape,
+    ROW("StatelessTruncatedNormalV2", KEY_INPUTS, FLOATING KEY_ATTRS, leat_shape_stated_key,
         "Normal random numbers within two deviations, of a key and counter."),
     ROW("StatelessRandomUniformIntV2", KEY_INPUTS "; minval: dtype; maxval: dtype",
         "dtype: {int32, int64, uint32, uint64}; " KEY_ATTRS, key_integer_shape,
         "Uniform random integers in [minval, maxval) of a key and counter."),
     ROW("StatelessRandomUniformFullIntV2", KEY_INPUTS,
-        "dtype: {int32, int64, uint32, uint64} = uint64; " KEY_ATTRS, key_shape,
+        "dtype: {int32, int64, uint32, uint64} = uint64; " KEY_ATTRS, leat_shape_stated_key,
         "Uniform random integers of a type's whole range, of a key and counter."),
     {.name = "StatelessRandomGetKeyCounter",
      .inputs = "seed: Tseed",

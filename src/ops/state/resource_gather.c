@@ -1,6 +1,6 @@
 // ResourceGather and ResourceGatherNd: slices of a variable without a copy of the whole.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "ops/array/index.h"
 #include "ops/family.h"
 
 // UNIMPLEMENTED nowhere: what is not known of the handle leaves the output unknown.
@@ -34,22 +34,7 @@ static leat_status_t gather_shape(leat_inference_t* c) {
 }
 
 static leat_status_t gather_nd_shape(leat_inference_t* c) {
-  leat_partial_shape_t params = params_shape(c), indices = leat_inference_input(c, 1);
-  leat_partial_shape_t outer, slice, shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, indices, 1));
-  int64_t depth = leat_partial_shape_dim(indices, -1);
-  if (params.rank < 0 || depth == LEAT_DIM_UNKNOWN) return leat_ok_status();
-  if (depth > params.rank) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "indices.shape[-1] must be <= params.rank, but saw indices shape: %s "
-                            "and params shape: %s",
-                            LEAT_PARTIAL_SHAPE_TEXT(indices), LEAT_PARTIAL_SHAPE_TEXT(params));
-  }
-  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, indices, 0, -1, &outer));
-  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, params, (int)depth, INT32_MAX, &slice));
-  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, outer, slice, &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
+  return leat_shape_gather_nd(c, params_shape(c));
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------

@@ -1,0 +1,173 @@
+// Letters stand in one list in the order of posting until they have been delivered; the next one is
+// the earliest due of those that no order holds back. Few are under way at once, so that looking at
+// all costs nothing beside their delays.
+//
+// A receiver may keep its thread (a step runs on it, or waits for an answer that another letter
+// brings). So a thread that takes a letter leaves another one waiting behind it, started if need
+// be.
+#include "cluster/delivery.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/sync.h"
+#include "base/thread.h"
+
+typedef struct item_s {
+  struct item_s* next;
+  leat_letter_t letter;
+  int64_t due_ns;
+  bool is_open;  // a thread delivers it
+} item_t;
+
+struct leat_delivery_s {
+  leat_allocator_t* allocator;
+  int64_t max_delay_ns;
+  leat_mutex_t mutex;  // all below
+  leat_condition_t changed;
+  leat_philox_t random;
+  item_t* first;
+  item_t** end;
+  leat_thread_t* threads;
+  size_t thread_count, thread_capacity;
+  int waiting;  // threads
+  bool closing;
+};
+
+// ---- With the mutex held ------------------------------------------------------------------------
+
+static int64_t draw_due(leat_delivery_t* d) {
+  uint32_t words[4];
+  leat_philox_next(&d->random, words);
+  uint64_t word = (uint64_t)words[0] << 32 | words[1];
+  return leat_clock_now_ns() + (int64_t)(word % ((uint64_t)d->max_delay_ns + 1));
+}
+
+static bool waits_for_its_step(const leat_delivery_t* d, const item_t* item) {
+  if (item->letter.order != LEAT_LETTER_LAST) return false;
+  for (const item_t* earlier = d->first; earlier != item; earlier = earlier->next) {
+    if (earlier->letter.step_id == item->letter.step_id) return true;
+  }
+  return false;
+}
+
+static item_t* find_next(const leat_delivery_t* d) {
+  item_t* next = NULL;
+  for (item_t* item = d->first; item; item = item->next) {
+    bool is_free = !item->is_open && !waits_for_its_step(d, item);
+    if (is_free && (!next || item->due_ns < next->due_ns)) next = item;
+    if (item->letter.order == LEAT_LETTER_BARRIER) break;
+  }
+  return next;
+}
+
+static void remove_item(leat_delivery_t* d, item_t* item) {
+  item_t** link = &d->first;
+  while (*link != item) link = &(*link)->next;
+  *link = item->next;
+  if (!item->next) d->end = link;
+  leat_allocator_free(d->allocator, item);
+}
+
+static void deliver_letters(void* data);
+
+static leat_status_t start_thread(leat_delivery_t* d) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(d->allocator, d->thread_count + 1,
+                                                 sizeof(leat_thread_t), (void**)&d->threads,
+                                                 &d->thread_capacity));
+  LEAT_RETURN_IF_ERROR(
+      leat_thread_start("leat-delivery", deliver_letters, d, &d->threads[d->thread_count]));
+  ++d->thread_count;
+  return leat_ok_status();
+}
+
+static void leave_one_waiting(leat_delivery_t* d) {
+  if (d->waiting > 0) {
+    leat_condition_notify_one(&d->changed);
+  } else {
+    leat_status_free(start_thread(d));  // where none can start, letters wait for this thread
+  }
+}
+
+// ---- Threads ------------------------------------------------------------------------------------
+
+static void deliver(leat_delivery_t* d, item_t* item) {
+  const leat_letter_t* letter = &item->letter;
+  item->is_open = true;
+  leave_one_waiting(d);
+  leat_mutex_unlock(&d->mutex);
+  letter->deliver(letter->receiver, letter->call, letter->bytes, letter->size_bytes);
+  leat_mutex_lock(&d->mutex);
+  remove_item(d, item);
+  if (d->closing && !d->first) leat_condition_notify_all(&d->changed);
+}
+
+static void deliver_letters(void* data) {
+  leat_delivery_t* d = data;
+  leat_mutex_lock(&d->mutex);
+  while (d->first || !d->closing) {
+    item_t* item = find_next(d);
+    if (item && item->due_ns <= leat_clock_now_ns()) {
+      deliver(d, item);
+      continue;
+    }
+    ++d->waiting;
+    leat_condition_wait_until(&d->changed, &d->mutex, item ? item->due_ns : LEAT_DEADLINE_NEVER);
+    --d->waiting;
+  }
+  leat_mutex_unlock(&d->mutex);
+}
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+leat_status_t leat_delivery_create(uint64_t seed, int64_t max_delay_ns, leat_allocator_t* allocator,
+                                   leat_delivery_t** out_delivery) {
+  leat_delivery_t* d;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *d, (void**)&d));
+  d->allocator = allocator;
+  d->max_delay_ns = max_delay_ns;
+  d->random = leat_philox_make(seed, 0);
+  d->end = &d->first;
+  leat_mutex_initialize(&d->mutex);
+  leat_condition_initialize(&d->changed);
+  leat_mutex_lock(&d->mutex);
+  leat_status_t status = start_thread(d);
+  leat_mutex_unlock(&d->mutex);
+  if (status) {
+    leat_delivery_free(d);
+    return status;
+  }
+  *out_delivery = d;
+  return leat_ok_status();
+}
+
+leat_status_t leat_delivery_post(leat_delivery_t* d, const leat_letter_t* letter) {
+  item_t* item;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(d->allocator, sizeof *item, (void**)&item));
+  item->letter = *letter;
+  leat_mutex_lock(&d->mutex);
+  item->due_ns = draw_due(d);
+  *d->end = item;
+  d->end = &item->next;
+  leat_condition_notify_one(&d->changed);
+  leat_mutex_unlock(&d->mutex);
+  return leat_ok_status();
+}
+
+void leat_delivery_free(leat_delivery_t* d) {
+  if (!d) return;
+  leat_mutex_lock(&d->mutex);
+  d->closing = true;
+  leat_condition_notify_all(&d->changed);
+  // A thread may start another one, but not after its own end.
+  for (size_t i = 0; i < d->thread_count; ++i) {
+    leat_thread_t thread = d->threads[i];
+    leat_mutex_unlock(&d->mutex);
+    leat_thread_join(thread);
+    leat_mutex_lock(&d->mutex);
+  }
+  leat_mutex_unlock(&d->mutex);
+  leat_condition_deinitialize(&d->changed);
+  leat_mutex_deinitialize(&d->mutex);
+  leat_allocator_free(d->allocator, d->threads);
+  leat_allocator_free(d->allocator, d);
+}

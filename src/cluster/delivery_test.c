@@ -1,0 +1,148 @@
+// Letters: all come, in another order, within the orders that are asked for, and whatever other
+// letters do to their threads.
+#include "cluster/delivery.h"
+
+#include "base/clock.h"
+#include "base/sync.h"
+#include "base/test.h"
+
+enum { kLetters = 64 };
+
+// What came, in order: letters bear their number as their call.
+typedef struct box_s {
+  leat_delivery_t* delivery;
+  leat_mutex_t mutex;
+  int count;
+  uint64_t calls[2 * kLetters];
+  leat_notification_t gate;
+} box_t;
+
+static int set_up(void** state) {
+  static box_t box;
+  box = (box_t){0};
+  leat_mutex_initialize(&box.mutex);
+  leat_notification_initialize(&box.gate);
+  LEAT_EXPECT_OK(leat_delivery_create(5, 2000000, leat_allocator_system(), &box.delivery));
+  *state = &box;
+  return 0;
+}
+
+// Every test has ended the delivery.
+static int tear_down(void** state) {
+  box_t* box = *state;
+  leat_notification_deinitialize(&box->gate);
+  leat_mutex_deinitialize(&box->mutex);
+  return 0;
+}
+
+static void note(void* receiver, uint64_t call, char* bytes, size_t size_bytes) {
+  box_t* box = receiver;
+  assert_int_equal(size_bytes, 1);
+  assert_int_equal(bytes[0], (char)call);
+  leat_allocator_free(leat_allocator_system(), bytes);
+  leat_mutex_lock(&box->mutex);
+  box->calls[box->count++] = call;
+  leat_mutex_unlock(&box->mutex);
+}
+
+static void note_slowly(void* receiver, uint64_t call, char* bytes, size_t size_bytes) {
+  leat_clock_sleep_ns(3000000);
+  note(receiver, call, bytes, size_bytes);
+}
+
+static void wait_for_gate(void* receiver, uint64_t call, char* bytes, size_t size_bytes) {
+  box_t* box = receiver;
+  leat_notification_wait(&box->gate, LEAT_DEADLINE_NEVER);
+  note(receiver, call, bytes, size_bytes);
+}
+
+static void open_gate(void* receiver, uint64_t call, char* bytes, size_t size_bytes) {
+  box_t* box = receiver;
+  leat_notification_open(&box->gate);
+  note(receiver, call, bytes, size_bytes);
+}
+
+static void post(box_t* box, leat_letter_fn_t deliver, uint64_t call, int64_t step_id,
+                 leat_letter_order_t order) {
+  leat_letter_t letter = {.deliver = deliver,
+                          .receiver = box,
+                          .call = call,
+                          .size_bytes = 1,
+                          .step_id = step_id,
+                          .order = order};
+  LEAT_EXPECT_OK(leat_allocator_allocate(leat_allocator_system(), 1, (void**)&letter.bytes));
+  letter.bytes[0] = (char)call;
+  LEAT_EXPECT_OK(leat_delivery_post(box->delivery, &letter));
+}
+
+// Where |call| came; -1: it did not.
+static int place_of(const box_t* box, uint64_t call) {
+  for (int i = 0; i < box->count; ++i) {
+    if (box->calls[i] == call) return i;
+  }
+  return -1;
+}
+
+static void all_come_in_another_order(void** state) {
+  box_t* box = *state;
+  for (uint64_t i = 0; i < kLetters; ++i) post(box, note, i, 0, LEAT_LETTER_FREE);
+  leat_delivery_free(box->delivery);  // not before they came
+  assert_int_equal(box->count, kLetters);
+  int earlier = 0;
+  for (int i = 1; i < kLetters; ++i) {
+    assert_true(place_of(box, (uint64_t)i) >= 0);
+    earlier += place_of(box, (uint64_t)i) < place_of(box, (uint64_t)i - 1);
+  }
+  assert_true(earlier > kLetters / 8);
+}
+
+// The last letter of a step waits until the receivers of the others have returned.
+static void last_of_its_step(void** state) {
+  box_t* box = *state;
+  for (uint64_t i = 0; i < kLetters; i += 4) {
+    post(box, note_slowly, i, (int64_t)i + 1, LEAT_LETTER_FREE);
+    post(box, note, i + 1, (int64_t)i + 1, LEAT_LETTER_FREE);
+    post(box, note, i + 2, (int64_t)i + 1, LEAT_LETTER_LAST);
+    post(box, note, i + 3, (int64_t)i + 1, LEAT_LETTER_FREE);
+  }
+  leat_delivery_free(box->delivery);
+  assert_int_equal(box->count, kLetters);
+  for (uint64_t i = 0; i < kLetters; i += 4) {
+    assert_true(place_of(box, i + 2) > place_of(box, i));
+    assert_true(place_of(box, i + 2) > place_of(box, i + 1));
+  }
+}
+
+static void barrier(void** state) {
+  box_t* box = *state;
+  for (uint64_t i = 0; i < kLetters; ++i) {
+    bool holds = i == kLetters / 2;
+    post(box, holds ? note_slowly : note, i, 0, holds ? LEAT_LETTER_BARRIER : LEAT_LETTER_FREE);
+  }
+  leat_delivery_free(box->delivery);
+  assert_int_equal(box->count, kLetters);
+  for (uint64_t i = kLetters / 2 + 1; i < kLetters; ++i) {
+    assert_true(place_of(box, i) > place_of(box, kLetters / 2));
+  }
+}
+
+// Many receivers keep their threads until a letter comes that was posted behind theirs.
+static void receivers_that_wait(void** state) {
+  box_t* box = *state;
+  for (uint64_t i = 0; i < kLetters; ++i) post(box, wait_for_gate, i, 0, LEAT_LETTER_FREE);
+  leat_clock_sleep_ns(4000000);  // all wait
+  post(box, open_gate, kLetters, 0, LEAT_LETTER_FREE);
+  leat_delivery_free(box->delivery);
+  assert_int_equal(box->count, kLetters + 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+      TEST(all_come_in_another_order),
+      TEST(last_of_its_step),
+      TEST(barrier),
+      TEST(receivers_that_wait),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

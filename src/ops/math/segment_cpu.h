@@ -1,0 +1,26 @@
+// Segment ids.
+#ifndef LEAT_OPS_MATH_SEGMENT_CPU_H_
+#define LEAT_OPS_MATH_SEGMENT_CPU_H_
+
+#include "tensor/tensor.h"
+
+static inline int64_t leat_segment_id(const leat_tensor_t* ids, int64_t index) {
+  if (ids->dtype == LEAT_DTYPE_INT16) return leat_tensor_data(ids, const int16_t)[index];
+  return leat_tensor_index_at(ids, index);
+}
+
+// The first of |count| sorted ids that is at least |id|.
+static inline int64_t leat_segment_find(const leat_tensor_t* ids, int64_t count, int64_t id) {
+  int64_t low = 0, high = count;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (leat_segment_id(ids, middle) < id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+#endif  // LEAT_OPS_MATH_SEGMENT_CPU_H_
