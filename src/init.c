@@ -17,6 +17,7 @@
   X(array)                  \
   X(checkpoint)             \
   X(control)                \
+  X(dataset)                \
   X(function)               \
   X(image)                  \
   X(input)                  \

@@ -102,7 +102,7 @@ const command_t command_inspect = {
     "  leat inspect graph FILE [--text | --node NAME | --pass PASS [--devices N]] [--json]\n"
     "      GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) or saved_model.pb: its inputs, outputs,\n"
     "      ops; --text all of it as text, --node one node; --pass what a pass of the optimizer\n"
-    "      removes, adds and rewires (fold, arithmetic, dependency, cse, recompute; on N CPU\n"
+    "      removes, adds and rewires (fold, arithmetic, dependency, cse, recompute, fuse; on N\n"
     "      devices swap, compress, recv_schedule)\n"
     "  leat inspect saved_model DIR [--json]\n"
     "      its graphs by their tags, with signatures, assets and variables\n"

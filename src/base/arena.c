@@ -1,6 +1,10 @@
 // Blocks in a list, newest first; the newest is bumped. A request that would waste most of a block
 // gets one of its own, kept behind the newest so that bumping goes on where it was. Blocks come
-// zeroed from the allocator, so bumping needs no memset.
+// zeroed from the allocator, so bumping needs no memset. The pages of a large block are taken in
+// steps as bumping comes near them: a fault for each costs several times that.
+//
+//   block  | header | given out ... | present, free | not touched yet ... |
+//                              next ^           end ^              limit ^
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -8,10 +12,12 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/pages.h"
 
 #define ARENA_ALIGNMENT_BYTES 16
 #define ARENA_DEFAULT_BLOCK_BYTES (64 * 1024)
 #define ARENA_GROWTH_LIMIT 16
+#define ARENA_STEP_BYTES (128 * 1024)  // of pages that are taken at once
 
 #if defined(LEAT_ASAN) && !defined(LEAT_ARENA_MALLOC)
 #define LEAT_ARENA_MALLOC 1
@@ -40,7 +46,7 @@ void leat_arena_deinitialize(leat_arena_t* arena) {
     block = next;
   }
   arena->blocks = NULL;
-  arena->next = arena->end = NULL;
+  arena->next = arena->end = arena->limit = NULL;
   arena->used_bytes = 0;
 }
 
@@ -76,8 +82,19 @@ static leat_status_t begin_block(leat_arena_t* arena, size_t block_bytes) {
   block->next = arena->blocks;
   arena->blocks = block;
   arena->next = (char*)(block + 1);
-  arena->end = arena->next + block_bytes;
+  arena->limit = arena->next + block_bytes;
+  arena->end = block_bytes > ARENA_STEP_BYTES ? arena->next : arena->limit;
   return leat_ok_status();
+}
+
+// False when the block has no more.
+static bool take_step(leat_arena_t* arena) {
+  size_t left = (size_t)(arena->limit - arena->end);
+  if (left == 0) return false;
+  size_t step = LEAT_MIN(left, (size_t)ARENA_STEP_BYTES);
+  leat_pages_advise(arena->end, step, LEAT_PAGES_PRESENT);
+  arena->end += step;
+  return true;
 }
 
 static leat_status_t allocate_slowly(leat_arena_t* arena, size_t size_bytes, void** out_pointer) {
@@ -86,7 +103,9 @@ static leat_status_t allocate_slowly(leat_arena_t* arena, size_t size_bytes, voi
   size_t limit = block_bytes * ARENA_GROWTH_LIMIT;
   while (block_bytes < limit && block_bytes < arena->used_bytes) block_bytes *= 2;
   if (size_bytes > block_bytes / 4) return allocate_alone(arena, size_bytes, out_pointer);
-  LEAT_RETURN_IF_ERROR(begin_block(arena, block_bytes));
+  while ((size_t)(arena->end - arena->next) < size_bytes) {
+    if (!take_step(arena)) LEAT_RETURN_IF_ERROR(begin_block(arena, block_bytes));
+  }
   *out_pointer = arena->next;
   arena->next += size_bytes;
   arena->used_bytes += size_bytes;
@@ -133,6 +152,20 @@ leat_status_t leat_arena_copy_string(leat_arena_t* arena, leat_string_view_t str
   if (string.size) memcpy(copy, string.data, string.size);  // the NUL is there already
   *out_string = leat_string_view_make(copy, string.size);
   return leat_ok_status();
+}
+
+void leat_arena_expect(leat_arena_t* arena, size_t size_bytes) {
+#if defined(LEAT_ARENA_MALLOC)
+  (void)arena;
+  (void)size_bytes;
+#else
+  size_t limit = arena->block_size_bytes * ARENA_GROWTH_LIMIT;
+  if (size_bytes <= arena->block_size_bytes) return;
+  if ((size_t)(arena->limit - arena->next) >= size_bytes) return;
+  // Without memory for it the next allocation fails, or does with less.
+  size_bytes = leat_align_up(LEAT_MIN(size_bytes, limit), ARENA_ALIGNMENT_BYTES);
+  leat_status_free(begin_block(arena, size_bytes));
+#endif
 }
 
 static leat_status_t print_v(leat_arena_t* arena, leat_string_view_t* out_string,

@@ -13,7 +13,8 @@ typedef struct leat_arena_s {
   leat_allocator_t* allocator;
   leat_arena_block_t* blocks;  // newest first
   char* next;
-  char* end;
+  char* end;    // of what may be given out
+  char* limit;  // of the newest block; up to there pages are taken in steps
   size_t block_size_bytes;
   size_t used_bytes;
 } leat_arena_t;
@@ -21,6 +22,8 @@ typedef struct leat_arena_s {
 // |block_size_bytes| 0 takes 64 KiB. Blocks are taken on first need and grow up to 16 times that.
 void leat_arena_initialize(leat_allocator_t* allocator, size_t block_size_bytes,
                            leat_arena_t* out_arena);
+// Says that about |size_bytes| more will be needed, so that they come as few blocks.
+void leat_arena_expect(leat_arena_t* arena, size_t size_bytes);
 void leat_arena_deinitialize(leat_arena_t* arena);
 
 // Zeroed, 16-byte aligned.
@@ -28,6 +31,19 @@ LEAT_MUST_USE leat_status_t leat_arena_allocate(leat_arena_t* arena, size_t size
                                                 void** out_pointer);
 LEAT_MUST_USE leat_status_t leat_arena_allocate_array(leat_arena_t* arena, size_t count,
                                                       size_t item_bytes, void** out_pointer);
+// The same for few bytes in hot code, without a call where the block has room.
+LEAT_MUST_USE static inline leat_status_t leat_arena_take(leat_arena_t* arena, size_t size_bytes,
+                                                          void** out_pointer) {
+  // What is left is a multiple of 16; nothing wraps to more than that.
+  if (LEAT_UNLIKELY(size_bytes - 1 >= (size_t)(arena->end - arena->next))) {
+    return leat_arena_allocate(arena, size_bytes, out_pointer);
+  }
+  size_t aligned_bytes = (size_bytes + 15) & ~(size_t)15;
+  *out_pointer = arena->next;
+  arena->next += aligned_bytes;
+  arena->used_bytes += aligned_bytes;
+  return leat_ok_status();
+}
 // A copy of |string|, NUL-terminated after its size.
 LEAT_MUST_USE leat_status_t leat_arena_copy_string(leat_arena_t* arena, leat_string_view_t string,
                                                    leat_string_view_t* out_string);

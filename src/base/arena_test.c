@@ -47,6 +47,32 @@ static void large_pieces_do_not_end_the_block(void** state) {
   leat_arena_deinitialize(&arena);
 }
 
+// A block of several steps, with pieces by both ways in, and one that does not fit a step's rest.
+static void what_is_expected_comes_as_one_block(void** state) {
+  (void)state;
+  enum { PIECES = 4000, PIECE_BYTES = 200 };
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_arena_expect(&arena, (1 << 20) - 7);
+  char* first = NULL;
+  for (int i = 0; i < PIECES; ++i) {
+    void* piece = NULL;
+    LEAT_EXPECT_OK(i % 2 ? leat_arena_take(&arena, PIECE_BYTES, &piece)
+                         : leat_arena_allocate(&arena, PIECE_BYTES, &piece));
+    assert_int_equal((uintptr_t)piece % 16, 0);
+    for (int k = 0; k < PIECE_BYTES; ++k) assert_int_equal(((char*)piece)[k], 0);
+    memset(piece, 1, PIECE_BYTES);
+    if (!first) first = piece;
+#if !defined(LEAT_ASAN) && !defined(LEAT_ARENA_MALLOC)
+    assert_ptr_equal(piece, first + i * 208);
+#endif
+  }
+  void* nothing = NULL;
+  LEAT_EXPECT_OK(leat_arena_take(&arena, 0, &nothing));
+  assert_non_null(nothing);
+  leat_arena_deinitialize(&arena);
+}
+
 static void strings_are_copied_and_printed(void** state) {
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
@@ -85,6 +111,7 @@ int main(void) {
       cmocka_unit_test(memory_is_zeroed_aligned_and_distinct),
       cmocka_unit_test(an_empty_arena_takes_no_memory),
       cmocka_unit_test(large_pieces_do_not_end_the_block),
+      cmocka_unit_test(what_is_expected_comes_as_one_block),
       cmocka_unit_test(strings_are_copied_and_printed),
       cmocka_unit_test(failure_leaves_it_usable),
   };

@@ -1,5 +1,5 @@
 // String map: entries lie in insertion order in one array; a table with linear probing, at most
-// three quarters full, holds their indices. The stored hash decides almost every comparison, so
+// five eighths full, holds their indices. The stored hash decides almost every comparison, so
 // that a probe that misses touches no key. Word map: keys, values and marks in parallel arrays;
 // erasing shifts the rest of the cluster back, so that there are no tombstones.
 #include "base/map.h"
@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/pages.h"
 
 #define MAP_INITIAL_CAPACITY 16
+#define MAP_PRESENT_TABLE_BYTES ((size_t)1 << 20)
 
 void leat_string_map_initialize(leat_allocator_t* allocator, leat_string_map_t* out_map) {
   memset(out_map, 0, sizeof(*out_map));
@@ -21,7 +23,7 @@ void leat_string_map_deinitialize(leat_string_map_t* map) {
   leat_string_map_initialize(map->allocator, map);
 }
 
-static size_t table_limit(const leat_string_map_t* map) { return map->table_capacity / 4 * 3; }
+static size_t table_limit(const leat_string_map_t* map) { return map->table_capacity / 8 * 5; }
 
 static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
   void* memory = NULL;
@@ -61,12 +63,24 @@ leat_status_t leat_string_map_reserve(leat_string_map_t* map, size_t count) {
   LEAT_RETURN_IF_ERROR(reserve_entries(map, count));
   if (count <= table_limit(map)) return leat_ok_status();
   size_t capacity = LEAT_MAX(map->table_capacity, (size_t)MAP_INITIAL_CAPACITY);
-  while (capacity / 4 * 3 < count) capacity *= 2;
+  while (capacity / 8 * 5 < count) capacity *= 2;
   return rebuild_table(map, capacity);
 }
 
+void leat_string_map_expect(leat_string_map_t* map, size_t count) {
+  size_t room = map->entry_capacity - map->count;
+  leat_pages_advise(map->entries + map->count,
+                    LEAT_MIN(count, room) * sizeof(leat_string_map_entry_t), LEAT_PAGES_PRESENT);
+  // Entries fall all over the table. A larger one may be the claim of a hostile file.
+  size_t table_bytes = map->table_capacity * sizeof(uint32_t);
+  if (map->count < count && table_bytes <= MAP_PRESENT_TABLE_BYTES) {
+    leat_pages_advise(map->table, table_bytes, LEAT_PAGES_PRESENT);
+  }
+}
+
 // The slot of |key|, or the free one where it belongs. The table must not be empty.
-static size_t find_slot(const leat_string_map_t* map, leat_string_view_t key, uint64_t hash) {
+static inline size_t find_slot(const leat_string_map_t* map, leat_string_view_t key,
+                               uint64_t hash) {
   size_t mask = map->table_capacity - 1;
   size_t slot = hash & mask;
   for (; map->table[slot]; slot = (slot + 1) & mask) {

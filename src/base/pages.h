@@ -12,6 +12,9 @@ typedef enum leat_pages_advice_e {
   LEAT_PAGES_HUGE = 1,      // back with huge pages where the system allows it
   LEAT_PAGES_UNNEEDED = 2,  // contents may go; the addresses stay and read as zero
   LEAT_PAGES_FORBIDDEN = 3,  // whoever reads or writes them ends with a fault; no hint, but kept
+  // Soon written, all of it: taken at once, which costs far less than a fault for each page. Any
+  // writable memory; what lies in the last page, if that is not whole, waits.
+  LEAT_PAGES_PRESENT = 4,
 } leat_pages_advice_t;
 
 // |size_bytes| (> 0, rounded up to whole pages) of zeroed memory at |alignment| (a power of two;

@@ -27,6 +27,16 @@ static void pages_are_zeroed_and_aligned(void** state) {
   leat_pages_free(NULL, 1);
 }
 
+static void what_is_made_present_keeps_its_bytes(void** state) {
+  (void)state;
+  static char memory[5 * 4096];
+  memory[1] = memory[sizeof(memory) - 1] = 7;
+  leat_pages_advise(memory, sizeof(memory), LEAT_PAGES_PRESENT);
+  leat_pages_advise(memory + 1, 10, LEAT_PAGES_PRESENT);
+  leat_pages_advise(memory + 1, 0, LEAT_PAGES_PRESENT);
+  assert_int_equal(memory[1] + memory[2] + memory[sizeof(memory) - 1], 14);
+}
+
 static void sizes_without_end_are_refused(void** state) {
   (void)state;
   static const size_t sizes[] = {0, SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 47};
@@ -42,6 +52,7 @@ static void sizes_without_end_are_refused(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pages_are_zeroed_and_aligned),
+      cmocka_unit_test(what_is_made_present_keeps_its_bytes),
       cmocka_unit_test(sizes_without_end_are_refused),
   };
   return cmocka_run_group_tests_name("base.pages", tests, NULL, NULL);

@@ -110,4 +110,8 @@ void leat_file_stream_close(leat_file_stream_t* s) {
   leat_allocator_free(s->allocator, s);
 }
 
+leat_status_t leat_file_stream_size(leat_file_stream_t* s, uint64_t* out_size) {
+  return s->file->vtable->size(s->file, out_size);
+}
+
 leat_record_source_t* leat_file_stream_source(leat_file_stream_t* s) { return s->source; }

@@ -14,6 +14,8 @@ LEAT_MUST_USE leat_status_t leat_file_stream_open(leat_file_system_t* fs, const 
                                                   leat_allocator_t* allocator,
                                                   leat_file_stream_t** out_stream);
 void leat_file_stream_close(leat_file_stream_t* stream);  // NULL is allowed
+// Of the file, not of what it decompresses to.
+LEAT_MUST_USE leat_status_t leat_file_stream_size(leat_file_stream_t* stream, uint64_t* out_size);
 leat_record_source_t* leat_file_stream_source(leat_file_stream_t* stream);
 
 #endif  // LEAT_FORMATS_FILE_STREAM_H_

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "base/string_view.h"
 
 typedef enum leat_wire_type_e {
   LEAT_WIRE_VARINT = 0,
@@ -45,14 +46,32 @@ static inline const uint8_t* leat_wire_read_tag(const uint8_t* next, const uint8
   return LEAT_LIKELY(valid) ? next : NULL;
 }
 
-// A length that fits in what is left.
+// A length that fits in what is left. Two bytes are for whole nodes and long texts.
 static inline const uint8_t* leat_wire_read_length(const uint8_t* next, const uint8_t* end,
                                                    size_t* out_size) {
   uint64_t size;
-  next = leat_wire_read_varint(next, end, &size);
-  if (LEAT_UNLIKELY(!next || size > (uint64_t)(end - next))) return NULL;
+  if (LEAT_LIKELY(next < end && *next < 0x80)) {
+    size = *next++;
+  } else if (end - next >= 2 && next[1] < 0x80) {
+    size = (next[0] & 0x7f) | (uint64_t)next[1] << 7;
+    next += 2;
+  } else {
+    next = leat_wire_read_long_varint(next, end, &size);
+    if (LEAT_UNLIKELY(!next)) return NULL;
+  }
+  if (LEAT_UNLIKELY(size > (uint64_t)(end - next))) return NULL;
   *out_size = (size_t)size;
   return next;
+}
+
+// A length and as many bytes.
+static inline const uint8_t* leat_wire_read_bytes(const uint8_t* next, const uint8_t* end,
+                                                  leat_string_view_t* out_bytes) {
+  size_t size = 0;
+  next = leat_wire_read_length(next, end, &size);
+  if (LEAT_UNLIKELY(!next)) return NULL;
+  *out_bytes = leat_string_view_make((const char*)next, size);
+  return next + size;
 }
 
 static inline uint32_t leat_wire_load32(const void* data) {

@@ -20,9 +20,7 @@ static leat_status_t tensor_from(const leat_pb_tensor_proto_t* proto,
                                  leat_graph_storage_t* storage, const leat_tensor_t** out_tensor) {
   leat_tensor_t tensor;
   LEAT_RETURN_IF_ERROR(leat_tensor_from_proto(proto, leat_buffer_source_host(), &tensor));
-  leat_status_t status = leat_graph_storage_keep_tensor(storage, &tensor, out_tensor);
-  leat_tensor_release(&tensor);
-  return status;
+  return leat_graph_storage_keep_tensor_move(storage, &tensor, out_tensor);
 }
 
 static leat_status_t function_from(const leat_pb_name_attr_list_t* proto,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/pages.h"
 #include "graph/inference.h"
 #include "graph/signature.h"
 #include "graph/storage.h"
@@ -80,6 +81,13 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
   return leat_string_map_reserve(&graph->names, node_count);
 }
 
+void leat_graph_expect(leat_graph_t* graph, size_t node_count) {
+  size_t room = graph->node_capacity - graph->node_count;
+  leat_pages_advise(graph->nodes + graph->node_count,
+                    LEAT_MIN(node_count, room) * sizeof(leat_node_t), LEAT_PAGES_PRESENT);
+  leat_string_map_expect(&graph->names, node_count);
+}
+
 // ---- names --------------------------------------------------------------------------------------
 
 // The counter of |base|'s suffixes, which goes on where it was: many nodes of one name are cheap.
@@ -121,6 +129,25 @@ static const uint8_t kNameCharacters[256] = {
     ['/'] = NAME_INSIDE,
 };
 
+// Sixteen characters at once. '-', '.', '/' and the digits stand in a row.
+typedef uint8_t characters_t __attribute__((vector_size(16)));
+
+static inline characters_t are_inside(const uint8_t* text) {
+  characters_t c;
+  memcpy(&c, text, sizeof(c));
+  return (characters_t)((c - '-' <= '9' - '-') | ((c | 0x20) - 'a' <= 'z' - 'a') | (c == '_'));
+}
+
+// Is |text|, of sixteen characters or more, without one that may not stand inside a name?
+static bool is_all_inside(const uint8_t* text, size_t size) {
+  const uint8_t* last = text + size - sizeof(characters_t);
+  characters_t all = are_inside(last);
+  for (; text < last; text += sizeof(characters_t)) all &= are_inside(text);
+  uint64_t halves[2];
+  memcpy(halves, &all, sizeof(all));
+  return (halves[0] & halves[1]) == UINT64_MAX;
+}
+
 // [A-Za-z0-9.][A-Za-z0-9_.\-/]*, several of them joined by '>'; the runtime's own nodes may begin
 // with '_'.
 bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
@@ -130,6 +157,9 @@ bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
     ++next;
   } else if (name.size == 0 || !(kNameCharacters[*next++] & NAME_START)) {
     return false;
+  }
+  if (name.size >= sizeof(characters_t) && is_all_inside((const uint8_t*)name.data, name.size)) {
+    return true;
   }
   for (;;) {
     while (next < end && (kNameCharacters[*next] & NAME_INSIDE)) ++next;
@@ -189,8 +219,8 @@ static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* sp
   size_t count = (size_t)spec->input_count + (size_t)spec->control_count;
   if (count == 0) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-      &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_arena_take(
+      &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
   node->inputs = memory;
   if (spec->input_count > 0) {
     memcpy(node->inputs, spec->inputs, (size_t)spec->input_count * sizeof(leat_output_t));
@@ -225,26 +255,32 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   const leat_op_row_t* row = node->op->row;
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
-                                                 (size_t)node->output_count,
-                                                 sizeof(leat_partial_shape_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena,
+                                       (size_t)node->output_count * sizeof(leat_partial_shape_t),
+                                       &memory));
   node->output_shapes = memory;
+  if (infer) return leat_inference_run(graph, node, node->output_shapes);
   for (int i = 0; i < node->output_count; ++i) {
     node->output_shapes[i] = leat_partial_shape_unknown();
   }
-  return infer ? leat_inference_run(graph, node, node->output_shapes) : leat_ok_status();
+  return leat_ok_status();
 }
 
-// Room first, so that nothing can fail between the array and the map.
-static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
+// Room for one node more: it is made where it will stand.
+static inline leat_status_t next_node(leat_graph_t* graph, leat_node_t** out_node) {
   if (LEAT_UNLIKELY(graph->node_count >= graph->node_capacity)) {
     LEAT_RETURN_IF_ERROR(leat_graph_reserve(graph, graph->node_count + 1));
   }
+  *out_node = &graph->nodes[graph->node_count];
+  return leat_ok_status();
+}
+
+// Names |node|, which stands behind the last, so that the graph has it.
+static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
   bool inserted = false;
   LEAT_RETURN_IF_ERROR(
       leat_string_map_insert(&graph->names, node->name, graph->node_count, NULL, &inserted));
   if (!inserted) return duplicate_name(node->name);
-  graph->nodes[graph->node_count] = *node;
   *out_node = (int32_t)graph->node_count++;
   return leat_ok_status();
 }
@@ -255,20 +291,24 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_signature_t signature;
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
-  leat_node_t node = {
+  leat_node_t* node = NULL;
+  LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  *node = (leat_node_t){
       .op = spec->op,
       .attrs = signature.attrs,
       .attr_count = signature.attr_count,
       .input_count = spec->input_count,
       .output_types = signature.output_types,
+      .output_shapes = signature.output_shapes,
       .output_count = signature.output_count,
       .assigned_device = -1,
   };
-  LEAT_RETURN_IF_ERROR(make_texts(graph, spec, &node));
-  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, &node));
-  bool waits = graph->has_placeholders && leat_node_waits(&node);
-  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, &node));
-  return append_node(graph, &node, out_node);
+  LEAT_RETURN_IF_ERROR(make_texts(graph, spec, node));
+  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
+  if (signature.output_shapes) return append_node(graph, node, out_node);
+  bool waits = graph->has_placeholders && leat_node_waits(node);
+  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, node));
+  return append_node(graph, node, out_node);
 }
 
 leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
@@ -287,16 +327,19 @@ leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
                                    const leat_output_t* inputs, int input_count,
                                    int control_count, int32_t* out_node) {
   *out_node = -1;
-  leat_node_t copy = *node;
-  copy.inputs = NULL;
-  copy.input_count = input_count;
-  copy.control_count = control_count;
+  leat_node_t original = *node;  // which may be of this graph, and move
+  leat_node_t* copy = NULL;
+  LEAT_RETURN_IF_ERROR(next_node(graph, &copy));
+  *copy = original;
+  copy->inputs = NULL;
+  copy->input_count = input_count;
+  copy->control_count = control_count;
   size_t count = (size_t)input_count + (size_t)control_count;
   if (count > 0) {
     void* memory = NULL;
     LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
         &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
-    copy.inputs = memcpy(memory, inputs, count * sizeof(leat_output_t));
+    copy->inputs = memcpy(memory, inputs, count * sizeof(leat_output_t));
   }
-  return append_node(graph, &copy, out_node);
+  return append_node(graph, copy, out_node);
 }

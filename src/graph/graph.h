@@ -74,6 +74,8 @@ void leat_graph_free(leat_graph_t* graph);
 leat_arena_t* leat_graph_arena(leat_graph_t* graph);
 // Makes room for |node_count| nodes in all, so that adding them moves nothing.
 LEAT_MUST_USE leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count);
+// |node_count| nodes, for which there is room, are added next: takes their pages at once.
+void leat_graph_expect(leat_graph_t* graph, size_t node_count);
 
 static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int32_t index) {
   return &graph->nodes[index];
@@ -97,6 +99,12 @@ typedef struct leat_node_spec_s {
   int control_count;
   const leat_attr_t* attrs;
   int attr_count;
+  // Instead of |attrs| and |infer_attrs|: the op's in its order, those not given without a name,
+  // then others, |attr_count| in all. Borrowed storage; the array, which is written, stays the
+  // caller's.
+  leat_attr_t* placed_attrs;
+  // Instead of all these: of a node of this op in the graph that has the same attributes.
+  const struct leat_signature_s* signature;
   bool infer_attrs;     // take missing type and number attributes from the inputs
   bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)

@@ -146,9 +146,20 @@ leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
   return leat_ok_status();
 }
 
+// Does |claimed| say nothing that |known| does not?
+static bool is_no_news(leat_partial_shape_t known, leat_partial_shape_t claimed) {
+  if (claimed.rank < 0) return true;
+  if (claimed.rank != known.rank) return false;
+  for (int i = 0; i < known.rank; ++i) {
+    if (claimed.dims[i] != known.dims[i] && claimed.dims[i] != LEAT_DIM_UNKNOWN) return false;
+  }
+  return true;
+}
+
 leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_output_t output,
                                       leat_partial_shape_t shape) {
   leat_node_t* node = &graph->nodes[output.node];
+  if (is_no_news(node->output_shapes[output.index], shape)) return leat_ok_status();
   leat_partial_shape_t merged;
   leat_status_t status = leat_partial_shape_merge(node->output_shapes[output.index], shape,
                                                   &graph->storage->arena, &merged);
@@ -156,7 +167,6 @@ leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_output_t output,
     return leat_status_annotate(status, "Setting the shape of output %d of node '%.*s' failed",
                                 output.index, LEAT_SV_ARG(node->name));
   }
-  if (leat_partial_shape_equal(merged, node->output_shapes[output.index])) return leat_ok_status();
   void* memory = NULL;
   size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(&graph->storage->arena, bytes, &memory));

@@ -5,16 +5,23 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "formats/decode.h"
 #include "formats/wire.h"
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
-#include "graph/node_def_reader.h"
 #include "graph/storage.h"
+
+#define SCRATCH_BLOCK_BYTES 4096
+#define SCRATCH_LIMIT_BYTES (256 * 1024)
+#define SCAN_AHEAD_BYTES 1024
+#define MIN_PATTERNED_NODES 32  // fewer repeat themselves too little
+#define NODES_AT_ONCE 1024  // whose pages are taken together
 
 // Field numbers of GraphDef.
 enum { FIELD_NODE = 1, FIELD_LIBRARY = 2, FIELD_VERSIONS = 4 };
+enum { TAG_NODE = FIELD_NODE << 3 | LEAT_WIRE_LENGTH };
 
 // ---- the file -----------------------------------------------------------------------------------
 
@@ -28,22 +35,28 @@ static leat_string_view_t view_of(const uint8_t* data, size_t size) {
   return leat_string_view_make((const char*)data, size);
 }
 
+// The node that begins at |next|, in one byte's tag; NULL when something else does.
+static inline const uint8_t* read_node(const uint8_t* next, const uint8_t* end,
+                                       leat_string_view_t* out_node_def) {
+  return *next == TAG_NODE ? leat_wire_read_bytes(next + 1, end, out_node_def) : NULL;
+}
+
 bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
   while (cursor->next < cursor->end) {
-    uint32_t number, type;
-    const uint8_t* value = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
-    if (!value) break;
-    if (number == FIELD_NODE && type == LEAT_WIRE_LENGTH) {
-      size_t size = 0;
-      value = leat_wire_read_length(value, cursor->end, &size);
-      if (!value) break;  // the scan has seen that it is well formed
-      cursor->next = value + size;
-      *out_node_def = view_of(value, size);
+    const uint8_t* next = read_node(cursor->next, cursor->end, out_node_def);
+    if (LEAT_LIKELY(next)) {
+      cursor->next = next;
       return true;
     }
-    value = leat_wire_skip(value, cursor->end, number, type);
-    if (!value) break;
-    cursor->next = value;
+    uint32_t number, type;
+    next = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
+    bool is_node = next && number == FIELD_NODE && type == LEAT_WIRE_LENGTH;  // of a longer tag
+    next = !next     ? NULL
+           : is_node ? leat_wire_read_bytes(next, cursor->end, out_node_def)
+                     : leat_wire_skip(next, cursor->end, number, type);
+    if (!next) break;  // the scan has seen that it is well formed
+    cursor->next = next;
+    if (is_node) return true;
   }
   return false;
 }
@@ -54,6 +67,16 @@ static leat_status_t scan(leat_string_view_t bytes, graph_file_t* file) {
   const uint8_t* end = next + bytes.size;
   file->nodes = (leat_node_cursor_t){next, end};
   while (next && next < end) {
+    leat_string_view_t node;
+    const uint8_t* after = read_node(next, end, &node);
+    if (LEAT_LIKELY(after)) {
+      // One node tells where the next one is: without this each would be waited for.
+      __builtin_prefetch(after + SCAN_AHEAD_BYTES);
+      __builtin_prefetch(after + SCAN_AHEAD_BYTES + LEAT_CACHE_LINE_BYTES);
+      ++file->node_count;
+      next = after;
+      continue;
+    }
     uint32_t number, type;
     const uint8_t* value = leat_wire_read_tag(next, end, &number, &type);
     next = value ? leat_wire_skip(value, end, number, type) : NULL;
@@ -281,17 +304,26 @@ void leat_import_results_deinitialize(leat_import_results_t* results) {
 
 // ---- the import ---------------------------------------------------------------------------------
 
-// Adds nodes as they come until one reads a later one; says how many were added.
+static void empty_scratch(leat_importer_t* importer) {
+  leat_arena_deinitialize(&importer->scratch);
+  leat_arena_initialize(importer->allocator, SCRATCH_BLOCK_BYTES, &importer->scratch);
+}
+
+// Adds |count| nodes as they come until one reads a later one; says how many were added.
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
-                                     size_t* out_added) {
+                                     size_t count, size_t* out_added) {
   leat_node_def_reader_t reader;
-  leat_node_def_reader_initialize(importer->allocator, &reader);
+  leat_node_def_reader_initialize(&importer->scratch, importer->patterns, &reader);
   leat_status_t status = leat_ok_status();
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
   bool deferred = false;
   while (leat_node_cursor_take(cursor, &bytes)) {
-    leat_pb_node_def_t def;
+    if (*out_added % NODES_AT_ONCE == 0) {
+      leat_graph_expect(importer->graph, LEAT_MIN(count - *out_added, (size_t)NODES_AT_ONCE));
+    }
+    if (importer->scratch.used_bytes > SCRATCH_LIMIT_BYTES) empty_scratch(importer);
+    leat_node_def_t def;
     status = leat_node_def_read(&reader, bytes, &def);
     if (!status) status = leat_importer_add(importer, &def, true, &deferred);
     if (status || deferred) break;
@@ -303,16 +335,26 @@ static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor
   return status;
 }
 
+static size_t file_bytes(const graph_file_t* file) {
+  return (size_t)(file->nodes.end - file->nodes.next);
+}
+
 static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
   LEAT_RETURN_IF_ERROR(leat_importer_prepare_names(importer));
   LEAT_RETURN_IF_ERROR(prepare_mappings(importer));
   LEAT_RETURN_IF_ERROR(check_controls(importer));
   LEAT_RETURN_IF_ERROR(
       leat_graph_reserve(importer->graph, importer->graph->node_count + file->node_count));
+  if (file->node_count >= MIN_PATTERNED_NODES && importer->direct_names) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(importer->allocator, LEAT_NODE_PATTERNS,
+                                                       sizeof(leat_node_pattern_t),
+                                                       (void**)&importer->patterns));
+  }
+  leat_arena_expect(&importer->graph->storage->arena, file_bytes(file));
   size_t added = 0;
   // New names must avoid those that are still to come, so that all are read first.
   if (!importer->renames) {
-    LEAT_RETURN_IF_ERROR(import_in_order(importer, &file->nodes, &added));
+    LEAT_RETURN_IF_ERROR(import_in_order(importer, &file->nodes, file->node_count, &added));
   }
   if (added < file->node_count) {
     LEAT_RETURN_IF_ERROR(
@@ -327,11 +369,12 @@ static leat_status_t explain(leat_importer_t* importer, leat_node_cursor_t nodes
                              leat_status_t status) {
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_node_def_reader_t reader;
-  leat_node_def_reader_initialize(importer->allocator, &reader);
+  leat_node_def_reader_initialize(&importer->scratch, importer->patterns, &reader);
   leat_status_t refusal = leat_ok_status();
   leat_string_view_t bytes;
   while (!refusal && leat_node_cursor_take(&nodes, &bytes)) {
-    leat_pb_node_def_t def;
+    if (importer->scratch.used_bytes > SCRATCH_LIMIT_BYTES) empty_scratch(importer);
+    leat_node_def_t def;
     refusal = leat_node_def_read(&reader, bytes, &def);
     if (!refusal) refusal = leat_importer_check_name(importer, def.name);
   }
@@ -352,6 +395,8 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
                                     .first = (int32_t)graph->node_count};
+  leat_arena_initialize(graph->allocator, SCRATCH_BLOCK_BYTES, &out_importer->scratch);
+  leat_attr_reader_initialize(graph->storage, &out_importer->scratch, &out_importer->attr_reader);
   leat_string_map_initialize(graph->allocator, &out_importer->imported);
   leat_string_map_initialize(graph->allocator, &out_importer->taken);
   leat_string_map_initialize(graph->allocator, &out_importer->file_names);
@@ -359,6 +404,7 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
 }
 
 static void importer_deinitialize(leat_importer_t* importer) {
+  leat_arena_deinitialize(&importer->scratch);
   leat_string_map_deinitialize(&importer->imported);
   leat_string_map_deinitialize(&importer->taken);
   leat_string_map_deinitialize(&importer->file_names);
@@ -370,6 +416,7 @@ static void importer_deinitialize(leat_importer_t* importer) {
   leat_allocator_free(importer->allocator, importer->attrs);
   leat_allocator_free(importer->allocator, importer->back_edges);
   leat_allocator_free(importer->allocator, importer->colocations);
+  leat_allocator_free(importer->allocator, importer->patterns);
 }
 
 // |versions| and the library count while nodes are added, and stay on success.

@@ -113,11 +113,18 @@ leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t n
                                    : leat_graph_storage_copy_text(storage, name, out_name);
 }
 
+// Many a node reads the one before it.
+static int32_t find_direct(const leat_importer_t* importer, leat_string_view_t name) {
+  const leat_graph_t* graph = importer->graph;
+  int32_t last = (int32_t)graph->node_count - 1;
+  if (last < importer->first) return -1;
+  if (leat_string_view_equal(graph->nodes[last].name, name)) return last;
+  int32_t node = leat_graph_find_node(graph, name);
+  return node >= importer->first ? node : -1;
+}
+
 int32_t leat_importer_find(const leat_importer_t* importer, leat_string_view_t name) {
-  if (importer->direct_names) {
-    int32_t node = leat_graph_find_node(importer->graph, name);
-    return node >= importer->first ? node : -1;
-  }
+  if (importer->direct_names) return find_direct(importer, name);
   uint64_t node = 0;
   return leat_string_map_get(&importer->imported, name, &node) ? (int32_t)node : -1;
 }

@@ -1,5 +1,6 @@
 // One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
 // then added as any node is.
+#include "formats/utf8.h"
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
@@ -7,11 +8,11 @@
 
 // A node being put together.
 typedef struct draft_s {
-  const leat_pb_node_def_t* def;
+  const leat_node_def_t* def;
   const leat_op_t* op;
   int input_count, control_count, attr_count;
   bool inherits_controls;  // reads something that was imported too
-  const leat_pb_attr_value_t* output_shapes;
+  const leat_attr_def_t* output_shapes;
 } draft_t;
 
 static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
@@ -19,18 +20,17 @@ static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
                               LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(draft->def->op));
 }
 
-leat_status_t leat_importer_op(leat_importer_t* importer, const leat_pb_node_def_t* def,
+leat_status_t leat_importer_op(leat_importer_t* importer, const leat_node_def_t* def,
                                const leat_op_t** out_op) {
-  if (importer->last_op && leat_string_view_equal(importer->last_op->name, def->op)) {
-    *out_op = importer->last_op;
-    return leat_ok_status();
-  }
   if (def->op.size == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Node '%.*s' does not specify an operation",
                             LEAT_SV_ARG(def->name));
   }
+  size_t slot = (def->op.size * 5 + (uint8_t)def->op.data[0]) % LEAT_IMPORTER_OPS;
+  *out_op = importer->last_ops[slot];
+  if (*out_op && leat_string_view_equal((*out_op)->name, def->op)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_graph_find_op(importer->graph, def->op, out_op));
-  importer->last_op = *out_op;
+  importer->last_ops[slot] = *out_op;
   return leat_ok_status();
 }
 
@@ -41,24 +41,39 @@ static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t inpu
                           LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(input));
 }
 
-static leat_status_t add_control(leat_importer_t* importer, draft_t* draft, int32_t source) {
+LEAT_COLD static leat_status_t grow_controls(leat_importer_t* importer) {
   void* controls = importer->controls;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 (size_t)draft->control_count + 1,
-                                                 sizeof(int32_t), &controls,
-                                                 &importer->control_capacity));
+                                                 importer->control_capacity + 1, sizeof(int32_t),
+                                                 &controls, &importer->control_capacity));
   importer->controls = controls;
+  return leat_ok_status();
+}
+
+LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer) {
+  void* inputs = importer->inputs;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
+                                                 importer->input_capacity + 1,
+                                                 sizeof(leat_output_t), &inputs,
+                                                 &importer->input_capacity));
+  importer->inputs = inputs;
+  return leat_ok_status();
+}
+
+static inline leat_status_t add_control(leat_importer_t* importer, draft_t* draft,
+                                        int32_t source) {
+  if (LEAT_UNLIKELY((size_t)draft->control_count == importer->control_capacity)) {
+    LEAT_RETURN_IF_ERROR(grow_controls(importer));
+  }
   importer->controls[draft->control_count++] = source;
   return leat_ok_status();
 }
 
-static leat_status_t add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
-  void* inputs = importer->inputs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 (size_t)draft->input_count + 1,
-                                                 sizeof(leat_output_t), &inputs,
-                                                 &importer->input_capacity));
-  importer->inputs = inputs;
+static inline leat_status_t add_data(leat_importer_t* importer, draft_t* draft,
+                                     leat_output_t source) {
+  if (LEAT_UNLIKELY((size_t)draft->input_count == importer->input_capacity)) {
+    LEAT_RETURN_IF_ERROR(grow_inputs(importer));
+  }
   importer->inputs[draft->input_count++] = source;
   return leat_ok_status();
 }
@@ -78,57 +93,67 @@ static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
   return add_data(importer, draft, LEAT_OUTPUT_NONE);
 }
 
-static leat_status_t add_input(leat_importer_t* importer, draft_t* draft, leat_tensor_name_t name,
-                               int32_t node) {
-  if (name.index < 0) return add_control(importer, draft, node);
+static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft, int32_t node,
+                                      int index) {
+  if (index < 0) return add_control(importer, draft, node);
   const leat_node_t* source = &importer->graph->nodes[node];
-  if (name.index < source->output_count) {
-    return add_data(importer, draft, (leat_output_t){node, name.index});
+  if (LEAT_LIKELY(index < source->output_count)) {
+    return add_data(importer, draft, (leat_output_t){node, index});
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Node '%.*s': Connecting to invalid output %d of source node %.*s which "
                           "has %d outputs.",
-                          LEAT_SV_ARG(draft->def->name), name.index, LEAT_SV_ARG(source->name),
+                          LEAT_SV_ARG(draft->def->name), index, LEAT_SV_ARG(source->name),
                           source->output_count);
 }
 
-static leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
-                                   leat_string_view_t input, bool may_defer, bool* out_deferred) {
-  leat_tensor_name_t name;
-  leat_status_t status = leat_tensor_name_parse(input, &name.node, &name.index);
-  if (LEAT_UNLIKELY(status)) {
-    leat_status_free(status);
-    return unknown_input(draft, input);
+static leat_status_t resolve_mapped(leat_importer_t* importer, draft_t* draft, int32_t mapping) {
+  leat_output_t to = importer->options->input_map[mapping].to;
+  importer->mapping_used[mapping] = true;
+  return add_input(importer, draft, to.node, to.index);
+}
+
+// No control edge and no index: most are.
+static inline bool is_bare_name(leat_string_view_t input) {
+  if (input.size == 0 || input.data[0] == '^') return false;
+  char last = input.data[input.size - 1];
+  return last < '0' || last > '9';
+}
+
+static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
+                                          leat_string_view_t input, bool may_defer,
+                                          bool* out_deferred) {
+  leat_tensor_name_t name = {.node = input, .index = 0};
+  if (!is_bare_name(input)) {
+    leat_status_t status = leat_tensor_name_parse(input, &name.node, &name.index);
+    if (LEAT_UNLIKELY(status)) {
+      leat_status_free(status);
+      return unknown_input(draft, input);
+    }
   }
-  if (name.index >= 0 && draft->control_count > 0) {
+  if (LEAT_UNLIKELY(name.index >= 0 && draft->control_count > 0)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Node '%.*s': Control dependencies must come after regular "
                             "dependencies",
                             LEAT_SV_ARG(draft->def->name));
   }
   int32_t mapping = importer->mapped.count ? leat_importer_mapping(importer, name) : -1;
-  if (mapping >= 0) {
-    leat_output_t to = importer->options->input_map[mapping].to;
-    importer->mapping_used[mapping] = true;
-    return add_input(importer, draft, (leat_tensor_name_t){name.node, to.index}, to.node);
-  }
+  if (mapping >= 0) return resolve_mapped(importer, draft, mapping);
   int32_t node = leat_importer_find(importer, name.node);
-  if (node >= 0) {
+  if (LEAT_LIKELY(node >= 0)) {
     draft->inherits_controls = true;
-    return add_input(importer, draft, name, node);
+    return add_input(importer, draft, node, name.index);
   }
-  if (may_defer) {
-    *out_deferred = true;
-    return leat_ok_status();
-  }
-  return add_back_edge(importer, draft, input, name);
+  *out_deferred = may_defer;
+  return may_defer ? leat_ok_status() : add_back_edge(importer, draft, input, name);
 }
 
 static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
                                     bool* out_deferred) {
-  for (size_t i = 0; i < draft->def->input.count && !*out_deferred; ++i) {
+  const leat_node_def_t* def = draft->def;
+  for (size_t i = 0; i < def->input_count && !*out_deferred; ++i) {
     LEAT_RETURN_IF_ERROR(
-        resolve_input(importer, draft, draft->def->input.items[i], may_defer, out_deferred));
+        resolve_input(importer, draft, def->inputs[i], may_defer, out_deferred));
   }
   if (draft->inherits_controls || *out_deferred) return leat_ok_status();
   for (int i = 0; i < importer->options->control_dependency_count; ++i) {
@@ -145,6 +170,8 @@ static leat_status_t note_colocations(leat_importer_t* importer, const leat_attr
   if (value->kind != LEAT_ATTR_STRING || !value->is_list) return leat_ok_status();
   for (uint32_t i = 0; i < value->count; ++i) {
     if (!leat_string_view_starts_with(value->strings[i], LEAT_SV("loc:@"))) continue;
+    leat_string_view_t target = leat_string_view_from_index(value->strings[i], 5);
+    if (importer->direct_names && leat_importer_find(importer, target) >= 0) continue;
     void* colocations = importer->colocations;
     LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
                                                    importer->colocation_count + 1,
@@ -152,63 +179,154 @@ static leat_status_t note_colocations(leat_importer_t* importer, const leat_attr
                                                    &importer->colocation_capacity));
     importer->colocations = colocations;
     importer->colocations[importer->colocation_count++] =
-        (leat_colocation_t){(int32_t)importer->graph->node_count,
-                            leat_string_view_from_index(value->strings[i], 5)};
+        (leat_colocation_t){(int32_t)importer->graph->node_count, target};
   }
   return leat_ok_status();
 }
 
-static leat_status_t add_attr(leat_importer_t* importer, draft_t* draft,
-                              const leat_pb_node_def_attr_entry_t* entry) {
-  static const leat_pb_attr_value_t nothing = {0};
-  leat_graph_storage_t* storage = importer->graph->storage;
-  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
-  attr->name = entry->key;
-  if (leat_op_find_attr(draft->op, entry->key) < 0) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_attr_name(storage, entry->key, &attr->name));
+static leat_status_t read_value(leat_importer_t* importer, const leat_attr_def_t* def,
+                                leat_attr_value_t* out_value) {
+  if (LEAT_LIKELY(!def->message)) {
+    return leat_attr_reader_read(&importer->attr_reader, def->bytes, out_value);
   }
-  LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &nothing, storage,
-                                                  &attr->value));
-  if (!leat_string_view_equals(entry->key, "_class")) return leat_ok_status();
-  return note_colocations(importer, &attr->value);
+  return leat_attr_value_from_proto(def->message, importer->graph->storage, out_value);
+}
+
+// Nodes in a row are mostly colocated with one, and what the first of them has serves them all,
+// unless names change.
+static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t* def,
+                                leat_attr_value_t* out_value) {
+  if (!importer->direct_names && !def->message) {
+    LEAT_RETURN_IF_ERROR(
+        leat_attr_reader_read_apart(&importer->attr_reader, def->bytes, out_value));
+  } else {
+    LEAT_RETURN_IF_ERROR(read_value(importer, def, out_value));
+  }
+  if (out_value->count > 0 && out_value->strings == importer->last_class) return leat_ok_status();
+  importer->last_class = out_value->count > 0 ? out_value->strings : NULL;
+  return note_colocations(importer, out_value);
+}
+
+// One that the op does not declare goes behind those that it does.
+static leat_status_t add_other(leat_importer_t* importer, draft_t* draft,
+                               const leat_attr_def_t* def) {
+  if (leat_string_view_equal(def->name, LEAT_SV("_output_shapes"))) {
+    draft->output_shapes = def;
+    return leat_ok_status();
+  }
+  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
+  if (leat_string_view_equal(def->name, LEAT_SV("_class"))) {
+    attr->name = LEAT_SV("_class");
+    return read_class(importer, def, &attr->value);
+  }
+  if (LEAT_UNLIKELY(!leat_utf8_is_valid(def->name))) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "an attribute's name is not UTF-8");
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_graph_storage_copy_attr_name(importer->graph->storage, def->name, &attr->name));
+  return read_value(importer, def, &attr->value);
+}
+
+// Room for |count| attributes, none of them named.
+static leat_status_t clear_attrs(leat_importer_t* importer, size_t count) {
+  void* attrs = importer->attrs;
+  if (LEAT_UNLIKELY(count > importer->attr_capacity)) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count, sizeof(leat_attr_t),
+                                                   &attrs, &importer->attr_capacity));
+    importer->attrs = attrs;
+  }
+  for (size_t i = 0; i < count; ++i) importer->attrs[i].name.data = NULL;
+  return leat_ok_status();
 }
 
 static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
-  const leat_pb_node_def_t* def = draft->def;
-  void* attrs = importer->attrs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, def->attr.count,
-                                                 sizeof(leat_attr_t), &attrs,
-                                                 &importer->attr_capacity));
-  importer->attrs = attrs;
-  for (size_t i = 0; i < def->attr.count; ++i) {
-    const leat_pb_node_def_attr_entry_t* entry = &def->attr.items[i];
-    if (leat_string_view_equals(entry->key, "_output_shapes") && entry->value) {
-      draft->output_shapes = entry->value;
+  const leat_node_def_t* def = draft->def;
+  draft->attr_count = draft->op->attr_count;
+  LEAT_RETURN_IF_ERROR(clear_attrs(importer, (size_t)draft->attr_count + def->attr_count));
+  for (size_t i = 0; i < def->attr_count; ++i) {
+    int declared = leat_op_find_attr(draft->op, def->attrs[i].name);
+    if (declared < 0) {
+      LEAT_RETURN_IF_ERROR(add_other(importer, draft, &def->attrs[i]));
       continue;
     }
-    LEAT_RETURN_IF_ERROR(add_attr(importer, draft, entry));
+    importer->attrs[declared].name = def->attrs[i].name;
+    LEAT_RETURN_IF_ERROR(read_value(importer, &def->attrs[i], &importer->attrs[declared].value));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft, int32_t node,
+                                const leat_partial_shape_t* shapes, uint32_t count) {
+  int output_count = importer->graph->nodes[node].output_count;
+  if (count < (uint32_t)output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
+                            "shapes for %u outputs",
+                            LEAT_SV_ARG(draft->def->name), output_count, count);
+  }
+  for (int i = 0; i < output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_graph_refine_shape(importer->graph, (leat_output_t){node, i}, shapes[i]));
   }
   return leat_ok_status();
 }
 
 // "_output_shapes" tells what inference could not know; it does not stay as an attribute.
-static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
+// |*out_exact|: the node's shapes are now those that it tells.
+static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node,
+                                   bool* out_exact) {
+  leat_wire_shapes_t plain;
+  const leat_attr_def_t* def = draft->output_shapes;
+  *out_exact = !def->message && leat_wire_shapes_read(def->bytes, &plain);
+  if (*out_exact) {
+    LEAT_RETURN_IF_ERROR(
+        refine_all(importer, draft, node, plain.shapes, (uint32_t)plain.count));
+    const leat_node_t* made = &importer->graph->nodes[node];
+    for (int i = 0; i < made->output_count; ++i) {
+      *out_exact &= leat_partial_shape_equal(made->output_shapes[i], plain.shapes[i]);
+    }
+    return leat_ok_status();
+  }
   leat_attr_value_t shapes;
-  LEAT_RETURN_IF_ERROR(
-      leat_attr_value_from_proto(draft->output_shapes, importer->graph->storage, &shapes));
-  int output_count = importer->graph->nodes[node].output_count;
+  LEAT_RETURN_IF_ERROR(read_value(importer, def, &shapes));
   if (!shapes.is_list || (shapes.count > 0 && shapes.kind != LEAT_ATTR_SHAPE)) {
     return leat_ok_status();
   }
-  if (shapes.count < (uint32_t)output_count) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
-                            "shapes for %u outputs",
-                            LEAT_SV_ARG(draft->def->name), output_count, shapes.count);
+  return refine_all(importer, draft, node, shapes.shapes, shapes.count);
+}
+
+// ---- patterns -----------------------------------------------------------------------------------
+
+// The node's own shapes stand for those claimed: they are the same. Of a node without inputs they
+// follow from the attributes.
+static void learn_pattern(const leat_node_def_t* def, const leat_node_t* node, bool claims_shapes) {
+  bool is_source = node->input_count == 0 && node->output_count > 0;
+  *def->pattern = (leat_node_pattern_t){
+      .attr_bytes = def->attr_bytes,
+      .op = node->op,
+      .signature = {.attrs = node->attrs,
+                    .attr_count = node->attr_count,
+                    .output_types = node->output_types,
+                    .output_shapes = is_source ? node->output_shapes : NULL,
+                    .output_count = node->output_count},
+      .output_shapes = claims_shapes ? node->output_shapes : NULL,
+  };
+}
+
+static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
+  const leat_node_def_t* def = draft->def;
+  if (def->is_known) {
+    const leat_node_pattern_t* pattern = def->pattern;
+    if (!pattern->output_shapes || pattern->signature.output_shapes) return leat_ok_status();
+    return refine_all(importer, draft, node, pattern->output_shapes,
+                      (uint32_t)pattern->signature.output_count);
   }
-  for (int i = 0; i < output_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(importer->graph, ((leat_output_t){node, i}),
-                                                 shapes.shapes[i]));
+  bool is_exact = true;
+  if (draft->output_shapes) {
+    LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
+  }
+  if (def->pattern && is_exact) {
+    learn_pattern(def, &importer->graph->nodes[node], draft->output_shapes != NULL);
   }
   return leat_ok_status();
 }
@@ -217,7 +335,8 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   leat_graph_t* graph = importer->graph;
-  if (draft->def->attr.count > 0) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  bool is_known = draft->def->is_known;
+  if (!is_known) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
   leat_string_view_t device = draft->def->device;
   leat_node_spec_t spec = {
       .op = draft->op,
@@ -225,29 +344,43 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
       .input_count = draft->input_count,
       .control_inputs = importer->controls,
       .control_count = draft->control_count,
-      .attrs = importer->attrs,
+      .placed_attrs = importer->attrs,
+      .signature = is_known ? &draft->def->pattern->signature : NULL,
       .attr_count = draft->attr_count,
       .borrow_storage = true,
   };
   LEAT_RETURN_IF_ERROR(leat_importer_name(importer, draft->def->name, &spec.name));
-  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(
-      graph->storage, device.size > 0 ? device : importer->options->default_device, &spec.device));
+  if (device.size == 0) device = importer->options->default_device;
+  if (device.size > 0) {
+    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(graph->storage, device, &spec.device));
+  }
   int32_t node = -1;
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, &spec, &node));
   if (!importer->direct_names) {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));
   }
-  return draft->output_shapes ? refine_shapes(importer, draft, node) : leat_ok_status();
+  return finish_shapes(importer, draft, node);
 }
 
-leat_status_t leat_importer_add(leat_importer_t* importer, const leat_pb_node_def_t* def,
-                                bool may_defer, bool* out_deferred) {
-  *out_deferred = false;
+static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
+                         bool* out_deferred) {
   draft_t draft = {.def = def};
-  LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
+  if (def->is_known) draft.op = def->pattern->op;
+  else LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
   LEAT_RETURN_IF_ERROR(resolve_inputs(importer, &draft, may_defer, out_deferred));
   if (*out_deferred) return leat_ok_status();
   leat_status_t status = add_draft(importer, &draft);
   return LEAT_UNLIKELY(status) ? annotate(&draft, status) : leat_ok_status();
+}
+
+leat_status_t leat_importer_add(leat_importer_t* importer, const leat_node_def_t* def,
+                                bool may_defer, bool* out_deferred) {
+  *out_deferred = false;
+  leat_status_t status = add(importer, def, may_defer, out_deferred);
+  if (LEAT_LIKELY(!status)) return status;
+  leat_status_t malformed = leat_node_def_check(def, &importer->scratch);
+  if (!malformed) return status;
+  leat_status_free(status);
+  return malformed;
 }

@@ -11,7 +11,7 @@
 typedef struct order_s {
   leat_importer_t* importer;
   leat_arena_t arena;
-  leat_pb_node_def_t* defs;
+  leat_node_def_t* defs;
   const leat_op_t** ops;
   size_t count;
   leat_string_map_t names;  // -> index in |defs|
@@ -24,7 +24,7 @@ typedef struct order_s {
 static leat_status_t decode(order_t* o, leat_node_cursor_t* cursor) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&o->arena, o->count, sizeof(leat_pb_node_def_t), &memory));
+      leat_arena_allocate_array(&o->arena, o->count, sizeof(leat_node_def_t), &memory));
   o->defs = memory;
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(&o->arena, o->count, sizeof(leat_op_t*), &memory));
@@ -33,8 +33,12 @@ static leat_status_t decode(order_t* o, leat_node_cursor_t* cursor) {
   for (size_t i = 0; i < o->count; ++i) {
     leat_string_view_t bytes;
     if (!leat_node_cursor_take(cursor, &bytes)) break;
-    LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_node_def_descriptor, bytes, &o->arena, NULL,
-                                             &o->defs[i]));
+    leat_pb_node_def_t* message = NULL;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_allocate(&o->arena, sizeof(leat_pb_node_def_t), (void**)&message));
+    LEAT_RETURN_IF_ERROR(
+        leat_message_decode(&leat_pb_node_def_descriptor, bytes, &o->arena, NULL, message));
+    LEAT_RETURN_IF_ERROR(leat_node_def_of_message(message, &o->arena, &o->defs[i]));
     LEAT_RETURN_IF_ERROR(leat_importer_op(o->importer, &o->defs[i], &o->ops[i]));
     bool inserted = false;
     LEAT_RETURN_IF_ERROR(
@@ -73,7 +77,7 @@ static leat_status_t find_source(const order_t* o, size_t reader, leat_string_vi
 
 static leat_status_t find_sources(order_t* o) {
   size_t total = 0;
-  for (size_t i = 0; i < o->count; ++i) total += o->defs[i].input.count;
+  for (size_t i = 0; i < o->count; ++i) total += o->defs[i].input_count;
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&o->arena, total, sizeof(int32_t), &memory));
   o->sources = memory;
@@ -86,8 +90,8 @@ static leat_status_t find_sources(order_t* o) {
       leat_ready_queue_initialize(o->importer->allocator, (int32_t)o->count, &o->queue));
   size_t edge = 0;
   for (size_t i = 0; i < o->count; ++i) {
-    for (size_t k = 0; k < o->defs[i].input.count; ++k, ++edge) {
-      LEAT_RETURN_IF_ERROR(find_source(o, i, o->defs[i].input.items[k], &o->sources[edge]));
+    for (size_t k = 0; k < o->defs[i].input_count; ++k, ++edge) {
+      LEAT_RETURN_IF_ERROR(find_source(o, i, o->defs[i].inputs[k], &o->sources[edge]));
       if (o->sources[edge] == NOT_IN_FILE) continue;
       ++o->begin[o->sources[edge] + 2];
       ++o->queue.pending[i];
@@ -100,7 +104,7 @@ static void fill_readers(order_t* o) {
   for (size_t i = 0; i < o->count; ++i) o->begin[i + 2] += o->begin[i + 1];
   size_t edge = 0;
   for (size_t i = 0; i < o->count; ++i) {
-    for (size_t k = 0; k < o->defs[i].input.count; ++k, ++edge) {
+    for (size_t k = 0; k < o->defs[i].input_count; ++k, ++edge) {
       if (o->sources[edge] == NOT_IN_FILE) continue;
       o->readers[o->begin[o->sources[edge] + 1]++] = (int32_t)i;
     }

@@ -411,6 +411,74 @@ static void output_shapes_refine(void** state) {
   toy_close(&toy);
 }
 
+// A graph large enough for nodes to be taken for alike: |count| times two Placeholders and the Add
+// of each, with the same shape claimed everywhere.
+static void append_alike(leat_string_builder_t* text, int count, const char* claim) {
+  for (int i = 0; i < count; ++i) {
+    for (int k = 0; k < 2; ++k) {
+      leat_string_builder_print(text,
+                                "node { name: 'x%d_%d' op: 'Placeholder'"
+                                "  attr { key: 'dtype' value { type: DT_FLOAT } }"
+                                "  attr { key: 'shape' value { shape { dim { size: %d } } } } }",
+                                i, k, 2 + i % 3);
+    }
+    leat_string_builder_print(text,
+                              "node { name: 'sum%d' op: 'Add' input: 'x%d_0' input: 'x%d_1' " FLOAT
+                              "%s }", i, i, i, claim);
+  }
+}
+
+static void nodes_that_are_written_alike_keep_their_own_shapes(void** state) {
+  (void)state;
+  toy_t toy;
+  toy_open(&toy);
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_string_builder_print(&text, V);
+  append_alike(&text, 40, "attr { key: '_output_shapes' value { list {"
+                          " shape { dim { size: -1 } } } } }");
+  toy_ok(import_text(&toy, text.data, NULL, NULL));
+  assert_int_equal(toy.graph->node_count, 120);
+  static const char* const shapes[] = {"[2]", "[3]", "[4]"};
+  for (int i = 0; i < 120; ++i) {
+    assert_string_equal(TOY_SHAPE(&toy, leat_node_output(i, 0)), shapes[i / 3 % 3]);
+  }
+  // What they have in common is there once.
+  assert_ptr_equal(toy.graph->nodes[0].attrs, toy.graph->nodes[9].attrs);
+  assert_ptr_equal(toy.graph->nodes[2].attrs, toy.graph->nodes[119].attrs);
+  leat_string_builder_deinitialize(&text);
+  toy_close(&toy);
+}
+
+// One of many nodes alike claims a shape that contradicts its inputs.
+static void a_claim_is_held_against_every_node(void** state) {
+  (void)state;
+  toy_t toy;
+  toy_open(&toy);
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_string_builder_print(&text, V);
+  append_alike(&text, 40, "attr { key: '_output_shapes' value { list {"
+                          " shape { dim { size: 2 } } } } }");
+  toy_fails(import_text(&toy, text.data, NULL, NULL), LEAT_INVALID_ARGUMENT, "'sum1'");
+  assert_int_equal(toy.graph->node_count, 0);
+  leat_string_builder_deinitialize(&text);
+  toy_close(&toy);
+}
+
+// Of a node that is refused, that its bytes are malformed is said first: here a type that is cut
+// off, in a node of an unknown op.
+static void malformed_values_are_said_first(void** state) {
+  (void)state;
+  static const char node[] = "\x0a\x17\x0a\x01" "a" "\x12\x04" "None" "\x2a\x0c\x0a\x05" "dtype"
+                             "\x12\x03\x30\x80\x80";
+  toy_t toy;
+  toy_open(&toy);
+  toy_fails(leat_graph_import(toy.graph, leat_string_view_make(node, sizeof(node) - 1), NULL, NULL),
+            LEAT_INVALID_ARGUMENT, "malformed");
+  toy_close(&toy);
+}
+
 static void op_defs_keep_their_order(void** state) {
   (void)state;
   static const leat_op_row_t rows[] = {
@@ -472,6 +540,9 @@ int main(void) {
       cmocka_unit_test(functions_are_kept),
       cmocka_unit_test(what_goes_out_comes_in_again),
       cmocka_unit_test(output_shapes_refine),
+      cmocka_unit_test(nodes_that_are_written_alike_keep_their_own_shapes),
+      cmocka_unit_test(a_claim_is_held_against_every_node),
+      cmocka_unit_test(malformed_values_are_said_first),
       cmocka_unit_test(op_defs_keep_their_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,9 @@
 #ifndef LEAT_GRAPH_IMPORTER_H_
 #define LEAT_GRAPH_IMPORTER_H_
 
-#include "formats/generated/graph.h"
+#include "graph/attr_wire.h"
 #include "graph/import.h"
+#include "graph/node_def_reader.h"
 
 // Walks the nodes of an encoded GraphDef.
 typedef struct leat_node_cursor_s {
@@ -24,10 +25,13 @@ typedef struct leat_colocation_s {
   leat_string_view_t target;  // a name of the GraphDef
 } leat_colocation_t;
 
+#define LEAT_IMPORTER_OPS 32
+
 typedef struct leat_importer_s {
   leat_graph_t* graph;
   const leat_import_options_t* options;
   leat_allocator_t* allocator;
+  leat_arena_t scratch;  // of what the general decoder makes; emptied when it has grown
   int32_t first;            // nodes that were there before
   leat_string_view_t prefix;  // "a/", or ""
   // Names in the GraphDef are names in the graph: graph->names serves as the index of what has been
@@ -40,7 +44,10 @@ typedef struct leat_importer_s {
   leat_string_map_t mapped;        // node of a mapping's |from| -> last mapping of it
   int32_t* next_mapping;           // the one before it of the same node, or -1
   bool* mapping_used;
-  const leat_op_t* last_op;        // most nodes repeat the op of the one before
+  const leat_op_t* last_ops[LEAT_IMPORTER_OPS];  // by a mere glance at the name
+  leat_attr_reader_t attr_reader;
+  leat_node_pattern_t* patterns;   // NULL where names, and with them values, change
+  const leat_string_view_t* last_class;  // of the last node that had one
   leat_output_t* inputs;           // of the node at hand
   size_t input_capacity;
   int32_t* controls;
@@ -75,12 +82,12 @@ LEAT_MUST_USE leat_status_t leat_importer_finish_colocations(leat_importer_t* im
 // ---- nodes (import_node.c) ----------------------------------------------------------------------
 
 LEAT_MUST_USE leat_status_t leat_importer_op(leat_importer_t* importer,
-                                             const leat_pb_node_def_t* def,
+                                             const leat_node_def_t* def,
                                              const leat_op_t** out_op);
 // Adds the node. One that reads a node not imported yet: |*out_deferred| when |may_defer|; a Merge
 // leaves that input open; else INVALID_ARGUMENT.
 LEAT_MUST_USE leat_status_t leat_importer_add(leat_importer_t* importer,
-                                              const leat_pb_node_def_t* def, bool may_defer,
+                                              const leat_node_def_t* def, bool may_defer,
                                               bool* out_deferred);
 
 // ---- order (import_order.c) ---------------------------------------------------------------------

@@ -15,8 +15,12 @@ bool leat_node_waits(const leat_node_t* node) {
 // The attribute when it is a single value of |kind|.
 static const leat_attr_value_t* single(const leat_node_t* node, const char* name,
                                        leat_attr_kind_t kind) {
-  const leat_attr_value_t* value = leat_node_attr(node, leat_string_view_from(name));
-  return value && value->kind == kind && !value->is_list ? value : NULL;
+  for (int i = 0; i < node->attr_count; ++i) {
+    const leat_attr_t* attr = &node->attrs[i];
+    if (attr->value.kind != kind || attr->value.is_list) continue;
+    if (leat_string_view_equals(attr->name, name)) return &attr->value;
+  }
+  return NULL;
 }
 
 bool leat_node_attr_bool(const leat_node_t* node, const char* name, bool otherwise) {

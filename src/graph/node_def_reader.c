@@ -1,177 +1,170 @@
-// The plain path gives up at the first thing that is not plain (an unknown field, a field twice, a
-// value in two parts, a byte that is no UTF-8) and leaves the verdict to the general decoder.
+// The plain path gives up at the first thing that is not plain (an unknown field, an attribute
+// twice, an entry in another order) and leaves the verdict to the general decoder.
 #include "graph/node_def_reader.h"
 
 #include "formats/decode.h"
 #include "formats/utf8.h"
 #include "formats/wire.h"
 
-#define ARENA_LIMIT_BYTES (256 * 1024)
-#define MAX_PLAIN_ATTRS 32
-
 // Tags: field number << 3 | wire type.
 enum { NODE_NAME = 0x0a, NODE_OP = 0x12, NODE_INPUT = 0x1a, NODE_DEVICE = 0x22, NODE_ATTR = 0x2a };
 enum { ENTRY_KEY = 0x0a, ENTRY_VALUE = 0x12 };
-enum { VALUE_S = 0x12, VALUE_I = 0x18, VALUE_F = 0x25, VALUE_B = 0x28, VALUE_TYPE = 0x30 };
 
-void leat_node_def_reader_initialize(leat_allocator_t* allocator,
+#define MAX_PATTERN_BYTES 1024  // what is longer is seldom there twice
+
+void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_pattern_t* patterns,
                                      leat_node_def_reader_t* out_reader) {
-  *out_reader = (leat_node_def_reader_t){.allocator = allocator};
-  leat_arena_initialize(allocator, 0, &out_reader->arena);
+  out_reader->arena = arena;
+  out_reader->patterns = patterns;
+  out_reader->inputs = NULL;
+  out_reader->input_capacity = 0;
 }
 
 void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader) {
-  leat_allocator_free(reader->allocator, reader->inputs);
-  leat_allocator_free(reader->allocator, reader->entries);
-  leat_allocator_free(reader->allocator, reader->values);
-  leat_arena_deinitialize(&reader->arena);
-}
-
-// A length and as many bytes; NULL when they are not there.
-static inline const uint8_t* read_bytes(const uint8_t* next, const uint8_t* end,
-                                        leat_string_view_t* out_bytes) {
-  size_t size = 0;
-  next = leat_wire_read_length(next, end, &size);
-  if (!next) return NULL;
-  *out_bytes = leat_string_view_make((const char*)next, size);
-  return next + size;
-}
-
-static inline const uint8_t* read_text(const uint8_t* next, const uint8_t* end,
-                                       leat_string_view_t* out_text) {
-  next = read_bytes(next, end, out_text);
-  return next && leat_utf8_is_valid(*out_text) ? next : NULL;
-}
-
-// A single scalar that fills |bytes|, or nothing at all.
-static bool read_plain_value(leat_string_view_t bytes, leat_pb_attr_value_t* out_value) {
-  const uint8_t* next = (const uint8_t*)bytes.data;
-  const uint8_t* end = next + bytes.size;
-  uint64_t number = 0;
-  uint32_t bits = 0;
-  out_value->value_case = 0;
-  if (bytes.size == 0) return true;
-  out_value->value_case = *next >> 3;
-  switch (*next++) {
-    case VALUE_S: return read_bytes(next, end, &out_value->s) == end;
-    case VALUE_I:
-      if (leat_wire_read_varint(next, end, &number) != end) return false;
-      out_value->i = (int64_t)number;
-      return true;
-    case VALUE_B:
-      if (leat_wire_read_varint(next, end, &number) != end) return false;
-      out_value->b = number != 0;
-      return true;
-    case VALUE_TYPE:
-      if (leat_wire_read_varint(next, end, &number) != end) return false;
-      out_value->type = (int32_t)number;
-      return true;
-    case VALUE_F:
-      if (end - next != 4) return false;
-      bits = leat_wire_load32(next);
-      memcpy(&out_value->f, &bits, sizeof(bits));
-      return true;
-    default: return false;
-  }
-}
-
-static leat_status_t read_value(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                                leat_pb_attr_value_t* out_value) {
-  if (read_plain_value(bytes, out_value)) return leat_ok_status();
-  return leat_message_decode(&leat_pb_attr_value_descriptor, bytes, &reader->arena, NULL,
-                             out_value);
+  leat_allocator_free(reader->arena->allocator, reader->inputs);
 }
 
 // Key, then value, then nothing.
-static bool read_entry(leat_string_view_t bytes, leat_string_view_t* out_key,
-                       leat_string_view_t* out_value) {
-  const uint8_t* next = (const uint8_t*)bytes.data;
-  const uint8_t* end = next + bytes.size;
+static bool read_entry(const uint8_t* next, const uint8_t* end, leat_attr_def_t* out_attr) {
   if (next == end || *next++ != ENTRY_KEY) return false;
-  next = read_text(next, end, out_key);
+  next = leat_wire_read_bytes(next, end, &out_attr->name);
   if (!next || next == end || *next++ != ENTRY_VALUE) return false;
-  return read_bytes(next, end, out_value) == end;
+  out_attr->message = NULL;
+  return leat_wire_read_bytes(next, end, &out_attr->bytes) == end;
 }
 
-static bool is_repeated(const leat_pb_node_def_attr_entry_list_t* list, leat_string_view_t key) {
-  for (size_t i = 0; i < list->count; ++i) {
-    if (leat_string_view_equal(list->items[i].key, key)) return true;
+static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (leat_string_view_equal(attrs[i].name, attrs[count].name)) return true;
   }
   return false;
 }
 
-static leat_status_t add_input(leat_node_def_reader_t* reader, leat_string_view_t input,
-                               leat_pb_string_list_t* list) {
+// False when they are not plain, or something else is among them.
+static bool read_attrs(leat_node_def_reader_t* reader, leat_node_def_t* def) {
+  const uint8_t* next = (const uint8_t*)def->attr_bytes.data;
+  const uint8_t* end = next + def->attr_bytes.size;
+  size_t count = 0;
+  for (; next < end; ++count) {
+    leat_string_view_t entry;
+    if (*next != NODE_ATTR || count == LEAT_NODE_DEF_PLAIN_ATTRS) return false;
+    next = leat_wire_read_bytes(next + 1, end, &entry);
+    if (!next || !read_entry(next - entry.size, next, &reader->attrs[count])) return false;
+    if (is_repeated(reader->attrs, count)) return false;
+  }
+  def->attrs = reader->attrs;
+  def->attr_count = count;
+  return true;
+}
+
+// Finds the place of the node's pattern, and whether it is filled.
+static void find_pattern(leat_node_def_reader_t* reader, leat_node_def_t* def) {
+  if (!reader->patterns || def->attr_bytes.size > MAX_PATTERN_BYTES) return;
+  uint64_t hash = leat_string_view_hash(def->attr_bytes) + def->op.size;
+  leat_node_pattern_t* pattern = def->pattern = &reader->patterns[hash % LEAT_NODE_PATTERNS];
+  def->is_known = pattern->op && leat_string_view_equal(pattern->attr_bytes, def->attr_bytes) &&
+                  leat_string_view_equal(pattern->op->name, def->op);
+}
+
+static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   void* inputs = reader->inputs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->allocator, list->count + 1,
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->arena->allocator,
+                                                 reader->input_capacity + 1,
                                                  sizeof(leat_string_view_t), &inputs,
                                                  &reader->input_capacity));
-  list->items = reader->inputs = inputs;
-  list->items[list->count++] = input;
+  reader->inputs = inputs;
   return leat_ok_status();
 }
 
-// |*inout_plain| false when the entry is not plain.
-static leat_status_t add_attr(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                              leat_pb_node_def_attr_entry_list_t* list, bool* inout_plain) {
-  leat_string_view_t key, value;
-  *inout_plain = list->count < MAX_PLAIN_ATTRS && read_entry(bytes, &key, &value) &&
-                 !is_repeated(list, key);
-  if (!*inout_plain) return leat_ok_status();
-  void *entries = reader->entries, *values = reader->values;
-  if (reader->value_capacity < MAX_PLAIN_ATTRS) {  // at once, since entries point at values
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->allocator, MAX_PLAIN_ATTRS,
-                                                   sizeof(leat_pb_node_def_attr_entry_t), &entries,
-                                                   &reader->entry_capacity));
-    reader->entries = entries;
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->allocator, MAX_PLAIN_ATTRS,
-                                                   sizeof(leat_pb_attr_value_t), &values,
-                                                   &reader->value_capacity));
-    reader->values = values;
-  }
-  list->items = reader->entries;
-  list->items[list->count] =
-      (leat_pb_node_def_attr_entry_t){key, &reader->values[list->count]};
-  return read_value(reader, value, &reader->values[list->count++]);
+// Takes a text off |*inout_next| when it has that tag; false when it is cut off.
+static inline bool take_text(uint8_t tag, const uint8_t** inout_next, const uint8_t* end,
+                             leat_string_view_t* out_text) {
+  *out_text = (leat_string_view_t){NULL, 0};
+  if (*inout_next == end || **inout_next != tag) return true;
+  *inout_next = leat_wire_read_bytes(*inout_next + 1, end, out_text);
+  return *inout_next != NULL;
 }
 
-static leat_status_t read_plain(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                                leat_pb_node_def_t* def, bool* out_plain) {
-  const uint8_t* next = (const uint8_t*)bytes.data;
-  const uint8_t* end = next + bytes.size;
-  leat_status_t status = leat_ok_status();
-  leat_string_view_t text;
-  *out_plain = true;
-  while (next < end && *out_plain && !status) {
-    switch (*next++) {
-      case NODE_NAME: next = read_text(next, end, &def->name); break;
-      case NODE_OP: next = read_text(next, end, &def->op); break;
-      case NODE_DEVICE: next = read_text(next, end, &def->device); break;
-      case NODE_INPUT:
-        next = read_text(next, end, &text);
-        if (next) status = add_input(reader, text, &def->input);
-        break;
-      case NODE_ATTR:
-        next = read_bytes(next, end, &text);
-        if (next) status = add_attr(reader, text, &def->attr, out_plain);
-        break;
-      default: next = NULL;
+// What stands before the attributes, in the order in which everybody writes it. What is left over
+// must be attributes, then.
+static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* def,
+                               bool* out_plain) {
+  const uint8_t* next = (const uint8_t*)def->bytes.data;
+  const uint8_t* end = next + def->bytes.size;
+  size_t inputs = 0;
+  *out_plain = false;
+  if (!take_text(NODE_NAME, &next, end, &def->name)) return leat_ok_status();
+  if (!take_text(NODE_OP, &next, end, &def->op)) return leat_ok_status();
+  for (; next < end && *next == NODE_INPUT; ++inputs) {
+    if (LEAT_UNLIKELY(inputs == reader->input_capacity)) {
+      LEAT_RETURN_IF_ERROR(grow_inputs(reader));
     }
-    *out_plain = *out_plain && next;
+    next = leat_wire_read_bytes(next + 1, end, &reader->inputs[inputs]);
+    if (!next) return leat_ok_status();
   }
-  return status;
+  if (!take_text(NODE_DEVICE, &next, end, &def->device)) return leat_ok_status();
+  if (!leat_utf8_is_valid(def->device)) return leat_ok_status();
+  def->inputs = reader->inputs;
+  def->input_count = inputs;
+  def->attr_bytes = leat_string_view_make((const char*)next, (size_t)(end - next));
+  *out_plain = true;
+  return leat_ok_status();
+}
+
+leat_status_t leat_node_def_of_message(const leat_pb_node_def_t* message, leat_arena_t* arena,
+                                       leat_node_def_t* out_def) {
+  static const leat_pb_attr_value_t nothing = {0};
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, message->attr.count,
+                                                 sizeof(leat_attr_def_t), &memory));
+  leat_attr_def_t* attrs = memory;
+  for (size_t i = 0; i < message->attr.count; ++i) {
+    const leat_pb_node_def_attr_entry_t* entry = &message->attr.items[i];
+    attrs[i].name = entry->key;
+    attrs[i].message = entry->value ? entry->value : &nothing;
+  }
+  *out_def = (leat_node_def_t){
+      .name = message->name,
+      .op = message->op,
+      .device = message->device,
+      .inputs = message->input.items,
+      .attrs = attrs,
+      .input_count = message->input.count,
+      .attr_count = message->attr.count,
+  };
+  return leat_ok_status();
+}
+
+static leat_status_t decode(leat_string_view_t bytes, leat_arena_t* arena,
+                            leat_pb_node_def_t** out_message) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leat_pb_node_def_t), &memory));
+  *out_message = memory;
+  return leat_message_decode(&leat_pb_node_def_descriptor, bytes, arena, NULL, memory);
 }
 
 leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_view_t bytes,
-                                 leat_pb_node_def_t* out_def) {
-  if (reader->arena.used_bytes > ARENA_LIMIT_BYTES) {
-    leat_arena_deinitialize(&reader->arena);
-    leat_arena_initialize(reader->allocator, 0, &reader->arena);
-  }
-  *out_def = (leat_pb_node_def_t){.name = {NULL, 0}};
-  if (bytes.size == 0) return leat_ok_status();
+                                 leat_node_def_t* out_def) {
+  out_def->bytes = bytes;
+  out_def->attr_count = 0;
+  out_def->pattern = NULL;
+  out_def->is_known = false;
   bool is_plain = false;
-  LEAT_RETURN_IF_ERROR(read_plain(reader, bytes, out_def, &is_plain));
-  if (is_plain) return leat_ok_status();
-  return leat_message_decode(&leat_pb_node_def_descriptor, bytes, &reader->arena, NULL, out_def);
+  LEAT_RETURN_IF_ERROR(read_head(reader, out_def, &is_plain));
+  if (is_plain) find_pattern(reader, out_def);
+  if (out_def->is_known || (is_plain && read_attrs(reader, out_def))) return leat_ok_status();
+  leat_pb_node_def_t* message = NULL;
+  LEAT_RETURN_IF_ERROR(decode(bytes, reader->arena, &message));
+  return leat_node_def_of_message(message, reader->arena, out_def);
+}
+
+leat_status_t leat_node_def_check(const leat_node_def_t* def, leat_arena_t* arena) {
+  if (def->bytes.size == 0) return leat_ok_status();
+  for (size_t i = 0; i < def->attr_count; ++i) {
+    leat_pb_attr_value_t value;
+    LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_attr_value_descriptor, def->attrs[i].bytes,
+                                             arena, NULL, &value));
+  }
+  leat_pb_node_def_t* message = NULL;
+  return decode(def->bytes, arena, &message);
 }

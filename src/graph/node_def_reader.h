@@ -1,29 +1,67 @@
-// Decodes NodeDefs one after the other. Most are plain: names, inputs, single-valued attributes;
-// these are read without the tables, into arrays that the next one reuses. Everything else goes
-// through the general decoder, with the same result.
+// NodeDefs one after the other. Of a plain one (most are) the reader finds the parts: names,
+// inputs, attributes by name; the values stay encoded, since who takes them knows best where they
+// shall lie. Everything else goes through the general decoder, with the same result.
 #ifndef LEAT_GRAPH_NODE_DEF_READER_H_
 #define LEAT_GRAPH_NODE_DEF_READER_H_
 
 #include "formats/generated/graph.h"
+#include "graph/signature.h"
+
+// What nodes are like whose op and attributes are written with the same bytes: most are like one
+// that was there before.
+typedef struct leat_node_pattern_s {
+  leat_string_view_t attr_bytes;
+  const leat_op_t* op;  // NULL: none yet
+  leat_signature_t signature;
+  const leat_partial_shape_t* output_shapes;  // as "_output_shapes" claims; NULL: it does not
+} leat_node_pattern_t;
+
+#define LEAT_NODE_PATTERNS 256
+
+typedef struct leat_attr_def_s {
+  leat_string_view_t name;
+  leat_string_view_t bytes;             // an encoded AttrValue,
+  const leat_pb_attr_value_t* message;  // or the decoded one
+} leat_attr_def_t;
+
+// Borrows from the encoded node, or from the message.
+typedef struct leat_node_def_s {
+  leat_string_view_t bytes;  // of which nothing was decoded; empty when all was
+  leat_string_view_t name, op, device;
+  const leat_string_view_t* inputs;
+  const leat_attr_def_t* attrs;  // no name twice
+  size_t input_count, attr_count;
+  leat_string_view_t attr_bytes;        // of a plain node, to the node's end
+  leat_node_pattern_t* pattern;         // where its pattern belongs; NULL: it has none
+  bool is_known;                        // is it there? Then |attrs| are not read
+} leat_node_def_t;
+
+#define LEAT_NODE_DEF_PLAIN_ATTRS 32
 
 typedef struct leat_node_def_reader_s {
-  leat_allocator_t* allocator;
+  leat_arena_t* arena;
   leat_string_view_t* inputs;
   size_t input_capacity;
-  leat_pb_node_def_attr_entry_t* entries;
-  size_t entry_capacity;
-  leat_pb_attr_value_t* values;
-  size_t value_capacity;
-  leat_arena_t arena;  // of what the general decoder makes; emptied when it has grown
+  leat_node_pattern_t* patterns;  // by hash, LEAT_NODE_PATTERNS; who takes the nodes fills them
+  leat_attr_def_t attrs[LEAT_NODE_DEF_PLAIN_ATTRS];
 } leat_node_def_reader_t;
 
-void leat_node_def_reader_initialize(leat_allocator_t* allocator,
+// What the general decoder makes lies in |arena|. |patterns|, zeroed, may be NULL.
+void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_pattern_t* patterns,
                                      leat_node_def_reader_t* out_reader);
 void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader);
-// The message is valid until the next call and borrows from |bytes|. Of a value only the member
-// that value_case names is defined.
+// The parts are valid until the next call. Those of a plain node are taken on trust: that its texts
+// are UTF-8 (the device apart) and its values well formed shows where they are used, or in
+// leat_node_def_check.
 LEAT_MUST_USE leat_status_t leat_node_def_read(leat_node_def_reader_t* reader,
                                                leat_string_view_t bytes,
-                                               leat_pb_node_def_t* out_def);
+                                               leat_node_def_t* out_def);
+// The parts of |message|, which must outlive them; arrays lie in |arena|.
+LEAT_MUST_USE leat_status_t leat_node_def_of_message(const leat_pb_node_def_t* message,
+                                                     leat_arena_t* arena,
+                                                     leat_node_def_t* out_def);
+// Says what is malformed in a node whose parts were taken on trust: of a node that is refused, that
+// comes first.
+LEAT_MUST_USE leat_status_t leat_node_def_check(const leat_node_def_t* def, leat_arena_t* arena);
 
 #endif  // LEAT_GRAPH_NODE_DEF_READER_H_

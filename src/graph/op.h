@@ -150,6 +150,9 @@ typedef struct leat_op_row_s {
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
+  // The op with the same attributes and one input more, which it adds to output 0 as AddV2 would;
+  // NULL: none.
+  const char* sum;
   const char* doc;
 } leat_op_row_t;
 

@@ -3,6 +3,9 @@
 // they form a list that only grows, each published by one store when it is complete.
 #include "graph/op.h"
 
+#define USUAL_COUNT 1500         // of ops: more make it grow
+#define BLOCK_BYTES (8 * 1024)  // of a few ops, which is what most programs use
+
 typedef struct registered_op_s {
   const leat_op_row_t* row;
   _Atomic(leat_op_t*) op;  // NULL until parsed
@@ -32,8 +35,13 @@ leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
   leat_op_registry_t* registry = memory;
   registry->allocator = allocator;
   leat_mutex_initialize(&registry->mutex);
-  leat_arena_initialize(allocator, 0, &registry->arena);
+  leat_arena_initialize(allocator, BLOCK_BYTES, &registry->arena);
   leat_string_map_initialize(allocator, &registry->names);
+  leat_status_t status = leat_string_map_reserve(&registry->names, USUAL_COUNT);
+  if (status) {
+    leat_op_registry_free(registry);
+    return status;
+  }
   *out_registry = registry;
   return leat_ok_status();
 }

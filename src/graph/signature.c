@@ -19,15 +19,14 @@ static bool is_missing(const leat_attr_t* attr) {
   return attr->value.kind == LEAT_ATTR_NONE && !attr->value.is_list;
 }
 
-int64_t leat_signature_argument_count(const leat_op_argument_t* argument,
-                                      const leat_attr_t* attrs) {
+static inline int64_t count_of(const leat_op_argument_t* argument, const leat_attr_t* attrs) {
   if (argument->number_attr >= 0) return attrs[argument->number_attr].value.i;
   if (argument->source == LEAT_TYPE_FROM_LIST) return attrs[argument->type_attr].value.count;
   return 1;
 }
 
-int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,
-                                 int64_t index) {
+static inline int type_of(const leat_op_argument_t* argument, const leat_attr_t* attrs,
+                          int64_t index) {
   int dtype = argument->dtype;
   if (argument->source == LEAT_TYPE_FROM_ATTR) dtype = attrs[argument->type_attr].value.type;
   if (argument->source == LEAT_TYPE_FROM_LIST) {
@@ -36,12 +35,30 @@ int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_
   return argument->is_ref ? (int)leat_dtype_make_ref(dtype) : dtype;
 }
 
+int64_t leat_signature_argument_count(const leat_op_argument_t* argument,
+                                      const leat_attr_t* attrs) {
+  return count_of(argument, attrs);
+}
+
+int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,
+                                 int64_t index) {
+  return type_of(argument, attrs, index);
+}
+
 static leat_status_t annotate(const resolver_t* r, leat_status_t status) {
   return leat_status_annotate(status, "Adding node '%.*s' (%.*s) failed",
                               LEAT_SV_ARG(r->spec->name), LEAT_SV_ARG(r->op->name));
 }
 
 // ---- attributes given ---------------------------------------------------------------------------
+
+// A list that came empty from a file learns its kind here.
+static void learn_kind(const leat_op_attr_t* declared, leat_attr_value_t* value) {
+  if (declared->is_list && value->kind == LEAT_ATTR_NONE) {
+    *value = (leat_attr_value_t){.is_list = true};
+  }
+  if (value->is_list) value->kind = (uint8_t)declared->kind;
+}
 
 static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int index,
                                 leat_attr_t* target) {
@@ -52,11 +69,7 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
         leat_graph_storage_copy_value(r->graph->storage, &attr->value, &target->value));
   }
   if (index >= 0) {
-    // A list that came empty from a file learns its kind here.
-    if (r->op->attrs[index].is_list && attr->value.kind == LEAT_ATTR_NONE) {
-      target->value = (leat_attr_value_t){.is_list = true};
-    }
-    if (target->value.is_list) target->value.kind = (uint8_t)r->op->attrs[index].kind;
+    learn_kind(&r->op->attrs[index], &target->value);
     return leat_ok_status();
   }
   if (r->spec->borrow_storage) {
@@ -67,9 +80,9 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
 }
 
 // An attribute that a function's call will give: of a number or text that no argument depends on.
-static bool may_wait(const leat_op_t* op, int index, const leat_attr_value_t* value) {
+static bool may_wait(const leat_op_t* op, int index) {
   const leat_op_attr_t* attr = &op->attrs[index];
-  if (value->kind != LEAT_ATTR_PLACEHOLDER || value->is_list || attr->is_list) return false;
+  if (attr->is_list) return false;
   for (int i = 0; i < op->input_count + op->output_count; ++i) {
     const leat_op_argument_t* argument =
         i < op->input_count ? &op->inputs[i] : &op->outputs[i - op->input_count];
@@ -79,6 +92,13 @@ static bool may_wait(const leat_op_t* op, int index, const leat_attr_value_t* va
          attr->kind == LEAT_ATTR_BOOL || attr->kind == LEAT_ATTR_STRING;
 }
 
+static leat_status_t check_given(const resolver_t* r, int index, const leat_attr_value_t* value) {
+  bool waits = value->kind == LEAT_ATTR_PLACEHOLDER && !value->is_list && may_wait(r->op, index);
+  if (LEAT_LIKELY(!waits)) return leat_op_attr_check(&r->op->attrs[index], value);
+  r->graph->has_placeholders = true;
+  return leat_ok_status();
+}
+
 // Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
 // logs them; a graph from a newer producer may have some).
 static leat_status_t take_given(resolver_t* r, int* out_count) {
@@ -86,11 +106,7 @@ static leat_status_t take_given(resolver_t* r, int* out_count) {
   for (int i = 0; i < r->spec->attr_count; ++i) {
     const leat_attr_t* attr = &r->spec->attrs[i];
     int index = leat_op_find_attr(r->op, attr->name);
-    if (index >= 0 && may_wait(r->op, index, &attr->value)) {
-      r->graph->has_placeholders = true;
-    } else if (index >= 0) {
-      LEAT_RETURN_IF_ERROR(leat_op_attr_check(&r->op->attrs[index], &attr->value));
-    }
+    if (index >= 0) LEAT_RETURN_IF_ERROR(check_given(r, index, &attr->value));
     leat_attr_t* target = &r->attrs[index >= 0 ? index : count++];
     LEAT_RETURN_IF_ERROR(store_attr(r, attr, index, target));
   }
@@ -191,16 +207,32 @@ static leat_status_t infer_from_inputs(resolver_t* r) {
 
 // ---- defaults -----------------------------------------------------------------------------------
 
+static leat_status_t take_default(resolver_t* r, int index) {
+  const leat_op_attr_t* declared = &r->op->attrs[index];
+  r->attrs[index].value = declared->default_value;
+  if (LEAT_LIKELY(declared->has_default)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "NodeDef missing attr '%.*s' from %s",
+                          LEAT_SV_ARG(declared->name), LEAT_OP_TEXT(r->op));
+}
+
 static leat_status_t take_defaults(resolver_t* r) {
   for (int i = 0; i < r->op->attr_count; ++i) {
-    const leat_op_attr_t* declared = &r->op->attrs[i];
-    r->attrs[i].name = declared->name;
-    if (!is_missing(&r->attrs[i])) continue;
-    if (!declared->has_default) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT, "NodeDef missing attr '%.*s' from %s",
-                              LEAT_SV_ARG(declared->name), LEAT_OP_TEXT(r->op));
+    r->attrs[i].name = r->op->attrs[i].name;
+    if (is_missing(&r->attrs[i])) LEAT_RETURN_IF_ERROR(take_default(r, i));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_placed(resolver_t* r) {
+  for (int i = 0; i < r->op->attr_count; ++i) {
+    leat_attr_t* attr = &r->attrs[i];
+    if (attr->name.data) {
+      LEAT_RETURN_IF_ERROR(check_given(r, i, &attr->value));
+      learn_kind(&r->op->attrs[i], &attr->value);
+    } else {
+      LEAT_RETURN_IF_ERROR(take_default(r, i));
     }
-    r->attrs[i].value = declared->default_value;
+    attr->name = r->op->attrs[i].name;
   }
   return leat_ok_status();
 }
@@ -211,69 +243,85 @@ static leat_status_t complete_attrs(resolver_t* r, int* out_count) {
   return take_defaults(r);
 }
 
-// Nodes in a row often have the very same attributes: one array serves them all, since arrays of
+// Nodes of one op often have the very same attributes: one array serves them all, since arrays of
 // attributes are never written. Equal bytes mean equal values.
 static leat_status_t keep_attrs(resolver_t* r, int count) {
   leat_graph_storage_t* storage = r->graph->storage;
+  size_t slot = (uintptr_t)r->op / sizeof(leat_op_t) % LEAT_KEPT_ATTRS;
+  leat_kept_attrs_t* last = &storage->last_attrs[slot];
   size_t bytes = (size_t)count * sizeof(leat_attr_t);
-  if (storage->last_attr_count == count && memcmp(storage->last_attrs, r->attrs, bytes) == 0) {
-    r->attrs = storage->last_attrs;
+  if (last->count == count && memcmp(last->attrs, r->attrs, bytes) == 0) {
+    r->attrs = last->attrs;
     return leat_ok_status();
   }
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&storage->arena, bytes, &memory));
-  r->attrs = storage->last_attrs = memcpy(memory, r->attrs, bytes);
-  storage->last_attr_count = count;
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&storage->arena, bytes, &memory));
+  r->attrs = last->attrs = memcpy(memory, r->attrs, bytes);
+  last->count = count;
   return leat_ok_status();
 }
 
-static leat_status_t resolve_attrs(resolver_t* r, leat_signature_t* out_signature) {
+static leat_status_t resolve_placed(resolver_t* r, leat_signature_t* out_signature) {
+  if (r->spec->attr_count == 0) return leat_ok_status();
+  r->attrs = r->spec->placed_attrs;
+  out_signature->attr_count = r->spec->attr_count;
+  LEAT_RETURN_IF_ERROR(check_placed(r));
+  return keep_attrs(r, r->spec->attr_count);
+}
+
+static leat_status_t resolve_listed(resolver_t* r, leat_signature_t* out_signature) {
   int room = r->op->attr_count + r->spec->attr_count;
   if (room == 0) return leat_ok_status();
-  leat_attr_t scratch[SCRATCH_ATTRS];
   if (room <= SCRATCH_ATTRS) {
+    leat_attr_t scratch[SCRATCH_ATTRS];
     memset(scratch, 0, (size_t)room * sizeof(leat_attr_t));
     r->attrs = scratch;
     LEAT_RETURN_IF_ERROR(complete_attrs(r, &out_signature->attr_count));
-    LEAT_RETURN_IF_ERROR(keep_attrs(r, out_signature->attr_count));
-  } else {
-    void* memory = NULL;
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
-                                                   sizeof(leat_attr_t), &memory));
-    r->attrs = memory;
-    LEAT_RETURN_IF_ERROR(complete_attrs(r, &out_signature->attr_count));
+    return keep_attrs(r, out_signature->attr_count);
   }
-  out_signature->attrs = r->attrs;
-  return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)room,
+                                                 sizeof(leat_attr_t), &memory));
+  r->attrs = memory;
+  return complete_attrs(r, &out_signature->attr_count);
 }
 
 // ---- inputs and outputs -------------------------------------------------------------------------
 
-static leat_status_t check_input(const resolver_t* r, const leat_op_argument_t* argument,
-                                 int64_t position, int expected) {
+// Says what is wrong with an input that does not fit.
+LEAT_COLD static leat_status_t refuse_input(const resolver_t* r,
+                                            const leat_op_argument_t* argument, int64_t position,
+                                            int expected) {
   leat_output_t input = r->spec->inputs[position];
-  if (!leat_output_exists(input)) {
-    if (r->op->flags & LEAT_OP_MERGE) return leat_ok_status();  // closes a loop later
-  } else if ((size_t)input.node < r->graph->node_count) {
-    const leat_node_t* source = &r->graph->nodes[input.node];
-    if (input.index < 0 || input.index >= source->output_count) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "input %lld is output %d of node '%.*s', must be in [0, %d)",
-                              (long long)position, input.index, LEAT_SV_ARG(source->name),
-                              source->output_count);
-    }
-    int actual = source->output_types[input.index];
-    // A reference serves where a value is wanted.
-    if (actual == expected || actual == expected + LEAT_DTYPE_REF_OFFSET) return leat_ok_status();
+  if ((size_t)input.node >= r->graph->node_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Input '%.*s' of '%.*s' Op has type %s that does not match expected "
-                            "type %s",
-                            LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name),
-                            leat_dtype_name(actual), leat_dtype_name(expected));
+                            "input %lld is node %d, must be one of the graph's %zu",
+                            (long long)position, input.node, r->graph->node_count);
+  }
+  const leat_node_t* source = &r->graph->nodes[input.node];
+  if (input.index < 0 || input.index >= source->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "input %lld is output %d of node '%.*s', must be in [0, %d)",
+                            (long long)position, input.index, LEAT_SV_ARG(source->name),
+                            source->output_count);
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "input %lld is node %d, must be one of the graph's %zu",
-                          (long long)position, input.node, r->graph->node_count);
+                          "Input '%.*s' of '%.*s' Op has type %s that does not match expected "
+                          "type %s",
+                          LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name),
+                          leat_dtype_name(source->output_types[input.index]),
+                          leat_dtype_name(expected));
+}
+
+static inline bool input_fits(const resolver_t* r, int64_t position, int expected) {
+  leat_output_t input = r->spec->inputs[position];
+  if (!leat_output_exists(input)) return r->op->flags & LEAT_OP_MERGE;  // closes a loop later
+  if ((size_t)input.node >= r->graph->node_count) return false;
+  const leat_node_t* source = &r->graph->nodes[input.node];
+  if ((uint32_t)input.index >= (uint32_t)source->output_count) return false;
+  int actual = source->output_types[input.index];
+  // A reference serves where a value is wanted.
+  return actual == expected || actual == expected + LEAT_DTYPE_REF_OFFSET;
 }
 
 static leat_status_t wrong_input_count(const resolver_t* r) {
@@ -286,11 +334,12 @@ static leat_status_t check_inputs(const resolver_t* r) {
   int64_t position = 0;
   for (int i = 0; i < r->op->input_count; ++i) {
     const leat_op_argument_t* argument = &r->op->inputs[i];
-    int64_t count = leat_signature_argument_count(argument, r->attrs);
+    int64_t count = count_of(argument, r->attrs);
     if (count < 0 || count > r->spec->input_count - position) return wrong_input_count(r);
     for (int64_t k = 0; k < count; ++k, ++position) {
-      int expected = leat_signature_argument_type(argument, r->attrs, k);
-      LEAT_RETURN_IF_ERROR(check_input(r, argument, position, expected));
+      int expected = type_of(argument, r->attrs, k);
+      if (LEAT_LIKELY(input_fits(r, position, expected))) continue;
+      return refuse_input(r, argument, position, expected);
     }
   }
   return position == r->spec->input_count ? leat_ok_status() : wrong_input_count(r);
@@ -299,7 +348,7 @@ static leat_status_t check_inputs(const resolver_t* r) {
 static leat_status_t count_outputs(const resolver_t* r, int* out_count) {
   int64_t total = 0;
   for (int i = 0; i < r->op->output_count; ++i) {
-    int64_t count = leat_signature_argument_count(&r->op->outputs[i], r->attrs);
+    int64_t count = count_of(&r->op->outputs[i], r->attrs);
     if (count < 0 || count > MAX_OUTPUTS - total) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Number of outputs is too big: %lld, must be in [0, %d]",
@@ -323,7 +372,7 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
   out_signature->output_count = count;
   if (count == 0) return leat_ok_status();
   if (count == 1 && r->op->output_count == 1) {
-    int dtype = leat_signature_argument_type(r->op->outputs, r->attrs, 0);
+    int dtype = type_of(r->op->outputs, r->attrs, 0);
     out_signature->output_types = &single_types[dtype];
     return leat_ok_status();
   }
@@ -333,20 +382,31 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
   out_signature->output_types = types;
   for (int i = 0; i < r->op->output_count; ++i) {
     const leat_op_argument_t* argument = &r->op->outputs[i];
-    int64_t length = leat_signature_argument_count(argument, r->attrs);
+    int64_t length = count_of(argument, r->attrs);
     for (int64_t k = 0; k < length; ++k) {
-      *types++ = (uint8_t)leat_signature_argument_type(argument, r->attrs, k);
+      *types++ = (uint8_t)type_of(argument, r->attrs, k);
     }
   }
   return leat_ok_status();
 }
 
+static leat_status_t resolve(resolver_t* r, leat_signature_t* out_signature) {
+  if (r->spec->signature) {
+    *out_signature = *r->spec->signature;
+    r->attrs = (leat_attr_t*)(uintptr_t)out_signature->attrs;  // only read from here on
+    return check_inputs(r);
+  }
+  *out_signature = (leat_signature_t){0};
+  LEAT_RETURN_IF_ERROR(r->spec->placed_attrs ? resolve_placed(r, out_signature)
+                                             : resolve_listed(r, out_signature));
+  out_signature->attrs = r->attrs;
+  LEAT_RETURN_IF_ERROR(check_inputs(r));
+  return resolve_outputs(r, out_signature);
+}
+
 leat_status_t leat_signature_resolve(leat_graph_t* graph, const leat_node_spec_t* spec,
                                      leat_signature_t* out_signature) {
-  *out_signature = (leat_signature_t){0};
   resolver_t r = {.graph = graph, .spec = spec, .op = spec->op};
-  leat_status_t status = resolve_attrs(&r, out_signature);
-  if (!status) status = check_inputs(&r);
-  if (!status) status = resolve_outputs(&r, out_signature);
+  leat_status_t status = resolve(&r, out_signature);
   return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
 }

@@ -8,6 +8,7 @@ typedef struct leat_signature_s {
   const leat_attr_t* attrs;  // the op's, in its order, then others
   int attr_count;
   const uint8_t* output_types;
+  leat_partial_shape_t* output_shapes;  // NULL: to be inferred
   int output_count;
 } leat_signature_t;
 

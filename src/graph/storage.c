@@ -48,18 +48,28 @@ void leat_graph_storage_release(leat_graph_storage_t* storage) {
   }
 }
 
-leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t* storage,
-                                             const leat_tensor_t* tensor,
-                                             const leat_tensor_t** out_tensor) {
+leat_status_t leat_graph_storage_keep_tensor_move(leat_graph_storage_t* storage,
+                                                  leat_tensor_t* tensor,
+                                                  const leat_tensor_t** out_tensor) {
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(&storage->arena, sizeof(leat_kept_tensor_t), &memory));
+  leat_status_t status = leat_arena_allocate(&storage->arena, sizeof(leat_kept_tensor_t), &memory);
+  if (status) {
+    leat_tensor_release(tensor);
+    return status;
+  }
   leat_kept_tensor_t* kept = memory;
-  kept->tensor = leat_tensor_share(tensor);
+  kept->tensor = leat_tensor_move(tensor);
   kept->next = storage->tensors;
   storage->tensors = kept;
   *out_tensor = &kept->tensor;
   return leat_ok_status();
+}
+
+leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t* storage,
+                                             const leat_tensor_t* tensor,
+                                             const leat_tensor_t** out_tensor) {
+  leat_tensor_t shared = leat_tensor_share(tensor);
+  return leat_graph_storage_keep_tensor_move(storage, &shared, out_tensor);
 }
 
 leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage, void* data) {

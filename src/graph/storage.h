@@ -16,6 +16,13 @@ typedef struct leat_kept_bytes_s {
   void* data;
 } leat_kept_bytes_t;
 
+#define LEAT_KEPT_ATTRS 64
+
+typedef struct leat_kept_attrs_s {
+  leat_attr_t* attrs;
+  int count;
+} leat_kept_attrs_t;
+
 struct leat_graph_storage_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
@@ -25,8 +32,7 @@ struct leat_graph_storage_s {
   char* text_end;
   leat_string_view_t last_device;
   leat_string_view_t last_attr_name;  // of those that ops do not declare
-  leat_attr_t* last_attrs;            // of the node added last, shared by those like it
-  int last_attr_count;
+  leat_kept_attrs_t last_attrs[LEAT_KEPT_ATTRS];  // by op: of nodes added last, for those like them
   leat_kept_tensor_t* tensors;
   leat_kept_bytes_t* bytes;
   leat_string_map_t suffixes;    // base name -> last suffix tried
@@ -45,6 +51,10 @@ void leat_graph_storage_release(leat_graph_storage_t* storage);  // NULL is allo
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t* storage,
                                                            const leat_tensor_t* tensor,
                                                            const leat_tensor_t** out_tensor);
+// Takes |tensor| over; also on failure.
+LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor_move(leat_graph_storage_t* storage,
+                                                                leat_tensor_t* tensor,
+                                                                const leat_tensor_t** out_tensor);
 // Frees |data| (of the storage's allocator) with the storage; also on failure.
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage,
                                                           void* data);

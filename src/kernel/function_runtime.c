@@ -12,7 +12,8 @@ leat_status_t leat_callee_initialize(const leat_kernel_creation_t* creation, con
   return leat_ok_status();
 }
 
-static leat_status_t find(leat_kernel_context_t* c, leat_callee_t* callee, uint64_t* out_handle) {
+leat_status_t leat_callee_find(leat_kernel_context_t* c, leat_callee_t* callee,
+                               uint64_t* out_handle) {
   leat_function_runtime_t* functions = c->services->functions;
   uint64_t known = atomic_load_explicit(&callee->handle, memory_order_acquire);
   *out_handle = known - 1;
@@ -31,7 +32,7 @@ static leat_status_t find(leat_kernel_context_t* c, leat_callee_t* callee, uint6
 void leat_callee_run(leat_kernel_context_t* c, leat_callee_t* callee, leat_function_call_t* call,
                      leat_function_done_fn_t done, void* data) {
   uint64_t handle;
-  leat_status_t status = find(c, callee, &handle);
+  leat_status_t status = leat_callee_find(c, callee, &handle);
   if (status) {
     done(data, status);
     return;

@@ -25,7 +25,8 @@ typedef struct leat_function_runtime_vtable_s {
                                const leat_function_name_t* function, leat_string_view_t device,
                                uint64_t* out_handle);
   // Never blocks on another call. INVALID_ARGUMENT for other numbers of arguments or returns than
-  // the function has, RESOURCE_EXHAUSTED for calls nested too deeply.
+  // the function has, RESOURCE_EXHAUSTED for calls nested too deeply, FAILED_PRECONDITION for a
+  // handle of another runtime.
   void (*run)(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
               leat_function_done_fn_t done, void* data);
 } leat_function_runtime_vtable_t;
@@ -45,6 +46,9 @@ typedef struct leat_callee_s {
 LEAT_MUST_USE leat_status_t leat_callee_initialize(const leat_kernel_creation_t* creation,
                                                    const char* name, int index,
                                                    leat_callee_t* out_callee);
+// Its handle in the runtime of |context|'s session.
+LEAT_MUST_USE leat_status_t leat_callee_find(leat_kernel_context_t* context, leat_callee_t* callee,
+                                             uint64_t* out_handle);
 // Calls |callee|; |call->caller| is set from |context|.
 void leat_callee_run(leat_kernel_context_t* context, leat_callee_t* callee,
                      leat_function_call_t* call, leat_function_done_fn_t done, void* data);

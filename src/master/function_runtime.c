@@ -24,7 +24,8 @@ typedef struct runtime_s {
   leat_mutex_t mutex;     // making a function
   leat_spinlock_t lock;   // |functions|
   _Atomic(leat_function_library_t*) library;
-  function_t** functions;  // by handle
+  uint64_t number;  // of this runtime among all of the process: the upper half of its handles
+  function_t** functions;  // by the lower half
   size_t count, capacity;
 } runtime_t;
 
@@ -44,7 +45,7 @@ static bool find(const runtime_t* r, const leat_function_name_t* function,
     const function_t* f = r->functions[i];
     if (leat_string_view_equal(f->function.name, function->name) &&
         leat_string_view_equal(f->device, device) && same_attrs(&f->function, function)) {
-      *out_handle = i;
+      *out_handle = r->number << 32 | i;
       return true;
     }
   }
@@ -108,7 +109,7 @@ static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
                                        (void**)&r->functions, &r->capacity);
   }
   if (!status) {
-    *out_handle = r->count;
+    *out_handle = r->number << 32 | r->count;
     r->functions[r->count++] = f;
   }
   leat_spinlock_unlock(&r->lock);
@@ -155,13 +156,25 @@ static leat_status_t check(const function_t* f, const leat_function_call_t* call
   return leat_ok_status();
 }
 
+// A value that outlives its session, such as a dataset, may bring a handle to another one.
+static leat_status_t read_handle(runtime_t* r, uint64_t handle, const function_t** out_function) {
+  if (handle >> 32 != r->number) {
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "Calling a function failed: it is another session's, must be this "
+                            "one's");
+  }
+  leat_spinlock_lock(&r->lock);
+  *out_function = r->functions[(uint32_t)handle];
+  leat_spinlock_unlock(&r->lock);
+  return leat_ok_status();
+}
+
 static void run(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
                 leat_function_done_fn_t done, void* data) {
   runtime_t* r = (runtime_t*)self;
-  leat_spinlock_lock(&r->lock);
-  const function_t* f = r->functions[handle];
-  leat_spinlock_unlock(&r->lock);
-  leat_status_t status = check(f, call);
+  const function_t* f;
+  leat_status_t status = read_handle(r, handle, &f);
+  if (!status) status = check(f, call);
   if (status) {
     done(data, status);
     return;
@@ -191,7 +204,9 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
     leat_allocator_free(master->allocator, r);
     return status;
   }
+  static _Atomic(uint32_t) next_number = 1;
   r->base.vtable = &kVtable;
+  r->number = next_number++;
   r->master = master;
   r->ops = ops;
   leat_mutex_initialize(&r->mutex);

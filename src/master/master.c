@@ -198,13 +198,28 @@ static bool is_on(const leat_master_options_t* options, const leat_pass_t* pass)
   return options->optimize && (options->passes.passes & pass->bit);
 }
 
+static bool serves(const void* data, const leat_op_t* op, const leat_attr_t* attrs, int attr_count,
+                   int32_t device) {
+  const leat_placer_options_t* placement = data;
+  return leat_kernel_registry_probe(placement->kernels, op, attrs, attr_count,
+                                    placement->devices[device].type) != NULL;
+}
+
+leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options) {
+  leat_pass_options_t passes = options->passes;
+  passes.serves = serves;
+  passes.serves_data = &options->placement;
+  return passes;
+}
+
 static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                               bool placed) {
+  const leat_pass_options_t passes = leat_master_pass_options(options);
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
     leat_status_t (*run)(leat_rewrite_t*, const leat_pass_options_t*) =
         placed ? (*pass)->run_placed : (*pass)->run;
     if (!run || !is_on(options, *pass)) continue;
-    leat_status_t status = run(rewrite, &options->passes);
+    leat_status_t status = run(rewrite, &passes);
     if (status) return leat_status_annotate(status, "pass %s", (*pass)->name);
   }
   return leat_ok_status();

@@ -75,6 +75,8 @@ typedef struct leat_compiled_call_s {
 // |done| is called once with the run's status, perhaps before this returns.
 void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
                          leat_worker_done_fn_t done, void* data);
+// What passes are told: |options->passes|, and which kernels there are.
+leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options);
 // Looking on: |show| gets every graph before the pass |name| ("fold", ...; "all" stands for those
 // that run by default on a whole graph; else NOT_FOUND) and every one
 // after it: the graph of |rewrite| (taken over), or what it is cut into where the pass wants that.

@@ -24,22 +24,28 @@ static leat_status_t find_pass(const char* name, const leat_pass_t** out_pass) {
 }
 
 static leat_status_t show_whole(const show_pass_t* s) {
-  const leat_pass_options_t* options = &s->options->passes;
+  const leat_pass_options_t options = leat_master_pass_options(s->options);
   if (s->pass->run_placed) {
     LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   }
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
-  LEAT_RETURN_IF_ERROR(s->pass->run ? s->pass->run(s->rewrite, options)
-                                    : s->pass->run_placed(s->rewrite, options));
+  LEAT_RETURN_IF_ERROR(s->pass->run ? s->pass->run(s->rewrite, &options)
+                                    : s->pass->run_placed(s->rewrite, &options));
   return s->show(s->data, true, s->rewrite->graph);
 }
 
 // All that run by default on the whole graph, in their order.
 static leat_status_t show_default(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
+  const leat_pass_options_t options = leat_master_pass_options(s->options);
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
     if (!(*pass)->run || !((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
-    LEAT_RETURN_IF_ERROR((*pass)->run(s->rewrite, &s->options->passes));
+    LEAT_RETURN_IF_ERROR((*pass)->run(s->rewrite, &options));
+  }
+  LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    if (!(*pass)->run_placed || !((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
+    LEAT_RETURN_IF_ERROR((*pass)->run_placed(s->rewrite, &options));
   }
   return s->show(s->data, true, s->rewrite->graph);
 }

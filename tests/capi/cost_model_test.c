@@ -92,8 +92,8 @@ typedef struct towers_s {
   TF_Output inputs[2], products[2], sum, other;
 } towers_t;
 
-// Two products of matrices of unknown shape, added. They are estimated to be small: both together
-// take less than the way from another device.
+// Two products of matrices of unknown shape and the greater of them. They are estimated to be
+// small: both together take less than the way from another device.
 static towers_t towers(void) {
   towers_t t;
   for (int i = 0; i < 2; ++i) {
@@ -102,7 +102,7 @@ static towers_t towers(void) {
     t.inputs[i] = kit_out(x, 0);
     t.products[i] = kit_out(product, 0);
   }
-  t.sum = kit_out(kit_binary(graph, "AddV2", "sum", t.products[0].oper, t.products[1].oper), 0);
+  t.sum = kit_out(kit_binary(graph, "Maximum", "sum", t.products[0].oper, t.products[1].oper), 0);
   t.other = kit_out(kit_unary(graph, "Neg", "other", t.products[0].oper), 0);
   return t;
 }

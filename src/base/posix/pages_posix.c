@@ -9,6 +9,11 @@
 
 #define MAX_PAGES_BYTES ((size_t)1 << 47)  // no address space holds more
 
+// Linux 5.14; what is older refuses it, and faults as before.
+#if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23
+#endif
+
 static size_t page_bytes(void) {
   long size = sysconf(_SC_PAGESIZE);
   return size > 0 ? (size_t)size : 4096;
@@ -42,10 +47,24 @@ void leat_pages_free(void* pages, size_t size_bytes) {
   if (pages) munmap(pages, leat_align_up(size_bytes, page_bytes()));
 }
 
+static void make_present(void* begin, size_t size_bytes) {
+#if defined(MADV_POPULATE_WRITE)
+  size_t page = page_bytes();
+  char* first = (char*)begin - ((uintptr_t)begin & (page - 1));
+  char* end = (char*)begin + size_bytes;
+  end -= (uintptr_t)end & (page - 1);
+  if (first < end) madvise(first, (size_t)(end - first), MADV_POPULATE_WRITE);
+#else
+  (void)begin;
+  (void)size_bytes;
+#endif
+}
+
 void leat_pages_advise(void* pages, size_t size_bytes, leat_pages_advice_t advice) {
 #if defined(MADV_HUGEPAGE)
   if (advice == LEAT_PAGES_HUGE) madvise(pages, size_bytes, MADV_HUGEPAGE);
 #endif
+  if (advice == LEAT_PAGES_PRESENT) make_present(pages, size_bytes);
   if (advice == LEAT_PAGES_FORBIDDEN) mprotect(pages, size_bytes, PROT_NONE);
   if (advice == LEAT_PAGES_UNNEEDED) madvise(pages, size_bytes, MADV_DONTNEED);
 }

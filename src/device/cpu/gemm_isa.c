@@ -24,6 +24,7 @@
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
 #define TILE_ROWS 12
+#define DOT_ROWS 5
 #define TILE_TABLE TILES_TO_12
 #define FMA_F32(a, b, c) ((f32_vector_t)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define FMA_F64(a, b, c) ((f64_vector_t)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
@@ -32,6 +33,7 @@
 #elif defined(__FMA__)
 #define VECTOR_BYTES 32
 #define TILE_ROWS 6
+#define DOT_ROWS 2
 #define TILE_TABLE TILES_TO_6
 #define FMA_F32(a, b, c) ((f32_vector_t)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define FMA_F64(a, b, c) ((f64_vector_t)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
@@ -40,6 +42,7 @@
 #elif defined(__aarch64__)
 #define VECTOR_BYTES 16
 #define TILE_ROWS 12
+#define DOT_ROWS 5
 #define TILE_TABLE TILES_TO_12
 #define FMA_F32(a, b, c) \
   ((f32_vector_t)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
@@ -50,6 +53,7 @@
 #else
 #define VECTOR_BYTES 16
 #define TILE_ROWS 6
+#define DOT_ROWS 2
 #define TILE_TABLE TILES_TO_6
 #define FMA_F32(a, b, c) ((a) * (b) + (c))
 #define FMA_F64(a, b, c) ((a) * (b) + (c))
@@ -66,6 +70,11 @@
 #define FEW_ROWS 24
 #define L2_ELEMENTS (448 * 1024)
 #define DIRECT_PANELS 4
+
+// Of few rows times a transposed B: as many columns as a tile takes, and so much of the rows of A
+// that L1 holds it.
+#define DOT_COLUMNS 4
+#define DOT_DEPTH 832
 
 #define REAL float
 #define NAME(x) f32_##x
@@ -91,10 +100,12 @@
 const leat_gemm_kernels_t LEAT_ISA_NAME(leat_gemm_kernels) = {
     .blocking_f32 = {BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_DEPTH, TILE_ROWS, 2 * VECTOR_BYTES / 4},
     .block_f32 = f32_gemm_block,
+    .dots_f32 = f32_gemm_dots,
     .rows_f32 = f32_gemv_rows,
     .columns_f32 = f32_gemv_columns,
     .blocking_f64 = {BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_DEPTH, TILE_ROWS, 2 * VECTOR_BYTES / 8},
     .block_f64 = f64_gemm_block,
+    .dots_f64 = f64_gemm_dots,
     .rows_f64 = f64_gemv_rows,
     .columns_f64 = f64_gemv_columns,
 };

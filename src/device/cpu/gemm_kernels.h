@@ -18,6 +18,9 @@ typedef struct leat_gemm_blocking_s {
   /* |workspace| holds a packed block of A, then one of B. */                                  \
   void (*block_##suffix)(const leat_gemm_shape_t* shape, type alpha, const type* a,            \
                          const type* b, type beta, type* c, void* workspace);                  \
+  /* A of few rows, as it is, times a transposed B. */                                         \
+  void (*dots_##suffix)(const leat_gemm_shape_t* shape, type alpha, const type* a,             \
+                        const type* b, type beta, type* c);                                    \
   /* y[r * y_stride] = alpha * (matrix [rows, columns] . x)[r] + beta * y */                   \
   void (*rows_##suffix)(int64_t rows, int64_t columns, type alpha, const type* matrix,         \
                         int64_t ld, const type* x, int64_t x_stride, type beta, type* y,       \

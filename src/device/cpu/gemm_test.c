@@ -22,6 +22,7 @@ static const int64_t shapes[][3] = {
     {3, 5, 0},    {0, 5, 3},     {5, 0, 3},     {12, 32, 256},  {13, 33, 257},  {11, 31, 255},
     {6, 16, 8},   {5, 15, 7},    {36, 48, 20},  {37, 49, 21},   {100, 10, 300}, {241, 65, 19},
     {64, 64, 64}, {25, 2050, 9}, {3, 100, 600}, {250, 70, 520}, {17, 4, 1},     {1, 64, 1030},
+    {7, 66, 419}, {20, 65, 900}, {24, 64, 256},
 };
 
 static uint64_t pick_bits(void) { return (uint64_t)mrand48() * 0x9e3779b97f4a7c15; }
@@ -115,6 +116,11 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
         assert_int_equal(posix_memalign(&workspace, 64, room), 0);                                 \
         kernels->block_##suffix(&s, 1, o.a, o.b, 1, o.c, workspace);                               \
         check_##suffix(&s, &o, 1, 1);                                                              \
+        if (variant == 2) {                                                                        \
+          memcpy(o.c, o.before, count_c(&s) * sizeof(type));                                       \
+          kernels->dots_##suffix(&s, 2, o.a, o.b, -1, o.c);                                        \
+          check_##suffix(&s, &o, 2, -1);                                                           \
+        }                                                                                          \
         free(workspace);                                                                           \
         free_##suffix(&o);                                                                         \
       }                                                                                            \
@@ -123,7 +129,8 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
   static void test_pool_##suffix(void** state) {                                                   \
     leat_thread_pool_t* pool = *state;                                                             \
     static const int64_t large[][3] = {                                                            \
-        {400, 500, 300}, {37, 3000, 129}, {3000, 37, 129}, {1, 5000, 700}, {5000, 1, 700}};        \
+        {400, 500, 300}, {37, 3000, 129}, {3000, 37, 129}, {1, 5000, 700}, {5000, 1, 700},         \
+        {20, 2001, 300}};                                                                          \
     for (size_t i = 0; i < LEAT_ARRAY_SIZE(large); ++i) {                                          \
       for (int variant = 0; variant < 4; ++variant) {                                              \
         const leat_gemm_shape_t s = make_shape(large[i], variant & 1, variant >> 1, 0);            \

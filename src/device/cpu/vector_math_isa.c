@@ -154,10 +154,13 @@ DEFINE_FLOAT_LOOP(rsqrt_f32, rsqrt_core)
 // double every SUM_BLOCK elements, in a fixed order.
 #define SUM_LANES 16
 #define SUM_BLOCK 4096
-#define SUM_AHEAD 1280  // elements asked for early: the next row of a softmax
+// Elements asked for early: the next row of a softmax, when L2 has room for both.
+#define SUM_AHEAD 1280
+#define SUM_AHEAD_MOST (32 * 1024)
 
 static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t n) {
   const floats_t shifts = FLOATS(shift);
+  const int64_t ahead = n > SUM_AHEAD && n <= SUM_AHEAD_MOST ? n : SUM_AHEAD;
   double sum = 0;
   for (int64_t i = 0; i < n; i += SUM_BLOCK) {
     const int64_t end = LEAT_MIN(n, i + SUM_BLOCK);
@@ -165,8 +168,8 @@ static double exp_shifted_sum_f32(const float* x, float shift, float* y, int64_t
     LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) sums[v] = (floats_t){0};
     int64_t j = i;
     for (; j + SUM_LANES <= end; j += SUM_LANES) {
-      __builtin_prefetch(x + j + SUM_AHEAD, 0);
-      __builtin_prefetch(y + j + SUM_AHEAD, 1);
+      __builtin_prefetch(x + j + ahead, 0);
+      __builtin_prefetch(y + j + ahead, 1);
       LEAT_UNROLL for (int v = 0; v < SUM_LANES / LANES; ++v) {
         const floats_t value = exp_falling(load_floats(x + j + v * LANES) - shifts);
         store_floats(y + j + v * LANES, value);

@@ -18,6 +18,15 @@ static leat_status_t matmul_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t matmul_add_shape(leat_inference_t* c) {
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(matmul_shape(c));
+  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, c->outputs[0], leat_inference_input(c, 2),
+                                                &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
 static leat_status_t batch_shape(leat_inference_t* c, bool broadcasts) {
   const leat_partial_shape_t x = leat_inference_input(c, 0), y = leat_inference_input(c, 1);
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, x, 2));
@@ -117,18 +126,30 @@ static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
 #define BATCH_ATTRS                                                                       \
   "adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false"
 
+#define MATMUL_ATTRS                                                                        \
+  "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float, double, " \
+  "int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "                     \
+  "grad_a: bool = false; grad_b: bool = false"
+
 const leat_op_row_t leat_matmul_ops[] = {
     {.name = "MatMul",
      .cost = LEAT_COST_CONTRACTION,
      .inputs = "a: T; b: T",
      .outputs = "product: T",
-     .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float, "
-              "double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "
-              "grad_a: bool = false; grad_b: bool = false",
+     .attrs = MATMUL_ATTRS,
      .shape = matmul_shape,
      .gradient = matmul_gradient,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
+     .sum = "_MatMulAdd",
      .doc = "The product of two matrices, each perhaps transposed."},
+    {.name = "_MatMulAdd",
+     .cost = LEAT_COST_CONTRACTION,
+     .inputs = "a: T; b: T; y: T",
+     .outputs = "sum: T",
+     .attrs = MATMUL_ATTRS,
+     .shape = matmul_add_shape,
+     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
+     .doc = "The product of two matrices, added to y as by AddV2."},
     {.name = "BatchMatMul",
      .cost = LEAT_COST_CONTRACTION,
      .inputs = "x: T; y: T",

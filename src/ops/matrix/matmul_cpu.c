@@ -1,5 +1,7 @@
 // CPU kernels of the matrix products. A single product is given to the pool as a whole; of many
 // small ones each thread takes some.
+#include <string.h>
+
 #include "device/cpu/half.h"
 #include "ops/family.h"
 #include "ops/matrix/product_cpu.h"
@@ -73,6 +75,100 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   if (output->shape.element_count == 0) return leat_ok_status();
   leat_multiply_of(matmul->dtype, c->services->deterministic)(&product, a->data, b->data,
                                                               output->data, c->services->pool);
+  return leat_ok_status();
+}
+
+// ---- Products added to something ----------------------------------------------------------------
+
+static void add_product(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
+                        leat_tensor_t* inout_sum) {
+  const void* a = leat_kernel_input(c, 0)->data;
+  const void* b = leat_kernel_input(c, 1)->data;
+  leat_thread_pool_t* pool = c->services->pool;
+  if (inout_sum->dtype == LEAT_DTYPE_DOUBLE) {
+    leat_gemm_f64(product, 1, a, b, 1, inout_sum->data, NULL, pool);
+  } else if (c->services->deterministic) {
+    leat_gemm_f32_portable(product, 1, a, b, 1, inout_sum->data, NULL, pool);
+  } else {
+    leat_gemm_f32(product, 1, a, b, 1, inout_sum->data, NULL, pool);
+  }
+}
+
+// The element of a tensor of |shape| that lies under element |index| of |output|.
+static int64_t find_under(const leat_shape_t* shape, const leat_shape_t* output, int64_t index) {
+  int64_t offset = 0, stride = 1;
+  for (int own = shape->rank - 1, d = output->rank - 1; own >= 0; --own, --d) {
+    const int64_t dim = leat_shape_dim(shape, own);
+    if (dim != 1) offset += index % leat_shape_dim(output, d) * stride;
+    stride *= dim;
+    index /= leat_shape_dim(output, d);
+  }
+  return offset;
+}
+
+static void add_broadcast(const leat_tensor_t* x, const leat_tensor_t* y, leat_tensor_t* sum) {
+  const bool is_double = sum->dtype == LEAT_DTYPE_DOUBLE;
+  for (int64_t i = 0; i < sum->shape.element_count; ++i) {
+    const int64_t j = find_under(&x->shape, &sum->shape, i);
+    const int64_t k = find_under(&y->shape, &sum->shape, i);
+    if (is_double) {
+      leat_tensor_data(sum, double)[i] =
+          leat_tensor_data(x, const double)[j] + leat_tensor_data(y, const double)[k];
+    } else {
+      leat_tensor_data(sum, float)[i] =
+          leat_tensor_data(x, const float)[j] + leat_tensor_data(y, const float)[k];
+    }
+  }
+}
+
+static bool is_row_of(const leat_shape_t* shape, const leat_gemm_shape_t* product) {
+  return (shape->rank == 1 || (shape->rank == 2 && leat_shape_dim(shape, 0) == 1)) &&
+         leat_shape_dim(shape, shape->rank - 1) == product->n;
+}
+
+// One is repeated along the other: seldom, as such sums are fused only where shapes are unknown.
+static leat_status_t add_repeated(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
+                                  const leat_shape_t* shape) {
+  const leat_tensor_t* y = leat_kernel_input(c, 2);
+  leat_shape_t sum_shape;
+  leat_tensor_t x, *sum;
+  leat_status_t status = leat_shape_broadcast(shape, &y->shape, &sum_shape);
+  if (status) {
+    leat_status_free(status);
+    return leat_kernel_invalid(c, "Incompatible shapes: %s vs. %s", LEAT_SHAPE_TEXT(shape),
+                               LEAT_SHAPE_TEXT(&y->shape));
+  }
+  status = leat_kernel_allocate_output(c, 0, &sum_shape, &sum);
+  leat_shape_release(&sum_shape);
+  LEAT_RETURN_IF_ERROR(status);
+  if (sum->shape.element_count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, y->dtype, shape, &x));
+  leat_tensor_fill_zero(&x);
+  add_product(c, product, &x);
+  add_broadcast(&x, y, sum);
+  leat_tensor_release(&x);
+  return leat_ok_status();
+}
+
+static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* y = leat_kernel_input(c, 2);
+  leat_gemm_shape_t product;
+  LEAT_RETURN_IF_ERROR(
+      find_product(c, &leat_kernel_input(c, 0)->shape, &leat_kernel_input(c, 1)->shape, &product));
+  leat_shape_t shape;
+  const int64_t dims[] = {product.m, product.n};
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
+  const bool is_row = is_row_of(&y->shape, &product);
+  if (!is_row && !leat_shape_equal(&shape, &y->shape)) return add_repeated(c, &product, &shape);
+  const void* from = y->data;
+  const size_t from_bytes = leat_tensor_size_bytes(y);
+  leat_tensor_t* sum;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, &shape, &sum));
+  if (sum->shape.element_count == 0) return leat_ok_status();
+  for (int64_t i = 0; sum->data != from && i < (is_row ? product.m : 1); ++i) {
+    memcpy((char*)sum->data + (size_t)i * from_bytes, from, from_bytes);
+  }
+  add_product(c, &product, sum);
   return leat_ok_status();
 }
 
@@ -242,6 +338,7 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
     ROW("MatMul", TYPES, create_matmul, matmul__cpu),
+    ROW("_MatMulAdd", "T: float, double", create_matmul, matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
     ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),
     SAME("bfloat16"),

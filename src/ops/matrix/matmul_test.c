@@ -27,6 +27,11 @@ static void product_reference(const leat_reference_t* r) {
     }
   }
 }
+// The product and what it is added to, of the same shape.
+static void sum_reference(const leat_reference_t* r) {
+  product_reference(r);
+  for (int64_t i = 0; i < r->outputs[0].shape.element_count; ++i) r->out[0][i] += r->in[2][i];
+}
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
 #define TURNED(a, b) {LEAT_CASE_BOOL("transpose_a", a), LEAT_CASE_BOOL("transpose_b", b)}
 #define TURNED_BATCH(a, b) {LEAT_CASE_BOOL("adj_x", a), LEAT_CASE_BOOL("adj_y", b)}
@@ -76,6 +81,36 @@ static const leat_op_case_t kCases[] = {
     {.op = "MatMul",
      .name = "a vector",
      .inputs = {X(3), X(3, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "_MatMulAdd",
+     .inputs = {X(3, 4), X(4, 5), X(3, 5)},
+     .types = LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE),
+     .reference = sum_reference},
+    {.op = "_MatMulAdd",
+     .name = "both turned",
+     .attrs = TURNED(true, true),
+     .inputs = {X(20, 70), X(90, 20), X(70, 90)},
+     .reference = sum_reference,
+     .tolerance = 1e-4},
+    {.op = "_MatMulAdd",
+     .name = "nothing to add up leaves what is there",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 1)),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 3, 4)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 3, 4)}},
+    {.op = "_MatMulAdd",
+     .name = "a row is repeated",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 1, 2), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 1, 10),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 100, 200)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 101, 210, 102, 220)}},
+    {.op = "_MatMulAdd",
+     .name = "the product is repeated",
+     .types = LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE),
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1), 2), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 1, 10),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 1), 1, 2, 3, 4)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 2), 3, 21, 4, 22, 5, 23, 6, 24)}},
+    {.op = "_MatMulAdd",
+     .name = "shapes that do not fit",
+     .inputs = {X(2, 3), X(3, 4), X(3, 4)},
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "BatchMatMul",
      .inputs = {X(2, 3, 4), X(2, 4, 2)},

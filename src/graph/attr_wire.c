@@ -1,0 +1,340 @@
+// One function for each plain form of a value: a single field, or a list whose items are all
+// written alike. Each gives up at the first thing that is not plain, and the general decoder has
+// the last word on it, so that nothing here is an error of the input.
+#include "graph/attr_wire.h"
+
+#include "formats/decode.h"
+#include "formats/tensor_proto.h"
+#include "formats/wire.h"
+#include "graph/attr_proto.h"
+#include "graph/storage.h"
+
+// Tags: field number << 3 | wire type.
+enum { VALUE_LIST = 0x0a, VALUE_S = 0x12, VALUE_I = 0x18, VALUE_F = 0x25, VALUE_B = 0x28,
+       VALUE_TYPE = 0x30, VALUE_SHAPE = 0x3a, VALUE_TENSOR = 0x42 };
+enum { LIST_S = 0x12, LIST_I = 0x1a, LIST_TYPE = 0x32, LIST_SHAPE = 0x3a };
+enum { SHAPE_DIM = 0x12, SHAPE_UNKNOWN_RANK = 0x18, DIM_SIZE = 0x08 };
+enum { TENSOR_DTYPE = 0x08, TENSOR_SHAPE = 0x12, TENSOR_CONTENT = 0x22, TENSOR_FLOAT = 0x2a,
+       TENSOR_INT = 0x3a, TENSOR_STRING = 0x42, TENSOR_INT64 = 0x52, TENSOR_BOOL = 0x5a };
+
+#define NOT_PLAIN (-2)
+#define MAX_RANK LEAT_WIRE_SHAPES
+#define MAX_PACKED 16  // numbers of a tensor that are not its content
+
+static const uint8_t* begin_of(leat_string_view_t bytes) { return (const uint8_t*)bytes.data; }
+static const uint8_t* end_of(leat_string_view_t bytes) { return begin_of(bytes) + bytes.size; }
+
+// ---- shapes -------------------------------------------------------------------------------------
+
+// The rank of an encoded TensorShapeProto: -1 where it is unknown.
+static int read_shape(leat_string_view_t bytes, int64_t dims[MAX_RANK]) {
+  const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
+  if (bytes.size == 2 && next[0] == SHAPE_UNKNOWN_RANK && next[1] == 1) return -1;
+  int rank = 0;
+  for (; next < end; ++rank) {
+    uint64_t size = 0;
+    leat_string_view_t dim;
+    if (rank == MAX_RANK || *next != SHAPE_DIM) return NOT_PLAIN;
+    next = leat_wire_read_bytes(next + 1, end, &dim);
+    if (!next) return NOT_PLAIN;
+    const uint8_t* field = begin_of(dim);
+    if (dim.size > 0) {
+      if (*field != DIM_SIZE) return NOT_PLAIN;
+      if (leat_wire_read_varint(field + 1, next, &size) != next) return NOT_PLAIN;
+    }
+    dims[rank] = (int64_t)size;
+    if (dims[rank] < LEAT_DIM_UNKNOWN) return NOT_PLAIN;
+  }
+  return rank;
+}
+
+bool leat_wire_shapes_read(leat_string_view_t bytes, leat_wire_shapes_t* out_shapes) {
+  out_shapes->count = 0;
+  leat_string_view_t list, shape;
+  if (bytes.size == 0 || *begin_of(bytes) != VALUE_LIST) return false;
+  if (leat_wire_read_bytes(begin_of(bytes) + 1, end_of(bytes), &list) != end_of(bytes)) {
+    return false;
+  }
+  const uint8_t* next = begin_of(list);
+  while (next < end_of(list)) {
+    int i = out_shapes->count++;
+    if (*next != LIST_SHAPE || i == LEAT_WIRE_SHAPES) return false;
+    next = leat_wire_read_bytes(next + 1, end_of(list), &shape);
+    int rank = next ? read_shape(shape, out_shapes->dims[i]) : NOT_PLAIN;
+    if (rank == NOT_PLAIN) return false;
+    out_shapes->shapes[i] = (leat_partial_shape_t){rank, rank > 0 ? out_shapes->dims[i] : NULL};
+  }
+  return true;
+}
+
+static leat_status_t read_single_shape(leat_string_view_t bytes, leat_graph_storage_t* storage,
+                                       leat_attr_value_t* value, bool* out_plain) {
+  int64_t dims[MAX_RANK];
+  int rank = read_shape(bytes, dims);
+  *out_plain = rank != NOT_PLAIN;
+  if (!*out_plain) return leat_ok_status();
+  value->kind = LEAT_ATTR_SHAPE;
+  return leat_partial_shape_create(rank, dims, &storage->arena, &value->shape);
+}
+
+// ---- tensors ------------------------------------------------------------------------------------
+
+// A TensorProto, and what it points to.
+typedef struct plain_tensor_s {
+  leat_pb_tensor_proto_t message;
+  leat_pb_tensor_shape_proto_t shape;
+  leat_pb_tensor_shape_proto_dim_t dims[MAX_RANK];
+  leat_string_view_t string;
+  int64_t numbers[MAX_PACKED];
+} plain_tensor_t;
+
+static bool read_tensor_shape(leat_string_view_t bytes, plain_tensor_t* tensor) {
+  int64_t dims[MAX_RANK];
+  int rank = read_shape(bytes, dims);
+  if (rank < 0 || tensor->message.tensor_shape) return false;
+  for (int i = 0; i < rank; ++i) tensor->dims[i].size = dims[i];
+  tensor->shape = (leat_pb_tensor_shape_proto_t){.dim = {tensor->dims, (size_t)rank}};
+  tensor->message.tensor_shape = &tensor->shape;
+  return true;
+}
+
+// The numbers of the one list that the tensor has.
+static bool read_packed(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* tensor) {
+  const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
+  size_t count = 0;
+  for (; next && next < end; ++count) {
+    uint64_t number = 0;
+    if (count == MAX_PACKED) return false;
+    if (tag == TENSOR_FLOAT) {
+      if (end - next < 4) return false;
+      ((uint32_t*)tensor->numbers)[count] = leat_wire_load32(next);
+      next += 4;
+      continue;
+    }
+    next = leat_wire_read_varint(next, end, &number);
+    if (tag == TENSOR_INT64) tensor->numbers[count] = (int64_t)number;
+    else if (tag == TENSOR_INT) ((int32_t*)tensor->numbers)[count] = (int32_t)number;
+    else ((bool*)tensor->numbers)[count] = number != 0;
+  }
+  leat_pb_tensor_proto_t* message = &tensor->message;
+  void* items = tensor->numbers;
+  if (tag == TENSOR_FLOAT) message->float_val = (leat_pb_float_list_t){items, count};
+  else if (tag == TENSOR_INT) message->int_val = (leat_pb_int32_list_t){items, count};
+  else if (tag == TENSOR_INT64) message->int64_val = (leat_pb_int64_list_t){items, count};
+  else message->bool_val = (leat_pb_bool_list_t){items, count};
+  return next == end;
+}
+
+// A dtype, a shape, and the values in one field.
+static bool read_tensor(leat_string_view_t bytes, plain_tensor_t* tensor) {
+  const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
+  uint64_t dtype = 0;
+  bool has_values = false;
+  if (next < end && *next == TENSOR_DTYPE) next = leat_wire_read_varint(next + 1, end, &dtype);
+  tensor->message = (leat_pb_tensor_proto_t){.dtype = (int32_t)dtype};
+  while (next && next < end) {
+    uint8_t tag = *next;
+    leat_string_view_t text;
+    next = leat_wire_read_bytes(next + 1, end, &text);
+    if (!next || has_values) return false;
+    if (tag == TENSOR_SHAPE) {
+      if (!read_tensor_shape(text, tensor)) return false;
+      continue;
+    }
+    has_values = true;
+    switch (tag) {
+      case TENSOR_CONTENT: tensor->message.tensor_content = text; break;
+      case TENSOR_STRING:
+        tensor->string = text;
+        tensor->message.string_val = (leat_pb_string_list_t){&tensor->string, 1};
+        break;
+      case TENSOR_FLOAT:
+      case TENSOR_INT:
+      case TENSOR_INT64:
+      case TENSOR_BOOL:
+        if (!read_packed(tag, text, tensor)) return false;
+        break;
+      default: return false;
+    }
+  }
+  return next != NULL;
+}
+
+static leat_status_t read_single_tensor(leat_string_view_t bytes, leat_graph_storage_t* storage,
+                                        leat_attr_value_t* value, bool* out_plain) {
+  plain_tensor_t plain;
+  *out_plain = read_tensor(bytes, &plain);
+  if (!*out_plain) return leat_ok_status();
+  leat_tensor_t tensor;
+  value->kind = LEAT_ATTR_TENSOR;
+  LEAT_RETURN_IF_ERROR(leat_tensor_from_proto(&plain.message, leat_buffer_source_host(), &tensor));
+  return leat_graph_storage_keep_tensor_move(storage, &tensor, &value->tensor);
+}
+
+// ---- lists --------------------------------------------------------------------------------------
+
+static leat_status_t allocate_items(leat_graph_storage_t* storage, leat_attr_kind_t kind,
+                                    size_t count, leat_attr_value_t* value, void** out_items) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&storage->arena, count,
+                                                 leat_attr_item_bytes(kind), out_items));
+  value->kind = (uint8_t)kind;
+  value->count = (uint32_t)count;
+  value->items = *out_items;
+  return leat_ok_status();
+}
+
+static leat_status_t read_strings(leat_string_view_t list, leat_graph_storage_t* storage,
+                                  leat_attr_value_t* value, bool* out_plain) {
+  const uint8_t *next = begin_of(list), *end = end_of(list);
+  size_t count = 0;
+  leat_string_view_t text;
+  for (; next && next < end; ++count) {
+    next = *next == LIST_S ? leat_wire_read_bytes(next + 1, end, &text) : NULL;
+  }
+  *out_plain = next && count <= UINT32_MAX;
+  if (!*out_plain) return leat_ok_status();
+  void* items = NULL;
+  LEAT_RETURN_IF_ERROR(allocate_items(storage, LEAT_ATTR_STRING, count, value, &items));
+  next = begin_of(list);
+  for (size_t i = 0; i < count; ++i) {
+    next = leat_wire_read_bytes(next + 1, end, &text);
+    LEAT_RETURN_IF_ERROR(
+        leat_graph_storage_copy_text(storage, text, (leat_string_view_t*)items + i));
+  }
+  return leat_ok_status();
+}
+
+// Numbers that are packed into one field.
+static leat_status_t read_numbers(leat_string_view_t list, leat_attr_kind_t kind,
+                                  leat_graph_storage_t* storage, leat_attr_value_t* value,
+                                  bool* out_plain) {
+  leat_string_view_t packed = {NULL, 0};
+  const uint8_t* next = leat_wire_read_bytes(begin_of(list) + 1, end_of(list), &packed);
+  *out_plain = next == end_of(list) && packed.size <= UINT32_MAX &&
+               (packed.size == 0 || *(end_of(packed) - 1) < 0x80);
+  if (!*out_plain || packed.size == 0) return leat_ok_status();
+  size_t count = 0;
+  for (size_t i = 0; i < packed.size; ++i) count += begin_of(packed)[i] < 0x80;
+  void* items = NULL;
+  LEAT_RETURN_IF_ERROR(allocate_items(storage, kind, count, value, &items));
+  next = begin_of(packed);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t number = 0;
+    next = leat_wire_read_varint(next, end_of(packed), &number);
+    *out_plain = next != NULL;
+    if (!next) return leat_ok_status();
+    if (kind == LEAT_ATTR_INT) ((int64_t*)items)[i] = (int64_t)number;
+    else ((int32_t*)items)[i] = (int32_t)number;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t read_list(leat_string_view_t list, leat_graph_storage_t* storage,
+                               leat_attr_value_t* value, bool* out_plain) {
+  value->is_list = true;
+  if (list.size == 0) return leat_ok_status();
+  switch (*begin_of(list)) {
+    case LIST_S: return read_strings(list, storage, value, out_plain);
+    case LIST_I: return read_numbers(list, LEAT_ATTR_INT, storage, value, out_plain);
+    case LIST_TYPE: return read_numbers(list, LEAT_ATTR_TYPE, storage, value, out_plain);
+    default: *out_plain = false;
+  }
+  return leat_ok_status();
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+// A number that fills |bytes| behind its tag.
+static bool read_number(leat_string_view_t bytes, leat_attr_value_t* value) {
+  const uint8_t *next = begin_of(bytes) + 1, *end = end_of(bytes);
+  uint64_t number = 0;
+  uint32_t bits = 0;
+  switch (*begin_of(bytes)) {
+    case VALUE_I:
+      value->kind = LEAT_ATTR_INT;
+      next = leat_wire_read_varint(next, end, &number);
+      value->i = (int64_t)number;
+      return next == end;
+    case VALUE_B:
+      value->kind = LEAT_ATTR_BOOL;
+      next = leat_wire_read_varint(next, end, &number);
+      value->b = number != 0;
+      return next == end;
+    case VALUE_TYPE:
+      value->kind = LEAT_ATTR_TYPE;
+      next = leat_wire_read_varint(next, end, &number);
+      value->type = (int32_t)number;
+      return next == end;
+    case VALUE_F:
+      if (end - next != 4) return false;
+      value->kind = LEAT_ATTR_FLOAT;
+      bits = leat_wire_load32(next);
+      memcpy(&value->f, &bits, sizeof(bits));
+      return true;
+    default: return false;
+  }
+}
+
+static leat_status_t read_plain(leat_string_view_t bytes, leat_graph_storage_t* storage,
+                                leat_attr_value_t* value, bool* out_plain) {
+  *value = (leat_attr_value_t){.kind = LEAT_ATTR_NONE};
+  *out_plain = true;
+  if (bytes.size == 0) return leat_ok_status();
+  uint8_t tag = *begin_of(bytes);
+  if ((tag & 7) != LEAT_WIRE_LENGTH) {
+    *out_plain = read_number(bytes, value);
+    return leat_ok_status();
+  }
+  leat_string_view_t inner;
+  *out_plain = leat_wire_read_bytes(begin_of(bytes) + 1, end_of(bytes), &inner) == end_of(bytes);
+  if (!*out_plain) return leat_ok_status();
+  switch (tag) {
+    case VALUE_LIST: return read_list(inner, storage, value, out_plain);
+    case VALUE_S:
+      value->kind = LEAT_ATTR_STRING;
+      return leat_graph_storage_copy_text(storage, inner, &value->s);
+    case VALUE_SHAPE: return read_single_shape(inner, storage, value, out_plain);
+    case VALUE_TENSOR: return read_single_tensor(inner, storage, value, out_plain);
+    default: *out_plain = false;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_attr_reader_read_apart(leat_attr_reader_t* reader, leat_string_view_t bytes,
+                                          leat_attr_value_t* out_value) {
+  bool is_plain = false;
+  LEAT_RETURN_IF_ERROR(read_plain(bytes, reader->storage, out_value, &is_plain));
+  if (LEAT_LIKELY(is_plain)) return leat_ok_status();
+  leat_pb_attr_value_t message;
+  LEAT_RETURN_IF_ERROR(
+      leat_message_decode(&leat_pb_attr_value_descriptor, bytes, reader->scratch, NULL, &message));
+  return leat_attr_value_from_proto(&message, reader->storage, out_value);
+}
+
+// ---- values that are written alike --------------------------------------------------------------
+
+#define MAX_SHARED_BYTES 256  // what is longer is seldom there twice
+
+void leat_attr_reader_initialize(leat_graph_storage_t* storage, leat_arena_t* scratch,
+                                 leat_attr_reader_t* out_reader) {
+  memset(out_reader, 0, sizeof(*out_reader));
+  out_reader->storage = storage;
+  out_reader->scratch = scratch;
+}
+
+leat_status_t leat_attr_reader_read(leat_attr_reader_t* reader, leat_string_view_t bytes,
+                                    leat_attr_value_t* out_value) {
+  bool is_number = bytes.size > 0 && (*begin_of(bytes) & 7) != LEAT_WIRE_LENGTH;
+  if (bytes.size == 0 || is_number || bytes.size > MAX_SHARED_BYTES) {
+    return leat_attr_reader_read_apart(reader, bytes, out_value);
+  }
+  size_t slot = leat_string_view_hash(bytes) % LEAT_ATTR_READER_SLOTS;
+  if (leat_string_view_equal(reader->slots[slot].bytes, bytes)) {
+    *out_value = reader->slots[slot].value;
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_attr_reader_read_apart(reader, bytes, out_value));
+  reader->slots[slot].bytes = bytes;
+  reader->slots[slot].value = *out_value;
+  return leat_ok_status();
+}

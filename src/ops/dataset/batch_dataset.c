@@ -1,0 +1,65 @@
+// Datasets of several elements put together as one.
+#include "ops/dataset/dataset_shape.h"
+#include "ops/family.h"
+#include "ops/queue/queue_shape.h"
+
+static leat_status_t padded_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  return leat_shape_scalar_output(c);
+}
+
+static leat_status_t padded_v2_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, leat_inference_input_count(c) - 1));
+  return padded_shape(c);
+}
+
+const leat_op_row_t leat_batch_dataset_ops[] = {
+    {.name = "BatchDataset",
+     .inputs = "input_dataset: variant; batch_size: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_of_scalars,
+     .doc = "Several elements as one."},
+    {.name = "BatchDatasetV2",
+     .inputs = "input_dataset: variant; batch_size: int64; drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = "parallel_copy: bool = false; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_of_scalars,
+     .doc = "Several elements as one; the last ones may be dropped."},
+    {.name = "ParallelBatchDataset",
+     .inputs = "input_dataset: variant; batch_size: int64; num_parallel_calls: int64; "
+               "drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = "parallel_copy: bool = false; " LEAT_ELEMENT_ATTRS
+              "; deterministic: string = 'default'" LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "BatchDatasetV2 that makes several batches at once."},
+    {.name = "MapAndBatchDataset",
+     .inputs = "input_dataset: variant; other_arguments: Targuments; batch_size: int64; "
+               "num_parallel_calls: int64; drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = "f: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS
+              "; preserve_cardinality: bool = false" LEAT_METADATA_ATTR,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = leat_shape_scalar_output,
+     .doc = "A function of each element, several as one."},
+    {.name = "PaddedBatchDataset",
+     .inputs = "input_dataset: variant; batch_size: int64; padded_shapes: N * int64; "
+               "padding_values: Toutput_types",
+     .outputs = "handle: variant",
+     .attrs = "Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= "
+              "1" LEAT_METADATA_ATTR,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = padded_shape,
+     .doc = "Several elements as one, padded to a common shape."},
+    {.name = "PaddedBatchDatasetV2",
+     .inputs = "input_dataset: variant; batch_size: int64; padded_shapes: N * int64; "
+               "padding_values: Toutput_types; drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = "parallel_copy: bool = false; Toutput_types: list(type) >= 1; output_shapes: "
+              "list(shape) >= 1; N: int >= 1" LEAT_METADATA_ATTR,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = padded_v2_shape,
+     .doc = "PaddedBatchDataset; the last ones may be dropped."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,404 @@
+// Datasets of several elements put together as one, with a new first dimension; padded to a common
+// shape where they differ.
+#include <string.h>
+
+#include "ops/dataset/map_dataset_cpu.h"
+#include "ops/family.h"
+
+typedef struct batch_s {
+  leat_dataset_t base;
+  int64_t size;
+  bool drop_remainder;
+  bool padded;  // |tensors| are the padding values, |padded_shapes| what each component becomes
+  leat_element_spec_t* padded_shapes;
+} batch_t;
+
+typedef struct batch_iterator_s {
+  leat_iterator_t base;
+  leat_tensor_t* elements;  // one after the other, each of as many components
+  size_t capacity;          // in tensors
+  int64_t count;            // of elements
+} batch_iterator_t;
+
+static int component_count(const batch_iterator_t* it) { return it->base.dataset->spec->count; }
+
+static void release_elements(batch_iterator_t* it) {
+  for (int64_t i = 0; i < it->count * component_count(it); ++i) {
+    leat_tensor_release(&it->elements[i]);
+  }
+  it->count = 0;
+}
+
+static void batch_stop(leat_iterator_t* self) {
+  batch_iterator_t* it = (batch_iterator_t*)self;
+  release_elements(it);
+  leat_allocator_free(leat_allocator_system(), it->elements);
+}
+
+static void batch_destroy(leat_dataset_t* self) {
+  leat_element_spec_release(((batch_t*)self)->padded_shapes);
+}
+
+// ---- Putting together ---------------------------------------------------------------------------
+
+static const leat_tensor_t* element_at(const batch_iterator_t* it, int64_t index, int component) {
+  return &it->elements[index * component_count(it) + component];
+}
+
+static leat_status_t allocate_batch(const batch_iterator_t* it, int component, int rank,
+                                    const int64_t* dims, leat_tensor_t* out_tensor) {
+  int64_t all[LEAT_SHAPE_MAX_RANK + 1] = {it->count};
+  leat_shape_t shape;
+  if (rank) memcpy(all + 1, dims, (size_t)rank * sizeof *dims);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(rank + 1, all, &shape));
+  leat_status_t status = leat_tensor_allocate(
+      leat_buffer_source_host(), it->base.dataset->spec->types[component], &shape, out_tensor);
+  leat_shape_release(&shape);
+  return status;
+}
+
+static void* slice_address(const leat_tensor_t* batch, int64_t index, int64_t element_size) {
+  return (char*)batch->data + (size_t)(index * element_size) * leat_dtype_size(batch->dtype);
+}
+
+static leat_status_t stack(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
+  const leat_tensor_t* first = element_at(it, 0, component);
+  LEAT_RETURN_IF_ERROR(
+      allocate_batch(it, component, first->shape.rank, leat_shape_dims(&first->shape), out_tensor));
+  int64_t size = first->shape.element_count;
+  for (int64_t i = 0; i < it->count; ++i) {
+    const leat_tensor_t* element = element_at(it, i, component);
+    leat_status_t status = leat_ok_status();
+    if (!leat_shape_equal(&element->shape, &first->shape)) {
+      status = leat_make_status(
+          LEAT_INVALID_ARGUMENT,
+          "Cannot batch tensors with different shapes in component %d. First element had shape %s "
+          "and element %lld had shape %s.",
+          component, LEAT_SHAPE_TEXT(&first->shape), (long long)i,
+          LEAT_SHAPE_TEXT(&element->shape));
+    }
+    if (!status && size) {
+      status = leat_tensor_copy_elements(out_tensor->dtype, element->data,
+                                         slice_address(out_tensor, i, size), size);
+    }
+    if (!status) continue;
+    leat_tensor_release(out_tensor);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+// ---- Padding ------------------------------------------------------------------------------------
+
+// The sizes that hold every element: |dims| becomes them.
+static leat_status_t measure(const batch_iterator_t* it, int component, leat_partial_shape_t padded,
+                             int64_t* dims) {
+  for (int d = 0; d < padded.rank; ++d) dims[d] = padded.dims[d] < 0 ? 0 : padded.dims[d];
+  for (int64_t i = 0; i < it->count; ++i) {
+    const leat_shape_t* shape = &element_at(it, i, component)->shape;
+    if (shape->rank != padded.rank) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "All elements in a batch must have the same rank as the padded shape "
+                              "for component%d: expected rank %d but got element with rank %d",
+                              component, padded.rank, shape->rank);
+    }
+    for (int d = 0; d < padded.rank; ++d) {
+      int64_t size = leat_shape_dim(shape, d);
+      if (size <= dims[d]) continue;
+      if (padded.dims[d] >= 0) {
+        return leat_make_status(LEAT_DATA_LOSS,
+                                "Attempted to pad to a smaller size than the input element.");
+      }
+      dims[d] = size;
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fill(const leat_tensor_t* value, leat_tensor_t* batch) {
+  size_t size = leat_dtype_size(batch->dtype);
+  for (int64_t i = 0; i < batch->shape.element_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(batch->dtype, value->data,
+                                                   (char*)batch->data + (size_t)i * size, 1));
+  }
+  return leat_ok_status();
+}
+
+// Copies the rows of |element| to where they lie among |dims|, from |target| on.
+static leat_status_t copy_rows(const leat_tensor_t* element, const int64_t* dims, char* target) {
+  int last = element->shape.rank - 1;
+  int64_t place[LEAT_SHAPE_MAX_RANK] = {0};
+  const int64_t* own = leat_shape_dims(&element->shape);
+  int64_t row = last < 0 ? 1 : own[last];
+  size_t size = leat_dtype_size(element->dtype);
+  const char* source = element->data;
+  for (int64_t left = element->shape.element_count; left > 0; left -= row) {
+    int64_t offset = 0;
+    for (int d = 0; d <= last; ++d) offset = offset * dims[d] + place[d];
+    LEAT_RETURN_IF_ERROR(
+        leat_tensor_copy_elements(element->dtype, source, target + (size_t)offset * size, row));
+    source += (size_t)row * size;
+    for (int d = last - 1; d >= 0 && ++place[d] == own[d]; --d) place[d] = 0;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
+  const batch_t* batch = (const batch_t*)it->base.dataset;
+  leat_partial_shape_t padded = batch->padded_shapes->shapes[component];
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  LEAT_RETURN_IF_ERROR(measure(it, component, padded, dims));
+  LEAT_RETURN_IF_ERROR(allocate_batch(it, component, padded.rank, dims, out_tensor));
+  leat_status_t status = fill(&batch->base.tensors[component], out_tensor);
+  int64_t size = leat_shape_product(&out_tensor->shape, 1, out_tensor->shape.rank);
+  for (int64_t i = 0; i < it->count && !status; ++i) {
+    status = copy_rows(element_at(it, i, component), dims, slice_address(out_tensor, i, size));
+  }
+  if (status) leat_tensor_release(out_tensor);
+  return status;
+}
+
+static leat_status_t put_together(const batch_iterator_t* it, leat_tensor_t* out) {
+  const batch_t* batch = (const batch_t*)it->base.dataset;
+  for (int i = 0; i < component_count(it); ++i) {
+    leat_status_t status = batch->padded ? pad(it, i, &out[i]) : stack(it, i, &out[i]);
+    if (!status) continue;
+    leat_element_release(out, i);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+// ---- Collecting ---------------------------------------------------------------------------------
+
+// Takes elements until there are enough, or no more of them, or PENDING.
+static leat_status_t collect(batch_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
+  const batch_t* batch = (const batch_t*)it->base.dataset;
+  size_t components = (size_t)component_count(it);
+  *out_poll = LEAT_POLL_ELEMENT;
+  while (it->count < batch->size && *out_poll == LEAT_POLL_ELEMENT) {
+    LEAT_RETURN_IF_ERROR(
+        leat_allocator_grow_array(leat_allocator_system(), ((size_t)it->count + 1) * components,
+                                  sizeof *it->elements, (void**)&it->elements, &it->capacity));
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(
+        it->base.input, pull, it->elements + (size_t)it->count * components, out_poll));
+    it->count += *out_poll == LEAT_POLL_ELEMENT;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll) {
+  batch_iterator_t* it = (batch_iterator_t*)self;
+  const batch_t* batch = (const batch_t*)self->dataset;
+  leat_status_t status = collect(it, pull, out_poll);
+  if (!status && *out_poll == LEAT_POLL_PENDING) return leat_ok_status();
+  int64_t least = batch->drop_remainder ? batch->size : 1;
+  *out_poll = it->count < least ? LEAT_POLL_END : LEAT_POLL_ELEMENT;
+  if (!status && *out_poll == LEAT_POLL_ELEMENT) status = put_together(it, out);
+  release_elements(it);
+  return status;
+}
+
+static int64_t batch_cardinality(const leat_dataset_t* self) {
+  const batch_t* batch = (const batch_t*)self;
+  int64_t n = leat_dataset_cardinality(self->inputs[0]);
+  return n < 0 ? n : n / batch->size + (!batch->drop_remainder && n % batch->size);
+}
+
+static const leat_dataset_kind_t kBatch = {.name = "Batch",
+                                           .dataset_bytes = sizeof(batch_t),
+                                           .iterator_bytes = sizeof(batch_iterator_t),
+                                           .opens_input = true,
+                                           .destroy = batch_destroy,
+                                           .next = batch_next,
+                                           .stop = batch_stop,
+                                           .cardinality = batch_cardinality};
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+// The spec of |elements| with the batch's size before each shape.
+static leat_status_t batched_spec(const leat_element_spec_t* elements, int64_t size,
+                                  leat_element_spec_t** out_spec) {
+  LEAT_RETURN_IF_ERROR(leat_element_spec_create(elements->count, out_spec));
+  for (int i = 0; i < elements->count; ++i) {
+    int64_t dims[LEAT_SHAPE_MAX_RANK + 1] = {size};
+    leat_partial_shape_t shape = elements->shapes[i];
+    if (shape.rank > 0) memcpy(dims + 1, shape.dims, (size_t)shape.rank * sizeof *dims);
+    if (shape.rank >= 0) shape = (leat_partial_shape_t){shape.rank + 1, dims};
+    leat_status_t status = leat_element_spec_set(*out_spec, i, elements->types[i], shape);
+    if (!status) continue;
+    leat_element_spec_release(*out_spec);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+// |padded_shapes| (borrowed) is NULL where nothing is padded.
+static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* input, int64_t size,
+                                  bool drop_remainder, leat_element_spec_t* padded_shapes,
+                                  leat_dataset_t** out_dataset) {
+  leat_element_spec_t* spec;
+  if (size <= 0) return leat_kernel_invalid(c, "Batch size must be greater than zero.");
+  bool full = drop_remainder || leat_dataset_cardinality(input) == LEAT_CARDINALITY_INFINITE;
+  LEAT_RETURN_IF_ERROR(batched_spec(padded_shapes ? padded_shapes : input->spec,
+                                    full ? size : LEAT_DIM_UNKNOWN, &spec));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_create_over(&kBatch, spec, input, padded_shapes ? spec->count : 0, out_dataset));
+  batch_t* batch = (batch_t*)*out_dataset;
+  batch->size = size;
+  batch->drop_remainder = drop_remainder;
+  batch->padded = padded_shapes != NULL;
+  if (padded_shapes) batch->padded_shapes = leat_element_spec_retain(padded_shapes);
+  return leat_ok_status();
+}
+
+// The last input, where the op has one, says whether the last elements are dropped.
+static leat_status_t batch__cpu(leat_kernel_context_t* c) {
+  int64_t size;
+  bool drop_remainder = false;
+  leat_dataset_t *input, *dataset;
+  int last = leat_kernel_input_count(c) - 1;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "batch_size", &size));
+  if (last > 1) {
+    LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
+  }
+  LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drop_remainder, NULL, &dataset));
+  return leat_dataset_set_output(c, dataset);
+}
+
+// ---- Of a function of each element --------------------------------------------------------------
+
+static leat_status_t make_map(leat_kernel_context_t* c, int captured_count,
+                              leat_dataset_t** out_map) {
+  const leat_dataset_function_t* function = leat_kernel_state(c);
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(function->spec, &spec));
+  leat_status_t status = leat_map_dataset_create(c, spec, captured_count, out_map);
+  leat_element_spec_release(spec);
+  return status;
+}
+
+static leat_status_t map_and_batch__cpu(leat_kernel_context_t* c) {
+  int last = leat_kernel_input_count(c) - 1;
+  int64_t size, calls;
+  bool drop_remainder;
+  leat_dataset_t *map, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 2, "batch_size", &size));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 1, "num_parallel_calls", &calls));
+  LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
+  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
+  }
+  LEAT_RETURN_IF_ERROR(make_map(c, last - 3, &map));
+  leat_status_t status = create_batch(c, map, size, drop_remainder, NULL, &dataset);
+  leat_dataset_release(map);
+  return status ? status : leat_dataset_set_output(c, dataset);
+}
+
+// ---- Padded -------------------------------------------------------------------------------------
+
+// The inputs of the padding ops are the dataset, the size, |count| shapes and as many values.
+static leat_status_t check_padding(leat_kernel_context_t* c, const leat_element_spec_t* elements,
+                                   int count) {
+  if (count != elements->count) {
+    return leat_kernel_invalid(c,
+                               "Number of padded shapes (%d) must match the number of "
+                               "components in the input dataset's elements (%d)",
+                               count, elements->count);
+  }
+  for (int i = 0; i < count; ++i) {
+    const leat_tensor_t* shape = leat_kernel_input(c, 2 + i);
+    const leat_tensor_t* value = leat_kernel_input(c, 2 + count + i);
+    if (shape->dtype != LEAT_DTYPE_INT64 || shape->shape.rank != 1) {
+      return leat_kernel_invalid(c, "All padded shapes must be vectors");
+    }
+    if (value->shape.rank != 0) {
+      return leat_kernel_invalid(c, "All padding values must be scalars");
+    }
+    if (value->dtype != elements->types[i]) {
+      return leat_kernel_invalid(c,
+                                 "Mismatched type between padding value %d and input dataset's "
+                                 "component %d: %s vs. %s",
+                                 i, i, leat_dtype_name(value->dtype),
+                                 leat_dtype_name(elements->types[i]));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t read_padded_shape(const leat_kernel_context_t* c, int input, int dtype,
+                                       int index, leat_element_spec_t* padded_shapes) {
+  const leat_tensor_t* tensor = leat_kernel_input(c, input);
+  const int64_t* dims = leat_tensor_data(tensor, const int64_t);
+  int64_t rank = tensor->shape.element_count;
+  if (rank >= LEAT_SHAPE_MAX_RANK) {
+    return leat_kernel_invalid(c, "padded shape %d has rank %lld, must be less than %d", index,
+                               (long long)rank, LEAT_SHAPE_MAX_RANK);
+  }
+  for (int64_t i = 0; i < rank; ++i) {
+    if (dims[i] >= LEAT_DIM_UNKNOWN) continue;
+    return leat_kernel_invalid(c, "size %lld of padded shape %d is %lld, must be >= -1",
+                               (long long)i, index, (long long)dims[i]);
+  }
+  return leat_element_spec_set(padded_shapes, index, dtype,
+                               (leat_partial_shape_t){(int)rank, dims});
+}
+
+static leat_status_t make_padded(leat_kernel_context_t* c, leat_dataset_t* input, int count,
+                                 bool drop_remainder, leat_element_spec_t* padded_shapes) {
+  int64_t size;
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "batch_size", &size));
+  for (int i = 0; i < count; ++i) {
+    int dtype = leat_kernel_input(c, 2 + count + i)->dtype;
+    LEAT_RETURN_IF_ERROR(read_padded_shape(c, 2 + i, dtype, i, padded_shapes));
+  }
+  LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drop_remainder, padded_shapes, &dataset));
+  leat_status_t status = leat_dataset_keep_inputs(c, 2 + count, 0, count, dataset);
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t padded(leat_kernel_context_t* c, bool drop_remainder) {
+  leat_dataset_t* input;
+  leat_element_spec_t* padded_shapes;
+  int count = (leat_kernel_input_count(c) - 2) / 2;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  LEAT_RETURN_IF_ERROR(check_padding(c, input->spec, count));
+  LEAT_RETURN_IF_ERROR(leat_element_spec_create(count, &padded_shapes));
+  leat_status_t status = make_padded(c, input, count, drop_remainder, padded_shapes);
+  leat_element_spec_release(padded_shapes);
+  return status;
+}
+
+static leat_status_t padded__cpu(leat_kernel_context_t* c) { return padded(c, false); }
+
+static leat_status_t padded_v2__cpu(leat_kernel_context_t* c) {
+  bool drop_remainder;
+  LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, leat_kernel_input_count(c) - 1, "drop_remainder",
+                                               &drop_remainder));
+  return padded(c, drop_remainder);
+}
+
+#define KERNEL(name, how) \
+  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+
+const leat_kernel_row_t leat_batch_dataset_kernels_cpu[] = {
+    KERNEL("BatchDataset", batch),
+    KERNEL("BatchDatasetV2", batch),
+    KERNEL("ParallelBatchDataset", batch),
+    {.op = "MapAndBatchDataset",
+     .device_type = "CPU",
+     .create = leat_map_dataset_kernel_create,
+     .destroy = leat_dataset_function_destroy,
+     .state_bytes = sizeof(leat_dataset_function_t),
+     .compute = map_and_batch__cpu},
+    KERNEL("PaddedBatchDataset", padded),
+    KERNEL("PaddedBatchDatasetV2", padded_v2),
+    LEAT_KERNEL_ROWS_END,
+};

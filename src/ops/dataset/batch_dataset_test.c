@@ -1,0 +1,77 @@
+// Elements put together, padded, and taken apart again.
+#include "dataset/pipeline.h"
+
+#define VECTOR(p, ...)                                                           \
+  pipeline_vector((p), sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), \
+                  (const int64_t[]){__VA_ARGS__})
+
+static leat_output_t batch(pipeline_t* p, leat_output_t input, int64_t size, bool drop_remainder) {
+  return pipeline_dataset(
+      p, "BatchDatasetV2",
+      LEAT_INPUTS(input, pipeline_number(p, size), pipeline_bool(p, drop_remainder)));
+}
+
+static leat_output_t unbatch(pipeline_t* p, leat_output_t input) {
+  return pipeline_dataset(p, "UnbatchDataset", LEAT_INPUTS(input));
+}
+
+static void batches_come_apart_again(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t seven = pipeline_range(&p, 0, 7);
+  PIPELINE_EXPECT(&p, unbatch(&p, batch(&p, seven, 3, false)), 0, 1, 2, 3, 4, 5, 6);
+  PIPELINE_EXPECT(&p, unbatch(&p, batch(&p, seven, 3, true)), 0, 1, 2, 3, 4, 5);
+  PIPELINE_EXPECT(&p, batch(&p, seven, 3, true), 0, 1, 2, 3, 4, 5);
+  assert_int_equal(pipeline_cardinality(&p, batch(&p, seven, 3, true)), 2);
+  assert_int_equal(pipeline_cardinality(&p, batch(&p, seven, 3, false)), 3);
+  // The last batch has one element: another shape.
+  pipeline_expect_bad_elements(&p, batch(&p, seven, 3, false), LEAT_DTYPE_INT64,
+                               LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, batch(&p, seven, 0, false), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_bad_elements(&p, unbatch(&p, seven), LEAT_DTYPE_INT64, LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+// Elements of two sizes: [1, 2, 3] and [4].
+static leat_output_t uneven(pipeline_t* p) {
+  leat_output_t parts[2] = {VECTOR(p, 1, 2, 3), VECTOR(p, 4)};
+  leat_output_t datasets[2];
+  for (int i = 0; i < 2; ++i) {
+    leat_output_t rows = pipeline_slices(p, parts[i]);
+    datasets[i] = pipeline_counted(p, "BatchDataset", rows, 3);
+  }
+  return pipeline_dataset(p, "ConcatenateDataset", (leat_outputs_t){datasets, 2});
+}
+
+static leat_output_t padded(pipeline_t* p, int64_t size) {
+  static const int32_t kLong[] = {LEAT_DTYPE_INT64};
+  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
+  const leat_attr_t attrs[] = {
+      {LEAT_SV("Toutput_types"),
+       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
+      {LEAT_SV("output_shapes"),
+       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
+      LEAT_INT("N", 1)};
+  return leat_build(
+      &p->b, "PaddedBatchDataset",
+      LEAT_INPUTS(uneven(p), pipeline_number(p, 2), VECTOR(p, size), pipeline_number(p, -7)),
+      (leat_attrs_t){attrs, 3});
+}
+
+static void what_is_shorter_is_padded(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  PIPELINE_EXPECT(&p, padded(&p, -1), 1, 2, 3, 4, -7, -7);
+  PIPELINE_EXPECT(&p, padded(&p, 4), 1, 2, 3, -7, 4, -7, -7, -7);
+  pipeline_expect_bad_elements(&p, padded(&p, 2), LEAT_DTYPE_INT64, LEAT_DATA_LOSS);
+  pipeline_expect_failure(&p, padded(&p, -2), LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(batches_come_apart_again),
+      cmocka_unit_test(what_is_shorter_is_padded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+// Datasets that remember the elements of their input, in memory, once a pass has come to its end.
+#include "kernel/handle.h"
+#include "ops/dataset/dataset_cpu.h"
+#include "ops/family.h"
+
+// Filled by the first pass that is complete, then only read.
+typedef struct memory_cache_s {
+  leat_resource_t resource;
+  leat_mutex_t mutex;  // of becoming complete
+  _Atomic(bool) complete;
+  leat_tensor_t* tensors;
+  size_t tensor_count;
+} memory_cache_t;
+
+static void free_tensors(leat_tensor_t* tensors, size_t count) {
+  for (size_t i = 0; i < count; ++i) leat_tensor_release(&tensors[i]);
+  leat_allocator_free(leat_allocator_system(), tensors);
+}
+
+static void memory_cache_destroy(leat_resource_t* resource) {
+  memory_cache_t* cache = (memory_cache_t*)resource;
+  free_tensors(cache->tensors, cache->tensor_count);
+  leat_mutex_deinitialize(&cache->mutex);
+  leat_allocator_free(leat_allocator_system(), cache);
+}
+
+static const leat_resource_kind_t kMemoryCache = {.name = "MemoryCache",
+                                                  .destroy = memory_cache_destroy};
+
+static leat_status_t memory_cache_create(memory_cache_t** out_cache) {
+  memory_cache_t* cache;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *cache, (void**)&cache));
+  cache->resource.kind = &kMemoryCache;
+  cache->resource.references = 1;
+  leat_mutex_initialize(&cache->mutex);
+  *out_cache = cache;
+  return leat_ok_status();
+}
+
+static bool is_complete(memory_cache_t* cache) {
+  return atomic_load_explicit(&cache->complete, memory_order_acquire);
+}
+
+typedef struct cache_s {
+  leat_dataset_t base;
+  memory_cache_t* cache;
+} cache_t;
+
+typedef struct cache_iterator_s {
+  leat_iterator_t base;
+  bool reads;  // what the cache holds; else the input, and keeps it:
+  leat_tensor_t* tensors;
+  size_t tensor_count, capacity;
+  size_t place;  // of the next tensor that is read
+} cache_iterator_t;
+
+static memory_cache_t* cache_of(const leat_iterator_t* it) {
+  return ((const cache_t*)it->dataset)->cache;
+}
+
+static void cache_destroy(leat_dataset_t* self) {
+  cache_t* cache = (cache_t*)self;
+  if (cache->cache) leat_resource_release(&cache->cache->resource);
+}
+
+static leat_status_t cache_start(leat_iterator_t* self) {
+  cache_iterator_t* it = (cache_iterator_t*)self;
+  it->reads = is_complete(cache_of(self));
+  return it->reads ? leat_ok_status() : leat_iterator_open_input(self, self->dataset->inputs[0]);
+}
+
+static void cache_stop(leat_iterator_t* self) {
+  cache_iterator_t* it = (cache_iterator_t*)self;
+  free_tensors(it->tensors, it->tensor_count);
+}
+
+// The pass is at its end: what it kept becomes the cache's, unless another was first.
+static void complete(cache_iterator_t* it) {
+  memory_cache_t* cache = cache_of(&it->base);
+  leat_mutex_lock(&cache->mutex);
+  if (!is_complete(cache)) {
+    cache->tensors = it->tensors;
+    cache->tensor_count = it->tensor_count;
+    it->tensors = NULL;
+    it->tensor_count = it->capacity = 0;
+    atomic_store_explicit(&cache->complete, true, memory_order_release);
+  }
+  leat_mutex_unlock(&cache->mutex);
+}
+
+static leat_status_t keep(cache_iterator_t* it, const leat_tensor_t* element, size_t components) {
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(),
+                                                 it->tensor_count + components, sizeof *it->tensors,
+                                                 (void**)&it->tensors, &it->capacity));
+  leat_element_share(element, it->tensors + it->tensor_count, (int)components);
+  it->tensor_count += components;
+  return leat_ok_status();
+}
+
+static leat_status_t read_input(cache_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll) {
+  size_t components = (size_t)it->base.dataset->spec->count;
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(it->base.input, pull, out, out_poll));
+  if (*out_poll == LEAT_POLL_END) complete(it);
+  if (*out_poll != LEAT_POLL_ELEMENT || is_complete(cache_of(&it->base))) return leat_ok_status();
+  leat_status_t status = keep(it, out, components);
+  if (status) {
+    leat_element_release(out, (int)components);
+    return status;
+  }
+  // The last of as many as there are said to be: nobody may ask for the end.
+  int64_t kept = (int64_t)(it->tensor_count / components);
+  if (kept == leat_dataset_cardinality(it->base.dataset)) complete(it);
+  return leat_ok_status();
+}
+
+static leat_status_t cache_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll) {
+  cache_iterator_t* it = (cache_iterator_t*)self;
+  if (!it->reads) return read_input(it, pull, out, out_poll);
+  const memory_cache_t* cache = cache_of(self);
+  if (it->place == cache->tensor_count) return leat_ok_status();
+  int components = self->dataset->spec->count;
+  leat_element_share(cache->tensors + it->place, out, components);
+  it->place += (size_t)components;
+  *out_poll = LEAT_POLL_ELEMENT;
+  return leat_ok_status();
+}
+
+static const leat_dataset_kind_t kCache = {.name = "Cache",
+                                           .dataset_bytes = sizeof(cache_t),
+                                           .iterator_bytes = sizeof(cache_iterator_t),
+                                           .destroy = cache_destroy,
+                                           .start = cache_start,
+                                           .next = cache_next,
+                                           .stop = cache_stop};
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t find_cache(leat_kernel_context_t* c, memory_cache_t** out_cache) {
+  bool own = leat_kernel_input_count(c) == 2 || leat_dataset_is_dummy(leat_kernel_input(c, 2));
+  return own ? memory_cache_create(out_cache)
+             : leat_handle_find(c, 2, &kMemoryCache, (leat_resource_t**)out_cache);
+}
+
+static leat_status_t cache__cpu(leat_kernel_context_t* c) {
+  leat_string_view_t filename;
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 1, "filename", &filename));
+  if (filename.size) {
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
+                             "filename is '%.*s', must be empty: only memory caches are there",
+                             LEAT_SV_ARG(filename));
+  }
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_input(c, &kCache, &dataset));
+  leat_status_t status = find_cache(c, &((cache_t*)dataset)->cache);
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t anonymous_cache__cpu(leat_kernel_context_t* c) {
+  memory_cache_t* cache;
+  LEAT_RETURN_IF_ERROR(memory_cache_create(&cache));
+  LEAT_RETURN_IF_ERROR(leat_handle_own_resource(c, 0, &cache->resource));
+  return leat_dataset_set_deleter(c, 1);
+}
+
+#define KERNEL(name, how) \
+  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+
+const leat_kernel_row_t leat_cache_dataset_kernels_cpu[] = {
+    KERNEL("CacheDataset", cache),
+    KERNEL("CacheDatasetV2", cache),
+    KERNEL("AnonymousMemoryCache", anonymous_cache),
+    LEAT_KERNEL_ROWS_END,
+};

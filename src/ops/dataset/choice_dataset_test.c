@@ -1,0 +1,50 @@
+// Datasets that choose among inputs and watch how many elements come.
+#include "dataset/pipeline.h"
+
+static leat_output_t directed(pipeline_t* p, int count, const int64_t* numbers, bool stops) {
+  leat_output_t selector = pipeline_slices(p, pipeline_vector(p, count, numbers));
+  static const int32_t kLong[] = {LEAT_DTYPE_INT64};
+  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
+  const leat_attr_t attrs[] = {
+      {LEAT_SV("output_types"),
+       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
+      {LEAT_SV("output_shapes"),
+       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
+      LEAT_INT("N", 2),
+      LEAT_BOOL("stop_on_empty_dataset", stops)};
+  return leat_build(&p->b, "DirectedInterleaveDataset",
+                    LEAT_INPUTS(selector, pipeline_range(p, 0, 2), pipeline_range(p, 10, 13)),
+                    (leat_attrs_t){attrs, 4});
+}
+
+static void another_dataset_says_from_where(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  static const int64_t kOrder[] = {1, 0, 0, 0, 1, 1, 1, 0};
+  PIPELINE_EXPECT(&p, directed(&p, 8, kOrder, false), 10, 0, 1, 11, 12);
+  PIPELINE_EXPECT(&p, directed(&p, 8, kOrder, true), 10, 0, 1);
+  pipeline_expect_bad_elements(&p, directed(&p, 1, (const int64_t[]){2}, false), LEAT_DTYPE_INT64,
+                               LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+static void there_must_be_as_many_as_asserted(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t three = pipeline_range(&p, 0, 3);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "AssertCardinalityDataset", three, 3), 0, 1, 2);
+  for (int64_t count = 2; count <= 4; count += 2) {
+    leat_output_t wrong = pipeline_counted(&p, "AssertCardinalityDataset", three, count);
+    assert_int_equal(pipeline_cardinality(&p, wrong), count);
+    pipeline_expect_bad_elements(&p, wrong, LEAT_DTYPE_INT64, LEAT_FAILED_PRECONDITION);
+  }
+  pipeline_close(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(another_dataset_says_from_where),
+      cmocka_unit_test(there_must_be_as_many_as_asserted),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,391 @@
+// Datasets as values of variants, and iterators over them.
+#include "ops/dataset/dataset_cpu.h"
+
+// ---- Elements -----------------------------------------------------------------------------------
+
+void leat_element_release(leat_tensor_t* components, int count) {
+  for (int i = 0; i < count; ++i) leat_tensor_release(&components[i]);
+}
+
+void leat_element_share(const leat_tensor_t* from, leat_tensor_t* to, int count) {
+  for (int i = 0; i < count; ++i) to[i] = leat_tensor_share(&from[i]);
+}
+
+void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count) {
+  for (int i = 0; i < count; ++i) to[i] = leat_tensor_move(&from[i]);
+}
+
+leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index, leat_tensor_t* out_row) {
+  leat_tensor_t row, slice;
+  leat_shape_t shape;
+  const int64_t* dims = leat_shape_dims(&tensor->shape);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(tensor->shape.rank - 1, dims + 1, &shape));
+  leat_status_t status = leat_tensor_slice(tensor, index, index + 1, &slice);
+  if (!status) {
+    status = leat_tensor_reshape(&slice, &shape, &row);
+    leat_tensor_release(&slice);
+  }
+  leat_shape_release(&shape);
+  if (status) return status;
+  if ((uintptr_t)row.data % LEAT_BUFFER_ALIGNMENT == 0) {
+    *out_row = row;
+    return leat_ok_status();
+  }
+  status = leat_tensor_copy(leat_buffer_source_host(), &row, out_row);
+  leat_tensor_release(&row);
+  return status;
+}
+
+leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index, leat_tensor_t* out,
+                                int count) {
+  for (int i = 0; i < count; ++i) {
+    leat_status_t status = leat_element_row(&tensors[i], index, &out[i]);
+    if (!status) continue;
+    leat_element_release(out, i);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+// ---- Datasets -----------------------------------------------------------------------------------
+
+leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_spec_t* spec,
+                                  int input_count, int tensor_count, leat_dataset_t** out_dataset) {
+  leat_dataset_t* dataset;
+  size_t own = ((size_t)kind->dataset_bytes + 7) & ~(size_t)7;
+  size_t bytes = own + (size_t)input_count * sizeof *dataset->inputs +
+                 (size_t)tensor_count * sizeof *dataset->tensors;
+  leat_status_t status = leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&dataset);
+  if (status) {
+    leat_element_spec_release(spec);
+    return status;
+  }
+  dataset->kind = kind;
+  dataset->references = 1;
+  dataset->depth = 1;
+  dataset->spec = spec;
+  dataset->input_count = input_count;
+  dataset->tensor_count = tensor_count;
+  dataset->inputs = (leat_dataset_t**)((char*)dataset + own);
+  dataset->tensors = (leat_tensor_t*)(dataset->inputs + input_count);
+  *out_dataset = dataset;
+  return leat_ok_status();
+}
+
+void leat_dataset_retain(leat_dataset_t* dataset) {
+  leat_reference_count_retain(&dataset->references);
+}
+
+void leat_dataset_release(leat_dataset_t* dataset) {
+  if (!dataset || !leat_reference_count_release(&dataset->references)) return;
+  if (dataset->kind->destroy) dataset->kind->destroy(dataset);
+  for (int i = 0; i < dataset->input_count; ++i) leat_dataset_release(dataset->inputs[i]);
+  leat_element_release(dataset->tensors, dataset->tensor_count);
+  leat_element_spec_release(dataset->spec);
+  leat_allocator_free(leat_allocator_system(), dataset);
+}
+
+int64_t leat_dataset_cardinality(const leat_dataset_t* dataset) {
+  while (!dataset->kind->cardinality) dataset = dataset->inputs[0];
+  return dataset->kind->cardinality(dataset);
+}
+
+int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset) {
+  return LEAT_CARDINALITY_UNKNOWN;
+}
+
+static leat_status_t check_depth(int depth) {
+  if (depth <= LEAT_MAX_DATASET_DEPTH) return leat_ok_status();
+  return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                          "datasets stand %d high on each other, must be at most %d", depth,
+                          LEAT_MAX_DATASET_DEPTH);
+}
+
+leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index, leat_dataset_t* input) {
+  LEAT_RETURN_IF_ERROR(check_depth(input->depth + 1));
+  if (dataset->depth <= input->depth) dataset->depth = input->depth + 1;
+  leat_dataset_retain(input);
+  dataset->inputs[index] = input;
+  return leat_ok_status();
+}
+
+// ---- In variants --------------------------------------------------------------------------------
+
+static void variant_retain(void* self) { leat_dataset_retain(self); }
+static void variant_release(void* self) { leat_dataset_release(self); }
+
+static leat_status_t variant_encode(void* self, char** out_metadata, size_t* out_metadata_size,
+                                    struct leat_tensor_s** out_tensors, size_t* out_tensor_count) {
+  return leat_make_status(LEAT_UNIMPLEMENTED, "A dataset cannot leave its process");
+}
+
+static const leat_variant_vtable_t kDatasetVariant = {
+    .type_name = "tensorflow::DatasetVariantWrapper",
+    .retain = variant_retain,
+    .release = variant_release,
+    .encode = variant_encode};
+
+leat_status_t leat_dataset_of(const leat_tensor_t* tensor, leat_dataset_t** out_dataset) {
+  const leat_variant_t* variant = tensor->data;
+  if (tensor->dtype != LEAT_DTYPE_VARIANT || tensor->shape.rank != 0 ||
+      variant->vtable != &kDatasetVariant) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Tensor must be a Dataset object.");
+  }
+  *out_dataset = variant->self;
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset, leat_tensor_t* out_tensor) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_status_t status =
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_VARIANT, &scalar, out_tensor);
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  *leat_tensor_data(out_tensor, leat_variant_t) = (leat_variant_t){&kDatasetVariant, dataset};
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
+  leat_tensor_t tensor;
+  LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(dataset, &tensor));
+  leat_kernel_set_output(c, 0, tensor);
+  return leat_ok_status();
+}
+
+// ---- What kernels make --------------------------------------------------------------------------
+
+leat_status_t leat_dataset_create_over(const leat_dataset_kind_t* kind, leat_element_spec_t* spec,
+                                       leat_dataset_t* input, int tensor_count,
+                                       leat_dataset_t** out_dataset) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, 1, tensor_count, &dataset));
+  leat_status_t status = leat_dataset_set_input(dataset, 0, input);
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  *out_dataset = dataset;
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_create_over_input(leat_kernel_context_t* c,
+                                             const leat_dataset_kind_t* kind,
+                                             leat_dataset_t** out_dataset) {
+  leat_dataset_t* input;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  return leat_dataset_create_over(kind, leat_element_spec_retain(input->spec), input, 0,
+                                  out_dataset);
+}
+
+leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* c,
+                                           const leat_dataset_kind_t* kind,
+                                           leat_element_spec_t* spec,
+                                           leat_dataset_t** out_dataset) {
+  leat_dataset_t *dataset, *input;
+  int count = leat_kernel_input_count(c);
+  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, count, 0, &dataset));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < count && !status; ++i) {
+    status = leat_dataset_of(leat_kernel_input(c, i), &input);
+    if (!status) status = leat_dataset_set_input(dataset, i, input);
+  }
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  *out_dataset = dataset;
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input, int first,
+                                       int count, leat_dataset_t* dataset) {
+  for (int i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_keep_input(c, first_input + i, &dataset->tensors[first + i]));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  return leat_kernel_allocate_output(c, index, &scalar, &output);
+}
+
+bool leat_dataset_is_dummy(const leat_tensor_t* handle) {
+  return handle->shape.element_count == 1 && !*leat_tensor_data(handle, leat_resource_handle_t*);
+}
+
+leat_status_t leat_dataset_function_create(leat_kernel_creation_t* c, const char* attr,
+                                           void* state) {
+  leat_dataset_function_t* function = state;
+  LEAT_RETURN_IF_ERROR(leat_callee_initialize(c, attr, 0, &function->callee));
+  return leat_element_spec_of_attrs(c, "output_types", &function->spec);
+}
+
+void leat_dataset_function_destroy(void* state) {
+  leat_element_spec_release(((leat_dataset_function_t*)state)->spec);
+}
+
+leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                          leat_element_spec_t* spec, int captured_count,
+                                          leat_dataset_t** out_dataset) {
+  leat_dataset_function_t* function = leat_kernel_state(c);
+  leat_dataset_t *input, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  if (!spec) spec = input->spec;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over(kind, leat_element_spec_retain(spec), input,
+                                                captured_count, &dataset));
+  leat_status_t status = leat_callee_find(c, &function->callee, &dataset->function);
+  if (!status) status = leat_dataset_keep_inputs(c, 1, 0, captured_count, dataset);
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  *out_dataset = dataset;
+  return leat_ok_status();
+}
+
+static leat_status_t check_scalar(const leat_kernel_context_t* c, int index, const char* name) {
+  if (leat_kernel_input(c, index)->shape.rank == 0) return leat_ok_status();
+  return leat_kernel_invalid(c, "%s has shape %s, must be a scalar", name,
+                             LEAT_SHAPE_TEXT(&leat_kernel_input(c, index)->shape));
+}
+
+leat_status_t leat_dataset_int_input(const leat_kernel_context_t* c, int index, const char* name,
+                                     int64_t* out_value) {
+  LEAT_RETURN_IF_ERROR(check_scalar(c, index, name));
+  *out_value = leat_tensor_index_at(leat_kernel_input(c, index), 0);
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_bool_input(const leat_kernel_context_t* c, int index, const char* name,
+                                      bool* out_value) {
+  LEAT_RETURN_IF_ERROR(check_scalar(c, index, name));
+  *out_value = *leat_tensor_data(leat_kernel_input(c, index), const bool);
+  return leat_ok_status();
+}
+
+leat_status_t leat_dataset_string_input(const leat_kernel_context_t* c, int index, const char* name,
+                                        leat_string_view_t* out_value) {
+  LEAT_RETURN_IF_ERROR(check_scalar(c, index, name));
+  *out_value = leat_tensor_string_at(leat_kernel_input(c, index), 0);
+  return leat_ok_status();
+}
+
+// ---- Iterators ----------------------------------------------------------------------------------
+
+leat_status_t leat_iterator_create(leat_dataset_t* dataset, int depth,
+                                   leat_iterator_t** out_iterator) {
+  const leat_dataset_kind_t* kind = dataset->kind;
+  leat_iterator_t* iterator;
+  *out_iterator = NULL;
+  LEAT_RETURN_IF_ERROR(check_depth(depth + 1));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), kind->iterator_bytes, (void**)&iterator));
+  iterator->dataset = dataset;
+  iterator->depth = depth + 1;
+  leat_dataset_retain(dataset);
+  leat_status_t status = leat_ok_status();
+  if (kind->opens_input) status = leat_iterator_open_input(iterator, dataset->inputs[0]);
+  if (!status && kind->start) status = kind->start(iterator);
+  if (status) {
+    leat_iterator_free(iterator);
+    return status;
+  }
+  *out_iterator = iterator;
+  return leat_ok_status();
+}
+
+void leat_iterator_free(leat_iterator_t* iterator) {
+  if (!iterator) return;
+  if (iterator->dataset->kind->stop) iterator->dataset->kind->stop(iterator);
+  leat_iterator_free(iterator->input);
+  leat_dataset_release(iterator->dataset);
+  leat_allocator_free(leat_allocator_system(), iterator);
+}
+
+leat_status_t leat_iterator_open_input(leat_iterator_t* iterator, leat_dataset_t* dataset) {
+  leat_iterator_free(iterator->input);
+  return leat_iterator_create(dataset, iterator->depth, &iterator->input);
+}
+
+leat_status_t leat_iterator_create_all(leat_iterator_t* iterator, leat_iterator_t*** out_inputs) {
+  const leat_dataset_t* dataset = iterator->dataset;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
+                                                     (size_t)dataset->input_count,
+                                                     sizeof **out_inputs, (void**)out_inputs));
+  for (int i = 0; i < dataset->input_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_iterator_create(dataset->inputs[i], iterator->depth, &(*out_inputs)[i]));
+  }
+  return leat_ok_status();
+}
+
+void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs) {
+  for (int i = 0; inputs && i < iterator->dataset->input_count; ++i) {
+    leat_iterator_free(inputs[i]);
+  }
+  leat_allocator_free(leat_allocator_system(), inputs);
+}
+
+leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
+                                          int return_count, leat_application_t* out_application) {
+  const leat_dataset_t* dataset = iterator->dataset;
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(element_count, dataset->tensor_count,
+                                                   return_count, out_application));
+  for (int i = 0; i < dataset->tensor_count; ++i) {
+    out_application->arguments[element_count + i] = dataset->tensors[i];
+  }
+  return leat_ok_status();
+}
+
+// Whoever reads an element relies on its types: a function may return others than it is said to.
+static leat_status_t check_types(const leat_element_spec_t* spec, leat_tensor_t* element) {
+  for (int i = 0; i < spec->count; ++i) {
+    if (element[i].dtype == spec->types[i]) continue;
+    leat_status_t status = leat_make_status(
+        LEAT_INVALID_ARGUMENT, "Data type mismatch at component %d: expected %s but got %s.", i,
+        leat_dtype_name(spec->types[i]), leat_dtype_name(element[i].dtype));
+    leat_element_release(element, spec->count);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+// OUT_OF_RANGE would read as the end of the elements to whoever pulls.
+static leat_status_t not_the_end(const leat_iterator_t* iterator, leat_status_t status) {
+  if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
+  leat_status_t internal =
+      leat_make_status(LEAT_INTERNAL, "Iterator \"%s\" returned `OutOfRange`: %s",
+                       iterator->dataset->kind->name, leat_status_message(status));
+  leat_status_free(status);
+  return internal;
+}
+
+leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull, leat_tensor_t* out,
+                                 leat_poll_t* out_poll) {
+  *out_poll = LEAT_POLL_END;
+  LEAT_RETURN_IF_ERROR(leat_pull_check(pull));
+  if (iterator->at_end) return leat_ok_status();
+  const leat_dataset_t* dataset = iterator->dataset;
+  leat_status_t status = dataset->kind->next(iterator, pull, out, out_poll);
+  if (status) return not_the_end(iterator, status);
+  iterator->at_end = *out_poll == LEAT_POLL_END;
+  return *out_poll == LEAT_POLL_ELEMENT ? check_types(dataset->spec, out) : leat_ok_status();
+}
+
+leat_status_t leat_function_failure(leat_status_t status, bool preserves_cardinality,
+                                    leat_poll_t* out_poll) {
+  if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
+  leat_status_t failure = leat_ok_status();
+  if (preserves_cardinality) {
+    failure =
+        leat_make_status(LEAT_INVALID_ARGUMENT, "Function invocation produced OutOfRangeError: %s",
+                         leat_status_message(status));
+  }
+  *out_poll = LEAT_POLL_END;
+  leat_status_free(status);
+  return failure;
+}

@@ -1,0 +1,192 @@
+// Kernels that read a whole dataset themselves: to one element, by a function over all of them; and
+// how many elements there are.
+#include "ops/dataset/dataset_cpu.h"
+#include "ops/family.h"
+
+// ---- Cardinality --------------------------------------------------------------------------------
+
+static leat_status_t cardinality__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t* dataset;
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &dataset));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  *leat_tensor_data(output, int64_t) = leat_dataset_cardinality(dataset);
+  return leat_ok_status();
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+// What the kernels' states begin with is their spec.
+typedef struct reading_s {
+  leat_pull_t pull;
+  leat_iterator_t* iterator;
+  leat_application_t application;  // of Reduce: its arguments are the state, then an element
+  bool has_value;                  // |values| are filled
+  int value_count;
+  leat_tensor_t* values;  // the outputs to be
+  leat_tensor_t room[];   // |values|, then an element
+} reading_t;
+
+static void end_reading(reading_t* r, leat_status_t status) {
+  leat_kernel_context_t* context = r->pull.context;
+  leat_kernel_done_fn_t done = r->pull.done;
+  if (r->has_value) leat_element_release(r->values, r->value_count);
+  leat_application_deinitialize(&r->application);
+  leat_iterator_free(r->iterator);
+  leat_allocator_free(leat_allocator_system(), r);
+  done(context, status);
+}
+
+static void finish(leat_pull_t* pull, leat_status_t status) {
+  reading_t* r = (reading_t*)pull;
+  const leat_element_spec_state_t* state = leat_kernel_state(pull->context);
+  if (!status) status = leat_element_spec_check_element(state->spec, r->values, r->value_count);
+  if (!status) {
+    for (int i = 0; i < r->value_count; ++i) {
+      leat_kernel_set_output(pull->context, i, leat_tensor_move(&r->values[i]));
+    }
+  }
+  end_reading(r, status);
+}
+
+static leat_status_t begin_reading(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                                   leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
+                                   int value_count, reading_t** out_reading) {
+  leat_dataset_t* dataset;
+  reading_t* r;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &dataset));
+  int components = dataset->spec->count;
+  if (!value_count) value_count = components;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      leat_allocator_system(),
+      sizeof *r + ((size_t)value_count + (size_t)components) * sizeof(leat_tensor_t), (void**)&r));
+  r->pull = (leat_pull_t){.context = c, .done = done, .step = step, .finish = finish};
+  r->value_count = value_count;
+  r->values = r->room;
+  leat_status_t status = leat_iterator_create(dataset, 0, &r->iterator);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), r);
+    return status;
+  }
+  *out_reading = r;
+  return leat_ok_status();
+}
+
+// ---- The only element ---------------------------------------------------------------------------
+
+static leat_status_t single_step(leat_pull_t* pull, leat_poll_t* out_poll) {
+  reading_t* r = (reading_t*)pull;
+  leat_tensor_t* second = r->room + r->value_count;
+  if (!r->has_value) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(r->iterator, pull, r->values, out_poll));
+    if (*out_poll == LEAT_POLL_PENDING) return leat_ok_status();
+    if (*out_poll == LEAT_POLL_END) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "Dataset was empty.");
+    }
+    r->has_value = true;
+  }
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(r->iterator, pull, second, out_poll));
+  if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  leat_element_release(second, r->value_count);
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Dataset had more than one element.");
+}
+
+static void single__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  reading_t* r;
+  leat_status_t status = begin_reading(c, done, single_step, 0, &r);
+  if (status) {
+    done(c, status);
+  } else {
+    leat_pull_run(&r->pull);
+  }
+}
+
+// ---- Reduction ----------------------------------------------------------------------------------
+
+typedef struct reduce_node_s {
+  leat_dataset_function_t function;
+  int state_count;
+} reduce_node_t;
+
+static leat_status_t reduce_create(leat_kernel_creation_t* c, void* state) {
+  reduce_node_t* node = state;
+  const leat_attr_value_t* types;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Tstate", &types));
+  node->state_count = (int)types->count;
+  return leat_dataset_function_create(c, "f", state);
+}
+
+// The state is in |values| while no call goes on, else among the arguments.
+static leat_status_t reduce_step(leat_pull_t* pull, leat_poll_t* out_poll) {
+  reading_t* r = (reading_t*)pull;
+  leat_application_t* application = &r->application;
+  reduce_node_t* node = leat_kernel_state(pull->context);
+  uint64_t function;
+  if (application->pending) {
+    leat_status_t status = leat_application_take(application, pull, r->values);
+    leat_application_release_element(application);
+    if (status) return status;
+    r->has_value = true;
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_iterator_next(r->iterator, pull, application->arguments + r->value_count, out_poll));
+  if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_callee_find(pull->context, &node->function.callee, &function));
+  leat_element_move(r->values, application->arguments, r->value_count);
+  r->has_value = false;
+  *out_poll = LEAT_POLL_PENDING;
+  leat_application_start(application, pull, function);
+  return leat_ok_status();
+}
+
+static leat_status_t begin_reduction(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                                     reading_t** out_reading) {
+  const reduce_node_t* node = leat_kernel_state(c);
+  int state = node->state_count, captured = leat_kernel_input_count(c) - 1 - state;
+  reading_t* r;
+  LEAT_RETURN_IF_ERROR(begin_reading(c, done, reduce_step, state, &r));
+  int arguments = state + r->iterator->dataset->spec->count;
+  leat_status_t status = leat_application_initialize(arguments, captured, state, &r->application);
+  if (status) {
+    leat_iterator_free(r->iterator);
+    leat_allocator_free(leat_allocator_system(), r);
+    return status;
+  }
+  for (int i = 0; i < state; ++i) {
+    r->values[i] = leat_tensor_share(leat_kernel_input(c, 1 + i));
+  }
+  for (int i = 0; i < captured; ++i) {
+    r->application.arguments[arguments + i] = *leat_kernel_input(c, 1 + state + i);
+  }
+  r->has_value = true;
+  *out_reading = r;
+  return leat_ok_status();
+}
+
+static void reduce__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  reading_t* r;
+  leat_status_t status = begin_reduction(c, done, &r);
+  if (status) {
+    done(c, status);
+  } else {
+    leat_pull_run(&r->pull);
+  }
+}
+
+const leat_kernel_row_t leat_dataset_reader_kernels_cpu[] = {
+    {.op = "DatasetCardinality", .device_type = "CPU", .compute = cardinality__cpu},
+    {.op = "DatasetToSingleElement",
+     .device_type = "CPU",
+     .create = leat_element_spec_state_create,
+     .destroy = leat_element_spec_state_destroy,
+     .state_bytes = sizeof(leat_element_spec_state_t),
+     .compute_async = single__cpu},
+    {.op = "ReduceDataset",
+     .device_type = "CPU",
+     .create = reduce_create,
+     .destroy = leat_dataset_function_destroy,
+     .state_bytes = sizeof(reduce_node_t),
+     .compute_async = reduce__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

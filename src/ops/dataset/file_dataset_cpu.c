@@ -1,0 +1,300 @@
+// Datasets of what files hold: lines, TFRecords, records of a fixed size. One file after the other.
+// A file whose bytes are wrong fails once and the next one follows; so does any failure of a file
+// of TFRecords, while others that cannot be read fail again and again, as in TensorFlow.
+#include "base/string_builder.h"
+#include "formats/byte_reader.h"
+#include "formats/compression.h"
+#include "formats/file_stream.h"
+#include "ops/dataset/dataset_cpu.h"
+#include "ops/family.h"
+
+typedef struct files_s {
+  leat_dataset_t base;  // tensors: the names, the compression, and perhaps the offsets
+  int64_t header_bytes, record_bytes, footer_bytes;
+} files_t;
+
+typedef struct files_iterator_s {
+  leat_iterator_t base;
+  int64_t file;  // index of the one that is read, or is next
+  leat_file_stream_t* stream;
+  leat_byte_reader_t bytes;
+  leat_record_reader_t records;
+} files_iterator_t;
+
+// What a kind of file does. |read| gives OUT_OF_RANGE at the end of a file.
+typedef leat_status_t (*read_t)(files_iterator_t* it, leat_string_view_t* out_record);
+
+static leat_string_view_t file_name(const files_iterator_t* it) {
+  return leat_tensor_string_at(&it->base.dataset->tensors[0], it->file);
+}
+
+static leat_string_view_t compression_of(const files_iterator_t* it) {
+  return leat_tensor_string_at(&it->base.dataset->tensors[1], 0);
+}
+
+static void close_file(files_iterator_t* it) {
+  if (it->bytes.source) leat_byte_reader_deinitialize(&it->bytes);
+  if (it->records.source) leat_record_reader_deinitialize(&it->records);
+  it->bytes = (leat_byte_reader_t){0};
+  it->records = (leat_record_reader_t){0};
+  leat_file_stream_close(it->stream);
+  it->stream = NULL;
+}
+
+static void files_stop(leat_iterator_t* self) { close_file((files_iterator_t*)self); }
+
+static leat_status_t open_stream(files_iterator_t* it) {
+  leat_string_builder_t path;
+  leat_string_builder_initialize(leat_allocator_system(), &path);
+  leat_string_builder_append(&path, file_name(it));
+  leat_status_t status = leat_status_clone(path.status);
+  if (!status) {
+    status = leat_file_stream_open(leat_file_system_default(), path.data ? path.data : "",
+                                   compression_of(it), leat_allocator_system(), &it->stream);
+  }
+  leat_string_builder_deinitialize(&path);
+  return status;
+}
+
+// ---- Lines --------------------------------------------------------------------------------------
+
+static leat_status_t open_bytes(files_iterator_t* it) {
+  LEAT_RETURN_IF_ERROR(open_stream(it));
+  leat_byte_reader_initialize(leat_file_stream_source(it->stream), leat_allocator_system(),
+                              &it->bytes);
+  return leat_ok_status();
+}
+
+static leat_status_t read_line(files_iterator_t* it, leat_string_view_t* out_record) {
+  if (!it->stream) LEAT_RETURN_IF_ERROR(open_bytes(it));
+  return leat_byte_reader_line(&it->bytes, out_record);
+}
+
+// ---- TFRecords ----------------------------------------------------------------------------------
+
+static leat_status_t pass_over(leat_record_source_t* source, int64_t count) {
+  char bytes[4096];
+  while (count > 0) {
+    size_t wanted = count < (int64_t)sizeof bytes ? (size_t)count : sizeof bytes, got;
+    LEAT_RETURN_IF_ERROR(source->read(source, bytes, wanted, &got));
+    if (got < wanted) return leat_ok_status();  // the end is found by whoever reads
+    count -= (int64_t)got;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t open_records(files_iterator_t* it) {
+  const leat_dataset_t* dataset = it->base.dataset;
+  LEAT_RETURN_IF_ERROR(open_stream(it));
+  leat_record_source_t* source = leat_file_stream_source(it->stream);
+  if (dataset->tensor_count > 2) {
+    LEAT_RETURN_IF_ERROR(pass_over(source, leat_tensor_index_at(&dataset->tensors[2], it->file)));
+  }
+  leat_record_reader_initialize(source, compression_of(it).size ? LEAT_COMPRESSION_MAX_BYTES : 0,
+                                leat_allocator_system(), &it->records);
+  return leat_ok_status();
+}
+
+static leat_status_t read_record(files_iterator_t* it, leat_string_view_t* out_record) {
+  if (!it->stream) LEAT_RETURN_IF_ERROR(open_records(it));
+  return leat_record_reader_next(&it->records, out_record);
+}
+
+// ---- Records of a fixed size --------------------------------------------------------------------
+
+static leat_status_t wrong_length(const files_iterator_t* it, leat_status_code_t code) {
+  const files_t* files = (const files_t*)it->base.dataset;
+  return leat_make_status(code,
+                          "Excluding the header (%lld bytes) and footer (%lld bytes), input file "
+                          "\"%.*s\" has a body length which is not an exact multiple of the record "
+                          "length (%lld bytes).",
+                          (long long)files->header_bytes, (long long)files->footer_bytes,
+                          LEAT_SV_ARG(file_name(it)), (long long)files->record_bytes);
+}
+
+static leat_status_t open_fixed(files_iterator_t* it) {
+  const files_t* files = (const files_t*)it->base.dataset;
+  LEAT_RETURN_IF_ERROR(open_bytes(it));
+  if (!compression_of(it).size) {
+    uint64_t size;
+    LEAT_RETURN_IF_ERROR(leat_file_stream_size(it->stream, &size));
+    int64_t body = (int64_t)size - files->header_bytes - files->footer_bytes;
+    if (body < 0 || body % files->record_bytes) return wrong_length(it, LEAT_INVALID_ARGUMENT);
+  }
+  return leat_byte_reader_skip(&it->bytes, (uint64_t)files->header_bytes);
+}
+
+// The records end where only the footer is left.
+static leat_status_t read_fixed(files_iterator_t* it, leat_string_view_t* out_record) {
+  const files_t* files = (const files_t*)it->base.dataset;
+  leat_status_t opened = it->stream ? leat_ok_status() : open_fixed(it);
+  if (opened) {
+    close_file(it);
+    return opened;
+  }
+  size_t footer = (size_t)files->footer_bytes, record = (size_t)files->record_bytes;
+  leat_string_view_t rest;
+  leat_status_t status = leat_byte_reader_peek(&it->bytes, record + footer, &rest);
+  if (leat_status_code(status) == LEAT_OUT_OF_RANGE) {
+    leat_string_view_t more;
+    leat_status_t longer = leat_byte_reader_peek(&it->bytes, footer + 1, &more);
+    if (longer) {
+      leat_status_free(longer);
+      return status;
+    }
+    leat_status_free(status);
+    return wrong_length(it, LEAT_DATA_LOSS);
+  }
+  if (status) return status;
+  *out_record = leat_string_view_make(rest.data, record);
+  return leat_ok_status();
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+static leat_status_t take_record(files_iterator_t* it, leat_string_view_t record, read_t read,
+                                 leat_tensor_t* out) {
+  LEAT_RETURN_IF_ERROR(leat_tensor_scalar_string(record, out));
+  return read == read_fixed ? leat_byte_reader_skip(&it->bytes, record.size) : leat_ok_status();
+}
+
+static leat_status_t files_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll, read_t read) {
+  files_iterator_t* it = (files_iterator_t*)self;
+  int64_t count = self->dataset->tensors[0].shape.element_count;
+  while (it->file < count) {
+    leat_string_view_t record;
+    leat_status_t status = read(it, &record);
+    if (!status) {
+      *out_poll = LEAT_POLL_ELEMENT;
+      return take_record(it, record, read, out);
+    }
+    leat_status_code_t code = leat_status_code(status);
+    bool at_end = code == LEAT_OUT_OF_RANGE;
+    if (at_end || code == LEAT_DATA_LOSS || read == read_record) {
+      close_file(it);
+      ++it->file;
+    }
+    if (!at_end) return status;
+    leat_status_free(status);
+    LEAT_RETURN_IF_ERROR(leat_pull_check(pull));
+  }
+  return leat_ok_status();
+}
+
+#define FILES(label, constant, noun, read)                                                       \
+  static leat_status_t noun##_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out, \
+                                   leat_poll_t* out_poll) {                                      \
+    return files_next(self, pull, out, out_poll, read);                                          \
+  }                                                                                              \
+  static const leat_dataset_kind_t constant = {.name = label,                                    \
+                                               .dataset_bytes = sizeof(files_t),                 \
+                                               .iterator_bytes = sizeof(files_iterator_t),       \
+                                               .next = noun##_next,                              \
+                                               .stop = files_stop,                               \
+                                               .cardinality = leat_dataset_unknown_cardinality};
+FILES("TextLine", kTextLines, lines, read_line)
+FILES("TFRecord", kRecords, records, read_record)
+FILES("FixedLengthRecord", kFixedRecords, fixed, read_fixed)
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_t compression,
+                                     int buffer_input, int64_t least_buffer_size) {
+  int64_t buffer_size;
+  if (leat_kernel_input(c, 0)->shape.rank > 1) {
+    return leat_kernel_invalid(c, "`filenames` must be a scalar or a vector.");
+  }
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, buffer_input, "buffer_size", &buffer_size));
+  if (buffer_size < least_buffer_size) {
+    return leat_kernel_invalid(c, "`buffer_size` must be >= %lld (0 == default)",
+                               (long long)least_buffer_size);
+  }
+  if (compression.size && !leat_string_view_equals(compression, "ZLIB") &&
+      !leat_string_view_equals(compression, "GZIP")) {
+    return leat_kernel_invalid(c, "Unsupported compression_type.");
+  }
+  return leat_ok_status();
+}
+
+// |offsets_input| < 0: each file from its start.
+static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                          leat_string_view_t compression, int offsets_input,
+                          const files_t* options) {
+  leat_dataset_t* dataset;
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_of_scalar(LEAT_DTYPE_STRING, &spec));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, 0, offsets_input < 0 ? 2 : 3, &dataset));
+  files_t* files = (files_t*)dataset;
+  files->header_bytes = options->header_bytes;
+  files->record_bytes = options->record_bytes;
+  files->footer_bytes = options->footer_bytes;
+  leat_status_t status = leat_dataset_keep_inputs(c, 0, 0, 1, dataset);
+  if (!status) status = leat_tensor_scalar_string(compression, &dataset->tensors[1]);
+  if (!status && offsets_input >= 0) {
+    status = leat_dataset_keep_inputs(c, offsets_input, 2, 1, dataset);
+  }
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t make_compressed(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                     int offsets_input) {
+  leat_string_view_t compression;
+  LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 1, "compression_type", &compression));
+  int64_t least = kind == &kRecords ? LEAT_DATASET_AUTOTUNE : 0;
+  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 2, least));
+  return make(c, kind, compression, offsets_input, &(files_t){0});
+}
+
+static leat_status_t lines__cpu(leat_kernel_context_t* c) {
+  return make_compressed(c, &kTextLines, -1);
+}
+
+static leat_status_t records__cpu(leat_kernel_context_t* c) {
+  return make_compressed(c, &kRecords, -1);
+}
+
+static leat_status_t records_v2__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* offsets = leat_kernel_input(c, 3);
+  if (offsets->shape.element_count != leat_kernel_input(c, 0)->shape.element_count) {
+    return leat_kernel_invalid(c, "`byte_offsets` must be of same size as `filenames`");
+  }
+  return make_compressed(c, &kRecords, 3);
+}
+
+static leat_status_t fixed__cpu(leat_kernel_context_t* c) {
+  files_t options = {0};
+  leat_string_view_t compression = {0};
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "header_bytes", &options.header_bytes));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "record_bytes", &options.record_bytes));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 3, "footer_bytes", &options.footer_bytes));
+  if (leat_kernel_input_count(c) > 5) {
+    LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 5, "compression_type", &compression));
+  }
+  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 4, 0));
+  int64_t sum;
+  if (options.header_bytes < 0) return leat_kernel_invalid(c, "`header_bytes` must be >= 0");
+  if (options.record_bytes <= 0) return leat_kernel_invalid(c, "`record_bytes` must be > 0");
+  if (options.footer_bytes < 0) return leat_kernel_invalid(c, "`footer_bytes` must be >= 0");
+  if (__builtin_add_overflow(options.record_bytes, options.footer_bytes, &sum) ||
+      __builtin_add_overflow(options.header_bytes, sum, &sum)) {
+    return leat_kernel_invalid(c, "header, record and footer are more than can be counted");
+  }
+  return make(c, &kFixedRecords, compression, -1, &options);
+}
+
+#define KERNEL(name, how) \
+  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+
+const leat_kernel_row_t leat_file_dataset_kernels_cpu[] = {
+    KERNEL("TextLineDataset", lines),
+    KERNEL("TFRecordDataset", records),
+    KERNEL("TFRecordDatasetV2", records_v2),
+    KERNEL("FixedLengthRecordDataset", fixed),
+    KERNEL("FixedLengthRecordDatasetV2", fixed),
+    LEAT_KERNEL_ROWS_END,
+};

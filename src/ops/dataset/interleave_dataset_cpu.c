@@ -1,0 +1,208 @@
+// Datasets whose function makes a dataset of each element: their elements one dataset after the
+// other, or some of each in turn. A cycle of one place and blocks without end is the former.
+#include "base/cpu.h"
+#include "ops/dataset/dataset_cpu.h"
+#include "ops/family.h"
+
+typedef struct interleave_s {
+  leat_dataset_t base;
+  int64_t cycle_length, block_length;
+} interleave_t;
+
+typedef struct interleave_iterator_s {
+  leat_iterator_t base;
+  leat_application_t application;
+  leat_iterator_t** cycle;  // what is read at each place, or NULL
+  int64_t place;
+  int64_t in_block;  // elements given from this place since it was reached
+  int64_t open;
+  bool input_ended;
+} interleave_iterator_t;
+
+static leat_status_t interleave_start(leat_iterator_t* self) {
+  interleave_iterator_t* it = (interleave_iterator_t*)self;
+  const interleave_t* interleave = (const interleave_t*)self->dataset;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
+                                                     (size_t)interleave->cycle_length,
+                                                     sizeof *it->cycle, (void**)&it->cycle));
+  return leat_iterator_prepare_calls(self, self->input->dataset->spec->count, 1, &it->application);
+}
+
+static void interleave_stop(leat_iterator_t* self) {
+  interleave_iterator_t* it = (interleave_iterator_t*)self;
+  const interleave_t* interleave = (const interleave_t*)self->dataset;
+  for (int64_t i = 0; it->cycle && i < interleave->cycle_length; ++i) {
+    leat_iterator_free(it->cycle[i]);
+  }
+  leat_allocator_free(leat_allocator_system(), it->cycle);
+  leat_application_deinitialize(&it->application);
+}
+
+static void go_to_next_place(interleave_iterator_t* it) {
+  const interleave_t* interleave = (const interleave_t*)it->base.dataset;
+  it->in_block = 0;
+  it->place = (it->place + 1) % interleave->cycle_length;
+}
+
+// The dataset that the function made is read at this place.
+static leat_status_t open_returned(interleave_iterator_t* it, leat_pull_t* pull) {
+  leat_tensor_t returned;
+  leat_dataset_t* dataset;
+  leat_status_t status = leat_application_take(&it->application, pull, &returned);
+  leat_application_release_element(&it->application);
+  if (status) return status;
+  status = leat_dataset_of(&returned, &dataset);
+  if (status) {
+    status = leat_status_annotate(status, "Function must return a scalar dataset");
+  } else {
+    status = leat_element_spec_check_types(it->base.dataset->spec, dataset->spec);
+  }
+  if (!status) status = leat_iterator_create(dataset, it->base.depth, &it->cycle[it->place]);
+  leat_tensor_release(&returned);
+  it->open += !status;
+  return status;
+}
+
+// Goes on until there is an element at this place, or PENDING. END only says that this place has
+// come to its end.
+static leat_status_t read_place(interleave_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll) {
+  leat_application_t* application = &it->application;
+  if (application->pending) LEAT_RETURN_IF_ERROR(open_returned(it, pull));
+  leat_iterator_t** current = &it->cycle[it->place];
+  if (*current) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(*current, pull, out, out_poll));
+    if (*out_poll != LEAT_POLL_END) return leat_ok_status();
+    leat_iterator_free(*current);
+    *current = NULL;
+    --it->open;
+    return leat_ok_status();
+  }
+  *out_poll = LEAT_POLL_END;
+  if (it->input_ended) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(it->base.input, pull, application->arguments, out_poll));
+  it->input_ended = *out_poll == LEAT_POLL_END;
+  if (*out_poll == LEAT_POLL_ELEMENT) {
+    *out_poll = LEAT_POLL_PENDING;
+    leat_application_start(application, pull, it->base.dataset->function);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t interleave_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                     leat_poll_t* out_poll) {
+  interleave_iterator_t* it = (interleave_iterator_t*)self;
+  const interleave_t* interleave = (const interleave_t*)self->dataset;
+  while (!it->input_ended || it->open) {
+    LEAT_RETURN_IF_ERROR(read_place(it, pull, out, out_poll));
+    if (*out_poll == LEAT_POLL_PENDING) return leat_ok_status();
+    if (*out_poll == LEAT_POLL_END) {
+      go_to_next_place(it);
+      continue;
+    }
+    if (++it->in_block == interleave->block_length) go_to_next_place(it);
+    return leat_ok_status();
+  }
+  return leat_ok_status();
+}
+
+static const leat_dataset_kind_t kInterleave = {.name = "Interleave",
+                                                .dataset_bytes = sizeof(interleave_t),
+                                                .iterator_bytes = sizeof(interleave_iterator_t),
+                                                .opens_input = true,
+                                                .start = interleave_start,
+                                                .next = interleave_next,
+                                                .stop = interleave_stop,
+                                                .cardinality = leat_dataset_unknown_cardinality};
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t interleave_create(leat_kernel_creation_t* c, void* state) {
+  return leat_dataset_function_create(c, "f", state);
+}
+
+static leat_status_t make(leat_kernel_context_t* c, int captured_count, int64_t cycle_length,
+                          int64_t block_length) {
+  const leat_dataset_function_t* function = leat_kernel_state(c);
+  leat_dataset_t* dataset;
+  if (cycle_length == LEAT_DATASET_AUTOTUNE) cycle_length = leat_cpu_count();
+  if (cycle_length <= 0 || block_length <= 0) {
+    return leat_kernel_invalid(c,
+                               "cycle_length is %lld and block_length %lld, must be greater than "
+                               "zero",
+                               (long long)cycle_length, (long long)block_length);
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_create_calling(c, &kInterleave, function->spec, captured_count, &dataset));
+  interleave_t* interleave = (interleave_t*)dataset;
+  interleave->cycle_length = cycle_length;
+  interleave->block_length = block_length;
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t flat_map__cpu(leat_kernel_context_t* c) {
+  return make(c, leat_kernel_input_count(c) - 1, 1, INT64_MAX);
+}
+
+// Cycle and block length are the first of |after| scalars that follow the captured tensors.
+static leat_status_t make_interleave(leat_kernel_context_t* c, int after) {
+  int first = leat_kernel_input_count(c) - after;
+  int64_t cycle_length, block_length;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first, "cycle_length", &cycle_length));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first + 1, "block_length", &block_length));
+  return make(c, first - 1, cycle_length, block_length);
+}
+
+static leat_status_t interleave__cpu(leat_kernel_context_t* c) { return make_interleave(c, 2); }
+
+static leat_status_t make_parallel(leat_kernel_context_t* c, int after) {
+  int last = leat_kernel_input_count(c) - 1;
+  int64_t calls, cycle_length;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &calls));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last + 1 - after, "cycle_length", &cycle_length));
+  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
+  }
+  if (calls > cycle_length && cycle_length != LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c, "num_parallel_calls is %lld, must be at most cycle_length, %lld",
+                               (long long)calls, (long long)cycle_length);
+  }
+  return make_interleave(c, after);
+}
+
+static leat_status_t parallel_interleave__cpu(leat_kernel_context_t* c) {
+  return make_parallel(c, 3);
+}
+
+static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
+  int64_t output_elements, input_elements;
+  int last = leat_kernel_input_count(c) - 1;
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_int_input(c, last - 2, "buffer_output_elements", &output_elements));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_int_input(c, last - 1, "prefetch_input_elements", &input_elements));
+  if (output_elements == 0 || output_elements < LEAT_DATASET_AUTOTUNE ||
+      input_elements < LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c,
+                               "buffer_output_elements is %lld and prefetch_input_elements %lld, "
+                               "must be > 0 and >= 0, or -1 for auto-tuning",
+                               (long long)output_elements, (long long)input_elements);
+  }
+  return make_parallel(c, 5);
+}
+
+#define KERNEL(name, how)                                                                     \
+  {                                                                                           \
+    .op = name, .device_type = "CPU", .create = interleave_create,                            \
+    .destroy = leat_dataset_function_destroy, .state_bytes = sizeof(leat_dataset_function_t), \
+    .compute = how##__cpu                                                                     \
+  }
+
+const leat_kernel_row_t leat_interleave_dataset_kernels_cpu[] = {
+    KERNEL("FlatMapDataset", flat_map),
+    KERNEL("InterleaveDataset", interleave),
+    KERNEL("ParallelInterleaveDatasetV2", parallel_interleave),
+    KERNEL("ParallelInterleaveDatasetV3", parallel_interleave),
+    KERNEL("ParallelInterleaveDatasetV4", buffered_interleave),
+    LEAT_KERNEL_ROWS_END,
+};

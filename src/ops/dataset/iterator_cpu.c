@@ -1,0 +1,195 @@
+// CPU kernels that make iterators and take their elements.
+#include "ops/dataset/iterator_cpu.h"
+
+#include "ops/family.h"
+#include "ops/queue/boxed_tensors_cpu.h"
+
+// ---- Making -------------------------------------------------------------------------------------
+
+typedef struct iterator_node_s {
+  leat_handle_t handle;
+  leat_element_spec_t* spec;
+} iterator_node_t;
+
+static leat_status_t node_create(leat_kernel_creation_t* c, void* state) {
+  iterator_node_t* node = state;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_of_attrs(c, "output_types", &node->spec));
+  return leat_handle_initialize(c, &leat_iterator_kind, false, &node->handle);
+}
+
+static void node_destroy(void* state) {
+  iterator_node_t* node = state;
+  leat_element_spec_release(node->spec);
+  leat_handle_deinitialize(&node->handle);
+}
+
+static leat_status_t iterator__cpu(leat_kernel_context_t* c) {
+  const iterator_node_t* node = leat_kernel_state(c);
+  leat_resource_t* found;
+  LEAT_RETURN_IF_ERROR(leat_handle_find_or_make(c, &node->handle, &leat_iterator_kind,
+                                                leat_iterator_resource_create, node->spec, &found));
+  leat_status_t status =
+      leat_element_spec_check(node->spec, ((const leat_iterator_resource_t*)found)->spec);
+  leat_resource_release(found);
+  if (status) return status;
+  leat_handle_set_output(c, &node->handle);
+  return leat_ok_status();
+}
+
+static leat_status_t anonymous__cpu(leat_kernel_context_t* c) {
+  const leat_element_spec_state_t* state = leat_kernel_state(c);
+  leat_resource_t* resource;
+  LEAT_RETURN_IF_ERROR(leat_iterator_resource_create(state->spec, &resource));
+  LEAT_RETURN_IF_ERROR(leat_handle_own_resource(c, 0, resource));
+  return c->kernel->output_count > 1 ? leat_dataset_set_deleter(c, 1) : leat_ok_status();
+}
+
+static leat_status_t delete__cpu(leat_kernel_context_t* c) {
+  leat_resource_t* resource;
+  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, &leat_iterator_kind, &resource));
+  leat_resource_release(resource);
+  const leat_resource_handle_t* handle =
+      *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*);
+  // What an anonymous handle owns ends with the last handle.
+  return handle->owned ? leat_ok_status()
+                       : leat_resource_manager_remove(c->services->resources, handle->container,
+                                                      handle->name, &leat_iterator_kind);
+}
+
+// ---- Turns of kernels ---------------------------------------------------------------------------
+
+// Begins a turn of |bytes| at the iterator of input |input|.
+static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
+                      leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
+                      void (*finish)(leat_pull_t*, leat_status_t)) {
+  leat_turn_t* turn = NULL;
+  leat_resource_t* resource = NULL;
+  leat_status_t status = leat_handle_find(c, input, &leat_iterator_kind, &resource);
+  if (!status) status = leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&turn);
+  if (status) {
+    leat_resource_release(resource);
+    done(c, status);
+    return;
+  }
+  turn->pull = (leat_pull_t){.context = c, .done = done, .step = step, .finish = finish};
+  turn->resource = (leat_iterator_resource_t*)resource;
+  leat_turn_take(turn);
+}
+
+static void end_turn(leat_turn_t* turn, leat_status_t status) {
+  leat_kernel_context_t* context = turn->pull.context;
+  leat_kernel_done_fn_t done = turn->pull.done;
+  leat_turn_end(turn);
+  leat_allocator_free(leat_allocator_system(), turn);
+  done(context, status);
+}
+
+static leat_status_t set_step(leat_pull_t* pull, leat_poll_t* out_poll) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(pull->context, 0), &dataset));
+  return leat_iterator_resource_set(((leat_turn_t*)pull)->resource, dataset);
+}
+
+static void set_finish(leat_pull_t* pull, leat_status_t status) {
+  end_turn((leat_turn_t*)pull, status);
+}
+
+static void make__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  take_turn(c, done, 1, sizeof(leat_turn_t), set_step, set_finish);
+}
+
+// ---- The next element ---------------------------------------------------------------------------
+
+typedef struct next_s {
+  leat_turn_t turn;
+  bool at_end;
+  int32_t count;  // of components, when there is an element
+  leat_tensor_t components[];
+} next_t;
+
+static leat_status_t next_step(leat_pull_t* pull, leat_poll_t* out_poll) {
+  next_t* next = (next_t*)pull;
+  leat_iterator_resource_t* resource = next->turn.resource;
+  if (!resource->iterator) {
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "GetNext() failed because the iterator has not been initialized. "
+                            "Ensure that you have run the initializer operation for this iterator "
+                            "before getting the next element.");
+  }
+  const leat_element_spec_state_t* state = leat_kernel_state(pull->context);
+  LEAT_RETURN_IF_ERROR(leat_element_spec_check_types(state->spec, resource->spec));
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(resource->iterator, pull, next->components, out_poll));
+  next->at_end = *out_poll == LEAT_POLL_END;
+  if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  next->count = resource->spec->count;
+  return leat_element_spec_check_element(state->spec, next->components, next->count);
+}
+
+static void end_next(next_t* next, leat_status_t status) {
+  leat_element_release(next->components, next->count);
+  end_turn(&next->turn, status);
+}
+
+static void components_finish(leat_pull_t* pull, leat_status_t status) {
+  next_t* next = (next_t*)pull;
+  if (!status && next->at_end) status = leat_make_status(LEAT_OUT_OF_RANGE, "End of sequence");
+  for (int i = 0; !status && i < next->count; ++i) {
+    leat_kernel_set_output(pull->context, i, leat_tensor_move(&next->components[i]));
+  }
+  end_next(next, status);
+}
+
+static leat_status_t set_optional(next_t* next) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  leat_boxed_tensors_t* box;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(next->turn.pull.context, 0, &scalar, &output));
+  LEAT_RETURN_IF_ERROR(leat_boxed_tensors_create(&leat_optional_vtable, !next->at_end, next->count,
+                                                 output->data, &box));
+  leat_element_move(next->components, box->items, next->count);
+  return leat_ok_status();
+}
+
+static void optional_finish(leat_pull_t* pull, leat_status_t status) {
+  next_t* next = (next_t*)pull;
+  if (!status) status = set_optional(next);
+  end_next(next, status);
+}
+
+static void take_next(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                      void (*finish)(leat_pull_t*, leat_status_t)) {
+  const leat_element_spec_state_t* state = leat_kernel_state(c);
+  size_t bytes = sizeof(next_t) + (size_t)state->spec->count * sizeof(leat_tensor_t);
+  take_turn(c, done, 0, bytes, next_step, finish);
+}
+
+static void get_next__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  take_next(c, done, components_finish);
+}
+
+static void get_next_as_optional__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  take_next(c, done, optional_finish);
+}
+
+#define ITERATOR(name)                                                                \
+  {                                                                                   \
+    .op = name, .device_type = "CPU", .create = node_create, .destroy = node_destroy, \
+    .state_bytes = sizeof(iterator_node_t), .compute = iterator__cpu                  \
+  }
+#define TYPED                                                     \
+  .device_type = "CPU", .create = leat_element_spec_state_create, \
+  .destroy = leat_element_spec_state_destroy, .state_bytes = sizeof(leat_element_spec_state_t)
+
+const leat_kernel_row_t leat_iterator_kernels_cpu[] = {
+    ITERATOR("Iterator"),
+    ITERATOR("IteratorV2"),
+    {.op = "AnonymousIterator", TYPED, .compute = anonymous__cpu},
+    {.op = "AnonymousIteratorV2", TYPED, .compute = anonymous__cpu},
+    {.op = "AnonymousIteratorV3", TYPED, .compute = anonymous__cpu},
+    {.op = "DeleteIterator", .device_type = "CPU", .compute = delete__cpu},
+    {.op = "MakeIterator", .device_type = "CPU", .compute_async = make__cpu},
+    {.op = "IteratorGetNext", TYPED, .compute_async = get_next__cpu},
+    {.op = "IteratorGetNextSync", TYPED, .compute_async = get_next__cpu},
+    {.op = "IteratorGetNextAsOptional", TYPED, .compute_async = get_next_as_optional__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,77 @@
+// Iterators that a session keeps, and taking turns at them.
+#include "ops/dataset/iterator_cpu.h"
+
+static void destroy(leat_resource_t* self) {
+  leat_iterator_resource_t* resource = (leat_iterator_resource_t*)self;
+  leat_iterator_free(resource->iterator);
+  leat_status_free(resource->failure);
+  leat_element_spec_release(resource->spec);
+  leat_turnstile_deinitialize(&resource->turnstile);
+  leat_allocator_free(leat_allocator_system(), resource);
+}
+
+const leat_resource_kind_t leat_iterator_kind = {.name = "Iterator", .destroy = destroy};
+
+leat_status_t leat_iterator_resource_create(void* data, leat_resource_t** out_resource) {
+  leat_iterator_resource_t* resource;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *resource, (void**)&resource));
+  resource->resource.kind = &leat_iterator_kind;
+  resource->resource.references = 1;
+  resource->spec = leat_element_spec_retain(data);
+  leat_turnstile_initialize(&resource->resource, &resource->turnstile);
+  *out_resource = &resource->resource;
+  return leat_ok_status();
+}
+
+leat_status_t leat_iterator_resource_set(leat_iterator_resource_t* resource,
+                                         leat_dataset_t* dataset) {
+  leat_iterator_t* iterator;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_check(resource->spec, dataset->spec));
+  LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset, 0, &iterator));
+  leat_iterator_free(resource->iterator);
+  resource->iterator = iterator;
+  return leat_ok_status();
+}
+
+// ---- Turns --------------------------------------------------------------------------------------
+
+typedef struct waiting_s {
+  leat_attempt_t base;
+  leat_turn_t* turn;
+} waiting_t;
+
+static leat_passage_t attempt_turn(leat_attempt_t* self) {
+  leat_iterator_resource_t* resource = ((waiting_t*)self)->turn->resource;
+  if (resource->busy) return LEAT_PASSAGE_WAITS;
+  resource->busy = true;
+  return LEAT_PASSAGE_DONE;
+}
+
+static void finish_waiting(leat_attempt_t* self) {
+  leat_turn_t* turn = ((waiting_t*)self)->turn;
+  if (!self->status) {
+    leat_pull_run(&turn->pull);
+    return;
+  }
+  leat_resource_release(&turn->resource->resource);
+  turn->resource = NULL;
+  turn->pull.finish(&turn->pull, self->status);
+}
+
+void leat_turn_take(leat_turn_t* turn) {
+  waiting_t waiting = {.base = leat_attempt_of(turn->pull.context, sizeof waiting), .turn = turn};
+  waiting.base.attempt = attempt_turn;
+  waiting.base.finish = finish_waiting;
+  leat_turnstile_enter(&turn->resource->turnstile, LEAT_LINE_OUT, &waiting.base);
+}
+
+static void leave(void* data) { ((leat_iterator_resource_t*)data)->busy = false; }
+
+void leat_turn_end(leat_turn_t* turn) {
+  leat_iterator_resource_t* resource = turn->resource;
+  if (!resource) return;
+  turn->resource = NULL;
+  leat_turnstile_change(&resource->turnstile, leave, resource, 0);
+  leat_resource_release(&resource->resource);
+}

@@ -1,0 +1,208 @@
+// Datasets of a function of each element, and of the elements for which one says true. The parallel
+// forms call one after the other too: the elements and their order are the same.
+#include "ops/dataset/map_dataset_cpu.h"
+
+#include "ops/family.h"
+
+typedef struct map_s {
+  leat_dataset_t base;
+  bool preserves_cardinality;
+} map_t;
+
+typedef struct map_iterator_s {
+  leat_iterator_t base;
+  leat_application_t application;
+} map_iterator_t;
+
+static void map_stop(leat_iterator_t* self) {
+  leat_application_deinitialize(&((map_iterator_t*)self)->application);
+}
+
+// Begins a call with the next element; PENDING, or END where there is none.
+static leat_status_t call_with_next(leat_iterator_t* self, leat_pull_t* pull,
+                                    leat_poll_t* out_poll) {
+  leat_application_t* application = &((map_iterator_t*)self)->application;
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, application->arguments, out_poll));
+  if (*out_poll == LEAT_POLL_ELEMENT) {
+    *out_poll = LEAT_POLL_PENDING;
+    leat_application_start(application, pull, self->dataset->function);
+  }
+  return leat_ok_status();
+}
+
+// ---- Map ----------------------------------------------------------------------------------------
+
+static leat_status_t map_start(leat_iterator_t* self) {
+  return leat_iterator_prepare_calls(self, self->input->dataset->spec->count,
+                                     self->dataset->spec->count,
+                                     &((map_iterator_t*)self)->application);
+}
+
+static leat_status_t map_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                              leat_poll_t* out_poll) {
+  leat_application_t* application = &((map_iterator_t*)self)->application;
+  if (!application->pending) return call_with_next(self, pull, out_poll);
+  leat_status_t status = leat_application_take(application, pull, out);
+  leat_application_release_element(application);
+  if (status) {
+    bool preserves = ((const map_t*)self->dataset)->preserves_cardinality;
+    return leat_function_failure(status, preserves, out_poll);
+  }
+  *out_poll = LEAT_POLL_ELEMENT;
+  return leat_ok_status();
+}
+
+static int64_t map_cardinality(const leat_dataset_t* self) {
+  return ((const map_t*)self)->preserves_cardinality ? leat_dataset_cardinality(self->inputs[0])
+                                                     : LEAT_CARDINALITY_UNKNOWN;
+}
+
+static const leat_dataset_kind_t kMap = {.name = "Map",
+                                         .dataset_bytes = sizeof(map_t),
+                                         .iterator_bytes = sizeof(map_iterator_t),
+                                         .opens_input = true,
+                                         .start = map_start,
+                                         .next = map_next,
+                                         .stop = map_stop,
+                                         .cardinality = map_cardinality};
+
+leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state) {
+  leat_dataset_function_t* function = state;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_attr_bool(c, "preserve_cardinality", &function->preserves_cardinality));
+  return leat_dataset_function_create(c, "f", state);
+}
+
+leat_status_t leat_map_dataset_create(leat_kernel_context_t* c, leat_element_spec_t* spec,
+                                      int captured_count, leat_dataset_t** out_dataset) {
+  const leat_dataset_function_t* function = leat_kernel_state(c);
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kMap, spec, captured_count, out_dataset));
+  ((map_t*)*out_dataset)->preserves_cardinality = function->preserves_cardinality;
+  return leat_ok_status();
+}
+
+static leat_status_t make_map(leat_kernel_context_t* c, int captured_count) {
+  const leat_dataset_function_t* function = leat_kernel_state(c);
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_map_dataset_create(c, function->spec, captured_count, &dataset));
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t map__cpu(leat_kernel_context_t* c) {
+  return make_map(c, leat_kernel_input_count(c) - 1);
+}
+
+static leat_status_t parallel_map__cpu(leat_kernel_context_t* c) {
+  int last = leat_kernel_input_count(c) - 1;
+  int64_t calls;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &calls));
+  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
+  }
+  return make_map(c, last - 1);
+}
+
+// ---- Filter -------------------------------------------------------------------------------------
+
+static leat_status_t filter_start(leat_iterator_t* self) {
+  return leat_iterator_prepare_calls(self, self->dataset->spec->count, 1,
+                                     &((map_iterator_t*)self)->application);
+}
+
+static leat_status_t take_answer(leat_application_t* application, leat_pull_t* pull,
+                                 bool* out_matches) {
+  leat_tensor_t answer;
+  LEAT_RETURN_IF_ERROR(leat_application_take(application, pull, &answer));
+  bool is_bool = answer.dtype == LEAT_DTYPE_BOOL && answer.shape.element_count == 1;
+  if (is_bool) *out_matches = *leat_tensor_data(&answer, const bool);
+  leat_tensor_release(&answer);
+  if (is_bool) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Filter predicate `f` must return a scalar bool.");
+}
+
+static leat_status_t filter_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                 leat_poll_t* out_poll) {
+  leat_application_t* application = &((map_iterator_t*)self)->application;
+  bool matches = false;
+  if (application->pending) {
+    leat_status_t status = take_answer(application, pull, &matches);
+    if (!matches) leat_application_release_element(application);
+    if (status) return status;
+  }
+  if (!matches) return call_with_next(self, pull, out_poll);
+  leat_element_move(application->arguments, out, application->element_count);
+  *out_poll = LEAT_POLL_ELEMENT;
+  return leat_ok_status();
+}
+
+static const leat_dataset_kind_t kFilter = {.name = "Filter",
+                                            .dataset_bytes = sizeof(leat_dataset_t),
+                                            .iterator_bytes = sizeof(map_iterator_t),
+                                            .opens_input = true,
+                                            .start = filter_start,
+                                            .next = filter_next,
+                                            .stop = map_stop,
+                                            .cardinality = leat_dataset_unknown_cardinality};
+
+static leat_status_t take_while_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                     leat_poll_t* out_poll) {
+  leat_application_t* application = &((map_iterator_t*)self)->application;
+  bool matches = false;
+  if (!application->pending) return call_with_next(self, pull, out_poll);
+  leat_status_t status = take_answer(application, pull, &matches);
+  if (matches) {
+    leat_element_move(application->arguments, out, application->element_count);
+    *out_poll = LEAT_POLL_ELEMENT;
+  }
+  leat_application_release_element(application);
+  return status;
+}
+
+static const leat_dataset_kind_t kTakeWhile = {.name = "TakeWhile",
+                                               .dataset_bytes = sizeof(leat_dataset_t),
+                                               .iterator_bytes = sizeof(map_iterator_t),
+                                               .opens_input = true,
+                                               .start = filter_start,
+                                               .next = take_while_next,
+                                               .stop = map_stop,
+                                               .cardinality = leat_dataset_unknown_cardinality};
+
+static leat_status_t filter_create(leat_kernel_creation_t* c, void* state) {
+  return leat_dataset_function_create(c, "predicate", state);
+}
+
+static leat_status_t make_filter(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                 int captured_count) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, kind, NULL, captured_count, &dataset));
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t filter__cpu(leat_kernel_context_t* c) {
+  return make_filter(c, &kFilter, leat_kernel_input_count(c) - 1);
+}
+
+static leat_status_t parallel_filter__cpu(leat_kernel_context_t* c) {
+  return make_filter(c, &kFilter, leat_kernel_input_count(c) - 2);
+}
+
+static leat_status_t take_while__cpu(leat_kernel_context_t* c) {
+  return make_filter(c, &kTakeWhile, leat_kernel_input_count(c) - 1);
+}
+
+#define KERNEL(name, make_state, how)                                                         \
+  {                                                                                           \
+    .op = name, .device_type = "CPU", .create = make_state,                                   \
+    .destroy = leat_dataset_function_destroy, .state_bytes = sizeof(leat_dataset_function_t), \
+    .compute = how                                                                            \
+  }
+
+const leat_kernel_row_t leat_map_dataset_kernels_cpu[] = {
+    KERNEL("MapDataset", leat_map_dataset_kernel_create, map__cpu),
+    KERNEL("ParallelMapDataset", leat_map_dataset_kernel_create, parallel_map__cpu),
+    KERNEL("ParallelMapDatasetV2", leat_map_dataset_kernel_create, parallel_map__cpu),
+    KERNEL("FilterDataset", filter_create, filter__cpu),
+    KERNEL("ParallelFilterDataset", filter_create, parallel_filter__cpu),
+    KERNEL("TakeWhileDataset", filter_create, take_while__cpu),
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,128 @@
+// Datasets of a function of each element and of a state that it hands on.
+#include "ops/dataset/dataset_cpu.h"
+#include "ops/family.h"
+
+typedef struct scan_s {
+  leat_dataset_t base;  // tensors: the state to begin with, then what the function captured
+  int state_count;
+  bool preserves_cardinality;
+} scan_t;
+
+typedef struct scan_iterator_s {
+  leat_iterator_t base;
+  leat_application_t application;  // its arguments begin with the state, its returns too
+  leat_tensor_t* returns;
+} scan_iterator_t;
+
+static leat_status_t scan_start(leat_iterator_t* self) {
+  scan_iterator_t* it = (scan_iterator_t*)self;
+  const leat_dataset_t* dataset = self->dataset;
+  int state = ((const scan_t*)dataset)->state_count, captured = dataset->tensor_count - state;
+  int element = state + self->input->dataset->spec->count, returns = state + dataset->spec->count;
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(element, captured, returns, &it->application));
+  leat_element_share(dataset->tensors, it->application.arguments, state);
+  for (int i = 0; i < captured; ++i) {
+    it->application.arguments[element + i] = dataset->tensors[state + i];
+  }
+  return leat_allocator_allocate_array(leat_allocator_system(), (size_t)returns,
+                                       sizeof *it->returns, (void**)&it->returns);
+}
+
+static void scan_stop(leat_iterator_t* self) {
+  scan_iterator_t* it = (scan_iterator_t*)self;
+  leat_application_deinitialize(&it->application);
+  leat_allocator_free(leat_allocator_system(), it->returns);
+}
+
+static leat_status_t take_returns(scan_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out) {
+  const leat_dataset_t* dataset = it->base.dataset;
+  int state = ((const scan_t*)dataset)->state_count, outputs = dataset->spec->count;
+  leat_application_t* application = &it->application;
+  LEAT_RETURN_IF_ERROR(leat_application_take(application, pull, it->returns));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < state && !status; ++i) {
+    if (it->returns[i].dtype == dataset->tensors[i].dtype) continue;
+    status = leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Got wrong type for scan_func return value %d (expected %s, got %s).",
+                              i, leat_dtype_name(dataset->tensors[i].dtype),
+                              leat_dtype_name(it->returns[i].dtype));
+  }
+  if (status) {
+    leat_element_release(it->returns, state + outputs);
+    return status;
+  }
+  leat_element_release(application->arguments, state);
+  leat_element_move(it->returns, application->arguments, state);
+  leat_element_move(it->returns + state, out, outputs);
+  return leat_ok_status();
+}
+
+static leat_status_t scan_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                               leat_poll_t* out_poll) {
+  scan_iterator_t* it = (scan_iterator_t*)self;
+  const scan_t* scan = (const scan_t*)self->dataset;
+  leat_application_t* application = &it->application;
+  leat_tensor_t* element = application->arguments + scan->state_count;
+  if (application->pending) {
+    leat_status_t status = take_returns(it, pull, out);
+    leat_element_release(element, application->element_count - scan->state_count);
+    if (status) return leat_function_failure(status, scan->preserves_cardinality, out_poll);
+    *out_poll = LEAT_POLL_ELEMENT;
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, element, out_poll));
+  if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  *out_poll = LEAT_POLL_PENDING;
+  leat_application_start(application, pull, self->dataset->function);
+  return leat_ok_status();
+}
+
+static int64_t scan_cardinality(const leat_dataset_t* self) {
+  return ((const scan_t*)self)->preserves_cardinality ? leat_dataset_cardinality(self->inputs[0])
+                                                      : LEAT_CARDINALITY_UNKNOWN;
+}
+
+static const leat_dataset_kind_t kScan = {.name = "Scan",
+                                          .dataset_bytes = sizeof(scan_t),
+                                          .iterator_bytes = sizeof(scan_iterator_t),
+                                          .opens_input = true,
+                                          .start = scan_start,
+                                          .next = scan_next,
+                                          .stop = scan_stop,
+                                          .cardinality = scan_cardinality};
+
+typedef struct scan_node_s {
+  leat_dataset_function_t function;
+  int state_count;
+} scan_node_t;
+
+static leat_status_t scan_create(leat_kernel_creation_t* c, void* state) {
+  scan_node_t* node = state;
+  const leat_attr_value_t* types;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Tstate", &types));
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_attr_bool(c, "preserve_cardinality", &node->function.preserves_cardinality));
+  node->state_count = (int)types->count;
+  return leat_dataset_function_create(c, "f", state);
+}
+
+static leat_status_t scan__cpu(leat_kernel_context_t* c) {
+  const scan_node_t* node = leat_kernel_state(c);
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kScan, node->function.spec,
+                                                   leat_kernel_input_count(c) - 1, &dataset));
+  scan_t* scan = (scan_t*)dataset;
+  scan->state_count = node->state_count;
+  scan->preserves_cardinality = node->function.preserves_cardinality;
+  return leat_dataset_set_output(c, dataset);
+}
+
+const leat_kernel_row_t leat_scan_dataset_kernels_cpu[] = {
+    {.op = "ScanDataset",
+     .device_type = "CPU",
+     .create = scan_create,
+     .destroy = leat_dataset_function_destroy,
+     .state_bytes = sizeof(scan_node_t),
+     .compute = scan__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,36 @@
+// Where shuffling datasets have the seeds of each pass from: always the same two, or new ones that
+// follow from the first two. As TensorFlow draws them, so that the orders are TensorFlow's.
+#ifndef LEAT_OPS_DATASET_SEED_GENERATOR_CPU_H_
+#define LEAT_OPS_DATASET_SEED_GENERATOR_CPU_H_
+
+#include "base/random.h"
+#include "kernel/kernel.h"
+#include "kernel/resource.h"
+
+// Single words of a Philox generator.
+typedef struct leat_word_source_s {
+  leat_philox_t philox;
+  uint32_t words[4];
+  int used;
+} leat_word_source_t;
+leat_word_source_t leat_word_source_make(int64_t seed, int64_t seed2);
+uint32_t leat_word_source_next(leat_word_source_t* source);
+
+typedef struct leat_seed_generator_s leat_seed_generator_t;
+extern const leat_resource_kind_t leat_seed_generator_kind;
+// Two seeds of 0 stand for the operating system's. The result is a resource.
+LEAT_MUST_USE leat_status_t leat_seed_generator_create(int64_t seed, int64_t seed2, bool reshuffle,
+                                                       leat_seed_generator_t** out_generator);
+// For a kernel: the one whose handle is input |handle_input|, or else (a dummy, or -1) a new one of
+// the seeds at inputs |seed_input| and the next (-1: of the operating system's).
+LEAT_MUST_USE leat_status_t leat_seed_generator_open(leat_kernel_context_t* c, int seed_input,
+                                                     int handle_input, bool reshuffle,
+                                                     leat_seed_generator_t** out_generator);
+static inline leat_resource_t* leat_seed_generator_resource(leat_seed_generator_t* generator) {
+  return (leat_resource_t*)generator;
+}
+// The seeds of another pass. Thread-safe.
+void leat_seed_generator_next(leat_seed_generator_t* generator, int64_t* out_seed,
+                              int64_t* out_seed2);
+
+#endif  // LEAT_OPS_DATASET_SEED_GENERATOR_CPU_H_

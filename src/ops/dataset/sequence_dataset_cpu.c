@@ -1,0 +1,364 @@
+// Datasets that change which elements of others come, in what order, and nothing in them: parts,
+// repetitions, one after the other, side by side. Those that TensorFlow has for its own scheduling
+// (options, models, finalisation, prefetching) hand their input's elements through: elements are
+// made when they are asked for, so there is nothing to schedule.
+#include "ops/dataset/dataset_cpu.h"
+#include "ops/family.h"
+
+typedef struct counted_s {
+  leat_dataset_t base;
+  int64_t count;
+} counted_t;
+
+typedef struct counter_s {
+  leat_iterator_t base;
+  int64_t seen;
+  bool produced;  // an element since the input was opened
+} counter_t;
+
+static int64_t count_of(const leat_dataset_t* dataset) {
+  return ((const counted_t*)dataset)->count;
+}
+
+#define COUNTED(label, noun)                                                                \
+  {                                                                                         \
+    .name = label, .dataset_bytes = sizeof(counted_t), .iterator_bytes = sizeof(counter_t), \
+    .opens_input = true, .next = noun##_next, .cardinality = noun##_cardinality             \
+  }
+
+// ---- Take, skip, repeat -------------------------------------------------------------------------
+
+static leat_status_t take_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                               leat_poll_t* out_poll) {
+  counter_t* it = (counter_t*)self;
+  int64_t count = count_of(self->dataset);
+  if (count >= 0 && it->seen >= count) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
+  it->seen += *out_poll == LEAT_POLL_ELEMENT;
+  return leat_ok_status();
+}
+
+static int64_t take_cardinality(const leat_dataset_t* self) {
+  int64_t count = count_of(self), n = leat_dataset_cardinality(self->inputs[0]);
+  if (n == LEAT_CARDINALITY_UNKNOWN) return n;
+  if (n == LEAT_CARDINALITY_INFINITE) return count;
+  return count == LEAT_CARDINALITY_INFINITE || n < count ? n : count;
+}
+
+static const leat_dataset_kind_t kTake = COUNTED("Take", take);
+
+static leat_status_t skip_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                               leat_poll_t* out_poll) {
+  counter_t* it = (counter_t*)self;
+  int64_t count = count_of(self->dataset);
+  if (count < 0) return leat_ok_status();
+  while (it->seen < count) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
+    if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+    leat_element_release(out, self->dataset->spec->count);
+    ++it->seen;
+  }
+  return leat_iterator_next(self->input, pull, out, out_poll);
+}
+
+static int64_t skip_cardinality(const leat_dataset_t* self) {
+  int64_t count = count_of(self), n = leat_dataset_cardinality(self->inputs[0]);
+  if (n < 0) return n;
+  return count < 0 || n < count ? 0 : n - count;
+}
+
+static const leat_dataset_kind_t kSkip = COUNTED("Skip", skip);
+
+static leat_status_t repeat_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                 leat_poll_t* out_poll) {
+  counter_t* it = (counter_t*)self;
+  int64_t count = count_of(self->dataset);
+  if (count == 0) return leat_ok_status();
+  for (;;) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
+    if (*out_poll == LEAT_POLL_ELEMENT) it->produced = true;
+    if (*out_poll != LEAT_POLL_END) return leat_ok_status();
+    // An empty input repeated for ever would never come to anything.
+    if (count < 0 ? !it->produced : ++it->seen >= count) return leat_ok_status();
+    it->produced = false;
+    LEAT_RETURN_IF_ERROR(leat_iterator_open_input(self, self->dataset->inputs[0]));
+  }
+}
+
+static int64_t repeat_cardinality(const leat_dataset_t* self) {
+  int64_t count = count_of(self), n = leat_dataset_cardinality(self->inputs[0]);
+  if (count < 0) return n == 0 ? 0 : LEAT_CARDINALITY_INFINITE;
+  if (count == 0) return 0;
+  return n < 0 ? n : (int64_t)((uint64_t)count * (uint64_t)n);
+}
+
+static const leat_dataset_kind_t kRepeat = COUNTED("Repeat", repeat);
+
+static leat_status_t make_counted(leat_kernel_context_t* c, const leat_dataset_kind_t* kind) {
+  int64_t count;
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "count", &count));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_input(c, kind, &dataset));
+  ((counted_t*)dataset)->count = count;
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t take__cpu(leat_kernel_context_t* c) { return make_counted(c, &kTake); }
+static leat_status_t skip__cpu(leat_kernel_context_t* c) { return make_counted(c, &kSkip); }
+static leat_status_t repeat__cpu(leat_kernel_context_t* c) { return make_counted(c, &kRepeat); }
+
+// ---- Shards -------------------------------------------------------------------------------------
+
+typedef struct shard_s {
+  leat_dataset_t base;
+  int64_t count, index;
+  bool require_non_empty;
+} shard_t;
+
+static leat_status_t shard_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll) {
+  counter_t* it = (counter_t*)self;
+  const shard_t* shard = (const shard_t*)self->dataset;
+  for (;;) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
+    if (*out_poll == LEAT_POLL_END && shard->require_non_empty && it->seen < shard->count) {
+      return leat_make_status(
+          LEAT_INVALID_ARGUMENT,
+          "Could not apply FILE based sharding: the dataset has %lld elements, must have at "
+          "least as many as there are shards: %lld",
+          (long long)it->seen, (long long)shard->count);
+    }
+    if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+    if (it->seen++ % shard->count == shard->index) return leat_ok_status();
+    leat_element_release(out, self->dataset->spec->count);
+  }
+}
+
+static int64_t shard_cardinality(const leat_dataset_t* self) {
+  const shard_t* shard = (const shard_t*)self;
+  int64_t n = leat_dataset_cardinality(self->inputs[0]);
+  return n < 0 ? n : n / shard->count + (shard->index < n % shard->count);
+}
+
+static const leat_dataset_kind_t kShard = {.name = "Shard",
+                                           .dataset_bytes = sizeof(shard_t),
+                                           .iterator_bytes = sizeof(counter_t),
+                                           .opens_input = true,
+                                           .next = shard_next,
+                                           .cardinality = shard_cardinality};
+
+static leat_status_t shard_create(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_bool(c, "require_non_empty", state);
+}
+
+static leat_status_t shard__cpu(leat_kernel_context_t* c) {
+  int64_t count, index;
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "num_shards", &count));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "index", &index));
+  if (count <= 0 || index < 0 || index >= count) {
+    return leat_kernel_invalid(c, "shard is %lld of %lld, must be one of those there are",
+                               (long long)index, (long long)count);
+  }
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_input(c, &kShard, &dataset));
+  shard_t* shard = (shard_t*)dataset;
+  shard->count = count;
+  shard->index = index;
+  shard->require_non_empty = *(const bool*)leat_kernel_state(c);
+  return leat_dataset_set_output(c, dataset);
+}
+
+// ---- One after the other ------------------------------------------------------------------------
+
+static leat_status_t concatenate_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                      leat_poll_t* out_poll) {
+  counter_t* it = (counter_t*)self;
+  for (;;) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
+    if (*out_poll != LEAT_POLL_END || ++it->seen == self->dataset->input_count) {
+      return leat_ok_status();
+    }
+    LEAT_RETURN_IF_ERROR(leat_iterator_open_input(self, self->dataset->inputs[it->seen]));
+  }
+}
+
+static int64_t concatenate_cardinality(const leat_dataset_t* self) {
+  int64_t a = leat_dataset_cardinality(self->inputs[0]);
+  int64_t b = leat_dataset_cardinality(self->inputs[1]);
+  if (a == LEAT_CARDINALITY_INFINITE || b == LEAT_CARDINALITY_INFINITE) {
+    return LEAT_CARDINALITY_INFINITE;
+  }
+  return a < 0 || b < 0 ? LEAT_CARDINALITY_UNKNOWN : (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static const leat_dataset_kind_t kConcatenate = {.name = "Concatenate",
+                                                 .dataset_bytes = sizeof(leat_dataset_t),
+                                                 .iterator_bytes = sizeof(counter_t),
+                                                 .opens_input = true,
+                                                 .next = concatenate_next,
+                                                 .cardinality = concatenate_cardinality};
+
+static leat_status_t set_of_inputs(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                   leat_element_spec_t* spec) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_all(c, kind, spec, &dataset));
+  return leat_dataset_set_output(c, dataset);
+}
+
+static leat_status_t concatenate__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t *first, *second;
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &first));
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 1), &second));
+  LEAT_RETURN_IF_ERROR(leat_element_spec_common(first->spec, second->spec, &spec));
+  return set_of_inputs(c, &kConcatenate, spec);
+}
+
+// ---- Side by side -------------------------------------------------------------------------------
+
+typedef struct zip_iterator_s {
+  leat_iterator_t base;
+  leat_iterator_t** inputs;
+  leat_tensor_t* element;
+  int asked;             // inputs that answered for this element
+  int filled;            // components of |element|
+  bool ends;             // one had no more
+  leat_status_t status;  // of the first that failed: the others go on all the same, in step
+} zip_iterator_t;
+
+static leat_status_t zip_start(leat_iterator_t* self) {
+  zip_iterator_t* it = (zip_iterator_t*)self;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
+                                                     (size_t)self->dataset->spec->count + 1,
+                                                     sizeof *it->element, (void**)&it->element));
+  return leat_iterator_create_all(self, &it->inputs);
+}
+
+static void zip_stop(leat_iterator_t* self) {
+  zip_iterator_t* it = (zip_iterator_t*)self;
+  leat_iterator_free_all(self, it->inputs);
+  leat_element_release(it->element, it->filled);
+  leat_status_free(it->status);
+  leat_allocator_free(leat_allocator_system(), it->element);
+}
+
+static leat_status_t zip_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                              leat_poll_t* out_poll) {
+  zip_iterator_t* it = (zip_iterator_t*)self;
+  for (; it->asked < self->dataset->input_count; ++it->asked) {
+    leat_iterator_t* input = it->inputs[it->asked];
+    leat_tensor_t* components = it->element + it->filled;
+    leat_status_t status = leat_iterator_next(input, pull, components, out_poll);
+    if (!status && *out_poll == LEAT_POLL_PENDING) return leat_ok_status();
+    if (!status && *out_poll == LEAT_POLL_ELEMENT) it->filled += input->dataset->spec->count;
+    if (!status && *out_poll == LEAT_POLL_END) it->ends = true;
+    it->status = leat_status_join(it->status, status);
+  }
+  leat_status_t status = it->status;
+  *out_poll = it->ends ? LEAT_POLL_END : LEAT_POLL_ELEMENT;
+  if (status || it->ends) {
+    leat_element_release(it->element, it->filled);
+  } else {
+    leat_element_move(it->element, out, it->filled);
+  }
+  it->status = leat_ok_status();
+  it->asked = it->filled = 0;
+  return status;
+}
+
+static int64_t zip_cardinality(const leat_dataset_t* self) {
+  int64_t least = LEAT_CARDINALITY_INFINITE;
+  for (int i = 0; i < self->input_count; ++i) {
+    int64_t n = leat_dataset_cardinality(self->inputs[i]);
+    if (n == LEAT_CARDINALITY_UNKNOWN) return n;
+    if (n >= 0 && (least < 0 || n < least)) least = n;
+  }
+  return least;
+}
+
+static const leat_dataset_kind_t kZip = {.name = "Zip",
+                                         .dataset_bytes = sizeof(leat_dataset_t),
+                                         .iterator_bytes = sizeof(zip_iterator_t),
+                                         .start = zip_start,
+                                         .next = zip_next,
+                                         .stop = zip_stop,
+                                         .cardinality = zip_cardinality};
+
+static leat_status_t joined_spec(const leat_kernel_context_t* c, int count,
+                                 leat_element_spec_t** out_spec) {
+  leat_dataset_t* input;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_create(count, out_spec));
+  leat_status_t status = leat_ok_status();
+  int filled = 0;
+  for (int i = 0; i < leat_kernel_input_count(c) && !status; ++i) {
+    status = leat_dataset_of(leat_kernel_input(c, i), &input);
+    for (int k = 0; !status && k < input->spec->count; ++k, ++filled) {
+      status =
+          leat_element_spec_set(*out_spec, filled, input->spec->types[k], input->spec->shapes[k]);
+    }
+  }
+  if (status) leat_element_spec_release(*out_spec);
+  return status;
+}
+
+static leat_status_t zip__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t* input;
+  leat_element_spec_t* spec;
+  int count = 0;
+  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, i), &input));
+    if (__builtin_add_overflow(count, input->spec->count, &count)) {
+      return leat_kernel_invalid(c, "elements have more components than can be counted");
+    }
+  }
+  LEAT_RETURN_IF_ERROR(joined_spec(c, count, &spec));
+  return set_of_inputs(c, &kZip, spec);
+}
+
+// ---- Handed through -----------------------------------------------------------------------------
+
+static leat_status_t pass__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t* input;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+static leat_status_t prefetch__cpu(leat_kernel_context_t* c) {
+  int64_t buffer_size;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "buffer_size", &buffer_size));
+  if (buffer_size < 0 && buffer_size != LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c, "buffer_size is %lld, must be >= 0, or -1 for auto-tuning",
+                               (long long)buffer_size);
+  }
+  return pass__cpu(c);
+}
+
+#define KERNEL(name, how) \
+  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+
+const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
+    KERNEL("TakeDataset", take),
+    KERNEL("SkipDataset", skip),
+    KERNEL("RepeatDataset", repeat),
+    {.op = "ShardDataset",
+     .device_type = "CPU",
+     .create = shard_create,
+     .state_bytes = sizeof(bool),
+     .compute = shard__cpu},
+    KERNEL("ConcatenateDataset", concatenate),
+    KERNEL("ZipDataset", zip),
+    KERNEL("PrefetchDataset", prefetch),
+    KERNEL("MaxIntraOpParallelismDataset", pass),
+    KERNEL("PrivateThreadPoolDataset", pass),
+    KERNEL("NonSerializableDataset", pass),
+    KERNEL("LatencyStatsDataset", pass),
+    KERNEL("BytesProducedStatsDataset", pass),
+    KERNEL("OptionsDataset", pass),
+    KERNEL("ModelDataset", pass),
+    KERNEL("FinalizeDataset", pass),
+    KERNEL("RewriteDataset", pass),
+    KERNEL("OptimizeDataset", pass),
+    KERNEL("OptimizeDatasetV2", pass),
+    LEAT_KERNEL_ROWS_END,
+};

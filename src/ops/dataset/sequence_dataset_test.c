@@ -1,0 +1,121 @@
+// Datasets that change which elements come, and in what order. The wanted orders of shuffling are
+// TensorFlow's.
+#include "dataset/pipeline.h"
+
+static leat_output_t shuffled(pipeline_t* p, leat_output_t input, int64_t buffer_size) {
+  return pipeline_dataset(p, "ShuffleDataset",
+                          LEAT_INPUTS(input, pipeline_number(p, buffer_size), pipeline_number(p, 7),
+                                      pipeline_number(p, 42)));
+}
+
+static void parts_and_repetitions(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t five = pipeline_range(&p, 0, 5);
+  PIPELINE_EXPECT(&p, five, 0, 1, 2, 3, 4);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "TakeDataset", five, 2), 0, 1);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "TakeDataset", five, -1), 0, 1, 2, 3, 4);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "SkipDataset", five, 3), 3, 4);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "RepeatDataset", pipeline_range(&p, 7, 9), 3), 7, 8, 7,
+                  8, 7, 8);
+  leat_output_t endless = pipeline_counted(&p, "RepeatDataset", pipeline_range(&p, 7, 9), -1);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "TakeDataset", endless, 3), 7, 8, 7);
+  PIPELINE_EXPECT(
+      &p,
+      pipeline_dataset(&p, "ShardDataset",
+                       LEAT_INPUTS(five, pipeline_number(&p, 2), pipeline_number(&p, 1))),
+      1, 3);
+  PIPELINE_EXPECT(
+      &p, pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(pipeline_range(&p, 8, 10), five)),
+      8, 9, 0, 1, 2, 3, 4);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "PrefetchDataset", five, 2), 0, 1, 2, 3, 4);
+  pipeline_close(&p);
+}
+
+static void numbers_end_where_they_must(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t last = pipeline_range(&p, 1, 3);
+  leat_output_t down = pipeline_dataset(
+      &p, "RangeDataset",
+      LEAT_INPUTS(pipeline_number(&p, 3), pipeline_number(&p, -4), pipeline_number(&p, -3)));
+  PIPELINE_EXPECT(&p, down, 3, 0, -3);
+  pipeline_expect_failure(&p, pipeline_only_element(&p, pipeline_range(&p, 3, 3), LEAT_DTYPE_INT64),
+                          LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, pipeline_only_element(&p, last, LEAT_DTYPE_INT64),
+                          LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(
+      &p,
+      pipeline_dataset(
+          &p, "RangeDataset",
+          LEAT_INPUTS(pipeline_number(&p, 3), pipeline_number(&p, 4), pipeline_number(&p, 0))),
+      LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, pipeline_counted(&p, "BatchDataset", last, 0), LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+static void cardinalities_follow(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t seven = pipeline_range(&p, 0, 7);
+  leat_output_t endless = pipeline_counted(&p, "RepeatDataset", seven, -1);
+  assert_int_equal(pipeline_cardinality(&p, seven), 7);
+  assert_int_equal(pipeline_cardinality(&p, endless), -1);
+  assert_int_equal(pipeline_cardinality(&p, pipeline_counted(&p, "SkipDataset", seven, 9)), 0);
+  assert_int_equal(pipeline_cardinality(&p, pipeline_counted(&p, "TakeDataset", endless, 4)), 4);
+  assert_int_equal(pipeline_cardinality(&p, pipeline_counted(&p, "BatchDataset", seven, 3)), 3);
+  assert_int_equal(pipeline_cardinality(&p, shuffled(&p, endless, 3)), -1);
+  pipeline_close(&p);
+}
+
+#define SHUFFLED_3 0, 1, 2, 5, 3, 4, 6
+#define SHUFFLED_100 2, 1, 5, 3, 0, 4, 6
+#define SHUFFLED_3_AGAIN 0, 2, 4, 3, 6, 1, 5
+
+static void shuffling_is_tensorflows(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t seven = pipeline_range(&p, 0, 7);
+  PIPELINE_EXPECT(&p, shuffled(&p, seven, 3), SHUFFLED_3);
+  PIPELINE_EXPECT(&p, shuffled(&p, seven, 100), SHUFFLED_100);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "RepeatDataset", shuffled(&p, seven, 3), 2), SHUFFLED_3,
+                  SHUFFLED_3_AGAIN);
+  PIPELINE_EXPECT(&p, shuffled(&p, seven, 1), 0, 1, 2, 3, 4, 5, 6);
+  pipeline_close(&p);
+}
+
+static void a_cache_is_read_from_the_second_pass_on(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t memory = pipeline_text(&p, "");
+  leat_output_t cache = pipeline_dataset(
+      &p, "CacheDataset", LEAT_INPUTS(shuffled(&p, pipeline_range(&p, 0, 7), 3), memory));
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "RepeatDataset", cache, 2), SHUFFLED_3, SHUFFLED_3);
+  pipeline_close(&p);
+}
+
+// Neither the elements nor the freeing of them may exhaust the stack.
+static void datasets_stand_on_each_other_up_to_a_limit(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t top = pipeline_range(&p, 0, 3);
+  leat_output_t count = pipeline_number(&p, 2);
+  for (int i = 0; i < 990; ++i)
+    top = pipeline_dataset(&p, "RepeatDataset", LEAT_INPUTS(top, pipeline_number(&p, 1)));
+  PIPELINE_EXPECT(&p, top, 0, 1, 2);
+  for (int i = 0; i < 20; ++i) top = pipeline_dataset(&p, "TakeDataset", LEAT_INPUTS(top, count));
+  pipeline_expect_failure(&p, top, LEAT_RESOURCE_EXHAUSTED);
+  pipeline_close(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parts_and_repetitions),
+      cmocka_unit_test(numbers_end_where_they_must),
+      cmocka_unit_test(cardinalities_follow),
+      cmocka_unit_test(shuffling_is_tensorflows),
+      cmocka_unit_test(a_cache_is_read_from_the_second_pass_on),
+      cmocka_unit_test(datasets_stand_on_each_other_up_to_a_limit),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
