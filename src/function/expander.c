@@ -4,6 +4,7 @@
 
 #include "function/call_gradient.h"
 #include "graph/graph_functions.h"
+#include "graph/signature.h"
 
 #define MAX_DEPTH 100
 
@@ -50,14 +51,60 @@ bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* nod
 
 // ---- Calls --------------------------------------------------------------------------------------
 
+// As TensorFlow lowers a branch: the call is a node whose op is the function, so what the branch
+// does not say of the function's attributes follows from the arguments.
+static leat_status_t complete_branch(leat_graph_t* graph, leat_outputs_t arguments,
+                                     leat_function_name_t* inout_function) {
+  leat_node_spec_t spec = {.inputs = arguments.items,
+                           .input_count = arguments.count,
+                           .attrs = inout_function->attrs,
+                           .attr_count = inout_function->attr_count,
+                           .infer_attrs = true,
+                           .borrow_storage = true};
+  leat_signature_t signature;
+  if (!leat_function_library_find(graph->functions, inout_function->name)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Op type not registered '%.*s'",
+                            LEAT_SV_ARG(inout_function->name));
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_function_library_op(graph->functions, inout_function->name, &spec.op));
+  if (inout_function->attr_count >= spec.op->attr_count) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, &spec, &signature));
+  inout_function->attrs = signature.attrs;
+  inout_function->attr_count = signature.attr_count;
+  return leat_ok_status();
+}
+
+// As TensorFlow instantiates what PartitionedCall names, for any number of devices.
+static leat_status_t check_called(leat_graph_t* graph, leat_string_view_t function) {
+  const leat_pb_function_def_t* def = leat_function_library_find(graph->functions, function);
+  for (size_t i = 0; def && i < def->attr.count; ++i) {
+    const leat_pb_function_def_attr_entry_t* attr = &def->attr.items[i];
+    if (!leat_string_view_equals(attr->key, "experimental_ints_on_device")) continue;
+    if (!attr->value || !attr->value->b) continue;
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Function '%.*s' has `experimental_ints_on_device` attribute set. This "
+                            "attribute is not currently supported by multi-device functions.",
+                            LEAT_SV_ARG(function));
+  }
+  return leat_ok_status();
+}
+
 static leat_call_t add_body(leat_lowering_t* l, const leat_function_name_t* function,
                             leat_outputs_t arguments, int32_t gate) {
   const expansion_t* expansion = (const expansion_t*)l;
   leat_call_t call = {NULL, 0, -1};
+  leat_function_name_t named = *function;
+  if (l->builder.status) return call;
+  if (l->node->op->flags & LEAT_OP_BRANCHES) {
+    l->builder.status = complete_branch(l->builder.graph, arguments, &named);
+  } else if (leat_node_attr(l->node, LEAT_SV("f"))) {
+    l->builder.status = check_called(l->builder.graph, named.name);
+  }
   if (l->builder.status) return call;
   leat_body_options_t options = {l->builder.scope, l->builder.device, gate};
   l->builder.status =
-      leat_expander_add_body(expansion->expander, function, arguments, &options, &call);
+      leat_expander_add_body(expansion->expander, &named, arguments, &options, &call);
   return call;
 }
 

@@ -339,7 +339,7 @@ static size_t file_bytes(const graph_file_t* file) {
   return (size_t)(file->nodes.end - file->nodes.next);
 }
 
-static leat_status_t import_nodes(leat_importer_t* importer, graph_file_t* file) {
+static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
   LEAT_RETURN_IF_ERROR(leat_importer_prepare_names(importer));
   LEAT_RETURN_IF_ERROR(prepare_mappings(importer));
   LEAT_RETURN_IF_ERROR(check_controls(importer));
@@ -361,6 +361,31 @@ static leat_status_t import_nodes(leat_importer_t* importer, graph_file_t* file)
         leat_importer_add_ordered(importer, &file->nodes, file->node_count - added));
   }
   return leat_importer_finish_colocations(importer);
+}
+
+// TensorFlow reads all names before it looks up an op: a name that is none is what is wrong, even
+// behind an op that nobody knows.
+static leat_status_t explain(leat_importer_t* importer, leat_node_cursor_t nodes,
+                             leat_status_t status) {
+  if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
+  leat_node_def_reader_t reader;
+  leat_node_def_reader_initialize(&importer->scratch, importer->patterns, &reader);
+  leat_status_t refusal = leat_ok_status();
+  leat_string_view_t bytes;
+  while (!refusal && leat_node_cursor_take(&nodes, &bytes)) {
+    if (importer->scratch.used_bytes > SCRATCH_LIMIT_BYTES) empty_scratch(importer);
+    leat_node_def_t def;
+    refusal = leat_node_def_read(&reader, bytes, &def);
+    if (!refusal) refusal = leat_importer_check_name(importer, def.name);
+  }
+  leat_node_def_reader_deinitialize(&reader);
+  return refusal ? leat_status_join(refusal, status) : status;
+}
+
+static leat_status_t import_nodes(leat_importer_t* importer, graph_file_t* file) {
+  leat_node_cursor_t nodes = file->nodes;
+  leat_status_t status = add_nodes(importer, file);
+  return status ? explain(importer, nodes, status) : status;
 }
 
 static void importer_initialize(leat_graph_t* graph, const leat_import_options_t* options,

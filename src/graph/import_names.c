@@ -74,17 +74,22 @@ leat_status_t leat_importer_prepare_names(leat_importer_t* importer) {
   return leat_ok_status();
 }
 
+static bool is_internal(leat_string_view_t name) { return name.size > 0 && name.data[0] == '_'; }
+
+leat_status_t leat_importer_check_name(const leat_importer_t* importer, leat_string_view_t name) {
+  bool allows_internal = importer->options->allow_internal_names;
+  bool is_valid = leat_node_name_is_valid(name, allows_internal);
+  if (is_valid && (allows_internal || !is_internal(name))) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Node '%.*s': Node name contains invalid characters", LEAT_SV_ARG(name));
+}
+
 leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
                                  leat_string_view_t* out_name) {
   leat_graph_storage_t* storage = importer->graph->storage;
   // Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
-  bool is_internal = name.size > 0 && name.data[0] == '_';
-  bool is_valid = importer->direct_names ||
-                  leat_node_name_is_valid(name, importer->options->allow_internal_names);
-  if (!is_valid || (is_internal && !importer->options->allow_internal_names)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Node '%.*s': Node name contains invalid characters",
-                            LEAT_SV_ARG(name));
+  if (!importer->direct_names || is_internal(name)) {
+    LEAT_RETURN_IF_ERROR(leat_importer_check_name(importer, name));
   }
   if (importer->direct_names) {
     if (importer->first > 0 && is_taken(importer, name)) {

@@ -85,6 +85,8 @@ static void malformed_graphs_are_refused(void** state) {
       {V X A X, LEAT_INVALID_ARGUMENT, "'x'"},
       {V "node { name: 'x y' op: 'NoOp' }", LEAT_INVALID_ARGUMENT, "invalid characters"},
       {V "node { name: '_x' op: 'NoOp' }", LEAT_INVALID_ARGUMENT, "invalid characters"},
+      {V "node { name: 'x' op: 'Nope' } node { name: '_x' op: 'NoOp' }", LEAT_INVALID_ARGUMENT,
+       "invalid characters"},
       {V "node { op: 'NoOp' }", LEAT_INVALID_ARGUMENT, "invalid characters"},
       {V A, LEAT_INVALID_ARGUMENT, "Node 'a': Unknown input node 'x'"},
       {V "node { name: 'a' op: 'NoOp' input: '' }", LEAT_INVALID_ARGUMENT, "input node ''"},

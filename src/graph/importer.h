@@ -62,6 +62,9 @@ typedef struct leat_importer_s {
 
 // ---- names (import_names.c) ---------------------------------------------------------------------
 
+// INVALID_ARGUMENT when |name| cannot be a node's.
+LEAT_MUST_USE leat_status_t leat_importer_check_name(const leat_importer_t* importer,
+                                                     leat_string_view_t name);
 LEAT_MUST_USE leat_status_t leat_importer_prepare_names(leat_importer_t* importer);
 // Learns the names of the whole file, which renaming must avoid.
 LEAT_MUST_USE leat_status_t leat_importer_learn_names(leat_importer_t* importer,

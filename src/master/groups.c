@@ -110,8 +110,30 @@ static leat_device_name_t softened(leat_device_name_t name) {
   return name;
 }
 
+// Sets in |feasible|, which is empty, the devices with a kernel for |node|.
+static leat_status_t find_serving(const leat_groups_t* g, const leat_node_t* node,
+                                  leat_device_set_t* feasible) {
+  bool served = false;
+  for (int i = 0; i < g->options->device_count; ++i) {
+    if (!leat_kernel_registry_probe(g->options->kernels, node->op, node->attrs, node->attr_count,
+                                    g->options->devices[i].type)) {
+      continue;
+    }
+    feasible[i / 64] |= UINT64_C(1) << i % 64;
+    served = true;
+  }
+  if (served) return leat_ok_status();
+  return leat_kernel_registry_unserved(g->options->kernels, node->op, node->name, node->attrs,
+                                       node->attr_count, g->options->devices[0].type);
+}
+
 leat_status_t leat_groups_check_node(const leat_groups_t* groups, const leat_node_t* node) {
   leat_device_name_t name;
+  if (!(node->op->flags & LEAT_OP_CALLS)) {
+    memset(groups->matching, 0, (size_t)groups->set_words * sizeof *groups->matching);
+    LEAT_RETURN_IF_ERROR(find_serving(groups, node, groups->matching));
+  }
+  if (!node->device.size) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(parse(node, &name));
   if (groups->options->allow_soft_placement) name = softened(name);
   const leat_device_set_t* matching = devices_matching(groups, &name);
@@ -148,21 +170,9 @@ bool leat_node_makes_reference(const leat_node_t* node) {
 static leat_status_t start_group(leat_groups_t* g, int32_t index) {
   const leat_node_t* node = &g->graph->nodes[index];
   leat_group_t* group = &g->items[index];
-  bool served = false;
   group->parent = index;
   group->device = -1;
-  for (int i = 0; i < g->options->device_count; ++i) {
-    if (!leat_kernel_registry_probe(g->options->kernels, node->op, node->attrs, node->attr_count,
-                                    g->options->devices[i].type)) {
-      continue;
-    }
-    group->feasible[i / 64] |= UINT64_C(1) << i % 64;
-    served = true;
-  }
-  if (!served) {
-    return leat_kernel_registry_unserved(g->options->kernels, node->op, node->name, node->attrs,
-                                         node->attr_count, g->options->devices[0].type);
-  }
+  LEAT_RETURN_IF_ERROR(find_serving(g, node, group->feasible));
   LEAT_RETURN_IF_ERROR(parse(node, &group->asked));
   group->constrained = node->device.size > 0;
   LEAT_RETURN_IF_ERROR(leat_device_name_parse(LEAT_SV(""), &group->variable));

@@ -34,7 +34,7 @@ LEAT_MUST_USE leat_status_t leat_groups_initialize(const leat_graph_t* graph,
 // Finds the groups of an initialised struct. INVALID_ARGUMENT names the nodes that cannot be
 // together, or the node whose request no device meets.
 LEAT_MUST_USE leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t* arena);
-// Could |node| be placed by its own request?
+// Is there a kernel for |node| somewhere, and a device that meets its own request?
 LEAT_MUST_USE leat_status_t leat_groups_check_node(const leat_groups_t* groups,
                                                    const leat_node_t* node);
 // Is it a generator of a reference or a resource handle: does it hold state?

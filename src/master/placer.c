@@ -156,8 +156,7 @@ leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_
   leat_status_t status = leat_groups_initialize(graph, options, &arena, &groups);
   size_t i = *inout_checked;
   for (; !status && i < graph->node_count; ++i) {
-    const leat_node_t* node = &graph->nodes[i];
-    if (node->device.size) status = leat_groups_check_node(&groups, node);
+    status = leat_groups_check_node(&groups, &graph->nodes[i]);
   }
   if (!status) *inout_checked = i;
   leat_arena_deinitialize(&arena);

@@ -56,7 +56,7 @@ typedef struct leat_placer_options_s {
 LEAT_MUST_USE leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* options);
 
 // TensorFlow places the whole graph, also what no step asks for: sees that each node from
-// |*inout_checked| on could be placed by its own constraint, and moves the mark on.
+// |*inout_checked| on has a kernel and can be placed by its own constraint, and moves the mark on.
 LEAT_MUST_USE leat_status_t leat_check_placement(const leat_graph_t* graph,
                                                  const leat_placer_options_t* options,
                                                  size_t* inout_checked);

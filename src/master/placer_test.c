@@ -250,6 +250,14 @@ static void whole_graph_check(void** state) {
                LEAT_INVALID_ARGUMENT, "/job:elsewhere");
 }
 
+static void whole_graph_kernels(void** state) {
+  fixture_t* f = *state;
+  size_t checked = 0;
+  scene_unary(&f->scene, "ProbeNowhere", -1, constant(f));
+  scene_expect(leat_check_placement(f->scene.graph, &f->options, &checked),
+               LEAT_INVALID_ARGUMENT, "No OpKernel was registered");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -266,6 +274,7 @@ int main(void) {
       TEST(references_stay_with_their_variable),
       TEST(only_device),
       TEST(whole_graph_check),
+      TEST(whole_graph_kernels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

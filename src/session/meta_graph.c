@@ -440,7 +440,8 @@ leat_status_t leat_meta_graph_restore(leat_meta_graph_t* meta_graph, leat_file_s
                                       leat_session_t* session, int64_t timeout_ms) {
   restore_t r = {.m = meta_graph, .graph = graph, .session = session, .timeout_ms = timeout_ms};
   leat_string_view_t initializer;
-  leat_status_t status = add_assets(&r, directory);
+  leat_status_t status = leat_session_check_placement(session);
+  if (!status) status = add_assets(&r, directory);
   if (!status) status = restore_variables(&r, fs, directory);
   if (!status) status = find_initializer(meta_graph, &initializer);
   if (!status && initializer.size) status = run_target(&r, initializer);

@@ -376,6 +376,20 @@ static leat_status_t describe_signature(leat_session_t* session, const leat_run_
                                        sizeof(int), (void**)&s->feed_types);
 }
 
+// Under the graph's lock.
+static leat_status_t check_whole_graph(leat_session_t* session) {
+  if (session->options.place_pruned_graph) return leat_ok_status();
+  return leat_check_placement(session->graph->graph, &session->master.placement,
+                              &session->checked_nodes);
+}
+
+leat_status_t leat_session_check_placement(leat_session_t* session) {
+  leat_mutex_lock(&session->graph->mutex);
+  leat_status_t status = check_whole_graph(session);
+  leat_mutex_unlock(&session->graph->mutex);
+  return status;
+}
+
 // Checks, prunes under the graph's lock, then compiles without it.
 static leat_status_t compile_signature(leat_session_t* session, const leat_run_t* run,
                                        leat_signature_t* s) {
@@ -386,9 +400,7 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   leat_mutex_lock(&session->graph->mutex);
   const leat_graph_t* graph = session->graph->graph;
   leat_status_t status = check_run(graph, run, &s->echoes);
-  if (!status && !session->options.place_pruned_graph) {
-    status = leat_check_placement(graph, &session->master.placement, &session->checked_nodes);
-  }
+  if (!status) status = check_whole_graph(session);
   for (int i = 0; !status && i < run->feed_count; ++i) {
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }

@@ -102,6 +102,10 @@ typedef struct leat_run_s {
 // through.
 LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);
 
+// Sees that every node of the graph can be placed, unless only what a step needs must be; every run
+// begins with it.
+LEAT_MUST_USE leat_status_t leat_session_check_placement(leat_session_t* session);
+
 // A step in parts (master/partial_run.h): |run|'s feeds and fetches come later, by index.
 typedef struct leat_partial_run_s leat_partial_run_t;
 LEAT_MUST_USE leat_status_t leat_session_begin_partial(leat_session_t* session,

@@ -422,6 +422,34 @@ static void test_failures_in_bodies(void** state) {
   functions_close(&f);
 }
 
+// A branch that is lowered need not say what the arguments say; one that nobody defined is no op.
+static void test_attributes_from_arguments(void** state) {
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Twice",
+                       " input_arg { name: 'a' type_attr: 'T' } output_arg { name: 'r' type_attr: "
+                       "'T' } attr { name: 'T' type: 'type' }",
+                       DEF("s", "AddV2", IN("a") IN("a"),
+                           " attr { key: 'T' value { placeholder: 'T' } }") RET("r", "s:z:0")) END
+      X("INT32") NODE("zero", "Const", , INT32("0"))
+      NODE("p", "Greater", IN("x") IN("zero"), TYPE("T", "INT32"))
+      NODE("if", "If", IN("p") IN("x"), IF_ATTRS("Twice", "Twice") LOWER)
+      NODE("lost", "If", IN("p") IN("x"), IF_ATTRS("Twice", "Nowhere") LOWER));
+  assert_int_equal(functions_int(&f, "if", 3), 6);
+  assert_int_equal(functions_try(&f, "lost", kit_int32(1), 0), TF_INVALID_ARGUMENT);
+  assert_non_null(strstr(TF_Message(f.status), "Op type not registered 'Nowhere'"));
+  functions_close(&f);
+}
+
+static void test_functions_with_integers_on_the_device(void** state) {
+  functions_t f = functions_open(
+      LIBRARY UNARY("Held", "a", " attr { key: 'experimental_ints_on_device' value { b: true } }")
+      END X("INT32")
+      NODE("call", "PartitionedCall", IN("x"),
+           TYPES("Tin", "DT_INT32") TYPES("Tout", "DT_INT32") FUNC("f", "Held")));
+  assert_int_equal(functions_try(&f, "call", kit_int32(1), 0), TF_UNIMPLEMENTED);
+  functions_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test(test_##name)
@@ -439,6 +467,8 @@ int main(void) {
       TEST(a_while_without_end_meets_its_deadline),
       TEST(a_while_without_end_is_cancelled),
       TEST(failures_in_bodies),
+      TEST(attributes_from_arguments),
+      TEST(functions_with_integers_on_the_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

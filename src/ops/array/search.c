@@ -1,4 +1,5 @@
-// LowerBound, UpperBound, UnravelIndex: places found.
+// LowerBound, UpperBound, UnravelIndex: places found. BoostedTreesBucketize has a row and no kernel
+// here, as in TensorFlow 2.21: the graphs that name it can be read.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/family.h"
@@ -24,6 +25,19 @@ static leat_status_t unravel_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t bucketize_shape(leat_inference_t* c) {
+  int count = leat_inference_input_count(c) / 2;
+  for (int i = 0; i < count; ++i) {
+    leat_partial_shape_t values;
+    int64_t unused;
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, i), 1, &values));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
+        values.dims[0], leat_partial_shape_dim(leat_inference_input(c, 0), 0), &unused));
+    leat_inference_set_output(c, i, values);
+  }
+  return leat_ok_status();
+}
+
 const leat_op_row_t leat_search_ops[] = {
     {.name = "LowerBound",
      .inputs = "sorted_inputs: T; values: T",
@@ -43,5 +57,11 @@ const leat_op_row_t leat_search_ops[] = {
      .attrs = "Tidx: {int32, int64} = int32",
      .shape = unravel_shape,
      .doc = "The coordinates, a row a dimension, of flat indices into a tensor of shape dims."},
+    {.name = "BoostedTreesBucketize",
+     .inputs = "float_values: num_features * float; bucket_boundaries: num_features * float",
+     .outputs = "buckets: num_features * int32",
+     .attrs = "num_features: int >= 0",
+     .shape = bucketize_shape,
+     .doc = "The bucket of each value, by feature. TensorFlow has no kernel for it either."},
     LEAT_OP_ROWS_END,
 };

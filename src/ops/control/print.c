@@ -1,4 +1,5 @@
-// PrintV2: a line for whoever watches the process.
+// PrintV2, and Print before it: a line for whoever watches the process.
+#include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
 
@@ -7,7 +8,21 @@ static leat_status_t print_shape(leat_inference_t* c) {
   return leat_inference_with_rank(c, leat_inference_input(c, 0), 0, &scalar);
 }
 
+static leat_status_t handed_on_gradient(leat_gradient_t* g) {
+  g->input_gradients[0] = leat_gradient_value_of_output(g, 0);
+  return leat_ok_status();
+}
+
 const leat_op_row_t leat_print_ops[] = {
+    {.name = "Print",
+     .inputs = "input: T; data: U",
+     .outputs = "output: T",
+     .attrs = "T: type; U: list(type) >= 0; message: string = ''; first_n: int = -1; summarize: "
+              "int = 3",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_unchanged,
+     .gradient = handed_on_gradient,
+     .doc = "Hands its input on, and writes the data to the standard error stream."},
     {.name = "PrintV2",
      .inputs = "input: string",
      .attrs = "output_stream: string = 'stderr'; end: string = '\n'",

@@ -1,9 +1,11 @@
-// The CPU kernel of PrintV2.
+// The CPU kernels of PrintV2 and Print.
 #include <stdio.h>
 
 #include "base/file_system.h"
 #include "base/log.h"
+#include "base/sync.h"
 #include "ops/family.h"
+#include "tensor/tensor_print.h"
 
 typedef struct print_s {
   leat_allocator_t* allocator;
@@ -99,7 +101,68 @@ static leat_status_t print__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// ---- Print --------------------------------------------------------------------------------------
+
+typedef struct print_data_s {
+  leat_allocator_t* allocator;
+  char* message;
+  size_t message_size;
+  int64_t summarize;
+  int64_t first_n;          // how often it writes; always when negative
+  _Atomic int64_t written;  // counted only where that matters
+} print_data_t;
+
+static leat_status_t data_create(leat_kernel_creation_t* c, void* state) {
+  print_data_t* print = state;
+  leat_string_view_t message;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "first_n", &print->first_n));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "summarize", &print->summarize));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "message", &message));
+  print->allocator = c->allocator;
+  print->message_size = message.size;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(c->allocator, message.size + 1, (void**)&print->message));
+  if (message.size) memcpy(print->message, message.data, message.size);
+  return leat_ok_status();
+}
+
+static void data_destroy(void* state) {
+  print_data_t* print = state;
+  if (print->allocator) leat_allocator_free(print->allocator, print->message);
+}
+
+static leat_status_t data__cpu(leat_kernel_context_t* c) {
+  print_data_t* print = leat_kernel_state(c);
+  leat_string_builder_t text;
+  leat_kernel_pass_input(c, 0, 0);
+  if (print->first_n >= 0 && atomic_fetch_add(&print->written, 1) >= print->first_n) {
+    return leat_ok_status();
+  }
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_string_builder_append(&text, leat_string_view_make(print->message, print->message_size));
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    leat_string_builder_append_char(&text, '[');
+    leat_tensor_print_elements(leat_kernel_input(c, i), print->summarize, &text);
+    leat_string_builder_append_char(&text, ']');
+  }
+  leat_string_builder_append_char(&text, '\n');
+  leat_status_t status = leat_status_clone(text.status);
+  leat_string_view_t line = leat_string_builder_view(&text);
+  if (!status) {
+    fwrite(line.data, 1, line.size, stderr);
+    fflush(stderr);
+  }
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
 const leat_kernel_row_t leat_print_kernels_cpu[] = {
+    {.op = "Print",
+     .device_type = "CPU",
+     .create = data_create,
+     .destroy = data_destroy,
+     .state_bytes = sizeof(print_data_t),
+     .compute = data__cpu},
     {.op = "PrintV2",
      .device_type = "CPU",
      .create = print_create,

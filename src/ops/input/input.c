@@ -9,6 +9,7 @@
   X(serialized_tensor)        \
   X(csv)                      \
   X(example)                  \
-  X(json_example)
+  X(json_example)             \
+  X(proto)
 
 LEAT_OP_FAMILY(input, LEAT_INPUT_SOURCES)

@@ -62,9 +62,10 @@ leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
   return leat_ok_status();
 }
 
-leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, leat_entries_t* out_batch) {
+leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first, bool is_validated,
+                                    leat_entries_t* out_batch) {
   leat_shape_t dense;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, out_batch));
+  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, first, out_batch));
   int64_t rank = out_batch->shape.shape.element_count;
   const int64_t* dims = out_batch->shape.data;
   if (rank <= 1) {
@@ -77,6 +78,7 @@ leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, leat_entries
   }
   LEAT_RETURN_IF_ERROR(leat_shape_create((int)rank, dims, &dense));
   leat_shape_release(&dense);
+  if (!is_validated) return leat_ok_status();
   return leat_entries_check_indices(c, &out_batch->indices, dims);
 }
 

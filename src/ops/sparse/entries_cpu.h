@@ -22,9 +22,9 @@ LEAT_MUST_USE leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* 
 LEAT_MUST_USE leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
                                                        const leat_tensor_t* indices,
                                                        const int64_t* dims);
-// Kernel inputs 0, 1, 2 as a batch of rank >= 2, its indices checked.
-LEAT_MUST_USE leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c,
-                                                  leat_entries_t* out_batch);
+// Kernel inputs [first, first + 3) as a batch of rank >= 2, its indices checked if |is_validated|.
+LEAT_MUST_USE leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first,
+                                                  bool is_validated, leat_entries_t* out_batch);
 // Row |row| of a batch, whose entries begin with |*inout_place|, which moves behind them.
 LEAT_MUST_USE leat_status_t leat_entries_take_row(const leat_entries_t* batch, int64_t row,
                                                   int64_t* inout_place, leat_entries_t* out_row);

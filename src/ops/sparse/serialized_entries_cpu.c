@@ -51,7 +51,7 @@ static leat_status_t serialize_many__cpu(leat_kernel_context_t* c) {
   leat_entries_t batch, row;
   leat_tensor_t* output;
   leat_shape_t matrix;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_batch(c, &batch));
+  LEAT_RETURN_IF_ERROR(leat_entries_of_batch(c, 0, true, &batch));
   int64_t count = *leat_tensor_data(&batch.shape, const int64_t), place = 0;
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){count, 3}, &matrix));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &output));

@@ -11,6 +11,7 @@
   X(sparse_dense)              \
   X(sparse_sum)                \
   X(empty_rows)                \
+  X(set_operation)             \
   X(sparse_reshape)            \
   X(sparse_to_dense)
 

@@ -136,7 +136,7 @@ static leat_status_t add_many__cpu(leat_kernel_context_t* c) {
   leat_entries_t batch;
   leat_tensor_t* output;
   tensors_map_t* map;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_batch(c, &batch));
+  LEAT_RETURN_IF_ERROR(leat_entries_of_batch(c, 0, true, &batch));
   leat_shape_t vector = leat_shape_vector(*leat_tensor_data(&batch.shape, const int64_t));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, &output));
   LEAT_RETURN_IF_ERROR(find_map(c, &map));

@@ -1,0 +1,31 @@
+// Messages of any type. The op has a row but no kernel, which would need the descriptors of the
+// messages (TensorFlow has them linked in): graphs that name it can be read, and fail where they
+// run it.
+#include "graph/inference.h"
+#include "ops/family.h"
+
+// A message for each place that all values have; their last dim is the field's values there.
+static leat_status_t encode_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape = leat_partial_shape_unknown(), places;
+  for (int i = leat_inference_input_count(c) - 1; i > 0; --i) {
+    leat_partial_shape_t values = leat_inference_input(c, i);
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, values, 2));
+    LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, values, 0, -1, &places));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, places, shape, &shape));
+  }
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_proto_ops[] = {
+    {.name = "EncodeProto",
+     .inputs = "sizes: int32; values: Tinput_types",
+     .outputs = "bytes: string",
+     .attrs = "field_names: list(string); message_type: string; descriptor_source: string = "
+              "'local://'; Tinput_types: list(type) >= 1",
+     .shape = encode_shape,
+     .doc = "Messages of the given fields. This library has no kernel for it."},
+    LEAT_OP_ROWS_END,
+};
+
+const leat_kernel_row_t leat_proto_kernels_cpu[] = {LEAT_KERNEL_ROWS_END};
