@@ -7,6 +7,7 @@ typedef struct entry_s {
 } entry_t;
 
 void leat_shelf_initialize(leat_allocator_t* allocator, leat_shelf_t* out_shelf) {
+  out_shelf->allocator = allocator;
   leat_mutex_initialize(&out_shelf->mutex);
   leat_word_map_initialize(allocator, &out_shelf->entries);
   out_shelf->last_ticket = 0;
@@ -18,7 +19,7 @@ void leat_shelf_deinitialize(leat_shelf_t* shelf) {
     if (!entries->used[i]) continue;
     entry_t* entry = (entry_t*)(uintptr_t)entries->values[i];
     if (entry->drop) entry->drop(entry->object);
-    leat_allocator_free(entries->allocator, entry);
+    leat_allocator_free(shelf->allocator, entry);
   }
   leat_word_map_deinitialize(&shelf->entries);
   leat_mutex_deinitialize(&shelf->mutex);
@@ -30,14 +31,14 @@ leat_status_t leat_shelf_put(leat_shelf_t* shelf, void* object, leat_shelf_drop_
   *out_ticket = 0;
   if (!object) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(shelf->entries.allocator, sizeof *entry, (void**)&entry));
+      leat_allocator_allocate(shelf->allocator, sizeof *entry, (void**)&entry));
   *entry = (entry_t){object, drop};
   leat_mutex_lock(&shelf->mutex);
   uint64_t ticket = ++shelf->last_ticket;
   leat_status_t status = leat_word_map_set(&shelf->entries, ticket, (uint64_t)(uintptr_t)entry);
   leat_mutex_unlock(&shelf->mutex);
   if (status) {
-    leat_allocator_free(shelf->entries.allocator, entry);
+    leat_allocator_free(shelf->allocator, entry);
   } else {
     *out_ticket = ticket;
   }
@@ -54,6 +55,6 @@ void* leat_shelf_take(leat_shelf_t* shelf, uint64_t ticket) {
   }
   leat_mutex_unlock(&shelf->mutex);
   void* object = entry ? entry->object : NULL;
-  leat_allocator_free(shelf->entries.allocator, entry);
+  leat_allocator_free(shelf->allocator, entry);
   return object;
 }

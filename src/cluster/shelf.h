@@ -8,7 +8,8 @@
 #include "base/sync.h"
 
 typedef struct leat_shelf_s {
-  leat_mutex_t mutex;
+  leat_allocator_t* allocator;
+  leat_mutex_t mutex;  // of what follows
   leat_word_map_t entries;
   uint64_t last_ticket;
 } leat_shelf_t;

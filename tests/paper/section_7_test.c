@@ -203,6 +203,22 @@ static void paper_7__portions_of_a_model_lie_on_different_devices(void** state) 
   assert_true(apart < 0.5f);
 }
 
+// A step may end as soon as one of them is let go, and its successor must not take the next one's
+// turn: the threads wait for each other after each round.
+typedef struct round_s {
+  replica_t step;
+  pthread_barrier_t ended;
+} round_t;
+
+static void* run_rounds(void* data) {
+  round_t* round = data;
+  for (int i = 0; i < 4 * kSteps; ++i) {
+    paper_run(round->step.session, round->step.train);
+    pthread_barrier_wait(&round->ended);
+  }
+  return NULL;
+}
+
 // "... running a small number of concurrent steps ... on the same set of devices": steps of one
 // signature, each of which says that it has begun and then waits until all have.
 static void paper_7__steps_run_concurrently_on_a_device(void** state) {
@@ -218,8 +234,8 @@ static void paper_7__steps_run_concurrently_on_a_device(void** state) {
   TF_Operation* say = leat_operation(s, "QueueEnqueueV2", NULL, (TF_Output[]){begun, one}, 2,
                                      &put_types, 1);
   leat_scope_t* after = leat_scope_after(s, &say, 1);
-  replica_t step = {.train = leat_operation(after, "QueueDequeueV2", NULL, &go, 1,
-                                            queue_attributes, 1)};
+  round_t round = {.step.train = leat_operation(after, "QueueDequeueV2", NULL, &go, 1,
+                                                queue_attributes, 1)};
   TF_Output all[] = {begun, leat_constant_int(s, kDevices)};
   TF_Operation* wait =
       leat_operation(s, "QueueDequeueManyV2", NULL, all, 2, queue_attributes, 1);
@@ -227,14 +243,16 @@ static void paper_7__steps_run_concurrently_on_a_device(void** state) {
                                          &put_types, 1);
   leat_scope_free(after);
   start(&m);
-  step.session = m.session;
+  round.step.session = m.session;
+  pthread_barrier_init(&round.ended, NULL, kDevices);
   pthread_t threads[kDevices];
-  for (int i = 0; i < kDevices; ++i) pthread_create(&threads[i], NULL, train_replica, &step);
+  for (int i = 0; i < kDevices; ++i) pthread_create(&threads[i], NULL, run_rounds, &round);
   for (int i = 0; i < 4 * kSteps; ++i) {
     paper_run(m.session, wait);
     for (int k = 0; k < kDevices; ++k) paper_run(m.session, release);
   }
   for (int i = 0; i < kDevices; ++i) pthread_join(threads[i], NULL);
+  pthread_barrier_destroy(&round.ended);
   end(&m);
 }
 
