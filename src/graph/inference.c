@@ -40,8 +40,8 @@ bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
   leat_partial_value_t value;
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
-  leat_status_free(leat_inference_input_value(c, index, &value));  // no memory: nothing known
-  if (value.referent_count < 1) return false;
+  c->status = leat_status_join(c->status, leat_inference_input_value(c, index, &value));
+  if (c->status || value.referent_count < 1) return false;
   *out_dtype = value.referents[0].dtype;
   *out_shape = value.referents[0].shape;
   return true;
@@ -231,6 +231,7 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   leat_inference_t inference = {
       .graph = graph, .arena = &graph->storage->arena, .node = node, .outputs = out_shapes};
   leat_status_t status = node->op->row->shape(&inference);
+  status = leat_status_join(status, inference.status);
   if (LEAT_LIKELY(!status)) return status;
   return leat_status_annotate(status, "Shape inference failed for node '%.*s' (%.*s)",
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));

@@ -32,6 +32,7 @@ typedef struct leat_inference_s {
   leat_partial_shape_t* outputs;         // preset to unknown
   leat_partial_value_t* output_values;   // only while a value function runs
   int depth;                             // of the walk for values
+  leat_status_t status;                  // what a function with another result could not say
 } leat_inference_t;
 
 static inline int leat_inference_input_count(const leat_inference_t* c) {

@@ -64,7 +64,8 @@ static leat_status_t run_value_function(leat_graph_t* graph, leat_output_t outpu
                                 .outputs = node->output_shapes,
                                 .output_values = values,
                                 .depth = depth};
-  LEAT_RETURN_IF_ERROR(node->op->row->value(&inference));
+  leat_status_t status = node->op->row->value(&inference);
+  LEAT_RETURN_IF_ERROR(leat_status_join(status, inference.status));
   *out_value = values[output.index];
   return leat_ok_status();
 }

@@ -291,13 +291,14 @@ static leat_status_t search(const leat_kernel_registry_t* registry, const leat_o
   return leat_ok_status();
 }
 
-const leat_kernel_row_t* leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
-                                                    const leat_op_t* op, const leat_attr_t* attrs,
-                                                    int attr_count,
-                                                    leat_string_view_t device_type) {
+leat_status_t leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
+                                         const leat_op_t* op, const leat_attr_t* attrs,
+                                         int attr_count, leat_string_view_t device_type,
+                                         const leat_kernel_row_t** out_row) {
   search_t found;
-  leat_status_free(search(registry, op, attrs, attr_count, device_type, &found));
-  return found.row;
+  leat_status_t status = search(registry, op, attrs, attr_count, device_type, &found);
+  *out_row = found.row;
+  return status;
 }
 
 leat_status_t leat_kernel_registry_find(const leat_kernel_registry_t* registry, const leat_op_t* op,

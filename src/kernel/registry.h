@@ -20,9 +20,12 @@ LEAT_MUST_USE leat_status_t leat_kernel_registry_find(const leat_kernel_registry
                                                       leat_string_view_t device_type,
                                                       const leat_kernel_row_t** out_row);
 // The same without the words, for whoever tries one device after another: NULL where none serves.
-const leat_kernel_row_t* leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
-                                                    const leat_op_t* op, const leat_attr_t* attrs,
-                                                    int attr_count, leat_string_view_t device_type);
+// It fails only where memory is gone.
+LEAT_MUST_USE leat_status_t leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
+                                                       const leat_op_t* op,
+                                                       const leat_attr_t* attrs, int attr_count,
+                                                       leat_string_view_t device_type,
+                                                       const leat_kernel_row_t** out_row);
 // What to say when no device has a kernel for a node: INVALID_ARGUMENT "No OpKernel was registered
 // to support Op 'X' used by {{node n}} ...". |device_types|: "CPU" or "CPU, GPU".
 LEAT_MUST_USE leat_status_t leat_kernel_registry_unserved(const leat_kernel_registry_t* registry,

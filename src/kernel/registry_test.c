@@ -51,7 +51,10 @@ static const leat_kernel_row_t* find(const leat_kernel_registry_t* registry, con
       leat_kernel_registry_find(registry, &op, attrs, attr_count, device, &row);
   assert_true((status == NULL) == (row != NULL));
   leat_status_free(status);
-  assert_ptr_equal(row, leat_kernel_registry_probe(registry, &op, attrs, attr_count, device));
+  const leat_kernel_row_t* probed;
+  LEAT_EXPECT_OK(
+      leat_kernel_registry_probe(registry, &op, attrs, attr_count, device, &probed));
+  assert_ptr_equal(row, probed);
   return row;
 }
 
@@ -213,7 +216,10 @@ static void rows_come_late(void** state) {
 static void look_up_for_ever(void* data) {
   leat_op_t op = op_named("MatMul");
   const leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
-  while (!leat_kernel_registry_probe(data, &op, attrs, 1, LEAT_SV("NPU"))) continue;
+  const leat_kernel_row_t* row = NULL;
+  while (!row) {
+    LEAT_EXPECT_OK(leat_kernel_registry_probe(data, &op, attrs, 1, LEAT_SV("NPU"), &row));
+  }
 }
 
 static void rows_come_while_threads_look_up(void** state) {

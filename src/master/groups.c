@@ -115,10 +115,11 @@ static leat_status_t find_serving(const leat_groups_t* g, const leat_node_t* nod
                                   leat_device_set_t* feasible) {
   bool served = false;
   for (int i = 0; i < g->options->device_count; ++i) {
-    if (!leat_kernel_registry_probe(g->options->kernels, node->op, node->attrs, node->attr_count,
-                                    g->options->devices[i].type)) {
-      continue;
-    }
+    const leat_kernel_row_t* row;
+    LEAT_RETURN_IF_ERROR(leat_kernel_registry_probe(g->options->kernels, node->op, node->attrs,
+                                                    node->attr_count, g->options->devices[i].type,
+                                                    &row));
+    if (!row) continue;
     feasible[i / 64] |= UINT64_C(1) << i % 64;
     served = true;
   }

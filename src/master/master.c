@@ -201,8 +201,10 @@ static bool is_on(const leat_master_options_t* options, const leat_pass_t* pass)
 static bool serves(const void* data, const leat_op_t* op, const leat_attr_t* attrs, int attr_count,
                    int32_t device) {
   const leat_placer_options_t* placement = data;
-  return leat_kernel_registry_probe(placement->kernels, op, attrs, attr_count,
-                                    placement->devices[device].type) != NULL;
+  const leat_kernel_row_t* row;
+  leat_status_free(leat_kernel_registry_probe(placement->kernels, op, attrs, attr_count,
+                                              placement->devices[device].type, &row));
+  return row != NULL;  // none as well where memory is gone
 }
 
 leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options) {

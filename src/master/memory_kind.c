@@ -18,8 +18,10 @@ static bool is_host(const leat_placer_options_t* placement, const leat_node_t* n
   const leat_placement_device_t* device = &placement->devices[node->assigned_device];
   if (!device->has_own_memory) return true;
   if (leat_dtype_in(leat_dtype_base(type), LEAT_DTYPES_OBJECT)) return true;
-  const leat_kernel_row_t* row = leat_kernel_registry_probe(
-      placement->kernels, node->op, node->attrs, node->attr_count, device->type);
+  const leat_kernel_row_t* row;
+  // It was found when the node was placed: there is nothing to allocate.
+  leat_status_free(leat_kernel_registry_probe(placement->kernels, node->op, node->attrs,
+                                              node->attr_count, device->type, &row));
   if (!row || !row->host_memory) return false;
   const leat_op_t* op = node->op;
   for (int a = 0; a < (input ? op->input_count : op->output_count); ++a) {

@@ -36,6 +36,19 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
   return equal || (row && may_agree(product.dims[product.rank - 1], y.dims[last]));
 }
 
+// A sum that repeats nothing (AddN) refuses inputs that differ, which the fused op would not see:
+// there all must be known to be equal.
+static bool shapes_fit(const leat_graph_t* graph, const leat_node_t* sum) {
+  if (leat_op_find_attr(sum->op, LEAT_SV("N")) < 0) return true;
+  leat_partial_shape_t first = leat_graph_output_shape(graph, sum->inputs[0]);
+  if (!leat_partial_shape_is_full(first)) return false;
+  for (int i = 1; i < sum->input_count; ++i) {
+    leat_partial_shape_t shape = leat_graph_output_shape(graph, sum->inputs[i]);
+    if (!leat_partial_shape_equal(first, shape)) return false;
+  }
+  return true;
+}
+
 static bool has_one_reader(const fuse_t* f, int32_t node) {
   return (size_t)node < f->count && !f->kept[node] &&
          f->readers.begin[node + 1] - f->readers.begin[node] == 1;
@@ -112,7 +125,7 @@ static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
   const int count = node->input_count;
   int first = -1;  // the input that the others are added to
   if (!(node->op->flags & LEAT_OP_AGGREGATE) || count < 2 ||
-      !leat_node_is_pure(f->graph, node)) {
+      !leat_node_is_pure(f->graph, node) || !shapes_fit(f->graph, node)) {
     return leat_ok_status();
   }
   for (int i = 0; i < count; ++i) {

@@ -206,8 +206,9 @@ static leat_status_t compute_verified(leat_kernel_context_t* context) {
 static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const leat_node_t* node,
                                  const uint8_t* input_types) {
   leat_string_view_t device = c->options->device->type;
-  const leat_kernel_row_t* row = leat_kernel_registry_probe(
-      c->options->kernels, node->op, node->attrs, node->attr_count, device);
+  const leat_kernel_row_t* row;
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_probe(c->options->kernels, node->op, node->attrs,
+                                                  node->attr_count, device, &row));
   if (!row) {
     return leat_kernel_registry_unserved(c->options->kernels, node->op, node->name, node->attrs,
                                          node->attr_count, device);

@@ -199,8 +199,9 @@ static void sweep_case(const leat_op_t* op, int64_t number) {
 
 static bool is_waiting(const leat_runtime_t* runtime, const leat_op_t* op) {
   leat_attr_t none;
-  const leat_kernel_row_t* row =
-      leat_kernel_registry_probe(runtime->kernels, op, &none, 0, LEAT_SV("CPU"));
+  const leat_kernel_row_t* row;
+  LEAT_EXPECT_OK(
+      leat_kernel_registry_probe(runtime->kernels, op, &none, 0, LEAT_SV("CPU"), &row));
   return row && row->compute_async;
 }
 

@@ -21,8 +21,15 @@ typedef struct cross_state_s {
 
 static leat_status_t create(leat_kernel_creation_t* c, void* memory, kind_t kind) {
   cross_state_t* state = memory;
+  const leat_attr_value_t* types;
   state->kind = kind;
-  return leat_kernel_attr_int(c, "N", &state->sparse_count);
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "N", &state->sparse_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "sparse_types", &types));
+  if ((int64_t)types->count == state->sparse_count) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Creating a cross failed: sparse_types has %u types, must have as many "
+                          "as there are indices, %lld",
+                          types->count, (long long)state->sparse_count);
 }
 
 static leat_status_t old_create(leat_kernel_creation_t* c, void* memory) {
