@@ -106,7 +106,8 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endforeach()
   # LeakSanitizer fails over the threads that OpenMP leaves in a program with the oneDNN module.
   if(LEAT_SANITIZE)
-    set_tests_properties(tests.examples.examples_test PROPERTIES
+    set_tests_properties(tests.examples.examples_test tests.capi.cost_model_test
+      tests.capi.cost_model_test.loopback PROPERTIES
       ENVIRONMENT_MODIFICATION "LEAT_MODULE_DIR=set:${CMAKE_BINARY_DIR}/tests")
   endif()
 elseif(test_sources)
