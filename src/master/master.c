@@ -7,6 +7,7 @@
 #include "base/sync.h"
 #include "function/inline.h"
 #include "kernel/cancellation.h"
+#include "master/answer.h"
 #include "master/partitioner.h"
 
 typedef struct compiled_partition_s {
@@ -111,17 +112,6 @@ static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
 
 // ---- Compiling ----------------------------------------------------------------------------------
 
-typedef struct registration_s {
-  leat_status_t status;
-  leat_notification_t done;
-} registration_t;
-
-static void registered(void* data, leat_status_t status) {
-  registration_t* registration = data;
-  registration->status = status;
-  leat_notification_open(&registration->done);
-}
-
 // The worker takes the graph itself over.
 static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t* out_kept) {
   size_t count = partition->graph->node_count;
@@ -152,14 +142,13 @@ static leat_status_t register_partition(const leat_master_options_t* options,
   out->device = request.device;
   if (options->keeps_parts) LEAT_RETURN_IF_ERROR(keep_copy(partition, &out->kept));
   partition->graph = NULL;  // taken over
-  registration_t registration = {0};
-  leat_notification_initialize(&registration.done);
-  options->worker->vtable->register_graph(options->worker, &request, &out->handle, registered,
-                                          &registration);
-  leat_notification_wait(&registration.done, LEAT_DEADLINE_NEVER);
-  leat_notification_deinitialize(&registration.done);
-  out->registered = !registration.status;
-  return registration.status;
+  leat_answer_t answer;
+  leat_answer_initialize(&answer);
+  options->worker->vtable->register_graph(options->worker, &request, &out->handle,
+                                          leat_answer_give, &answer);
+  leat_status_t status = leat_answer_wait(&answer);
+  out->registered = !status;
+  return status;
 }
 
 static leat_status_t copy_indices(leat_allocator_t* allocator, const int* indices, int count,

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/sync.h"
+#include "master/answer.h"
 
 #define CLIENT "client"
 
@@ -196,46 +197,26 @@ static leat_string_view_t key_of(char* text, size_t size, const char* what, int 
   return leat_string_view_make(text, (size_t)length);
 }
 
-// An answer of the worker, waited for.
-typedef struct answer_s {
-  leat_status_t status;
-  leat_notification_t done;
-} answer_t;
-
-static void answered(void* data, leat_status_t status) {
-  answer_t* answer = data;
-  answer->status = status;
-  leat_notification_open(&answer->done);
-}
-
-static leat_status_t wait_for_answer(answer_t* answer) {
-  leat_notification_wait(&answer->done, LEAT_DEADLINE_NEVER);
-  leat_notification_deinitialize(&answer->done);
-  return answer->status;
-}
-
-leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed,
-                                    const leat_tensor_t* value) {
+leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const leat_tensor_t* value) {
   char text[80];
   leat_slot_t slot = {.tensor = leat_tensor_share(value), .alive = true};
-  answer_t answer = {0};
-  leat_notification_initialize(&answer.done);
+  leat_answer_t answer;
+  leat_answer_initialize(&answer);
   run->worker->vtable->send_tensor(run->worker, run->step_id,
-                                   key_of(text, sizeof text, "feed", feed), slot, answered,
+                                   key_of(text, sizeof text, "feed", feed), slot, leat_answer_give,
                                    &answer);
-  return wait_for_answer(&answer);
+  return leat_answer_wait(&answer);
 }
 
-leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch,
-                                     leat_tensor_t* out_value) {
+leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_tensor_t* out_value) {
   char text[80];
   leat_slot_t value = {0};
-  answer_t answer = {0};
-  leat_notification_initialize(&answer.done);
+  leat_answer_t answer;
+  leat_answer_initialize(&answer);
   run->worker->vtable->receive_tensor(run->worker, run->step_id,
-                                      key_of(text, sizeof text, "fetch", fetch), &value, answered,
-                                      &answer);
-  LEAT_RETURN_IF_ERROR(wait_for_answer(&answer));
+                                      key_of(text, sizeof text, "fetch", fetch), &value,
+                                      leat_answer_give, &answer);
+  LEAT_RETURN_IF_ERROR(leat_answer_wait(&answer));
   if (!value.alive) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: fetch %d was not computed (a dead tensor)", fetch);

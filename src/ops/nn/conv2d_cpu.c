@@ -163,17 +163,6 @@ static leat_status_t check_gradient(const leat_kernel_context_t* c, const leat_t
 
 // ---- Running ------------------------------------------------------------------------------------
 
-// |tensor| with the channels last (|turns|) and wide.
-static leat_status_t prepare(leat_kernel_context_t* c, const leat_tensor_t* tensor, bool turns,
-                             leat_tensor_t* out_tensor) {
-  if (!turns) return leat_widen(c, tensor, out_tensor);
-  leat_tensor_t turned;
-  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
-  leat_status_t status = leat_widen(c, &turned, out_tensor);
-  leat_tensor_release(&turned);
-  return status;
-}
-
 static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                   const leat_convolution_shape_t* shape, int flags,
                                   const leat_tensor_t* first, const leat_tensor_t* second,
@@ -214,8 +203,8 @@ leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
     return leat_ok_status();
   }
   leat_tensor_t a, b;
-  LEAT_RETURN_IF_ERROR(prepare(c, first, turns && !first_is_filter, &a));
-  leat_status_t status = prepare(c, second, turns && !second_is_filter, &b);
+  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns && !first_is_filter, first, &a));
+  leat_status_t status = leat_widen_turned(c, turns && !second_is_filter, second, &b);
   if (!status) {
     status = run_prepared(conv, c, shape, flags, &a, &b, bias, result);
     leat_tensor_release(&b);
