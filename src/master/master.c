@@ -140,7 +140,10 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .receives_dead = has_flow,
   };
   out->device = request.device;
-  if (options->keeps_parts) LEAT_RETURN_IF_ERROR(keep_copy(partition, &out->kept));
+  if (options->keeps_parts) {
+    LEAT_RETURN_IF_ERROR(keep_copy(partition, &out->kept));
+    leat_name_device(out->kept.graph, out->device);
+  }
   partition->graph = NULL;  // taken over
   leat_answer_t answer;
   leat_answer_initialize(&answer);

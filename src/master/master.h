@@ -93,6 +93,8 @@ LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_option
 
 // ---- Between the two ----------------------------------------------------------------------------
 
+// All nodes of |graph|, which nobody places again.
+void leat_name_device(leat_graph_t* graph, leat_string_view_t device);
 struct leat_partitions_s;
 LEAT_MUST_USE leat_status_t leat_show_parts(const leat_master_options_t* options,
                                             const struct leat_partitions_s* partitions, bool after,

@@ -50,14 +50,16 @@ static leat_status_t show_default(const show_pass_t* s) {
   return s->show(s->data, true, s->rewrite->graph);
 }
 
+void leat_name_device(leat_graph_t* graph, leat_string_view_t device) {
+  for (size_t i = 0; i < graph->node_count; ++i) graph->nodes[i].device = device;
+}
+
 leat_status_t leat_show_parts(const leat_master_options_t* options,
                               const leat_partitions_t* partitions, bool after,
                               leat_graph_view_fn_t show, void* data) {
   for (int i = 0; i < partitions->count; ++i) {
     const leat_partition_t* partition = &partitions->items[i];
-    for (size_t k = 0; k < partition->graph->node_count; ++k) {  // ours: nobody places them again
-      partition->graph->nodes[k].device = options->placement.devices[partition->device].name;
-    }
+    leat_name_device(partition->graph, options->placement.devices[partition->device].name);
     LEAT_RETURN_IF_ERROR(show(data, after, partition->graph));
   }
   return leat_ok_status();

@@ -433,13 +433,6 @@ leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* 
   return leat_master_show_pass(&session->master, &rewrite, name, show, data);
 }
 
-leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
-                                           leat_graph_view_fn_t show, void* data) {
-  leat_rewrite_t rewrite;
-  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
-  return leat_master_show_partitions(&session->master, &rewrite, show, data);
-}
-
 leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run_t* run,
                                          leat_partial_run_t** out_run) {
   leat_rewrite_t rewrite;
@@ -519,6 +512,23 @@ int leat_signature_part_count(const leat_signature_t* signature) {
 const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
                                         leat_string_view_t* out_device) {
   return leat_compiled_part(signature->compiled, index, out_device);
+}
+
+// Where the session measures, what was registered was kept: costs that came later might place it
+// anew. Elsewhere it is made once more.
+leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
+                                           leat_graph_view_fn_t show, void* data) {
+  leat_signature_t* signature;
+  LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
+  int parts = leat_signature_part_count(signature);
+  for (int i = 0; i < parts; ++i) {
+    leat_string_view_t device;
+    LEAT_RETURN_IF_ERROR(show(data, true, leat_signature_part(signature, i, &device)));
+  }
+  if (parts) return leat_ok_status();
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
+  return leat_master_show_partitions(&session->master, &rewrite, show, data);
 }
 
 // ---- Running ------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@
 static TF_Graph* graph;
 static TF_Status* status;
 static TF_Session* session;
-static const char kFullTrace[] = {8, 3};  // RunOptions.trace_level
+// RunOptions.trace_level and output_partition_graphs.
+static const char kAsked[] = {1 << 3, 3, 5 << 3, 1};
 
 static int set_up(void** state) {
   graph = TF_NewGraph();
@@ -48,7 +49,7 @@ static TF_Buffer* step(const TF_Output* feeds, int feed_count, int64_t size,
                        const TF_Output* fetches, int fetch_count) {
   TF_Tensor *fed[4], *fetched[4];
   int64_t dims[] = {size, size};
-  TF_Buffer* options = TF_NewBufferFromString(kFullTrace, sizeof kFullTrace);
+  TF_Buffer* options = TF_NewBufferFromString(kAsked, sizeof kAsked);
   TF_Buffer* metadata = TF_NewBuffer();
   for (int i = 0; i < feed_count; ++i) {
     fed[i] = TF_AllocateTensor(TF_FLOAT, dims, 2, (size_t)(size * size) * sizeof(float));
@@ -204,6 +205,20 @@ static size_t count_nodes(leat_message_view_t graph, const char* op) {
   return count;
 }
 
+// What was measured since does not change what is told of a signature that was placed before.
+static void partition_graphs_are_those_that_ran(void** state) {
+  towers_t t = towers();
+  open_session("build_cost_model: 1");
+  for (int i = 0; i < 4; ++i) {
+    TF_Buffer* metadata = step(t.inputs, 2, 512, &t.sum, 1);
+    leat_message_t* message = leat_message_open("RunMetadata", metadata, status);
+    kit_ok(status);
+    assert_int_equal(leat_message_count(leat_message_view(message), "partition_graphs"), 1);
+    leat_message_close(message);
+    TF_DeleteBuffer(metadata);
+  }
+}
+
 // RunOptions.output_partition_graphs: the graph that each device got, whether measured or not.
 static void partition_graphs_are_told(void** state) {
   const char asked[] = {5 << 3, 1};
@@ -250,6 +265,7 @@ int main(void) {
       TEST(a_cost_graph_tells_the_most),
       TEST(state_stays_where_it_is),
       TEST(partition_graphs_are_told),
+      TEST(partition_graphs_are_those_that_ran),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
