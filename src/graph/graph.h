@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "graph/attr.h"
+#include "graph/node_index.h"
 #include "graph/op.h"
 
 #define LEAT_CONTROL_INDEX (-1)
@@ -50,7 +51,7 @@ typedef struct leat_graph_s {
   leat_node_t* nodes;
   size_t node_count;
   size_t node_capacity;
-  leat_string_map_t names;   // -> node index
+  leat_node_index_t names;
   int32_t producer_version;  // of the GraphDef that was imported; else the current one
   int32_t min_consumer_version;
   const int32_t* bad_consumers;  // GraphDef versions that must not read this graph, sorted
@@ -82,8 +83,6 @@ static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int3
 }
 // -1 when there is no such node.
 int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name);
-// May a node be called that? The runtime's own nodes (|may_be_internal|) may begin with '_'.
-bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal);
 // |base| or base_1, base_2, ...: not yet in the graph; lies in its arena.
 LEAT_MUST_USE leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t base,
                                                    leat_string_view_t* out_name);

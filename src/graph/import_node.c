@@ -4,6 +4,7 @@
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
+#include "graph/signature.h"
 #include "graph/storage.h"
 
 // A node being put together.
@@ -297,36 +298,51 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// The node's own shapes stand for those claimed: they are the same. Of a node without inputs they
-// follow from the attributes.
-static void learn_pattern(const leat_node_def_t* def, const leat_node_t* node, bool claims_shapes) {
-  bool is_source = node->input_count == 0 && node->output_count > 0;
-  *def->pattern = (leat_node_pattern_t){
-      .attr_bytes = def->attr_bytes,
-      .op = node->op,
-      .signature = {.attrs = node->attrs,
-                    .attr_count = node->attr_count,
-                    .output_types = node->output_types,
-                    .output_shapes = is_source ? node->output_shapes : NULL,
-                    .output_count = node->output_count},
-      .output_shapes = claims_shapes ? node->output_shapes : NULL,
+// What |like|, a node of the pattern, came to. Shapes of a node without inputs follow from its
+// attributes.
+static leat_signature_t signature_of(const leat_node_t* like) {
+  return (leat_signature_t){
+      .attrs = like->attrs,
+      .attr_count = like->attr_count,
+      .output_types = like->output_types,
+      .output_shapes = like->input_count == 0 && like->output_count > 0 ? like->output_shapes : NULL,
+      .output_count = like->output_count,
   };
+}
+
+// |signature| with the node's own "_class" instead of that of the node it is like.
+static leat_status_t replace_class(leat_importer_t* importer, const draft_t* draft,
+                                   leat_signature_t* signature) {
+  leat_attr_value_t value;
+  LEAT_RETURN_IF_ERROR(read_class(importer, &draft->def->class_attr, &value));
+  int index = draft->op->attr_count;
+  while (!leat_string_view_equal(signature->attrs[index].name, LEAT_SV("_class"))) ++index;
+  const leat_attr_value_t* old = &signature->attrs[index].value;
+  if (value.is_list && old->is_list && value.items == old->items) return leat_ok_status();
+  void* memory = NULL;
+  size_t bytes = (size_t)signature->attr_count * sizeof(leat_attr_t);
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&importer->graph->storage->arena, bytes, &memory));
+  leat_attr_t* attrs = memcpy(memory, signature->attrs, bytes);
+  attrs[index].value = value;
+  signature->attrs = attrs;
+  return leat_ok_status();
 }
 
 static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
   const leat_node_def_t* def = draft->def;
   if (def->is_known) {
-    const leat_node_pattern_t* pattern = def->pattern;
-    if (!pattern->output_shapes || pattern->signature.output_shapes) return leat_ok_status();
-    return refine_all(importer, draft, node, pattern->output_shapes,
-                      (uint32_t)pattern->signature.output_count);
+    const leat_node_t* like = &importer->graph->nodes[def->pattern->node];
+    if (!def->pattern->claims_shapes || like->input_count == 0) return leat_ok_status();
+    return refine_all(importer, draft, node, like->output_shapes, (uint32_t)like->output_count);
   }
   bool is_exact = true;
   if (draft->output_shapes) {
     LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
   }
+  // The node's own shapes stand for those claimed: they are the same.
   if (def->pattern && is_exact) {
-    learn_pattern(def, &importer->graph->nodes[node], draft->output_shapes != NULL);
+    return leat_node_pattern_learn(&importer->patterns, &def->writing, importer->graph, node, draft->output_shapes != NULL,
+                            def->pattern);
   }
   return leat_ok_status();
 }
@@ -335,8 +351,14 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
 
 static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   leat_graph_t* graph = importer->graph;
-  bool is_known = draft->def->is_known;
-  if (!is_known) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  const leat_node_def_t* def = draft->def;
+  leat_signature_t signature;
+  if (def->is_known) {
+    signature = signature_of(&graph->nodes[def->pattern->node]);
+    if (def->writing.has_class) LEAT_RETURN_IF_ERROR(replace_class(importer, draft, &signature));
+  } else {
+    LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  }
   leat_string_view_t device = draft->def->device;
   leat_node_spec_t spec = {
       .op = draft->op,
@@ -345,7 +367,7 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
       .control_inputs = importer->controls,
       .control_count = draft->control_count,
       .placed_attrs = importer->attrs,
-      .signature = is_known ? &draft->def->pattern->signature : NULL,
+      .signature = def->is_known ? &signature : NULL,
       .attr_count = draft->attr_count,
       .borrow_storage = true,
   };
@@ -359,6 +381,8 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   if (!importer->direct_names) {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));
+  } else {
+    leat_importer_note(importer, node);
   }
   return finish_shapes(importer, draft, node);
 }
