@@ -238,37 +238,70 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   LEAT_RETURN_IF_ERROR(read_name(spec->name, &name_hash));
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_signature_t signature;
-  LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  leat_node_index_prefetch(&graph->names, name_hash);
+  LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
   *node = (leat_node_t){
       .op = spec->op,
       .attrs = signature.attrs,
       .attr_count = signature.attr_count,
       .input_count = spec->input_count,
       .output_types = signature.output_types,
-      .output_shapes = signature.output_shapes,
       .output_count = signature.output_count,
       .assigned_device = -1,
   };
   LEAT_RETURN_IF_ERROR(make_texts(graph, spec, node));
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
-  if (signature.output_shapes) return append_node(graph, name_hash, out_node);
   bool waits = graph->has_placeholders && leat_node_waits(node);
   LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, node));
   return append_node(graph, name_hash, out_node);
 }
 
+// The shapes of a node without inputs follow from its attributes.
+static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
+                              int32_t* out_node) {
+  uint64_t name_hash;
+  LEAT_RETURN_IF_ERROR(read_name(spec->name, &name_hash));
+  leat_node_t* node = NULL;
+  LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  leat_node_index_prefetch(&graph->names, name_hash);
+  *node = graph->nodes[spec->like];
+  if (spec->attrs) node->attrs = spec->attrs;
+  node->name = spec->name;
+  node->device = spec->device;
+  node->inputs = NULL;
+  node->control_count = 0;
+  LEAT_RETURN_IF_ERROR(leat_signature_check_inputs(graph, spec, node->attrs));
+  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
+  if (node->input_count > 0) {
+    bool waits = graph->has_placeholders && leat_node_waits(node);
+    LEAT_RETURN_IF_ERROR(make_shapes(graph, !waits, node));
+  }
+  return append_node(graph, name_hash, out_node);
+}
+
+// A name is looked up once, when the node goes in; but a name that is taken is the first thing to
+// say of a node that fails.
+LEAT_COLD static leat_status_t explain(const leat_graph_t* graph, leat_string_view_t name,
+                                       leat_status_t status) {
+  if (leat_graph_find_node(graph, name) < 0) return status;
+  leat_status_free(status);
+  return duplicate_name(name);
+}
+
 leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
                                   int32_t* out_node) {
-  leat_status_t status = add_checked(graph, spec, out_node);
-  if (LEAT_LIKELY(!status)) return status;
   *out_node = -1;
-  // A name is looked up once, when the node goes in; but a name that is taken is the first thing to
-  // say of a node that fails.
-  if (leat_graph_find_node(graph, spec->name) < 0) return status;
-  leat_status_free(status);
-  return duplicate_name(spec->name);
+  leat_status_t status = add_checked(graph, spec, out_node);
+  return LEAT_LIKELY(!status) ? status : explain(graph, spec->name, status);
+}
+
+leat_status_t leat_graph_add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                  int32_t* out_node) {
+  *out_node = -1;
+  leat_status_t status = add_like(graph, spec, out_node);
+  return LEAT_LIKELY(!status) ? status : explain(graph, spec->name, status);
 }
 
 leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,

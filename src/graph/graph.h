@@ -102,8 +102,7 @@ typedef struct leat_node_spec_s {
   // then others, |attr_count| in all. Borrowed storage; the array, which is written, stays the
   // caller's.
   leat_attr_t* placed_attrs;
-  // Instead of all these: of a node of this op in the graph that has the same attributes.
-  const struct leat_signature_s* signature;
+  int32_t like;  // of leat_graph_add_like
   bool infer_attrs;     // take missing type and number attributes from the inputs
   bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)
@@ -112,6 +111,10 @@ typedef struct leat_node_spec_s {
 // Checks the node against its op (arity, types, attributes, defaults), infers its shapes and adds
 // it. INVALID_ARGUMENT otherwise, and the graph is unchanged.
 LEAT_MUST_USE leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                                int32_t* out_node);
+// Adds a node with the op and types of node |spec->like| of the graph, and with its attributes or,
+// where given, those |spec->attrs| of which nothing follows, borrowed as |name| and |device| are.
+LEAT_MUST_USE leat_status_t leat_graph_add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                                                 int32_t* out_node);
 // Copies a node of the parent graph with new inputs (in this graph); no checks, shapes kept.
 LEAT_MUST_USE leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,

@@ -4,14 +4,12 @@
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
-#include "graph/signature.h"
 #include "graph/storage.h"
 
 // A node being put together.
 typedef struct draft_s {
   const leat_node_def_t* def;
-  const leat_op_t* op;
-  int input_count, control_count, attr_count;
+  leat_node_spec_t spec;
   bool inherits_controls;  // reads something that was imported too
   const leat_attr_def_t* output_shapes;
 } draft_t;
@@ -42,47 +40,32 @@ static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t inpu
                           LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(input));
 }
 
-LEAT_COLD static leat_status_t grow_controls(leat_importer_t* importer) {
-  void* controls = importer->controls;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 importer->control_capacity + 1, sizeof(int32_t),
-                                                 &controls, &importer->control_capacity));
+// Room for what a node with |count| inputs can have.
+LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer, size_t count) {
+  void *controls = importer->controls, *inputs = importer->inputs;
+  size_t capacity = importer->input_capacity;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count, sizeof(int32_t),
+                                                 &controls, &capacity));
   importer->controls = controls;
-  return leat_ok_status();
-}
-
-LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer) {
-  void* inputs = importer->inputs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 importer->input_capacity + 1,
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count,
                                                  sizeof(leat_output_t), &inputs,
                                                  &importer->input_capacity));
   importer->inputs = inputs;
   return leat_ok_status();
 }
 
-static inline leat_status_t add_control(leat_importer_t* importer, draft_t* draft,
-                                        int32_t source) {
-  if (LEAT_UNLIKELY((size_t)draft->control_count == importer->control_capacity)) {
-    LEAT_RETURN_IF_ERROR(grow_controls(importer));
-  }
-  importer->controls[draft->control_count++] = source;
-  return leat_ok_status();
+static inline void add_control(leat_importer_t* importer, draft_t* draft, int32_t source) {
+  importer->controls[draft->spec.control_count++] = source;
 }
 
-static inline leat_status_t add_data(leat_importer_t* importer, draft_t* draft,
-                                     leat_output_t source) {
-  if (LEAT_UNLIKELY((size_t)draft->input_count == importer->input_capacity)) {
-    LEAT_RETURN_IF_ERROR(grow_inputs(importer));
-  }
-  importer->inputs[draft->input_count++] = source;
-  return leat_ok_status();
+static inline void add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
+  importer->inputs[draft->spec.input_count++] = source;
 }
 
 // An input that is made later: only a Merge may have one.
 static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
                                    leat_string_view_t input, leat_tensor_name_t source) {
-  if (!(draft->op->flags & LEAT_OP_MERGE) || source.index < 0) return unknown_input(draft, input);
+  if (!(draft->spec.op->flags & LEAT_OP_MERGE) || source.index < 0) return unknown_input(draft, input);
   void* edges = importer->back_edges;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
                                                  importer->back_edge_count + 1,
@@ -90,16 +73,21 @@ static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
                                                  &importer->back_edge_capacity));
   importer->back_edges = edges;
   importer->back_edges[importer->back_edge_count++] = (leat_back_edge_t){
-      (int32_t)importer->graph->node_count, draft->input_count, source};
-  return add_data(importer, draft, LEAT_OUTPUT_NONE);
+      (int32_t)importer->graph->node_count, draft->spec.input_count, source};
+  add_data(importer, draft, LEAT_OUTPUT_NONE);
+  return leat_ok_status();
 }
 
 static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft, int32_t node,
                                       int index) {
-  if (index < 0) return add_control(importer, draft, node);
   const leat_node_t* source = &importer->graph->nodes[node];
+  if (index < 0) {
+    add_control(importer, draft, node);
+    return leat_ok_status();
+  }
   if (LEAT_LIKELY(index < source->output_count)) {
-    return add_data(importer, draft, (leat_output_t){node, index});
+    add_data(importer, draft, (leat_output_t){node, index});
+    return leat_ok_status();
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Node '%.*s': Connecting to invalid output %d of source node %.*s which "
@@ -132,7 +120,7 @@ static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* dr
       return unknown_input(draft, input);
     }
   }
-  if (LEAT_UNLIKELY(name.index >= 0 && draft->control_count > 0)) {
+  if (LEAT_UNLIKELY(name.index >= 0 && draft->spec.control_count > 0)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Node '%.*s': Control dependencies must come after regular "
                             "dependencies",
@@ -152,14 +140,19 @@ static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* dr
 static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
                                     bool* out_deferred) {
   const leat_node_def_t* def = draft->def;
+  size_t most = def->input_count + (size_t)importer->options->control_dependency_count;
+  if (LEAT_UNLIKELY(most > importer->input_capacity)) {
+    LEAT_RETURN_IF_ERROR(grow_inputs(importer, most));
+  }
   for (size_t i = 0; i < def->input_count && !*out_deferred; ++i) {
     LEAT_RETURN_IF_ERROR(
         resolve_input(importer, draft, def->inputs[i], may_defer, out_deferred));
   }
+  draft->spec.inputs = importer->inputs;
+  draft->spec.control_inputs = importer->controls;
   if (draft->inherits_controls || *out_deferred) return leat_ok_status();
   for (int i = 0; i < importer->options->control_dependency_count; ++i) {
-    LEAT_RETURN_IF_ERROR(
-        add_control(importer, draft, importer->options->control_dependencies[i]));
+    add_control(importer, draft, importer->options->control_dependencies[i]);
   }
   return leat_ok_status();
 }
@@ -215,7 +208,7 @@ static leat_status_t add_other(leat_importer_t* importer, draft_t* draft,
     draft->output_shapes = def;
     return leat_ok_status();
   }
-  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
+  leat_attr_t* attr = &importer->attrs[draft->spec.attr_count++];
   if (leat_string_view_equal(def->name, LEAT_SV("_class"))) {
     attr->name = LEAT_SV("_class");
     return read_class(importer, def, &attr->value);
@@ -242,10 +235,10 @@ static leat_status_t clear_attrs(leat_importer_t* importer, size_t count) {
 
 static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
   const leat_node_def_t* def = draft->def;
-  draft->attr_count = draft->op->attr_count;
-  LEAT_RETURN_IF_ERROR(clear_attrs(importer, (size_t)draft->attr_count + def->attr_count));
+  draft->spec.attr_count = draft->spec.op->attr_count;
+  LEAT_RETURN_IF_ERROR(clear_attrs(importer, (size_t)draft->spec.attr_count + def->attr_count));
   for (size_t i = 0; i < def->attr_count; ++i) {
-    int declared = leat_op_find_attr(draft->op, def->attrs[i].name);
+    int declared = leat_op_find_attr(draft->spec.op, def->attrs[i].name);
     if (declared < 0) {
       LEAT_RETURN_IF_ERROR(add_other(importer, draft, &def->attrs[i]));
       continue;
@@ -253,6 +246,7 @@ static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
     importer->attrs[declared].name = def->attrs[i].name;
     LEAT_RETURN_IF_ERROR(read_value(importer, &def->attrs[i], &importer->attrs[declared].value));
   }
+  draft->spec.placed_attrs = importer->attrs;
   return leat_ok_status();
 }
 
@@ -298,33 +292,21 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// What |like|, a node of the pattern, came to. Shapes of a node without inputs follow from its
-// attributes.
-static leat_signature_t signature_of(const leat_node_t* like) {
-  return (leat_signature_t){
-      .attrs = like->attrs,
-      .attr_count = like->attr_count,
-      .output_types = like->output_types,
-      .output_shapes = like->input_count == 0 && like->output_count > 0 ? like->output_shapes : NULL,
-      .output_count = like->output_count,
-  };
-}
-
-// |signature| with the node's own "_class" instead of that of the node it is like.
-static leat_status_t replace_class(leat_importer_t* importer, const draft_t* draft,
-                                   leat_signature_t* signature) {
+// The attributes of the node it is like, with the node's own "_class".
+static leat_status_t replace_class(leat_importer_t* importer, draft_t* draft) {
+  const leat_node_t* like = &importer->graph->nodes[draft->spec.like];
   leat_attr_value_t value;
   LEAT_RETURN_IF_ERROR(read_class(importer, &draft->def->class_attr, &value));
-  int index = draft->op->attr_count;
-  while (!leat_string_view_equal(signature->attrs[index].name, LEAT_SV("_class"))) ++index;
-  const leat_attr_value_t* old = &signature->attrs[index].value;
+  int index = like->op->attr_count;
+  while (!leat_string_view_equal(like->attrs[index].name, LEAT_SV("_class"))) ++index;
+  const leat_attr_value_t* old = &like->attrs[index].value;
   if (value.is_list && old->is_list && value.items == old->items) return leat_ok_status();
   void* memory = NULL;
-  size_t bytes = (size_t)signature->attr_count * sizeof(leat_attr_t);
+  size_t bytes = (size_t)like->attr_count * sizeof(leat_attr_t);
   LEAT_RETURN_IF_ERROR(leat_arena_take(&importer->graph->storage->arena, bytes, &memory));
-  leat_attr_t* attrs = memcpy(memory, signature->attrs, bytes);
+  leat_attr_t* attrs = memcpy(memory, like->attrs, bytes);
   attrs[index].value = value;
-  signature->attrs = attrs;
+  draft->spec.attrs = attrs;
   return leat_ok_status();
 }
 
@@ -349,49 +331,45 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- the node -----------------------------------------------------------------------------------
 
-static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
-  leat_graph_t* graph = importer->graph;
+static leat_status_t make_spec(leat_importer_t* importer, draft_t* draft) {
   const leat_node_def_t* def = draft->def;
-  leat_signature_t signature;
-  if (def->is_known) {
-    signature = signature_of(&graph->nodes[def->pattern->node]);
-    if (def->writing.has_class) LEAT_RETURN_IF_ERROR(replace_class(importer, draft, &signature));
-  } else {
+  leat_node_spec_t* spec = &draft->spec;
+  if (!def->is_known) {
     LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  } else if (def->writing.has_class) {
+    LEAT_RETURN_IF_ERROR(replace_class(importer, draft));
   }
-  leat_string_view_t device = draft->def->device;
-  leat_node_spec_t spec = {
-      .op = draft->op,
-      .inputs = importer->inputs,
-      .input_count = draft->input_count,
-      .control_inputs = importer->controls,
-      .control_count = draft->control_count,
-      .placed_attrs = importer->attrs,
-      .signature = def->is_known ? &signature : NULL,
-      .attr_count = draft->attr_count,
-      .borrow_storage = true,
-  };
-  LEAT_RETURN_IF_ERROR(leat_importer_name(importer, draft->def->name, &spec.name));
+  leat_string_view_t device = def->device;
+  LEAT_RETURN_IF_ERROR(leat_importer_name(importer, def->name, &spec->name));
   if (device.size == 0) device = importer->options->default_device;
-  if (device.size > 0) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(graph->storage, device, &spec.device));
-  }
+  if (device.size == 0) return leat_ok_status();
+  return leat_graph_storage_copy_device(importer->graph->storage, device, &spec->device);
+}
+
+static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   int32_t node = -1;
-  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, &spec, &node));
-  if (!importer->direct_names) {
+  LEAT_RETURN_IF_ERROR(make_spec(importer, draft));
+  LEAT_RETURN_IF_ERROR(draft->def->is_known
+                           ? leat_graph_add_like(importer->graph, &draft->spec, &node)
+                           : leat_graph_add_node(importer->graph, &draft->spec, &node));
+  if (importer->direct_names) {
+    leat_importer_note(importer, node);
+  } else {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));
-  } else {
-    leat_importer_note(importer, node);
   }
   return finish_shapes(importer, draft, node);
 }
 
 static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
                          bool* out_deferred) {
-  draft_t draft = {.def = def};
-  if (def->is_known) draft.op = def->pattern->op;
-  else LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
+  draft_t draft = {.def = def, .spec = {.borrow_storage = true}};
+  if (def->is_known) {
+    draft.spec.op = def->pattern->op;
+    draft.spec.like = def->pattern->node;
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.spec.op));
+  }
   LEAT_RETURN_IF_ERROR(resolve_inputs(importer, &draft, may_defer, out_deferred));
   if (*out_deferred) return leat_ok_status();
   leat_status_t status = add_draft(importer, &draft);

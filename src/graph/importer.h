@@ -51,9 +51,8 @@ typedef struct leat_importer_s {
   leat_node_patterns_t patterns;   // none where names, and with them values, change
   const leat_string_view_t* last_class;  // of the last node that had one
   leat_output_t* inputs;           // of the node at hand
-  size_t input_capacity;
   int32_t* controls;
-  size_t control_capacity;
+  size_t input_capacity;           // of both
   leat_attr_t* attrs;
   size_t attr_capacity;
   leat_back_edge_t* back_edges;
