@@ -312,7 +312,7 @@ static leat_status_t replace_class(leat_importer_t* importer, draft_t* draft) {
 
 static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
   const leat_node_def_t* def = draft->def;
-  if (def->is_known) {
+  if (def->pattern) {
     const leat_node_t* like = &importer->graph->nodes[def->pattern->node];
     if (!def->pattern->claims_shapes || like->input_count == 0) return leat_ok_status();
     return refine_all(importer, draft, node, like->output_shapes, (uint32_t)like->output_count);
@@ -321,12 +321,10 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
   if (draft->output_shapes) {
     LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
   }
+  if (!def->bytes.size || !is_exact) return leat_ok_status();
   // The node's own shapes stand for those claimed: they are the same.
-  if (def->pattern && is_exact) {
-    return leat_node_pattern_learn(&importer->patterns, &def->writing, importer->graph, node, draft->output_shapes != NULL,
-                            def->pattern);
-  }
-  return leat_ok_status();
+  return leat_node_patterns_add(&importer->patterns, &def->writing, def->pattern_place,
+                                importer->graph, node, draft->output_shapes != NULL);
 }
 
 // ---- the node -----------------------------------------------------------------------------------
@@ -334,7 +332,7 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
 static leat_status_t make_spec(leat_importer_t* importer, draft_t* draft) {
   const leat_node_def_t* def = draft->def;
   leat_node_spec_t* spec = &draft->spec;
-  if (!def->is_known) {
+  if (!def->pattern) {
     LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
   } else if (def->writing.has_class) {
     LEAT_RETURN_IF_ERROR(replace_class(importer, draft));
@@ -349,7 +347,7 @@ static leat_status_t make_spec(leat_importer_t* importer, draft_t* draft) {
 static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   int32_t node = -1;
   LEAT_RETURN_IF_ERROR(make_spec(importer, draft));
-  LEAT_RETURN_IF_ERROR(draft->def->is_known
+  LEAT_RETURN_IF_ERROR(draft->def->pattern
                            ? leat_graph_add_like(importer->graph, &draft->spec, &node)
                            : leat_graph_add_node(importer->graph, &draft->spec, &node));
   if (importer->direct_names) {
@@ -364,7 +362,7 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
 static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
                          bool* out_deferred) {
   draft_t draft = {.def = def, .spec = {.borrow_storage = true}};
-  if (def->is_known) {
+  if (def->pattern) {
     draft.spec.op = def->pattern->op;
     draft.spec.like = def->pattern->node;
   } else {

@@ -15,15 +15,15 @@ typedef struct leat_attr_def_s {
 
 // Borrows from the encoded node, or from the message.
 typedef struct leat_node_def_s {
-  leat_string_view_t bytes;  // of which nothing was decoded; empty when all was
+  leat_string_view_t bytes;  // of a plain node, of which nothing was decoded; empty when all was
   leat_string_view_t name, op, device;
   const leat_string_view_t* inputs;
   const leat_attr_def_t* attrs;  // no name twice
   size_t input_count, attr_count;
   leat_node_writing_t writing;    // of a plain node
   leat_attr_def_t class_attr;     // its "_class", if it has one
-  leat_node_pattern_t* pattern;   // where its pattern belongs; NULL: it has none
-  bool is_known;                  // is it there? Then |attrs| are not read
+  const leat_node_pattern_t* pattern;  // if it is there |attrs| are not read
+  uint32_t pattern_place;
 } leat_node_def_t;
 
 #define LEAT_NODE_DEF_PLAIN_ATTRS 32

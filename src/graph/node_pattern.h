@@ -14,9 +14,8 @@ typedef struct leat_node_writing_s {
 } leat_node_writing_t;
 
 typedef struct leat_node_pattern_s {
-  const leat_op_t* op;  // NULL: none yet
-  const char* before;
-  const char* after;
+  const leat_op_t* op;
+  const char* bytes;  // before, then after
   uint16_t before_bytes, after_bytes;
   bool has_class;
   bool claims_shapes;  // "_output_shapes" says what the node's shapes are
@@ -26,20 +25,23 @@ typedef struct leat_node_pattern_s {
 typedef struct leat_node_patterns_s {
   leat_allocator_t* allocator;
   leat_arena_t arena;
-  leat_node_pattern_t* items;  // by hash: the last one that fell there
-  size_t capacity;             // a power of two; 0: nodes are not compared
+  leat_node_pattern_t* items;
+  size_t count;
+  uint16_t* places;  // by hash: item + 1, of the last one that fell there; NULL: none are kept
 } leat_node_patterns_t;
 
-// For a file of |node_count| nodes, whose bytes outlive the patterns.
 LEAT_MUST_USE leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator,
                                                           size_t node_count,
                                                           leat_node_patterns_t* out_patterns);
 void leat_node_patterns_deinitialize(leat_node_patterns_t* patterns);
-// The pattern's place, NULL when such a node has none; |*out_known|: it is there.
-leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* patterns,
-                                             const leat_node_writing_t* writing, bool* out_known);
+// The pattern of a node that is written so, or NULL; |*out_place| is where it belongs.
+const leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* patterns,
+                                                   const leat_node_writing_t* writing,
+                                                   uint32_t* out_place);
 // |node| of |graph|, which is written so, is one that others will be like.
-LEAT_MUST_USE leat_status_t leat_node_pattern_learn(leat_node_patterns_t* patterns, const leat_node_writing_t* writing, const leat_graph_t* graph,
-                             int32_t node, bool claims_shapes, leat_node_pattern_t* pattern);
+LEAT_MUST_USE leat_status_t leat_node_patterns_add(leat_node_patterns_t* patterns,
+                                                   const leat_node_writing_t* writing,
+                                                   uint32_t place, const leat_graph_t* graph,
+                                                   int32_t node, bool claims_shapes);
 
 #endif  // LEAT_GRAPH_NODE_PATTERN_H_
