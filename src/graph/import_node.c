@@ -260,6 +260,7 @@ static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft,
                             LEAT_SV_ARG(draft->def->name), output_count, count);
   }
   for (int i = 0; i < output_count; ++i) {
+    if (leat_partial_shape_equal(importer->graph->nodes[node].output_shapes[i], shapes[i])) continue;
     LEAT_RETURN_IF_ERROR(
         leat_graph_refine_shape(importer->graph, (leat_output_t){node, i}, shapes[i]));
   }
