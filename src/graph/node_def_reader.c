@@ -22,15 +22,28 @@ void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader) {
   leat_allocator_free(reader->arena->allocator, reader->inputs);
 }
 
+// A field of less than 128 bytes, as nearly all are, costs no call and few questions.
+static inline const uint8_t* take_bytes(const uint8_t* next, const uint8_t* end,
+                                        leat_string_view_t* out_bytes) {
+  if (LEAT_UNLIKELY(end - next < 2 || next[1] >= 0x80)) {
+    return leat_wire_read_bytes(next + 1, end, out_bytes);
+  }
+  size_t size = next[1];
+  next += 2;
+  if (LEAT_UNLIKELY(size > (size_t)(end - next))) return NULL;
+  *out_bytes = leat_string_view_make((const char*)next, size);
+  return next + size;
+}
+
 // Key, then value, then nothing.
 static bool read_entry(leat_string_view_t entry, leat_attr_def_t* out_attr) {
   const uint8_t* next = (const uint8_t*)entry.data;
   const uint8_t* end = next + entry.size;
-  if (next == end || *next++ != ENTRY_KEY) return false;
-  next = leat_wire_read_bytes(next, end, &out_attr->name);
-  if (!next || next == end || *next++ != ENTRY_VALUE) return false;
+  if (next == end || *next != ENTRY_KEY) return false;
+  next = take_bytes(next, end, &out_attr->name);
+  if (!next || next == end || *next != ENTRY_VALUE) return false;
   out_attr->message = NULL;
-  return leat_wire_read_bytes(next, end, &out_attr->bytes) == end;
+  return take_bytes(next, end, &out_attr->bytes) == end;
 }
 
 static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
@@ -44,23 +57,28 @@ static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
 // them; false when something else is there too.
 static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, const uint8_t* end,
                         leat_node_def_t* def) {
-  static const char class_head[] = "\x0a\x06_class\x12";
-  leat_string_view_t* part = &def->writing.before;
+  static const char class_head[] = {ENTRY_KEY, 6, '_', 'c', 'l', 'a', 's', 's', ENTRY_VALUE};
+  const uint8_t *begin = next, *class_begin = end, *class_end = end;
   size_t count = 0;
-  *part = leat_string_view_make((const char*)next, (size_t)(end - next));
-  for (; next < end; ++count) {
-    const uint8_t* begin = next;
-    if (*next != NODE_ATTR || count == LEAT_NODE_DEF_PLAIN_ATTRS) return false;
-    leat_string_view_t* entry = &reader->attrs[count].bytes;
-    next = leat_wire_read_bytes(next + 1, end, entry);
-    if (!next) return false;
-    if (entry->size < sizeof(class_head) || memcmp(entry->data, class_head, 9)) continue;
-    if (def->writing.has_class || !read_entry(*entry, &def->class_attr)) return false;
-    def->writing.has_class = true;
-    def->writing.before.size = (size_t)(begin - (const uint8_t*)part->data);
-    def->writing.after = leat_string_view_make((const char*)next, (size_t)(end - next));
+  while (next < end) {
+    const uint8_t* entry_begin = next;
+    leat_string_view_t entry;
+    if (LEAT_UNLIKELY(*next != NODE_ATTR || count == LEAT_NODE_DEF_PLAIN_ATTRS)) return false;
+    next = take_bytes(next, end, &entry);
+    if (LEAT_UNLIKELY(!next)) return false;
+    reader->attrs[count++].bytes = entry;
+    if (entry.size < sizeof(class_head) || memcmp(entry.data, class_head, sizeof(class_head))) {
+      continue;
+    }
+    if (class_begin != end || !read_entry(entry, &def->class_attr)) return false;
+    class_begin = entry_begin;
+    class_end = next;
   }
   def->attr_count = count;
+  def->writing.before =
+      leat_string_view_make((const char*)begin, (size_t)(class_begin - begin));
+  def->writing.after = leat_string_view_make((const char*)class_end, (size_t)(end - class_end));
+  def->writing.has_class = class_begin != end;
   return true;
 }
 
@@ -74,7 +92,7 @@ static bool read_attrs(leat_node_def_reader_t* reader, leat_node_def_t* def) {
   return true;
 }
 
-static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
+LEAT_COLD static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   void* inputs = reader->inputs;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->arena->allocator,
                                                  reader->input_capacity + 1,
@@ -89,7 +107,7 @@ static inline bool take_text(uint8_t tag, const uint8_t** inout_next, const uint
                              leat_string_view_t* out_text) {
   *out_text = (leat_string_view_t){NULL, 0};
   if (*inout_next == end || **inout_next != tag) return true;
-  *inout_next = leat_wire_read_bytes(*inout_next + 1, end, out_text);
+  *inout_next = take_bytes(*inout_next, end, out_text);
   return *inout_next != NULL;
 }
 
@@ -107,11 +125,11 @@ static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* 
     if (LEAT_UNLIKELY(inputs == reader->input_capacity)) {
       LEAT_RETURN_IF_ERROR(grow_inputs(reader));
     }
-    next = leat_wire_read_bytes(next + 1, end, &reader->inputs[inputs]);
-    if (!next) return leat_ok_status();
+    next = take_bytes(next, end, &reader->inputs[inputs]);
+    if (LEAT_UNLIKELY(!next)) return leat_ok_status();
   }
   if (!take_text(NODE_DEVICE, &next, end, &def->device)) return leat_ok_status();
-  if (!leat_utf8_is_valid(def->device)) return leat_ok_status();
+  if (def->device.size && !leat_utf8_is_valid(def->device)) return leat_ok_status();
   def->inputs = reader->inputs;
   def->input_count = inputs;
   def->writing.op = def->op;
@@ -155,8 +173,6 @@ leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_vie
                                  leat_node_def_t* out_def) {
   out_def->bytes = bytes;
   out_def->attr_count = 0;
-  out_def->writing.has_class = false;
-  out_def->writing.after = (leat_string_view_t){NULL, 0};
   bool is_plain = false;
   LEAT_RETURN_IF_ERROR(read_head(reader, out_def, &is_plain));
   if (LEAT_LIKELY(is_plain)) {
