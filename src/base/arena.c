@@ -15,8 +15,8 @@
 #include "base/pages.h"
 
 #define ARENA_ALIGNMENT_BYTES 16
-#define ARENA_DEFAULT_BLOCK_BYTES (64 * 1024)
-#define ARENA_GROWTH_LIMIT 16
+#define ARENA_DEFAULT_BLOCK_BYTES (16 * 1024)
+#define ARENA_GROWTH_LIMIT 64
 #define ARENA_STEP_BYTES (128 * 1024)  // of pages that are taken at once
 
 #if defined(LEAT_ASAN) && !defined(LEAT_ARENA_MALLOC)

@@ -28,6 +28,7 @@ typedef struct leat_kernel_list_s {
 typedef struct leat_kernel_parser_s {
   leat_mutex_t mutex;
   leat_arena_t arena;
+  _Atomic(leat_kernel_registry_t*) filled;  // has the rows that were deferred
 } leat_kernel_parser_t;
 
 struct leat_kernel_registry_s {
@@ -37,6 +38,7 @@ struct leat_kernel_registry_s {
   size_t table_count;
   size_t table_capacity;
   leat_kernel_parser_t* parser;
+  leat_kernel_fill_fn_t fill;  // NULL: rows are added here
   _Atomic(leat_kernel_entry_t*) late;  // of plugins, of any op
 };
 
@@ -58,6 +60,7 @@ leat_status_t leat_kernel_registry_create(leat_allocator_t* allocator,
 
 void leat_kernel_registry_free(leat_kernel_registry_t* registry) {
   if (!registry) return;
+  leat_kernel_registry_free(atomic_load(&registry->parser->filled));
   leat_string_map_deinitialize(&registry->lists);
   leat_arena_deinitialize(&registry->parser->arena);
   leat_mutex_deinitialize(&registry->parser->mutex);
@@ -121,6 +124,46 @@ leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* registry,
     append_entry(list, &table[i]);
   }
   return leat_ok_status();
+}
+
+// ---- Filling ------------------------------------------------------------------------------------
+
+void leat_kernel_registry_defer(leat_kernel_registry_t* registry, leat_kernel_fill_fn_t fill) {
+  registry->fill = fill;
+}
+
+// A registry of its own is filled, and seen when it is complete.
+static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
+                                 leat_kernel_registry_t** out_filled) {
+  *out_filled = atomic_load_explicit(&registry->parser->filled, memory_order_relaxed);
+  if (*out_filled) return leat_ok_status();
+  leat_kernel_registry_t* filled = NULL;
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_create(registry->allocator, &filled));
+  leat_status_t status = registry->fill(filled);
+  if (status) {
+    leat_kernel_registry_free(filled);
+    return status;
+  }
+  atomic_store_explicit(&registry->parser->filled, filled, memory_order_release);
+  *out_filled = filled;
+  return status;
+}
+
+// The registry that has the rows of |registry|, but for those that came late.
+static leat_status_t rows_of(const leat_kernel_registry_t* registry,
+                             const leat_kernel_registry_t** out_rows) {
+  *out_rows = registry;
+  if (!registry->fill) return leat_ok_status();
+  leat_kernel_registry_t* filled =
+      atomic_load_explicit(&registry->parser->filled, memory_order_acquire);
+  leat_status_t status = leat_ok_status();
+  if (LEAT_UNLIKELY(!filled)) {
+    leat_mutex_lock(&registry->parser->mutex);
+    status = fill_locked(registry, &filled);
+    leat_mutex_unlock(&registry->parser->mutex);
+  }
+  *out_rows = filled;
+  return status;
 }
 
 // ---- Constraints: "T: float, double; Tidx: int32" -----------------------------------------------
@@ -280,9 +323,11 @@ static leat_status_t search(const leat_kernel_registry_t* registry, const leat_o
   uint64_t value = 0;
   *out_search = (search_t){
       .attrs = attrs, .attr_count = attr_count, .device_type = device_type};
-  if (leat_string_map_get(&registry->lists, op->name, &value)) {
+  const leat_kernel_registry_t* rows = NULL;
+  LEAT_RETURN_IF_ERROR(rows_of(registry, &rows));
+  if (leat_string_map_get(&rows->lists, op->name, &value)) {
     leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
-    LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
+    LEAT_RETURN_IF_ERROR(parse_list(rows->parser, list));
     for (const leat_kernel_entry_t* e = list->first; e; e = e->next) consider(out_search, e);
   }
   for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
@@ -325,14 +370,16 @@ leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
                                         leat_string_view_t op, leat_kernel_row_fn_t fn,
                                         void* data) {
   uint64_t value = 0;
-  if (leat_string_map_get(&registry->lists, op, &value)) {
+  const leat_kernel_registry_t* rows = NULL;
+  LEAT_RETURN_IF_ERROR(rows_of(registry, &rows));
+  if (leat_string_map_get(&rows->lists, op, &value)) {
     const leat_kernel_list_t* list = (const leat_kernel_list_t*)(uintptr_t)value;
     for (const leat_kernel_entry_t* e = list->first; e; e = e->next) {
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
   }
-  for (size_t i = 0; i < registry->table_count && op.size == 0; ++i) {
-    for (const leat_kernel_entry_t* e = registry->tables[i]; e->row; ++e) {
+  for (size_t i = 0; i < rows->table_count && op.size == 0; ++i) {
+    for (const leat_kernel_entry_t* e = rows->tables[i]; e->row; ++e) {
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
   }
