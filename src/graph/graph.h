@@ -92,17 +92,15 @@ typedef struct leat_node_spec_s {
   leat_string_view_t name;
   const leat_op_t* op;
   leat_string_view_t device;
-  const leat_output_t* inputs;  // data, flattened
-  int input_count;
+  const leat_output_t* inputs;    // data, flattened
   const int32_t* control_inputs;  // node indices
-  int control_count;
   const leat_attr_t* attrs;
-  int attr_count;
   // Instead of |attrs| and |infer_attrs|: the op's in its order, those not given without a name,
   // then others, |attr_count| in all. Borrowed storage; the array, which is written, stays the
   // caller's.
   leat_attr_t* placed_attrs;
-  int32_t like;  // of leat_graph_add_like
+  int input_count, control_count, attr_count;
+  int32_t like;         // of leat_graph_add_like
   bool infer_attrs;     // take missing type and number attributes from the inputs
   bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)

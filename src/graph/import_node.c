@@ -362,7 +362,11 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
 
 static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
                          bool* out_deferred) {
-  draft_t draft = {.def = def, .spec = {.borrow_storage = true}};
+  draft_t draft;
+  draft.def = def;
+  draft.spec = importer->nothing;
+  draft.inherits_controls = false;
+  draft.output_shapes = NULL;
   if (def->pattern) {
     draft.spec.op = def->pattern->op;
     draft.spec.like = def->pattern->node;
