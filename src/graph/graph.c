@@ -69,7 +69,7 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
   }
   if (node_count <= graph->node_capacity) return leat_ok_status();
   size_t capacity = LEAT_MAX(node_count, LEAT_MAX(2 * graph->node_capacity, (size_t)MIN_NODES));
-  LEAT_RETURN_IF_ERROR(leat_node_index_reserve(&graph->names, capacity));
+  LEAT_RETURN_IF_ERROR(leat_node_index_reserve(&graph->names, graph->nodes, capacity));
   // Grown without zeroing, so that room for nodes to come costs no page before they come.
   void* nodes = graph->nodes;
   LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(graph->allocator,
