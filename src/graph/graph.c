@@ -169,9 +169,7 @@ static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* sp
   LEAT_RETURN_IF_ERROR(leat_arena_take(
       &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
   node->inputs = memory;
-  if (spec->input_count > 0) {
-    memcpy(node->inputs, spec->inputs, (size_t)spec->input_count * sizeof(leat_output_t));
-  }
+  for (int i = 0; i < spec->input_count; ++i) node->inputs[i] = spec->inputs[i];  // they are few
   leat_output_t* controls = node->inputs + spec->input_count;
   for (int i = 0; i < spec->control_count; ++i) {
     int32_t source = spec->control_inputs[i];
@@ -202,9 +200,10 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   const leat_op_row_t* row = node->op->row;
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena,
-                                       (size_t)node->output_count * sizeof(leat_partial_shape_t),
-                                       &memory));
+  if (node->output_count > 0) {
+    LEAT_RETURN_IF_ERROR(leat_arena_take(
+        &graph->storage->arena, (size_t)node->output_count * sizeof(leat_partial_shape_t), &memory));
+  }
   node->output_shapes = memory;
   if (infer) return leat_inference_run(graph, node, node->output_shapes);
   for (int i = 0; i < node->output_count; ++i) {

@@ -87,7 +87,6 @@ leat_status_t leat_importer_check_name(const leat_importer_t* importer, leat_str
 leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
                                  leat_string_view_t* out_name) {
   leat_graph_storage_t* storage = importer->graph->storage;
-  // Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
   if (!importer->direct_names || is_internal(name)) {
     LEAT_RETURN_IF_ERROR(leat_importer_check_name(importer, name));
   }

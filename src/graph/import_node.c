@@ -105,8 +105,9 @@ static leat_status_t resolve_mapped(leat_importer_t* importer, draft_t* draft, i
 // No control edge and no index: most are.
 static inline bool is_bare_name(leat_string_view_t input) {
   if (input.size == 0 || input.data[0] == '^') return false;
-  char last = input.data[input.size - 1];
-  return last < '0' || last > '9';
+  size_t end = input.size;
+  while (end > 0 && input.data[end - 1] >= '0' && input.data[end - 1] <= '9') --end;
+  return end == input.size || end == 0 || input.data[end - 1] != ':';
 }
 
 static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
@@ -330,6 +331,16 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- the node -----------------------------------------------------------------------------------
 
+// Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
+static inline leat_status_t make_name(leat_importer_t* importer, leat_string_view_t name,
+                                      leat_string_view_t* out_name) {
+  bool stays = importer->direct_names && importer->first == 0;
+  if (LEAT_LIKELY(stays && name.size > 0 && name.data[0] != '_')) {
+    return leat_graph_storage_take_text(importer->graph->storage, name, out_name);
+  }
+  return leat_importer_name(importer, name, out_name);
+}
+
 static leat_status_t make_spec(leat_importer_t* importer, draft_t* draft) {
   const leat_node_def_t* def = draft->def;
   leat_node_spec_t* spec = &draft->spec;
@@ -339,7 +350,7 @@ static leat_status_t make_spec(leat_importer_t* importer, draft_t* draft) {
     LEAT_RETURN_IF_ERROR(replace_class(importer, draft));
   }
   leat_string_view_t device = def->device;
-  LEAT_RETURN_IF_ERROR(leat_importer_name(importer, def->name, &spec->name));
+  LEAT_RETURN_IF_ERROR(make_name(importer, def->name, &spec->name));
   if (device.size == 0) device = importer->options->default_device;
   if (device.size == 0) return leat_ok_status();
   return leat_graph_storage_copy_device(importer->graph->storage, device, &spec->device);
