@@ -178,6 +178,7 @@ leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_vie
   if (LEAT_LIKELY(is_plain)) {
     out_def->pattern =
         leat_node_patterns_find(reader->patterns, &out_def->writing, &out_def->pattern_place);
+    if (out_def->pattern) out_def->attr_count = 0;
     if (out_def->pattern || read_attrs(reader, out_def)) return leat_ok_status();
   }
   leat_pb_node_def_t* message = NULL;

@@ -38,7 +38,7 @@ struct leat_kernel_registry_s {
   size_t table_count;
   size_t table_capacity;
   leat_kernel_parser_t* parser;
-  leat_kernel_fill_fn_t fill;  // NULL: rows are added here
+  leat_kernel_fill_fn_t fill;  // NULL: no rows are deferred
   _Atomic(leat_kernel_entry_t*) late;  // of plugins, of any op
 };
 
@@ -149,20 +149,14 @@ static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
   return status;
 }
 
-// The registry that has the rows of |registry|, but for those that came late.
-static leat_status_t rows_of(const leat_kernel_registry_t* registry,
-                             const leat_kernel_registry_t** out_rows) {
-  *out_rows = registry;
-  if (!registry->fill) return leat_ok_status();
-  leat_kernel_registry_t* filled =
-      atomic_load_explicit(&registry->parser->filled, memory_order_acquire);
-  leat_status_t status = leat_ok_status();
-  if (LEAT_UNLIKELY(!filled)) {
-    leat_mutex_lock(&registry->parser->mutex);
-    status = fill_locked(registry, &filled);
-    leat_mutex_unlock(&registry->parser->mutex);
-  }
-  *out_rows = filled;
+// What has the rows that were deferred; NULL: none were.
+static leat_status_t filled_of(const leat_kernel_registry_t* registry,
+                               leat_kernel_registry_t** out_filled) {
+  *out_filled = atomic_load_explicit(&registry->parser->filled, memory_order_acquire);
+  if (LEAT_LIKELY(*out_filled || !registry->fill)) return leat_ok_status();
+  leat_mutex_lock(&registry->parser->mutex);
+  leat_status_t status = fill_locked(registry, out_filled);
+  leat_mutex_unlock(&registry->parser->mutex);
   return status;
 }
 
@@ -317,19 +311,25 @@ static void consider(search_t* s, const leat_kernel_entry_t* e) {
   if (label_agrees(s, e->row)) s->row = e->row;
 }
 
+static leat_status_t search_list(const leat_kernel_registry_t* registry, leat_string_view_t op,
+                                 search_t* s) {
+  uint64_t value = 0;
+  if (!leat_string_map_get(&registry->lists, op, &value)) return leat_ok_status();
+  leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
+  LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
+  for (const leat_kernel_entry_t* e = list->first; e; e = e->next) consider(s, e);
+  return leat_ok_status();
+}
+
 static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,
                             const leat_attr_t* attrs, int attr_count,
                             leat_string_view_t device_type, search_t* out_search) {
-  uint64_t value = 0;
   *out_search = (search_t){
       .attrs = attrs, .attr_count = attr_count, .device_type = device_type};
-  const leat_kernel_registry_t* rows = NULL;
-  LEAT_RETURN_IF_ERROR(rows_of(registry, &rows));
-  if (leat_string_map_get(&rows->lists, op->name, &value)) {
-    leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
-    LEAT_RETURN_IF_ERROR(parse_list(rows->parser, list));
-    for (const leat_kernel_entry_t* e = list->first; e; e = e->next) consider(out_search, e);
-  }
+  leat_kernel_registry_t* filled = NULL;
+  LEAT_RETURN_IF_ERROR(filled_of(registry, &filled));
+  if (filled) LEAT_RETURN_IF_ERROR(search_list(filled, op->name, out_search));
+  LEAT_RETURN_IF_ERROR(search_list(registry, op->name, out_search));
   for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
     if (leat_string_view_equals(op->name, e->row->op)) consider(out_search, e);
   }
@@ -366,23 +366,30 @@ leat_status_t leat_kernel_registry_find(const leat_kernel_registry_t* registry, 
                                        found.has_device);
 }
 
-leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
-                                        leat_string_view_t op, leat_kernel_row_fn_t fn,
-                                        void* data) {
+static leat_status_t each_added(const leat_kernel_registry_t* registry, leat_string_view_t op,
+                                leat_kernel_row_fn_t fn, void* data) {
   uint64_t value = 0;
-  const leat_kernel_registry_t* rows = NULL;
-  LEAT_RETURN_IF_ERROR(rows_of(registry, &rows));
-  if (leat_string_map_get(&rows->lists, op, &value)) {
+  if (leat_string_map_get(&registry->lists, op, &value)) {
     const leat_kernel_list_t* list = (const leat_kernel_list_t*)(uintptr_t)value;
     for (const leat_kernel_entry_t* e = list->first; e; e = e->next) {
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
   }
-  for (size_t i = 0; i < rows->table_count && op.size == 0; ++i) {
-    for (const leat_kernel_entry_t* e = rows->tables[i]; e->row; ++e) {
+  for (size_t i = 0; i < registry->table_count && op.size == 0; ++i) {
+    for (const leat_kernel_entry_t* e = registry->tables[i]; e->row; ++e) {
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
   }
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
+                                        leat_string_view_t op, leat_kernel_row_fn_t fn,
+                                        void* data) {
+  leat_kernel_registry_t* filled = NULL;
+  LEAT_RETURN_IF_ERROR(filled_of(registry, &filled));
+  if (filled) LEAT_RETURN_IF_ERROR(each_added(filled, op, fn, data));
+  LEAT_RETURN_IF_ERROR(each_added(registry, op, fn, data));
   for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
     if (op.size > 0 && !leat_string_view_equals(op, e->row->op)) continue;
     LEAT_RETURN_IF_ERROR(fn(data, e->row));
