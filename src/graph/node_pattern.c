@@ -15,6 +15,7 @@ leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator, size_t 
   *out_patterns = (leat_node_patterns_t){.allocator = allocator};
   leat_arena_initialize(allocator, 0, &out_patterns->arena);
   if (node_count < MIN_NODES) return leat_ok_status();
+  leat_arena_expect(&out_patterns->arena, LEAT_MIN(node_count, (size_t)MAX_PATTERNS) * 32);
   void* memory = NULL;
   size_t most = LEAT_MIN(node_count, (size_t)MAX_PATTERNS);
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(
