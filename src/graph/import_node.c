@@ -191,14 +191,19 @@ static leat_status_t read_value(leat_importer_t* importer, const leat_attr_def_t
 // unless names change.
 static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t* def,
                                 leat_attr_value_t* out_value) {
-  if (!importer->direct_names && !def->message) {
+  if (def->message) {
+    LEAT_RETURN_IF_ERROR(read_value(importer, def, out_value));
+  } else if (!importer->direct_names) {
     LEAT_RETURN_IF_ERROR(
         leat_attr_reader_read_apart(&importer->attr_reader, def->bytes, out_value));
+  } else if (leat_string_view_equal(def->bytes, importer->last_class_bytes)) {
+    *out_value = importer->last_class;
+    return leat_ok_status();
   } else {
     LEAT_RETURN_IF_ERROR(read_value(importer, def, out_value));
+    importer->last_class_bytes = def->bytes;
+    importer->last_class = *out_value;
   }
-  if (out_value->count > 0 && out_value->strings == importer->last_class) return leat_ok_status();
-  importer->last_class = out_value->count > 0 ? out_value->strings : NULL;
   return note_colocations(importer, out_value);
 }
 

@@ -50,7 +50,8 @@ typedef struct leat_importer_s {
   const leat_op_t* last_ops[LEAT_IMPORTER_OPS];  // by a mere glance at the name
   leat_attr_reader_t attr_reader;
   leat_node_patterns_t patterns;   // none where names, and with them values, change
-  const leat_string_view_t* last_class;  // of the last node that had one
+  leat_string_view_t last_class_bytes;  // of the last node that had a "_class", encoded
+  leat_attr_value_t last_class;         // and read
   leat_output_t* inputs;           // of the node at hand
   int32_t* controls;
   size_t input_capacity;           // of both
