@@ -69,6 +69,7 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
   }
   if (node_count <= graph->node_capacity) return leat_ok_status();
   size_t capacity = LEAT_MAX(node_count, LEAT_MAX(2 * graph->node_capacity, (size_t)MIN_NODES));
+  capacity = LEAT_MIN(capacity, (size_t)INT32_MAX);
   LEAT_RETURN_IF_ERROR(leat_node_index_reserve(&graph->names, graph->nodes, capacity));
   // Grown without zeroing, so that room for nodes to come costs no page before they come.
   void* nodes = graph->nodes;
@@ -169,7 +170,9 @@ static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* sp
   LEAT_RETURN_IF_ERROR(leat_arena_take(
       &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
   node->inputs = memory;
-  for (int i = 0; i < spec->input_count; ++i) node->inputs[i] = spec->inputs[i];  // they are few
+  if (spec->input_count > 0) {
+    memcpy(node->inputs, spec->inputs, (size_t)spec->input_count * sizeof(leat_output_t));
+  }
   leat_output_t* controls = node->inputs + spec->input_count;
   for (int i = 0; i < spec->control_count; ++i) {
     int32_t source = spec->control_inputs[i];
@@ -201,8 +204,8 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
   void* memory = NULL;
   if (node->output_count > 0) {
-    LEAT_RETURN_IF_ERROR(leat_arena_take(
-        &graph->storage->arena, (size_t)node->output_count * sizeof(leat_partial_shape_t), &memory));
+    size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);
+    LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena, bytes, &memory));
   }
   node->output_shapes = memory;
   if (infer) return leat_inference_run(graph, node, node->output_shapes);

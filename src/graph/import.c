@@ -392,7 +392,7 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
   *out_importer = (leat_importer_t){.graph = graph,
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
-                                    .nothing = {.borrow_storage = true},
+                                    .blank = {.borrow_storage = true},
                                     .first = (int32_t)graph->node_count};
   leat_arena_initialize(graph->allocator, SCRATCH_BLOCK_BYTES, &out_importer->scratch);
   leat_attr_reader_initialize(graph->storage, &out_importer->scratch, &out_importer->attr_reader);

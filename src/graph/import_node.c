@@ -65,7 +65,8 @@ static inline void add_data(leat_importer_t* importer, draft_t* draft, leat_outp
 // An input that is made later: only a Merge may have one.
 static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
                                    leat_string_view_t input, leat_tensor_name_t source) {
-  if (!(draft->spec.op->flags & LEAT_OP_MERGE) || source.index < 0) return unknown_input(draft, input);
+  bool may_wait = (draft->spec.op->flags & LEAT_OP_MERGE) && source.index >= 0;
+  if (!may_wait) return unknown_input(draft, input);
   void* edges = importer->back_edges;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
                                                  importer->back_edge_count + 1,
@@ -258,7 +259,8 @@ static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
 
 static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft, int32_t node,
                                 const leat_partial_shape_t* shapes, uint32_t count) {
-  int output_count = importer->graph->nodes[node].output_count;
+  leat_graph_t* graph = importer->graph;
+  int output_count = graph->nodes[node].output_count;
   if (count < (uint32_t)output_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
@@ -266,9 +268,9 @@ static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft,
                             LEAT_SV_ARG(draft->def->name), output_count, count);
   }
   for (int i = 0; i < output_count; ++i) {
-    if (leat_partial_shape_equal(importer->graph->nodes[node].output_shapes[i], shapes[i])) continue;
-    LEAT_RETURN_IF_ERROR(
-        leat_graph_refine_shape(importer->graph, (leat_output_t){node, i}, shapes[i]));
+    leat_output_t output = {node, i};
+    if (leat_partial_shape_equal(leat_graph_output_shape(graph, output), shapes[i])) continue;
+    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(graph, output, shapes[i]));
   }
   return leat_ok_status();
 }
@@ -299,7 +301,8 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// The attributes of the node it is like, with the node's own "_class".
+// The attributes of the node it is like, with the node's own "_class". That one has it too, among
+// those that its op does not declare: what ops declare begins with a letter.
 static leat_status_t replace_class(leat_importer_t* importer, draft_t* draft) {
   const leat_node_t* like = &importer->graph->nodes[draft->spec.like];
   leat_attr_value_t value;
@@ -328,10 +331,10 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
   if (draft->output_shapes) {
     LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
   }
-  if (!def->bytes.size || !is_exact) return leat_ok_status();
   // The node's own shapes stand for those claimed: they are the same.
+  if (!def->bytes.size || !is_exact) return leat_ok_status();
   return leat_node_patterns_add(&importer->patterns, &def->writing, def->pattern_place,
-                                importer->graph, node, draft->output_shapes != NULL);
+                                draft->spec.op, node, draft->output_shapes != NULL);
 }
 
 // ---- the node -----------------------------------------------------------------------------------
@@ -380,7 +383,7 @@ static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, 
                          bool* out_deferred) {
   draft_t draft;
   draft.def = def;
-  draft.spec = importer->nothing;
+  draft.spec = importer->blank;
   draft.inherits_controls = false;
   draft.output_shapes = NULL;
   if (def->pattern) {

@@ -45,7 +45,7 @@ typedef struct leat_importer_s {
   leat_string_map_t mapped;        // node of a mapping's |from| -> last mapping of it
   int32_t* next_mapping;           // the one before it of the same node, or -1
   bool* mapping_used;
-  leat_node_spec_t nothing;   // what a node begins as
+  leat_node_spec_t blank;   // what a node begins as: to copy it is less than to clear one
   int32_t recent[LEAT_IMPORTER_RECENT];  // nodes made or read last, by a mere glance at the name
   const leat_op_t* last_ops[LEAT_IMPORTER_OPS];  // by a mere glance at the name
   leat_attr_reader_t attr_reader;

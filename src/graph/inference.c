@@ -41,7 +41,8 @@ bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
   // Mostly it is a variable's own, of which nobody said more.
-  if (leat_output_exists(source) && c->graph->storage->referents.count == 0 &&
+  if (leat_output_exists(source) && source.index == 0 &&
+      c->graph->storage->referents.count == 0 &&
       (c->graph->nodes[source.node].op->flags & LEAT_OP_VARIABLE)) {
     leat_referent_t referent;
     bool is_known = leat_variable_referent(&c->graph->nodes[source.node], &referent);

@@ -88,10 +88,12 @@ bool leat_variable_referent(const leat_node_t* node, leat_referent_t* out_refere
   for (int i = 0; i < node->attr_count; ++i) {
     const leat_attr_t* attr = &node->attrs[i];
     if (attr->value.is_list) continue;
-    if (attr->value.kind == LEAT_ATTR_TYPE && leat_string_view_equal(attr->name, LEAT_SV("dtype"))) {
+    bool is_type = attr->value.kind == LEAT_ATTR_TYPE;
+    if (is_type && leat_string_view_equal(attr->name, LEAT_SV("dtype"))) {
       out_referent->dtype = attr->value.type;
-    } else if (attr->value.kind == LEAT_ATTR_SHAPE &&
-               leat_string_view_equal(attr->name, LEAT_SV("shape"))) {
+    }
+    bool is_shape = attr->value.kind == LEAT_ATTR_SHAPE;
+    if (is_shape && leat_string_view_equal(attr->name, LEAT_SV("shape"))) {
       out_referent->shape = attr->value.shape;
     }
   }

@@ -18,8 +18,7 @@ void leat_node_index_initialize(leat_allocator_t* allocator, leat_node_index_t* 
 void leat_node_index_deinitialize(leat_node_index_t* index);
 // Makes room for |count| nodes in all.
 LEAT_MUST_USE leat_status_t leat_node_index_reserve(leat_node_index_t* index,
-                                                    const struct leat_node_s* nodes,
-                                                    size_t count);
+                                                    const struct leat_node_s* nodes, size_t count);
 // -1 when none of |nodes| has that name; |hash| is leat_node_name_hash of it.
 int32_t leat_node_index_find(const leat_node_index_t* index, const struct leat_node_s* nodes,
                              leat_string_view_t name, uint64_t hash);

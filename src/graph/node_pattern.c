@@ -7,22 +7,22 @@
 
 #define MIN_NODES 32  // fewer repeat themselves too little
 #define MAX_PATTERNS 4096
-#define PLACES 8192     // a power of two
-#define MAX_BYTES 1024  // what is longer is seldom there twice
+#define PLACES 8192  // a power of two
+#define MAX_BYTES 1024
+#define USUAL_BYTES 32
 
 leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator, size_t node_count,
                                             leat_node_patterns_t* out_patterns) {
   *out_patterns = (leat_node_patterns_t){.allocator = allocator};
   leat_arena_initialize(allocator, 0, &out_patterns->arena);
   if (node_count < MIN_NODES) return leat_ok_status();
-  leat_arena_expect(&out_patterns->arena, LEAT_MIN(node_count, (size_t)MAX_PATTERNS) * 32);
+  leat_arena_expect(&out_patterns->arena, LEAT_MIN(node_count, (size_t)MAX_PATTERNS) * USUAL_BYTES);
   void* memory = NULL;
   size_t most = LEAT_MIN(node_count, (size_t)MAX_PATTERNS);
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(
       allocator, _Alignof(leat_node_pattern_t), most * sizeof(leat_node_pattern_t), &memory));
   out_patterns->items = memory;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(allocator, PLACES * sizeof(uint16_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, PLACES * sizeof(uint16_t), &memory));
   out_patterns->places = memory;
   return leat_ok_status();
 }
@@ -32,6 +32,11 @@ void leat_node_patterns_deinitialize(leat_node_patterns_t* patterns) {
   leat_allocator_free(patterns->allocator, patterns->items);
   leat_allocator_free(patterns->allocator, patterns->places);
   leat_arena_deinitialize(&patterns->arena);
+}
+
+// What is longer is seldom there twice.
+static inline bool is_short(const leat_node_writing_t* writing) {
+  return writing->before.size + writing->after.size <= MAX_BYTES;
 }
 
 static inline bool is_written_so(const leat_node_pattern_t* pattern,
@@ -49,7 +54,8 @@ static inline bool is_written_so(const leat_node_pattern_t* pattern,
 const leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
                                                    uint32_t* out_place) {
-  if (!patterns->places) return NULL;
+  *out_place = 0;
+  if (!is_short(writing) || !patterns->places) return NULL;
   uint64_t hash = leat_hash_mix(leat_string_view_hash(writing->before),
                                 (writing->op.size << 1) + writing->has_class);
   if (writing->after.size) hash ^= leat_string_view_hash(writing->after);
@@ -73,12 +79,12 @@ static leat_status_t copy_bytes(leat_node_patterns_t* patterns, const leat_node_
 
 leat_status_t leat_node_patterns_add(leat_node_patterns_t* patterns,
                                      const leat_node_writing_t* writing, uint32_t place,
-                                     const leat_graph_t* graph, int32_t node, bool claims_shapes) {
-  bool is_kept = patterns->places && patterns->count < MAX_PATTERNS &&
-                 writing->before.size + writing->after.size <= MAX_BYTES;
-  if (!is_kept) return leat_ok_status();
+                                     const leat_op_t* op, int32_t node, bool claims_shapes) {
+  if (!is_short(writing) || !patterns->places || patterns->count == MAX_PATTERNS) {
+    return leat_ok_status();
+  }
   leat_node_pattern_t pattern = {
-      .op = graph->nodes[node].op,
+      .op = op,
       .before_bytes = (uint16_t)writing->before.size,
       .after_bytes = (uint16_t)writing->after.size,
       .has_class = writing->has_class,

@@ -30,6 +30,7 @@ typedef struct leat_node_patterns_s {
   uint16_t* places;  // by hash: item + 1, of the last one that fell there; NULL: none are kept
 } leat_node_patterns_t;
 
+// For a file of |node_count| nodes.
 LEAT_MUST_USE leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator,
                                                           size_t node_count,
                                                           leat_node_patterns_t* out_patterns);
@@ -38,10 +39,10 @@ void leat_node_patterns_deinitialize(leat_node_patterns_t* patterns);
 const leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
                                                    uint32_t* out_place);
-// |node| of |graph|, which is written so, is one that others will be like.
+// |node|, of |op|, which is written so, is one that others will be like.
 LEAT_MUST_USE leat_status_t leat_node_patterns_add(leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
-                                                   uint32_t place, const leat_graph_t* graph,
+                                                   uint32_t place, const leat_op_t* op,
                                                    int32_t node, bool claims_shapes);
 
 #endif  // LEAT_GRAPH_NODE_PATTERN_H_

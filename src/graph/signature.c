@@ -330,15 +330,11 @@ static leat_status_t wrong_input_count(const resolver_t* r) {
                           r->spec->input_count, LEAT_OP_TEXT(r->op));
 }
 
-static inline bool is_single(const leat_op_argument_t* argument) {
-  return argument->number_attr < 0 && argument->source != LEAT_TYPE_FROM_LIST;
-}
-
 static leat_status_t check_inputs(const resolver_t* r) {
   int64_t position = 0;
   for (int i = 0; i < r->op->input_count; ++i) {
     const leat_op_argument_t* argument = &r->op->inputs[i];
-    int64_t count = is_single(argument) ? 1 : count_of(argument, r->attrs);
+    int64_t count = count_of(argument, r->attrs);
     if (count < 0 || count > r->spec->input_count - position) return wrong_input_count(r);
     for (int64_t k = 0; k < count; ++k, ++position) {
       int expected = type_of(argument, r->attrs, k);
