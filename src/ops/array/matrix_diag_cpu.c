@@ -245,9 +245,8 @@ static leat_status_t matrix_set_diag__cpu(leat_kernel_context_t* c) {
   return copy_diagonals(&d, input->dtype, diagonal->data, output->data, true);
 }
 
-#define DIAG_ROW(name, function)                                                      \
-  {.op = name, .device_type = "CPU", .constraints = "T: " LEAT_TYPES_PLAIN,           \
-   .create = create, .state_bytes = sizeof(diag_state_t), .compute = function}
+#define DIAG_ROW(name, function)                                                \
+  LEAT_CPU_KERNEL(name, "T: " LEAT_TYPES_PLAIN, diag_state_t, create, function)
 
 const leat_kernel_row_t leat_matrix_diag_kernels_cpu[] = {
     DIAG_ROW("MatrixDiag", matrix_diag__cpu),

@@ -179,9 +179,8 @@ static leat_status_t blocks__cpu(leat_kernel_context_t* c) {
   return move_blocks(&b, rank);
 }
 
-#define BLOCKS_ROW(name)                                                           \
-  {.op = name, .device_type = "CPU", .constraints = "T: " LEAT_TYPES_REAL,         \
-   .create = create, .state_bytes = sizeof(blocks_state_t), .compute = blocks__cpu}
+#define BLOCKS_ROW(name)                                                            \
+  LEAT_CPU_KERNEL(name, "T: " LEAT_TYPES_REAL, blocks_state_t, create, blocks__cpu)
 
 const leat_kernel_row_t leat_space_batch_kernels_cpu[] = {
     BLOCKS_ROW("SpaceToBatch"),

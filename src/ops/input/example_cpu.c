@@ -410,11 +410,9 @@ static leat_status_t parse__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define PARSER(op_name, op_create)                                                       \
-  {                                                                                      \
-    .op = op_name, .device_type = "CPU", .create = op_create, .destroy = layout_destroy, \
-    .state_bytes = sizeof(layout_t), .compute = parse__cpu, .expensive = true            \
-  }
+#define PARSER(op_name, op_create)                                                           \
+  LEAT_CPU_KERNEL(op_name, NULL, layout_t, op_create, parse__cpu, .destroy = layout_destroy, \
+                  .expensive = true)
 
 const leat_kernel_row_t leat_example_kernels_cpu[] = {
     PARSER("ParseExample", example_create),

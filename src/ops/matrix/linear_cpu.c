@@ -57,6 +57,14 @@ leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const le
   return status;
 }
 
+leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index) {
+  const leat_shape_t shape = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &shape, &output));
+  leat_tensor_fill_zero(output);
+  return leat_ok_status();
+}
+
 // ---- Conversions --------------------------------------------------------------------------------
 
 static bool is_complex(int dtype) { return leat_dtype_in(dtype, LEAT_DTYPES_COMPLEX); }

@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 
 #define LEAT_LINEAR_MAX_TENSORS 4
+#define LEAT_LINEAR_TYPES "T: float, double, complex64, complex128"
 
 typedef struct leat_linear_s leat_linear_t;
 
@@ -42,6 +43,10 @@ LEAT_MUST_USE leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int i
                                                  const leat_shape_t* like, int rank, int64_t rows,
                                                  int64_t columns, leat_tensor_t** out_tensor);
 int64_t leat_linear_batch(const leat_shape_t* shape);
+// Allocates output |index| as TensorFlow gives one that was not asked for: a scalar, 0.
+LEAT_MUST_USE leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index);
+// n^3, what most algorithms cost.
+static inline double leat_linear_cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
 // Runs over the kernel's first inputs and the outputs, which are allocated.
 LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l);

@@ -1,7 +1,6 @@
 // CPU kernels of functions of matrices, and of Eig: all over the complex Schur form A = Q T Q^H.
 #include <complex.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "ops/family.h"
@@ -10,8 +9,6 @@
 typedef leat_complex128_t scalar_t;
 
 #define NO_CONVERGENCE "Schur decomposition was not successful. The input might not be valid."
-
-static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
 // out = Q F Q^H; |scratch| n * n.
 static void turn_back(const scalar_t* q, const scalar_t* f, int64_t n, scalar_t* out,
@@ -220,10 +217,8 @@ static leat_status_t eig__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
   if (kernel->vectors) {
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
-  } else {  // a scalar, as TensorFlow gives it
-    const leat_shape_t scalar = leat_shape_scalar();
-    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &scalar, &output));
-    memset(output->data, 0, leat_dtype_size(output->dtype));
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 1));
   }
   leat_linear_t l = {.on_complex = eig,
                      .batch = leat_linear_batch(shape),
@@ -234,7 +229,7 @@ static leat_status_t eig__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {n, n * n},
                      .scratch_size = 3 * n * n,
-                     .cost_ns = 50 * cube(n)};
+                     .cost_ns = 50 * leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -253,7 +248,7 @@ static leat_status_t run_function(leat_kernel_context_t* c, leat_linear_fn_t fn)
                      .input_sizes = {n * n},
                      .output_sizes = {n * n},
                      .scratch_size = 6 * n * n + n,
-                     .cost_ns = 60 * cube(n)};
+                     .cost_ns = 60 * leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 static leat_status_t exponential__cpu(leat_kernel_context_t* c) {
@@ -264,24 +259,13 @@ static leat_status_t logarithm__cpu(leat_kernel_context_t* c) {
 }
 static leat_status_t square_root__cpu(leat_kernel_context_t* c) { return run_function(c, root); }
 
-#define ALL "T: float, double, complex64, complex128"
 #define ROW(name, types, compute_fn) \
-  {.op = name,                       \
-   .device_type = "CPU",             \
-   .constraints = types,             \
-   .compute = compute_fn,            \
-   .expensive = true}
+  {.op = name, .device_type = "CPU", .constraints = types, .compute = compute_fn, .expensive = true}
 
 const leat_kernel_row_t leat_matrix_function_kernels_cpu[] = {
-    ROW("MatrixExponential", ALL, exponential__cpu),
+    ROW("MatrixExponential", LEAT_LINEAR_TYPES, exponential__cpu),
     ROW("MatrixLogarithm", "T: complex64, complex128", logarithm__cpu),
-    ROW("MatrixSquareRoot", ALL, square_root__cpu),
-    {.op = "Eig",
-     .device_type = "CPU",
-     .constraints = ALL,
-     .create = create_eig,
-     .state_bytes = sizeof(leat_eig_t),
-     .compute = eig__cpu,
-     .expensive = true},
+    ROW("MatrixSquareRoot", LEAT_LINEAR_TYPES, square_root__cpu),
+    LEAT_CPU_KERNEL("Eig", LEAT_LINEAR_TYPES, leat_eig_t, create_eig, eig__cpu, .expensive = true),
     LEAT_KERNEL_ROWS_END,
 };

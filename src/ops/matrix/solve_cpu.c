@@ -34,8 +34,6 @@ static leat_status_t create_triangular(leat_kernel_creation_t* c, void* state) {
   return create_adjoint(c, state);
 }
 
-static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
-
 static leat_status_t inverse__cpu(leat_kernel_context_t* c) {
   const leat_solve_t* kernel = leat_kernel_state(c);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
@@ -54,7 +52,7 @@ static leat_status_t inverse__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {n * n},
                      .scratch_size = 2 * n * n + n,
-                     .cost_ns = cube(n)};
+                     .cost_ns = leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -83,7 +81,7 @@ static leat_status_t solve__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n, n * k},
                      .output_sizes = {n * k},
                      .scratch_size = n * n + n,
-                     .cost_ns = cube(n) + (double)(n * n) * (double)k};
+                     .cost_ns = leat_linear_cube(n) + (double)(n * n) * (double)k};
   return leat_linear_run(c, &l);
 }
 
@@ -106,7 +104,7 @@ static leat_status_t determinant__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {1, 1},
                      .scratch_size = n * n + n,
-                     .cost_ns = cube(n)};
+                     .cost_ns = leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -127,7 +125,7 @@ static leat_status_t lu__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {n * n, n},
                      .scratch_size = n,
-                     .cost_ns = cube(n)};
+                     .cost_ns = leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -222,27 +220,20 @@ static leat_status_t triangular_solve__cpu(leat_kernel_context_t* c) {
 }
 static leat_status_t banded_solve__cpu(leat_kernel_context_t* c) { return triangular(c, true); }
 
-#define ALL "T: float, double, complex64, complex128"
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_solve_t),         \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                        \
+  LEAT_CPU_KERNEL(name, types, leat_solve_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_solve_kernels_cpu[] = {
     ROW("MatrixInverse", "T: half, float, double, complex64, complex128", create_adjoint,
         inverse__cpu),
-    ROW("MatrixDeterminant", ALL, NULL, determinant__cpu),
-    ROW("LogMatrixDeterminant", ALL, NULL, determinant__cpu),
-    ROW("MatrixSolve", ALL, create_adjoint, solve__cpu),
-    ROW("MatrixTriangularSolve", ALL, create_triangular, triangular_solve__cpu),
-    ROW("BandedTriangularSolve", ALL, create_triangular, banded_solve__cpu),
-    ROW("Lu", ALL "; output_idx_type: int32, int64", NULL, lu__cpu),
+    ROW("MatrixDeterminant", LEAT_LINEAR_TYPES, NULL, determinant__cpu),
+    ROW("LogMatrixDeterminant", LEAT_LINEAR_TYPES, NULL, determinant__cpu),
+    ROW("MatrixSolve", LEAT_LINEAR_TYPES, create_adjoint, solve__cpu),
+    ROW("MatrixTriangularSolve", LEAT_LINEAR_TYPES, create_triangular, triangular_solve__cpu),
+    ROW("BandedTriangularSolve", LEAT_LINEAR_TYPES, create_triangular, banded_solve__cpu),
+    ROW("Lu", LEAT_LINEAR_TYPES "; output_idx_type: int32, int64", NULL, lu__cpu),
     ROW("BatchMatrixInverse", "T: float, double", create_adjoint, inverse__cpu),
-    ROW("BatchMatrixDeterminant", ALL, NULL, determinant__cpu),
+    ROW("BatchMatrixDeterminant", LEAT_LINEAR_TYPES, NULL, determinant__cpu),
     ROW("BatchMatrixSolve", "T: float, double", create_adjoint, solve__cpu),
     ROW("BatchMatrixTriangularSolve", "T: float, double", create_triangular,
         triangular_solve__cpu),

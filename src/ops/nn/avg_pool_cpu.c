@@ -112,14 +112,8 @@ static leat_status_t avg_pool_grad__cpu(leat_kernel_context_t* c) {
   return run(c, &pool, window.channels_first, true, dy, dx);
 }
 
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_pool_kernel_t),   \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                              \
+  LEAT_CPU_KERNEL(name, types, leat_pool_kernel_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_avg_pool_kernels_cpu[] = {
     ROW("AvgPool", "T: half, bfloat16, float, double", create_2d, avg_pool__cpu),

@@ -300,14 +300,8 @@ static leat_status_t batch_norm_grad__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_batch_norm_t),    \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                             \
+  LEAT_CPU_KERNEL(name, types, leat_batch_norm_t, create_fn, compute_fn, .expensive = true)
 #define NARROW "T: half, bfloat16, float; U: float"
 
 const leat_kernel_row_t leat_batch_norm_kernels_cpu[] = {

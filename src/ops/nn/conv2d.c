@@ -203,9 +203,8 @@ static leat_status_t depthwise_to_filter_gradient(leat_gradient_t* g) {
 #define DEPTHWISE_ATTRS "T: {half, bfloat16, float, double}; strides: list(int); " PADDING
 #define FLOATING "half, bfloat16, float, double"
 
-#define ROW(op, ins, types, shape_fn, gradient_fn, text)                      \
-  {.name = op, .inputs = ins, .outputs = "output: T", .attrs = types,         \
-   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
+#define ROW(op, ins, types, shape_fn, ...) \
+  LEAT_OP_ROW(op, ins, "output: T", types, shape_fn, __VA_ARGS__)
 
 const leat_op_row_t leat_conv2d_ops[] = {
     {.name = "Conv2D",

@@ -265,15 +265,9 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
 }
 
 #define FLOATING "T: half, bfloat16, float, double"
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .destroy = destroy,                          \
-   .state_bytes = sizeof(leat_conv2d_t),        \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                          \
+  LEAT_CPU_KERNEL(name, types, leat_conv2d_t, create_fn, compute_fn, .destroy = destroy, \
+                  .expensive = true)
 
 const leat_kernel_row_t leat_conv2d_kernels_cpu[] = {
     ROW("Conv2D", FLOATING ", int32", create_forward, forward__cpu),

@@ -198,14 +198,8 @@ static leat_status_t conv__cpu(leat_kernel_context_t* c) {
 }
 
 #define FLOATING "T: half, bfloat16, float, double"
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_conv3d_t),        \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                         \
+  LEAT_CPU_KERNEL(name, types, leat_conv3d_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_conv3d_kernels_cpu[] = {
     ROW("Conv3D", FLOATING, create_forward, conv3d__cpu),

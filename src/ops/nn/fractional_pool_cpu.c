@@ -377,14 +377,9 @@ static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(name, create_fn, compute_fn)       \
-  {.op = name,                                 \
-   .device_type = "CPU",                       \
-   .constraints = "T: float, double, int32, int64", \
-   .create = create_fn,                        \
-   .state_bytes = sizeof(leat_fractional_t),   \
-   .compute = compute_fn,                      \
-   .expensive = true}
+#define ROW(name, create_fn, compute_fn)                                                \
+  LEAT_CPU_KERNEL(name, "T: float, double, int32, int64", leat_fractional_t, create_fn, \
+                  compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_fractional_pool_kernels_cpu[] = {
     ROW("FractionalMaxPool", create_pool, max_pool__cpu),

@@ -107,45 +107,46 @@ static leat_status_t grad_grad_3d_gradient(leat_gradient_t* g) {
 #define ARGMAX_GRAD_ATTRS                                                                    \
   WINDOW PADDING "; include_batch_in_index: bool = false; Targmax: {int32, int64}; T: " REAL
 
-#define ROW(op, ins, outs, types, shape_fn, gradient_fn, text)              \
-  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,              \
-   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
 #define TRIPLE "orig_input: T; orig_output: T; grad: T"
 
 const leat_op_row_t leat_max_pool_ops[] = {
-    ROW("MaxPool", "input: T", "output: T",
-        "T: " POOLED " = float; " WINDOW EXPLICIT "; " FORMAT_VECT, pool_2d_shape,
-        max_pool_gradient, "The greatest value of each window."),
-    ROW("MaxPoolGrad", TRIPLE, "output: T",
-        WINDOW EXPLICIT "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_gradient,
-        "The gradient of MaxPool: where the maxima came from."),
-    ROW("MaxPoolGradGrad", TRIPLE, "output: T", WINDOW PADDING "; " FORMAT "; T: " REAL,
-        grad_grad_shape, grad_grad_gradient, "The gradient of MaxPoolGrad."),
-    ROW("MaxPoolV2", "input: T; ksize: int32; strides: int32", "output: T",
-        "T: " POOLED " = float; " PADDING "; " FORMAT_VECT, pool_2d_shape, max_pool_v2_gradient,
-        "MaxPool whose windows are inputs."),
-    ROW("MaxPoolGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
-        PADDING "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_v2_gradient,
-        "MaxPoolGrad whose windows are inputs."),
-    ROW("MaxPoolGradGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
-        PADDING "; " FORMAT "; T: " REAL, grad_grad_shape, NULL,
-        "MaxPoolGradGrad whose windows are inputs."),
-    ROW("MaxPoolWithArgmax", "input: T", "output: T; argmax: Targmax",
-        WINDOW "Targmax: {int32, int64} = int64; " PADDING
-               "; include_batch_in_index: bool = false; T: " REAL,
-        with_argmax_shape, with_argmax_gradient, "MaxPool that also tells where the maxima are."),
-    ROW("MaxPoolGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
-        ARGMAX_GRAD_ATTRS, as_input_2d, NULL, "The gradient of MaxPoolWithArgmax."),
-    ROW("MaxPoolGradGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
-        ARGMAX_GRAD_ATTRS, pool_2d_shape, NULL, "The gradient of MaxPoolGradWithArgmax."),
-    ROW("MaxPool3D", "input: T", "output: T",
-        WINDOW_3D PADDING "; " FORMAT_3D "; T: {half, bfloat16, float}", pool_3d_shape,
-        max_pool_3d_gradient, "The greatest value of each window over planes, rows and columns."),
-    ROW("MaxPool3DGrad", "orig_input: TInput; orig_output: TInput; grad: T", "output: T",
-        WINDOW_3D PADDING "; " FORMAT_3D
-                  "; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
-        as_input_3d, grad_3d_gradient, "The gradient of MaxPool3D."),
-    ROW("MaxPool3DGradGrad", TRIPLE, "output: T", WINDOW_3D PADDING "; " FORMAT_3D "; T: " REAL,
-        grad_grad_3d_shape, grad_grad_3d_gradient, "The gradient of MaxPool3DGrad."),
+    LEAT_OP_ROW("MaxPool", "input: T", "output: T",
+                "T: " POOLED " = float; " WINDOW EXPLICIT "; " FORMAT_VECT, pool_2d_shape,
+                max_pool_gradient, "The greatest value of each window."),
+    LEAT_OP_ROW("MaxPoolGrad", TRIPLE, "output: T",
+                WINDOW EXPLICIT "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_gradient,
+                "The gradient of MaxPool: where the maxima came from."),
+    LEAT_OP_ROW("MaxPoolGradGrad", TRIPLE, "output: T", WINDOW PADDING "; " FORMAT "; T: " REAL,
+                grad_grad_shape, grad_grad_gradient, "The gradient of MaxPoolGrad."),
+    LEAT_OP_ROW("MaxPoolV2", "input: T; ksize: int32; strides: int32", "output: T",
+                "T: " POOLED " = float; " PADDING "; " FORMAT_VECT, pool_2d_shape,
+                max_pool_v2_gradient, "MaxPool whose windows are inputs."),
+    LEAT_OP_ROW("MaxPoolGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
+                PADDING "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_v2_gradient,
+                "MaxPoolGrad whose windows are inputs."),
+    LEAT_OP_ROW("MaxPoolGradGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
+                PADDING "; " FORMAT "; T: " REAL, grad_grad_shape, NULL,
+                "MaxPoolGradGrad whose windows are inputs."),
+    LEAT_OP_ROW("MaxPoolWithArgmax", "input: T", "output: T; argmax: Targmax",
+                WINDOW "Targmax: {int32, int64} = int64; " PADDING
+                       "; include_batch_in_index: bool = false; T: " REAL,
+                with_argmax_shape, with_argmax_gradient,
+                "MaxPool that also tells where the maxima are."),
+    LEAT_OP_ROW("MaxPoolGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
+                ARGMAX_GRAD_ATTRS, as_input_2d, NULL, "The gradient of MaxPoolWithArgmax."),
+    LEAT_OP_ROW("MaxPoolGradGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
+                ARGMAX_GRAD_ATTRS, pool_2d_shape, NULL, "The gradient of MaxPoolGradWithArgmax."),
+    LEAT_OP_ROW("MaxPool3D", "input: T", "output: T",
+                WINDOW_3D PADDING "; " FORMAT_3D "; T: {half, bfloat16, float}", pool_3d_shape,
+                max_pool_3d_gradient,
+                "The greatest value of each window over planes, rows and columns."),
+    LEAT_OP_ROW("MaxPool3DGrad", "orig_input: TInput; orig_output: TInput; grad: T", "output: T",
+                WINDOW_3D PADDING
+                "; " FORMAT_3D
+                "; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
+                as_input_3d, grad_3d_gradient, "The gradient of MaxPool3D."),
+    LEAT_OP_ROW("MaxPool3DGradGrad", TRIPLE, "output: T",
+                WINDOW_3D PADDING "; " FORMAT_3D "; T: " REAL, grad_grad_3d_shape,
+                grad_grad_3d_gradient, "The gradient of MaxPool3DGrad."),
     LEAT_OP_ROWS_END,
 };

@@ -305,14 +305,8 @@ static leat_status_t max_pool_grad_with_argmax__cpu(leat_kernel_context_t* c) {
 
 #define REAL                                                                                   \
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
-#define ROW(name, types, create_fn, state, compute_fn) \
-  {.op = name,                                         \
-   .device_type = "CPU",                               \
-   .constraints = types,                               \
-   .create = create_fn,                                \
-   .state_bytes = sizeof(state),                       \
-   .compute = compute_fn,                              \
-   .expensive = true}
+#define ROW(name, types, create_fn, state, compute_fn)                          \
+  LEAT_CPU_KERNEL(name, types, state, create_fn, compute_fn, .expensive = true)
 #define POOL_2D(name, compute_fn) ROW(name, REAL, create_2d, leat_pool_kernel_t, compute_fn)
 #define POOL_3D(name, types, compute_fn) \
   ROW(name, types, create_3d, leat_pool_kernel_t, compute_fn)

@@ -401,11 +401,8 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
 #define STACKED "dtype: " LEAT_SLOTS_TYPES ", qint32, qint8, quint8, variant"
 
 #define KERNEL(name, fn) {.op = name, .device_type = "CPU", .constraints = ANY, .compute = fn}
-#define STACKER(name, types, create_fn, fn)                                                 \
-  {                                                                                         \
-    .op = name, .device_type = "CPU", .constraints = types, .create = create_fn,            \
-    .destroy = element_shape_destroy, .state_bytes = sizeof(element_shape_t), .compute = fn \
-  }
+#define STACKER(name, types, create_fn, fn)                                                      \
+  LEAT_CPU_KERNEL(name, types, element_shape_t, create_fn, fn, .destroy = element_shape_destroy)
 #define ARRAYS(v)                                                                       \
   STACKER("TensorArrayGather" v, STACKED, gather_create, gather__cpu),                  \
   KERNEL("TensorArrayScatter" v, scatter__cpu),                                         \

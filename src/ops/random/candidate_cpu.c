@@ -319,13 +319,8 @@ static leat_status_t accidental_hits__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define SAMPLER(name, made)         \
-  {.op = name,                      \
-   .device_type = "CPU",            \
-   .create = made,                  \
-   .destroy = destroy,              \
-   .state_bytes = sizeof(sampler_t), \
-   .compute = sampler__cpu}
+#define SAMPLER(name, made)                                                      \
+  LEAT_CPU_KERNEL(name, NULL, sampler_t, made, sampler__cpu, .destroy = destroy)
 
 const leat_kernel_row_t leat_candidate_kernels_cpu[] = {
     SAMPLER("AllCandidateSampler", all_create),

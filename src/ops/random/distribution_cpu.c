@@ -33,15 +33,9 @@ static leat_status_t random_uniform_int__cpu(leat_kernel_context_t* c) {
   return run(c, &(leat_random_fill_t){.kind = LEAT_RANDOM_INTEGER});
 }
 
-#define KERNEL(op_name, types, function)          \
-  {.op = op_name,                                 \
-   .device_type = "CPU",                          \
-   .constraints = types,                          \
-   .create = leat_generator_state_create,         \
-   .destroy = leat_generator_state_destroy,       \
-   .state_bytes = sizeof(leat_generator_state_t), \
-   .compute = function,                           \
-   .expensive = true}
+#define KERNEL(op_name, types, function)                                                         \
+  LEAT_CPU_KERNEL(op_name, types, leat_generator_state_t, leat_generator_state_create, function, \
+                  .destroy = leat_generator_state_destroy, .expensive = true)
 
 const leat_kernel_row_t leat_distribution_kernels_cpu[] = {
     KERNEL("RandomUniform", "dtype: bfloat16, double, float, half", random_uniform__cpu),

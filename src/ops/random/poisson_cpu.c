@@ -82,15 +82,10 @@ static leat_status_t stateless_poisson__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define STATEFUL(op_name, types)                  \
-  {.op = op_name,                                 \
-   .device_type = "CPU",                          \
-   .constraints = types,                          \
-   .create = leat_generator_state_create,         \
-   .destroy = leat_generator_state_destroy,       \
-   .state_bytes = sizeof(leat_generator_state_t), \
-   .compute = random_poisson__cpu,                \
-   .expensive = true}
+#define STATEFUL(op_name, types)                                                       \
+  LEAT_CPU_KERNEL(op_name, types, leat_generator_state_t, leat_generator_state_create, \
+                  random_poisson__cpu, .destroy = leat_generator_state_destroy,        \
+                  .expensive = true)
 #define REAL "half, float, double, int32, int64"
 
 const leat_kernel_row_t leat_poisson_kernels_cpu[] = {

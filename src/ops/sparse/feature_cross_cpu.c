@@ -363,12 +363,8 @@ static leat_status_t cross__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define ROW(name, made)                 \
-  {.op = name,                          \
-   .device_type = "CPU",                \
-   .create = made,                      \
-   .state_bytes = sizeof(cross_state_t), \
-   .compute = cross__cpu}
+#define ROW(name, made)                                        \
+  LEAT_CPU_KERNEL(name, NULL, cross_state_t, made, cross__cpu)
 
 const leat_kernel_row_t leat_feature_cross_kernels_cpu[] = {
     ROW("SparseCross", old_create),

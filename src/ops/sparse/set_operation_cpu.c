@@ -349,12 +349,9 @@ static leat_status_t operation_create(leat_kernel_creation_t* c, void* state) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid set_operation %.*s.", LEAT_SV_ARG(name));
 }
 
-#define ROW(op_name, create_fn, compute_fn)                                                     \
-  {                                                                                             \
-    .op = op_name, .device_type = "CPU",                                                        \
-    .constraints = "T: int16, int32, int64, int8, string, uint16, uint8", .create = create_fn,  \
-    .state_bytes = sizeof(set_state_t), .compute = compute_fn                                   \
-  }
+#define ROW(op_name, create_fn, compute_fn)                                                    \
+  LEAT_CPU_KERNEL(op_name, "T: int16, int32, int64, int8, string, uint16, uint8", set_state_t, \
+                  create_fn, compute_fn)
 
 const leat_kernel_row_t leat_set_operation_kernels_cpu[] = {
     ROW("SetSize", size_create, set_size__cpu),

@@ -117,11 +117,8 @@ static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
   return fill_fingerprints(data, rows, output->data);
 }
 
-#define BUCKETS(op_name, create_fn, compute_fn)                                             \
-  {                                                                                         \
-    .op = op_name, .device_type = "CPU", .create = create_fn,                               \
-    .state_bytes = sizeof(buckets_t), .compute = compute_fn                                 \
-  }
+#define BUCKETS(op_name, create_fn, compute_fn)                    \
+  LEAT_CPU_KERNEL(op_name, NULL, buckets_t, create_fn, compute_fn)
 
 const leat_kernel_row_t leat_hash_kernels_cpu[] = {
     BUCKETS("StringToHashBucketFast", buckets_create, fast__cpu),

@@ -173,13 +173,8 @@ static leat_status_t reduce_join__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define KERNEL(op_name, function)    \
-  {.op = op_name,                    \
-   .device_type = "CPU",             \
-   .create = join_create,            \
-   .destroy = join_destroy,          \
-   .state_bytes = sizeof(join_t),    \
-   .compute = function}
+#define KERNEL(op_name, function)                                                        \
+  LEAT_CPU_KERNEL(op_name, NULL, join_t, join_create, function, .destroy = join_destroy)
 
 const leat_kernel_row_t leat_join_kernels_cpu[] = {
     KERNEL("StringJoin", string_join__cpu),
