@@ -129,14 +129,8 @@ static leat_status_t stateless_multinomial__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_multinomial_kernels_cpu[] = {
-    {.op = "Multinomial",
-     .device_type = "CPU",
-     .constraints = "T: half, bfloat16, float, double",
-     .create = leat_generator_state_create,
-     .destroy = leat_generator_state_destroy,
-     .state_bytes = sizeof(leat_generator_state_t),
-     .compute = multinomial__cpu,
-     .expensive = true},
+    LEAT_GENERATOR_KERNEL("Multinomial", "T: half, bfloat16, float, double", multinomial__cpu,
+                          .expensive = true),
     {.op = "StatelessMultinomial",
      .device_type = "CPU",
      .constraints = "T: half, bfloat16, float, double",
