@@ -4,7 +4,6 @@
 
 #include "ops/family.h"
 #include "ops/nn/channels_cpu.h"
-#include "ops/nn/widen_cpu.h"
 
 // ---- Making -------------------------------------------------------------------------------------
 
@@ -169,25 +168,12 @@ static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                   const leat_tensor_t* bias, leat_tensor_t* result) {
   const bool turns =
       conv->window.channels_first && conv->direction != LEAT_CONVOLUTION_BACKWARD_FILTER;
-  leat_tensor_t wide, narrow = leat_tensor_share(result);
-  leat_status_t status = leat_ok_status();
-  if (turns) {
-    const leat_shape_t last = leat_channels_last_shape(&result->shape);
-    leat_tensor_release(&narrow);
-    status = leat_kernel_allocate_temporary(c, result->dtype, &last, &narrow);
-    if (status) return status;
-  }
-  status = leat_widen_output(c, &narrow, &wide);
-  if (!status) {
-    status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape, flags, wide.dtype,
-                                        first->data, second->data, bias ? bias->data : NULL,
-                                        wide.data);
-    if (!status) leat_narrow(c, &wide, &narrow);
-    if (!status && turns) leat_channels_to_second(c, &narrow, result);
-    leat_tensor_release(&wide);
-  }
-  leat_tensor_release(&narrow);
-  return status;
+  leat_turned_output_t turned;
+  LEAT_RETURN_IF_ERROR(leat_turned_output_begin(c, turns, result, &turned));
+  leat_status_t status = leat_convolution_cache_run(
+      &conv->cache, c, conv->direction, shape, flags, turned.wide.dtype, first->data, second->data,
+      bias ? bias->data : NULL, turned.wide.data);
+  return leat_turned_output_end(c, &turned, status);
 }
 
 leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
