@@ -33,22 +33,8 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t cholesky__cpu(leat_kernel_context_t* c) {
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (output->shape.element_count == 0) return leat_ok_status();
-  leat_linear_t l = {.on_real = cholesky_r,
-                     .on_complex = cholesky_c,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .input_count = 1,
-                     .output_count = 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n * n},
-                     .cost_ns = leat_linear_cube(n) / 3};
-  return leat_linear_run(c, &l);
+  return leat_linear_map_squares(
+      c, (leat_linear_t){.on_real = cholesky_r, .on_complex = cholesky_c}, 0, 1.0 / 3);
 }
 
 static leat_status_t cholesky_grad__cpu(leat_kernel_context_t* c) {

@@ -194,3 +194,18 @@ leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
   leat_tensor_release(&scratch);
   return run.problem ? leat_kernel_invalid(c, "%s", run.problem) : leat_ok_status();
 }
+
+leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
+                                      int scratch_matrices, double cubes) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &l.n));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  l.batch = leat_linear_batch(shape);
+  l.input_count = l.output_count = 1;
+  l.input_sizes[0] = l.output_sizes[0] = l.n * l.n;
+  l.scratch_size = scratch_matrices * l.n * l.n + l.n;
+  l.cost_ns = cubes * leat_linear_cube(l.n);
+  return leat_linear_run(c, &l);
+}

@@ -234,22 +234,7 @@ static leat_status_t eig__cpu(leat_kernel_context_t* c) {
 }
 
 static leat_status_t run_function(leat_kernel_context_t* c, leat_linear_fn_t fn) {
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (output->shape.element_count == 0) return leat_ok_status();
-  leat_linear_t l = {.on_complex = fn,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .input_count = 1,
-                     .output_count = 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n * n},
-                     .scratch_size = 6 * n * n + n,
-                     .cost_ns = 60 * leat_linear_cube(n)};
-  return leat_linear_run(c, &l);
+  return leat_linear_map_squares(c, (leat_linear_t){.on_complex = fn}, 6, 60);
 }
 static leat_status_t exponential__cpu(leat_kernel_context_t* c) {
   return run_function(c, exponential);

@@ -36,24 +36,9 @@ static leat_status_t create_triangular(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t inverse__cpu(leat_kernel_context_t* c) {
   const leat_solve_t* kernel = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (output->shape.element_count == 0) return leat_ok_status();
-  leat_linear_t l = {.on_real = invert_r,
-                     .on_complex = invert_c,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .flags = {kernel->is_adjoint},
-                     .input_count = 1,
-                     .output_count = 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n * n},
-                     .scratch_size = 2 * n * n + n,
-                     .cost_ns = leat_linear_cube(n)};
-  return leat_linear_run(c, &l);
+  const leat_linear_t inverse = {
+      .on_real = invert_r, .on_complex = invert_c, .flags = {kernel->is_adjoint}};
+  return leat_linear_map_squares(c, inverse, 2, 1);
 }
 
 static leat_status_t solve__cpu(leat_kernel_context_t* c) {
