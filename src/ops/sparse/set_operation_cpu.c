@@ -239,12 +239,9 @@ static leat_status_t find(const leat_kernel_context_t* c, operation_t* op) {
 static leat_status_t write_found(leat_kernel_context_t* c, const operation_t* op) {
   leat_tensor_t *indices, *values, *shape;
   int64_t rank = op->a.rank, *index;
-  leat_shape_t matrix, dense, vector = leat_shape_vector(op->count);
-  leat_shape_t dims = leat_shape_vector(rank);
+  leat_shape_t dense, dims = leat_shape_vector(rank);
   size_t bytes = leat_dtype_size(op->a.values->dtype);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){op->count, rank}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, op->count, rank, &indices, &values));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &dims, &shape));
   memcpy(shape->data, op->a.dims, (size_t)(rank - 1) * sizeof *index);
   leat_tensor_data(shape, int64_t)[rank - 1] = op->largest;

@@ -98,16 +98,11 @@ static int64_t merge(const leat_kernel_context_t* c, const leat_entries_t* a,
 static leat_status_t add__cpu(leat_kernel_context_t* c) {
   leat_entries_t a, b;
   leat_tensor_t *indices, *values;
-  leat_shape_t matrix;
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &a));
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 3, &b));
   LEAT_RETURN_IF_ERROR(check_pair(c, &a, &b));
-  int64_t count = merge(c, &a, &b, NULL, NULL);
-  leat_shape_t vector = leat_shape_vector(count);
-  LEAT_RETURN_IF_ERROR(
-      leat_shape_create(2, (int64_t[]){count, a.shape.shape.element_count}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, merge(c, &a, &b, NULL, NULL),
+                                             a.shape.shape.element_count, &indices, &values));
   merge(c, &a, &b, indices, values);
   leat_kernel_pass_input(c, 2, 2);
   return leat_ok_status();
