@@ -50,7 +50,7 @@ static inline double leat_linear_cube(int64_t n) { return (double)n * (double)n 
 
 // Runs over the kernel's first inputs and the outputs, which are allocated.
 LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l);
-// The whole kernel of a map from the square matrices of input 0 to others of their size, n. |l| says
+// The whole kernel of a map from square matrices, input 0, to others of their size, n. |l| says
 // the functions and flags; they have scratch for |scratch_matrices| n^2 + n elements, and cost
 // |cubes| n^3.
 LEAT_MUST_USE leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
