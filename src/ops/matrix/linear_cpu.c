@@ -3,6 +3,7 @@
 
 #include "base/sync.h"
 #include "device/cpu/half.h"
+#include "ops/array/sized_output_cpu.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -50,11 +51,7 @@ leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const le
   for (int d = 0; d < outer; ++d) dims[d] = leat_shape_dim(like, d);
   dims[outer] = rows;
   dims[outer + 1] = columns;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(outer + rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, index, &shape, out_tensor);
-  leat_shape_release(&shape);
-  return status;
+  return leat_sized_output(c, index, outer + rank, dims, out_tensor);
 }
 
 leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/matrix/linear_cpu.h"
 
@@ -134,11 +135,7 @@ static leat_status_t allocate_broadcast(leat_kernel_context_t* c, int64_t rows, 
   }
   dims[rank - 2] = rows;
   dims[rank - 1] = columns;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, out_tensor);
-  leat_shape_release(&shape);
-  return status;
+  return leat_sized_output(c, 0, rank, dims, out_tensor);
 }
 
 // Which matrix of |shape| serves each matrix of |output|.

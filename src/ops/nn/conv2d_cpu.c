@@ -2,6 +2,7 @@
 // that the plans want (channels last, float for half and bfloat16), and a plan is run.
 #include "ops/nn/conv2d_cpu.h"
 
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/nn/channels_cpu.h"
 
@@ -199,13 +200,6 @@ leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
   return status;
 }
 
-static leat_status_t allocate(leat_kernel_context_t* c, const int64_t* sizes,
-                              leat_tensor_t** out_tensor) {
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(4, sizes, &shape));
-  return leat_kernel_allocate_output(c, 0, &shape, out_tensor);
-}
-
 static leat_status_t forward__cpu(leat_kernel_context_t* c) {
   leat_conv2d_t* conv = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -215,7 +209,7 @@ static leat_status_t forward__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape),
                                            leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(allocate(c, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, sizes, &output));
   return leat_conv2d_run(conv, c, &shape, 0, input, filter, NULL, output);
 }
 
@@ -230,7 +224,7 @@ static leat_status_t to_input__cpu(leat_kernel_context_t* c) {
       leat_conv2d_measure(c, conv, input, leat_shape_dims(&filter->shape), &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(allocate(c, input, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, input, &output));
   return leat_conv2d_run(conv, c, &shape, 0, filter, dy, NULL, output);
 }
 
@@ -242,11 +236,13 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
   int64_t filter[4], sizes[4];
   LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 1), NULL, NULL, filter));
   leat_tensor_t* output;
-  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) return allocate(c, filter, &output);
+  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) {
+    return leat_sized_output(c, 0, 4, filter, &output);
+  }
   LEAT_RETURN_IF_ERROR(
       leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
-  LEAT_RETURN_IF_ERROR(allocate(c, filter, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, filter, &output));
   return leat_conv2d_run(conv, c, &shape, 0, input, dy, NULL, output);
 }
 

@@ -3,6 +3,7 @@
 // shape and bytes, written as one string.
 #include <string.h>
 
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/lookup/key_rows_cpu.h"
 #include "ops/queue/numbers_cpu.h"
@@ -322,16 +323,13 @@ static leat_status_t check_keys(const leat_kernel_context_t* c, const tensor_map
 static leat_status_t stack_keys__cpu(leat_kernel_context_t* c) {
   tensor_map_t* map;
   leat_tensor_t* output;
-  leat_shape_t shape;
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
   LEAT_RETURN_IF_ERROR(input_map(c, &map));
   LEAT_RETURN_IF_ERROR(check_keys(c, map));
   const leat_shape_t* one = &map->keys[0].shape;
   dims[0] = (int64_t)map->rows.count;
   for (int i = 0; i < one->rank; ++i) dims[i + 1] = leat_shape_dim(one, i);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(one->rank + 1, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, one->rank + 1, dims, &output);
   size_t bytes = (size_t)one->element_count * leat_dtype_size(map->keys[0].dtype);
   for (size_t i = 0; i < map->rows.count && !status; ++i) {
     status = leat_tensor_copy_elements(output->dtype, map->keys[i].data,

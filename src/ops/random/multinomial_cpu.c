@@ -2,6 +2,7 @@
 // number n of all takes words 2n and 2n + 1 of the generator, whoever computes it.
 #include <math.h>
 
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
@@ -92,10 +93,8 @@ static leat_status_t make_output(leat_kernel_context_t* c, multinomial_t* m) {
     return leat_kernel_invalid(c, "logits have %lld classes, must have 1 to 2^31 - 1",
                                (long long)m->class_count);
   }
-  leat_shape_t shape;
   int64_t dims[2] = {leat_shape_dim(&m->logits->shape, 0), m->sample_count};
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
-  return leat_kernel_allocate_output(c, 0, &shape, &m->output);
+  return leat_sized_output(c, 0, 2, dims, &m->output);
 }
 
 static leat_status_t run(leat_kernel_context_t* c, multinomial_t* m) {

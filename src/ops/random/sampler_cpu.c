@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "device/cpu/half.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/random/generator_cpu.h"
 
 double leat_sampler_read(const leat_tensor_t* tensor, int64_t index) {
@@ -63,7 +64,7 @@ void leat_sampler_run(const leat_kernel_context_t* c, const leat_sampler_t* samp
 // Allocates output 0 of the shape that input 0 states followed by that of |parameter|.
 static leat_status_t allocate_output(leat_kernel_context_t* c, const leat_tensor_t* parameter,
                                      leat_tensor_t** out_tensor) {
-  leat_shape_t samples, whole_shape;
+  leat_shape_t samples;
   int64_t dims[2 * LEAT_SHAPE_MAX_RANK];
   LEAT_RETURN_IF_ERROR(leat_random_shape(c, 0, &samples));
   int rank = 0;
@@ -72,10 +73,7 @@ static leat_status_t allocate_output(leat_kernel_context_t* c, const leat_tensor
   for (int d = 0; d < parameter->shape.rank; ++d) {
     dims[rank++] = leat_shape_dim(&parameter->shape, d);
   }
-  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &whole_shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &whole_shape, out_tensor);
-  leat_shape_release(&whole_shape);
-  return status;
+  return leat_sized_output(c, 0, rank, dims, out_tensor);
 }
 
 leat_status_t leat_sampler_check_suffix(const leat_kernel_context_t* c, const leat_shape_t* shape,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -163,12 +164,9 @@ static leat_status_t allocate_words(leat_kernel_context_t* c, int64_t count, int
 static leat_status_t set_size__cpu(leat_kernel_context_t* c) {
   leat_entries_t entries;
   operand_t o;
-  leat_shape_t groups;
   leat_tensor_t *sizes, items;
   LEAT_RETURN_IF_ERROR(sparse_operand(c, 0, &entries, &o));
-  LEAT_RETURN_IF_ERROR(leat_shape_create((int)o.rank - 1, o.dims, &groups));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &groups, &sizes);
-  leat_shape_release(&groups);
+  leat_status_t status = leat_sized_output(c, 0, (int)o.rank - 1, o.dims, &sizes);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(sizes);
   LEAT_RETURN_IF_ERROR(allocate_words(c, o.values->shape.element_count, 1, &items));

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/array/index.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/queue/numbers_cpu.h"
 #include "ops/sparse/entries_cpu.h"
@@ -204,7 +205,7 @@ static leat_status_t reduce__cpu(leat_kernel_context_t* c) {
   const keeping_t* state = leat_kernel_state(c);
   leat_entries_t entries;
   leat_tensor_t* output;
-  leat_shape_t whole, shape;
+  leat_shape_t whole;
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   int64_t rank = entries.shape.shape.element_count, dims[LEAT_SHAPE_MAX_RANK];
   if (rank > LEAT_SHAPE_MAX_RANK) return leat_kernel_invalid(c, "the rank is too large");
@@ -217,9 +218,7 @@ static leat_status_t reduce__cpu(leat_kernel_context_t* c) {
     if (is_reduced[d] && !state->keeps) continue;
     dims[count++] = is_reduced[d] ? 1 : leat_tensor_data(&entries.shape, const int64_t)[d];
   }
-  LEAT_RETURN_IF_ERROR(leat_shape_create(count, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, count, dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(output);
   return add_entries(c, &entries, is_reduced, output);
