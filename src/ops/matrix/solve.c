@@ -13,39 +13,43 @@ static leat_status_t determinant_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-static leat_status_t solve_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t size, rows, columns;
-  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
+// Sets the shape of X in A X = B, where A is a batch of matrices of |size|, and B input 1. Batches
+// broadcast, or are the same.
+static leat_status_t set_solution(leat_inference_t* c, leat_partial_shape_t batch, int64_t size,
+                                  bool broadcasts) {
+  leat_partial_shape_t right_batch;
+  int64_t rows, columns;
   LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, batch, right_batch, &batch));
+  LEAT_RETURN_IF_ERROR(broadcasts ? leat_inference_broadcast(c, batch, right_batch, &batch)
+                                  : leat_inference_merge(c, batch, right_batch, &batch));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
   return leat_matrix_set_output(c, 0, batch, 2, size, columns);
+}
+
+static leat_status_t solve_shape(leat_inference_t* c) {
+  leat_partial_shape_t batch;
+  int64_t size;
+  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
+  return set_solution(c, batch, size, false);
 }
 
 static leat_status_t triangular_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t size, rows, columns;
+  leat_partial_shape_t batch;
+  int64_t size;
   LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, batch, right_batch, &batch));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
-  return leat_matrix_set_output(c, 0, batch, 2, size, columns);
+  return set_solution(c, batch, size, true);
 }
 
 static leat_status_t banded_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t bands, size, rows, columns;
+  leat_partial_shape_t batch;
+  int64_t bands, size;
   LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 0, &batch, &bands, &size));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
   if (bands == 0 || (bands != LEAT_DIM_UNKNOWN && size != LEAT_DIM_UNKNOWN && bands > size)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Number of bands is %lld, must be positive and "
                             "not exceed the size of the matrix, %lld", (long long)bands,
                             (long long)size);
   }
-  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, batch, right_batch, &batch));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
-  return leat_matrix_set_output(c, 0, batch, 2, size, columns);
+  return set_solution(c, batch, size, true);
 }
 
 static leat_status_t lu_shape(leat_inference_t* c) {
