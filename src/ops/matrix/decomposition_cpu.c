@@ -121,28 +121,9 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
   const leat_decomposition_t* kernel = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
-  if (kernel->vectors) {
-    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
-  } else {
-    LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 1));
-  }
-  leat_linear_t l = {.on_real = hermitian_r,
-                     .on_complex = hermitian_c,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .flags = {kernel->vectors},
-                     .input_count = 1,
-                     .output_count = kernel->vectors ? 2 : 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n, n * n},
-                     .scratch_size = 2 * n * n + n,
-                     .cost_ns = 30 * leat_linear_cube(n)};
-  return leat_linear_run(c, &l);
+  const leat_linear_t l = {
+      .on_real = hermitian_r, .on_complex = hermitian_c, .flags = {kernel->vectors}};
+  return leat_linear_eigen(c, l, 2, 30);
 }
 
 static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {

@@ -55,6 +55,9 @@ LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linea
 // |cubes| n^3.
 LEAT_MUST_USE leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
                                                     int scratch_matrices, double cubes);
+// Likewise: the n eigenvalues, output 0, and if l.flags[0] the eigenvectors, output 1.
+LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l,
+                                              int scratch_matrices, double cubes);
 
 // ---- The algorithms (linear_algebra.inc), for double (_r) and complex double (_c) ---------------
 

@@ -210,27 +210,8 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t eig__cpu(leat_kernel_context_t* c) {
   const leat_eig_t* kernel = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
-  if (kernel->vectors) {
-    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
-  } else {
-    LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 1));
-  }
-  leat_linear_t l = {.on_complex = eig,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .flags = {kernel->vectors},
-                     .input_count = 1,
-                     .output_count = kernel->vectors ? 2 : 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n, n * n},
-                     .scratch_size = 3 * n * n,
-                     .cost_ns = 50 * leat_linear_cube(n)};
-  return leat_linear_run(c, &l);
+  return leat_linear_eigen(c, (leat_linear_t){.on_complex = eig, .flags = {kernel->vectors}}, 3,
+                           50);
 }
 
 static leat_status_t run_function(leat_kernel_context_t* c, leat_linear_fn_t fn) {
