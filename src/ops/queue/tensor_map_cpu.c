@@ -6,7 +6,7 @@
 #include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/lookup/key_rows_cpu.h"
-#include "ops/queue/numbers_cpu.h"
+#include "ops/queue/tensor_sum_cpu.h"
 
 typedef struct tensor_map_s {
   leat_reference_count_t references;
@@ -139,24 +139,6 @@ static leat_status_t map_zeros_like(void* self, leat_variant_t* out_variant) {
   return leat_ok_status();
 }
 
-static leat_status_t add_values(const leat_tensor_t* a, const leat_tensor_t* b,
-                                leat_tensor_t* out_sum) {
-  if (a->dtype != b->dtype || !leat_shape_equal(&a->shape, &b->shape)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Trying to add values of maps that are %s%s and %s%s",
-                            leat_dtype_name(a->dtype), LEAT_SHAPE_TEXT(&a->shape),
-                            leat_dtype_name(b->dtype), LEAT_SHAPE_TEXT(&b->shape));
-  }
-  LEAT_RETURN_IF_ERROR(
-      leat_tensor_allocate(leat_buffer_source_host(), a->dtype, &a->shape, out_sum));
-  if (leat_numbers_add(a->dtype, a->data, b->data, out_sum->data, a->shape.element_count)) {
-    return leat_ok_status();
-  }
-  leat_tensor_release(out_sum);
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Trying to add unsupported dtype %s",
-                          leat_dtype_name(a->dtype));
-}
-
 static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
   for (size_t i = 0; i < other->rows.count; ++i) {
     int64_t row;
@@ -165,7 +147,7 @@ static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
     if (row < 0) {
       value = leat_tensor_share(&other->values[i]);
     } else {
-      LEAT_RETURN_IF_ERROR(add_values(&sum->values[row], &other->values[i], &value));
+      LEAT_RETURN_IF_ERROR(leat_tensor_sum(&sum->values[row], &other->values[i], &value));
     }
     LEAT_RETURN_IF_ERROR(put(sum, &other->keys[i], value));
   }
