@@ -60,11 +60,7 @@ static bool has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
 }
 
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
-  const leat_pass_options_t* options = f->c.options;
-  const leat_kernel_row_t* kernel =
-      options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
-                           node->assigned_device);
-  switch (kernel ? kernel->elementwise : LEAT_ELEMENTWISE_NO) {
+  switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
     case LEAT_ELEMENTWISE_BROADCAST:
     case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
     case LEAT_ELEMENTWISE_IF_SAME:
@@ -72,6 +68,7 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
     case LEAT_ELEMENTWISE_SUM:
       return node->input_count > 1 && has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_SUM
                                                                       : LEAT_CLUSTER_STRANGER;
+    case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
     default: return LEAT_CLUSTER_STRANGER;
   }
 }
