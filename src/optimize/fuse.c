@@ -68,10 +68,12 @@ static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int 
   }
   leat_status_t status = leat_op_registry_find(
       f->graph->ops, leat_string_view_from(product->op->row->sum), &op);
-  const bool serves = !status && f->options->serves(f->options->serves_data, op, product->attrs,
-                                                    product->attr_count, sum->assigned_device);
+  const leat_kernel_row_t* kernel =
+      status ? NULL
+             : f->options->find_kernel(f->options->find_kernel_data, op, product->attrs,
+                                       product->attr_count, sum->assigned_device);
   leat_status_free(status);
-  return serves ? op : NULL;
+  return kernel ? op : NULL;
 }
 
 // Adds |inout_sum| to the product at input |side| of node |index|.
@@ -120,14 +122,18 @@ static void replace(const fuse_t* f, int32_t from, int32_t to) {
   }
 }
 
+// Does the node add its inputs as AddV2 does?
+static bool is_sum(const fuse_t* f, const leat_node_t* node) {
+  if (!leat_node_is_pure(f->graph, node)) return false;
+  if (node->op->flags & LEAT_OP_AGGREGATE) return shapes_fit(f->graph, node);
+  return leat_node_elementwise(f->graph, node, f->options) == LEAT_ELEMENTWISE_BIAS;
+}
+
 static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
   const leat_node_t* node = &f->graph->nodes[index];
   const int count = node->input_count;
   int first = -1;  // the input that the others are added to
-  if (!(node->op->flags & LEAT_OP_AGGREGATE) || count < 2 ||
-      !leat_node_is_pure(f->graph, node) || !shapes_fit(f->graph, node)) {
-    return leat_ok_status();
-  }
+  if (count < 2 || !is_sum(f, node)) return leat_ok_status();
   for (int i = 0; i < count; ++i) {
     if (find_fused(f, node, i)) continue;
     if (first >= 0) return leat_ok_status();
@@ -167,7 +173,7 @@ static bool has_products(const leat_graph_t* graph) {
 static leat_status_t fuse(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
   fuse_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph,
               .count = rewrite->graph->node_count};
-  if (!options->serves || !has_products(f.graph)) return leat_ok_status();
+  if (!options->find_kernel || !has_products(f.graph)) return leat_ok_status();
   leat_arena_t arena;
   leat_arena_initialize(f.graph->allocator, 0, &arena);
   leat_status_t status = run(&f, &arena);

@@ -270,13 +270,17 @@ static void work_that_is_only_waited_for_goes(void** state) {
 
 // ---- Sums of products ---------------------------------------------------------------------------
 
-static bool serve_none(const void* data, const leat_op_t* op, const leat_attr_t* attrs,
-                       int attr_count, int32_t device) {
-  return false;
+static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op,
+                                           const leat_attr_t* attrs, int attr_count,
+                                           int32_t device) {
+  return NULL;
 }
-static bool serve_any(const void* data, const leat_op_t* op, const leat_attr_t* attrs,
-                      int attr_count, int32_t device) {
-  return true;
+static const leat_kernel_row_t* serve_any(const void* data, const leat_op_t* op,
+                                          const leat_attr_t* attrs, int attr_count,
+                                          int32_t device) {
+  static const leat_kernel_row_t kAny = {.op = "any"};
+  static const leat_kernel_row_t kBias = {.op = "BiasAdd", .elementwise = LEAT_ELEMENTWISE_BIAS};
+  return leat_string_view_equals(op->name, "BiasAdd") ? &kBias : &kAny;
 }
 
 // How many of the nodes are fused when all lie on one device, but for |other| (-1: none).
@@ -302,7 +306,7 @@ static leat_output_t matrix(fixture_t* f, const char* name, int64_t rows, int64_
 
 static void a_product_goes_into_its_sum(void** state) {
   fixture_t* f = *state;
-  f->options.serves = serve_any;
+  f->options.find_kernel = serve_any;
   leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", -1, 4);
   leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
   leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, y);
@@ -320,6 +324,26 @@ static void a_product_goes_into_its_sum(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(two), -1), 1);
 }
 
+static void a_product_goes_into_its_bias(void** state) {
+  fixture_t* f = *state;
+  f->options.find_kernel = serve_any;
+  const int64_t four = 4;
+  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), unknown = matrix(f, "c", 3, -1);
+  leat_output_t bias = scene_output(&f->s, "Placeholder", "bias", "", LEAT_NO_INPUTS,
+                                    LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                               LEAT_SHAPE("shape",
+                                                          ((leat_partial_shape_t){1, &four}))));
+  leat_output_t y = scene_output(&f->s, "BiasAdd", "", "",
+                                 LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, b), bias),
+                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  leat_output_t z = scene_output(&f->s, "BiasAdd", "", "",
+                                 LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
+                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
+  assert_true(leat_string_view_equals(fetched(f, 0)->op->name, "_MatMulAdd"));
+  assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
+}
+
 static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count) {
   return scene_output(&f->s, "AddN", "", "", (leat_outputs_t){items, count},
                       LEAT_ATTRS(LEAT_INT("N", count), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
@@ -327,7 +351,7 @@ static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count)
 
 static void a_sum_of_products_is_a_chain(void** state) {
   fixture_t* f = *state;
-  f->options.serves = serve_any;
+  f->options.find_kernel = serve_any;
   leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
   leat_output_t items[5];
   for (int i = 0; i < 4; ++i) items[i] = scene_binary(&f->s, "MatMul", -1, a, b);
@@ -348,9 +372,9 @@ static void what_is_not_fused(void** state) {
   leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
   leat_output_t sum = scene_binary(&f->s, "AddV2", -1, y, product);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);  // nobody knows of kernels
-  f->options.serves = serve_none;
+  f->options.find_kernel = serve_none;
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);
-  f->options.serves = serve_any;
+  f->options.find_kernel = serve_any;
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 1);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, product), -1), 0);
@@ -383,6 +407,7 @@ int main(void) {
       TEST(edges_that_say_nothing_go),
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_product_goes_into_its_sum),
+      TEST(a_product_goes_into_its_bias),
       TEST(a_sum_of_products_is_a_chain),
       TEST(what_is_not_fused),
   };
