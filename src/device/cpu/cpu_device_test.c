@@ -13,8 +13,7 @@ static void a_copy_shares_or_fills(void** state) {
   leat_tensor_t host, shared = {0}, filled, narrow;
   leat_status_t status = leat_ok_status();
   LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_FLOAT, values, 3, &host));
-  device->vtable->copy_from_host(device, &host, &shared, take_status, &status);
-  LEAT_EXPECT_OK(status);
+  LEAT_EXPECT_OK(device->vtable->copy_from_host(device, &host, &shared));
   assert_ptr_equal(shared.data, host.data);
 
   LEAT_EXPECT_OK(leat_tensor_allocate(device->memory, LEAT_DTYPE_FLOAT, &host.shape, &filled));

@@ -112,7 +112,7 @@ static void recv__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 // ---- On devices with memory of their own --------------------------------------------------------
 
-// A copy under way: out of the device, to be sent, or into it.
+// A copy under way out of the device, to be sent; or a value that is awaited, to be copied into it.
 typedef struct moving_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
@@ -150,32 +150,27 @@ static void send__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
     done(c, status);
     return;
   }
-  device->vtable->copy_to_host(device, leat_kernel_input(c, 0), &moving->value.tensor, copied_out,
-                               moving);
-}
-
-static void copied_in(void* data, leat_status_t status) {
-  moving_t moving = *(moving_t*)data;
-  leat_allocator_free(leat_allocator_system(), data);
-  leat_slot_release(&moving.value);
-  moving.context->outputs[0].alive = true;
-  moving.done(moving.context, status);
+  // Where nobody else reads the value its memory is free for work behind the copy.
+  leat_slot_t* input = &c->slots[c->input_slots[0]];
+  leat_tensor_t value = c->last_readers & 1 && !input->ref ? leat_tensor_move(&input->tensor)
+                                                           : leat_tensor_share(&input->tensor);
+  device->vtable->copy_to_host(device, &value, &moving->value.tensor, copied_out, moving);
+  leat_tensor_release(&value);
 }
 
 static void receive_then_copy(void* data, leat_status_t status, leat_slot_t value) {
-  moving_t* moving = data;
-  leat_kernel_context_t* c = moving->context;
+  moving_t moving = *(moving_t*)data;
+  leat_kernel_context_t* c = moving.context;
   leat_device_t* device = c->kernel->device;
-  if (status || !value.alive) {
-    if (!status) c->outputs[0] = value;
-    leat_kernel_done_fn_t done = moving->done;
-    leat_allocator_free(leat_allocator_system(), moving);
-    done(c, status);
-    return;
+  leat_allocator_free(leat_allocator_system(), data);
+  if (!status && value.alive) {
+    status = device->vtable->copy_from_host(device, &value.tensor, &c->outputs[0].tensor);
+    c->outputs[0].alive = !status;
+    leat_slot_release(&value);
+  } else if (!status) {
+    c->outputs[0] = value;
   }
-  moving->value = value;
-  device->vtable->copy_from_host(device, &moving->value.tensor, &c->outputs[0].tensor, copied_in,
-                                 moving);
+  moving.done(c, status);
 }
 
 static void recv__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
