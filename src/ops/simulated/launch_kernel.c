@@ -29,6 +29,9 @@ typedef struct launch_s {
   // Of one that runs to the end.
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
+  // Of one that the host waits for.
+  leat_notification_t ended;
+  leat_status_t status;
 } launch_t;
 
 static leat_simulated_memory_t* memory_of(const leat_kernel_t* kernel) {
@@ -139,9 +142,6 @@ static void hold_inputs(const leat_kernel_context_t* c, launch_t* l) {
 
 // Memory for the outputs, the executor's and, by the stream's address, the twin's.
 static leat_status_t give_outputs(leat_kernel_context_t* c, launch_t* l) {
-  const leat_twin_t* twin = c->kernel->state;
-  LEAT_RETURN_IF_ERROR(leat_output_shapes_find(twin->shapes, l->facts, c->kernel->input_count,
-                                               c->kernel->output_count, l->shapes));
   for (int i = 0; i < c->kernel->output_count; ++i) {
     leat_tensor_t tensor;
     LEAT_RETURN_IF_ERROR(leat_tensor_allocate(c->kernel->device->memory,
@@ -163,14 +163,13 @@ static leat_status_t give_outputs(leat_kernel_context_t* c, launch_t* l) {
 // Brings an output to its place that the twin has made elsewhere (it handed an input on).
 static leat_status_t settle(launch_t* l, int index) {
   const leat_tensor_t* made = &l->inner.outputs[index].tensor;
+  void* place = l->places[index].data;
   if (!leat_shape_equal(&made->shape, &l->shapes[index])) {
     return leat_make_status(LEAT_INTERNAL, "output %d has shape %s, must have the shape that was "
                             "inferred, %s", index, LEAT_SHAPE_TEXT(&made->shape),
                             LEAT_SHAPE_TEXT(&l->shapes[index]));
   }
-  if (made->buffer && made->buffer != l->planned[index]) {
-    memcpy(l->places[index].data, made->data, leat_tensor_size_bytes(made));
-  }
+  if (place && made->data != place) memcpy(place, made->data, leat_tensor_size_bytes(made));
   return leat_ok_status();
 }
 
@@ -214,19 +213,6 @@ static leat_status_t enqueue(leat_kernel_context_t* c, launch_t* l, leat_simulat
   leat_status_t status = leat_simulated_device_enqueue(c->kernel->device, task, &writer->number);
   if (!status) note(c, writer);
   leat_simulated_writer_release(writer);
-  return status;
-}
-
-leat_status_t leat_launch_enqueue(leat_kernel_context_t* c) {
-  leat_simulated_task_t task = {.stream = stream_for(c->kernel),
-                                .duration_ns = duration_of(c),
-                                .work = run_enqueued};
-  launch_t* l;
-  LEAT_RETURN_IF_ERROR(make_launch(c, &task.after, &l));
-  task.work_data = l;
-  hold_inputs(c, l);
-  leat_status_t status = enqueue(c, l, &task);
-  if (status) free_enqueued(l);
   return status;
 }
 
@@ -274,23 +260,81 @@ static void launch_done(void* data, leat_status_t status) {
   done(context, status);
 }
 
-void leat_launch_to_the_end(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+// A launch of |c| that has the executor's inputs while it runs, behind all kernels enqueued so far.
+static leat_status_t make_ending(leat_kernel_context_t* c, leat_simulated_task_t* task,
+                                 launch_t** out_launch) {
   leat_device_t* device = c->kernel->device;
-  leat_simulated_task_t task = {.stream = leat_simulated_device_next_stream(device),
-                                .duration_ns = duration_of(c),
-                                .work = run_to_the_end,
-                                .done = launch_done};
+  *task = (leat_simulated_task_t){.stream = leat_simulated_device_next_stream(device),
+                                  .duration_ns = duration_of(c)};
+  LEAT_RETURN_IF_ERROR(make_launch(c, &task->after, out_launch));
+  (*out_launch)->context = c;
+  task->work_data = task->done_data = *out_launch;
+  enter(*out_launch);
+  leat_simulated_device_record(device, leat_simulated_device_copy_in_stream(device) + 1,
+                               &task->after);
+  return leat_ok_status();
+}
+
+void leat_launch_to_the_end(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_simulated_task_t task;
   launch_t* l;
-  leat_status_t status = make_launch(c, &task.after, &l);
+  leat_status_t status = make_ending(c, &task, &l);
   if (!status) {
-    l->context = c;
     l->done = done;
-    enter(l);
-    leat_simulated_device_record(device, leat_simulated_device_copy_in_stream(device) + 1,
-                                 &task.after);
-    task.work_data = task.done_data = l;
-    status = leat_simulated_device_enqueue(device, &task, NULL);
+    task.work = run_to_the_end;
+    task.done = launch_done;
+    status = leat_simulated_device_enqueue(c->kernel->device, &task, NULL);
     if (status) free_launch(l);
   }
   if (status) done(c, status);
+}
+
+// ---- Waited for ---------------------------------------------------------------------------------
+
+static leat_status_t run_waited(void* data, int64_t start_ns) {
+  launch_t* l = data;
+  leat_step_work_t* work = l->services.work;
+  l->status = run_to_the_end(l, start_ns);
+  if (!l->status) {
+    work->ended(work, l->kernel, l->context->outputs, leat_clock_now_ns() - start_ns, NULL);
+  }
+  leat_notification_open(&l->ended);
+  return leat_ok_status();
+}
+
+// The host cannot know the outputs' shapes before the twin has run, which needs nothing but its
+// stream to do so.
+static leat_status_t run_and_wait(leat_kernel_context_t* c) {
+  leat_simulated_task_t task;
+  launch_t* l;
+  LEAT_RETURN_IF_ERROR(make_ending(c, &task, &l));
+  leat_notification_initialize(&l->ended);
+  task.work = run_waited;
+  leat_status_t status = leat_simulated_device_enqueue(c->kernel->device, &task, NULL);
+  if (!status) {
+    leat_notification_wait(&l->ended, LEAT_DEADLINE_NEVER);
+    status = l->status;
+  }
+  leat_notification_deinitialize(&l->ended);
+  free_launch(l);
+  return status;
+}
+
+// ---- The usual way ------------------------------------------------------------------------------
+
+leat_status_t leat_launch_enqueue(leat_kernel_context_t* c) {
+  leat_simulated_task_t task = {.stream = stream_for(c->kernel),
+                                .duration_ns = duration_of(c),
+                                .work = run_enqueued};
+  launch_t* l;
+  LEAT_RETURN_IF_ERROR(make_launch(c, &task.after, &l));
+  task.work_data = l;
+  hold_inputs(c, l);
+  bool known = false;
+  leat_status_t status =
+      leat_output_shapes_find(((const leat_twin_t*)c->kernel->state)->shapes, l->facts,
+                              c->kernel->input_count, c->kernel->output_count, l->shapes, &known);
+  if (!status && known) status = enqueue(c, l, &task);
+  if (status || !known) free_enqueued(l);
+  return status || known ? status : run_and_wait(c);
 }

@@ -77,21 +77,15 @@ static void make_source(const leat_actual_input_t* input, source_t* source, leat
   node->attr_count = 1;
 }
 
-static leat_status_t check_known(const leat_output_shapes_t* s, int output,
-                                 leat_partial_shape_t shape) {
+static bool is_known(leat_partial_shape_t shape) {
   bool known = shape.rank >= 0;
   for (int i = 0; i < shape.rank; ++i) known = known && shape.dims[i] != LEAT_DIM_UNKNOWN;
-  if (known) return leat_ok_status();
-  return leat_make_status(LEAT_INTERNAL,
-                          "Enqueue failed for node '%.*s' (%.*s): shape of output %d is %s, must "
-                          "be known before it runs",
-                          LEAT_SV_ARG(s->name), LEAT_SV_ARG(s->op->name), output,
-                          LEAT_PARTIAL_SHAPE_TEXT(shape));
+  return known;
 }
 
 static leat_status_t ask(const leat_output_shapes_t* s, leat_graph_t* graph,
                          const leat_actual_input_t* inputs, int input_count, int output_count,
-                         leat_shape_t* out_shapes) {
+                         leat_shape_t* out_shapes, bool* out_known) {
   leat_arena_t* arena = &graph->storage->arena;
   source_t* sources;
   leat_output_t* edges;
@@ -113,8 +107,10 @@ static leat_status_t ask(const leat_output_shapes_t* s, leat_graph_t* graph,
                         .attr_count = s->attr_count, .inputs = edges, .input_count = input_count,
                         .output_shapes = shapes, .output_count = output_count};
   LEAT_RETURN_IF_ERROR(leat_inference_run(graph, node, shapes));
+  *out_known = true;
   for (int i = 0; i < output_count; ++i) {
-    LEAT_RETURN_IF_ERROR(check_known(s, i, shapes[i]));
+    *out_known = is_known(shapes[i]);
+    if (!*out_known) break;
     LEAT_RETURN_IF_ERROR(leat_shape_create(shapes[i].rank, shapes[i].dims, &out_shapes[i]));
   }
   return leat_ok_status();
@@ -122,11 +118,13 @@ static leat_status_t ask(const leat_output_shapes_t* s, leat_graph_t* graph,
 
 leat_status_t leat_output_shapes_find(const leat_output_shapes_t* shapes,
                                       const leat_actual_input_t* inputs, int input_count,
-                                      int output_count, leat_shape_t* out_shapes) {
+                                      int output_count, leat_shape_t* out_shapes,
+                                      bool* out_known) {
   leat_graph_t graph = {.allocator = shapes->allocator};
   LEAT_RETURN_IF_ERROR(
       leat_graph_storage_create(shapes->allocator, NULL, &graph.storage));
-  leat_status_t status = ask(shapes, &graph, inputs, input_count, output_count, out_shapes);
+  leat_status_t status =
+      ask(shapes, &graph, inputs, input_count, output_count, out_shapes, out_known);
   leat_graph_storage_release(graph.storage);
   return status;
 }

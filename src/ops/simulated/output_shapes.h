@@ -20,10 +20,11 @@ typedef struct leat_actual_input_s {
   const leat_shape_t* shape;
   const leat_tensor_t* value;  // NULL: the host cannot read it
 } leat_actual_input_t;
-// Thread-safe. What the shape function refuses; INTERNAL when it cannot tell a shape.
+// Thread-safe. |*out_known| is false when the shape function cannot tell them all; |out_shapes|
+// [output_count], zeroed before, are the caller's in any case.
 LEAT_MUST_USE leat_status_t leat_output_shapes_find(const leat_output_shapes_t* shapes,
                                                     const leat_actual_input_t* inputs,
                                                     int input_count, int output_count,
-                                                    leat_shape_t* out_shapes);
+                                                    leat_shape_t* out_shapes, bool* out_known);
 
 #endif  // LEAT_OPS_SIMULATED_OUTPUT_SHAPES_H_
