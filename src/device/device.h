@@ -17,11 +17,14 @@ typedef struct leat_device_vtable_s {
   // next kernel or copy, or released, as soon as the call that makes or reads it has returned.
   LEAT_MUST_USE leat_status_t (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host,
                                                 leat_tensor_t* device_tensor);
-  // |*host| is there when |done| is called, perhaps before this returns.
-  void (*copy_to_host)(leat_device_t* self, const leat_tensor_t* device_tensor, leat_tensor_t* host,
-                       leat_device_done_fn_t done, void* data);
-  // All work enqueued so far is finished when |done| is called: so ends every step that ran a kernel
-  // whose row says |enqueues|. NULL: kernels are synchronous.
+  // |*host| is there when |done| is called, perhaps before this returns. A failure that this returns
+  // is all: |done| is not called.
+  LEAT_MUST_USE leat_status_t (*copy_to_host)(leat_device_t* self,
+                                              const leat_tensor_t* device_tensor,
+                                              leat_tensor_t* host, leat_device_done_fn_t done,
+                                              void* data);
+  // All work enqueued so far is finished when |done| is called: so ends every step that ran kernels
+  // whose rows say |enqueues|. NULL: kernels are synchronous.
   void (*synchronize)(leat_device_t* self, leat_device_done_fn_t done, void* data);
   void (*destroy)(leat_device_t* self);
 } leat_device_vtable_t;

@@ -223,6 +223,10 @@ LEAT_MUST_USE leat_status_t leat_kernel_error_create(const leat_kernel_context_t
                                                      int line, const char* format, ...)
     LEAT_PRINTF(5, 6);
 
+// Names |kernel|'s node in |status| when the kernel did not.
+LEAT_MUST_USE leat_status_t leat_kernel_annotate(const leat_kernel_t* kernel,
+                                                 leat_status_t status);
+
 // Checks the op's contract over the inputs (done by whoever runs kernels, before each run).
 LEAT_MUST_USE leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c);
 

@@ -1,6 +1,4 @@
 // What both executors share: feeds in, references read, contracts checked, fetches out.
-#include <string.h>
-
 #include "base/clock.h"
 #include "trace/collector.h"
 #include "worker/executor.h"
@@ -21,14 +19,8 @@ void leat_execution_trace(leat_execution_t* e, const leat_slot_t* slots, uint32_
   trace_kernel(e, record->kernel, &slots[record->first_output], start_ns);
 }
 
-static leat_status_t annotate(const leat_kernel_t* kernel, leat_status_t status) {
-  if (strstr(leat_status_message(status), "node '")) return status;
-  return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
-                              LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name));
-}
-
 leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {
-  return annotate(e->plan->records[record].kernel, status);
+  return leat_kernel_annotate(e->plan->records[record].kernel, status);
 }
 
 // The step ends with the first failure, whether or not somebody reads the value.
@@ -36,7 +28,7 @@ static void work_ended(leat_step_work_t* self, const leat_kernel_t* kernel,
                        const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status) {
   leat_execution_t* e = (leat_execution_t*)self;
   if (status) {
-    leat_execution_stop(e, annotate(kernel, status));
+    leat_execution_stop(e, status);
   } else if (e->services.collector) {
     trace_kernel(e, kernel, outputs, leat_step_collector_now() - duration_ns);
   }

@@ -62,8 +62,8 @@ void leat_execution_trace(leat_execution_t* execution, const leat_slot_t* slots,
 // Names the node in |status| when the kernel did not.
 LEAT_MUST_USE leat_status_t leat_execution_annotate(leat_execution_t* execution,
                                                     uint32_t record, leat_status_t status);
-// All records have run, or |status| says why not: waits for the device where they enqueued work, then
-// moves or shares the fetches out when all is well, gives the instance back and calls done.
+// All records have run, or |status| says why not: waits for the device where they enqueued work,
+// then moves or shares the fetches out when all is well, gives the instance back and calls done.
 void leat_execution_finish(leat_execution_t* execution, leat_status_t status);
 
 #endif  // LEAT_WORKER_EXECUTOR_H_

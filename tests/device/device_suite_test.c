@@ -85,8 +85,10 @@ static leat_status_t into(leat_device_t* device, const leat_tensor_t* host, leat
 static leat_status_t out_of(leat_device_t* device, const leat_tensor_t* there,
                             leat_tensor_t* host) {
   completion_t completion = begin();
-  device->vtable->copy_to_host(device, there, host, complete, &completion);
-  return end(&completion);
+  leat_status_t status =
+      device->vtable->copy_to_host(device, there, host, complete, &completion);
+  if (status) leat_notification_deinitialize(&completion.notification);
+  return status ? status : end(&completion);
 }
 
 // ---- Checks -------------------------------------------------------------------------------------

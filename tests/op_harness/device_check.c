@@ -1,6 +1,6 @@
 // Each other device is compared with the CPU: a case runs on the simulated accelerator too, where
-// that has a kernel, and must give the same bits. What its kernels take from the op's shape function
-// is checked with it.
+// that has a kernel, and must give the same bits. What its kernels take from shape functions is
+// checked with it.
 #include "base/clock.h"
 #include "master/memory_kind.h"
 #include "op_harness/checks.h"
@@ -48,7 +48,8 @@ static leat_status_t bring_back(const comparison_t* c, int output, leat_tensor_t
   waiter_t waiter = {.status = leat_ok_status()};
   leat_tensor_t here = {0};
   leat_notification_initialize(&waiter.notification);
-  device->vtable->copy_to_host(device, inout_tensor, &here, copied, &waiter);
+  LEAT_RETURN_IF_ERROR(
+      device->vtable->copy_to_host(device, inout_tensor, &here, copied, &waiter));
   leat_notification_wait(&waiter.notification, LEAT_DEADLINE_NEVER);
   leat_notification_deinitialize(&waiter.notification);
   leat_tensor_release(inout_tensor);

@@ -52,7 +52,9 @@ static void block(leat_device_t* device, int stream, leat_notification_t* gate) 
 }
 
 static void await_enqueued(leat_device_t* device, int stream, uint64_t count) {
-  while (leat_simulated_device_progress(device, stream).enqueued < count) leat_clock_sleep_ns(10000);
+  while (leat_simulated_device_progress(device, stream).enqueued < count) {
+    leat_clock_sleep_ns(10000);
+  }
 }
 
 typedef struct step_s {

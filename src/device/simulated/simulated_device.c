@@ -243,17 +243,17 @@ static leat_status_t enqueue_copy(simulated_t* s, int stream, copy_t* copy,
       .done = copy->done ? copy_done : NULL,
       .done_data = copy};
   LEAT_RETURN_IF_ERROR(leat_simulated_writer_create(stream, &copy->writer));
-  leat_simulated_writer_t* writer = copy->writer;  // |copy| may be gone when it is enqueued
+  // When it is enqueued |copy| may be gone, and with it a target in the host.
+  bool is_inward = !copy->done;
+  leat_simulated_writer_t* writer = copy->writer;
   leat_reference_count_retain(&writer->references);
   copy->maker = leat_simulated_memory_await_value(memory, from, &task.after);
   copy->from = leat_simulated_memory_hold(memory, from);
   copy->to = leat_simulated_memory_hold(memory, to);
   leat_simulated_memory_await_uses(memory, to, &task.after);
   leat_status_t status = leat_simulated_device_enqueue(&s->base, &task, &writer->number);
-  if (!status) {
-    leat_simulated_memory_note_read(memory, from, stream, writer->number);
-    leat_simulated_memory_note_write(memory, to, writer);
-  }
+  if (!status) leat_simulated_memory_note_read(memory, from, stream, writer->number);
+  if (!status && is_inward) leat_simulated_memory_note_write(memory, to, writer);
   leat_simulated_writer_release(writer);
   return status;
 }
@@ -291,14 +291,11 @@ static leat_status_t copy_from_host(leat_device_t* self, const leat_tensor_t* ho
   return start_copy(self, 0, host, device_tensor, NULL, NULL);
 }
 
-static void copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
-                         leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
-  leat_status_t status = leat_ok_status();
-  if (!stays(device_tensor, host)) {
-    status = start_copy(self, 1, device_tensor, host, done, data);
-    if (!status) return;
-  }
-  done(data, status);
+static leat_status_t copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
+                                  leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
+  if (!stays(device_tensor, host)) return start_copy(self, 1, device_tensor, host, done, data);
+  done(data, leat_ok_status());
+  return leat_ok_status();
 }
 
 static void synchronize(leat_device_t* self, leat_device_done_fn_t done, void* data) {

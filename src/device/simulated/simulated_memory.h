@@ -7,8 +7,8 @@
 //        ▼
 //   inner address    what kernels see on the device's streams
 //
-// Every buffer knows the work that is enqueued over it (leat_simulated_writer_t and the last uses of
-// each stream), as a caching allocator's does: whoever holds a tensor can find out what its work
+// Every buffer knows the work that is enqueued over it (who writes it, and the last uses by each
+// stream), as a caching allocator's does: whoever holds a tensor can find out what its own work
 // must wait for. A buffer that is freed goes back at once, with the uses that are still to end; its
 // next owner's writers wait for these, so that freeing is ordered by the streams and not by the
 // host. Fresh memory shows a pattern, unless work of its former owner is still to end. The memory

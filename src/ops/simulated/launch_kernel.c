@@ -178,6 +178,7 @@ static leat_status_t run_enqueued(void* data, int64_t start_ns) {
   leat_step_work_t* work = l->services.work;
   leat_status_t status = run_twin(l);
   for (int i = 0; i < l->kernel->output_count && !status; ++i) status = settle(l, i);
+  status = leat_kernel_annotate(l->kernel, status);
   l->writer->status = leat_status_clone(status);
   work->ended(work, l->kernel, l->inner.outputs, leat_clock_now_ns() - start_ns, status);
   free_enqueued(l);
