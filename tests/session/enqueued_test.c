@@ -60,7 +60,7 @@ static void await_enqueued(leat_device_t* device, int stream, uint64_t count) {
 typedef struct step_s {
   scene_t* scene;
   leat_run_t run;
-  leat_output_t fetch;
+  leat_output_t fetch;  // or a node to run
   leat_tensor_t value;
   leat_thread_t thread;
   leat_status_t status;
@@ -72,10 +72,13 @@ static void run_step(void* data) {
 }
 
 static void start(step_t* step, scene_t* s, leat_output_t fetch, int64_t timeout_ms) {
+  bool is_target = fetch.index == LEAT_CONTROL_INDEX;
   *step = (step_t){.scene = s, .fetch = fetch};
   step->run = (leat_run_t){.fetches = &step->fetch,
                            .fetch_values = &step->value,
-                           .fetch_count = 1,
+                           .fetch_count = !is_target,
+                           .targets = &step->fetch.node,
+                           .target_count = is_target,
                            .timeout_ms = timeout_ms};
   scene_session(s);
   LEAT_EXPECT_OK(leat_thread_start("step", run_step, step, &step->thread));
@@ -174,28 +177,111 @@ static void many_temporaries_in_little_memory(void** state) {
   free(values);
 }
 
-// A variable is updated in place only when no work reads it any more: every step reads it before
-// and behind the update.
+// ---- Variables ----------------------------------------------------------------------------------
+
+static leat_output_t make_variable(scene_t* s) {
+  return scene_output(s, "VarHandleOp", "v", SIM, LEAT_NO_INPUTS,
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                 LEAT_SHAPE("shape", leat_partial_shape_scalar())));
+}
+
+static int32_t update(scene_t* s, const char* op, leat_output_t handle, leat_output_t value) {
+  return scene_node(s, op, "", "", LEAT_INPUTS(handle, value),
+                    LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)));
+}
+
+static leat_output_t value_of(scene_t* s, leat_output_t handle) {
+  return scene_output(s, "ReadVariableOp", "", "", LEAT_INPUTS(handle),
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)));
+}
+
+// Every step reads a variable before and behind its update.
 static void variables_keep_their_order(void** state) {
   scene_t s;
   open_scene(&s, "memory=16 streams=3 start_us=50", 4);
-  leat_attrs_t dtype = LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT));
-  leat_output_t handle = scene_output(&s, "VarHandleOp", "v", SIM, LEAT_NO_INPUTS,
-                                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                                 LEAT_SHAPE("shape", leat_partial_shape_scalar())));
-  int32_t begin = scene_node(&s, "AssignVariableOp", "", "",
-                             LEAT_INPUTS(handle, scene_float(&s, 0)), dtype);
-  leat_output_t before = scene_output(&s, "ReadVariableOp", "", "", LEAT_INPUTS(handle), dtype);
-  leat_output_t old = on(&s, "Neg", on(&s, "Neg", before));
-  int32_t add = scene_node(&s, "AssignAddVariableOp", "", "",
-                           LEAT_INPUTS(handle, scene_float(&s, 1)), dtype);
+  leat_output_t handle = make_variable(&s);
+  int32_t begin = update(&s, "AssignVariableOp", handle, scene_float(&s, 0));
+  leat_output_t before = value_of(&s, handle), after = value_of(&s, handle);
+  int32_t add = update(&s, "AssignAddVariableOp", handle, scene_float(&s, 1));
   scene_after(&s, add, before.node);
-  leat_output_t after = scene_output(&s, "ReadVariableOp", "", "", LEAT_INPUTS(handle), dtype);
   scene_after(&s, after.node, add);
-  leat_output_t gain = both(&s, "Sub", on(&s, "Neg", on(&s, "Neg", after)), old);
+  leat_output_t gain = both(&s, "Sub", chain(&s, after, 2), chain(&s, before, 2));
   LEAT_EXPECT_OK(scene_target(&s, begin));
-  for (int i = 0; i < 50; ++i) assert_true(scene_get(&s, gain) == 1);
+  for (int i = 0; i < 20; ++i) assert_true(scene_get(&s, gain) == (float)(-2 * i - 1));
   scene_close(&s);
+}
+
+// Work that was enqueued behind an update, and is late, reads what it was given.
+static void an_update_leaves_readers_their_value(void** state) {
+  scene_t s;
+  open_scene(&s, "memory=1 streams=2 start_us=1", 2);
+  leat_output_t handle = make_variable(&s);
+  int32_t begin = update(&s, "AssignVariableOp", handle, scene_float(&s, 5));
+  leat_output_t value = on(&s, "Neg", value_of(&s, handle));
+  int32_t add = update(&s, "AssignAddVariableOp", handle, scene_float(&s, 1));
+  leat_device_t* device = accelerator(&s);
+  LEAT_EXPECT_OK(scene_target(&s, begin));
+  leat_notification_t before, behind;
+  leat_notification_initialize(&before);
+  leat_notification_initialize(&behind);
+  uint64_t enqueued[2];
+  for (int i = 0; i < 2; ++i) {
+    block(device, i, &before);
+    enqueued[i] = leat_simulated_device_progress(device, i).enqueued;
+  }
+  step_t adding, reading;
+  start(&adding, &s, (leat_output_t){add, LEAT_CONTROL_INDEX}, 0);
+  int other = -1;  // the stream that the update is not on
+  while (other < 0) {
+    for (int i = 0; i < 2; ++i) {
+      if (leat_simulated_device_progress(device, i).enqueued > enqueued[i]) other = 1 - i;
+    }
+  }
+  block(device, other, &behind);
+  start(&reading, &s, value, 0);
+  await_enqueued(device, other, enqueued[other] + 2);
+  leat_notification_open(&before);
+  leat_thread_join(adding.thread);
+  LEAT_EXPECT_OK(adding.status);
+  leat_notification_open(&behind);
+  leat_thread_join(reading.thread);
+  LEAT_EXPECT_OK(reading.status);
+  assert_true(leat_tensor_data(&reading.value, const float)[0] == -5);
+  leat_tensor_release(&reading.value);
+  assert_true(scene_get(&s, value) == -6);
+  scene_close(&s);
+  leat_notification_deinitialize(&before);
+  leat_notification_deinitialize(&behind);
+}
+
+// A variable takes a value that work enqueued before still has to read, and is then updated.
+static void a_variable_waits_for_readers_of_its_value(void** state) {
+  scene_t s;
+  open_scene(&s, "memory=1 streams=3 start_us=1", 1);
+  leat_output_t handle = make_variable(&s), one = scene_float(&s, 1);
+  leat_output_t value = on(&s, "Neg", scene_float(&s, 5)), late = on(&s, "Neg", value);
+  int32_t take = update(&s, "AssignVariableOp", handle, value);
+  scene_after(&s, take, late.node);
+  int32_t add = update(&s, "AssignAddVariableOp", handle, one);
+  scene_after(&s, add, take);
+  leat_output_t sum = both(&s, "AddV2", late, late);
+  scene_after(&s, sum.node, add);
+  leat_device_t* device = accelerator(&s);
+  leat_notification_t gate;
+  leat_notification_initialize(&gate);
+  block(device, 1, &gate);  // |value| is made on stream 0, |late| on 1, then come the updates
+  step_t step;
+  start(&step, &s, sum, 0);
+  await_enqueued(device, 2, 1);
+  leat_clock_sleep_ns(5000000);
+  leat_notification_open(&gate);
+  leat_thread_join(step.thread);
+  LEAT_EXPECT_OK(step.status);
+  assert_true(leat_tensor_data(&step.value, const float)[0] == 10);
+  leat_tensor_release(&step.value);
+  assert_true(scene_get(&s, value_of(&s, handle)) == -4);
+  scene_close(&s);
+  leat_notification_deinitialize(&gate);
 }
 
 // ---- How it ends --------------------------------------------------------------------------------
@@ -215,12 +301,9 @@ static lookup_t make_lookup(scene_t* s) {
                                      LEAT_INPUTS(scene_floats(s, 3, values), index),
                                      LEAT_NO_ATTRS);
   l.value = chain(s, found, 10);
-  leat_attrs_t dtype = LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT));
-  leat_output_t handle = scene_output(s, "VarHandleOp", "v", SIM, LEAT_NO_INPUTS,
-                                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                                 LEAT_SHAPE("shape", leat_partial_shape_scalar())));
-  l.variable = scene_output(s, "ReadVariableOp", "", "", LEAT_INPUTS(handle), dtype);
-  l.update = scene_node(s, "AssignVariableOp", "", "", LEAT_INPUTS(handle, found), dtype);
+  leat_output_t handle = make_variable(s);
+  l.variable = value_of(s, handle);
+  l.update = update(s, "AssignVariableOp", handle, found);
   return l;
 }
 
@@ -368,6 +451,8 @@ int main(void) {
       cmocka_unit_test(readers_on_other_streams_wait),
       cmocka_unit_test(many_temporaries_in_little_memory),
       cmocka_unit_test(variables_keep_their_order),
+      cmocka_unit_test(an_update_leaves_readers_their_value),
+      cmocka_unit_test(a_variable_waits_for_readers_of_its_value),
       cmocka_unit_test(a_failure_ends_its_step),
       cmocka_unit_test(steps_keep_their_failures),
       cmocka_unit_test(nothing_hangs),
