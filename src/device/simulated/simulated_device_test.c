@@ -348,7 +348,7 @@ static void a_lasting_buffer_is_held(void** state) {
   assert_null(held.buffer);
   assert_true(leat_buffer_is_exclusive(tensor.buffer));
   leat_tensor_release(&held);
-  leat_simulated_memory_make_lasting(memory, &tensor);
+  leat_simulated_memory_make_lasting(memory, &tensor, false);
   held = leat_simulated_memory_hold(memory, &tensor);
   assert_false(leat_buffer_is_exclusive(tensor.buffer));
   leat_tensor_release(&held);

@@ -322,11 +322,12 @@ void leat_simulated_memory_note_write(leat_simulated_memory_t* memory, const lea
 }
 
 void leat_simulated_memory_make_lasting(leat_simulated_memory_t* memory,
-                                        const leat_tensor_t* tensor) {
+                                        const leat_tensor_t* tensor, bool is_given) {
   block_t* block = block_of(memory, tensor);
   if (!block) return;
   leat_mutex_lock(&memory->mutex);
   block->lasting = true;
+  if (is_given) block->buffer.data = memory->inner.base + block->range.offset;
   leat_mutex_unlock(&memory->mutex);
 }
 

@@ -69,9 +69,10 @@ void leat_simulated_memory_note_read(leat_simulated_memory_t* memory, const leat
 void leat_simulated_memory_note_write(leat_simulated_memory_t* memory, const leat_tensor_t* tensor,
                                       leat_simulated_writer_t* writer);
 // From now on work that reads the buffer keeps a reference until it has ended, because somebody may
-// ask by the count whether he may overwrite it: a variable's.
+// ask by the count whether he may overwrite it: a variable's. |is_given|: to the caller's work, and
+// nobody else reads it; then the buffer says its inner address, as those of the inner source do.
 void leat_simulated_memory_make_lasting(leat_simulated_memory_t* memory,
-                                        const leat_tensor_t* tensor);
+                                        const leat_tensor_t* tensor, bool is_given);
 // |tensor| for work that is enqueued: shared, but for a buffer that is not lasting, which the uses
 // that are noted with it protect. Ends with leat_tensor_release.
 leat_tensor_t leat_simulated_memory_hold(leat_simulated_memory_t* memory,

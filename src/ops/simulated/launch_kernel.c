@@ -225,7 +225,10 @@ static void enter(launch_t* l) {
   leat_simulated_memory_t* memory = memory_of(c->kernel);
   for (int i = 0; i < c->kernel->input_count; ++i) {
     l->slots[i] = c->slots[c->input_slots[i]];
-    leat_simulated_memory_make_lasting(memory, &l->slots[i].tensor);
+    const leat_buffer_t* buffer = l->slots[i].tensor.buffer;
+    bool is_given = buffer && i < 64 && (c->last_readers >> i & 1) &&
+                    leat_buffer_is_exclusive(buffer);
+    leat_simulated_memory_make_lasting(memory, &l->slots[i].tensor, is_given);
     leat_simulated_memory_enter(memory, &l->slots[i].tensor);
   }
   l->services.memory = leat_simulated_memory_inner(memory);
