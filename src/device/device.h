@@ -17,8 +17,8 @@ typedef struct leat_device_vtable_s {
   // next kernel or copy, or released, as soon as the call that makes or reads it has returned.
   LEAT_MUST_USE leat_status_t (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host,
                                                 leat_tensor_t* device_tensor);
-  // |*host| is there when |done| is called, perhaps before this returns. When this returns a failure
-  // |done| is not called.
+  // |*host| is there when |done| is called, perhaps before this returns; |done| is not called when
+  // this returns a failure.
   LEAT_MUST_USE leat_status_t (*copy_to_host)(leat_device_t* self,
                                               const leat_tensor_t* device_tensor,
                                               leat_tensor_t* host, leat_device_done_fn_t done,

@@ -104,6 +104,7 @@ typedef enum leat_identity_e {
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
+#define LEAT_OP_NAME_ADD LEAT_SV("AddV2")
 #define LEAT_OP_NAME_CAST LEAT_SV("Cast")
 #define LEAT_OP_NAME_IDENTITY LEAT_SV("Identity")
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
@@ -111,8 +112,12 @@ typedef enum leat_identity_e {
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
 #define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
 #define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")
+#define LEAT_OP_NAME_FUSED_ELEMENTWISE LEAT_SV("_FusedElementwise")
 #define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
 #define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
+
+// How many steps a _FusedElementwise has at most (ops/math/fused.h).
+#define LEAT_FUSED_MAX_STEPS 64
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);

@@ -190,19 +190,20 @@ static bool is_on(const leat_master_options_t* options, const leat_pass_t* pass)
   return options->optimize && (options->passes.passes & pass->bit);
 }
 
-static bool serves(const void* data, const leat_op_t* op, const leat_attr_t* attrs, int attr_count,
-                   int32_t device) {
+static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
+                                            const leat_attr_t* attrs, int attr_count,
+                                            int32_t device) {
   const leat_placer_options_t* placement = data;
   const leat_kernel_row_t* row;
   leat_status_free(leat_kernel_registry_probe(placement->kernels, op, attrs, attr_count,
                                               placement->devices[device].type, &row));
-  return row != NULL;  // none as well where memory is gone
+  return row;  // NULL as well where memory is gone
 }
 
 leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options) {
   leat_pass_options_t passes = options->passes;
-  passes.serves = serves;
-  passes.serves_data = &options->placement;
+  passes.find_kernel = find_kernel;
+  passes.find_kernel_data = &options->placement;
   return passes;
 }
 

@@ -68,10 +68,12 @@ static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int 
   }
   leat_status_t status = leat_op_registry_find(
       f->graph->ops, leat_string_view_from(product->op->row->sum), &op);
-  const bool serves = !status && f->options->serves(f->options->serves_data, op, product->attrs,
-                                                    product->attr_count, sum->assigned_device);
+  const leat_kernel_row_t* kernel =
+      status ? NULL
+             : f->options->find_kernel(f->options->find_kernel_data, op, product->attrs,
+                                       product->attr_count, sum->assigned_device);
   leat_status_free(status);
-  return serves ? op : NULL;
+  return kernel ? op : NULL;
 }
 
 // Adds |inout_sum| to the product at input |side| of node |index|.
@@ -167,7 +169,7 @@ static bool has_products(const leat_graph_t* graph) {
 static leat_status_t fuse(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
   fuse_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph,
               .count = rewrite->graph->node_count};
-  if (!options->serves || !has_products(f.graph)) return leat_ok_status();
+  if (!options->find_kernel || !has_products(f.graph)) return leat_ok_status();
   leat_arena_t arena;
   leat_arena_initialize(f.graph->allocator, 0, &arena);
   leat_status_t status = run(&f, &arena);

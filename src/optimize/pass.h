@@ -6,6 +6,7 @@
 
 #include "base/speed.h"
 #include "graph/node_map.h"
+#include "kernel/registry.h"
 
 // Computes the outputs of one stateless node from constant inputs (folding); given by the session,
 // which knows kernels. |out_outputs| are owned by the caller. A failure means: do not fold.
@@ -24,10 +25,11 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_COMPRESS = 1 << 6,       // changes values
   LEAT_PASS_BIT_RECV_SCHEDULE = 1 << 7,
   LEAT_PASS_BIT_FUSE = 1 << 8,
+  LEAT_PASS_BIT_CLUSTER = 1 << 9,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE)
+   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_CLUSTER)
 
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -41,10 +43,13 @@ typedef struct leat_pass_options_s {
   const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1
   int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
   const leat_speed_t* speeds;    // of the devices, by assigned_device; NULL: all alike
-  // Has device |device| a kernel for a node of |op|? Given by the master; NULL: nothing is fused.
-  bool (*serves)(const void* data, const leat_op_t* op, const leat_attr_t* attrs, int attr_count,
-                 int32_t device);
-  const void* serves_data;
+  int64_t cluster_limit_elements;  // nodes known to give fewer are not clustered; 0 takes 1,024
+  // The kernel that serves a node of |op| on device |device|, or NULL. Given by the master; NULL:
+  // nothing is fused.
+  const leat_kernel_row_t* (*find_kernel)(const void* data, const leat_op_t* op,
+                                          const leat_attr_t* attrs, int attr_count,
+                                          int32_t device);
+  const void* find_kernel_data;
 } leat_pass_options_t;
 
 // What is rewritten: |graph| is replaced (the old one freed), outputs follow.
@@ -98,6 +103,7 @@ extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_fuse;
+extern const leat_pass_t leat_pass_cluster;
 extern const leat_pass_t leat_pass_recompute;
 extern const leat_pass_t leat_pass_swap;
 extern const leat_pass_t leat_pass_compress;

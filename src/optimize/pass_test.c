@@ -270,13 +270,16 @@ static void work_that_is_only_waited_for_goes(void** state) {
 
 // ---- Sums of products ---------------------------------------------------------------------------
 
-static bool serve_none(const void* data, const leat_op_t* op, const leat_attr_t* attrs,
-                       int attr_count, int32_t device) {
-  return false;
+static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op,
+                                           const leat_attr_t* attrs, int attr_count,
+                                           int32_t device) {
+  return NULL;
 }
-static bool serve_any(const void* data, const leat_op_t* op, const leat_attr_t* attrs,
-                      int attr_count, int32_t device) {
-  return true;
+static const leat_kernel_row_t* serve_any(const void* data, const leat_op_t* op,
+                                          const leat_attr_t* attrs, int attr_count,
+                                          int32_t device) {
+  static const leat_kernel_row_t kAny = {.op = "any"};
+  return &kAny;
 }
 
 // How many of the nodes are fused when all lie on one device, but for |other| (-1: none).
@@ -302,7 +305,7 @@ static leat_output_t matrix(fixture_t* f, const char* name, int64_t rows, int64_
 
 static void a_product_goes_into_its_sum(void** state) {
   fixture_t* f = *state;
-  f->options.serves = serve_any;
+  f->options.find_kernel = serve_any;
   leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", -1, 4);
   leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
   leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, y);
@@ -327,7 +330,7 @@ static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count)
 
 static void a_sum_of_products_is_a_chain(void** state) {
   fixture_t* f = *state;
-  f->options.serves = serve_any;
+  f->options.find_kernel = serve_any;
   leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
   leat_output_t items[5];
   for (int i = 0; i < 4; ++i) items[i] = scene_binary(&f->s, "MatMul", -1, a, b);
@@ -348,9 +351,9 @@ static void what_is_not_fused(void** state) {
   leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
   leat_output_t sum = scene_binary(&f->s, "AddV2", -1, y, product);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);  // nobody knows of kernels
-  f->options.serves = serve_none;
+  f->options.find_kernel = serve_none;
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);
-  f->options.serves = serve_any;
+  f->options.find_kernel = serve_any;
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 1);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, product), -1), 0);

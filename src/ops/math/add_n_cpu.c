@@ -164,20 +164,23 @@ static leat_status_t add_n_variant__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define NUMBERS                                                                                \
-  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, " \
-  "complex64, complex128"
-#define ROW(name)                            \
+#define ROW(name, types, kind)               \
   {.op = name,                               \
    .device_type = "CPU",                     \
-   .constraints = NUMBERS,                   \
+   .constraints = "T: " types,               \
    .create = create_add_n,                   \
    .state_bytes = sizeof(leat_add_n_t),      \
+   .elementwise = LEAT_ELEMENTWISE_##kind,   \
    .compute = add_n__cpu}
+// Halves are rounded once, after the last addition.
+#define ROWS(name)                                                                           \
+  ROW(name, "half, bfloat16", NO),                                                           \
+  ROW(name, "float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "      \
+            "complex64, complex128", SUM)
 
 const leat_kernel_row_t leat_add_n_kernels_cpu[] = {
-    ROW("AddN"),
-    ROW("AccumulateNV2"),
+    ROWS("AddN"),
+    ROWS("AccumulateNV2"),
     {.op = "AddN",
      .device_type = "CPU",
      .constraints = "T: variant",

@@ -68,14 +68,14 @@ SCALAR_KERNEL(mul_i64__cpu, int64_t, (uint64_t)x * (uint64_t)y)
 SCALAR_KERNEL(div_f32__cpu, float, x / y)
 SCALAR_KERNEL(div_f64__cpu, double, x / y)
 
-#define ROW LEAT_ELEMENTWISE_ROW
-#define BROADCAST(name, types) ROW(name, types, leat_elementwise_broadcast__cpu)
-#define SAME(name, types) ROW(name, types, leat_elementwise_same__cpu)
+#define BROADCAST LEAT_ELEMENTWISE_ROW_BROADCAST
+#define SAME LEAT_ELEMENTWISE_ROW_SAME
+#define SCALAR(name, types, compute_fn) LEAT_ELEMENTWISE_ROW(name, types, BROADCAST, compute_fn)
 #define SCALARS(name, short_name)                 \
-  ROW(name, "float", short_name##_f32__cpu),      \
-  ROW(name, "double", short_name##_f64__cpu),     \
-  ROW(name, "int32", short_name##_i32__cpu),      \
-  ROW(name, "int64", short_name##_i64__cpu)
+  SCALAR(name, "float", short_name##_f32__cpu),   \
+  SCALAR(name, "double", short_name##_f64__cpu),  \
+  SCALAR(name, "int32", short_name##_i32__cpu),   \
+  SCALAR(name, "int64", short_name##_i64__cpu)
 
 #define HALVES "half, bfloat16"
 #define FLOATS HALVES ", float, double"
@@ -88,8 +88,8 @@ const leat_kernel_row_t leat_binary_kernels_cpu[] = {
     SCALARS(Add, add),
     SCALARS(Sub, sub),
     SCALARS(Mul, mul),
-    ROW(RealDiv, "float", div_f32__cpu),
-    ROW(RealDiv, "double", div_f64__cpu),
+    SCALAR(RealDiv, "float", div_f32__cpu),
+    SCALAR(RealDiv, "double", div_f64__cpu),
     BROADCAST(AddV2, HALVES ", " COMPLEXES ", " SMALL_INTEGERS),
     BROADCAST(Add, HALVES ", " COMPLEXES ", int8, int16, uint8, string"),
     BROADCAST(Sub, HALVES ", " COMPLEXES ", " SMALL_INTEGERS),

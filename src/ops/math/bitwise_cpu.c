@@ -21,12 +21,12 @@ UNARY(PopulationCount, POPULATION_COUNT)
 #define INTEGERS "int8, int16, int32, int64, uint8, uint16, uint32, uint64"
 
 const leat_kernel_row_t leat_bitwise_kernels_cpu[] = {
-    LEAT_ELEMENTWISE_ROW(BitwiseAnd, INTEGERS, leat_elementwise_broadcast__cpu),
-    LEAT_ELEMENTWISE_ROW(BitwiseOr, INTEGERS, leat_elementwise_broadcast__cpu),
-    LEAT_ELEMENTWISE_ROW(BitwiseXor, INTEGERS, leat_elementwise_broadcast__cpu),
-    LEAT_ELEMENTWISE_ROW(LeftShift, INTEGERS, leat_elementwise_broadcast__cpu),
-    LEAT_ELEMENTWISE_ROW(RightShift, INTEGERS, leat_elementwise_broadcast__cpu),
-    LEAT_ELEMENTWISE_ROW(Invert, INTEGERS, leat_elementwise_same__cpu),
-    LEAT_ELEMENTWISE_ROW(PopulationCount, INTEGERS, leat_elementwise_same__cpu),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(BitwiseAnd, INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(BitwiseOr, INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(BitwiseXor, INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(LeftShift, INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(RightShift, INTEGERS),
+    LEAT_ELEMENTWISE_ROW_SAME(Invert, INTEGERS),
+    LEAT_ELEMENTWISE_ROW_SAME(PopulationCount, INTEGERS),
     LEAT_KERNEL_ROWS_END,
 };

@@ -91,20 +91,25 @@ static leat_status_t approximate_equal__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(name, types, state_type, compute_fn)  \
-  {.op = #name,                                   \
-   .device_type = "CPU",                          \
-   .constraints = types,                          \
-   .create = create_##name,                       \
-   .state_bytes = sizeof(state_type),             \
-   .compute = compute_fn}
+#define BROADCAST(name, types)                   \
+  {.op = #name,                                  \
+   .device_type = "CPU",                         \
+   .constraints = types,                         \
+   .create = create_##name,                      \
+   .state_bytes = sizeof(leat_elementwise_t),    \
+   .elementwise = LEAT_ELEMENTWISE_BROADCAST,    \
+   .compute = leat_elementwise_broadcast__cpu}
 #define REAL                                                                                 \
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
-#define ORDER(name) ROW(name, REAL, leat_elementwise_t, leat_elementwise_broadcast__cpu)
-#define EQUALITY(name)                                                                       \
-  ROW(name,                                                                                  \
-      REAL ", complex64, complex128, bool, string, qint8, quint8, qint16, quint16, qint32",  \
-      leat_equality_t, equality__cpu)
+#define ORDER(name) BROADCAST(name, REAL)
+#define EQUALITY(name)                                                                        \
+  {.op = #name,                                                                               \
+   .device_type = "CPU",                                                                      \
+   .constraints =                                                                             \
+       REAL ", complex64, complex128, bool, string, qint8, quint8, qint16, quint16, qint32",  \
+   .create = create_##name,                                                                   \
+   .state_bytes = sizeof(leat_equality_t),                                                    \
+   .compute = equality__cpu}
 
 const leat_kernel_row_t leat_compare_kernels_cpu[] = {
     ORDER(Less),
@@ -113,8 +118,8 @@ const leat_kernel_row_t leat_compare_kernels_cpu[] = {
     ORDER(GreaterEqual),
     EQUALITY(Equal),
     EQUALITY(NotEqual),
-    ROW(LogicalAnd, NULL, leat_elementwise_t, leat_elementwise_broadcast__cpu),
-    ROW(LogicalOr, NULL, leat_elementwise_t, leat_elementwise_broadcast__cpu),
+    BROADCAST(LogicalAnd, NULL),
+    BROADCAST(LogicalOr, NULL),
     {.op = "ApproximateEqual",
      .device_type = "CPU",
      .constraints = "T: float, double",

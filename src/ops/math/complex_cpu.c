@@ -39,20 +39,20 @@ static leat_status_t conj_variant__cpu(leat_kernel_context_t* c) {
 }
 
 #define PART(name)                                                                          \
-  LEAT_ELEMENTWISE_ROW(name, "complex64; Tout: float", leat_elementwise_same__cpu),         \
-  LEAT_ELEMENTWISE_ROW(name, "complex128; Tout: double", leat_elementwise_same__cpu)
+  LEAT_ELEMENTWISE_ROW_SAME(name, "complex64; Tout: float"), \
+  LEAT_ELEMENTWISE_ROW_SAME(name, "complex128; Tout: double")
 
 const leat_kernel_row_t leat_complex_kernels_cpu[] = {
     PART(ComplexAbs),
     PART(Real),
     PART(Imag),
     PART(Angle),
-    LEAT_ELEMENTWISE_ROW(Conj, "complex64, complex128", leat_elementwise_same__cpu),
+    LEAT_ELEMENTWISE_ROW_SAME(Conj, "complex64, complex128"),
     {.op = "Conj",
      .device_type = "CPU",
      .constraints = "T: variant",
      .compute = conj_variant__cpu},
-    LEAT_ELEMENTWISE_ROW(Complex, "float; Tout: complex64", leat_elementwise_broadcast__cpu),
-    LEAT_ELEMENTWISE_ROW(Complex, "double; Tout: complex128", leat_elementwise_broadcast__cpu),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(Complex, "float; Tout: complex64"),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(Complex, "double; Tout: complex128"),
     LEAT_KERNEL_ROWS_END,
 };

@@ -115,8 +115,13 @@ static inline int run_piece(const leat_elementwise_t* e, const void* const input
   return run_through_float(e, inputs, output, n);
 }
 
+int leat_elementwise_piece(const leat_elementwise_t* e, const void* const inputs[], void* output,
+                           int64_t n) {
+  return run_piece(e, inputs, output, n);
+}
+
 // TensorFlow knows the fault of its Truncate ops as an internal one.
-static LEAT_COLD leat_status_t fault_status(const leat_kernel_context_t* c, int faults) {
+LEAT_COLD leat_status_t leat_elementwise_fault_status(const leat_kernel_context_t* c, int faults) {
   if (faults & LEAT_ELEMENTWISE_DIVISION_BY_ZERO) {
     bool truncates = strncmp(c->kernel->row->op, "Truncate", 8) == 0;
     return leat_kernel_error(c, truncates ? LEAT_INTERNAL : LEAT_INVALID_ARGUMENT,
@@ -155,7 +160,7 @@ static leat_status_t run_same(leat_kernel_context_t* c, const leat_elementwise_t
     leat_kernel_parallel_for(c, n, e->cost_ns, same_shard, &job);
   }
   int faults = atomic_load_explicit(&job.faults, memory_order_relaxed);
-  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : leat_elementwise_fault_status(c, faults);
 }
 
 // One number in, one out: no job is made.
@@ -166,7 +171,7 @@ static leat_status_t run_scalar(leat_kernel_context_t* c, const leat_elementwise
   LEAT_RETURN_IF_ERROR(
       leat_kernel_forward_any_or_allocate(c, forwardable(e), 0, &input->shape, &output));
   int faults = run_piece(e, &x, output->data, 1);
-  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : leat_elementwise_fault_status(c, faults);
 }
 
 leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c) {
@@ -287,26 +292,30 @@ static void gather_column(const uint32_t* source, int64_t row, int64_t index, in
   }
 }
 
-// Lays operand |k| of |n| output elements from |index| on into |target|.
-static void gather(const leat_elementwise_job_t* job, int k, int64_t index, int64_t n,
-                   char* target) {
-  const leat_broadcast_t* plan = job->plan;
-  int size = job->e->input_size[k];
-  bool is_repeated = !plan->strides[k][plan->rank - 1];
+void leat_elementwise_gather(const leat_elementwise_t* e, const leat_broadcast_t* plan, int k,
+                             const void* input, int64_t index, int64_t n, void* output) {
+  const int size = e->input_size[k];
+  const bool is_repeated = !plan->strides[k][plan->rank - 1];
+  char* target = output;
   if (is_repeated && plan->rank == 2 && plan->strides[k][0] && size == 4) {
-    gather_column((const uint32_t*)job->inputs[k], plan->dims[1], index, n, (uint32_t*)target);
+    gather_column(input, plan->dims[1], index, n, output);
     return;
   }
   leat_broadcast_place_t place;
   leat_broadcast_seek(plan, index, &place);
   while (n > 0) {
     int64_t count = LEAT_MIN(leat_broadcast_row_left(plan, &place), n);
-    const char* source = job->inputs[k] + place.offsets[k] * size;
-    lay(job->e, k, source, target, count, is_repeated);
+    const char* source = (const char*)input + place.offsets[k] * size;
+    lay(e, k, source, target, count, is_repeated);
     leat_broadcast_advance(plan, count, &place);
     target += count * size;
     n -= count;
   }
+}
+
+void leat_elementwise_repeat(const leat_elementwise_t* e, int k, const void* input, int64_t n,
+                             void* target) {
+  lay(e, k, input, target, n, true);
 }
 
 static leat_operand_kind_t operand_kind(const leat_broadcast_t* plan, int k) {
@@ -331,7 +340,8 @@ static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t*
   for (int k = 0; k < plan->count; ++k) {
     kinds[k] = operand_kind(plan, k);
     if (kinds[k] != OPERAND_PERIODIC) continue;
-    gather(job, k, 0, LEAT_MIN(BLOCK + row, total), blocks[k].bytes);
+    leat_elementwise_gather(e, plan, k, job->inputs[k], 0, LEAT_MIN(BLOCK + row, total),
+                            blocks[k].bytes);
   }
   int faults = 0;
   for (int64_t i = begin; i < end; i += BLOCK) {
@@ -343,7 +353,7 @@ static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t*
       } else if (kinds[k] == OPERAND_PERIODIC) {
         pieces[k] = blocks[k].bytes + i % row * e->input_size[k];
       } else {
-        gather(job, k, i, n, blocks[k].bytes);
+        leat_elementwise_gather(e, plan, k, job->inputs[k], i, n, blocks[k].bytes);
         pieces[k] = blocks[k].bytes;
       }
     }
@@ -374,7 +384,7 @@ static leat_status_t run_broadcast(leat_kernel_context_t* c, const leat_elementw
   job.plan = &plan;
   leat_kernel_parallel_for(c, output->shape.element_count, e->cost_ns, broadcast_shard, &job);
   int faults = atomic_load_explicit(&job.faults, memory_order_relaxed);
-  return LEAT_LIKELY(!faults) ? leat_ok_status() : fault_status(c, faults);
+  return LEAT_LIKELY(!faults) ? leat_ok_status() : leat_elementwise_fault_status(c, faults);
 }
 
 leat_status_t leat_elementwise_run(leat_kernel_context_t* c, const leat_elementwise_t* e,

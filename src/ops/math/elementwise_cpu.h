@@ -59,11 +59,28 @@ LEAT_MUST_USE leat_status_t leat_elementwise_broadcast__cpu(leat_kernel_context_
 LEAT_MUST_USE leat_status_t leat_elementwise_shape(leat_kernel_context_t* c, int count,
                                                    const leat_tensor_t* const inputs[],
                                                    leat_shape_t* out_shape);
-// Broadcasts |inputs| into |output|, which has their shape.
+// Broadcasts |inputs| into |output|, which is as large as their shape.
 LEAT_MUST_USE leat_status_t leat_elementwise_run(leat_kernel_context_t* c,
                                                  const leat_elementwise_t* e,
                                                  const leat_tensor_t* const inputs[],
                                                  leat_tensor_t* output);
+
+// ---- For whoever walks by himself (fused_cpu.c) -------------------------------------------------
+
+// Computes |n| elements from dense pieces of the operands; gives faults (bits).
+int leat_elementwise_piece(const leat_elementwise_t* e, const void* const inputs[], void* output,
+                           int64_t n);
+// What a step ends with when its pieces gave |faults|, not 0.
+LEAT_MUST_USE leat_status_t leat_elementwise_fault_status(const leat_kernel_context_t* c,
+                                                          int faults);
+// Lays operand |k| of |n| elements of the output from |index| on into |target|.
+void leat_elementwise_gather(const leat_elementwise_t* e, const leat_broadcast_t* plan, int k,
+                             const void* input, int64_t index, int64_t n, void* target);
+// Lays the one element of operand |k| into |target| |n| times.
+void leat_elementwise_repeat(const leat_elementwise_t* e, int k, const void* input, int64_t n,
+                             void* target);
+
+// ---- Rows ---------------------------------------------------------------------------------------
 
 // Defines a `create` function |name| for op |index|: loops that vectors serve stand in |isa_tables|
 // (leat_x_loops with a field |items|, compiled per instruction set), others in |plain_table|.
@@ -75,12 +92,17 @@ LEAT_MUST_USE leat_status_t leat_elementwise_run(leat_kernel_context_t* c,
   }
 
 // A kernel's row: |types| constrain T, create_<name> fills the state.
-#define LEAT_ELEMENTWISE_ROW(name, types, compute_fn) \
-  {.op = #name,                                       \
-   .device_type = "CPU",                              \
-   .constraints = "T: " types,                        \
-   .create = create_##name,                           \
-   .state_bytes = sizeof(leat_elementwise_t),         \
+#define LEAT_ELEMENTWISE_ROW(name, types, kind, compute_fn) \
+  {.op = #name,                                             \
+   .device_type = "CPU",                                    \
+   .constraints = "T: " types,                              \
+   .create = create_##name,                                 \
+   .state_bytes = sizeof(leat_elementwise_t),               \
+   .elementwise = LEAT_ELEMENTWISE_##kind,                  \
    .compute = compute_fn}
+#define LEAT_ELEMENTWISE_ROW_BROADCAST(name, types) \
+  LEAT_ELEMENTWISE_ROW(name, types, BROADCAST, leat_elementwise_broadcast__cpu)
+#define LEAT_ELEMENTWISE_ROW_SAME(name, types) \
+  LEAT_ELEMENTWISE_ROW(name, types, SAME, leat_elementwise_same__cpu)
 
 #endif  // LEAT_OPS_MATH_ELEMENTWISE_CPU_H_

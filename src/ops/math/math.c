@@ -12,6 +12,7 @@
   X(compare)                \
   X(complex)                \
   X(cross)                  \
+  X(fused)                  \
   X(histogram)              \
   X(range)                  \
   X(reduction)              \

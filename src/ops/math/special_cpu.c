@@ -86,8 +86,8 @@ static leat_status_t betainc__cpu(leat_kernel_context_t* c) {
   return leat_elementwise_broadcast__cpu(c);
 }
 
-#define UNARY(name, types) LEAT_ELEMENTWISE_ROW(name, types, leat_elementwise_same__cpu)
-#define BINARY(name) LEAT_ELEMENTWISE_ROW(name, "float, double", leat_elementwise_broadcast__cpu)
+#define UNARY LEAT_ELEMENTWISE_ROW_SAME
+#define BINARY(name) LEAT_ELEMENTWISE_ROW_BROADCAST(name, "float, double")
 #define WITH_HALF "half, float, double"
 
 const leat_kernel_row_t leat_special_kernels_cpu[] = {
@@ -117,6 +117,6 @@ const leat_kernel_row_t leat_special_kernels_cpu[] = {
     BINARY(IgammaGradA),
     BINARY(Zeta),
     BINARY(Polygamma),
-    LEAT_ELEMENTWISE_ROW(Betainc, "float, double", betainc__cpu),
+    LEAT_ELEMENTWISE_ROW(Betainc, "float, double", NO, betainc__cpu),
     LEAT_KERNEL_ROWS_END,
 };

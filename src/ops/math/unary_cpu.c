@@ -46,7 +46,7 @@
                           LEAT_UNARY_##index, 0, cost_ns)
 UNARY_KERNELS(CREATE)
 
-#define ROW(name, types) LEAT_ELEMENTWISE_ROW(name, types, leat_elementwise_same__cpu)
+#define ROW LEAT_ELEMENTWISE_ROW_SAME
 #define FLOATS "half, bfloat16, float, double"
 #define COMPLEXES FLOATS ", complex64, complex128"
 #define SIGNED "int8, int16, int32, int64"
@@ -90,6 +90,7 @@ const leat_kernel_row_t leat_unary_kernels_cpu[] = {
      .device_type = "CPU",
      .create = create_LogicalNot,
      .state_bytes = sizeof(leat_elementwise_t),
+     .elementwise = LEAT_ELEMENTWISE_SAME,
      .compute = leat_elementwise_same__cpu},
     LEAT_KERNEL_ROWS_END,
 };

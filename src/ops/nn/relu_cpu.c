@@ -190,13 +190,8 @@ static leat_status_t create_softplus(leat_kernel_creation_t* c, void* state) {
 
 #define FLOATING "T: half, bfloat16, float, double"
 #define REAL FLOATING ", int8, int16, int32, int64, uint8, uint16, uint32, uint64"
-#define ROW(name, types, noun, compute_fn)        \
-  {.op = name,                                    \
-   .device_type = "CPU",                          \
-   .constraints = types,                          \
-   .create = create_##noun,                       \
-   .state_bytes = sizeof(leat_activation_t),      \
-   .compute = compute_fn}
+#define ROW(name, types, noun, compute_fn)                                   \
+  LEAT_CPU_KERNEL(name, types, leat_activation_t, create_##noun, compute_fn)
 #define PAIR(op, types, noun)                                       \
   ROW(op, types, noun, activation__cpu),                            \
   ROW(op "Grad", types, noun##_grad, activation_grad__cpu)

@@ -1,0 +1,114 @@
+// _FusedElementwise: elementwise nodes that were made one by the optimizer (optimize/cluster.c).
+#include "ops/math/fused.h"
+
+#include "graph/inference.h"
+#include "ops/family.h"
+
+static leat_status_t wrong(const char* field, int64_t value, const char* rule) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "attribute %s is %lld, must be %s", field,
+                          (long long)value, rule);
+}
+
+// A list's items; |*inout_count| is how many there must be, or -1: hear how many there are.
+static leat_status_t read_list(const leat_attr_t* attrs, int attr_count, const char* name,
+                               int* inout_count, const void** out_items) {
+  const leat_attr_value_t* value = leat_attr_find(attrs, attr_count, leat_string_view_from(name));
+  const int count = value ? (int)value->count : 0;
+  if (*inout_count >= 0 && count != *inout_count) {
+    return wrong(name, count, "a list as long as those beside it");
+  }
+  *inout_count = count;
+  *out_items = value ? value->items : NULL;
+  return leat_ok_status();
+}
+
+static leat_status_t check(const leat_fused_program_t* p) {
+  int64_t operands = 0;
+  if (p->step_count < 1 || p->step_count > LEAT_FUSED_MAX_STEPS) {
+    return wrong("steps", p->step_count, "1 to 64 ops");
+  }
+  for (int s = 0; s < p->step_count; ++s) {
+    if (p->arities[s] < 1 || p->arities[s] > 3) {
+      return wrong("arities", p->arities[s], "1 to 3 operands");
+    }
+    for (int64_t k = 0; k < p->arities[s]; ++k, ++operands) {
+      if (operands >= p->operand_count) return wrong("operands", operands, "one for each operand");
+      const int64_t operand = p->operands[operands];
+      if (operand < 0 || operand >= p->input_count + s) {
+        return wrong("operands", operand, "an input or an earlier step");
+      }
+    }
+  }
+  if (operands != p->operand_count) return wrong("operands", operands, "one for each operand");
+  for (int i = 0; i < p->output_count; ++i) {
+    if (p->results[i] < 0 || p->results[i] >= p->step_count) {
+      return wrong("results", p->results[i], "a step");
+    }
+    for (int k = 0; k < i; ++k) {
+      if (p->results[k] == p->results[i]) return wrong("results", p->results[i], "given once");
+    }
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_fused_program_read(const leat_attr_t* attrs, int attr_count, int input_count,
+                                      leat_fused_program_t* out_program) {
+  leat_fused_program_t* p = out_program;
+  *p = (leat_fused_program_t){.input_count = input_count, .operand_count = -1, .output_count = -1};
+  p->step_count = -1;
+  const struct {
+    const char* name;
+    int* count;
+    const void** items;
+  } lists[] = {
+      {"steps", &p->step_count, (const void**)&p->ops},
+      {"names", &p->step_count, (const void**)&p->names},
+      {"types", &p->step_count, (const void**)&p->types},
+      {"arities", &p->step_count, (const void**)&p->arities},
+      {"operands", &p->operand_count, (const void**)&p->operands},
+      {"results", &p->output_count, (const void**)&p->results},
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(lists); ++i) {
+    LEAT_RETURN_IF_ERROR(
+        read_list(attrs, attr_count, lists[i].name, lists[i].count, lists[i].items));
+  }
+  return check(p);
+}
+
+// Each step's shape is the one to which its operands are broadcast.
+static leat_status_t fused_shape(leat_inference_t* c) {
+  leat_fused_program_t p;
+  leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
+  LEAT_RETURN_IF_ERROR(
+      leat_fused_program_read(c->node->attrs, c->node->attr_count, c->node->input_count, &p));
+  if (p.output_count != c->node->output_count) {
+    return wrong("results", p.output_count, "as many as Tout has types");
+  }
+  const int64_t* operand = p.operands;
+  for (int s = 0; s < p.step_count; ++s) {
+    for (int64_t k = 0; k < p.arities[s]; ++k, ++operand) {
+      leat_partial_shape_t shape = *operand < p.input_count
+                                       ? leat_inference_input(c, (int)*operand)
+                                       : shapes[*operand - p.input_count];
+      if (k > 0) LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, shapes[s], shape, &shape));
+      shapes[s] = shape;
+    }
+  }
+  for (int i = 0; i < p.output_count; ++i) {
+    leat_inference_set_output(c, i, shapes[p.results[i]]);
+  }
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_fused_ops[] = {
+    {.name = "_FusedElementwise",
+     .cost = LEAT_COST_FUNCTION,
+     .inputs = "inputs: Tin",
+     .outputs = "outputs: Tout",
+     .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; steps: list(string) >= 1; "
+              "names: list(string) >= 1; types: list(type) >= 1; arities: list(int) >= 1; "
+              "operands: list(int) >= 1; results: list(int) >= 1",
+     .shape = fused_shape,
+     .doc = "Elementwise ops, one after the other, that read the inputs and each other."},
+    LEAT_OP_ROWS_END,
+};

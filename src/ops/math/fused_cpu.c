@@ -1,0 +1,322 @@
+// CPU kernel of _FusedElementwise, an interpreter of tiles: the steps are run one after the other
+// over a stretch of elements that is short enough for what they give to stay in the first level
+// cache, then over the next. Only what others read goes out to memory.
+//
+//   x ─┬─▶ Mul ─▶ [piece] ─▶ Exp ─▶ y      [piece]: in the work area, on the stack of the shard
+//   s ─┘ (repeated)
+//
+// Steps that give fewer elements than the largest run before that, whole (usually scalars). Those
+// never read a step that is run by tiles, as what reads it is no smaller.
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/sync.h"
+#include "ops/family.h"
+#include "ops/math/elementwise_cpu.h"
+#include "ops/math/fused_cpu.h"
+
+#define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
+#define MAX_TILE 4096
+#define MAX_SCALARS 24         // operands of one element that are laid out once for all tiles
+#define MAX_OPERANDS LEAT_ELEMENTWISE_MAX_INPUTS
+
+// Where the pieces of an operand come from.
+typedef enum source_e {
+  SOURCE_WHOLE,     // a tensor with an element for each of the output
+  SOURCE_STEP,      // a step that is run by tiles
+  SOURCE_SCALAR,    // laid out once
+  SOURCE_GATHERED,  // laid out for each tile
+} source_t;
+
+typedef struct operand_s {
+  source_t source;
+  const leat_tensor_t* tensor;  // but for a step's
+  int block;                    // of a scalar, or one to gather into
+} operand_t;
+
+typedef struct run_s {
+  leat_kernel_context_t* context;
+  const leat_fused_t* fused;
+  const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];  // outputs, or |own|
+  leat_tensor_t own[LEAT_FUSED_MAX_STEPS];            // shape; of a step that runs whole all
+  bool is_tiled[LEAT_FUSED_MAX_STEPS];
+  operand_t operands[LEAT_FUSED_MAX_STEPS][MAX_OPERANDS];
+  leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
+  int16_t plan_of[LEAT_FUSED_MAX_STEPS];
+  int64_t count;            // elements of the largest step
+  int64_t tile;
+  int block_count;
+  _Atomic(int) fault;       // (step + 1) << 8 | faults
+} run_t;
+
+static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step_t* step, int k) {
+  const int operand = step->operands[k];
+  const int inputs = r->fused->input_count;
+  return operand < inputs ? leat_kernel_input(r->context, operand) : r->values[operand - inputs];
+}
+
+// The context as the step's own node would have it, for messages.
+static leat_kernel_context_t step_context(const run_t* r, const leat_fused_step_t* step) {
+  leat_kernel_context_t c = *r->context;
+  c.kernel = &step->kernel;
+  return c;
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
+                                leat_shape_t* out_shape) {
+  const int count = step->kernel.input_count;
+  const leat_tensor_t* operands[MAX_OPERANDS];
+  bool is_same = true;
+  for (int k = 0; k < count; ++k) {
+    operands[k] = operand_tensor(r, step, k);
+    is_same &= k == 0 || leat_shape_equal(&operands[0]->shape, &operands[k]->shape);
+  }
+  if (is_same) {
+    *out_shape = leat_shape_retain(&operands[0]->shape);
+    return leat_ok_status();
+  }
+  const leat_kernel_context_t c = step_context(r, step);
+  if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST) {
+    return leat_elementwise_shape((leat_kernel_context_t*)&c, count, operands, out_shape);
+  }
+  // The contract of an elementwise op is that shapes agree.
+  const bool is_strict = step->kernel.contract != NULL;
+  for (int k = 1; k < count; ++k) {
+    const leat_shape_t *first = &operands[0]->shape, *other = &operands[k]->shape;
+    if (is_strict ? leat_shape_equal(first, other) : first->element_count == other->element_count) {
+      continue;
+    }
+    return leat_kernel_invalid(&c, "input %d is %s, must have %s %s", k, LEAT_SHAPE_TEXT(other),
+                               is_strict ? "the shape" : "as many elements as",
+                               LEAT_SHAPE_TEXT(first));
+  }
+  *out_shape = leat_shape_retain(&operands[0]->shape);
+  return leat_ok_status();
+}
+
+static leat_status_t find_shapes(run_t* r) {
+  bool any_empty = false;
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    const leat_fused_step_t* step = &r->fused->steps[s];
+    LEAT_RETURN_IF_ERROR(find_shape(r, step, &r->own[s].shape));
+    r->own[s].dtype = step->output_type;
+    r->values[s] = &r->own[s];
+    const int64_t count = r->own[s].shape.element_count;
+    r->count = LEAT_MAX(r->count, count);
+    any_empty |= count == 0;
+  }
+  // Only where nothing is there is a reader smaller than what it reads.
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count;
+  }
+  return leat_ok_status();
+}
+
+// ---- Memory -------------------------------------------------------------------------------------
+
+static leat_status_t allocate(run_t* r) {
+  const leat_fused_t* f = r->fused;
+  for (int s = 0; s < f->step_count; ++s) {
+    const leat_fused_step_t* step = &f->steps[s];
+    leat_tensor_t* tensor;
+    if (step->output >= 0) {
+      // A step that runs whole comes before those by tiles, which may still read its inputs.
+      LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
+          r->context, r->is_tiled[s] ? step->forwardable : 0, step->output, &r->own[s].shape,
+          &tensor));
+      r->values[s] = tensor;
+    } else if (!r->is_tiled[s]) {
+      leat_shape_t shape = r->own[s].shape;
+      LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(r->context, step->output_type, &shape,
+                                                          &r->own[s]));
+      leat_shape_release(&shape);
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t run_whole(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const leat_tensor_t* operands[MAX_OPERANDS];
+  for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
+  leat_kernel_context_t c = step_context(r, step);
+  return leat_elementwise_run(&c, &step->elementwise, operands, (leat_tensor_t*)r->values[s]);
+}
+
+// ---- Tiles --------------------------------------------------------------------------------------
+
+static void choose_source(run_t* r, int s, int k, int* inout_scalars) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const int from = step->operands[k] - r->fused->input_count;
+  operand_t* operand = &r->operands[s][k];
+  operand->tensor = operand_tensor(r, step, k);
+  if (from >= 0 && r->is_tiled[from]) {
+    operand->source = SOURCE_STEP;
+  } else if (operand->tensor->shape.element_count == r->count) {
+    operand->source = SOURCE_WHOLE;
+  } else if (operand->tensor->shape.element_count == 1 && *inout_scalars < MAX_SCALARS) {
+    operand->source = SOURCE_SCALAR;
+    operand->block = r->fused->block_count + MAX_OPERANDS + (*inout_scalars)++;
+  } else {
+    operand->source = SOURCE_GATHERED;
+    operand->block = r->fused->block_count + k;
+  }
+}
+
+// How each operand of the tiled steps is read, and how long a tile is.
+static leat_status_t plan_tiles(run_t* r) {
+  const leat_fused_t* f = r->fused;
+  int scalars = 0, gathers = 0;
+  for (int s = 0; s < f->step_count; ++s) {
+    bool does_gather = false;
+    for (int k = 0; r->is_tiled[s] && k < f->steps[s].kernel.input_count; ++k) {
+      choose_source(r, s, k, &scalars);
+      does_gather |= r->operands[s][k].source == SOURCE_GATHERED;
+    }
+    r->plan_of[s] = (int16_t)(does_gather ? gathers++ : -1);
+  }
+  r->block_count = f->block_count + MAX_OPERANDS + scalars;
+  r->tile = WORK_BYTES / (r->block_count * f->element_bytes);
+  r->tile = LEAT_MIN(r->tile < 64 ? r->tile : r->tile & ~INT64_C(63), MAX_TILE);
+  if (!gathers) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)gathers,
+                                                     sizeof *r->plans, (void**)&r->plans));
+  for (int s = 0; s < f->step_count; ++s) {
+    const leat_shape_t* shapes[MAX_OPERANDS];
+    const int count = f->steps[s].kernel.input_count;
+    if (r->plan_of[s] < 0) continue;
+    for (int k = 0; k < count; ++k) shapes[k] = &r->operands[s][k].tensor->shape;
+    leat_broadcast_plan(shapes, count, &r->values[s]->shape, &r->plans[r->plan_of[s]]);
+  }
+  return leat_ok_status();
+}
+
+// An array as a shard goes along it: its first piece, and the bytes from an element to the next (0:
+// every piece lies at one place).
+typedef struct lane_s {
+  char* data;
+  int64_t bytes;
+} lane_t;
+
+typedef struct walk_s {
+  int step;
+  lane_t target, operands[MAX_OPERANDS];
+  uint8_t gathered;  // bit k: operand k is laid out for each tile
+} walk_t;
+
+static lane_t step_lane(const run_t* r, int s, char* area) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise.output_size};
+  return (lane_t){area + step->block * r->tile * r->fused->element_bytes, 0};
+}
+
+static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const operand_t* operand = &r->operands[s][k];
+  if (operand->source == SOURCE_WHOLE) {
+    return (lane_t){operand->tensor->data, step->elementwise.input_size[k]};
+  }
+  if (operand->source == SOURCE_STEP) {
+    return step_lane(r, step->operands[k] - r->fused->input_count, area);
+  }
+  return (lane_t){area + operand->block * r->tile * r->fused->element_bytes, 0};
+}
+
+static int begin_walk(const run_t* r, int64_t length, char* area, walk_t* out_walks) {
+  int count = 0;
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    const leat_fused_step_t* step = &r->fused->steps[s];
+    if (!r->is_tiled[s]) continue;
+    walk_t* walk = &out_walks[count++];
+    *walk = (walk_t){.step = s, .target = step_lane(r, s, area)};
+    for (int k = 0; k < step->kernel.input_count; ++k) {
+      const operand_t* operand = &r->operands[s][k];
+      walk->operands[k] = operand_lane(r, s, k, area);
+      if (operand->source == SOURCE_GATHERED) walk->gathered |= (uint8_t)(1 << k);
+      if (operand->source != SOURCE_SCALAR) continue;
+      leat_elementwise_repeat(&step->elementwise, k, operand->tensor->data,
+                              LEAT_MIN(r->tile, length), walk->operands[k].data);
+    }
+  }
+  return count;
+}
+
+static int visit(const run_t* r, const walk_t* walk, int64_t index, int64_t n) {
+  const leat_elementwise_t* e = &r->fused->steps[walk->step].elementwise;
+  const void* pieces[MAX_OPERANDS];
+  for (int k = 0; k < e->input_count; ++k) {
+    const lane_t* lane = &walk->operands[k];
+    pieces[k] = lane->data + index * lane->bytes;
+    if (LEAT_LIKELY(!(walk->gathered >> k & 1))) continue;
+    leat_elementwise_gather(e, &r->plans[r->plan_of[walk->step]], k,
+                            r->operands[walk->step][k].tensor->data, index, n, lane->data);
+  }
+  return leat_elementwise_piece(e, pieces, walk->target.data + index * walk->target.bytes, n);
+}
+
+static void run_shard(void* data, int64_t begin, int64_t end) {
+  run_t* r = data;
+  _Alignas(64) char area[WORK_BYTES];
+  walk_t walks[LEAT_FUSED_MAX_STEPS];
+  const int count = begin_walk(r, end - begin, area, walks);
+  for (int64_t i = begin; i < end; i += r->tile) {
+    const int64_t n = LEAT_MIN(r->tile, end - i);
+    for (int w = 0; w < count; ++w) {
+      const int faults = visit(r, &walks[w], i, n);
+      if (LEAT_UNLIKELY(faults)) atomic_store(&r->fault, (walks[w].step + 1) << 8 | faults);
+    }
+  }
+}
+
+// ---- The kernel ---------------------------------------------------------------------------------
+
+static leat_status_t run_tiles(run_t* r) {
+  LEAT_RETURN_IF_ERROR(plan_tiles(r));
+  double cost_ns = 0;
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise.cost_ns;
+  }
+  leat_kernel_parallel_for(r->context, r->count, cost_ns, run_shard, r);
+  const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);
+  if (LEAT_LIKELY(!fault)) return leat_ok_status();
+  const leat_kernel_context_t c = step_context(r, &r->fused->steps[(fault >> 8) - 1]);
+  return leat_elementwise_fault_status(&c, fault & 0xff);
+}
+
+static leat_status_t run(run_t* r) {
+  bool any_tiled = false;
+  LEAT_RETURN_IF_ERROR(find_shapes(r));
+  LEAT_RETURN_IF_ERROR(allocate(r));
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    any_tiled |= r->is_tiled[s];
+    if (!r->is_tiled[s]) LEAT_RETURN_IF_ERROR(run_whole(r, s));
+  }
+  return any_tiled ? run_tiles(r) : leat_ok_status();
+}
+
+static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
+  const leat_fused_t* f = leat_kernel_state(c);
+  run_t r;
+  r.context = c;
+  r.fused = f;
+  r.plans = NULL;
+  r.count = 0;
+  atomic_init(&r.fault, 0);
+  for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};
+  leat_status_t status = run(&r);
+  leat_allocator_free(leat_allocator_system(), r.plans);
+  for (int s = 0; s < f->step_count; ++s) leat_tensor_release(&r.own[s]);
+  return status;
+}
+
+const leat_kernel_row_t leat_fused_kernels_cpu[] = {
+    {.op = "_FusedElementwise",
+     .device_type = "CPU",
+     .create = leat_fused_create,
+     .destroy = leat_fused_destroy,
+     .state_bytes = sizeof(leat_fused_t),
+     .compute = fused_elementwise__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,30 @@
+// The state of a _FusedElementwise kernel: its program, made out.
+#ifndef LEAT_OPS_MATH_FUSED_CPU_H_
+#define LEAT_OPS_MATH_FUSED_CPU_H_
+
+#include "ops/math/elementwise_cpu.h"
+#include "ops/math/fused.h"
+
+typedef struct leat_fused_step_s {
+  leat_kernel_t kernel;  // as the node's own would be: what messages name
+  leat_elementwise_t elementwise;
+  uint8_t input_types[LEAT_ELEMENTWISE_MAX_INPUTS];
+  uint8_t output_type;
+  int16_t operands[LEAT_ELEMENTWISE_MAX_INPUTS];  // an input, or |input_count| + a step
+  int16_t output;        // which one of the node's it is; -1
+  int16_t block;         // of the work area where its pieces lie when it is no output
+  uint64_t forwardable;  // inputs that nobody reads after the step: its output may take their bytes
+} leat_fused_step_t;
+
+typedef struct leat_fused_s {
+  leat_arena_t arena;
+  int input_count, step_count;
+  int block_count;        // of the work area
+  int64_t element_bytes;  // of the largest element
+  leat_fused_step_t* steps;
+} leat_fused_t;
+
+LEAT_MUST_USE leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state);
+void leat_fused_destroy(void* state);
+
+#endif  // LEAT_OPS_MATH_FUSED_CPU_H_

@@ -1,0 +1,187 @@
+// Making out a program of _FusedElementwise: which loop each step runs, where its pieces lie in the
+// work area, which inputs may be overwritten when. Types are checked as a node's own would be, so
+// that no program, however it came, makes a loop read what is not there.
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/family.h"
+#include "ops/math/fused_cpu.h"
+
+// The sources whose kernels may be elementwise.
+#define SOURCES(X) X(binary) X(bitwise) X(compare) X(complex) X(select) X(special) X(unary)
+SOURCES(LEAT_OP_FAMILY_DECLARE_)
+static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_)};
+static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_OP_FAMILY_KERNELS_)};
+
+// NULL: no such op. Rows of one op differ in their types, which are checked, and in how they begin,
+// which is not used.
+static const leat_kernel_row_t* find_kernel(leat_string_view_t op) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKernels); ++i) {
+    for (const leat_kernel_row_t* row = kKernels[i]; row->op; ++row) {
+      if (row->elementwise && leat_string_view_equals(op, row->op)) return row;
+    }
+  }
+  return NULL;
+}
+
+static const leat_op_row_t* find_op(leat_string_view_t op) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kOps); ++i) {
+    for (const leat_op_row_t* row = kOps[i]; row->name; ++row) {
+      if (leat_string_view_equals(op, row->name)) return row;
+    }
+  }
+  return NULL;
+}
+
+static leat_status_t unfit(const leat_kernel_creation_t* c, leat_string_view_t op,
+                           const char* what) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Create failed for node '%.*s' (%s): step %.*s is %s, must be an "
+                          "elementwise op with the operands and types that it declares",
+                          LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op, LEAT_SV_ARG(op),
+                          what);
+}
+
+// Is |dtype| what |argument| takes? The first use of an attribute says what it is.
+static bool admits(const leat_op_t* op, const leat_op_argument_t* argument, int dtype,
+                   uint8_t* attr_types) {
+  if (argument->source == LEAT_TYPE_FIXED) return (int)argument->dtype == dtype;
+  const int attr = argument->type_attr;
+  if (argument->source != LEAT_TYPE_FROM_ATTR || attr >= 8) return false;
+  const leat_dtype_set_t allowed = op->attrs[attr].allowed_types;
+  if (!attr_types[attr]) attr_types[attr] = (uint8_t)dtype;
+  return attr_types[attr] == dtype && (!allowed || leat_dtype_in(dtype, allowed));
+}
+
+static bool types_fit(const leat_fused_step_t* step, const leat_op_t* op) {
+  uint8_t attr_types[8] = {0};
+  for (int k = 0; k < op->input_count; ++k) {
+    if (!admits(op, &op->inputs[k], step->input_types[k], attr_types)) return false;
+  }
+  return admits(op, &op->outputs[0], step->output_type, attr_types) &&
+         !leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT);
+}
+
+static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
+                                 const int64_t* operands, leat_fused_t* f) {
+  leat_fused_step_t* step = &f->steps[s];
+  leat_op_t* op;
+  const leat_op_row_t* op_row = find_op(p->ops[s]);
+  const leat_kernel_row_t* row = find_kernel(p->ops[s]);
+  if (!op_row || !row) return unfit(c, p->ops[s], "no such op");
+  LEAT_RETURN_IF_ERROR(leat_op_parse(op_row, &f->arena, &op));
+  if (op->input_count != p->arities[s] || op->output_count != 1) {
+    return unfit(c, p->ops[s], "given another number of operands");
+  }
+  for (int k = 0; k < op->input_count; ++k) {
+    const int64_t from = operands[k] - p->input_count;
+    step->operands[k] = (int16_t)operands[k];
+    step->input_types[k] =
+        from < 0 ? c->kernel->input_types[operands[k]] : f->steps[from].output_type;
+  }
+  step->output_type = (uint8_t)p->types[s];
+  if (!types_fit(step, op)) return unfit(c, p->ops[s], "given other types");
+  step->kernel = (leat_kernel_t){.row = row,
+                                 .op = op,
+                                 .device = c->kernel->device,
+                                 .input_types = step->input_types,
+                                 .output_types = &step->output_type,
+                                 .input_count = op->input_count,
+                                 .output_count = 1,
+                                 .contract = op_row->contract};
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&f->arena, p->names[s], &step->kernel.node_name));
+  leat_kernel_creation_t creation = *c;
+  creation.kernel = &step->kernel;
+  return row->create(&creation, &step->elementwise);
+}
+
+// The last step that reads each value: inputs, then what steps give; -1: none.
+static void find_last_readers(const leat_fused_t* f, int16_t* out_last) {
+  for (int v = 0; v < f->input_count + f->step_count; ++v) out_last[v] = -1;
+  for (int s = 0; s < f->step_count; ++s) {
+    const leat_fused_step_t* step = &f->steps[s];
+    for (int k = 0; k < step->kernel.input_count; ++k) out_last[step->operands[k]] = (int16_t)s;
+  }
+}
+
+// A block is taken for a step's pieces until the last step that reads them has run. It may be that
+// step's own block then, as a loop may write over an operand of as large elements.
+static void assign_blocks(leat_fused_t* f, const int16_t* last_of_steps) {
+  uint64_t taken = 0;
+  for (int s = 0; s < f->step_count; ++s) {
+    leat_fused_step_t* step = &f->steps[s];
+    uint64_t ended = 0, reusable = 0;
+    for (int k = 0; k < step->kernel.input_count; ++k) {
+      const int from = step->operands[k] - f->input_count;
+      if (from < 0 || f->steps[from].output >= 0 || last_of_steps[from] != s) continue;
+      const uint64_t bit = UINT64_C(1) << f->steps[from].block;
+      ended |= bit;
+      if (f->steps[from].elementwise.output_size == step->elementwise.output_size) reusable |= bit;
+    }
+    if (step->output < 0) {
+      const uint64_t block = ~(taken & ~reusable);
+      step->block = (int16_t)__builtin_ctzll(block);
+      f->block_count = LEAT_MAX(f->block_count, step->block + 1);
+    }
+    taken &= ~ended;
+    if (step->output < 0 && last_of_steps[s] >= 0) taken |= UINT64_C(1) << step->block;
+  }
+}
+
+static void find_forwardable(leat_fused_t* f, const int16_t* last_of_inputs) {
+  for (int s = 0; s < f->step_count; ++s) {
+    for (int i = 0; i < LEAT_MIN(f->input_count, 64); ++i) {
+      if (last_of_inputs[i] <= s) f->steps[s].forwardable |= UINT64_C(1) << i;
+    }
+  }
+}
+
+static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
+  leat_fused_program_t p;
+  LEAT_RETURN_IF_ERROR(
+      leat_fused_program_read(c->attrs, c->attr_count, c->kernel->input_count, &p));
+  if (p.output_count != c->kernel->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "attribute results has %d items, must be %d",
+                            p.output_count, c->kernel->output_count);
+  }
+  f->input_count = p.input_count;
+  f->step_count = p.step_count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&f->arena, (size_t)p.step_count,
+                                                 sizeof *f->steps, (void**)&f->steps));
+  memset(f->steps, 0, (size_t)p.step_count * sizeof *f->steps);
+  const int64_t* operands = p.operands;
+  for (int s = 0; s < p.step_count; operands += p.arities[s++]) {
+    LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, f));
+    const leat_elementwise_t* e = &f->steps[s].elementwise;
+    f->steps[s].output = -1;
+    f->element_bytes = LEAT_MAX(f->element_bytes, e->output_size);
+    for (int k = 0; k < e->input_count; ++k) {
+      f->element_bytes = LEAT_MAX(f->element_bytes, e->input_size[k]);
+    }
+  }
+  for (int i = 0; i < p.output_count; ++i) {
+    if (p.types[p.results[i]] != c->kernel->output_types[i]) {
+      return unfit(c, p.ops[p.results[i]], "an output of another type");
+    }
+    f->steps[p.results[i]].output = (int16_t)i;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state) {
+  leat_fused_t* f = state;
+  int16_t* last;
+  leat_arena_initialize(c->allocator, 0, &f->arena);
+  LEAT_RETURN_IF_ERROR(create_steps(c, f));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
+      &f->arena, (size_t)(f->input_count + f->step_count), sizeof *last, (void**)&last));
+  find_last_readers(f, last);
+  assign_blocks(f, last + f->input_count);
+  find_forwardable(f, last);
+  return leat_ok_status();
+}
+
+void leat_fused_destroy(void* state) {
+  leat_fused_t* f = state;
+  leat_arena_deinitialize(&f->arena);
+}

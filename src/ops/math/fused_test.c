@@ -1,0 +1,175 @@
+// Cases of _FusedElementwise: programs over operands of all kinds, and programs that are none.
+#include "op_harness/op_harness.h"
+
+// Lists of strings as attributes.
+#define STRINGS(attr, ...)                                                                    \
+  LEAT_CASE_LIST_(attr, LEAT_ATTR_STRING, leat_string_view_t, strings, __VA_ARGS__)
+#define S(literal) {literal, sizeof(literal) - 1}
+#define F LEAT_DTYPE_FLOAT
+#define INTS LEAT_CASE_INTS
+#define TYPES LEAT_CASE_TYPES
+
+// (x + y) * x, exp of that; both are given.
+#define TWO_OF_THREE                                                                          \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F),                                   \
+   STRINGS("steps", S("AddV2"), S("Mul"), S("Neg")), STRINGS("names", S("a"), S("b"), S("c")), \
+   TYPES("types", F, F, F), INTS("arities", 2, 2, 1),                             \
+   INTS("operands", 0, 1, 2, 0, 3), INTS("results", 2, 1)}
+
+static void two_of_three(const leat_reference_t* r) {
+  const int64_t n = r->outputs[0].shape.element_count;
+  const int64_t nx = r->inputs[0].shape.element_count, ny = r->inputs[1].shape.element_count;
+  for (int64_t i = 0; i < n; ++i) {
+    const float x = (float)r->in[0][nx == 1 ? 0 : i];
+    const float y = (float)r->in[1][ny == 1 ? 0 : ny < n ? i % ny : i];
+    const float product = (x + y) * x;
+    r->out[0][i] = (double)-product;
+    r->out[1][i] = (double)product;
+  }
+}
+
+// Are |a| and |b| in order, and where they are, which is larger? A program with bool in it.
+#define CHOICE                                                                                \
+  {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("SelectV2")), \
+   STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
+   INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
+
+// s * 2 is smaller than what reads it, and runs whole before that; then x / (s * 2) - x.
+#define SMALL_FIRST                                                                           \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F),                                   \
+   STRINGS("steps", S("AddV2"), S("RealDiv"), S("Sub")),                                      \
+   STRINGS("names", S("twice"), S("ratio"), S("rest")), TYPES("types", F, F, F),  \
+   INTS("arities", 2, 2, 2), INTS("operands", 1, 1, 0, 2, 3, 0), INTS("results", 0, 2)}
+
+static void small_first(const leat_reference_t* r) {
+  const int64_t rows = r->inputs[1].shape.element_count;
+  const int64_t n = r->outputs[1].shape.element_count;
+  for (int64_t i = 0; i < rows; ++i) r->out[0][i] = 2 * r->in[1][i];
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = r->in[0][i];
+    r->out[1][i] = x / (2 * r->in[1][i / (n / rows)]) - x;
+  }
+}
+
+#define ONE(op, tin, tout, type)                                                              \
+  {TYPES("Tin", tin, tin), TYPES("Tout", tout), STRINGS("steps", S(op)), STRINGS("names", S("n")), \
+   TYPES("types", type), INTS("arities", 2), INTS("operands", 0, 1), INTS("results", 0)}
+#define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
+#define SCALAR LEAT_SCALAR_ITEM(FLOAT, 1.5)
+#define I(...) LEAT_ITEMS(INT32, LEAT_DIMS(2), __VA_ARGS__)
+
+static const leat_op_case_t kCases[] = {
+    {.op = "_FusedElementwise",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(3, 5), X(3, 5)},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "more than a tile",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(130, 97), X(130, 97)},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "a scalar",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(61, 131), SCALAR},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "a row",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(70, 131), X(131)},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "a short row",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(3000, 3), X(3)},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "scalars only",
+     .attrs = TWO_OF_THREE,
+     .inputs = {SCALAR, SCALAR},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "nothing",
+     .attrs = TWO_OF_THREE,
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3)), SCALAR},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))}},
+    {.op = "_FusedElementwise",
+     .name = "a bool in between",
+     .attrs = CHOICE,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 5, 3), LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 2, 4, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 2, 5, 3)}},
+    {.op = "_FusedElementwise",
+     .name = "a column, which runs first",
+     .attrs = SMALL_FIRST,
+     .inputs = {X(200, 33), LEAT_RANDOM(FLOAT, LEAT_DIMS(200, 1), 1, 2)},
+     .reference = small_first},
+    {.op = "_FusedElementwise",
+     .name = "shapes that do not fit are the step's error",
+     .attrs = ONE("AddV2", F, F, F),
+     .inputs = {X(3), X(4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "_FusedElementwise",
+     .name = "a division by 0 is the step's error",
+     .attrs = ONE("FloorDiv", LEAT_DTYPE_INT32, LEAT_DTYPE_INT32, LEAT_DTYPE_INT32),
+     .inputs = {I(4, 5), I(2, 0)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "Integer division by zero"},
+    {.op = "_FusedElementwise",
+     .name = "no elementwise op",
+     .attrs = ONE("MatMul", F, F, F),
+     .inputs = {X(3), X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "no such op"},
+    {.op = "_FusedElementwise",
+     .name = "operands of one op",
+     .attrs = ONE("Neg", F, F, F),
+     .inputs = {X(3), X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "number of operands"},
+    {.op = "_FusedElementwise",
+     .name = "a type that the op does not give",
+     .attrs = ONE("AddV2", F, LEAT_DTYPE_DOUBLE, LEAT_DTYPE_DOUBLE),
+     .inputs = {X(3), X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "other types"},
+    {.op = "_FusedElementwise",
+     .name = "an output of another type than the step's",
+     .attrs = ONE("AddV2", F, LEAT_DTYPE_DOUBLE, F),
+     .inputs = {X(3), X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "another type"},
+    {.op = "_FusedElementwise",
+     .name = "a step that reads itself",
+     .attrs = {TYPES("Tin", F), TYPES("Tout", F), STRINGS("steps", S("Neg")),
+               STRINGS("names", S("n")), TYPES("types", F), INTS("arities", 1),
+               INTS("operands", 1), INTS("results", 0)},
+     .inputs = {X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "an earlier step"},
+    {.op = "_FusedElementwise",
+     .name = "lists of different lengths",
+     .attrs = {TYPES("Tin", F), TYPES("Tout", F), STRINGS("steps", S("Neg")),
+               STRINGS("names", S("n"), S("m")), TYPES("types", F), INTS("arities", 1),
+               INTS("operands", 0), INTS("results", 0)},
+     .inputs = {X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "as long as"},
+    {.op = "_FusedElementwise",
+     .name = "one result twice",
+     .attrs = {TYPES("Tin", F), TYPES("Tout", F, F), STRINGS("steps", S("Neg")),
+               STRINGS("names", S("n")), TYPES("types", F), INTS("arities", 1),
+               INTS("operands", 0), INTS("results", 0, 0)},
+     .inputs = {X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "given once"},
+    {.op = "_FusedElementwise",
+     .name = "too few operands",
+     .attrs = {TYPES("Tin", F), TYPES("Tout", F), STRINGS("steps", S("AddV2")),
+               STRINGS("names", S("n")), TYPES("types", F), INTS("arities", 2),
+               INTS("operands", 0), INTS("results", 0)},
+     .inputs = {X(3)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "one for each operand"},
+};
+
+LEAT_OP_TEST_MAIN(kCases)

@@ -1,0 +1,317 @@
+// Clusters of elementwise nodes: those that read each other become one, whose kernel goes over its
+// inputs once, a tile at a time, and writes only what others read (ops/math/fused_cpu.c).
+//
+//   x, y ─▶ Mul ─▶ AddV2 ─▶ Tanh ─▶ z      x, y, c ─▶ _FusedElementwise(Mul, AddV2, Tanh) ─▶ z
+//            c ────┘
+//
+// No cycle may arise: what leaves a cluster must not come back into it. So each node has a level,
+// which rises along an edge that leads into or out of the nodes that may be members; a cluster lies
+// in one level. Where a level has several clusters they are numbered, and edges lead to higher
+// numbers only.
+//
+// Gradients come in groups: each is handed on by an Identity that waits for all of them through a
+// NoOp, and constants beside them wait too. Those are members, but no steps: what is computed at
+// once need not wait for itself.
+//
+// This comes after placement: only then it is known which kernels there are.
+#include "optimize/cluster.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+typedef struct cluster_s {
+  int32_t became;        // the cluster that it was merged into; itself
+  int32_t first_reader;  // the lowest number among clusters of its level that read it
+  int16_t member_count, step_count;
+  int32_t begin;         // its members' place in the list of all
+} cluster_t;
+
+typedef struct finder_s {
+  leat_clusters_t c;
+  leat_arena_t* arena;
+  size_t count;     // of nodes that were there at first
+  int64_t limit;    // elements of a step's output
+  int32_t* order;   // nodes, inputs first
+  int32_t* levels;  // node
+  cluster_t* items;
+  int32_t item_count;
+} finder_t;
+
+// ---- Roles --------------------------------------------------------------------------------------
+
+// Not where all sizes are known and their product is small.
+static bool is_large(const finder_t* f, leat_partial_shape_t shape) {
+  int64_t count = 1;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] < 0 || __builtin_mul_overflow(count, shape.dims[d], &count)) return true;
+  }
+  return shape.rank < 0 || count >= f->limit;
+}
+
+static bool has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t first = leat_graph_output_shape(graph, node->inputs[0]);
+  if (!leat_partial_shape_is_full(first)) return false;
+  for (int i = 1; i < node->input_count; ++i) {
+    const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[i]);
+    if (!leat_partial_shape_equal(first, shape)) return false;
+  }
+  return true;
+}
+
+static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
+  const leat_pass_options_t* options = f->c.options;
+  const leat_kernel_row_t* kernel =
+      options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
+                           node->assigned_device);
+  switch (kernel ? kernel->elementwise : LEAT_ELEMENTWISE_NO) {
+    case LEAT_ELEMENTWISE_BROADCAST:
+    case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
+    case LEAT_ELEMENTWISE_IF_SAME:
+      return has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
+    case LEAT_ELEMENTWISE_SUM:
+      return node->input_count > 1 && has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_SUM
+                                                                      : LEAT_CLUSTER_STRANGER;
+    default: return LEAT_CLUSTER_STRANGER;
+  }
+}
+
+// What the node could be, whatever the others are.
+static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* node) {
+  if (leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP)) return LEAT_CLUSTER_GROUP;
+  if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_CLUSTER_CONSTANT;
+  if (node->output_count != 1 || node->input_count == 0 ||
+      leat_dtype_in(node->output_types[0], LEAT_DTYPES_OBJECT) ||
+      !is_large(f, node->output_shapes[0]) || !leat_node_is_pure(f->c.graph, node)) {
+    return LEAT_CLUSTER_STRANGER;
+  }
+  if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
+  return elementwise_role(f, node);
+}
+
+// True when a step reads what may be one, so that there may be a cluster.
+static bool find_roles(finder_t* f) {
+  const leat_clusters_t* c = &f->c;
+  bool any_reads_another = false;
+  for (size_t i = 0; i < f->count; ++i) {
+    c->roles[i] = (uint8_t)possible_role(f, &c->graph->nodes[i]);
+  }
+  for (size_t i = 0; i < f->count && !any_reads_another; ++i) {
+    const leat_node_t* node = &c->graph->nodes[i];
+    if (!leat_cluster_steps(c, (int32_t)i)) continue;
+    for (int k = 0; k < node->input_count; ++k) {
+      any_reads_another |= c->roles[node->inputs[k].node] != LEAT_CLUSTER_STRANGER;
+    }
+  }
+  return any_reads_another;
+}
+
+// ---- Levels -------------------------------------------------------------------------------------
+
+static int32_t find_level(const finder_t* f, int32_t index) {
+  const leat_node_t* node = &f->c.graph->nodes[index];
+  int32_t level = 0;
+  for (int i = 0; i < node->input_count + node->control_count; ++i) {
+    const int32_t source = node->inputs[i].node;
+    if (leat_edge_closes_loop(f->c.graph, node, node->inputs[i])) continue;
+    const bool crosses = !f->c.roles[source] != !f->c.roles[index];
+    level = LEAT_MAX(level, f->levels[source] + crosses);
+  }
+  return level;
+}
+
+// ---- Clusters -----------------------------------------------------------------------------------
+
+static int32_t find_cluster(const finder_t* f, int32_t node) {
+  int32_t cluster = f->c.cluster_of[node];
+  while (cluster != LEAT_CLUSTER_NONE && f->items[cluster].became != cluster) {
+    cluster = f->items[cluster].became;
+  }
+  return cluster;
+}
+
+static bool has_room(const cluster_t* cluster, int members, int steps) {
+  return cluster->member_count + members <= LEAT_CLUSTER_MAX_MEMBERS &&
+         cluster->step_count + steps <= LEAT_FUSED_MAX_STEPS;
+}
+
+static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
+  return f->c.roles[source] && f->levels[source] == f->levels[reader];
+}
+
+static bool has_one_device(const finder_t* f, int32_t a, int32_t b) {
+  return f->c.graph->nodes[a].assigned_device == f->c.graph->nodes[b].assigned_device;
+}
+
+// Merges |from| into |to|, of a higher number, where no edge would then lead to a lower one.
+static void merge(finder_t* f, int32_t from, int32_t to) {
+  cluster_t* source = &f->items[from];
+  cluster_t* target = &f->items[to];
+  if (!has_room(target, source->member_count, source->step_count) || source->first_reader < to) {
+    return;
+  }
+  source->became = to;
+  target->member_count += source->member_count;
+  target->step_count += source->step_count;
+  // Who else reads it than |to| is not known.
+  const int32_t reader = source->first_reader == to ? to + 1 : source->first_reader;
+  target->first_reader = LEAT_MIN(target->first_reader, reader);
+}
+
+// The highest cluster that the node reads, if it may join it; else LEAT_CLUSTER_NONE.
+static int32_t choose_cluster(const finder_t* f, int32_t index) {
+  const leat_node_t* node = &f->c.graph->nodes[index];
+  int32_t highest = LEAT_CLUSTER_NONE;
+  bool joins = false;
+  for (int i = 0; i < node->input_count + node->control_count; ++i) {
+    const int32_t source = node->inputs[i].node;
+    if (!is_beside(f, source, index)) continue;
+    const int32_t cluster = find_cluster(f, source);
+    if (cluster < highest) continue;
+    highest = cluster;
+    joins = has_one_device(f, source, index) &&
+            has_room(&f->items[cluster], 1, leat_cluster_steps(&f->c, index));
+  }
+  return joins ? highest : LEAT_CLUSTER_NONE;
+}
+
+// Those below |cluster| that the node reads are merged into it if they may.
+static void merge_sources(finder_t* f, int32_t index, int32_t cluster) {
+  const leat_node_t* node = &f->c.graph->nodes[index];
+  for (int i = 0; i < node->input_count + node->control_count; ++i) {
+    const int32_t source = node->inputs[i].node;
+    if (!is_beside(f, source, index)) continue;
+    const int32_t other = find_cluster(f, source);
+    if (other == cluster) continue;
+    if (has_one_device(f, source, index)) merge(f, other, cluster);
+    cluster_t* item = &f->items[other];
+    if (item->became == other) item->first_reader = LEAT_MIN(item->first_reader, cluster);
+  }
+}
+
+// Has the node, of no step, something to do with |cluster|? What a member gives is handed on in the
+// member's cluster only.
+static bool belongs(const finder_t* f, int32_t index, int32_t cluster) {
+  const leat_node_t* node = &f->c.graph->nodes[index];
+  if (f->c.roles[index] == LEAT_CLUSTER_HANDED_ON && f->c.roles[node->inputs[0].node]) {
+    return cluster == find_cluster(f, node->inputs[0].node);
+  }
+  return cluster != LEAT_CLUSTER_NONE;
+}
+
+static void join(finder_t* f, int32_t index) {
+  int32_t cluster = choose_cluster(f, index);
+  if (!leat_cluster_steps(&f->c, index) && !belongs(f, index, cluster)) {
+    f->c.roles[index] = LEAT_CLUSTER_STRANGER;
+    f->levels[index] = find_level(f, index);
+    return;
+  }
+  if (cluster == LEAT_CLUSTER_NONE) {
+    cluster = f->item_count++;
+    f->items[cluster] = (cluster_t){.became = cluster, .first_reader = INT32_MAX};
+  }
+  f->c.cluster_of[index] = cluster;
+  ++f->items[cluster].member_count;
+  f->items[cluster].step_count += (int16_t)leat_cluster_steps(&f->c, index);
+  merge_sources(f, index, cluster);
+}
+
+static leat_status_t find_clusters(finder_t* f) {
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(f->c.graph, f->order));
+  for (size_t i = 0; i < f->count; ++i) {
+    const int32_t node = f->order[i];
+    f->c.cluster_of[node] = LEAT_CLUSTER_NONE;
+    f->levels[node] = find_level(f, node);
+    if (f->c.roles[node]) join(f, node);
+  }
+  for (size_t i = 0; i < f->count; ++i) f->c.cluster_of[i] = find_cluster(f, (int32_t)i);
+  return leat_ok_status();
+}
+
+// ---- The pass -----------------------------------------------------------------------------------
+
+// Members cluster by cluster, in order.
+static leat_status_t list_members(finder_t* f, int32_t** out_members) {
+  int32_t total = 0;
+  for (int32_t k = 0; k < f->item_count; ++k) {
+    f->items[k].begin = total;
+    if (f->items[k].became == k) total += f->items[k].member_count;
+  }
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof **out_members,
+                                                 (void**)out_members));
+  for (size_t i = 0; i < f->count; ++i) {
+    const int32_t cluster = f->c.cluster_of[f->order[i]];
+    if (cluster != LEAT_CLUSTER_NONE) (*out_members)[f->items[cluster].begin++] = f->order[i];
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fuse_clusters(finder_t* f) {
+  int32_t* members;
+  bool any_fused = false;
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
+                                            &f->c.conditions));
+  LEAT_RETURN_IF_ERROR(list_members(f, &members));
+  for (int32_t k = 0; k < f->item_count; ++k) {
+    const cluster_t* item = &f->items[k];
+    bool is_fused = false;
+    if (item->became != k || item->step_count < 2) continue;
+    LEAT_RETURN_IF_ERROR(leat_cluster_fuse(&f->c, members + item->begin - item->member_count,
+                                           item->member_count, &is_fused));
+    any_fused |= is_fused;
+  }
+  return any_fused ? leat_rewrite_sweep(f->c.rewrite) : leat_ok_status();
+}
+
+static leat_status_t allocate(finder_t* f) {
+  const struct {
+    void** array;
+    size_t item_bytes;
+  } arrays[] = {{(void**)&f->c.roles, sizeof *f->c.roles},
+                {(void**)&f->c.cluster_of, sizeof *f->c.cluster_of},
+                {(void**)&f->c.kept, sizeof *f->c.kept},
+                {(void**)&f->order, sizeof *f->order},
+                {(void**)&f->levels, sizeof *f->levels},
+                {(void**)&f->items, sizeof *f->items}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, f->count + 1, arrays[i].item_bytes,
+                                                   arrays[i].array));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t run(finder_t* f) {
+  leat_rewrite_t* rewrite = f->c.rewrite;
+  LEAT_RETURN_IF_ERROR(allocate(f));
+  if (!find_roles(f)) return leat_ok_status();
+  for (int i = 0; i < rewrite->fetch_count; ++i) f->c.kept[rewrite->fetches[i].node] = true;
+  for (int i = 0; i < rewrite->target_count; ++i) f->c.kept[rewrite->targets[i]] = true;
+  LEAT_RETURN_IF_ERROR(find_clusters(f));
+  LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->c.graph, &f->c.readers));
+  leat_status_t status = fuse_clusters(f);
+  leat_readers_deinitialize(&f->c.readers);
+  return status;
+}
+
+static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  leat_arena_t arena;
+  leat_graph_t* graph = rewrite->graph;
+  finder_t f = {.c = {.options = options, .rewrite = rewrite, .graph = graph},
+                .arena = &arena,
+                .count = graph->node_count,
+                .limit = options->cluster_limit_elements ? options->cluster_limit_elements : 1024};
+  if (!options->find_kernel) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(
+      leat_op_registry_find(graph->ops, LEAT_OP_NAME_FUSED_ELEMENTWISE, &f.c.op));
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_ADD, &f.c.add));
+  leat_arena_initialize(graph->allocator, 0, &arena);
+  leat_status_t status = run(&f);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_cluster = {
+    .name = "cluster",
+    .doc = "elementwise nodes that read each other become one, which goes over its inputs once",
+    .bit = LEAT_PASS_BIT_CLUSTER,
+    .run_placed = cluster};

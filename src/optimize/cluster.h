@@ -1,0 +1,46 @@
+// Between the halves of the pass "cluster": cluster.c says which nodes make a cluster,
+// cluster_fusion.c puts one node in their place.
+#ifndef LEAT_OPTIMIZE_CLUSTER_H_
+#define LEAT_OPTIMIZE_CLUSTER_H_
+
+#include "optimize/conditions.h"
+
+#define LEAT_CLUSTER_MAX_MEMBERS 160
+#define LEAT_CLUSTER_NONE (-1)
+
+// What a node is to a cluster.
+typedef enum leat_cluster_role_e {
+  LEAT_CLUSTER_STRANGER,
+  LEAT_CLUSTER_STEP,       // elementwise
+  LEAT_CLUSTER_SUM,        // of n inputs: n - 1 steps
+  LEAT_CLUSTER_HANDED_ON,  // gives what it reads
+  LEAT_CLUSTER_CONSTANT,   // that waits for others
+  LEAT_CLUSTER_GROUP,      // gives nothing: others wait for it, and it for members
+} leat_cluster_role_t;
+
+typedef struct leat_clusters_s {
+  const leat_pass_options_t* options;
+  leat_rewrite_t* rewrite;
+  leat_graph_t* graph;
+  const leat_op_t *op, *add;         // _FusedElementwise; what a sum is made of
+  uint8_t* roles;                    // node -> leat_cluster_role_t
+  int32_t* cluster_of;               // node
+  bool* kept;                        // node: fetched, or a target
+  leat_readers_t readers;
+  leat_condition_set_t* conditions;  // node
+} leat_clusters_t;
+
+// How many steps the node is.
+static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t node) {
+  switch (clusters->roles[node]) {
+    case LEAT_CLUSTER_STEP: return 1;
+    case LEAT_CLUSTER_SUM: return clusters->graph->nodes[node].input_count - 1;
+    default: return 0;
+  }
+}
+
+// |members| of one cluster, inputs first. They stay where one node cannot stand for them.
+LEAT_MUST_USE leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters,
+                                              const int32_t* members, int count, bool* out_fused);
+
+#endif  // LEAT_OPTIMIZE_CLUSTER_H_

@@ -1,0 +1,290 @@
+// A cluster becomes one _FusedElementwise. Members that others read, or wait for, must come
+// together (conditions.h): else the cluster would wait for more than each of them did, or be dead
+// where one of them was not.
+//
+// An Identity that hands on what comes from outside, once members are there, is no output of the
+// new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
+// of its own, which waits for another input: so it is in that one's frame.
+#include <string.h>
+
+#include "optimize/cluster.h"
+
+#define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
+
+// What the new node is made of. While it is put together operand -1 - s is what step s gives, and
+// operand i >= 0 is input i.
+typedef struct fusion_s {
+  const leat_clusters_t* clusters;
+  const int32_t* members;
+  int member_count;
+  int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for
+  bool shown[LEAT_CLUSTER_MAX_MEMBERS];      // member: others read it, or wait for it
+  leat_output_t inputs[MAX_ENDS];
+  int32_t input_types[MAX_ENDS];
+  int32_t controls[MAX_ENDS];
+  int input_count, control_count;
+  leat_string_view_t ops[LEAT_FUSED_MAX_STEPS], names[LEAT_FUSED_MAX_STEPS];
+  int32_t types[LEAT_FUSED_MAX_STEPS];
+  int64_t arities[LEAT_FUSED_MAX_STEPS];
+  int64_t operands[3 * LEAT_FUSED_MAX_STEPS];
+  int step_count, operand_count;
+  int64_t results[MAX_ENDS];
+  int32_t result_types[MAX_ENDS];
+  int result_count;
+} fusion_t;
+
+static int find_member(const fusion_t* f, int before, int32_t node) {
+  for (int m = 0; m < before; ++m) {
+    if (f->members[m] == node) return m;
+  }
+  return -1;
+}
+
+static bool is_from_outside(const fusion_t* f, int m) {
+  return f->clusters->roles[f->members[m]] != LEAT_CLUSTER_GROUP && f->values[m] >= 0;
+}
+
+// Readers of a member stand behind it, so that it is known of them.
+static bool is_shown(const fusion_t* f, int m) {
+  const leat_clusters_t* c = f->clusters;
+  const int32_t node = f->members[m];
+  if (c->kept[node]) return true;
+  for (uint32_t r = c->readers.begin[node]; r < c->readers.begin[node + 1]; ++r) {
+    const int32_t reader = c->readers.readers[r].node;
+    if (c->cluster_of[reader] != c->cluster_of[node]) return true;
+    const int k = find_member(f, f->member_count, reader);
+    if (f->shown[k] && is_from_outside(f, k)) return true;
+  }
+  return false;
+}
+
+static bool comes_together(fusion_t* f) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_condition_set_t* first = NULL;
+  for (int m = f->member_count - 1; m >= 0; --m) {
+    f->shown[m] = is_shown(f, m);
+    if (!f->shown[m] || is_from_outside(f, m)) continue;
+    const leat_condition_set_t* conditions = &c->conditions[f->members[m]];
+    if (first && !leat_condition_set_equal(*first, *conditions)) return false;
+    first = conditions;
+  }
+  return true;
+}
+
+// ---- Its parts; false: there is no room ---------------------------------------------------------
+
+static bool add_input(fusion_t* f, leat_output_t source, int64_t* out_operand) {
+  int i = 0;
+  while (i < f->input_count && !leat_output_equal(f->inputs[i], source)) ++i;
+  *out_operand = i;
+  if (i < f->input_count) return true;
+  if (i == MAX_ENDS) return false;
+  f->inputs[i] = source;
+  f->input_types[i] = leat_graph_output_type(f->clusters->graph, source);
+  ++f->input_count;
+  return true;
+}
+
+static bool find_operand(fusion_t* f, int before, leat_output_t source, int64_t* out_operand) {
+  const int m = find_member(f, before, source.node);
+  if (m < 0) return add_input(f, source, out_operand);
+  *out_operand = f->values[m];
+  return true;
+}
+
+static bool add_control(fusion_t* f, int before, int32_t source) {
+  if (find_member(f, before, source) >= 0) return true;
+  for (int i = 0; i < f->control_count; ++i) {
+    if (f->controls[i] == source) return true;
+  }
+  if (f->control_count == MAX_ENDS) return false;
+  f->controls[f->control_count++] = source;
+  return true;
+}
+
+static void add_step(fusion_t* f, const leat_op_t* op, const leat_node_t* node,
+                     const int64_t* operands, int count) {
+  const int s = f->step_count++;
+  f->ops[s] = op->name;
+  f->names[s] = node->name;
+  f->types[s] = node->output_types[0];
+  f->arities[s] = count;
+  for (int i = 0; i < count; ++i) f->operands[f->operand_count++] = operands[i];
+}
+
+// The cluster's size saw to it that there is room for the steps.
+static bool add_steps(fusion_t* f, int m) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  const bool is_sum = c->roles[f->members[m]] == LEAT_CLUSTER_SUM;
+  const int arity = is_sum ? 2 : node->input_count;
+  int64_t operands[3] = {0};
+  for (int i = 0; i < node->input_count; ++i) {
+    int64_t* operand = &operands[is_sum && i ? 1 : i];
+    if (!find_operand(f, m, node->inputs[i], operand)) return false;
+    if (i < arity - 1) continue;
+    add_step(f, is_sum ? c->add : node->op, node, operands, arity);
+    operands[0] = -f->step_count;
+  }
+  f->values[m] = -f->step_count;
+  return true;
+}
+
+static bool add_member(fusion_t* f, int m) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  for (int i = 0; i < node->control_count; ++i) {
+    if (!add_control(f, m, node->inputs[node->input_count + i].node)) return false;
+  }
+  switch (c->roles[f->members[m]]) {
+    case LEAT_CLUSTER_HANDED_ON: return find_operand(f, m, node->inputs[0], &f->values[m]);
+    case LEAT_CLUSTER_CONSTANT:
+      return add_input(f, (leat_output_t){f->members[m], 0}, &f->values[m]);
+    case LEAT_CLUSTER_GROUP: f->values[m] = 0; return true;
+    default: return add_steps(f, m);
+  }
+}
+
+// The output that gives what member |m| gave.
+static int find_result(const fusion_t* f, int m) {
+  const int64_t step = -1 - f->values[m];
+  int i = 0;
+  while (i < f->result_count && f->results[i] != step) ++i;
+  return i;
+}
+
+static bool add_results(fusion_t* f) {
+  for (int m = 0; m < f->member_count; ++m) {
+    if (!f->shown[m] || f->values[m] >= 0) continue;
+    const int i = find_result(f, m);
+    if (i < f->result_count) continue;
+    if (i == MAX_ENDS) return false;
+    f->results[i] = -1 - f->values[m];
+    f->result_types[i] = f->types[f->results[i]];
+    ++f->result_count;
+  }
+  return f->result_count > 0;
+}
+
+static bool is_constant_member(const fusion_t* f, int input) {
+  return find_member(f, f->member_count, f->inputs[input].node) >= 0;
+}
+
+// The first input that is none; -1: all are.
+static int find_anchor(const fusion_t* f) {
+  for (int i = 0; i < f->input_count; ++i) {
+    if (!is_constant_member(f, i)) return i;
+  }
+  return -1;
+}
+
+static bool describe(fusion_t* f) {
+  for (int m = 0; m < f->member_count; ++m) {
+    if (!add_member(f, m)) return false;
+  }
+  for (int i = 0; i < f->operand_count; ++i) {
+    if (f->operands[i] < 0) f->operands[i] = f->input_count - 1 - f->operands[i];
+  }
+  return find_anchor(f) >= 0 && comes_together(f) && add_results(f);
+}
+
+// ---- The node -----------------------------------------------------------------------------------
+
+#define LIST(attr, item_kind, item_count, field, pointer)          \
+  ((leat_attr_t){LEAT_SV(attr),                                    \
+                 {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
+                  .count = (uint32_t)(item_count), .field = (pointer)}})
+
+// Adds the node that |spec|, which has no name yet, says beside |node|.
+static leat_status_t add_beside(leat_graph_t* graph, int32_t node, leat_string_view_t name,
+                                leat_node_spec_t* spec, int32_t* out_node) {
+  const int32_t device = graph->nodes[node].assigned_device;
+  spec->device = graph->nodes[node].device;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &spec->name, "%.*s/_cluster",
+                                        LEAT_SV_ARG(name)));
+  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(graph, spec->name, &spec->name));
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
+  graph->nodes[*out_node].assigned_device = device;
+  return leat_ok_status();
+}
+
+static leat_status_t copy_constants(fusion_t* f) {
+  leat_graph_t* graph = f->clusters->graph;
+  const int32_t anchor = f->inputs[find_anchor(f)].node;
+  for (int i = 0; i < f->input_count; ++i) {
+    const int32_t node = f->inputs[i].node;
+    const leat_node_t* constant = &graph->nodes[node];
+    if (!is_constant_member(f, i)) continue;
+    leat_node_spec_t spec = {.op = constant->op,
+                             .control_inputs = &anchor,
+                             .control_count = 1,
+                             .attrs = constant->attrs,
+                             .attr_count = constant->attr_count};
+    LEAT_RETURN_IF_ERROR(add_beside(graph, node, constant->name, &spec, &f->inputs[i].node));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
+  const leat_attr_t attrs[] = {
+      LIST("Tin", TYPE, f->input_count, types, f->input_types),
+      LIST("Tout", TYPE, f->result_count, types, f->result_types),
+      LIST("steps", STRING, f->step_count, strings, f->ops),
+      LIST("names", STRING, f->step_count, strings, f->names),
+      LIST("types", TYPE, f->step_count, types, f->types),
+      LIST("arities", INT, f->step_count, ints, f->arities),
+      LIST("operands", INT, f->operand_count, ints, f->operands),
+      LIST("results", INT, f->result_count, ints, f->results)};
+  leat_node_spec_t spec = {.op = f->clusters->op,
+                           .inputs = f->inputs,
+                           .input_count = f->input_count,
+                           .control_inputs = f->controls,
+                           .control_count = f->control_count,
+                           .attrs = attrs,
+                           .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  return add_beside(f->clusters->graph, f->members[0], f->names[f->step_count - 1], &spec,
+                    out_node);
+}
+
+// Whoever read |member| has output |index| of |node| instead; whoever waited for it waits for that.
+static void replace(const leat_clusters_t* c, int32_t member, leat_output_t output) {
+  leat_rewrite_t* rewrite = c->rewrite;
+  for (uint32_t r = c->readers.begin[member]; r < c->readers.begin[member + 1]; ++r) {
+    const leat_reader_t reader = c->readers.readers[r];
+    leat_node_t* node = &c->graph->nodes[reader.node];
+    node->inputs[reader.position].node = output.node;
+    if (reader.position < node->input_count) node->inputs[reader.position].index = output.index;
+  }
+  for (int i = 0; i < rewrite->fetch_count; ++i) {
+    if (rewrite->fetches[i].node == member) rewrite->fetches[i] = output;
+  }
+  for (int i = 0; i < rewrite->target_count; ++i) {
+    if (rewrite->targets[i] == member) rewrite->targets[i] = output.node;
+  }
+}
+
+leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* members, int count,
+                                bool* out_fused) {
+  leat_graph_t* graph = clusters->graph;
+  fusion_t f;
+  int32_t node;
+  f.clusters = clusters;
+  f.members = members;
+  f.member_count = count;
+  f.input_count = f.control_count = f.step_count = f.operand_count = f.result_count = 0;
+  *out_fused = describe(&f);
+  if (!*out_fused) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(copy_constants(&f));
+  LEAT_RETURN_IF_ERROR(add_node(&f, &node));
+  for (int m = 0; m < count; ++m) {
+    if (!f.shown[m] || is_from_outside(&f, m)) continue;
+    leat_output_t output = {node, 0};
+    if (f.values[m] < 0) {
+      output.index = find_result(&f, m);
+      LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
+          graph, output, graph->nodes[members[m]].output_shapes[0]));
+    }
+    replace(clusters, members[m], output);
+  }
+  return leat_ok_status();
+}

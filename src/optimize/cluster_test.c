@@ -1,0 +1,224 @@
+// Clusters: which nodes become one, and above all which do not.
+#include <stdio.h>
+#include <string.h>
+
+#include "optimize/pass.h"
+#include "session/scene.h"
+
+typedef struct fixture_s {
+  scene_t s;
+  leat_rewrite_t rewrite;
+} fixture_t;
+
+static int set_up(void** state) {
+  static fixture_t f;
+  f = (fixture_t){0};
+  scene_open(&f.s);
+  *state = &f;
+  return 0;
+}
+
+static int tear_down(void** state) {
+  fixture_t* f = *state;
+  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
+  scene_close(&f->s);
+  return 0;
+}
+
+static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
+                                            const leat_attr_t* attrs, int attr_count,
+                                            int32_t device) {
+  const fixture_t* f = data;
+  const leat_kernel_row_t* row;
+  LEAT_EXPECT_OK(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
+                                           LEAT_SV("CPU"), &row));
+  return row;
+}
+
+// How many clusters there are after the pass over all that |fetches| need; nodes named "other..."
+// lie on a second device.
+static int cluster(fixture_t* f, leat_outputs_t fetches, int64_t limit) {
+  const leat_pass_options_t options = {
+      .find_kernel = find_kernel, .find_kernel_data = f, .cluster_limit_elements = limit};
+  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
+  LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, fetches.items, fetches.count, NULL, 0,
+                            &f->rewrite));
+  leat_graph_t* graph = f->rewrite.graph;
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    graph->nodes[i].assigned_device =
+        leat_string_view_starts_with(graph->nodes[i].name, LEAT_SV("other"));
+  }
+  LEAT_EXPECT_OK(leat_pass_cluster.run_placed(&f->rewrite, &options));
+  int count = 0;
+  graph = f->rewrite.graph;
+  int32_t order[64];
+  assert_true(graph->node_count <= LEAT_ARRAY_SIZE(order));
+  LEAT_EXPECT_OK(leat_graph_sort(graph, order));  // no cycle
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    count += leat_string_view_equal(graph->nodes[i].op->name, LEAT_OP_NAME_FUSED_ELEMENTWISE);
+  }
+  return count;
+}
+
+static const leat_node_t* fetched(const fixture_t* f, int index) {
+  return &f->rewrite.graph->nodes[f->rewrite.fetches[index].node];
+}
+
+static int steps_of(const leat_node_t* node) {
+  const leat_attr_value_t* steps = leat_node_attr(node, LEAT_SV("steps"));
+  return steps ? (int)steps->count : 0;
+}
+
+static leat_output_t vector(fixture_t* f, const char* name, int64_t size) {
+  return scene_output(&f->s, "Placeholder", name, "", LEAT_NO_INPUTS,
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){1, &size}))));
+}
+#define BINARY(op, x, y) scene_binary(&f->s, op, -1, x, y)
+#define UNARY(op, x) scene_unary(&f->s, op, -1, x)
+
+static void nodes_that_read_each_other_become_one(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000), y = vector(f, "y", 5000);
+  leat_output_t product = BINARY("Mul", x, y);
+  leat_output_t sum = BINARY("AddV2", product, x);
+  leat_output_t root = UNARY("Tanh", sum);
+  assert_int_equal(cluster(f, LEAT_INPUTS(root, sum), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 3);
+  const leat_node_t* node = fetched(f, 0);
+  assert_int_equal(steps_of(node), 3);
+  assert_int_equal(node->input_count, 2);
+  assert_int_equal(node->output_count, 2);
+  assert_true(f->rewrite.fetches[0].node == f->rewrite.fetches[1].node);
+  assert_true(f->rewrite.fetches[0].index != f->rewrite.fetches[1].index);
+  assert_int_equal(leat_graph_output_shape(f->rewrite.graph, f->rewrite.fetches[0]).dims[0], 5000);
+}
+
+static void what_is_known_to_be_small_is_left(void** state) {
+  fixture_t* f = *state;
+  leat_output_t small = UNARY("Neg", UNARY("Exp", vector(f, "x", 1023)));
+  leat_output_t large = UNARY("Neg", UNARY("Exp", vector(f, "y", 1024)));
+  leat_output_t unknown = UNARY("Neg", UNARY("Exp", vector(f, "z", -1)));
+  assert_int_equal(cluster(f, LEAT_INPUTS(small), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(large), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(unknown), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(small), 100), 1);
+}
+
+// x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     a and c cannot be one: L2Loss would wait for itself
+//      └───────────────────┘
+static void what_leaves_does_not_come_back(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000);
+  leat_output_t a = BINARY("Mul", UNARY("Exp", x), x);
+  leat_output_t b = BINARY("AddV2", UNARY("L2Loss", a), x);
+  leat_output_t c = BINARY("Sub", b, a);
+  assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
+  assert_int_equal(steps_of(fetched(f, 0)), 2);
+}
+
+static void a_sum_of_many_is_steps(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000), z = vector(f, "z", -1);
+  const leat_output_t terms[] = {UNARY("Exp", x), x, UNARY("Neg", x), x};
+  const leat_output_t unknown[] = {UNARY("Exp", z), z};
+  leat_output_t sum = scene_output(&f->s, "AddN", "", "", (leat_outputs_t){terms, 4},
+                                   LEAT_ATTRS(LEAT_INT("N", 4), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  leat_output_t other = scene_output(&f->s, "AddN", "", "", (leat_outputs_t){unknown, 2},
+                                     LEAT_ATTRS(LEAT_INT("N", 2),
+                                                LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(steps_of(fetched(f, 0)), 5);
+  assert_int_equal(cluster(f, LEAT_INPUTS(other), 0), 0);  // AddN refuses shapes that differ
+}
+
+// As gradients come: each is handed on when all of its group are there.
+static void a_group_does_not_wait_for_itself(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000);
+  leat_output_t a = UNARY("Exp", x), b = UNARY("Neg", a);
+  int32_t group = scene_node(&f->s, "NoOp", "group", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
+  leat_output_t from_a = UNARY("Identity", a), from_b = UNARY("Identity", b);
+  leat_output_t from_x = UNARY("Identity", x);
+  leat_output_t one = scene_float(&f->s, 1);
+  scene_after(&f->s, group, a.node);
+  scene_after(&f->s, group, b.node);
+  scene_after(&f->s, from_a.node, group);
+  scene_after(&f->s, from_b.node, group);
+  scene_after(&f->s, from_x.node, group);
+  scene_after(&f->s, one.node, from_b.node);
+  leat_output_t sum = BINARY("AddV2", BINARY("Mul", from_a, from_b), BINARY("Sub", from_x, one));
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(steps_of(fetched(f, 0)), 5);
+  assert_int_equal(f->rewrite.graph->node_count, 3);  // x, the constant, the cluster
+  // What others read of it stays, and waits for the cluster.
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum, from_x, one), 0), 1);
+  const leat_node_t* left = fetched(f, 1);
+  assert_int_equal(left->control_count, 1);
+  assert_int_equal(left->inputs[1].node, f->rewrite.fetches[0].node);
+  assert_int_equal(fetched(f, 2)->control_count, 1);
+}
+
+static void devices_are_kept_apart(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000);
+  leat_output_t a = UNARY("Exp", UNARY("Neg", x));
+  leat_output_t b = scene_output(&f->s, "Neg", "other", "", LEAT_INPUTS(a),
+                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  leat_output_t c = UNARY("Tanh", BINARY("Mul", b, x));
+  assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
+}
+
+// What waits for something else than the rest is not fetched with it.
+static void what_comes_later_does_not_hold_up_the_rest(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000);
+  leat_output_t early = UNARY("Exp", UNARY("Neg", x));
+  leat_output_t late = BINARY("Mul", early, scene_wait(&f->s, 0, -1, x));
+  assert_int_equal(cluster(f, LEAT_INPUTS(late), 0), 1);
+  assert_int_equal(steps_of(fetched(f, 0)), 3);
+  assert_int_equal(cluster(f, LEAT_INPUTS(late, early), 0), 0);
+}
+
+static void sides_of_a_switch_are_kept_apart(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000);
+  leat_output_t p = scene_placeholder(&f->s, "p", LEAT_DTYPE_BOOL);
+  int32_t fork = scene_node(&f->s, "Switch", "fork", "", LEAT_INPUTS(x, p),
+                            LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  int32_t again = scene_node(&f->s, "Switch", "again", "", LEAT_INPUTS(x, p),
+                             LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  leat_output_t always = UNARY("Neg", x);
+  const leat_output_t sides[] = {{fork, 0}, {fork, 1}}, same_side = {again, 1};
+  leat_output_t yes = BINARY("Mul", always, sides[1]);
+  leat_output_t no = BINARY("Mul", always, sides[0]);
+  assert_int_equal(cluster(f, LEAT_INPUTS(yes, no), 0), 0);
+  // One predicate, one side: they are alive together.
+  leat_output_t too = BINARY("Sub", yes, same_side);
+  assert_int_equal(cluster(f, LEAT_INPUTS(yes, too), 0), 1);
+}
+
+static void large_clusters_are_cut(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000), y = x;
+  for (int i = 0; i < 150; ++i) y = UNARY(i % 2 ? "Neg" : "Abs", y);
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 3);
+  assert_int_equal(f->rewrite.graph->node_count, 4);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(nodes_that_read_each_other_become_one),
+      TEST(what_is_known_to_be_small_is_left),
+      TEST(what_leaves_does_not_come_back),
+      TEST(a_sum_of_many_is_steps),
+      TEST(a_group_does_not_wait_for_itself),
+      TEST(devices_are_kept_apart),
+      TEST(what_comes_later_does_not_hold_up_the_rest),
+      TEST(sides_of_a_switch_are_kept_apart),
+      TEST(large_clusters_are_cut),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
