@@ -140,7 +140,7 @@ typedef struct leat_step_services_s {
   struct leat_rendezvous_s* rendezvous;
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;
-  leat_step_work_t* work;
+  leat_step_work_t* work;    // of kernels that enqueue; NULL where none may
   int64_t deadline_ns;       // leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER = none
   int32_t function_depth;    // of calls that led here; 0 in the step itself
   int64_t container_step_id;  // whose |step_resources| they are: the step that all calls came from

@@ -40,24 +40,23 @@ static leat_simulated_memory_t* memory_of(const leat_kernel_t* kernel) {
 
 // ---- Making one ---------------------------------------------------------------------------------
 
-static void* cut(char** at, int count, size_t item_bytes) {
-  void* memory = *at;
-  *at += (((size_t)count * item_bytes) + 15) & ~(size_t)15;
-  return memory;
+// The arrays lie behind the launch, by falling alignment.
+static size_t size_of_launch(int inputs, int outputs) {
+  const launch_t* l = NULL;
+  size_t by_input = sizeof *l->slots + sizeof *l->makers + sizeof *l->facts + sizeof *l->numbers;
+  size_t by_output =
+      sizeof *l->slots + sizeof *l->shapes + sizeof *l->places + sizeof *l->planned;
+  return sizeof *l + (size_t)inputs * by_input + (size_t)outputs * by_output;
 }
 
-// The arrays, in |memory|; returns how many bytes they take.
-static size_t lay_out(launch_t* l, const leat_kernel_t* kernel, char* memory) {
-  int inputs = kernel->input_count, outputs = kernel->output_count;
-  char* at = memory;
-  l->slots = cut(&at, inputs + outputs, sizeof *l->slots);
-  l->makers = cut(&at, inputs, sizeof *l->makers);
-  l->facts = cut(&at, inputs, sizeof *l->facts);
-  l->shapes = cut(&at, outputs, sizeof *l->shapes);
-  l->places = cut(&at, outputs, sizeof *l->places);
-  l->planned = cut(&at, outputs, sizeof *l->planned);
-  l->numbers = cut(&at, inputs, sizeof *l->numbers);
-  return (size_t)(at - memory);
+static void lay_out(launch_t* l, int inputs, int outputs) {
+  l->slots = (void*)(l + 1);
+  l->makers = (void*)(l->slots + inputs + outputs);
+  l->facts = (void*)(l->makers + inputs);
+  l->shapes = (void*)(l->facts + inputs);
+  l->places = (void*)(l->shapes + outputs);
+  l->planned = (void*)(l->places + outputs);
+  l->numbers = (void*)(l->planned + outputs);
 }
 
 // One slot stays one slot: a kernel sees who reads twice.
@@ -70,12 +69,11 @@ static uint32_t first_of_slot(const leat_kernel_context_t* c, int input) {
 static leat_status_t make_launch(const leat_kernel_context_t* c, leat_simulated_events_t* after,
                                  launch_t** out_launch) {
   const leat_kernel_t* kernel = c->kernel;
-  launch_t *l, measure;
-  size_t head = (sizeof *l + 15) & ~(size_t)15;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
-                                               head + lay_out(&measure, kernel, NULL),
-                                               (void**)&l));
-  lay_out(l, kernel, (char*)l + head);
+  launch_t* l;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      leat_allocator_system(), size_of_launch(kernel->input_count, kernel->output_count),
+      (void**)&l));
+  lay_out(l, kernel->input_count, kernel->output_count);
   l->kernel = kernel;
   l->services = *c->services;
   l->services.pool = NULL;  // only the stream's thread may touch the memory
