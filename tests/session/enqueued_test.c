@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/thread.h"
 #include "device/simulated/simulated_device.h"
 #include "session/scene.h"
@@ -411,6 +412,35 @@ static void nothing_hangs(void** state) {
   }
 }
 
+// Every allocation of a step fails once, on the host or on a stream.
+static void memory_that_fails(void** state) {
+  scene_t s;
+  open_scene(&s, "memory=1 streams=2 start_us=1 transfer_us=1", 2);
+  lookup_t l = make_lookup(&s);
+  float value = 0;
+  LEAT_EXPECT_OK(look_up(&s, &l, 1, LEAT_OUTPUT_NONE, &value, l.update));
+  leat_tensor_t fed = scene_value(0), got = {0};
+  leat_run_t run = {.feeds = &l.index, .feed_values = &fed, .feed_count = 1,
+                    .fetches = &l.value, .fetch_values = &got, .fetch_count = 1,
+                    .targets = &l.update, .target_count = 1};
+  bool met = true;
+  for (int64_t n = 1; met; ++n) {
+    leat_fault_t fault;
+    leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
+    leat_status_t status = leat_session_run(scene_session(&s), &run);
+    met = leat_fault_remove(&fault);
+    if (status && met) {
+      scene_expect(status, LEAT_RESOURCE_EXHAUSTED, "");
+      continue;
+    }
+    LEAT_EXPECT_OK(status);
+    assert_true(leat_tensor_data(&got, const float)[0] == -1);
+    leat_tensor_release(&got);
+  }
+  leat_tensor_release(&fed);
+  scene_close(&s);
+}
+
 // ---- Statistics ---------------------------------------------------------------------------------
 
 // A node's time is that on its stream: not that of the call, nor that of waiting there.
@@ -456,6 +486,7 @@ int main(void) {
       cmocka_unit_test(a_failure_ends_its_step),
       cmocka_unit_test(steps_keep_their_failures),
       cmocka_unit_test(nothing_hangs),
+      cmocka_unit_test(memory_that_fails),
       cmocka_unit_test(times_are_those_of_the_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 // ways:
 //   enqueued      on a stream, which the executor does not wait for: the op's shape function says
 //                 from shapes and host arguments what the outputs are, and it touches nothing else
+//                 but a generator of the node's own. Where shapes cannot be told (a slice from
+//                 INT64_MIN) the call waits for the stream
 //   to the end    on a stream, done when it has run: the op updates a variable, or reads one by its
 //                 handle. The twin looks the variable up and decides itself whether it may be
 //                 overwritten, which no one can know when the work is enqueued
