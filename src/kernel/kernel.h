@@ -18,15 +18,17 @@ typedef struct leat_kernel_creation_s leat_kernel_creation_t;
 // Continuation of an asynchronous kernel; called exactly once, on any thread.
 typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_status_t status);
 
-// Does each element of the output follow from those of the inputs at its place alone? Then the
-// kernel's state is a leat_elementwise_t (ops/math/elementwise_cpu.h), whose loop computes any
-// stretch of the output, and several nodes may be fused into one (optimize/cluster.c).
+// Does each element of the output follow from those of the inputs at its place alone? Then several
+// nodes may be fused into one (optimize/cluster.c): where all attributes but types have their
+// defaults. But for the last two kinds the kernel's state begins with a leat_elementwise_t
+// (ops/math/elementwise_cpu.h), whose loop computes any stretch of the output.
 typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_NO,
   LEAT_ELEMENTWISE_BROADCAST,  // the inputs are broadcast to one shape, the output's
   LEAT_ELEMENTWISE_SAME,       // all have as many elements as input 0, whose shape is the output's
   LEAT_ELEMENTWISE_IF_SAME,    // where they have one shape; elsewhere the kernel does more
-  LEAT_ELEMENTWISE_SUM,        // of any number of inputs of one shape: AddV2 repeated; own state
+  LEAT_ELEMENTWISE_SUM,        // of any number of inputs of one shape: AddV2 repeated
+  LEAT_ELEMENTWISE_BIAS,       // AddV2 of input 0 and a vector as long as its last dimension
 } leat_elementwise_kind_t;
 
 typedef struct leat_kernel_row_s {

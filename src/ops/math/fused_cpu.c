@@ -142,7 +142,7 @@ static leat_status_t run_whole(const run_t* r, int s) {
   const leat_tensor_t* operands[MAX_OPERANDS];
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
   leat_kernel_context_t c = step_context(r, step);
-  return leat_elementwise_run(&c, &step->elementwise, operands, (leat_tensor_t*)r->values[s]);
+  return leat_elementwise_run(&c, step->elementwise, operands, (leat_tensor_t*)r->values[s]);
 }
 
 // ---- Tiles --------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ typedef struct walk_s {
 
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
-  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise.output_size};
+  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise->output_size};
   return (lane_t){area + step->block * r->tile * r->fused->element_bytes, 0};
 }
 
@@ -216,7 +216,7 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const operand_t* operand = &r->operands[s][k];
   if (operand->source == SOURCE_WHOLE) {
-    return (lane_t){operand->tensor->data, step->elementwise.input_size[k]};
+    return (lane_t){operand->tensor->data, step->elementwise->input_size[k]};
   }
   if (operand->source == SOURCE_STEP) {
     return step_lane(r, step->operands[k] - r->fused->input_count, area);
@@ -236,7 +236,7 @@ static int begin_walk(const run_t* r, int64_t length, char* area, walk_t* out_wa
       walk->operands[k] = operand_lane(r, s, k, area);
       if (operand->source == SOURCE_GATHERED) walk->gathered |= (uint8_t)(1 << k);
       if (operand->source != SOURCE_SCALAR) continue;
-      leat_elementwise_repeat(&step->elementwise, k, operand->tensor->data,
+      leat_elementwise_repeat(step->elementwise, k, operand->tensor->data,
                               LEAT_MIN(r->tile, length), walk->operands[k].data);
     }
   }
@@ -244,7 +244,7 @@ static int begin_walk(const run_t* r, int64_t length, char* area, walk_t* out_wa
 }
 
 static int visit(const run_t* r, const walk_t* walk, int64_t index, int64_t n) {
-  const leat_elementwise_t* e = &r->fused->steps[walk->step].elementwise;
+  const leat_elementwise_t* e = r->fused->steps[walk->step].elementwise;
   const void* pieces[MAX_OPERANDS];
   for (int k = 0; k < e->input_count; ++k) {
     const lane_t* lane = &walk->operands[k];
@@ -276,7 +276,7 @@ static leat_status_t run_tiles(run_t* r) {
   LEAT_RETURN_IF_ERROR(plan_tiles(r));
   double cost_ns = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
-    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise.cost_ns;
+    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise->cost_ns;
   }
   leat_kernel_parallel_for(r->context, r->count, cost_ns, run_shard, r);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);
