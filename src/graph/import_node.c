@@ -1,5 +1,5 @@
 // One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
-// then added as any node is.
+// then added as any node is. Where a node before it was written alike that one's attributes serve.
 #include "formats/utf8.h"
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
