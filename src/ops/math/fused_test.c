@@ -1,4 +1,6 @@
 // Cases of _FusedElementwise: programs over operands of all kinds, and programs that are none.
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 // Lists of strings as attributes.
@@ -50,6 +52,13 @@ static void small_first(const leat_reference_t* r) {
     r->out[1][i] = x / (2 * r->in[1][i / (n / rows)]) - x;
   }
 }
+
+// softplus(relu_grad(dy, x)): one loop takes halves through float, one as they are.
+#define H LEAT_DTYPE_HALF
+#define ACTIVATIONS                                                                           \
+  {TYPES("Tin", H, H), TYPES("Tout", H), STRINGS("steps", S("ReluGrad"), S("Softplus")),      \
+   STRINGS("names", S("slope"), S("plus")), TYPES("types", H, H), INTS("arities", 2, 1),      \
+   INTS("operands", 0, 1, 2), INTS("results", 1)}
 
 #define ONE(op, tin, tout, type)                                                              \
   {TYPES("Tin", tin, tin), TYPES("Tout", tout), STRINGS("steps", S(op)), STRINGS("names", S("n")), \
@@ -103,6 +112,11 @@ static const leat_op_case_t kCases[] = {
      .attrs = SMALL_FIRST,
      .inputs = {X(200, 33), LEAT_RANDOM(FLOAT, LEAT_DIMS(200, 1), 1, 2)},
      .reference = small_first},
+    {.op = "_FusedElementwise",
+     .name = "activations of half",
+     .attrs = ACTIVATIONS,
+     .inputs = {LEAT_ITEMS(HALF, LEAT_DIMS(3), 3, 8, 0), LEAT_ITEMS(HALF, LEAT_DIMS(3), -1, 5, 2)},
+     .expected = {LEAT_ITEMS(HALF, LEAT_DIMS(3), M_LN2, 8, M_LN2)}},
     {.op = "_FusedElementwise",
      .name = "shapes that do not fit are the step's error",
      .attrs = ONE("AddV2", F, F, F),
