@@ -59,6 +59,16 @@ static bool has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
   return true;
 }
 
+// AddV2 would repeat what BiasAdd refuses: the sizes must be known to agree.
+static bool is_sum_with_bias(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
+  const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
+  const leat_string_view_t format = leat_node_attr_string(node, "data_format");
+  return x.rank > 1 && bias.rank == 1 && bias.dims[0] >= 0 &&
+         bias.dims[0] == x.dims[x.rank - 1] &&
+         !leat_string_view_equal(format, LEAT_SV("NCHW"));
+}
+
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
   const leat_pass_options_t* options = f->c.options;
   const leat_kernel_row_t* kernel =
@@ -72,6 +82,8 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
     case LEAT_ELEMENTWISE_SUM:
       return node->input_count > 1 && has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_SUM
                                                                       : LEAT_CLUSTER_STRANGER;
+    case LEAT_ELEMENTWISE_BIAS:
+      return is_sum_with_bias(f->c.graph, node) ? LEAT_CLUSTER_SUM : LEAT_CLUSTER_STRANGER;
     default: return LEAT_CLUSTER_STRANGER;
   }
 }

@@ -69,10 +69,12 @@ static int steps_of(const leat_node_t* node) {
   return steps ? (int)steps->count : 0;
 }
 
-static leat_output_t vector(fixture_t* f, const char* name, int64_t size) {
+static leat_output_t input(fixture_t* f, const char* name, leat_partial_shape_t shape) {
   return scene_output(&f->s, "Placeholder", name, "", LEAT_NO_INPUTS,
-                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){1, &size}))));
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT), LEAT_SHAPE("shape", shape)));
+}
+static leat_output_t vector(fixture_t* f, const char* name, int64_t size) {
+  return input(f, name, (leat_partial_shape_t){1, &size});
 }
 #define BINARY(op, x, y) scene_binary(&f->s, op, -1, x, y)
 #define UNARY(op, x) scene_unary(&f->s, op, -1, x)
@@ -138,6 +140,25 @@ static void a_sum_of_many_is_steps(void** state) {
   assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
   assert_int_equal(steps_of(fetched(f, 0)), 5);
   assert_int_equal(cluster(f, LEAT_INPUTS(other), 0), 0);  // AddN refuses shapes that differ
+}
+
+// A bias is one where the sizes are known to agree, and the channels come last.
+static void a_bias_is_a_sum(void** state) {
+  fixture_t* f = *state;
+  const int64_t dims[] = {-1, 40, 40, 40};
+  leat_output_t x = input(f, "x", (leat_partial_shape_t){4, dims});
+  leat_output_t row = vector(f, "row", 40), unknown = vector(f, "unknown", -1);
+  leat_output_t sum = UNARY("Relu", BINARY("BiasAdd", x, row));
+  leat_output_t sum_v1 = UNARY("Relu", BINARY("BiasAddV1", x, row));
+  leat_output_t none = UNARY("Relu", BINARY("BiasAdd", x, unknown));
+  leat_output_t first = UNARY(
+      "Relu", scene_output(&f->s, "BiasAdd", "", "", LEAT_INPUTS(x, row),
+                           LEAT_ATTRS(LEAT_STR("data_format", "NCHW"))));
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(steps_of(fetched(f, 0)), 2);
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum_v1), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(none), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(first), 0), 0);
 }
 
 // As gradients come: each is handed on when all of its group are there.
@@ -223,6 +244,7 @@ int main(void) {
       TEST(what_has_an_attribute_is_left),
       TEST(what_leaves_does_not_come_back),
       TEST(a_sum_of_many_is_steps),
+      TEST(a_bias_is_a_sum),
       TEST(a_group_does_not_wait_for_itself),
       TEST(devices_are_kept_apart),
       TEST(what_comes_later_does_not_hold_up_the_rest),

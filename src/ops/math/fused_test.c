@@ -30,6 +30,20 @@ static void two_of_three(const leat_reference_t* r) {
   }
 }
 
+// (x + a) b, where a and b repeat along x.
+#define TWO_ROWS                                                                              \
+  {TYPES("Tin", F, F, F), TYPES("Tout", F), STRINGS("steps", S("AddV2"), S("Mul")),           \
+   STRINGS("names", S("sum"), S("product")), TYPES("types", F, F), INTS("arities", 2, 2),     \
+   INTS("operands", 0, 1, 3, 2), INTS("results", 1)}
+
+static void two_rows(const leat_reference_t* r) {
+  const int64_t n = r->outputs[0].shape.element_count;
+  const int64_t na = r->inputs[1].shape.element_count, nb = r->inputs[2].shape.element_count;
+  for (int64_t i = 0; i < n; ++i) {
+    r->out[0][i] = (r->in[0][i] + r->in[1][i % na]) * r->in[2][i % nb];
+  }
+}
+
 // Are |a| and |b| in order, and where they are, which is larger? A program with bool in it.
 #define CHOICE                                                                                \
   {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("SelectV2")), \
@@ -87,6 +101,16 @@ static const leat_op_case_t kCases[] = {
      .attrs = TWO_OF_THREE,
      .inputs = {X(70, 131), X(131)},
      .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "a row, in shards",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(6001, 37), X(37)},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "rows of two lengths",
+     .attrs = TWO_ROWS,
+     .inputs = {X(400, 33, 7), X(33, 7), X(7)},
+     .reference = two_rows},
     {.op = "_FusedElementwise",
      .name = "a short row",
      .attrs = TWO_OF_THREE,

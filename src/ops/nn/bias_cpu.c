@@ -343,17 +343,18 @@ static leat_status_t bias_add_grad__cpu(leat_kernel_context_t* c) {
 #define NUMBER                                                                              \
   "T: bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "     \
   "uint64, complex64, complex128"
-#define ROW(name, create_fn, compute_fn) \
-  {.op = name,                           \
-   .device_type = "CPU",                 \
-   .constraints = NUMBER,                \
-   .create = create_fn,                  \
-   .state_bytes = sizeof(leat_bias_t),   \
+#define ROW(name, create_fn, kind, compute_fn) \
+  {.op = name,                                 \
+   .device_type = "CPU",                       \
+   .constraints = NUMBER,                      \
+   .create = create_fn,                        \
+   .state_bytes = sizeof(leat_bias_t),         \
+   .elementwise = LEAT_ELEMENTWISE_##kind,     \
    .compute = compute_fn}
 
 const leat_kernel_row_t leat_bias_kernels_cpu[] = {
-    ROW("BiasAdd", create_bias, bias_add__cpu),
-    ROW("BiasAddV1", create_bias_v1, bias_add__cpu),
-    ROW("BiasAddGrad", create_bias, bias_add_grad__cpu),
+    ROW("BiasAdd", create_bias, BIAS, bias_add__cpu),
+    ROW("BiasAddV1", create_bias_v1, BIAS, bias_add__cpu),
+    ROW("BiasAddGrad", create_bias, NO, bias_add_grad__cpu),
     LEAT_KERNEL_ROWS_END,
 };
