@@ -26,6 +26,7 @@ typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_BROADCAST,  // the inputs are broadcast to one shape, the output's
   LEAT_ELEMENTWISE_SAME,       // all have as many elements as input 0, whose shape is the output's
   LEAT_ELEMENTWISE_IF_SAME,    // where they have one shape; elsewhere the kernel does more
+  LEAT_ELEMENTWISE_IF_DEFAULT,  // SAME where attributes but types are the op's defaults
   LEAT_ELEMENTWISE_SUM,        // of any number of inputs of one shape: AddV2 repeated; own state
   LEAT_ELEMENTWISE_BIAS,       // AddV2 of a vector unless data_format is NCHW; own state
 } leat_elementwise_kind_t;

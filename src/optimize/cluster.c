@@ -59,6 +59,17 @@ static bool has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
   return true;
 }
 
+// Attributes that are no types have no place in a program.
+static bool has_default_attrs(const leat_node_t* node) {
+  for (int i = 0; i < node->op->attr_count; ++i) {
+    const leat_op_attr_t* attr = &node->op->attrs[i];
+    const leat_attr_value_t* value = leat_node_attr(node, attr->name);
+    if (attr->kind == LEAT_ATTR_TYPE || !value) continue;
+    if (!attr->has_default || !leat_attr_value_equal(value, &attr->default_value)) return false;
+  }
+  return true;
+}
+
 // AddV2 would repeat what BiasAdd refuses: the sizes must be known to agree.
 static bool is_sum_with_bias(const leat_graph_t* graph, const leat_node_t* node) {
   const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
@@ -79,6 +90,8 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
     case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
     case LEAT_ELEMENTWISE_IF_SAME:
       return has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
+    case LEAT_ELEMENTWISE_IF_DEFAULT:
+      return has_default_attrs(node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_SUM:
       return node->input_count > 1 && has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_SUM
                                                                       : LEAT_CLUSTER_STRANGER;

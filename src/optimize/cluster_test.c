@@ -107,12 +107,20 @@ static void what_is_known_to_be_small_is_left(void** state) {
   assert_int_equal(cluster(f, LEAT_INPUTS(small), 100), 1);
 }
 
-// A program of steps has no place for the attribute alpha.
-static void what_has_an_attribute_is_left(void** state) {
+static leat_output_t cast(fixture_t* f, leat_output_t x, bool truncates) {
+  return scene_output(
+      &f->s, "Cast", "", "", LEAT_INPUTS(x),
+      LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_HALF), LEAT_BOOL("Truncate", truncates)));
+}
+
+// A program of steps has no place for attributes that are no types.
+static void what_has_attributes_of_its_own_is_left(void** state) {
   fixture_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
   assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", UNARY("Relu6", x))), 0), 1);
   assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", UNARY("LeakyRelu", x))), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", cast(f, x, false))), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", cast(f, x, true))), 0), 0);
 }
 
 // x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     a and c cannot be one: L2Loss would wait for itself
@@ -241,7 +249,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(nodes_that_read_each_other_become_one),
       TEST(what_is_known_to_be_small_is_left),
-      TEST(what_has_an_attribute_is_left),
+      TEST(what_has_attributes_of_its_own_is_left),
       TEST(what_leaves_does_not_come_back),
       TEST(a_sum_of_many_is_steps),
       TEST(a_bias_is_a_sum),

@@ -50,6 +50,12 @@ static void two_rows(const leat_reference_t* r) {
    STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
    INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
 
+// x where it is less than y, else 0: bool becomes float in two loops.
+#define MASKED                                                                                \
+  {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("Cast"), S("Mul")),    \
+   STRINGS("names", S("less"), S("cast"), S("masked")), TYPES("types", LEAT_DTYPE_BOOL, F, F), \
+   INTS("arities", 2, 1, 2), INTS("operands", 0, 1, 2, 3, 0), INTS("results", 2)}
+
 // s * 2 is smaller than what reads it, and runs whole before that; then x / (s * 2) - x.
 #define SMALL_FIRST                                                                           \
   {TYPES("Tin", F, F), TYPES("Tout", F, F),                                   \
@@ -136,6 +142,11 @@ static const leat_op_case_t kCases[] = {
      .attrs = SMALL_FIRST,
      .inputs = {X(200, 33), LEAT_RANDOM(FLOAT, LEAT_DIMS(200, 1), 1, 2)},
      .reference = small_first},
+    {.op = "_FusedElementwise",
+     .name = "a cast",
+     .attrs = MASKED,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 5, 3), LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 2, 4, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 0, 0)}},
     {.op = "_FusedElementwise",
      .name = "activations of half",
      .attrs = ACTIVATIONS,
