@@ -29,6 +29,24 @@ const char* TF_OperationDevice(TF_Operation* oper) {
 
 // ---- Inputs and outputs -------------------------------------------------------------------------
 
+typedef int (*type_fn_t)(const leat_node_t* node, int index);
+
+static int output_type(const leat_node_t* node, int index) {
+  return index < node->output_count ? node->output_types[index] : 0;
+}
+static int input_type(const leat_node_t* node, int index) {
+  return index < node->input_count ? leat_node_input_type(node, index) : 0;
+}
+
+// 0 where there is no such input or output.
+static TF_DataType type_at(TF_Operation* oper, int index, type_fn_t type) {
+  if (!oper || index < 0) return (TF_DataType)0;
+  leat_capi_lock(oper->graph);
+  const int dtype = type(leat_capi_node(oper), index);
+  leat_capi_unlock(oper->graph);
+  return (TF_DataType)dtype;
+}
+
 int TF_OperationNumOutputs(TF_Operation* oper) {
   leat_capi_lock(oper->graph);
   int count = leat_capi_node(oper)->output_count;
@@ -37,14 +55,7 @@ int TF_OperationNumOutputs(TF_Operation* oper) {
 }
 
 TF_DataType TF_OperationOutputType(TF_Output oper_out) {
-  if (!oper_out.oper) return (TF_DataType)0;
-  TF_Graph* graph = oper_out.oper->graph;
-  leat_capi_lock(graph);
-  const leat_node_t* node = leat_capi_node(oper_out.oper);
-  bool exists = oper_out.index >= 0 && oper_out.index < node->output_count;
-  int dtype = exists ? node->output_types[oper_out.index] : 0;
-  leat_capi_unlock(graph);
-  return (TF_DataType)dtype;
+  return type_at(oper_out.oper, oper_out.index, output_type);
 }
 
 int TF_OperationNumInputs(TF_Operation* oper) {
@@ -55,14 +66,7 @@ int TF_OperationNumInputs(TF_Operation* oper) {
 }
 
 TF_DataType TF_OperationInputType(TF_Input oper_in) {
-  if (!oper_in.oper) return (TF_DataType)0;
-  TF_Graph* graph = oper_in.oper->graph;
-  leat_capi_lock(graph);
-  const leat_node_t* node = leat_capi_node(oper_in.oper);
-  bool exists = oper_in.index >= 0 && oper_in.index < node->input_count;
-  int dtype = exists ? leat_node_input_type(node, oper_in.index) : 0;
-  leat_capi_unlock(graph);
-  return (TF_DataType)dtype;
+  return type_at(oper_in.oper, oper_in.index, input_type);
 }
 
 typedef int (*argument_fn_t)(const leat_node_t* node, int argument, int* out_begin);

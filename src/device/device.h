@@ -11,14 +11,20 @@ typedef struct leat_device_s leat_device_t;
 typedef void (*leat_device_done_fn_t)(void* data, leat_status_t status);
 
 typedef struct leat_device_vtable_s {
-  // Copies between this device's memory and the host's; |done| may be called before it returns.
-  // A target without a type ("no tensor") becomes the copy; one with bytes of its own (same type
-  // and shape: INVALID_ARGUMENT otherwise) is filled.
-  void (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host,
-                         leat_tensor_t* device_tensor, leat_device_done_fn_t done, void* data);
-  void (*copy_to_host)(leat_device_t* self, const leat_tensor_t* device_tensor, leat_tensor_t* host,
-                       leat_device_done_fn_t done, void* data);
-  // All work enqueued so far is finished when |done| is called. NULL: kernels are synchronous.
+  // Copies between this device's memory and the host's. A target without a type ("no tensor")
+  // becomes the copy; one with bytes of its own (same type and shape: INVALID_ARGUMENT otherwise)
+  // is filled. What a device enqueues it orders itself: a tensor of its memory may be given to the
+  // next kernel or copy, or released, as soon as the call that makes or reads it has returned.
+  LEAT_MUST_USE leat_status_t (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host,
+                                                leat_tensor_t* device_tensor);
+  // |*host| is there when |done| is called, perhaps before this returns; |done| is not called when
+  // this returns a failure.
+  LEAT_MUST_USE leat_status_t (*copy_to_host)(leat_device_t* self,
+                                              const leat_tensor_t* device_tensor,
+                                              leat_tensor_t* host, leat_device_done_fn_t done,
+                                              void* data);
+  // All work enqueued so far is finished when |done| is called: so ends every step that ran kernels
+  // whose rows say |enqueues|. NULL: kernels are synchronous.
   void (*synchronize)(leat_device_t* self, leat_device_done_fn_t done, void* data);
   void (*destroy)(leat_device_t* self);
 } leat_device_vtable_t;

@@ -505,6 +505,7 @@ leat_status_t leat_expander_add_body(const leat_expander_t* expander,
   body_t b = {.expander = &inner, .graph = graph, .function = function, .options = options};
   b.def = leat_function_library_find(graph->functions, function->name);
   if (!b.def) {
+    if (expander->lacks_function) *expander->lacks_function = true;
     return leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not defined.",
                             LEAT_SV_ARG(function->name));
   }

@@ -62,6 +62,7 @@ static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* f
     body->graph->nodes[arguments[i].node].output_shapes[0] = shapes->items[i];
   }
   leat_expander_t expander = leat_expander_make(body->graph, 0);
+  expander.lacks_function = &body->lacks_function;
   leat_body_options_t options = {.device = device, .gate = -1};
   leat_call_t call;
   LEAT_RETURN_IF_ERROR(leat_expander_add_body(&expander, function,
@@ -80,6 +81,7 @@ leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_libr
                                      leat_body_graph_t* out_body) {
   *out_body = (leat_body_graph_t){.done = -1};
   if (!leat_function_library_find(library, function->name)) {
+    out_body->lacks_function = true;
     return leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not defined.",
                             LEAT_SV_ARG(function->name));
   }

@@ -11,7 +11,8 @@ typedef struct leat_body_graph_s {
   int argument_count;
   const leat_output_t* returns;
   int return_count;
-  int32_t done;  // must run; -1: nothing
+  int32_t done;         // must run; -1: nothing
+  bool lacks_function;  // why there is no graph: it, or one that it calls, is not defined
 } leat_body_graph_t;
 
 // What is known of the arguments; NULL: nothing.

@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 // For leat_graph_t.infer_call. |out_shapes| [node->output_count] stay as they are where nothing is
-// known, as where the body has ops that are not registered. Fails where the body cannot be made.
+// known. Fails where the body cannot be made: NOT_FOUND when it has ops that are not registered.
 LEAT_MUST_USE leat_status_t leat_call_infer_shapes(leat_graph_t* graph, const leat_node_t* node,
                                                    leat_partial_shape_t* out_shapes);
 

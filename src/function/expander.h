@@ -18,6 +18,7 @@ typedef struct leat_expander_s {
   const leat_call_chain_t* chain;  // NULL outside bodies
   bool lower_all;                  // what branches too, where the node does not ask for it
   size_t most_nodes;               // in a larger graph, calls in bodies stay calls
+  bool* lacks_function;            // hears of a call of what is not defined; NULL: nobody asks
 } leat_expander_t;
 // For a graph that will have |node_count| nodes without those of bodies.
 static inline leat_expander_t leat_expander_make(leat_graph_t* graph, size_t node_count) {

@@ -32,32 +32,64 @@ static leat_status_t initialize_invocation(int input_count, leat_invocation_t* o
 
 // ---- The run ------------------------------------------------------------------------------------
 
-// An asynchronous kernel's continuation finds its waiter through the context's owner.
+// An asynchronous kernel's continuation finds its waiter through the context's owner. One that
+// enqueues its work has a step of its own here.
 typedef struct leat_waiter_s {
+  leat_step_work_t work;
   leat_notification_t notification;
-  leat_status_t status;
+  leat_spinlock_t lock;
+  leat_status_t status;  // the first failure
 } leat_waiter_t;
+
+static void note_status(leat_waiter_t* waiter, leat_status_t status) {
+  leat_spinlock_lock(&waiter->lock);
+  waiter->status = leat_status_join(waiter->status, status);
+  leat_spinlock_unlock(&waiter->lock);
+}
 
 static void on_done(leat_kernel_context_t* context, leat_status_t status) {
   leat_waiter_t* waiter = context->owner;
-  waiter->status = status;
+  note_status(waiter, status);
   leat_notification_open(&waiter->notification);
+}
+
+static void on_work_ended(leat_step_work_t* self, const leat_kernel_t* kernel,
+                          const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status) {
+  note_status((leat_waiter_t*)self, status);
+}
+
+static void on_synchronized(void* data, leat_status_t status) {
+  note_status(data, status);
+  leat_notification_open(&((leat_waiter_t*)data)->notification);
+}
+
+// Runs |context| and all of its work.
+static leat_status_t compute_and_wait(leat_kernel_context_t* context) {
+  const leat_kernel_row_t* row = context->kernel->row;
+  leat_device_t* device = context->kernel->device;
+  leat_waiter_t waiter = {.work = {on_work_ended}};
+  leat_step_services_t services = *context->services;
+  services.work = &waiter.work;
+  context->services = &services;
+  context->owner = &waiter;
+  leat_notification_initialize(&waiter.notification);
+  if (row->enqueues) {
+    note_status(&waiter, row->compute(context));
+    device->vtable->synchronize(device, on_synchronized, &waiter);
+  } else {
+    row->compute_async(context, on_done);
+  }
+  leat_notification_wait(&waiter.notification, LEAT_DEADLINE_NEVER);
+  leat_notification_deinitialize(&waiter.notification);
+  return waiter.status;
 }
 
 static leat_status_t compute(leat_kernel_context_t* context) {
   const leat_kernel_row_t* row = context->kernel->row;
   LEAT_RETURN_IF_ERROR(leat_kernel_check_contract(context));
-  if (row->compute) return row->compute(context);
-  if (!row->compute_async) {
-    return leat_kernel_error(context, LEAT_INTERNAL, "compute is absent from the kernel's row");
-  }
-  leat_waiter_t waiter = {.status = leat_ok_status()};
-  leat_notification_initialize(&waiter.notification);
-  context->owner = &waiter;
-  row->compute_async(context, on_done);
-  leat_notification_wait(&waiter.notification, LEAT_DEADLINE_NEVER);
-  leat_notification_deinitialize(&waiter.notification);
-  return waiter.status;
+  if (row->compute && !row->enqueues) return row->compute(context);
+  if (row->compute || row->compute_async) return compute_and_wait(context);
+  return leat_kernel_error(context, LEAT_INTERNAL, "compute is absent from the kernel's row");
 }
 
 static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t* services,

@@ -206,3 +206,9 @@ leat_status_t leat_kernel_error_create(const leat_kernel_context_t* c, leat_stat
   return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
                               LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(c->kernel->op->name));
 }
+
+leat_status_t leat_kernel_annotate(const leat_kernel_t* kernel, leat_status_t status) {
+  if (!status || strstr(leat_status_message(status), "node '")) return status;
+  return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
+                              LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name));
+}

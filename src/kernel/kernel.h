@@ -18,17 +18,17 @@ typedef struct leat_kernel_creation_s leat_kernel_creation_t;
 // Continuation of an asynchronous kernel; called exactly once, on any thread.
 typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_status_t status);
 
-// Does each element of the output follow from those of the inputs at its place alone? Then the
-// kernel's state is a leat_elementwise_t (ops/math/elementwise_cpu.h), whose loop computes any
-// stretch of the output, and several nodes may be fused into one (optimize/cluster.c).
+// Does each element of the output follow from those of the inputs at its place alone? Then several
+// nodes may be fused into one (optimize/cluster.c): where all attributes but types have their
+// defaults. But for the last two kinds the kernel's state begins with a leat_elementwise_t
+// (ops/math/elementwise_cpu.h), whose loop computes any stretch of the output.
 typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_NO,
   LEAT_ELEMENTWISE_BROADCAST,  // the inputs are broadcast to one shape, the output's
   LEAT_ELEMENTWISE_SAME,       // all have as many elements as input 0, whose shape is the output's
   LEAT_ELEMENTWISE_IF_SAME,    // where they have one shape; elsewhere the kernel does more
-  LEAT_ELEMENTWISE_IF_DEFAULT,  // SAME where attributes but types are the op's defaults
-  LEAT_ELEMENTWISE_SUM,        // of any number of inputs of one shape: AddV2 repeated; own state
-  LEAT_ELEMENTWISE_BIAS,       // AddV2 of a vector unless data_format is NCHW; own state
+  LEAT_ELEMENTWISE_SUM,        // of any number of inputs of one shape: AddV2 repeated
+  LEAT_ELEMENTWISE_BIAS,       // AddV2 of input 0 and a vector as long as its last dimension
 } leat_elementwise_kind_t;
 
 typedef struct leat_kernel_row_s {
@@ -47,6 +47,10 @@ typedef struct leat_kernel_row_s {
   bool expensive;           // worth its own place in the pool's queue
   bool has_label;           // see leat_kernel_row_label
   uint8_t elementwise;      // leat_elementwise_kind_t
+  // |compute| returns when the work is enqueued on its device, whose |synchronize| the step ends
+  // with. The outputs may be given to kernels of the device at once; how the work ended is told to
+  // the step's |work|.
+  bool enqueues;
   // One of the two.
   leat_status_t (*compute)(leat_kernel_context_t* context);
   void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
@@ -119,6 +123,14 @@ typedef struct leat_slot_s {
 } leat_slot_t;
 void leat_slot_release(leat_slot_t* slot);  // leaves an empty, dead slot
 
+// Hears of work that went on after its kernel returned (leat_kernel_row_t.enqueues).
+typedef struct leat_step_work_s {
+  // From any thread, before the device is synchronized. |outputs| may be asked for their types and
+  // shapes alone; |status| is taken.
+  void (*ended)(struct leat_step_work_s* self, const leat_kernel_t* kernel,
+                const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status);
+} leat_step_work_t;
+
 // What a step lends to its kernels.
 typedef struct leat_step_services_s {
   int64_t step_id;
@@ -130,6 +142,7 @@ typedef struct leat_step_services_s {
   struct leat_rendezvous_s* rendezvous;
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;
+  leat_step_work_t* work;    // of kernels that enqueue; NULL where none may
   int64_t deadline_ns;       // leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER = none
   int32_t function_depth;    // of calls that led here; 0 in the step itself
   int64_t container_step_id;  // whose |step_resources| they are: the step that all calls came from
@@ -223,6 +236,10 @@ LEAT_MUST_USE leat_status_t leat_kernel_error_create(const leat_kernel_context_t
                                                      leat_status_code_t code, const char* file,
                                                      int line, const char* format, ...)
     LEAT_PRINTF(5, 6);
+
+// Names |kernel|'s node in |status| when the kernel did not.
+LEAT_MUST_USE leat_status_t leat_kernel_annotate(const leat_kernel_t* kernel,
+                                                 leat_status_t status);
 
 // Checks the op's contract over the inputs (done by whoever runs kernels, before each run).
 LEAT_MUST_USE leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c);

@@ -17,6 +17,24 @@ typedef struct leat_op_family_s {
 #define LEAT_OP_ROWS_END {.name = 0}
 #define LEAT_KERNEL_ROWS_END {.op = 0}
 
+// A row of an op; behind its words may stand further fields.
+#define LEAT_OP_ROW(op, ins, outs, types, shape_fn, gradient_fn, ...) \
+  {.name = op,                                                        \
+   .inputs = ins,                                                     \
+   .outputs = outs,                                                   \
+   .attrs = types,                                                    \
+   .shape = shape_fn,                                                 \
+   .gradient = gradient_fn,                                           \
+   .doc = __VA_ARGS__}
+// A row of a CPU kernel with a state: behind the function that computes may stand further fields.
+#define LEAT_CPU_KERNEL(op_name, types, state_type, create_fn, ...) \
+  {.op = op_name,                                                  \
+   .device_type = "CPU",                                           \
+   .constraints = types,                                           \
+   .create = create_fn,                                            \
+   .state_bytes = sizeof(state_type),                              \
+   .compute = __VA_ARGS__}
+
 // Defines leat_family_<name> from an X-macro list of sources.
 #define LEAT_OP_FAMILY(family, SOURCES)                                                  \
   SOURCES(LEAT_OP_FAMILY_DECLARE_)                                                       \

@@ -74,7 +74,8 @@ static leat_status_t find(const leat_rewrite_t* rewrite, leat_string_view_t scop
 leat_status_t leat_backward_find(const leat_rewrite_t* rewrite, const leat_pass_options_t* options,
                                  leat_arena_t* arena, leat_backward_t* out_backward) {
   leat_string_view_t scope = leat_string_view_from(options->memory_scope);
-  *out_backward = (leat_backward_t){.graph = rewrite->graph};
+  *out_backward = (leat_backward_t){
+      .graph = rewrite->graph, .node_count = (int32_t)rewrite->graph->node_count};
   return find(rewrite, scope.size ? scope : LEAT_SV("gradients/"), arena, out_backward);
 }
 
@@ -87,8 +88,9 @@ int leat_backward_signals(const leat_backward_t* b, int32_t reader, leat_output_
   int count = 0;
   if (b->conditional[reader]) return 0;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
-    if (!b->late[node->inputs[i].node]) continue;
-    out_signals[count++] = (leat_output_t){node->inputs[i].node, LEAT_CONTROL_INDEX};
+    int32_t input = node->inputs[i].node;
+    if (input >= b->node_count || !b->late[input]) continue;
+    out_signals[count++] = (leat_output_t){input, LEAT_CONTROL_INDEX};
   }
   return count;
 }

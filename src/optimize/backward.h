@@ -7,6 +7,7 @@
 
 typedef struct leat_backward_s {
   const leat_graph_t* graph;
+  int32_t node_count;  // of the nodes that it knows: a pass may have added others since
   bool* late;         // a node whose name lies in the scope, or one behind such a node
   bool* conditional;  // in a branch or a loop
   bool* kept;         // held anyway: constants, arguments, variables, what hands them on; fetches

@@ -9,6 +9,9 @@
 // in one level. Where a level has several clusters they are numbered, and edges lead to higher
 // numbers only.
 //
+// Members come together (conditions.h): else the cluster would wait for more than each of them did,
+// or be dead where one of them was not.
+//
 // Gradients come in groups: each is handed on by an Identity that waits for all of them through a
 // NoOp, and constants beside them wait too. Those are members, but no steps: what is computed at
 // once need not wait for itself.
@@ -19,6 +22,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "optimize/conditions.h"
 
 typedef struct cluster_s {
   int32_t became;        // the cluster that it was merged into; itself
@@ -34,6 +38,7 @@ typedef struct finder_s {
   int64_t limit;    // elements of a step's output
   int32_t* order;   // nodes, inputs first
   int32_t* levels;  // node
+  leat_condition_set_t* conditions;  // node
   cluster_t* items;
   int32_t item_count;
 } finder_t;
@@ -59,44 +64,16 @@ static bool has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
   return true;
 }
 
-// Attributes that are no types have no place in a program.
-static bool has_default_attrs(const leat_node_t* node) {
-  for (int i = 0; i < node->op->attr_count; ++i) {
-    const leat_op_attr_t* attr = &node->op->attrs[i];
-    const leat_attr_value_t* value = leat_node_attr(node, attr->name);
-    if (attr->kind == LEAT_ATTR_TYPE || !value) continue;
-    if (!attr->has_default || !leat_attr_value_equal(value, &attr->default_value)) return false;
-  }
-  return true;
-}
-
-// AddV2 would repeat what BiasAdd refuses: the sizes must be known to agree.
-static bool is_sum_with_bias(const leat_graph_t* graph, const leat_node_t* node) {
-  const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
-  const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
-  const leat_string_view_t format = leat_node_attr_string(node, "data_format");
-  return x.rank > 1 && bias.rank == 1 && bias.dims[0] >= 0 &&
-         bias.dims[0] == x.dims[x.rank - 1] &&
-         !leat_string_view_equal(format, LEAT_SV("NCHW"));
-}
-
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
-  const leat_pass_options_t* options = f->c.options;
-  const leat_kernel_row_t* kernel =
-      options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
-                           node->assigned_device);
-  switch (kernel ? kernel->elementwise : LEAT_ELEMENTWISE_NO) {
+  switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
     case LEAT_ELEMENTWISE_BROADCAST:
     case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
     case LEAT_ELEMENTWISE_IF_SAME:
       return has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
-    case LEAT_ELEMENTWISE_IF_DEFAULT:
-      return has_default_attrs(node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_SUM:
       return node->input_count > 1 && has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_SUM
                                                                       : LEAT_CLUSTER_STRANGER;
-    case LEAT_ELEMENTWISE_BIAS:
-      return is_sum_with_bias(f->c.graph, node) ? LEAT_CLUSTER_SUM : LEAT_CLUSTER_STRANGER;
+    case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
     default: return LEAT_CLUSTER_STRANGER;
   }
 }
@@ -164,8 +141,9 @@ static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
   return f->c.roles[source] && f->levels[source] == f->levels[reader];
 }
 
-static bool has_one_device(const finder_t* f, int32_t a, int32_t b) {
-  return f->c.graph->nodes[a].assigned_device == f->c.graph->nodes[b].assigned_device;
+static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
+  return f->c.graph->nodes[a].assigned_device == f->c.graph->nodes[b].assigned_device &&
+         leat_condition_set_equal(f->conditions[a], f->conditions[b]);
 }
 
 // Merges |from| into |to|, of a higher number, where no edge would then lead to a lower one.
@@ -194,7 +172,7 @@ static int32_t choose_cluster(const finder_t* f, int32_t index) {
     const int32_t cluster = find_cluster(f, source);
     if (cluster < highest) continue;
     highest = cluster;
-    joins = has_one_device(f, source, index) &&
+    joins = comes_with(f, source, index) &&
             has_room(&f->items[cluster], 1, leat_cluster_steps(&f->c, index));
   }
   return joins ? highest : LEAT_CLUSTER_NONE;
@@ -208,7 +186,7 @@ static void merge_sources(finder_t* f, int32_t index, int32_t cluster) {
     if (!is_beside(f, source, index)) continue;
     const int32_t other = find_cluster(f, source);
     if (other == cluster) continue;
-    if (has_one_device(f, source, index)) merge(f, other, cluster);
+    if (comes_with(f, source, index)) merge(f, other, cluster);
     cluster_t* item = &f->items[other];
     if (item->became == other) item->first_reader = LEAT_MIN(item->first_reader, cluster);
   }
@@ -243,6 +221,8 @@ static void join(finder_t* f, int32_t index) {
 
 static leat_status_t find_clusters(finder_t* f) {
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->c.graph, f->order));
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
+                                            &f->conditions));
   for (size_t i = 0; i < f->count; ++i) {
     const int32_t node = f->order[i];
     f->c.cluster_of[node] = LEAT_CLUSTER_NONE;
@@ -274,8 +254,6 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
 static leat_status_t fuse_clusters(finder_t* f) {
   int32_t* members;
   bool any_fused = false;
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
-                                            &f->c.conditions));
   LEAT_RETURN_IF_ERROR(list_members(f, &members));
   for (int32_t k = 0; k < f->item_count; ++k) {
     const cluster_t* item = &f->items[k];

@@ -3,7 +3,7 @@
 #ifndef LEAT_OPTIMIZE_CLUSTER_H_
 #define LEAT_OPTIMIZE_CLUSTER_H_
 
-#include "optimize/conditions.h"
+#include "optimize/pass.h"
 
 #define LEAT_CLUSTER_MAX_MEMBERS 160
 #define LEAT_CLUSTER_NONE (-1)
@@ -27,7 +27,6 @@ typedef struct leat_clusters_s {
   int32_t* cluster_of;               // node
   bool* kept;                        // node: fetched, or a target
   leat_readers_t readers;
-  leat_condition_set_t* conditions;  // node
 } leat_clusters_t;
 
 // How many steps the node is.

@@ -1,6 +1,4 @@
-// A cluster becomes one _FusedElementwise. Members that others read, or wait for, must come
-// together (conditions.h): else the cluster would wait for more than each of them did, or be dead
-// where one of them was not.
+// A cluster becomes one _FusedElementwise.
 //
 // An Identity that hands on what comes from outside, once members are there, is no output of the
 // new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
@@ -56,19 +54,6 @@ static bool is_shown(const fusion_t* f, int m) {
     if (f->shown[k] && is_from_outside(f, k)) return true;
   }
   return false;
-}
-
-static bool comes_together(fusion_t* f) {
-  const leat_clusters_t* c = f->clusters;
-  const leat_condition_set_t* first = NULL;
-  for (int m = f->member_count - 1; m >= 0; --m) {
-    f->shown[m] = is_shown(f, m);
-    if (!f->shown[m] || is_from_outside(f, m)) continue;
-    const leat_condition_set_t* conditions = &c->conditions[f->members[m]];
-    if (first && !leat_condition_set_equal(*first, *conditions)) return false;
-    first = conditions;
-  }
-  return true;
 }
 
 // ---- Its parts; false: there is no room ---------------------------------------------------------
@@ -154,6 +139,7 @@ static int find_result(const fusion_t* f, int m) {
 }
 
 static bool add_results(fusion_t* f) {
+  for (int m = f->member_count - 1; m >= 0; --m) f->shown[m] = is_shown(f, m);
   for (int m = 0; m < f->member_count; ++m) {
     if (!f->shown[m] || f->values[m] >= 0) continue;
     const int i = find_result(f, m);
@@ -185,7 +171,7 @@ static bool describe(fusion_t* f) {
   for (int i = 0; i < f->operand_count; ++i) {
     if (f->operands[i] < 0) f->operands[i] = f->input_count - 1 - f->operands[i];
   }
-  return find_anchor(f) >= 0 && comes_together(f) && add_results(f);
+  return find_anchor(f) >= 0 && add_results(f);
 }
 
 // ---- The node -----------------------------------------------------------------------------------

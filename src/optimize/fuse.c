@@ -122,14 +122,18 @@ static void replace(const fuse_t* f, int32_t from, int32_t to) {
   }
 }
 
+// Does the node add its inputs as AddV2 does?
+static bool is_sum(const fuse_t* f, const leat_node_t* node) {
+  if (!leat_node_is_pure(f->graph, node)) return false;
+  if (node->op->flags & LEAT_OP_AGGREGATE) return shapes_fit(f->graph, node);
+  return leat_node_elementwise(f->graph, node, f->options) == LEAT_ELEMENTWISE_BIAS;
+}
+
 static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
   const leat_node_t* node = &f->graph->nodes[index];
   const int count = node->input_count;
   int first = -1;  // the input that the others are added to
-  if (!(node->op->flags & LEAT_OP_AGGREGATE) || count < 2 ||
-      !leat_node_is_pure(f->graph, node) || !shapes_fit(f->graph, node)) {
-    return leat_ok_status();
-  }
+  if (count < 2 || !is_sum(f, node)) return leat_ok_status();
   for (int i = 0; i < count; ++i) {
     if (find_fused(f, node, i)) continue;
     if (first >= 0) return leat_ok_status();

@@ -98,6 +98,11 @@ LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_are
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 
+// What the kernel that serves a placed node says of itself, where the node is what that means:
+// its attributes but for types have their defaults, a bias is known to be as long as a row.
+leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
+                                              const leat_pass_options_t* options);
+
 extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;

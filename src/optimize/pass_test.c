@@ -279,7 +279,8 @@ static const leat_kernel_row_t* serve_any(const void* data, const leat_op_t* op,
                                           const leat_attr_t* attrs, int attr_count,
                                           int32_t device) {
   static const leat_kernel_row_t kAny = {.op = "any"};
-  return &kAny;
+  static const leat_kernel_row_t kBias = {.op = "BiasAdd", .elementwise = LEAT_ELEMENTWISE_BIAS};
+  return leat_string_view_equals(op->name, "BiasAdd") ? &kBias : &kAny;
 }
 
 // How many of the nodes are fused when all lie on one device, but for |other| (-1: none).
@@ -321,6 +322,26 @@ static void a_product_goes_into_its_sum(void** state) {
   leat_output_t two = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
                                    scene_binary(&f->s, "MatMul", -1, a, b));
   assert_int_equal(fuse(f, LEAT_INPUTS(two), -1), 1);
+}
+
+static void a_product_goes_into_its_bias(void** state) {
+  fixture_t* f = *state;
+  f->options.find_kernel = serve_any;
+  const int64_t four = 4;
+  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), unknown = matrix(f, "c", 3, -1);
+  leat_output_t bias = scene_output(&f->s, "Placeholder", "bias", "", LEAT_NO_INPUTS,
+                                    LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                               LEAT_SHAPE("shape",
+                                                          ((leat_partial_shape_t){1, &four}))));
+  leat_output_t y = scene_output(&f->s, "BiasAdd", "", "",
+                                 LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, b), bias),
+                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  leat_output_t z = scene_output(&f->s, "BiasAdd", "", "",
+                                 LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
+                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
+  assert_true(leat_string_view_equals(fetched(f, 0)->op->name, "_MatMulAdd"));
+  assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
 }
 
 static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count) {
@@ -386,6 +407,7 @@ int main(void) {
       TEST(edges_that_say_nothing_go),
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_product_goes_into_its_sum),
+      TEST(a_product_goes_into_its_bias),
       TEST(a_sum_of_products_is_a_chain),
       TEST(what_is_not_fused),
   };

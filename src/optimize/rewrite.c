@@ -106,6 +106,38 @@ leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite) {
   return status;
 }
 
+static bool adds_bias(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t value = leat_graph_output_shape(graph, node->inputs[0]);
+  const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
+  return value.rank > 0 && bias.rank == 1 && bias.dims[0] >= 0 &&
+         bias.dims[0] == value.dims[value.rank - 1];
+}
+
+// Types and the number of inputs apart: those a step says.
+static bool has_default_attrs(const leat_node_t* node) {
+  for (int i = 0; i < node->op->attr_count; ++i) {
+    const leat_op_attr_t* attr = &node->op->attrs[i];
+    if (attr->kind == LEAT_ATTR_TYPE || i == node->op->inputs[0].number_attr) continue;
+    if (!attr->has_default ||
+        !leat_attr_value_equal(&node->attrs[i].value, &attr->default_value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
+                                              const leat_pass_options_t* options) {
+  const leat_kernel_row_t* kernel =
+      options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
+                           node->assigned_device);
+  if (!kernel || !kernel->elementwise || !has_default_attrs(node) ||
+      (kernel->elementwise == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
+    return LEAT_ELEMENTWISE_NO;
+  }
+  return (leat_elementwise_kind_t)kernel->elementwise;
+}
+
 static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {
   for (int i = 0; i < node->input_count; ++i) {
     if (leat_dtype_is_ref(leat_graph_output_type(graph, node->inputs[i]))) return true;

@@ -1,9 +1,40 @@
 // What both executors share: feeds in, references read, contracts checked, fetches out.
-#include <string.h>
-
 #include "base/clock.h"
 #include "trace/collector.h"
 #include "worker/executor.h"
+
+// ---- What kernels did ---------------------------------------------------------------------------
+
+static void trace_kernel(leat_execution_t* e, const leat_kernel_t* kernel,
+                         const leat_slot_t* outputs, int64_t start_ns) {
+  leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
+                          kernel->op->name, start_ns, &outputs->tensor, kernel->output_count,
+                          sizeof(leat_slot_t));
+}
+
+void leat_execution_trace(leat_execution_t* e, const leat_slot_t* slots, uint32_t index,
+                          int64_t start_ns) {
+  const leat_record_t* record = &e->plan->records[index];
+  if (record->kernel->row->enqueues) return;  // |work_ended| does it
+  trace_kernel(e, record->kernel, &slots[record->first_output], start_ns);
+}
+
+leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {
+  return leat_kernel_annotate(e->plan->records[record].kernel, status);
+}
+
+// The step ends with the first failure, whether or not somebody reads the value.
+static void work_ended(leat_step_work_t* self, const leat_kernel_t* kernel,
+                       const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status) {
+  leat_execution_t* e = (leat_execution_t*)self;
+  if (status) {
+    leat_execution_stop(e, status);
+  } else if (e->services.collector) {
+    trace_kernel(e, kernel, outputs, leat_step_collector_now() - duration_ns);
+  }
+}
+
+// ---- A step -------------------------------------------------------------------------------------
 
 static void set_feeds(leat_execution_t* e) {
   const leat_plan_t* plan = e->plan;
@@ -24,6 +55,8 @@ void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
   }
   e->done = done;
   e->done_data = data;
+  e->work.ended = work_ended;
+  e->services.work = &e->work;
   set_feeds(e);
   bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
   if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
@@ -142,23 +175,6 @@ leat_status_t leat_execution_verify(const leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-void leat_execution_trace(leat_execution_t* e, const leat_slot_t* slots, uint32_t index,
-                          int64_t start_ns) {
-  const leat_record_t* record = &e->plan->records[index];
-  const leat_kernel_t* kernel = record->kernel;
-  leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
-                          kernel->op->name, start_ns,
-                          &slots[record->first_output].tensor, record->output_count,
-                          sizeof(leat_slot_t));
-}
-
-leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {
-  if (strstr(leat_status_message(status), "node '")) return status;
-  const leat_kernel_t* kernel = e->plan->records[record].kernel;
-  return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
-                              LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name));
-}
-
 // The value of a fetch: moved out of its slot where the fetch is the only reader.
 static leat_status_t take_fetch(leat_execution_t* e, int index) {
   const leat_plan_t* plan = e->plan;
@@ -201,7 +217,7 @@ static void empty_edges(leat_execution_t* e) {
   }
 }
 
-void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
+static void end(leat_execution_t* e, leat_status_t status) {
   if (LEAT_UNLIKELY(status && atomic_load_explicit(&e->stopped, memory_order_acquire))) {
     status = leat_status_join(leat_execution_check(e), status);  // why, not what broke off
   }
@@ -209,4 +225,22 @@ void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
   if (!status) empty_edges(e);
   leat_plan_recycle(e->plan, e->instance, !status && !e->leaves_slots);
   e->done(e->done_data, status);
+}
+
+// The executor was through long before the device: a failure, an abort or a deadline may have come
+// meanwhile.
+static void synchronized(void* data, leat_status_t status) {
+  leat_execution_t* e = data;
+  status = leat_status_join(e->awaited_status, status);
+  end(e, status ? status : leat_execution_check(e));
+}
+
+void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
+  leat_device_t* device = e->plan->device;
+  if (LEAT_LIKELY(!e->plan->enqueues)) {
+    end(e, status);
+    return;
+  }
+  e->awaited_status = status;
+  device->vtable->synchronize(device, synchronized, e);
 }

@@ -8,6 +8,7 @@
 
 // One run of a plan. Made by the caller, who keeps it until |done|.
 typedef struct leat_execution_s {
+  leat_step_work_t work;  // hears of the plan's kernels that enqueue; the services' |work|
   leat_plan_t* plan;
   leat_step_services_t services;
   const leat_tensor_t* feeds;
@@ -23,7 +24,7 @@ typedef struct leat_execution_s {
   bool leaves_slots;  // the dataflow executor does, of what was dead
   leat_kernel_context_t awaited;  // of the record that the linear executor waits for
   _Atomic(int) awaited_state;
-  leat_status_t awaited_status;
+  leat_status_t awaited_status;  // of the record, then of all records while the device works on
   int64_t awaited_start_ns;
   leat_worker_done_fn_t done;
   void* done_data;
@@ -61,7 +62,8 @@ void leat_execution_trace(leat_execution_t* execution, const leat_slot_t* slots,
 // Names the node in |status| when the kernel did not.
 LEAT_MUST_USE leat_status_t leat_execution_annotate(leat_execution_t* execution,
                                                     uint32_t record, leat_status_t status);
-// Moves or shares the fetches out when |status| is OK, gives the instance back and calls done.
+// All records have run, or |status| says why not: waits for the device where they enqueued work,
+// then moves or shares the fetches out when all is well, gives the instance back and calls done.
 void leat_execution_finish(leat_execution_t* execution, leat_status_t status);
 
 #endif  // LEAT_WORKER_EXECUTOR_H_

@@ -228,7 +228,8 @@ static leat_status_t make_kernel(compiler_t* c, leat_record_t* record, const lea
   if (node->op->flags & LEAT_OP_STEP_RESOURCE) c->plan->uses_step_resources = true;
   record->flags |= control_flags(node);
   if (record->flags & LEAT_RECORD_ASYNC) c->plan->has_async = true;
-  if (c->plan->has_async || c->plan->framed) c->plan->linear = false;
+  if (row->enqueues) c->plan->enqueues = true;
+  if (c->plan->has_async || c->plan->framed || c->plan->enqueues) c->plan->linear = false;
   return leat_ok_status();
 }
 

@@ -111,8 +111,9 @@ typedef struct leat_plan_s {
   uint32_t* fetch_slots;
   bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
-  bool linear;               // the linear executor can run it
+  bool linear;               // the linear executor can run it, and the step ends when it returns
   bool has_async;
+  bool enqueues;             // has kernels whose work goes on after them, on the device
   // The only asynchronous record, when all records after it follow from it; else LEAT_NO_RECORD.
   uint32_t awaited_record;
   bool uses_rendezvous;

@@ -357,23 +357,42 @@ static void test_shapes(void** state) {
   functions_close(&f);
 }
 
-// A body that cannot take what the call gives is refused when the call is made.
-static void test_wrong_shapes(void** state) {
+static void expect_import(const char* text, TF_Code code, const char* named) {
   TF_Graph* graph = TF_NewGraph();
   TF_Status* status = TF_NewStatus();
-  functions_import(graph,
-                   LIBRARY FUNCTION("Product", ARG("a", "FLOAT") ARG("b", "FLOAT")
-                                    OUT("p", "FLOAT"), BODY("m", "MatMul", "FLOAT", "a", "b")
-                                    RET("p", "m:product:0")) END
-                   NODE("y", "Placeholder", , TYPE("dtype", "FLOAT")
-                        " attr { key: 'shape' value { shape { dim { size: 3 } "
-                        "dim { size: 5 } } } }")
-                   NODE("wrong", "Product", IN("y") IN("y"), ),
-                   status);
-  assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
-  assert_non_null(strstr(TF_Message(status), "'Product'"));
+  functions_import(graph, text, status);
+  assert_int_equal(TF_GetCode(status), code);
+  assert_non_null(strstr(TF_Message(status), named));
   TF_DeleteStatus(status);
   TF_DeleteGraph(graph);
+}
+
+// A body that cannot take what the call gives is refused when the call is made.
+static void test_wrong_shapes(void** state) {
+  expect_import(LIBRARY FUNCTION("Product", ARG("a", "FLOAT") ARG("b", "FLOAT") OUT("p", "FLOAT"),
+                                 BODY("m", "MatMul", "FLOAT", "a", "b") RET("p", "m:product:0"))
+                END NODE("y", "Placeholder", , TYPE("dtype", "FLOAT")
+                         " attr { key: 'shape' value { shape { dim { size: 3 } "
+                         "dim { size: 5 } } } }")
+                NODE("wrong", "Product", IN("y") IN("y"), ),
+                TF_INVALID_ARGUMENT, "'Product'");
+}
+
+#define ODD                                                                                    \
+  FUNCTION("Odd", ARG("a", "FLOAT") OUT("r", "FLOAT"),                                         \
+           DEF("o", "Oddity", IN("a"), ) RET("r", "o:y:0"))
+
+// So is one with an op that nobody registered; as long as nothing calls it, it may be there. A
+// function that nobody defined is found to be missing when it is called.
+static void test_unknown_ops(void** state) {
+  expect_import(LIBRARY ODD END X("FLOAT") NODE("call", "Odd", IN("x"), ), TF_NOT_FOUND,
+                "'Oddity'");
+  expect_import(LIBRARY ODD END X("FLOAT") CALL("call", "PartitionedCall", "Odd", IN("x"),
+                                                "DT_FLOAT", "DT_FLOAT"),
+                TF_NOT_FOUND, "'Oddity'");
+  expect_import(LIBRARY ODD END X("FLOAT"), TF_OK, "");
+  expect_import(X("FLOAT") CALL("call", "PartitionedCall", "Lost", IN("x"), "DT_FLOAT", "DT_FLOAT"),
+                TF_OK, "");
 }
 
 // The statistics of a step name the nodes of the bodies that it ran.
@@ -413,6 +432,7 @@ int main(void) {
       TEST(partial_fetches),
       TEST(shapes),
       TEST(wrong_shapes),
+      TEST(unknown_ops),
       TEST(traces),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,16 +79,16 @@ static leat_status_t end(completion_t* completion) {
 }
 
 static leat_status_t into(leat_device_t* device, const leat_tensor_t* host, leat_tensor_t* there) {
-  completion_t completion = begin();
-  device->vtable->copy_from_host(device, host, there, complete, &completion);
-  return end(&completion);
+  return device->vtable->copy_from_host(device, host, there);
 }
 
 static leat_status_t out_of(leat_device_t* device, const leat_tensor_t* there,
                             leat_tensor_t* host) {
   completion_t completion = begin();
-  device->vtable->copy_to_host(device, there, host, complete, &completion);
-  return end(&completion);
+  leat_status_t status =
+      device->vtable->copy_to_host(device, there, host, complete, &completion);
+  if (status) leat_notification_deinitialize(&completion.notification);
+  return status ? status : end(&completion);
 }
 
 // ---- Checks -------------------------------------------------------------------------------------
@@ -196,18 +196,12 @@ static void synchronize(leat_device_t* device) {
   if (!device->vtable->synchronize) return;  // its kernels are synchronous
   const float values[] = {1, 2};
   leat_tensor_t host, there[8] = {{0}};
-  completion_t copies[8], all = begin();
+  completion_t all = begin();
   LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_FLOAT, values, 2, &host));
-  for (int i = 0; i < 8; ++i) {
-    copies[i] = begin();
-    device->vtable->copy_from_host(device, &host, &there[i], complete, &copies[i]);
-  }
+  for (int i = 0; i < 8; ++i) LEAT_EXPECT_OK(into(device, &host, &there[i]));
   device->vtable->synchronize(device, complete, &all);
   LEAT_EXPECT_OK(end(&all));
-  for (int i = 0; i < 8; ++i) {
-    LEAT_EXPECT_OK(end(&copies[i]));
-    leat_tensor_release(&there[i]);
-  }
+  for (int i = 0; i < 8; ++i) leat_tensor_release(&there[i]);
   leat_tensor_release(&host);
 }
 

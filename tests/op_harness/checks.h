@@ -8,6 +8,8 @@
 
 // Shape function and values, in one type.
 LEAT_MUST_USE leat_status_t leat_check_values(const leat_subject_t* subject);
+// The same bits on another device, where it has a kernel.
+LEAT_MUST_USE leat_status_t leat_check_device(const leat_subject_t* subject);
 // That the case fails as it says.
 LEAT_MUST_USE leat_status_t leat_check_error(const leat_subject_t* subject);
 // Analytic against numeric gradients; |subject| is in double.

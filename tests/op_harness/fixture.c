@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/simulated/simulated_device.h"
 #include "graph/inference.h"
 #include "kernel/cancellation.h"
 #include "kernel/rendezvous.h"
 #include "ops/family.h"
+#include "ops/simulated/simulated_kernels.h"
 #include "worker/local_rendezvous.h"
 
 #define POOL_SIZE 4
@@ -104,11 +106,18 @@ leat_status_t leat_fixture_initialize(leat_fixture_t* out_fixture) {
   LEAT_RETURN_IF_ERROR(
       leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"),
                              out_fixture->pool, allocator, &out_fixture->device));
-  return add_rows(out_fixture);
+  leat_simulated_options_t options = leat_simulated_options_default();
+  options.virtual_time = true;
+  LEAT_RETURN_IF_ERROR(
+      leat_simulated_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:SIM:0"),
+                                   &options, NULL, allocator, &out_fixture->accelerator));
+  LEAT_RETURN_IF_ERROR(add_rows(out_fixture));
+  return leat_simulated_kernels_register(out_fixture->kernels);
 }
 
 void leat_fixture_deinitialize(leat_fixture_t* fixture) {
   leat_device_release(fixture->device);
+  leat_device_release(fixture->accelerator);
   leat_resource_manager_free(fixture->resources);
   leat_thread_pool_release(fixture->pool);
   leat_kernel_registry_free(fixture->kernels);
@@ -132,22 +141,28 @@ static void fill_input_types(const leat_graph_t* graph, const leat_node_t* node,
   }
 }
 
-leat_status_t leat_fixture_kernel_make(const leat_fixture_t* fixture, const leat_graph_t* graph,
-                                       int32_t index, leat_fixture_kernel_t* out_kernel) {
+leat_status_t leat_fixture_kernel_make_on(const leat_fixture_t* fixture, leat_device_t* device,
+                                          const leat_graph_t* graph, int32_t index,
+                                          leat_fixture_kernel_t* out_kernel) {
   const leat_node_t* node = leat_graph_node(graph, index);
   const leat_kernel_row_t* row = NULL;
   *out_kernel = (leat_fixture_kernel_t){0};
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(fixture->kernels, node->op, node->attrs,
-                                                 node->attr_count, LEAT_SV("CPU"), &row));
+                                                 node->attr_count, device->type, &row));
   out_kernel->input_types = calloc((size_t)node->input_count + 1, 1);
   if (!out_kernel->input_types) return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory");
   fill_input_types(graph, node, out_kernel->input_types);
   leat_status_t status = leat_kernel_create(
       row, node->op, node->name, node->attrs, node->attr_count, out_kernel->input_types,
-      node->input_count, node->output_types, node->output_count, fixture->device,
-      fixture->resources, leat_allocator_system(), &out_kernel->kernel);
+      node->input_count, node->output_types, node->output_count, device, fixture->resources,
+      leat_allocator_system(), &out_kernel->kernel);
   if (status) leat_fixture_kernel_free(out_kernel);
   return status;
+}
+
+leat_status_t leat_fixture_kernel_make(const leat_fixture_t* fixture, const leat_graph_t* graph,
+                                       int32_t index, leat_fixture_kernel_t* out_kernel) {
+  return leat_fixture_kernel_make_on(fixture, fixture->device, graph, index, out_kernel);
 }
 
 void leat_fixture_kernel_free(leat_fixture_kernel_t* kernel) {

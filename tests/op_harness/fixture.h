@@ -1,5 +1,5 @@
-// What the harness runs ops on: every op family below src/ops/, one CPU device, a pool, and graphs
-// run node by node with leat_kernel_invoke_slots.
+// What the harness runs ops on: every op family below src/ops/, a CPU device and an accelerator, a
+// pool, and graphs run node by node with leat_kernel_invoke_slots.
 #ifndef LEAT_OP_HARNESS_FIXTURE_H_
 #define LEAT_OP_HARNESS_FIXTURE_H_
 
@@ -12,6 +12,7 @@ typedef struct leat_fixture_s {
   leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;
   leat_device_t* device;
+  leat_device_t* accelerator;  // a simulated one
   leat_resource_manager_t* resources;
 } leat_fixture_t;
 
@@ -23,9 +24,14 @@ typedef struct leat_fixture_kernel_s {
   leat_kernel_t* kernel;
   uint8_t* input_types;
 } leat_fixture_kernel_t;
+// On the CPU; on |device|.
 LEAT_MUST_USE leat_status_t leat_fixture_kernel_make(const leat_fixture_t* fixture,
                                                      const leat_graph_t* graph, int32_t node,
                                                      leat_fixture_kernel_t* out_kernel);
+LEAT_MUST_USE leat_status_t leat_fixture_kernel_make_on(const leat_fixture_t* fixture,
+                                                        leat_device_t* device,
+                                                        const leat_graph_t* graph, int32_t node,
+                                                        leat_fixture_kernel_t* out_kernel);
 void leat_fixture_kernel_free(leat_fixture_kernel_t* kernel);
 
 // Services of one step, with containers of its own.

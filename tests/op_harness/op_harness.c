@@ -35,6 +35,7 @@ static leat_status_t check_type(leat_fixture_t* fixture, const leat_op_case_t* c
     status = leat_check_error(&subject);
   } else {
     if (!c->bench_only) status = leat_check_values(&subject);
+    if (!status && !c->bench_only) status = leat_check_device(&subject);
     if (!status && benching() && (c->bench || c->bench_only)) status = leat_check_speed(&subject);
   }
   leat_subject_deinitialize(&subject);

@@ -17,6 +17,7 @@
 //              placeholders that say nothing: each inferred shape must admit the result
 //   value      against the reference or the literal: on borrowed inputs (which must not change), on
 //              inputs that may be overwritten, on unaligned ones, with and without a pool
+//   device     on the simulated accelerator, where it has a kernel: the CPU's bits
 //   gradient   leat_add_gradients against central differences in double, shapes known and unknown
 //   error      the code, when the node is built or when it runs; it must not pass on any way
 //   speed      LEAT_BENCH=1 prints a line for each case with .bench (LEAT_BENCH_THREADS: the pool)

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "gradient/gradient.h"
 #include "session/memory.h"
 
-enum { kLayers = 12, kBatch = 1024, kSize = 64 };
+enum { kLayers = 12, kBatch = 1024, kSize = 64, kSteps = 20 };
 static const size_t kBytes = kBatch * kSize * sizeof(float);
 
 typedef struct network_s {
@@ -97,15 +98,21 @@ static leat_status_t run(network_t* n, float out_values[2]) {
   return leat_ok_status();
 }
 
+// The least of several steps: where the other device is slow to take a value, which nothing but the
+// machine's load decides, it is held for longer.
 static size_t peak_with(uint32_t passes, bool hint, float out_values[2]) {
   network_t n;
+  size_t least = SIZE_MAX;
   open_network(&n, passes, hint);
   LEAT_EXPECT_OK(run(&n, out_values));
   memory_peak(n.device);
-  LEAT_EXPECT_OK(run(&n, out_values));
-  size_t peak = memory_peak(n.device);
+  for (int i = 0; i < kSteps; ++i) {
+    LEAT_EXPECT_OK(run(&n, out_values));
+    const size_t peak = memory_peak(n.device);
+    least = LEAT_MIN(least, peak);
+  }
   scene_close(&n.s);
-  return peak;
+  return least;
 }
 
 static void less_memory_same_bits(void** state) {
@@ -143,6 +150,10 @@ static void fits_only_with_passes(void** state) {
     memory_limit(n.device, 2 * kLayers * kBytes);
     leat_status_t status = run(&n, values);
     if (kPasses[i]) {
+      for (int step = 1; status && step < kSteps; ++step) {  // see peak_with
+        scene_expect(status, LEAT_RESOURCE_EXHAUSTED, "the device has no");
+        status = run(&n, values);
+      }
       LEAT_EXPECT_OK(status);
       assert_memory_equal(values, plain, sizeof plain);
     } else {

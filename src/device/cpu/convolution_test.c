@@ -211,6 +211,17 @@ static void test_validity(void** state) {
   assert_false(leat_convolution_is_valid(&s));
 }
 
+// A module that was built must load; its tests are skipped only where it was left out.
+static const leat_onednn_module_t* need_onednn(void) {
+  const leat_onednn_module_t* module = leat_cpu_onednn();
+#ifdef LEAT_HAVE_ONEDNN
+  assert_non_null(module);
+#else
+  if (!module) skip();
+#endif
+  return module;
+}
+
 static void check_onednn(const leat_onednn_module_t* module, const small_shape_t* small, int d,
                          int* inout_served) {
   arrays_t a = make_arrays(small, 100, 64.0);
@@ -246,8 +257,7 @@ static void check_onednn(const leat_onednn_module_t* module, const small_shape_t
 
 static void test_onednn(void** state) {
   (void)state;
-  const leat_onednn_module_t* module = leat_cpu_onednn();
-  if (!module) skip();
+  const leat_onednn_module_t* module = need_onednn();
   int served = 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {
     if (small_shapes[i].batch == 0) continue;
@@ -261,8 +271,7 @@ static void test_onednn(void** state) {
 // Bias, relu, and a filter laid out once.
 static void test_onednn_epilogue(void** state) {
   (void)state;
-  const leat_onednn_module_t* module = leat_cpu_onednn();
-  if (!module) skip();
+  const leat_onednn_module_t* module = need_onednn();
   arrays_t a = make_arrays(&small_shapes[7], 100, 64.0);
   leat_onednn_convolution_t* convolution = NULL;
   const int flags = LEAT_ONEDNN_BIAS | LEAT_ONEDNN_RELU;
@@ -344,8 +353,7 @@ static int count_threads(void) {
 // Made here, run on two other threads at once; oneDNN's own threads never appear.
 static void test_onednn_threads(void** state) {
   (void)state;
-  const leat_onednn_module_t* module = leat_cpu_onednn();
-  if (!module) skip();
+  const leat_onednn_module_t* module = need_onednn();
   const int before = count_threads();
   for (int which = 7; which <= 14; which += 7) {
     arrays_t a = make_arrays(&small_shapes[which], 100, 64.0);

@@ -34,14 +34,16 @@ static leat_status_t copy(const leat_tensor_t* from, leat_tensor_t* to) {
   return leat_tensor_copy_elements(from->dtype, from->data, to->data, from->shape.element_count);
 }
 
-static void copy_from_host(leat_device_t* self, const leat_tensor_t* host,
-                           leat_tensor_t* device_tensor, leat_device_done_fn_t done, void* data) {
-  done(data, copy(host, device_tensor));
+static leat_status_t copy_from_host(leat_device_t* self, const leat_tensor_t* host,
+                                    leat_tensor_t* device_tensor) {
+  return copy(host, device_tensor);
 }
 
-static void copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
-                         leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
-  done(data, copy(device_tensor, host));
+static leat_status_t copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
+                                  leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
+  LEAT_RETURN_IF_ERROR(copy(device_tensor, host));
+  done(data, leat_ok_status());
+  return leat_ok_status();
 }
 
 static void destroy(leat_device_t* self) {

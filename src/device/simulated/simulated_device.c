@@ -10,23 +10,20 @@
 #include "base/thread.h"
 #include "device/device_name.h"
 
-typedef struct task_s {
-  struct task_s* next;
-  leat_simulated_work_fn_t work;
-  void* work_data;
-  leat_device_done_fn_t done;
-  void* done_data;
-  int64_t duration_ns;
+#define OTHER_STREAMS 3  // in, out, waits
+
+typedef struct entry_s {
+  struct entry_s* next;
+  leat_simulated_task_t task;
   leat_status_t status;
-  uint64_t after[LEAT_SIMULATED_STREAMS_MAX];  // how much of each stream must have ended
-} task_t;
+} entry_t;
 
 typedef struct simulated_s simulated_t;
 
 typedef struct stream_s {
   simulated_t* device;
-  task_t *first, *last;
-  uint64_t enqueued, completed;
+  entry_t *first, *last;
+  leat_simulated_progress_t progress;
   int64_t busy_ns;
   leat_thread_t thread;
 } stream_t;
@@ -46,94 +43,108 @@ struct simulated_s {
 
 // ---- Streams ------------------------------------------------------------------------------------
 
-static void finish_task(void* data) {
-  task_t task = *(task_t*)data;
+static void finish_entry(void* data) {
+  entry_t entry = *(entry_t*)data;
   leat_allocator_free(leat_allocator_system(), data);
-  task.done(task.done_data, task.status);
+  entry.task.done(entry.task.done_data, entry.status);
 }
 
-static bool events_have_come(const simulated_t* s, const task_t* task) {
+static bool events_have_come(const simulated_t* s, const leat_simulated_events_t* events) {
   for (int i = 0; i < s->stream_count; ++i) {
-    if (s->streams[i].completed < task->after[i]) return false;
+    if (s->streams[i].progress.ended < events->numbers[i]) return false;
   }
   return true;
 }
 
-// The next task; NULL when the device ends and nothing is left. Called with the lock held.
-static task_t* wait_for_task(simulated_t* s, stream_t* stream) {
-  while (!stream->first || !events_have_come(s, stream->first)) {
+// The next one; NULL when the device ends and nothing is left. Called with the lock held.
+static entry_t* wait_for_entry(simulated_t* s, stream_t* stream) {
+  while (!stream->first || !events_have_come(s, &stream->first->task.after)) {
     if (s->stopping && !stream->first) return NULL;
     leat_condition_wait(&s->condition, &s->mutex);
   }
   return stream->first;
 }
 
-static void run_task(const simulated_t* s, task_t* task) {
-  int64_t end_ns = leat_clock_now_ns() + task->duration_ns;
-  task->status = task->work ? task->work(task->work_data) : leat_ok_status();
-  if (s->options.virtual_time) return;
-  for (int64_t left; (left = end_ns - leat_clock_now_ns()) > 0;) leat_clock_sleep_ns(left);
+static void run_entry(const simulated_t* s, entry_t* entry) {
+  int64_t start_ns = leat_clock_now_ns(), end_ns = start_ns + entry->task.duration_ns;
+  if (!s->options.virtual_time) {
+    for (int64_t left; (left = end_ns - leat_clock_now_ns()) > 0;) leat_clock_sleep_ns(left);
+  }
+  if (entry->task.work) entry->status = entry->task.work(entry->task.work_data, start_ns);
+}
+
+// |entry| has run: tells who waits. Called with the lock held.
+static void end_entry(simulated_t* s, stream_t* stream, const entry_t* entry) {
+  stream->first = entry->next;
+  if (!stream->first) stream->last = NULL;
+  ++stream->progress.ended;
+  leat_simulated_memory_advance(s->memory, (int)(stream - s->streams), stream->progress.ended);
+  stream->busy_ns += entry->task.duration_ns;
+  leat_condition_notify_all(&s->condition);
 }
 
 static void run_stream(void* data) {
   stream_t* stream = data;
   simulated_t* s = stream->device;
   leat_mutex_lock(&s->mutex);
-  for (task_t* task; (task = wait_for_task(s, stream)) != NULL;) {
+  for (entry_t* entry; (entry = wait_for_entry(s, stream)) != NULL;) {
     leat_mutex_unlock(&s->mutex);
-    run_task(s, task);
+    run_entry(s, entry);
     leat_mutex_lock(&s->mutex);
-    stream->first = task->next;
-    if (!stream->first) stream->last = NULL;
-    ++stream->completed;
-    stream->busy_ns += task->duration_ns;
-    leat_condition_notify_all(&s->condition);
+    end_entry(s, stream, entry);
     leat_mutex_unlock(&s->mutex);
-    if (s->base.pool) {
-      leat_thread_pool_schedule(s->base.pool, finish_task, task);
+    if (!entry->task.done) {
+      leat_status_free(entry->status);
+      leat_allocator_free(leat_allocator_system(), entry);
+    } else if (s->base.pool) {
+      leat_thread_pool_schedule(s->base.pool, finish_entry, entry);
     } else {
-      finish_task(task);
+      finish_entry(entry);
     }
     leat_mutex_lock(&s->mutex);
   }
   leat_mutex_unlock(&s->mutex);
 }
 
-void leat_simulated_device_enqueue(leat_device_t* device, int stream_index,
-                                   const leat_simulated_event_t* events, int event_count,
-                                   leat_simulated_work_fn_t work, void* work_data,
-                                   int64_t duration_ns, leat_device_done_fn_t done,
-                                   void* done_data) {
+leat_status_t leat_simulated_device_enqueue(leat_device_t* device,
+                                            const leat_simulated_task_t* task,
+                                            uint64_t* out_number) {
   simulated_t* s = (simulated_t*)device;
-  stream_t* stream = &s->streams[stream_index];
-  task_t* task;
-  leat_status_t status =
-      leat_allocator_allocate(leat_allocator_system(), sizeof *task, (void**)&task);
-  if (status) {
-    done(done_data, status);
-    return;
-  }
-  *task = (task_t){.work = work, .work_data = work_data, .done = done, .done_data = done_data,
-                   .duration_ns = duration_ns};
-  for (int i = 0; i < event_count; ++i) task->after[events[i].stream] = events[i].number;
+  stream_t* stream = &s->streams[task->stream];
+  entry_t* entry;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *entry, (void**)&entry));
+  entry->task = *task;
   leat_mutex_lock(&s->mutex);
   if (stream->last) {
-    stream->last->next = task;
+    stream->last->next = entry;
   } else {
-    stream->first = task;
+    stream->first = entry;
   }
-  stream->last = task;
-  ++stream->enqueued;
+  stream->last = entry;
+  uint64_t number = ++stream->progress.enqueued;
   leat_condition_notify_all(&s->condition);
+  leat_mutex_unlock(&s->mutex);
+  if (out_number) *out_number = number;
+  return leat_ok_status();
+}
+
+void leat_simulated_device_record(leat_device_t* device, int stream_count,
+                                  leat_simulated_events_t* events) {
+  simulated_t* s = (simulated_t*)device;
+  leat_mutex_lock(&s->mutex);
+  for (int i = 0; i < stream_count; ++i) {
+    leat_simulated_events_add(events, i, s->streams[i].progress.enqueued);
+  }
   leat_mutex_unlock(&s->mutex);
 }
 
-leat_simulated_event_t leat_simulated_device_record(leat_device_t* device, int stream) {
+leat_simulated_progress_t leat_simulated_device_progress(leat_device_t* device, int stream) {
   simulated_t* s = (simulated_t*)device;
   leat_mutex_lock(&s->mutex);
-  leat_simulated_event_t event = {stream, s->streams[stream].enqueued};
+  leat_simulated_progress_t progress = s->streams[stream].progress;
   leat_mutex_unlock(&s->mutex);
-  return event;
+  return progress;
 }
 
 int64_t leat_simulated_device_busy_ns(leat_device_t* device, int stream) {
@@ -150,6 +161,10 @@ int leat_simulated_device_next_stream(leat_device_t* device) {
                (uint32_t)s->options.compute_streams);
 }
 
+int leat_simulated_device_copy_in_stream(const leat_device_t* device) {
+  return ((const simulated_t*)device)->options.compute_streams;
+}
+
 int64_t leat_simulated_device_time_ns(const leat_device_t* device, size_t bytes) {
   const leat_speed_t* speed = &device->speed;
   return speed->start_ns + (int64_t)((double)bytes / speed->bytes_per_ns);
@@ -161,92 +176,134 @@ leat_simulated_memory_t* leat_simulated_device_memory(const leat_device_t* devic
 
 // ---- Copies -------------------------------------------------------------------------------------
 
+// One under way. Who asked for it may let go of a tensor of the device meanwhile: |from| and |to|
+// are held as work holds its tensors.
 typedef struct copy_s {
   simulated_t* device;
-  leat_tensor_t from;
-  leat_tensor_t* to;
-  leat_buffer_source_t* source;  // of a target that has no bytes yet
-  leat_device_done_fn_t done;
+  leat_tensor_t from, to;
+  leat_simulated_writer_t* maker;   // of |from|
+  leat_simulated_writer_t* writer;  // of |to|
+  leat_device_done_fn_t done;       // NULL: into the device
   void* done_data;
 } copy_t;
 
-static leat_status_t run_copy(void* data) {
+static void free_copy(copy_t* copy) {
+  leat_tensor_release(&copy->from);
+  leat_tensor_release(&copy->to);
+  leat_simulated_writer_release(copy->maker);
+  leat_simulated_writer_release(copy->writer);
+  leat_allocator_free(leat_allocator_system(), copy);
+}
+
+static leat_status_t run_copy(void* data, int64_t start_ns) {
   copy_t* copy = data;
-  const leat_tensor_t* from = &copy->from;
-  leat_tensor_t to = *copy->to;
-  if (to.dtype == 0) {
-    LEAT_RETURN_IF_ERROR(leat_tensor_allocate(copy->source, from->dtype, &from->shape, &to));
-  } else if (from->dtype != to.dtype || !leat_shape_equal(&from->shape, &to.shape)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Copy between devices failed: target is %s of shape %s, must be %s of "
-                            "shape %s",
-                            leat_dtype_name(to.dtype), LEAT_SHAPE_TEXT(&to.shape),
-                            leat_dtype_name(from->dtype), LEAT_SHAPE_TEXT(&from->shape));
+  leat_status_t status = copy->maker ? leat_status_clone(copy->maker->status) : leat_ok_status();
+  if (!status) {
+    leat_tensor_t from = copy->from, to = copy->to;
+    leat_simulated_memory_enter(copy->device->memory, &from);
+    leat_simulated_memory_enter(copy->device->memory, &to);
+    status =
+        leat_tensor_copy_elements(from.dtype, from.data, to.data, from.shape.element_count);
   }
-  leat_tensor_t seen_from = *from, seen_to = to;
-  leat_simulated_memory_enter(copy->device->memory, &seen_from);
-  leat_simulated_memory_enter(copy->device->memory, &seen_to);
-  leat_status_t status = leat_tensor_copy_elements(from->dtype, seen_from.data, seen_to.data,
-                                                   from->shape.element_count);
-  *copy->to = to;
+  if (!copy->done) free_copy(copy);
   return status;
 }
 
 static void copy_done(void* data, leat_status_t status) {
   copy_t copy = *(copy_t*)data;
-  leat_allocator_free(leat_allocator_system(), data);
-  leat_tensor_release(&copy.from);
+  free_copy(data);
   copy.done(copy.done_data, status);
 }
 
-// |to| waits for all kernels enqueued so far: they may make what is copied, or read what is
-// overwritten.
-static void start_copy(leat_device_t* self, int direction, const leat_tensor_t* from,
-                       leat_tensor_t* to, leat_buffer_source_t* source,
-                       leat_device_done_fn_t done, void* data) {
-  simulated_t* s = (simulated_t*)self;
-  if (leat_dtype_in(from->dtype, LEAT_DTYPES_OBJECT)) {  // strings and handles stay with the host
-    leat_tensor_release(to);
-    *to = leat_tensor_share(from);
-    done(data, leat_ok_status());
-    return;
+// |*to| as what |from| is copied to: its own bytes, or fresh ones.
+static leat_status_t prepare_target(const leat_tensor_t* from, leat_buffer_source_t* source,
+                                    leat_tensor_t* to) {
+  if (to->dtype == 0) return leat_tensor_allocate(source, from->dtype, &from->shape, to);
+  if (from->dtype == to->dtype && leat_shape_equal(&from->shape, &to->shape)) {
+    return leat_ok_status();
   }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Copy between devices failed: target is %s of shape %s, must be %s of "
+                          "shape %s",
+                          leat_dtype_name(to->dtype), LEAT_SHAPE_TEXT(&to->shape),
+                          leat_dtype_name(from->dtype), LEAT_SHAPE_TEXT(&from->shape));
+}
+
+// |*to| waits for what makes |from| and for all that still uses |to|.
+static leat_status_t enqueue_copy(simulated_t* s, int stream, copy_t* copy,
+                                  const leat_tensor_t* from, const leat_tensor_t* to) {
+  leat_simulated_memory_t* memory = s->memory;
+  int64_t bytes = (int64_t)leat_tensor_size_bytes(from);
+  leat_simulated_task_t task = {
+      .stream = stream,
+      .duration_ns =
+          s->options.transfer_ns + (int64_t)((double)bytes / s->options.transfer_bytes_per_ns),
+      .work = run_copy,
+      .work_data = copy,
+      .done = copy->done ? copy_done : NULL,
+      .done_data = copy};
+  LEAT_RETURN_IF_ERROR(leat_simulated_writer_create(stream, &copy->writer));
+  // When it is enqueued |copy| may be gone, and with it a target in the host.
+  bool is_inward = !copy->done;
+  leat_simulated_writer_t* writer = copy->writer;
+  leat_reference_count_retain(&writer->references);
+  copy->maker = leat_simulated_memory_await_value(memory, from, &task.after);
+  copy->from = leat_simulated_memory_hold(memory, from);
+  copy->to = leat_simulated_memory_hold(memory, to);
+  leat_simulated_memory_await_uses(memory, to, &task.after);
+  leat_status_t status = leat_simulated_device_enqueue(&s->base, &task, &writer->number);
+  if (!status) leat_simulated_memory_note_read(memory, from, stream, writer->number);
+  if (!status && is_inward) leat_simulated_memory_note_write(memory, to, writer);
+  leat_simulated_writer_release(writer);
+  return status;
+}
+
+static leat_status_t start_copy(leat_device_t* self, int direction, const leat_tensor_t* from,
+                                leat_tensor_t* to, leat_device_done_fn_t done, void* data) {
+  simulated_t* s = (simulated_t*)self;
+  bool is_fresh = to->dtype == 0;
   copy_t* copy;
+  LEAT_RETURN_IF_ERROR(
+      prepare_target(from, direction ? self->host_memory : self->memory, to));
   leat_status_t status =
       leat_allocator_allocate(leat_allocator_system(), sizeof *copy, (void**)&copy);
-  if (status) {
-    done(data, status);
-    return;
+  if (!status) {
+    *copy = (copy_t){.device = s, .done = done, .done_data = data};
+    status = enqueue_copy(s, leat_simulated_device_copy_in_stream(self) + direction, copy, from,
+                          to);
+    if (status) free_copy(copy);
   }
-  *copy = (copy_t){s, leat_tensor_share(from), to, source, done, data};
-  leat_simulated_event_t events[LEAT_SIMULATED_STREAMS_MAX];
-  for (int i = 0; i < s->options.compute_streams; ++i) {
-    events[i] = leat_simulated_device_record(self, i);
-  }
-  int64_t duration_ns = s->options.transfer_ns + (int64_t)((double)leat_tensor_size_bytes(from) /
-                                                           s->options.transfer_bytes_per_ns);
-  leat_simulated_device_enqueue(self, s->options.compute_streams + direction, events,
-                                s->options.compute_streams, run_copy, copy, duration_ns,
-                                copy_done, copy);
+  if (status && is_fresh) leat_tensor_release(to);
+  return status;
 }
 
-static void copy_from_host(leat_device_t* self, const leat_tensor_t* host,
-                           leat_tensor_t* device_tensor, leat_device_done_fn_t done, void* data) {
-  start_copy(self, 0, host, device_tensor, self->memory, done, data);
+// Strings and handles stay with the host.
+static bool stays(const leat_tensor_t* from, leat_tensor_t* to) {
+  if (!leat_dtype_in(from->dtype, LEAT_DTYPES_OBJECT)) return false;
+  leat_tensor_release(to);
+  *to = leat_tensor_share(from);
+  return true;
 }
 
-static void copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
-                         leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
-  start_copy(self, 1, device_tensor, host, self->host_memory, done, data);
+static leat_status_t copy_from_host(leat_device_t* self, const leat_tensor_t* host,
+                                    leat_tensor_t* device_tensor) {
+  if (stays(host, device_tensor)) return leat_ok_status();
+  return start_copy(self, 0, host, device_tensor, NULL, NULL);
+}
+
+static leat_status_t copy_to_host(leat_device_t* self, const leat_tensor_t* device_tensor,
+                                  leat_tensor_t* host, leat_device_done_fn_t done, void* data) {
+  if (!stays(device_tensor, host)) return start_copy(self, 1, device_tensor, host, done, data);
+  done(data, leat_ok_status());
+  return leat_ok_status();
 }
 
 static void synchronize(leat_device_t* self, leat_device_done_fn_t done, void* data) {
   simulated_t* s = (simulated_t*)self;
-  leat_simulated_event_t events[LEAT_SIMULATED_STREAMS_MAX];
-  for (int i = 0; i < s->stream_count; ++i) events[i] = leat_simulated_device_record(self, i);
-  // A stream waits for itself anyway.
-  leat_simulated_device_enqueue(self, s->stream_count - 1, events, s->stream_count - 1, NULL, NULL,
-                                0, done, data);
+  leat_simulated_task_t task = {.stream = s->stream_count - 1, .done = done, .done_data = data};
+  leat_simulated_device_record(self, s->stream_count - 1, &task.after);
+  leat_status_t status = leat_simulated_device_enqueue(self, &task, NULL);
+  if (status) done(data, status);
 }
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -284,7 +341,7 @@ leat_simulated_options_t leat_simulated_options_default(void) {
       if (at == text || at[-1] == ' ') *settings[i].value = strtod(at + length, NULL);
     }
   }
-  int most = LEAT_SIMULATED_STREAMS_MAX - 2;
+  int most = LEAT_SIMULATED_STREAMS_MAX - OTHER_STREAMS;
   return (leat_simulated_options_t){
       .memory_bytes = memory >= 1 && memory < 1e6 ? (int64_t)memory << 20 : 1 << 20,
       .compute_streams = streams >= most ? most : streams >= 1 ? (int)streams : 1,
@@ -296,7 +353,7 @@ leat_simulated_options_t leat_simulated_options_default(void) {
 }
 
 static leat_status_t start_streams(simulated_t* s) {
-  for (int i = 0; i < s->options.compute_streams + 2; ++i) {
+  for (int i = 0; i < s->options.compute_streams + OTHER_STREAMS; ++i) {
     s->streams[i].device = s;
     LEAT_RETURN_IF_ERROR(
         leat_thread_start("leat-stream", run_stream, &s->streams[i], &s->streams[i].thread));
@@ -330,7 +387,7 @@ leat_status_t leat_simulated_device_create(leat_string_view_t name,
   }
   s->allocator = allocator;
   s->options = *options;
-  int most = LEAT_SIMULATED_STREAMS_MAX - 2;
+  int most = LEAT_SIMULATED_STREAMS_MAX - OTHER_STREAMS;
   if (s->options.compute_streams < 1) s->options.compute_streams = 1;
   if (s->options.compute_streams > most) s->options.compute_streams = most;
   leat_mutex_initialize(&s->mutex);

@@ -4,18 +4,16 @@
 //
 // Streams: work on one runs in order on a thread of its own; work on two ends in any order unless
 // one waits for an event of the other. Streams [0, compute_streams) are for kernels, then come the
-// one into the device and the one out of it.
+// one into the device, the one out of it and one on which the host waits for the others.
 #ifndef LEAT_DEVICE_SIMULATED_SIMULATED_DEVICE_H_
 #define LEAT_DEVICE_SIMULATED_SIMULATED_DEVICE_H_
 
 #include "device/device.h"
 #include "device/simulated/simulated_memory.h"
 
-#define LEAT_SIMULATED_STREAMS_MAX 8
-
 typedef struct leat_simulated_options_s {
   int64_t memory_bytes;
-  int compute_streams;          // at most LEAT_SIMULATED_STREAMS_MAX - 2
+  int compute_streams;          // at most LEAT_SIMULATED_STREAMS_MAX - 3
   int64_t start_ns;             // of a kernel
   double bytes_per_ns;          // that a kernel touches
   int64_t transfer_ns;          // latency of a copy
@@ -36,24 +34,36 @@ extern const leat_device_type_t leat_simulated_device_type;
 leat_simulated_memory_t* leat_simulated_device_memory(const leat_device_t* device);
 // A stream for the next kernel: each in turn.
 int leat_simulated_device_next_stream(leat_device_t* device);
+// The one that brings tensors into the device; kernels have those before it.
+int leat_simulated_device_copy_in_stream(const leat_device_t* device);
 // What the device is expected to take for a kernel that touches |bytes|.
 int64_t leat_simulated_device_time_ns(const leat_device_t* device, size_t bytes);
 
-// An event: the first |number| pieces of work of |stream| have ended.
-typedef struct leat_simulated_event_s {
+// A piece of work for |stream|: it runs when |after| has come and its time, |duration_ns|, has gone
+// by, so that a value is there as late as may be. |work| learns when its time began. Then |done| is
+// called, on the pool (without one: on the stream's thread).
+typedef leat_status_t (*leat_simulated_work_fn_t)(void* data, int64_t start_ns);
+typedef struct leat_simulated_task_s {
   int stream;
-  uint64_t number;
-} leat_simulated_event_t;
-leat_simulated_event_t leat_simulated_device_record(leat_device_t* device, int stream);
-
-// Runs |work| on |stream| when all |events| have come; it takes at least |duration_ns|. Then |done|
-// is called, on the pool (without one: on the stream's thread).
-typedef leat_status_t (*leat_simulated_work_fn_t)(void* data);
-void leat_simulated_device_enqueue(leat_device_t* device, int stream,
-                                   const leat_simulated_event_t* events, int event_count,
-                                   leat_simulated_work_fn_t work, void* work_data,
-                                   int64_t duration_ns, leat_device_done_fn_t done,
-                                   void* done_data);
+  leat_simulated_events_t after;
+  int64_t duration_ns;
+  leat_simulated_work_fn_t work;  // NULL: none
+  void* work_data;
+  leat_device_done_fn_t done;  // NULL: nobody asks
+  void* done_data;
+} leat_simulated_task_t;
+// |*out_number| (may be NULL): which piece of work of the stream it is. On failure nothing is done.
+LEAT_MUST_USE leat_status_t leat_simulated_device_enqueue(leat_device_t* device,
+                                                          const leat_simulated_task_t* task,
+                                                          uint64_t* out_number);
+// Adds what has been enqueued so far on streams [0, stream_count).
+void leat_simulated_device_record(leat_device_t* device, int stream_count,
+                                  leat_simulated_events_t* events);
+// How many pieces of work of a stream have been enqueued, and how many have ended.
+typedef struct leat_simulated_progress_s {
+  uint64_t enqueued, ended;
+} leat_simulated_progress_t;
+leat_simulated_progress_t leat_simulated_device_progress(leat_device_t* device, int stream);
 // What a stream's work has taken so far, by its own clock.
 int64_t leat_simulated_device_busy_ns(leat_device_t* device, int stream);
 

@@ -149,7 +149,22 @@ static void close_record(record_t* record) {
 
 static const int64_t kMillisecond = 1000000;
 
-static leat_status_t wait_for_gate(void* data) {
+static void enqueue(leat_device_t* device, int stream, leat_simulated_events_t after,
+                    leat_simulated_work_fn_t work, void* data, int64_t duration_ns,
+                    piece_t* piece) {
+  leat_simulated_task_t task = {.stream = stream,
+                                .after = after,
+                                .duration_ns = duration_ns,
+                                .work = work,
+                                .work_data = data,
+                                .done = piece ? piece_done : NULL,
+                                .done_data = piece};
+  LEAT_EXPECT_OK(leat_simulated_device_enqueue(device, &task, NULL));
+}
+
+static const leat_simulated_events_t at_once;
+
+static leat_status_t wait_for_gate(void* data, int64_t start_ns) {
   leat_notification_wait(data, INT64_MAX);
   return leat_ok_status();
 }
@@ -162,12 +177,9 @@ static void streams_end_out_of_order(void** state) {
   leat_notification_initialize(&gate);
   piece_t pieces[] = {{&record, 0}, {&record, 1}, {&record, 2}};
   int64_t start = leat_clock_now_ns();
-  leat_simulated_device_enqueue(device, 0, NULL, 0, wait_for_gate, &gate, 20 * kMillisecond,
-                                piece_done, &pieces[0]);
-  leat_simulated_device_enqueue(device, 1, NULL, 0, NULL, NULL, kMillisecond, piece_done,
-                                &pieces[1]);
-  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, kMillisecond, piece_done,
-                                &pieces[2]);
+  enqueue(device, 0, at_once, wait_for_gate, &gate, 20 * kMillisecond, &pieces[0]);
+  enqueue(device, 1, at_once, NULL, NULL, kMillisecond, &pieces[1]);
+  enqueue(device, 0, at_once, NULL, NULL, kMillisecond, &pieces[2]);
   await(&record, 1);
   assert_int_equal(record.order[0], 1);
   leat_notification_open(&gate);
@@ -185,10 +197,10 @@ static void an_event_holds_back(void** state) {
   record_t record;
   open_record(&record);
   piece_t pieces[] = {{&record, 0}, {&record, 1}};
-  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, 20 * kMillisecond, piece_done,
-                                &pieces[0]);
-  leat_simulated_event_t event = leat_simulated_device_record(device, 0);
-  leat_simulated_device_enqueue(device, 1, &event, 1, NULL, NULL, 0, piece_done, &pieces[1]);
+  enqueue(device, 0, at_once, NULL, NULL, 20 * kMillisecond, &pieces[0]);
+  leat_simulated_events_t after = at_once;
+  leat_simulated_device_record(device, 1, &after);
+  enqueue(device, 1, after, NULL, NULL, 0, &pieces[1]);
   await(&record, 2);
   // On one thread each, the two completions may overtake each other only before the event.
   assert_int_equal(leat_simulated_device_busy_ns(device, 0), 20 * kMillisecond);
@@ -203,14 +215,148 @@ static void virtual_time_does_not_wait(void** state) {
   open_record(&record);
   piece_t piece = {&record, 0};
   int64_t start = leat_clock_now_ns();
-  leat_simulated_device_enqueue(device, 0, NULL, 0, NULL, NULL, INT64_C(3600) * 1000000000,
-                                piece_done, &piece);
+  enqueue(device, 0, at_once, NULL, NULL, INT64_C(3600) * 1000000000, &piece);
   await(&record, 1);
   assert_true(leat_clock_now_ns() - start < INT64_C(60) * 1000000000);
   assert_int_equal(leat_simulated_device_busy_ns(device, 0), INT64_C(3600) * 1000000000);
   close_record(&record);
   leat_device_release(device);
 }
+
+// ---- Work over memory ---------------------------------------------------------------------------
+
+// Writes |value| to a float of the device, or reads it.
+typedef struct touch_s {
+  leat_notification_t* gate;
+  float* address;
+  float value;
+} touch_t;
+
+static leat_status_t write_behind_gate(void* data, int64_t start_ns) {
+  touch_t* touch = data;
+  if (touch->gate) leat_notification_wait(touch->gate, INT64_MAX);
+  *touch->address = touch->value;
+  return leat_ok_status();
+}
+
+static leat_status_t read_it(void* data, int64_t start_ns) {
+  touch_t* touch = data;
+  touch->value = *touch->address;
+  return leat_ok_status();
+}
+
+static leat_tensor_t scalar_of(leat_device_t* device, touch_t* touch) {
+  leat_tensor_t tensor, seen;
+  leat_shape_t shape = leat_shape_scalar();
+  LEAT_EXPECT_OK(leat_tensor_allocate(device->memory, LEAT_DTYPE_FLOAT, &shape, &tensor));
+  seen = tensor;
+  leat_simulated_memory_enter(leat_simulated_device_memory(device), &seen);
+  touch->address = seen.data;
+  return tensor;
+}
+
+static leat_simulated_writer_t* enqueue_write(leat_device_t* device, int stream,
+                                              leat_simulated_events_t after,
+                                              const leat_tensor_t* tensor, touch_t* touch) {
+  leat_simulated_task_t task = {
+      .stream = stream, .after = after, .work = write_behind_gate, .work_data = touch};
+  leat_simulated_writer_t* writer;
+  LEAT_EXPECT_OK(leat_simulated_writer_create(stream, &writer));
+  LEAT_EXPECT_OK(leat_simulated_device_enqueue(device, &task, &writer->number));
+  leat_simulated_memory_note_write(leat_simulated_device_memory(device), tensor, writer);
+  return writer;
+}
+
+// Who reads without the value's event sees that it is not there yet.
+static void a_missing_event_is_seen(void** state) {
+  leat_device_t* device = open_device(1 << 20, true);
+  leat_simulated_memory_t* memory = leat_simulated_device_memory(device);
+  leat_notification_t gate;
+  leat_notification_initialize(&gate);
+  record_t record;
+  open_record(&record);
+  piece_t pieces[] = {{&record, 0}, {&record, 1}};
+  touch_t made = {.gate = &gate, .value = 42}, early = {0}, late = {0};
+  leat_tensor_t tensor = scalar_of(device, &made);
+  leat_simulated_writer_t* writer = enqueue_write(device, 0, at_once, &tensor, &made);
+  early.address = late.address = made.address;
+  enqueue(device, 1, at_once, read_it, &early, 0, &pieces[0]);
+  await(&record, 1);
+  unsigned char pattern[sizeof(float)];
+  memset(pattern, 0xCB, sizeof pattern);
+  assert_memory_equal(&early.value, pattern, sizeof pattern);
+
+  leat_simulated_events_t after = at_once;
+  leat_simulated_writer_t* found = leat_simulated_memory_await_value(memory, &tensor, &after);
+  assert_ptr_equal(found, writer);
+  assert_int_equal(after.numbers[0], 1);
+  enqueue(device, 1, after, read_it, &late, 0, &pieces[1]);
+  leat_notification_open(&gate);
+  await(&record, 2);
+  assert_true(late.value == 42);
+  leat_simulated_writer_release(found);
+  leat_simulated_writer_release(writer);
+  leat_tensor_release(&tensor);
+  close_record(&record);
+  leat_notification_deinitialize(&gate);
+  leat_device_release(device);
+}
+
+// A buffer is freed while its work is still enqueued: its memory has a new owner at once, whose
+// writer waits for that work.
+static void freeing_is_ordered_by_the_streams(void** state) {
+  leat_device_t* device = open_device(4096, true);
+  leat_simulated_memory_t* memory = leat_simulated_device_memory(device);
+  leat_notification_t gate;
+  leat_notification_initialize(&gate);
+  touch_t former = {.gate = &gate, .value = 1}, next = {.value = 2};
+  leat_tensor_t first = scalar_of(device, &former);
+  leat_simulated_writer_release(enqueue_write(device, 0, at_once, &first, &former));
+  leat_tensor_release(&first);
+  assert_int_equal(leat_simulated_memory_used(memory), 0);
+
+  leat_buffer_t* unused;
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED,  // work that runs cannot wait
+                   leat_buffer_allocate(leat_simulated_memory_inner(memory), 4096, &unused));
+  leat_tensor_t second = scalar_of(device, &next);
+  assert_ptr_equal(next.address, former.address);
+  leat_simulated_events_t after = at_once;
+  leat_simulated_memory_await_uses(memory, &second, &after);
+  assert_int_equal(after.numbers[0], 1);
+  leat_simulated_writer_release(enqueue_write(device, 1, after, &second, &next));
+  assert_int_equal(leat_simulated_device_progress(device, 1).ended, 0);
+  leat_notification_open(&gate);
+  record_t record;
+  open_record(&record);
+  piece_t piece = {&record, 0};
+  device->vtable->synchronize(device, piece_done, &piece);
+  await(&record, 1);
+  assert_true(*next.address == 2);
+  leat_tensor_release(&second);
+  close_record(&record);
+  leat_notification_deinitialize(&gate);
+  leat_device_release(device);
+}
+
+// What is in a variable is held by the work that reads it, anything else is not.
+static void a_lasting_buffer_is_held(void** state) {
+  leat_device_t* device = open_device(1 << 20, true);
+  leat_simulated_memory_t* memory = leat_simulated_device_memory(device);
+  touch_t touch;
+  leat_tensor_t tensor = scalar_of(device, &touch);
+  leat_tensor_t held = leat_simulated_memory_hold(memory, &tensor);
+  assert_null(held.buffer);
+  assert_true(leat_buffer_is_exclusive(tensor.buffer));
+  leat_tensor_release(&held);
+  leat_simulated_memory_make_lasting(memory, &tensor, false);
+  held = leat_simulated_memory_hold(memory, &tensor);
+  assert_false(leat_buffer_is_exclusive(tensor.buffer));
+  leat_tensor_release(&held);
+  leat_tensor_release(&tensor);
+  leat_device_release(device);
+}
+
+// ---- Life ---------------------------------------------------------------------------------------
 
 // A device that goes finishes its work first.
 static void nothing_is_lost_at_the_end(void** state) {
@@ -219,8 +365,7 @@ static void nothing_is_lost_at_the_end(void** state) {
   open_record(&record);
   piece_t pieces[] = {{&record, 0}, {&record, 1}, {&record, 2}, {&record, 3}};
   for (int i = 0; i < 4; ++i) {
-    leat_simulated_device_enqueue(device, i % 2, NULL, 0, NULL, NULL, 5 * kMillisecond, piece_done,
-                                  &pieces[i]);
+    enqueue(device, i % 2, at_once, NULL, NULL, 5 * kMillisecond, &pieces[i]);
   }
   leat_device_release(device);
   assert_int_equal(record.count, 4);
@@ -247,6 +392,9 @@ int main(void) {
       cmocka_unit_test(streams_end_out_of_order),
       cmocka_unit_test(an_event_holds_back),
       cmocka_unit_test(virtual_time_does_not_wait),
+      cmocka_unit_test(a_missing_event_is_seen),
+      cmocka_unit_test(freeing_is_ordered_by_the_streams),
+      cmocka_unit_test(a_lasting_buffer_is_held),
       cmocka_unit_test(nothing_is_lost_at_the_end),
       cmocka_unit_test(only_its_own_name),
   };

@@ -1,4 +1,4 @@
-// First fit over a sorted list of free ranges.
+// First fit over a sorted list of free ranges, each with the uses that are still to end.
 #include "device/simulated/simulated_memory.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@
 
 typedef struct range_s {
   size_t offset, size;
+  leat_simulated_events_t uses;
 } range_t;
 
 typedef struct source_s {
@@ -27,13 +28,62 @@ struct leat_simulated_memory_s {
   leat_mutex_t mutex;
   range_t* free;
   size_t free_count, free_capacity, block_count;
+  _Atomic(uint64_t) ended[LEAT_SIMULATED_STREAMS_MAX];  // how far the streams have come
 };
 
 typedef struct block_s {
   leat_buffer_t buffer;
   leat_simulated_memory_t* memory;
+  // Under the memory's lock.
   range_t range;
+  leat_simulated_writer_t* writer;  // the last
+  bool lasting;
 } block_t;
+
+// ---- Events -------------------------------------------------------------------------------------
+
+void leat_simulated_events_add(leat_simulated_events_t* events, int stream, uint64_t number) {
+  events->numbers[stream] = LEAT_MAX(events->numbers[stream], number);
+}
+
+static void unite(leat_simulated_events_t* events, const leat_simulated_events_t* others) {
+  for (int i = 0; i < LEAT_SIMULATED_STREAMS_MAX; ++i) {
+    leat_simulated_events_add(events, i, others->numbers[i]);
+  }
+}
+
+static bool has_ended(const leat_simulated_memory_t* m, int stream, uint64_t number) {
+  return atomic_load_explicit(&m->ended[stream], memory_order_acquire) >= number;
+}
+
+static bool have_ended(const leat_simulated_memory_t* m, const leat_simulated_events_t* events) {
+  for (int i = 0; i < LEAT_SIMULATED_STREAMS_MAX; ++i) {
+    if (!has_ended(m, i, events->numbers[i])) return false;
+  }
+  return true;
+}
+
+void leat_simulated_memory_advance(leat_simulated_memory_t* memory, int stream, uint64_t number) {
+  atomic_store_explicit(&memory->ended[stream], number, memory_order_release);
+}
+
+leat_status_t leat_simulated_writer_create(int stream, leat_simulated_writer_t** out_writer) {
+  leat_simulated_writer_t* writer;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *writer, (void**)&writer));
+  writer->references = 1;
+  writer->stream = stream;
+  *out_writer = writer;
+  return leat_ok_status();
+}
+
+void leat_simulated_writer_release(leat_simulated_writer_t* writer) {
+  if (!writer || !leat_reference_count_release(&writer->references)) return;
+  leat_status_free(writer->status);
+  leat_allocator_free(leat_allocator_system(), writer);
+}
+
+// ---- Blocks -------------------------------------------------------------------------------------
 
 void leat_simulated_memory_release(leat_simulated_memory_t* memory) {
   if (!memory || !leat_reference_count_release(&memory->references)) return;
@@ -44,39 +94,49 @@ void leat_simulated_memory_release(leat_simulated_memory_t* memory) {
   leat_allocator_free(memory->allocator, memory);
 }
 
-static void insert_free(leat_simulated_memory_t* m, size_t at, range_t range) {
-  memmove(&m->free[at + 1], &m->free[at], (m->free_count - at) * sizeof range);
-  m->free[at] = range;
-  ++m->free_count;
-}
-
 static void remove_free(leat_simulated_memory_t* m, size_t at) {
   --m->free_count;
   memmove(&m->free[at], &m->free[at + 1], (m->free_count - at) * sizeof *m->free);
 }
 
-static void give_back(leat_simulated_memory_t* m, range_t range) {
-  size_t at = 0;
-  while (at < m->free_count && m->free[at].offset < range.offset) ++at;
-  insert_free(m, at, range);
-  if (at + 1 < m->free_count && range.offset + range.size == m->free[at + 1].offset) {
-    m->free[at].size += m->free[at + 1].size;
-    remove_free(m, at + 1);
+// Ranges that touch become one; only those that no work uses any more when |unused|, so that the
+// others hold back nobody but who takes them.
+static void grow_together(leat_simulated_memory_t* m, bool unused) {
+  size_t kept = 0;
+  for (size_t i = 1; i < m->free_count; ++i) {
+    range_t *last = &m->free[kept], *next = &m->free[i];
+    bool touches = last->offset + last->size == next->offset;
+    if (touches && (!unused || (have_ended(m, &last->uses) && have_ended(m, &next->uses)))) {
+      last->size += next->size;
+      unite(&last->uses, &next->uses);
+    } else {
+      m->free[++kept] = *next;
+    }
   }
-  if (at > 0 && m->free[at - 1].offset + m->free[at - 1].size == m->free[at].offset) {
-    m->free[at - 1].size += m->free[at].size;
-    remove_free(m, at);
-  }
-  m->used -= range.size;
+  if (m->free_count) m->free_count = kept + 1;
+}
+
+static void give_back(leat_simulated_memory_t* m, const range_t* range) {
+  size_t at = m->free_count;
+  while (at > 0 && m->free[at - 1].offset > range->offset) --at;
+  memmove(&m->free[at + 1], &m->free[at], (m->free_count - at) * sizeof *range);
+  m->free[at] = *range;
+  ++m->free_count;
+  m->used -= range->size;
   --m->block_count;
+}
+
+static void show_pattern(leat_simulated_memory_t* m, const range_t* range) {
+  if (have_ended(m, &range->uses)) memset(m->inner.base + range->offset, FREED, range->size);
 }
 
 static void destroy_block(leat_buffer_t* buffer) {
   block_t* block = (block_t*)buffer;
   leat_simulated_memory_t* m = block->memory;
-  memset(m->inner.base + block->range.offset, FREED, block->range.size);
+  show_pattern(m, &block->range);
+  leat_simulated_writer_release(block->writer);
   leat_mutex_lock(&m->mutex);
-  give_back(m, block->range);
+  give_back(m, &block->range);
   leat_mutex_unlock(&m->mutex);
   leat_allocator_free(m->allocator, block);
   leat_simulated_memory_release(m);
@@ -84,22 +144,34 @@ static void destroy_block(leat_buffer_t* buffer) {
 
 static const leat_buffer_vtable_t kBlockVtable = {destroy_block};
 
-// Called with the lock held. Between |block_count| blocks lie at most one free range more; the list
-// keeps room for them, so that giving back cannot fail.
-static leat_status_t take(leat_simulated_memory_t* m, size_t size, range_t* out_range) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(m->allocator, m->block_count + 3,
-                                                 sizeof(range_t), (void**)&m->free,
-                                                 &m->free_capacity));
+// |unused|: only what no work uses any more.
+static bool take_first(leat_simulated_memory_t* m, size_t size, bool unused, range_t* out_range) {
   for (size_t i = 0; i < m->free_count; ++i) {
-    if (m->free[i].size < size) continue;
-    *out_range = (range_t){m->free[i].offset, size};
-    m->free[i].offset += size;
-    m->free[i].size -= size;
-    if (m->free[i].size == 0) remove_free(m, i);
+    range_t* range = &m->free[i];
+    if (range->size < size || (unused && !have_ended(m, &range->uses))) continue;
+    *out_range = *range;
+    out_range->size = size;
+    range->offset += size;
+    range->size -= size;
+    if (range->size == 0) remove_free(m, i);
     m->used += size;
     ++m->block_count;
-    return leat_ok_status();
+    return true;
   }
+  return false;
+}
+
+// Called with the lock held. The list keeps room for a range a block, so that giving back cannot
+// fail.
+static leat_status_t take(leat_simulated_memory_t* m, size_t size, bool unused,
+                          range_t* out_range) {
+  grow_together(m, true);
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(m->allocator, m->free_count + m->block_count + 1,
+                                                 sizeof(range_t), (void**)&m->free,
+                                                 &m->free_capacity));
+  if (take_first(m, size, unused, out_range)) return leat_ok_status();
+  if (!unused) grow_together(m, false);
+  if (!unused && take_first(m, size, false, out_range)) return leat_ok_status();
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
                           "OOM when allocating %zu bytes: the device's memory has %zu of %zu bytes "
                           "in use", size, m->used, m->limit);
@@ -113,12 +185,15 @@ static leat_status_t allocate(leat_buffer_source_t* self, size_t size_bytes,
   if (size_bytes > m->limit) size_bytes = m->limit + 1;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(m->allocator, sizeof *block, (void**)&block));
   leat_mutex_lock(&m->mutex);
-  leat_status_t status = take(m, leat_align_up(size_bytes, GRAIN), &block->range);
+  block->lasting = source == &m->inner;
+  leat_status_t status =
+      take(m, leat_align_up(size_bytes, GRAIN), source == &m->inner, &block->range);
   leat_mutex_unlock(&m->mutex);
   if (status) {
     leat_allocator_free(m->allocator, block);
     return status;
   }
+  show_pattern(m, &block->range);
   leat_reference_count_retain(&m->references);
   block->memory = m;
   block->buffer = (leat_buffer_t){.vtable = &kBlockVtable,
@@ -156,7 +231,7 @@ leat_status_t leat_simulated_memory_create(size_t limit_bytes, leat_allocator_t*
   m->allocator = allocator;
   m->limit = limit_bytes;
   leat_mutex_initialize(&m->mutex);
-  m->free[m->free_count++] = (range_t){0, limit_bytes};
+  m->free[m->free_count++] = (range_t){.size = limit_bytes};
   *out_memory = m;
   return leat_ok_status();
 }
@@ -168,6 +243,8 @@ leat_buffer_source_t* leat_simulated_memory_outer(leat_simulated_memory_t* memor
 leat_buffer_source_t* leat_simulated_memory_inner(leat_simulated_memory_t* memory) {
   return &memory->inner.source;
 }
+
+// ---- Addresses ----------------------------------------------------------------------------------
 
 static void move(const source_t* from, const source_t* to, leat_tensor_t* tensor) {
   uintptr_t offset = (uintptr_t)tensor->data - (uintptr_t)from->base;
@@ -187,4 +264,84 @@ size_t leat_simulated_memory_used(leat_simulated_memory_t* memory) {
   size_t used = memory->used;
   leat_mutex_unlock(&memory->mutex);
   return used;
+}
+
+// ---- Work ---------------------------------------------------------------------------------------
+
+// NULL when the tensor lies elsewhere.
+static block_t* block_of(const leat_simulated_memory_t* m, const leat_tensor_t* tensor) {
+  leat_buffer_t* buffer = tensor->buffer;
+  if (!buffer || buffer->vtable != &kBlockVtable) return NULL;
+  return ((block_t*)buffer)->memory == m ? (block_t*)buffer : NULL;
+}
+
+leat_simulated_writer_t* leat_simulated_memory_await_value(leat_simulated_memory_t* memory,
+                                                           const leat_tensor_t* tensor,
+                                                           leat_simulated_events_t* events) {
+  block_t* block = block_of(memory, tensor);
+  if (!block) return NULL;
+  leat_mutex_lock(&memory->mutex);
+  leat_simulated_writer_t* writer = block->writer;
+  if (writer) {
+    leat_reference_count_retain(&writer->references);
+    leat_simulated_events_add(events, writer->stream, writer->number);
+  }
+  leat_mutex_unlock(&memory->mutex);
+  return writer;
+}
+
+void leat_simulated_memory_await_uses(leat_simulated_memory_t* memory, const leat_tensor_t* tensor,
+                                      leat_simulated_events_t* events) {
+  block_t* block = block_of(memory, tensor);
+  if (!block) return;
+  leat_mutex_lock(&memory->mutex);
+  unite(events, &block->range.uses);
+  leat_mutex_unlock(&memory->mutex);
+}
+
+void leat_simulated_memory_note_read(leat_simulated_memory_t* memory, const leat_tensor_t* tensor,
+                                     int stream, uint64_t number) {
+  block_t* block = block_of(memory, tensor);
+  if (!block) return;
+  leat_mutex_lock(&memory->mutex);
+  leat_simulated_events_add(&block->range.uses, stream, number);
+  leat_mutex_unlock(&memory->mutex);
+}
+
+void leat_simulated_memory_note_write(leat_simulated_memory_t* memory, const leat_tensor_t* tensor,
+                                      leat_simulated_writer_t* writer) {
+  block_t* block = block_of(memory, tensor);
+  if (!block) return;
+  leat_reference_count_retain(&writer->references);
+  leat_mutex_lock(&memory->mutex);
+  leat_simulated_events_add(&block->range.uses, writer->stream, writer->number);
+  leat_simulated_writer_t* former = block->writer;
+  block->writer = writer;
+  leat_mutex_unlock(&memory->mutex);
+  leat_simulated_writer_release(former);
+}
+
+void leat_simulated_memory_make_lasting(leat_simulated_memory_t* memory,
+                                        const leat_tensor_t* tensor, bool is_given) {
+  block_t* block = block_of(memory, tensor);
+  if (!block) return;
+  leat_mutex_lock(&memory->mutex);
+  block->lasting = true;
+  if (is_given) block->buffer.data = memory->inner.base + block->range.offset;
+  leat_mutex_unlock(&memory->mutex);
+}
+
+leat_tensor_t leat_simulated_memory_hold(leat_simulated_memory_t* memory,
+                                         const leat_tensor_t* tensor) {
+  leat_tensor_t held = leat_tensor_share(tensor);
+  const block_t* block = block_of(memory, tensor);
+  if (!block) return held;
+  leat_mutex_lock(&memory->mutex);
+  bool lasting = block->lasting;
+  leat_mutex_unlock(&memory->mutex);
+  if (!lasting) {  // the caller's reference goes on
+    leat_buffer_release(held.buffer);
+    held.buffer = NULL;
+  }
+  return held;
 }

@@ -1,6 +1,7 @@
 // CPU kernels of MatrixBandPart, Diag and DiagPart.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -83,11 +84,8 @@ static leat_status_t diag__cpu(leat_kernel_context_t* c) {
   int64_t dims[2 * LEAT_SHAPE_MAX_RANK], count = input->shape.element_count;
   if (rank == 0) return leat_kernel_invalid(c, "rank of the input is 0, must be at least 1");
   for (int d = 0; d < rank; ++d) dims[d] = dims[d + rank] = leat_shape_dim(&input->shape, d);
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2 * rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, 2 * rank, dims, &output);
   if (status || count == 0) return status;
   leat_tensor_fill_zero(output);
   leat_strided_t block;

@@ -232,9 +232,8 @@ static leat_status_t vars_gradient__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define FAKE_QUANT_ROW(name, function)                                             \
-  {.op = "FakeQuantWithMinMax" name, .device_type = "CPU", .create = create,       \
-   .state_bytes = sizeof(fake_quant_state_t), .compute = function}
+#define FAKE_QUANT_ROW(name, function)                                                    \
+  LEAT_CPU_KERNEL("FakeQuantWithMinMax" name, NULL, fake_quant_state_t, create, function)
 
 const leat_kernel_row_t leat_fake_quant_kernels_cpu[] = {
     FAKE_QUANT_ROW("Args", args__cpu),

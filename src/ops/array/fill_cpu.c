@@ -4,6 +4,7 @@
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
+#include "ops/queue/tensor_sum_cpu.h"
 
 // The shape that a vector of sizes (or a scalar, as old graphs have it) states.
 static leat_status_t read_shape(const leat_kernel_context_t* c, const leat_tensor_t* sizes,
@@ -64,29 +65,12 @@ static leat_status_t fill__cpu(leat_kernel_context_t* c) {
 
 // ---- Like another -------------------------------------------------------------------------------
 
-static leat_status_t variant_zeros(leat_kernel_context_t* c, const leat_tensor_t* input) {
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
-  const leat_variant_t* from = input->data;
-  leat_variant_t* to = output->data;
-  for (int64_t i = 0; i < input->shape.element_count; ++i) {
-    if (!from[i].vtable) continue;
-    if (!from[i].vtable->zeros_like) {
-      return leat_kernel_error(c, LEAT_INVALID_ARGUMENT,
-                               "variant of type %s has no zeros, must be of a type that has",
-                               from[i].vtable->type_name);
-    }
-    LEAT_RETURN_IF_ERROR(from[i].vtable->zeros_like(from[i].self, &to[i]));
-  }
-  return leat_ok_status();
-}
-
 static leat_status_t zeros_like__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
-  if (input->dtype == LEAT_DTYPE_VARIANT) return variant_zeros(c, input);
   leat_tensor_t* output;
   if (leat_dtype_is_object(input->dtype)) {
-    return leat_kernel_allocate_output(c, 0, &input->shape, &output);
+    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+    return leat_tensor_fill_zeros_like(input, output);
   }
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, &output));
   fill_zero(c, output);

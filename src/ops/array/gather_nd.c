@@ -1,6 +1,6 @@
 // GatherNd: elements or slices by index tuples.
-#include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "ops/array/gather_nd.h"
+
 #include "ops/family.h"
 
 leat_status_t leat_shape_gather_nd(leat_inference_t* c, leat_partial_shape_t params) {
@@ -25,14 +25,10 @@ static leat_status_t gather_nd_shape(leat_inference_t* c) {
   return leat_shape_gather_nd(c, leat_inference_input(c, 0));
 }
 
-static leat_status_t gather_nd_gradient(leat_gradient_t* g) {
+leat_status_t leat_gather_nd_gradient(leat_gradient_t* g, leat_output_t shape, leat_attrs_t attrs) {
   leat_builder_t* b = &g->builder;
   leat_output_t indices = leat_gradient_input(g, 1);
-  int dtype = leat_build_type_of(b, indices);
-  leat_string_view_t policy = leat_node_attr_string(leat_gradient_node(g), "bad_indices_policy");
   leat_partial_shape_t known = leat_graph_output_shape(b->graph, indices);
-  leat_output_t shape = leat_build(b, "Shape", LEAT_INPUTS(leat_gradient_input(g, 0)),
-                                   LEAT_ATTRS(LEAT_TYPE("out_type", dtype)));
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   if (known.rank == 2 && known.dims[1] == 1) {
     const int64_t last = -1;
@@ -43,9 +39,17 @@ static leat_status_t gather_nd_gradient(leat_gradient_t* g) {
     return leat_ok_status();
   }
   leat_gradient_set_input(g, 0,
-                          leat_build(b, "ScatterNd", LEAT_INPUTS(indices, gradient, shape),
-                                     LEAT_ATTRS(LEAT_STRING("bad_indices_policy", policy))));
+                          leat_build(b, "ScatterNd", LEAT_INPUTS(indices, gradient, shape), attrs));
   return leat_ok_status();
+}
+
+static leat_status_t gather_nd_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  int dtype = leat_build_type_of(b, leat_gradient_input(g, 1));
+  leat_string_view_t policy = leat_node_attr_string(leat_gradient_node(g), "bad_indices_policy");
+  leat_output_t shape = leat_build(b, "Shape", LEAT_INPUTS(leat_gradient_input(g, 0)),
+                                   LEAT_ATTRS(LEAT_TYPE("out_type", dtype)));
+  return leat_gather_nd_gradient(g, shape, LEAT_ATTRS(LEAT_STRING("bad_indices_policy", policy)));
 }
 
 const leat_op_row_t leat_gather_nd_ops[] = {

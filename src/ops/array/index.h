@@ -36,9 +36,6 @@ LEAT_MUST_USE leat_status_t leat_inference_add(int64_t size, int64_t addend, int
 LEAT_MUST_USE leat_status_t leat_inference_count(leat_partial_shape_t shape, int64_t* out_count,
                                                  int* out_unknown_count, int* out_unknown_axis);
 
-// The shape of GatherNd of |params| by the index tuples of input 1.
-LEAT_MUST_USE leat_status_t leat_shape_gather_nd(leat_inference_t* c, leat_partial_shape_t params);
-
 // Output 0 has the elements of input 0 in their order (value functions of Reshape and its kin).
 LEAT_MUST_USE leat_status_t leat_value_rearranged(leat_inference_t* c);
 

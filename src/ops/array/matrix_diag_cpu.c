@@ -2,6 +2,7 @@
 // 1; in a band its elements lie together. Each diagonal of all matrices is one strided copy.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -203,11 +204,8 @@ static leat_status_t matrix_diag__cpu(leat_kernel_context_t* c) {
   }
   dims[rank++] = d.rows;
   dims[rank++] = d.columns;
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, rank, dims, &output);
   if (status || output->shape.element_count == 0) return status;
   LEAT_RETURN_IF_ERROR(fill(&d, output, has_band ? leat_kernel_input(c, 4) : NULL));
   return copy_diagonals(&d, input->dtype, input->data, output->data, true);
@@ -245,9 +243,8 @@ static leat_status_t matrix_set_diag__cpu(leat_kernel_context_t* c) {
   return copy_diagonals(&d, input->dtype, diagonal->data, output->data, true);
 }
 
-#define DIAG_ROW(name, function)                                                      \
-  {.op = name, .device_type = "CPU", .constraints = "T: " LEAT_TYPES_PLAIN,           \
-   .create = create, .state_bytes = sizeof(diag_state_t), .compute = function}
+#define DIAG_ROW(name, function)                                                \
+  LEAT_CPU_KERNEL(name, "T: " LEAT_TYPES_PLAIN, diag_state_t, create, function)
 
 const leat_kernel_row_t leat_matrix_diag_kernels_cpu[] = {
     DIAG_ROW("MatrixDiag", matrix_diag__cpu),

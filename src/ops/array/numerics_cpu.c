@@ -112,11 +112,9 @@ static leat_status_t check_numerics__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define NUMERICS_ROW(name)                                                     \
-  {.op = name, .device_type = "CPU",                                           \
-   .constraints = "T: bfloat16, double, float, half", .create = create,        \
-   .destroy = destroy, .state_bytes = sizeof(numerics_state_t),                \
-   .compute = check_numerics__cpu}
+#define NUMERICS_ROW(name)                                                            \
+  LEAT_CPU_KERNEL(name, "T: bfloat16, double, float, half", numerics_state_t, create, \
+                  check_numerics__cpu, .destroy = destroy)
 
 const leat_kernel_row_t leat_numerics_kernels_cpu[] = {
     NUMERICS_ROW("CheckNumerics"),

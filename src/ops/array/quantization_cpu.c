@@ -256,9 +256,9 @@ static leat_status_t gradient__cpu(leat_kernel_context_t* k) {
   return leat_ok_status();
 }
 
-#define QUANTIZE_ROW(name)                                                                 \
-  {.op = name, .device_type = "CPU", .constraints = "T: float, double", .create = create,  \
-   .state_bytes = sizeof(quantization_state_t), .compute = quantize_and_dequantize__cpu}
+#define QUANTIZE_ROW(name)                                                \
+  LEAT_CPU_KERNEL(name, "T: float, double", quantization_state_t, create, \
+                  quantize_and_dequantize__cpu)
 
 const leat_kernel_row_t leat_quantization_kernels_cpu[] = {
     QUANTIZE_ROW("QuantizeAndDequantize"),

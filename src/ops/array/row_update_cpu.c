@@ -158,9 +158,8 @@ static leat_status_t update__cpu(leat_kernel_context_t* c) {
                                    leat_element_at(output->data, value->dtype, row * run), run);
 }
 
-#define INPLACE_ROW(name)                                                   \
-  {.op = name, .device_type = "CPU", .create = create_inplace,              \
-   .state_bytes = sizeof(inplace_state_t), .compute = inplace__cpu}
+#define INPLACE_ROW(name)                                                    \
+  LEAT_CPU_KERNEL(name, NULL, inplace_state_t, create_inplace, inplace__cpu)
 
 const leat_kernel_row_t leat_row_update_kernels_cpu[] = {
     INPLACE_ROW("InplaceUpdate"),

@@ -122,9 +122,9 @@ static leat_status_t tensor_scatter__cpu(leat_kernel_context_t* c) {
   return leat_scatter_nd_apply(c, indices, updates, output);
 }
 
-#define SCATTER_ROW(name, types, function)                                                   \
-  {.op = name, .device_type = "CPU", .constraints = "T: " types "; Tindices: int32, int64",  \
-   .create = leat_scatter_nd_create, .state_bytes = sizeof(leat_scatter_nd_t), .compute = function}
+#define SCATTER_ROW(name, types, function)                                         \
+  LEAT_CPU_KERNEL(name, "T: " types "; Tindices: int32, int64", leat_scatter_nd_t, \
+                  leat_scatter_nd_create, function)
 
 const leat_kernel_row_t leat_scatter_nd_kernels_cpu[] = {
     SCATTER_ROW("ScatterNd", LEAT_TYPES_STRINGS, scatter_nd__cpu),

@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/array/index_cpu.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -122,10 +123,8 @@ static leat_status_t unravel_index__cpu(leat_kernel_context_t* c) {
   int64_t stride = 1, count = indices->shape.element_count;
   LEAT_RETURN_IF_ERROR(check_unravel(c, &stride));
   int64_t sizes[2] = {dims->shape.element_count, count};
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(indices->shape.rank + 1, sizes, &shape));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, indices->shape.rank + 1, sizes, &output));
   for (int64_t d = 0; d < sizes[0]; ++d) {
     int64_t inner = stride / leat_tensor_index_at(dims, d);
     for (int64_t i = 0; i < count; ++i) {

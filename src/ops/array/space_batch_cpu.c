@@ -4,6 +4,7 @@
 // exist in both.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -147,11 +148,9 @@ static leat_status_t copy_phase(const blocks_t* b, int rank, int64_t phase, leat
 }
 
 static leat_status_t move_blocks(const blocks_t* b, int rank) {
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, b->to_batch ? b->small : b->large, &shape));
-  leat_status_t status = leat_kernel_allocate_output(b->c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status =
+      leat_sized_output(b->c, 0, rank, b->to_batch ? b->small : b->large, &output);
   if (status || output->shape.element_count == 0) return status;
   bool has_margins = false;
   for (int d = 0; d < b->count; ++d) has_margins |= b->before[d] > 0 || b->after[d] > 0;
@@ -179,9 +178,8 @@ static leat_status_t blocks__cpu(leat_kernel_context_t* c) {
   return move_blocks(&b, rank);
 }
 
-#define BLOCKS_ROW(name)                                                           \
-  {.op = name, .device_type = "CPU", .constraints = "T: " LEAT_TYPES_REAL,         \
-   .create = create, .state_bytes = sizeof(blocks_state_t), .compute = blocks__cpu}
+#define BLOCKS_ROW(name)                                                            \
+  LEAT_CPU_KERNEL(name, "T: " LEAT_TYPES_REAL, blocks_state_t, create, blocks__cpu)
 
 const leat_kernel_row_t leat_space_batch_kernels_cpu[] = {
     BLOCKS_ROW("SpaceToBatch"),

@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -51,12 +52,8 @@ static leat_status_t allocate_part(leat_kernel_context_t* c, const leat_shape_t*
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   memcpy(dims, leat_shape_dims(whole), (size_t)whole->rank * sizeof(int64_t));
   dims[axis] = length;
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(whole->rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, index, &shape, &output);
-  leat_shape_release(&shape);
-  return status;
+  return leat_sized_output(c, index, whole->rank, dims, &output);
 }
 
 static leat_status_t split(leat_kernel_context_t* c, int value_input, int axis,

@@ -106,10 +106,9 @@ static leat_status_t update__cpu(leat_kernel_context_t* c) {
   return assign(c, output);
 }
 
-#define ASSIGN_ROW(name, function)                                                            \
-  {.op = name, .device_type = "CPU",                                                          \
-   .constraints = "T: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8 ", qint8, qint32, quint8",      \
-   .create = create, .state_bytes = sizeof(leat_selection_masks_t), .compute = function}
+#define ASSIGN_ROW(name, function)                                                             \
+  LEAT_CPU_KERNEL(name, "T: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8 ", qint8, qint32, quint8", \
+                  leat_selection_masks_t, create, function)
 
 const leat_kernel_row_t leat_strided_assign_kernels_cpu[] = {
     ASSIGN_ROW("StridedSliceAssign", ref_assign__cpu),

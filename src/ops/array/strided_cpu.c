@@ -50,6 +50,20 @@ void leat_strided_add(leat_strided_t* s, int64_t size, int64_t to_stride, int64_
   ++s->rank;
 }
 
+// To the next place of the first |rank| dimensions; false behind the last one.
+static bool step_on(const leat_strided_t* s, int rank, int64_t* index, int64_t* from_at,
+                    int64_t* to_at) {
+  for (int d = rank - 1; d >= 0; --d) {
+    *from_at += s->from_strides[d];
+    *to_at += s->to_strides[d];
+    if (++index[d] < s->sizes[d]) return true;
+    *from_at -= s->sizes[d] * s->from_strides[d];
+    *to_at -= s->sizes[d] * s->to_strides[d];
+    index[d] = 0;
+  }
+  return false;
+}
+
 // ---- Objects ------------------------------------------------------------------------------------
 
 static leat_status_t copy_object_row(const leat_strided_t* s, const char* from, char* to) {
@@ -72,16 +86,7 @@ static leat_status_t copy_objects(const leat_strided_t* s, const char* from, cha
   while (true) {
     LEAT_RETURN_IF_ERROR(copy_object_row(s, leat_element_at(from, s->dtype, from_at),
                                          leat_element_at(to, s->dtype, to_at)));
-    int d = s->rank - 2;
-    for (; d >= 0; --d) {
-      from_at += s->from_strides[d];
-      to_at += s->to_strides[d];
-      if (++index[d] < s->sizes[d]) break;
-      from_at -= s->sizes[d] * s->from_strides[d];
-      to_at -= s->sizes[d] * s->to_strides[d];
-      index[d] = 0;
-    }
-    if (d < 0) return leat_ok_status();
+    if (!step_on(s, s->rank - 1, index, &from_at, &to_at)) return leat_ok_status();
   }
 }
 
@@ -218,14 +223,7 @@ static void run_items(void* data, int64_t begin, int64_t end) {
               job->to + to_at * job->width);
     begin += piece_end - piece;
     piece = 0;
-    for (int d = job->outer_rank - 1; d >= 0; --d) {
-      from_at += s->from_strides[d];
-      to_at += s->to_strides[d];
-      if (++index[d] < s->sizes[d]) break;
-      from_at -= s->sizes[d] * s->from_strides[d];
-      to_at -= s->sizes[d] * s->to_strides[d];
-      index[d] = 0;
-    }
+    step_on(s, job->outer_rank, index, &from_at, &to_at);
   }
 }
 

@@ -98,20 +98,21 @@ static leat_status_t grad_shape(leat_inference_t* c) {
 // ---- Gradients ----------------------------------------------------------------------------------
 
 #define MASK(name) LEAT_INT(name, leat_node_attr_int(leat_gradient_node(g), name, 0))
+#define MASKS                                                                                    \
+  LEAT_ATTRS(MASK("begin_mask"), MASK("end_mask"), MASK("ellipsis_mask"), MASK("new_axis_mask"), \
+             MASK("shrink_axis_mask"))
 
 static leat_status_t strided_slice_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t begin = leat_gradient_input(g, 1);
   leat_output_t end = leat_gradient_input(g, 2), strides = leat_gradient_input(g, 3);
-  leat_attrs_t masks = LEAT_ATTRS(MASK("begin_mask"), MASK("end_mask"), MASK("ellipsis_mask"),
-                                  MASK("new_axis_mask"), MASK("shrink_axis_mask"));
   leat_output_t shape =
       leat_build(b, "Shape", LEAT_INPUTS(leat_gradient_input(g, 0)),
                  LEAT_ATTRS(LEAT_TYPE("out_type", leat_build_type_of(b, begin))));
   leat_output_t gradient = leat_gradient_of_output(g, 0);
-  leat_gradient_set_input(g, 0,
-                          leat_build(b, "StridedSliceGrad",
-                                     LEAT_INPUTS(shape, begin, end, strides, gradient), masks));
+  leat_gradient_set_input(
+      g, 0,
+      leat_build(b, "StridedSliceGrad", LEAT_INPUTS(shape, begin, end, strides, gradient), MASKS));
   return leat_ok_status();
 }
 
@@ -119,11 +120,9 @@ static leat_status_t strided_slice_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t begin = leat_gradient_input(g, 1);
   leat_output_t end = leat_gradient_input(g, 2), strides = leat_gradient_input(g, 3);
-  leat_attrs_t masks = LEAT_ATTRS(MASK("begin_mask"), MASK("end_mask"), MASK("ellipsis_mask"),
-                                  MASK("new_axis_mask"), MASK("shrink_axis_mask"));
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(
-      g, 4, leat_build(b, "StridedSlice", LEAT_INPUTS(gradient, begin, end, strides), masks));
+      g, 4, leat_build(b, "StridedSlice", LEAT_INPUTS(gradient, begin, end, strides), MASKS));
   return leat_ok_status();
 }
 

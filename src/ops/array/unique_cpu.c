@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/key_table_cpu.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -26,11 +27,8 @@ static leat_status_t take_unique(leat_kernel_context_t* c, const leat_key_table_
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   memcpy(dims, leat_shape_dims(&input->shape), (size_t)input->shape.rank * sizeof(int64_t));
   dims[axis] = table->size;
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(input->shape.rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, input->shape.rank, dims, &output);
   for (int64_t o = 0; !status && o < keys->outer && keys->inner > 0; ++o) {
     for (int64_t i = 0; !status && i < table->size; ++i) {
       int64_t from = (o * keys->count + leat_key_table_first(table, i)) * keys->inner;

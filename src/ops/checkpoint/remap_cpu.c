@@ -4,6 +4,7 @@
 
 #include "formats/bundle.h"
 #include "formats/shape_proto.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/lookup/key_rows_cpu.h"
 
@@ -268,7 +269,6 @@ static leat_status_t fill_missing(const load_t* l) {
 static leat_status_t load_matrix(load_t* l, leat_arena_t* arena) {
   const matrix_t* own = leat_kernel_state(l->c);
   leat_string_view_t path;
-  leat_shape_t shape;
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(sort_moves(l->c, 2, own->rows, arena, &l->rows, &l->row_count));
   if (leat_kernel_input(l->c, 3)->shape.element_count) {
@@ -279,8 +279,8 @@ static leat_status_t load_matrix(load_t* l, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(leat_bundle_reader_open(leat_file_system_default(), path.data,
                                                leat_allocator_system(), &l->reader));
   LEAT_RETURN_IF_ERROR(check_stored(l, arena));
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){own->rows, own->columns}, &shape));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(l->c, 0, &shape, &output));
+  LEAT_RETURN_IF_ERROR(
+      leat_sized_output(l->c, 0, 2, (const int64_t[]){own->rows, own->columns}, &output));
   leat_tensor_fill_zero(output);
   l->output = leat_tensor_data(output, float);
   LEAT_RETURN_IF_ERROR(load_all(l));

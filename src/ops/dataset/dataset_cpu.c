@@ -228,6 +228,13 @@ void leat_dataset_function_destroy(void* state) {
   leat_element_spec_release(((leat_dataset_function_t*)state)->spec);
 }
 
+leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state) {
+  const leat_attr_value_t* types;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Tstate", &types));
+  ((leat_dataset_fold_t*)state)->state_count = (int)types->count;
+  return leat_dataset_function_create(c, "f", state);
+}
+
 leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
                                           leat_element_spec_t* spec, int captured_count,
                                           leat_dataset_t** out_dataset) {

@@ -115,6 +115,14 @@ typedef struct leat_dataset_function_s {
 LEAT_MUST_USE leat_status_t leat_dataset_function_create(leat_kernel_creation_t* c,
                                                          const char* attr, void* state);
 void leat_dataset_function_destroy(void* state);
+
+// The same where the function, "f", takes a state before the element, and gives the next one.
+typedef struct leat_dataset_fold_s {
+  leat_dataset_function_t function;
+  int state_count;
+} leat_dataset_fold_t;
+LEAT_MUST_USE leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state);
+
 // A dataset over input 0 that calls the state's function with the node's other_arguments (inputs 1
 // .. |captured_count|) as tensors. |spec| is retained; NULL: the input's.
 LEAT_MUST_USE leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c,

@@ -104,24 +104,11 @@ static void single__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 // ---- Reduction ----------------------------------------------------------------------------------
 
-typedef struct reduce_node_s {
-  leat_dataset_function_t function;
-  int state_count;
-} reduce_node_t;
-
-static leat_status_t reduce_create(leat_kernel_creation_t* c, void* state) {
-  reduce_node_t* node = state;
-  const leat_attr_value_t* types;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Tstate", &types));
-  node->state_count = (int)types->count;
-  return leat_dataset_function_create(c, "f", state);
-}
-
 // The state is in |values| while no call goes on, else among the arguments.
 static leat_status_t reduce_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   reading_t* r = (reading_t*)pull;
   leat_application_t* application = &r->application;
-  reduce_node_t* node = leat_kernel_state(pull->context);
+  leat_dataset_fold_t* node = leat_kernel_state(pull->context);
   uint64_t function;
   if (application->pending) {
     leat_status_t status = leat_application_take(application, pull, r->values);
@@ -142,7 +129,7 @@ static leat_status_t reduce_step(leat_pull_t* pull, leat_poll_t* out_poll) {
 
 static leat_status_t begin_reduction(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                                      reading_t** out_reading) {
-  const reduce_node_t* node = leat_kernel_state(c);
+  const leat_dataset_fold_t* node = leat_kernel_state(c);
   int state = node->state_count, captured = leat_kernel_input_count(c) - 1 - state;
   reading_t* r;
   LEAT_RETURN_IF_ERROR(begin_reading(c, done, reduce_step, state, &r));
@@ -184,9 +171,9 @@ const leat_kernel_row_t leat_dataset_reader_kernels_cpu[] = {
      .compute_async = single__cpu},
     {.op = "ReduceDataset",
      .device_type = "CPU",
-     .create = reduce_create,
+     .create = leat_dataset_fold_create,
      .destroy = leat_dataset_function_destroy,
-     .state_bytes = sizeof(reduce_node_t),
+     .state_bytes = sizeof(leat_dataset_fold_t),
      .compute_async = reduce__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -191,12 +191,9 @@ static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
   return make_parallel(c, 5);
 }
 
-#define KERNEL(name, how)                                                                     \
-  {                                                                                           \
-    .op = name, .device_type = "CPU", .create = interleave_create,                            \
-    .destroy = leat_dataset_function_destroy, .state_bytes = sizeof(leat_dataset_function_t), \
-    .compute = how##__cpu                                                                     \
-  }
+#define KERNEL(name, how)                                                             \
+  LEAT_CPU_KERNEL(name, NULL, leat_dataset_function_t, interleave_create, how##__cpu, \
+                  .destroy = leat_dataset_function_destroy)
 
 const leat_kernel_row_t leat_interleave_dataset_kernels_cpu[] = {
     KERNEL("FlatMapDataset", flat_map),

@@ -171,11 +171,9 @@ static void get_next_as_optional__cpu(leat_kernel_context_t* c, leat_kernel_done
   take_next(c, done, optional_finish);
 }
 
-#define ITERATOR(name)                                                                \
-  {                                                                                   \
-    .op = name, .device_type = "CPU", .create = node_create, .destroy = node_destroy, \
-    .state_bytes = sizeof(iterator_node_t), .compute = iterator__cpu                  \
-  }
+#define ITERATOR(name)                                                     \
+  LEAT_CPU_KERNEL(name, NULL, iterator_node_t, node_create, iterator__cpu, \
+                  .destroy = node_destroy)
 #define TYPED                                                     \
   .device_type = "CPU", .create = leat_element_spec_state_create, \
   .destroy = leat_element_spec_state_destroy, .state_bytes = sizeof(leat_element_spec_state_t)

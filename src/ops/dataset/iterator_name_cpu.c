@@ -82,12 +82,9 @@ static leat_status_t from_string__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define FROM_STRING(name)                                                                         \
-  {                                                                                               \
-    .op = name, .device_type = "CPU", .create = leat_element_spec_state_create,                   \
-    .destroy = leat_element_spec_state_destroy, .state_bytes = sizeof(leat_element_spec_state_t), \
-    .compute = from_string__cpu                                                                   \
-  }
+#define FROM_STRING(name)                                                                \
+  LEAT_CPU_KERNEL(name, NULL, leat_element_spec_state_t, leat_element_spec_state_create, \
+                  from_string__cpu, .destroy = leat_element_spec_state_destroy)
 
 const leat_kernel_row_t leat_iterator_name_kernels_cpu[] = {
     {.op = "IteratorToStringHandle", .device_type = "CPU", .compute = to_string__cpu},

@@ -190,12 +190,9 @@ static leat_status_t take_while__cpu(leat_kernel_context_t* c) {
   return make_filter(c, &kTakeWhile, leat_kernel_input_count(c) - 1);
 }
 
-#define KERNEL(name, make_state, how)                                                         \
-  {                                                                                           \
-    .op = name, .device_type = "CPU", .create = make_state,                                   \
-    .destroy = leat_dataset_function_destroy, .state_bytes = sizeof(leat_dataset_function_t), \
-    .compute = how                                                                            \
-  }
+#define KERNEL(name, make_state, how)                                   \
+  LEAT_CPU_KERNEL(name, NULL, leat_dataset_function_t, make_state, how, \
+                  .destroy = leat_dataset_function_destroy)
 
 const leat_kernel_row_t leat_map_dataset_kernels_cpu[] = {
     KERNEL("MapDataset", leat_map_dataset_kernel_create, map__cpu),

@@ -1,8 +1,7 @@
 // Running pulls, and the calls of functions that they wait for.
 #include "ops/dataset/pull_cpu.h"
 
-#include "base/clock.h"
-#include "kernel/cancellation.h"
+#include "ops/function/step_check_cpu.h"
 
 // ---- Pulls --------------------------------------------------------------------------------------
 
@@ -30,16 +29,8 @@ static void wake(leat_pull_t* pull) {
 }
 
 leat_status_t leat_pull_check(leat_pull_t* pull) {
-  const leat_step_services_t* services = pull->context->services;
   if (pull->awaits) return leat_ok_status();
-  if (services->cancellation && leat_cancellation_is_cancelled(services->cancellation)) {
-    return leat_make_status(LEAT_CANCELLED, "Run failed: the step was cancelled");
-  }
-  if (++pull->elements % 64 == 0 && services->deadline_ns &&
-      services->deadline_ns != LEAT_DEADLINE_NEVER && leat_clock_now_ns() > services->deadline_ns) {
-    return leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed");
-  }
-  return leat_ok_status();
+  return leat_step_check(pull->context->services, ++pull->elements % 64 == 0);
 }
 
 bool leat_pull_was_stopped(leat_status_t status) {

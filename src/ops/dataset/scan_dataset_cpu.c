@@ -91,29 +91,21 @@ static const leat_dataset_kind_t kScan = {.name = "Scan",
                                           .stop = scan_stop,
                                           .cardinality = scan_cardinality};
 
-typedef struct scan_node_s {
-  leat_dataset_function_t function;
-  int state_count;
-} scan_node_t;
-
 static leat_status_t scan_create(leat_kernel_creation_t* c, void* state) {
-  scan_node_t* node = state;
-  const leat_attr_value_t* types;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Tstate", &types));
+  leat_dataset_fold_t* fold = state;
   LEAT_RETURN_IF_ERROR(
-      leat_kernel_attr_bool(c, "preserve_cardinality", &node->function.preserves_cardinality));
-  node->state_count = (int)types->count;
-  return leat_dataset_function_create(c, "f", state);
+      leat_kernel_attr_bool(c, "preserve_cardinality", &fold->function.preserves_cardinality));
+  return leat_dataset_fold_create(c, state);
 }
 
 static leat_status_t scan__cpu(leat_kernel_context_t* c) {
-  const scan_node_t* node = leat_kernel_state(c);
+  const leat_dataset_fold_t* fold = leat_kernel_state(c);
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kScan, node->function.spec,
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kScan, fold->function.spec,
                                                    leat_kernel_input_count(c) - 1, &dataset));
   scan_t* scan = (scan_t*)dataset;
-  scan->state_count = node->state_count;
-  scan->preserves_cardinality = node->function.preserves_cardinality;
+  scan->state_count = fold->state_count;
+  scan->preserves_cardinality = fold->function.preserves_cardinality;
   return leat_dataset_set_output(c, dataset);
 }
 
@@ -122,7 +114,7 @@ const leat_kernel_row_t leat_scan_dataset_kernels_cpu[] = {
      .device_type = "CPU",
      .create = scan_create,
      .destroy = leat_dataset_function_destroy,
-     .state_bytes = sizeof(scan_node_t),
+     .state_bytes = sizeof(leat_dataset_fold_t),
      .compute = scan__cpu},
     LEAT_KERNEL_ROWS_END,
 };

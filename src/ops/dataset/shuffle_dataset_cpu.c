@@ -236,11 +236,8 @@ static leat_status_t create_reshuffling(leat_kernel_creation_t* c, void* state) 
   return leat_ok_status();
 }
 
-#define KERNEL(name, make_state, how)                                                    \
-  {                                                                                      \
-    .op = name, .device_type = "CPU", .create = make_state, .state_bytes = sizeof(bool), \
-    .compute = how##__cpu                                                                \
-  }
+#define KERNEL(name, make_state, how)                       \
+  LEAT_CPU_KERNEL(name, NULL, bool, make_state, how##__cpu)
 
 const leat_kernel_row_t leat_shuffle_dataset_kernels_cpu[] = {
     KERNEL("ShuffleDataset", create, shuffle),

@@ -198,12 +198,9 @@ static leat_status_t range__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
-#define KERNEL(name, make_state, how)                                                             \
-  {                                                                                               \
-    .op = name, .device_type = "CPU", .create = make_state,                                       \
-    .destroy = leat_element_spec_state_destroy, .state_bytes = sizeof(leat_element_spec_state_t), \
-    .compute = how                                                                                \
-  }
+#define KERNEL(name, make_state, how)                                     \
+  LEAT_CPU_KERNEL(name, NULL, leat_element_spec_state_t, make_state, how, \
+                  .destroy = leat_element_spec_state_destroy)
 
 const leat_kernel_row_t leat_tensor_dataset_kernels_cpu[] = {
     KERNEL("TensorDataset", state_create, tensor__cpu),

@@ -276,11 +276,8 @@ static leat_status_t boxes_grad__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(op_name, types, fn)                                                        \
-  {                                                                                    \
-    .op = op_name, .device_type = "CPU", .constraints = "T: " types, .create = create, \
-    .state_bytes = sizeof(crop_t), .compute = fn                                       \
-  }
+#define ROW(op_name, types, fn)                             \
+  LEAT_CPU_KERNEL(op_name, "T: " types, crop_t, create, fn)
 
 const leat_kernel_row_t leat_crop_kernels_cpu[] = {
     ROW("CropAndResize", LEAT_TYPES_REAL, crop__cpu),

@@ -236,11 +236,8 @@ static leat_status_t nearest_grad__cpu(leat_kernel_context_t* c) {
   return spread(c, &s, height, width, find_nearest, spread_nearest);
 }
 
-#define ROW(op_name, types, fn)                                                        \
-  {                                                                                    \
-    .op = op_name, .device_type = "CPU", .constraints = "T: " types, .create = create, \
-    .state_bytes = sizeof(resize_t), .compute = fn                                     \
-  }
+#define ROW(op_name, types, fn)                               \
+  LEAT_CPU_KERNEL(op_name, "T: " types, resize_t, create, fn)
 
 const leat_kernel_row_t leat_resize_kernels_cpu[] = {
     ROW("ResizeBilinear", LEAT_TYPES_REAL, bilinear__cpu),

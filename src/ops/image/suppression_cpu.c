@@ -254,11 +254,8 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   return leat_kernel_attr_bool(c, "pad_to_max_output_size", &options->pads);
 }
 
-#define ROW(op_name, types, fn)                                                  \
-  {                                                                              \
-    .op = op_name, .device_type = "CPU", .constraints = types, .create = create, \
-    .state_bytes = sizeof(options_t), .compute = fn                              \
-  }
+#define ROW(op_name, types, fn)                          \
+  LEAT_CPU_KERNEL(op_name, types, options_t, create, fn)
 #define TYPES "T: float, half"
 
 const leat_kernel_row_t leat_suppression_kernels_cpu[] = {

@@ -37,14 +37,21 @@ typedef struct layout_s {
 
 // ---- Layouts ------------------------------------------------------------------------------------
 
+// Attribute |name|, a list, and room for a copy of its items.
+static leat_status_t begin_copy(const leat_kernel_creation_t* c, layout_t* layout, const char* name,
+                                size_t item_bytes, const leat_attr_value_t** out_value,
+                                void** out_items, int* out_count) {
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, out_value));
+  *out_count = (int)(*out_value)->count;
+  return leat_arena_allocate_array(&layout->arena, (*out_value)->count + 1, item_bytes, out_items);
+}
+
 static leat_status_t copy_types(const leat_kernel_creation_t* c, layout_t* layout,
                                 const char* name, const int32_t** out_types, int* out_count) {
   const leat_attr_value_t* value;
   int32_t* types;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, &value));
-  *out_count = (int)value->count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&layout->arena, value->count + 1, sizeof *types,
-                                                 (void**)&types));
+  LEAT_RETURN_IF_ERROR(
+      begin_copy(c, layout, name, sizeof *types, &value, (void**)&types, out_count));
   for (uint32_t i = 0; i < value->count; ++i) types[i] = value->types[i];
   *out_types = types;
   return leat_ok_status();
@@ -55,10 +62,8 @@ static leat_status_t copy_strings(const leat_kernel_creation_t* c, layout_t* lay
                                   int* out_count) {
   const leat_attr_value_t* value;
   leat_string_view_t* strings;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, &value));
-  *out_count = (int)value->count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&layout->arena, value->count + 1,
-                                                 sizeof *strings, (void**)&strings));
+  LEAT_RETURN_IF_ERROR(
+      begin_copy(c, layout, name, sizeof *strings, &value, (void**)&strings, out_count));
   for (uint32_t i = 0; i < value->count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&layout->arena, value->strings[i], &strings[i]));
   }
@@ -81,10 +86,8 @@ static leat_status_t copy_shapes(const leat_kernel_creation_t* c, layout_t* layo
                                  int* out_count) {
   const leat_attr_value_t* value;
   leat_partial_shape_t* shapes;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, &value));
-  *out_count = (int)value->count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&layout->arena, value->count + 1, sizeof *shapes,
-                                                 (void**)&shapes));
+  LEAT_RETURN_IF_ERROR(
+      begin_copy(c, layout, name, sizeof *shapes, &value, (void**)&shapes, out_count));
   for (uint32_t i = 0; i < value->count; ++i) {
     leat_partial_shape_t shape = value->shapes[i];
     LEAT_RETURN_IF_ERROR(check_size(shape));
@@ -410,11 +413,9 @@ static leat_status_t parse__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define PARSER(op_name, op_create)                                                       \
-  {                                                                                      \
-    .op = op_name, .device_type = "CPU", .create = op_create, .destroy = layout_destroy, \
-    .state_bytes = sizeof(layout_t), .compute = parse__cpu, .expensive = true            \
-  }
+#define PARSER(op_name, op_create)                                                           \
+  LEAT_CPU_KERNEL(op_name, NULL, layout_t, op_create, parse__cpu, .destroy = layout_destroy, \
+                  .expensive = true)
 
 const leat_kernel_row_t leat_example_kernels_cpu[] = {
     PARSER("ParseExample", example_create),

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/compression.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct order_s {
@@ -32,15 +33,11 @@ static void copy_numbers(const order_t* order, const char* from, size_t size, ch
 
 static leat_status_t allocate(leat_kernel_context_t* c, int64_t last, leat_tensor_t** out_output) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  leat_shape_t longer;
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   if (shape->rank == LEAT_SHAPE_MAX_RANK) return leat_kernel_invalid(c, "Too many dimensions");
   for (int i = 0; i < shape->rank; ++i) dims[i] = leat_shape_dim(shape, i);
   dims[shape->rank] = last;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(shape->rank + 1, dims, &longer));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &longer, out_output);
-  leat_shape_release(&longer);
-  return status;
+  return leat_sized_output(c, 0, shape->rank + 1, dims, out_output);
 }
 
 static leat_status_t decode_raw__cpu(leat_kernel_context_t* c) {

@@ -282,11 +282,9 @@ static leat_status_t records__cpu(leat_kernel_context_t* c) { return make(c, &kR
 static leat_status_t whole__cpu(leat_kernel_context_t* c) { return make(c, &kWhole); }
 static leat_status_t identity__cpu(leat_kernel_context_t* c) { return make(c, &kIdentity); }
 
-#define READER(op_name, create_fn, compute_fn)                                                \
-  {                                                                                           \
-    .op = op_name, .device_type = "CPU", .create = create_fn, .destroy = maker_destroy,       \
-    .state_bytes = sizeof(reader_maker_t), .compute = compute_fn                              \
-  }
+#define READER(op_name, create_fn, compute_fn)                          \
+  LEAT_CPU_KERNEL(op_name, NULL, reader_maker_t, create_fn, compute_fn, \
+                  .destroy = maker_destroy)
 
 const leat_kernel_row_t leat_reader_kernels_cpu[] = {
     READER("TextLineReader", lines_create, lines__cpu),

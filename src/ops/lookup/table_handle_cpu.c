@@ -140,12 +140,9 @@ KERNELS(dense)
 
 // ---- Types --------------------------------------------------------------------------------------
 
-#define PAIR(op_name, key, value, op_create, op_compute)                                  \
-  {                                                                                       \
-    .op = op_name, .device_type = "CPU",                                                  \
-    .constraints = "key_dtype: " key "; value_dtype: " value, .create = op_create,        \
-    .destroy = maker_destroy, .state_bytes = sizeof(table_maker_t), .compute = op_compute \
-  }
+#define PAIR(op_name, key, value, op_create, op_compute)                                        \
+  LEAT_CPU_KERNEL(op_name, "key_dtype: " key "; value_dtype: " value, table_maker_t, op_create, \
+                  op_compute, .destroy = maker_destroy)
 // Values by key: what TensorFlow has.
 #define STATIC_PAIRS(op, create, compute)                                                \
   PAIR(op, "int32", "double, float, int32, string", create, compute),                    \

@@ -132,11 +132,10 @@ static leat_status_t create_cast(leat_kernel_creation_t* c, void* state) {
   leat_elementwise_t* e = state;
   const int from = leat_dtype_base(c->kernel->input_types[0]);
   const int to = leat_dtype_base(c->kernel->output_types[0]);
-  // A step of a cluster has no attributes: they are the op's defaults.
-  const leat_attr_value_t* truncate = leat_attr_find(c->attrs, c->attr_count, LEAT_SV("Truncate"));
+  bool truncates;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "Truncate", &truncates));
   steps_t steps = {.count = 0};
-  if (!plan_steps(plain_type(from), plain_type(to), truncate && truncate->b, &steps) &&
-      from != to) {
+  if (!plan_steps(plain_type(from), plain_type(to), truncates, &steps) && from != to) {
     return leat_make_status(LEAT_UNIMPLEMENTED,
                             "Create failed for node '%.*s' (Cast): Cast %s to %s is not supported",
                             LEAT_SV_ARG(c->kernel->node_name), leat_dtype_name(from),
@@ -202,12 +201,8 @@ static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_cast_kernels_cpu[] = {
-    {.op = "Cast",
-     .device_type = "CPU",
-     .create = create_cast,
-     .state_bytes = sizeof(leat_elementwise_t),
-     .elementwise = LEAT_ELEMENTWISE_IF_DEFAULT,
-     .compute = cast__cpu},
+    LEAT_CPU_KERNEL("Cast", NULL, leat_elementwise_t, create_cast, cast__cpu,
+                    .elementwise = LEAT_ELEMENTWISE_SAME),
     {.op = "Bitcast", .device_type = "CPU", .compute = bitcast__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -109,6 +109,7 @@ static leat_status_t approximate_equal__cpu(leat_kernel_context_t* c) {
        REAL ", complex64, complex128, bool, string, qint8, quint8, qint16, quint16, qint32",  \
    .create = create_##name,                                                                   \
    .state_bytes = sizeof(leat_equality_t),                                                    \
+   .elementwise = LEAT_ELEMENTWISE_BROADCAST,                                                 \
    .compute = equality__cpu}
 
 const leat_kernel_row_t leat_compare_kernels_cpu[] = {

@@ -144,7 +144,7 @@ static leat_status_t run_whole(const run_t* r, int s) {
   const leat_tensor_t* operands[MAX_OPERANDS];
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
   leat_kernel_context_t c = step_context(r, step);
-  return leat_elementwise_run(&c, &step->elementwise, operands, (leat_tensor_t*)r->values[s]);
+  return leat_elementwise_run(&c, step->elementwise, operands, (leat_tensor_t*)r->values[s]);
 }
 
 // ---- Tiles --------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ typedef struct walk_s {
 
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
-  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise.output_size};
+  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise->output_size};
   return (lane_t){area + step->block * r->tile * r->fused->element_bytes, 0};
 }
 
@@ -232,7 +232,7 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const operand_t* operand = &r->operands[s][k];
   if (operand->source == SOURCE_WHOLE) {
-    return (lane_t){operand->tensor->data, step->elementwise.input_size[k]};
+    return (lane_t){operand->tensor->data, step->elementwise->input_size[k]};
   }
   if (operand->source == SOURCE_STEP) {
     return step_lane(r, step->operands[k] - r->fused->input_count, area);
@@ -241,7 +241,7 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
 }
 
 static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int64_t n) {
-  leat_elementwise_gather(&r->fused->steps[walk->step].elementwise,
+  leat_elementwise_gather(r->fused->steps[walk->step].elementwise,
                           &r->plans[r->plan_of[walk->step]], k,
                           r->operands[walk->step][k].tensor->data, index, n,
                           walk->operands[k].data);
@@ -261,7 +261,7 @@ static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, wa
       walk->operands[k] = operand_lane(r, s, k, area);
       if (operand->source < SOURCE_SCALAR) continue;
       if (operand->source == SOURCE_SCALAR) {
-        leat_elementwise_repeat(&step->elementwise, k, operand->tensor->data, length,
+        leat_elementwise_repeat(step->elementwise, k, operand->tensor->data, length,
                                 walk->operands[k].data);
       } else if (operand->source == SOURCE_ROW && r->tile % r->row == 0) {
         gather(r, walk, k, begin, length);
@@ -274,7 +274,7 @@ static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, wa
 }
 
 static int visit(const run_t* r, const walk_t* walk, int64_t index, int64_t n) {
-  const leat_elementwise_t* e = &r->fused->steps[walk->step].elementwise;
+  const leat_elementwise_t* e = r->fused->steps[walk->step].elementwise;
   const void* pieces[MAX_OPERANDS];
   for (int k = 0; k < e->input_count; ++k) {
     const lane_t* lane = &walk->operands[k];
@@ -304,7 +304,7 @@ static leat_status_t run_tiles(run_t* r) {
   LEAT_RETURN_IF_ERROR(plan_tiles(r));
   double cost_ns = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
-    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise.cost_ns;
+    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise->cost_ns;
   }
   leat_kernel_parallel_for(r->context, r->count, cost_ns, run_shard, r);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);

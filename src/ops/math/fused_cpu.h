@@ -7,7 +7,7 @@
 
 typedef struct leat_fused_step_s {
   leat_kernel_t kernel;  // as the node's own would be: what messages name
-  leat_elementwise_t elementwise;
+  const leat_elementwise_t* elementwise;  // the kernel's state
   uint8_t input_types[LEAT_ELEMENTWISE_MAX_INPUTS];
   uint8_t output_type;
   int16_t operands[LEAT_ELEMENTWISE_MAX_INPUTS];  // an input, or |input_count| + a step

@@ -10,16 +10,21 @@
 // The sources whose kernels may be elementwise.
 #define SOURCES(X)                                                                          \
   X(binary) X(bitwise) X(cast) X(compare) X(complex) X(relu) X(select) X(special) X(unary)
+#define MAX_ATTRS 8  // of an op
 SOURCES(LEAT_OP_FAMILY_DECLARE_)
 static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_)};
 static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_OP_FAMILY_KERNELS_)};
+
+static bool is_step(const leat_kernel_row_t* row) {
+  return row->elementwise && row->elementwise < LEAT_ELEMENTWISE_SUM;
+}
 
 // NULL: no such op. Rows of one op differ in their types, which are checked, and in how they begin,
 // which is not used.
 static const leat_kernel_row_t* find_kernel(leat_string_view_t op) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKernels); ++i) {
     for (const leat_kernel_row_t* row = kKernels[i]; row->op; ++row) {
-      if (row->elementwise && leat_string_view_equals(op, row->op)) return row;
+      if (is_step(row) && leat_string_view_equals(op, row->op)) return row;
     }
   }
   return NULL;
@@ -48,19 +53,41 @@ static bool admits(const leat_op_t* op, const leat_op_argument_t* argument, int 
                    uint8_t* attr_types) {
   if (argument->source == LEAT_TYPE_FIXED) return (int)argument->dtype == dtype;
   const int attr = argument->type_attr;
-  if (argument->source != LEAT_TYPE_FROM_ATTR || attr >= 8) return false;
+  if (argument->source != LEAT_TYPE_FROM_ATTR || attr >= MAX_ATTRS) return false;
   const leat_dtype_set_t allowed = op->attrs[attr].allowed_types;
   if (!attr_types[attr]) attr_types[attr] = (uint8_t)dtype;
   return attr_types[attr] == dtype && (!allowed || leat_dtype_in(dtype, allowed));
 }
 
-static bool types_fit(const leat_fused_step_t* step, const leat_op_t* op) {
-  uint8_t attr_types[8] = {0};
+static bool types_fit(const leat_fused_step_t* step, const leat_op_t* op, uint8_t* attr_types) {
   for (int k = 0; k < op->input_count; ++k) {
     if (!admits(op, &op->inputs[k], step->input_types[k], attr_types)) return false;
   }
   return admits(op, &op->outputs[0], step->output_type, attr_types) &&
          !leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT);
+}
+
+// The kernel of a node with those types and defaults for all else.
+static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_t* attr_types,
+                                   leat_arena_t* arena, leat_fused_step_t* step) {
+  const leat_op_t* op = step->kernel.op;
+  leat_kernel_creation_t creation = *c;
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)op->attr_count + 1, sizeof *attrs,
+                                                 (void**)&attrs));
+  for (int i = 0; i < op->attr_count; ++i) {
+    attrs[i] = (leat_attr_t){op->attrs[i].name, op->attrs[i].default_value};
+    if (op->attrs[i].kind != LEAT_ATTR_TYPE) continue;
+    attrs[i].value = (leat_attr_value_t){.kind = LEAT_ATTR_TYPE, .type = attr_types[i]};
+  }
+  creation.kernel = &step->kernel;
+  creation.attrs = attrs;
+  creation.attr_count = op->attr_count;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate(arena, step->kernel.row->state_bytes, &step->kernel.state));
+  memset(step->kernel.state, 0, step->kernel.row->state_bytes);
+  step->elementwise = step->kernel.state;
+  return step->kernel.row->create(&creation, step->kernel.state);
 }
 
 static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
@@ -81,7 +108,8 @@ static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_pro
         from < 0 ? c->kernel->input_types[operands[k]] : f->steps[from].output_type;
   }
   step->output_type = (uint8_t)p->types[s];
-  if (!types_fit(step, op)) return unfit(c, p->ops[s], "given other types");
+  uint8_t attr_types[MAX_ATTRS] = {0};
+  if (!types_fit(step, op, attr_types)) return unfit(c, p->ops[s], "given other types");
   step->kernel = (leat_kernel_t){.row = row,
                                  .op = op,
                                  .device = c->kernel->device,
@@ -91,9 +119,7 @@ static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_pro
                                  .output_count = 1,
                                  .contract = op_row->contract};
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&f->arena, p->names[s], &step->kernel.node_name));
-  leat_kernel_creation_t creation = *c;
-  creation.kernel = &step->kernel;
-  return row->create(&creation, &step->elementwise);
+  return create_kernel(c, attr_types, &f->arena, step);
 }
 
 // The last step that reads each value: inputs, then what steps give; -1: none.
@@ -117,7 +143,8 @@ static void assign_blocks(leat_fused_t* f, const int16_t* last_of_steps) {
       if (from < 0 || f->steps[from].output >= 0 || last_of_steps[from] != s) continue;
       const uint64_t bit = UINT64_C(1) << f->steps[from].block;
       ended |= bit;
-      if (f->steps[from].elementwise.output_size == step->elementwise.output_size) reusable |= bit;
+      if (f->steps[from].elementwise->output_size == step->elementwise->output_size)
+        reusable |= bit;
     }
     if (step->output < 0) {
       const uint64_t block = ~(taken & ~reusable);
@@ -146,14 +173,14 @@ static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
                             p.output_count, c->kernel->output_count);
   }
   f->input_count = p.input_count;
-  f->step_count = p.step_count;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&f->arena, (size_t)p.step_count,
                                                  sizeof *f->steps, (void**)&f->steps));
   memset(f->steps, 0, (size_t)p.step_count * sizeof *f->steps);
+  f->step_count = p.step_count;
   const int64_t* operands = p.operands;
   for (int s = 0; s < p.step_count; operands += p.arities[s++]) {
     LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, f));
-    const leat_elementwise_t* e = &f->steps[s].elementwise;
+    const leat_elementwise_t* e = f->steps[s].elementwise;
     f->steps[s].output = -1;
     f->element_bytes = LEAT_MAX(f->element_bytes, e->output_size);
     for (int k = 0; k < e->input_count; ++k) {
@@ -184,5 +211,9 @@ leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state) {
 
 void leat_fused_destroy(void* state) {
   leat_fused_t* f = state;
+  for (int s = 0; s < f->step_count; ++s) {
+    const leat_kernel_t* kernel = &f->steps[s].kernel;
+    if (kernel->state && kernel->row->destroy) kernel->row->destroy(kernel->state);
+  }
   leat_arena_deinitialize(&f->arena);
 }

@@ -78,31 +78,28 @@ static leat_status_t cholesky_gradient(leat_gradient_t* g) {
 
 #define ANY "T: {double, float, half, complex64, complex128}"
 #define OLD "T: {double, float}"
-#define ROW(op, ins, outs, types, shape_fn, gradient_fn, text)              \
-  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,              \
-   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
 #define OLD_ROW(op, ins, outs, types, since, instead)                                \
   {.name = op, .inputs = ins, .outputs = outs, .attrs = types,                       \
    .shape = leat_shape_unknown, .deprecated_since = since,                           \
    .deprecation = "Use " instead " instead.", .doc = instead "."}
 
 const leat_op_row_t leat_decomposition_ops[] = {
-    ROW("Cholesky", "input: T", "output: T", ANY, leat_shape_matrix_unchanged, cholesky_gradient,
-        "Lower triangles L with A = L L^H."),
-    ROW("CholeskyGrad", "l: T; grad: T", "output: T", "T: {half, float, double}",
-        leat_shape_matrix_unchanged, NULL, "The gradient of Cholesky."),
-    ROW("Qr", "input: T", "q: T; r: T", "full_matrices: bool = false; " ANY, qr_shape,
-        leat_qr_gradient, "A = Q R, Q with orthonormal columns, R an upper triangle."),
-    ROW("Svd", "input: T", "s: T; u: T; v: T",
-        "compute_uv: bool = true; full_matrices: bool = false; " ANY, svd_shape, leat_svd_gradient,
-        "A = U diag(s) V^H, s descending."),
-    ROW("SelfAdjointEigV2", "input: T", "e: T; v: T", "compute_v: bool = true; " ANY, eig_shape,
-        leat_self_adjoint_eig_gradient,
-        "Eigenvalues, ascending, and eigenvectors of self-adjoint matrices."),
-    ROW("Eig", "input: T", "e: Tout; v: Tout",
-        "compute_v: bool = true; T: {float, double, complex64, complex128}; "
-        "Tout: {complex64, complex128}",
-        eig_shape, leat_eig_gradient, "Eigenvalues and eigenvectors of square matrices."),
+    LEAT_OP_ROW("Cholesky", "input: T", "output: T", ANY, leat_shape_matrix_unchanged,
+                cholesky_gradient, "Lower triangles L with A = L L^H."),
+    LEAT_OP_ROW("CholeskyGrad", "l: T; grad: T", "output: T", "T: {half, float, double}",
+                leat_shape_matrix_unchanged, NULL, "The gradient of Cholesky."),
+    LEAT_OP_ROW("Qr", "input: T", "q: T; r: T", "full_matrices: bool = false; " ANY, qr_shape,
+                leat_qr_gradient, "A = Q R, Q with orthonormal columns, R an upper triangle."),
+    LEAT_OP_ROW("Svd", "input: T", "s: T; u: T; v: T",
+                "compute_uv: bool = true; full_matrices: bool = false; " ANY, svd_shape,
+                leat_svd_gradient, "A = U diag(s) V^H, s descending."),
+    LEAT_OP_ROW("SelfAdjointEigV2", "input: T", "e: T; v: T", "compute_v: bool = true; " ANY,
+                eig_shape, leat_self_adjoint_eig_gradient,
+                "Eigenvalues, ascending, and eigenvectors of self-adjoint matrices."),
+    LEAT_OP_ROW("Eig", "input: T", "e: Tout; v: Tout",
+                "compute_v: bool = true; T: {float, double, complex64, complex128}; "
+                "Tout: {complex64, complex128}",
+                eig_shape, leat_eig_gradient, "Eigenvalues and eigenvectors of square matrices."),
     {.name = "SelfAdjointEig",
      .inputs = "input: T",
      .outputs = "output: T",
@@ -115,8 +112,8 @@ const leat_op_row_t leat_decomposition_ops[] = {
     OLD_ROW("BatchCholeskyGrad", "l: T; grad: T", "output: T", "T: {float, double}", 13,
             "CholeskyGrad"),
     OLD_ROW("BatchSelfAdjointEig", "input: T", "output: T", OLD, 11, "SelfAdjointEigV2"),
-    OLD_ROW("BatchSelfAdjointEigV2", "input: T", "e: T; v: T",
-            "compute_v: bool = true; " OLD, 13, "SelfAdjointEigV2"),
+    OLD_ROW("BatchSelfAdjointEigV2", "input: T", "e: T; v: T", "compute_v: bool = true; " OLD, 13,
+            "SelfAdjointEigV2"),
     OLD_ROW("BatchSvd", "input: T", "s: T; u: T; v: T",
             "compute_uv: bool = true; full_matrices: bool = false; "
             "T: {double, float, complex64, complex128}",

@@ -1,6 +1,5 @@
 // CPU kernels of Cholesky, Qr, Svd and eigenvalues.
 #include <complex.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "ops/family.h"
@@ -33,34 +32,9 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "compute_v", &((leat_decomposition_t*)state)->vectors);
 }
 
-static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
-
-// A scalar, as TensorFlow gives it, where nothing is asked for.
-static leat_status_t allocate_unused(leat_kernel_context_t* c, int index) {
-  const leat_shape_t shape = leat_shape_scalar();
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &shape, &output));
-  memset(output->data, 0, leat_dtype_size(output->dtype));
-  return leat_ok_status();
-}
-
 static leat_status_t cholesky__cpu(leat_kernel_context_t* c) {
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (output->shape.element_count == 0) return leat_ok_status();
-  leat_linear_t l = {.on_real = cholesky_r,
-                     .on_complex = cholesky_c,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .input_count = 1,
-                     .output_count = 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n * n},
-                     .cost_ns = cube(n) / 3};
-  return leat_linear_run(c, &l);
+  return leat_linear_map_squares(
+      c, (leat_linear_t){.on_real = cholesky_r, .on_complex = cholesky_c}, 0, 1.0 / 3);
 }
 
 static leat_status_t cholesky_grad__cpu(leat_kernel_context_t* c) {
@@ -85,7 +59,7 @@ static leat_status_t cholesky_grad__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n, n * n},
                      .output_sizes = {n * n},
                      .scratch_size = 2 * n * n,
-                     .cost_ns = 3 * cube(n)};
+                     .cost_ns = 3 * leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -126,8 +100,8 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, m, u_columns, &output));
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 2, shape, 2, n, v_columns, &output));
   } else {
-    LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
-    LEAT_RETURN_IF_ERROR(allocate_unused(c, 2));
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 1));
+    LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 2));
   }
   if (p == 0 && !(kernel->vectors && kernel->full)) return leat_ok_status();  // of any size else
   leat_linear_t l = {.on_real = svd_r,
@@ -147,28 +121,9 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
   const leat_decomposition_t* kernel = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
-  if (kernel->vectors) {
-    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
-  } else {
-    LEAT_RETURN_IF_ERROR(allocate_unused(c, 1));
-  }
-  leat_linear_t l = {.on_real = hermitian_r,
-                     .on_complex = hermitian_c,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .flags = {kernel->vectors},
-                     .input_count = 1,
-                     .output_count = kernel->vectors ? 2 : 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n, n * n},
-                     .scratch_size = 2 * n * n + n,
-                     .cost_ns = 30 * cube(n)};
-  return leat_linear_run(c, &l);
+  const leat_linear_t l = {
+      .on_real = hermitian_r, .on_complex = hermitian_c, .flags = {kernel->vectors}};
+  return leat_linear_eigen(c, l, 2, 30);
 }
 
 static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
@@ -187,32 +142,25 @@ static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {(n + 1) * n},
                      .scratch_size = 2 * n * n + n,
-                     .cost_ns = 30 * cube(n)};
+                     .cost_ns = 30 * leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
-#define ALL "T: float, double, complex64, complex128"
 #define REAL "T: float, double"
-#define ROW(name, types, create_fn, compute_fn)  \
-  {.op = name,                                   \
-   .device_type = "CPU",                         \
-   .constraints = types,                         \
-   .create = create_fn,                          \
-   .state_bytes = sizeof(leat_decomposition_t),  \
-   .compute = compute_fn,                        \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                                \
+  LEAT_CPU_KERNEL(name, types, leat_decomposition_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_decomposition_kernels_cpu[] = {
-    ROW("Cholesky", ALL, NULL, cholesky__cpu),
+    ROW("Cholesky", LEAT_LINEAR_TYPES, NULL, cholesky__cpu),
     ROW("CholeskyGrad", REAL, NULL, cholesky_grad__cpu),
     ROW("Qr", "T: half, float, double, complex64, complex128", create_qr, qr__cpu),
-    ROW("Svd", ALL, create_svd, svd__cpu),
-    ROW("SelfAdjointEigV2", ALL, create_eig, self_adjoint_eig_v2__cpu),
+    ROW("Svd", LEAT_LINEAR_TYPES, create_svd, svd__cpu),
+    ROW("SelfAdjointEigV2", LEAT_LINEAR_TYPES, create_eig, self_adjoint_eig_v2__cpu),
     ROW("SelfAdjointEig", REAL, NULL, self_adjoint_eig__cpu),
     ROW("BatchCholesky", REAL, NULL, cholesky__cpu),
     ROW("BatchCholeskyGrad", REAL, NULL, cholesky_grad__cpu),
     ROW("BatchSelfAdjointEig", REAL, NULL, self_adjoint_eig__cpu),
-    ROW("BatchSelfAdjointEigV2", ALL, create_eig, self_adjoint_eig_v2__cpu),
-    ROW("BatchSvd", ALL, create_svd, svd__cpu),
+    ROW("BatchSelfAdjointEigV2", LEAT_LINEAR_TYPES, create_eig, self_adjoint_eig_v2__cpu),
+    ROW("BatchSvd", LEAT_LINEAR_TYPES, create_svd, svd__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -3,6 +3,7 @@
 
 #include "base/sync.h"
 #include "device/cpu/half.h"
+#include "ops/array/sized_output_cpu.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -50,11 +51,15 @@ leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const le
   for (int d = 0; d < outer; ++d) dims[d] = leat_shape_dim(like, d);
   dims[outer] = rows;
   dims[outer + 1] = columns;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(outer + rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, index, &shape, out_tensor);
-  leat_shape_release(&shape);
-  return status;
+  return leat_sized_output(c, index, outer + rank, dims, out_tensor);
+}
+
+leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index) {
+  const leat_shape_t shape = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &shape, &output));
+  leat_tensor_fill_zero(output);
+  return leat_ok_status();
 }
 
 // ---- Conversions --------------------------------------------------------------------------------
@@ -185,4 +190,40 @@ leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
   leat_kernel_parallel_for(c, l->batch, l->cost_ns + 50, run_matrices, &run);
   leat_tensor_release(&scratch);
   return run.problem ? leat_kernel_invalid(c, "%s", run.problem) : leat_ok_status();
+}
+
+// Over the matrices of input 0, of n rows, to |count| outputs.
+static leat_status_t run_squares(leat_kernel_context_t* c, leat_linear_t* l, int count,
+                                 int scratch_matrices, double cubes) {
+  l->batch = leat_linear_batch(&leat_kernel_input(c, 0)->shape);
+  l->input_count = 1;
+  l->output_count = count;
+  l->input_sizes[0] = l->n * l->n;
+  l->scratch_size = scratch_matrices * l->n * l->n + l->n;
+  l->cost_ns = cubes * leat_linear_cube(l->n);
+  return leat_linear_run(c, l);
+}
+
+leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
+                                      int scratch_matrices, double cubes) {
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &l.n));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &leat_kernel_input(c, 0)->shape, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  l.output_sizes[0] = l.n * l.n;
+  return run_squares(c, &l, 1, scratch_matrices, cubes);
+}
+
+leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l, int scratch_matrices,
+                                double cubes) {
+  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  const bool vectors = l.flags[0];
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &l.n));
+  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, l.n, 0, &output));
+  LEAT_RETURN_IF_ERROR(vectors ? leat_linear_allocate(c, 1, shape, 2, l.n, l.n, &output)
+                               : leat_linear_allocate_unused(c, 1));
+  l.output_sizes[0] = l.n;
+  l.output_sizes[1] = l.n * l.n;
+  return run_squares(c, &l, vectors ? 2 : 1, scratch_matrices, cubes);
 }

@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 
 #define LEAT_LINEAR_MAX_TENSORS 4
+#define LEAT_LINEAR_TYPES "T: float, double, complex64, complex128"
 
 typedef struct leat_linear_s leat_linear_t;
 
@@ -42,9 +43,21 @@ LEAT_MUST_USE leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int i
                                                  const leat_shape_t* like, int rank, int64_t rows,
                                                  int64_t columns, leat_tensor_t** out_tensor);
 int64_t leat_linear_batch(const leat_shape_t* shape);
+// Allocates output |index| as TensorFlow gives one that was not asked for: a scalar, 0.
+LEAT_MUST_USE leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index);
+// n^3, what most algorithms cost.
+static inline double leat_linear_cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
 // Runs over the kernel's first inputs and the outputs, which are allocated.
 LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l);
+// The whole kernel of a map from square matrices, input 0, to others of their size, n. |l| says
+// the functions and flags; they have scratch for |scratch_matrices| n^2 + n elements, and cost
+// |cubes| n^3.
+LEAT_MUST_USE leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
+                                                    int scratch_matrices, double cubes);
+// Likewise: the n eigenvalues, output 0, and if l.flags[0] the eigenvectors, output 1.
+LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l,
+                                              int scratch_matrices, double cubes);
 
 // ---- The algorithms (linear_algebra.inc), for double (_r) and complex double (_c) ---------------
 

@@ -320,14 +320,8 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_matmul_t),        \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                         \
+  LEAT_CPU_KERNEL(name, types, leat_matmul_t, create_fn, compute_fn, .expensive = true)
 #define TYPES "T: bfloat16, half, float, double, int16, int32, int64, complex64, complex128"
 #define SAME(type)                                                                       \
   ROW("BatchMatMulV3", "Ta: " type "; Tb: " type "; Tout: " type, create_batch_matmul_v3, \

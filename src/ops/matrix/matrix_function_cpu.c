@@ -1,7 +1,6 @@
 // CPU kernels of functions of matrices, and of Eig: all over the complex Schur form A = Q T Q^H.
 #include <complex.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "ops/family.h"
@@ -10,8 +9,6 @@
 typedef leat_complex128_t scalar_t;
 
 #define NO_CONVERGENCE "Schur decomposition was not successful. The input might not be valid."
-
-static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
 // out = Q F Q^H; |scratch| n * n.
 static void turn_back(const scalar_t* q, const scalar_t* f, int64_t n, scalar_t* out,
@@ -213,48 +210,12 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t eig__cpu(leat_kernel_context_t* c) {
   const leat_eig_t* kernel = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, n, 0, &output));
-  if (kernel->vectors) {
-    LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, n, n, &output));
-  } else {  // a scalar, as TensorFlow gives it
-    const leat_shape_t scalar = leat_shape_scalar();
-    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &scalar, &output));
-    memset(output->data, 0, leat_dtype_size(output->dtype));
-  }
-  leat_linear_t l = {.on_complex = eig,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .flags = {kernel->vectors},
-                     .input_count = 1,
-                     .output_count = kernel->vectors ? 2 : 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n, n * n},
-                     .scratch_size = 3 * n * n,
-                     .cost_ns = 50 * cube(n)};
-  return leat_linear_run(c, &l);
+  return leat_linear_eigen(c, (leat_linear_t){.on_complex = eig, .flags = {kernel->vectors}}, 3,
+                           50);
 }
 
 static leat_status_t run_function(leat_kernel_context_t* c, leat_linear_fn_t fn) {
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (output->shape.element_count == 0) return leat_ok_status();
-  leat_linear_t l = {.on_complex = fn,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .input_count = 1,
-                     .output_count = 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n * n},
-                     .scratch_size = 6 * n * n + n,
-                     .cost_ns = 60 * cube(n)};
-  return leat_linear_run(c, &l);
+  return leat_linear_map_squares(c, (leat_linear_t){.on_complex = fn}, 6, 60);
 }
 static leat_status_t exponential__cpu(leat_kernel_context_t* c) {
   return run_function(c, exponential);
@@ -264,24 +225,13 @@ static leat_status_t logarithm__cpu(leat_kernel_context_t* c) {
 }
 static leat_status_t square_root__cpu(leat_kernel_context_t* c) { return run_function(c, root); }
 
-#define ALL "T: float, double, complex64, complex128"
 #define ROW(name, types, compute_fn) \
-  {.op = name,                       \
-   .device_type = "CPU",             \
-   .constraints = types,             \
-   .compute = compute_fn,            \
-   .expensive = true}
+  {.op = name, .device_type = "CPU", .constraints = types, .compute = compute_fn, .expensive = true}
 
 const leat_kernel_row_t leat_matrix_function_kernels_cpu[] = {
-    ROW("MatrixExponential", ALL, exponential__cpu),
+    ROW("MatrixExponential", LEAT_LINEAR_TYPES, exponential__cpu),
     ROW("MatrixLogarithm", "T: complex64, complex128", logarithm__cpu),
-    ROW("MatrixSquareRoot", ALL, square_root__cpu),
-    {.op = "Eig",
-     .device_type = "CPU",
-     .constraints = ALL,
-     .create = create_eig,
-     .state_bytes = sizeof(leat_eig_t),
-     .compute = eig__cpu,
-     .expensive = true},
+    ROW("MatrixSquareRoot", LEAT_LINEAR_TYPES, square_root__cpu),
+    LEAT_CPU_KERNEL("Eig", LEAT_LINEAR_TYPES, leat_eig_t, create_eig, eig__cpu, .expensive = true),
     LEAT_KERNEL_ROWS_END,
 };

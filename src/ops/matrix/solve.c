@@ -13,39 +13,43 @@ static leat_status_t determinant_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-static leat_status_t solve_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t size, rows, columns;
-  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
+// Sets the shape of X in A X = B, where A is a batch of matrices of |size|, and B input 1. Batches
+// broadcast, or are the same.
+static leat_status_t set_solution(leat_inference_t* c, leat_partial_shape_t batch, int64_t size,
+                                  bool broadcasts) {
+  leat_partial_shape_t right_batch;
+  int64_t rows, columns;
   LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, batch, right_batch, &batch));
+  LEAT_RETURN_IF_ERROR(broadcasts ? leat_inference_broadcast(c, batch, right_batch, &batch)
+                                  : leat_inference_merge(c, batch, right_batch, &batch));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
   return leat_matrix_set_output(c, 0, batch, 2, size, columns);
+}
+
+static leat_status_t solve_shape(leat_inference_t* c) {
+  leat_partial_shape_t batch;
+  int64_t size;
+  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
+  return set_solution(c, batch, size, false);
 }
 
 static leat_status_t triangular_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t size, rows, columns;
+  leat_partial_shape_t batch;
+  int64_t size;
   LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, batch, right_batch, &batch));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
-  return leat_matrix_set_output(c, 0, batch, 2, size, columns);
+  return set_solution(c, batch, size, true);
 }
 
 static leat_status_t banded_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t bands, size, rows, columns;
+  leat_partial_shape_t batch;
+  int64_t bands, size;
   LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 0, &batch, &bands, &size));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
   if (bands == 0 || (bands != LEAT_DIM_UNKNOWN && size != LEAT_DIM_UNKNOWN && bands > size)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Number of bands is %lld, must be positive and "
                             "not exceed the size of the matrix, %lld", (long long)bands,
                             (long long)size);
   }
-  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, batch, right_batch, &batch));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
-  return leat_matrix_set_output(c, 0, batch, 2, size, columns);
+  return set_solution(c, batch, size, true);
 }
 
 static leat_status_t lu_shape(leat_inference_t* c) {
@@ -163,35 +167,32 @@ static leat_status_t banded_gradient(leat_gradient_t* g) {
 #define DETERMINED "T: {half, float, double, complex64, complex128}"
 #define OLD "T: {double, float}"
 #define MATRIX(i) LEAT_RULE_RANK_AT_LEAST(i, 2)
-#define ROW(op, ins, outs, types, shape_fn, gradient_fn, text)              \
-  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,              \
-   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
 #define OLD_ROW(op, ins, types, instead)                                                   \
   {.name = "Batch" op, .inputs = ins, .outputs = "output: T", .attrs = types,              \
    .shape = leat_shape_unknown, .deprecated_since = 13,                                    \
    .deprecation = "Use " op " instead.", .doc = instead}
 
 const leat_op_row_t leat_solve_ops[] = {
-    ROW("MatrixInverse", "input: T", "output: T", "adjoint: bool = false; " ANY,
-        leat_shape_matrix_unchanged, inverse_gradient,
-        "The inverses of square matrices, or of their adjoints."),
-    ROW("MatrixDeterminant", "input: T", "output: T", DETERMINED, determinant_shape,
-        determinant_gradient, "The determinants of square matrices."),
-    ROW("LogMatrixDeterminant", "input: T", "sign: T; log_abs_determinant: T", DETERMINED,
-        determinant_shape, log_determinant_gradient,
-        "Sign and logarithm of the size of the determinants."),
-    ROW("MatrixSolve", "matrix: T; rhs: T", "output: T", "adjoint: bool = false; " ANY, solve_shape,
-        solve_gradient, "X in A X = B."),
-    ROW("MatrixTriangularSolve", "matrix: T; rhs: T", "output: T",
-        "lower: bool = true; adjoint: bool = false; "
-        "T: {bfloat16, double, float, half, complex64, complex128}",
-        triangular_shape, triangular_gradient, "X in A X = B, A a triangle."),
-    ROW("BandedTriangularSolve", "matrix: T; rhs: T", "output: T",
-        "lower: bool = true; adjoint: bool = false; " ANY, banded_shape, banded_gradient,
-        "X in A X = B, A a triangle given by its bands."),
-    ROW("Lu", "input: T", "lu: T; p: output_idx_type",
-        ANY "; output_idx_type: {int32, int64} = int32", lu_shape, NULL,
-        "Triangles L and U with L U = A after its rows are permuted by p."),
+    LEAT_OP_ROW("MatrixInverse", "input: T", "output: T", "adjoint: bool = false; " ANY,
+                leat_shape_matrix_unchanged, inverse_gradient,
+                "The inverses of square matrices, or of their adjoints."),
+    LEAT_OP_ROW("MatrixDeterminant", "input: T", "output: T", DETERMINED, determinant_shape,
+                determinant_gradient, "The determinants of square matrices."),
+    LEAT_OP_ROW("LogMatrixDeterminant", "input: T", "sign: T; log_abs_determinant: T", DETERMINED,
+                determinant_shape, log_determinant_gradient,
+                "Sign and logarithm of the size of the determinants."),
+    LEAT_OP_ROW("MatrixSolve", "matrix: T; rhs: T", "output: T", "adjoint: bool = false; " ANY,
+                solve_shape, solve_gradient, "X in A X = B."),
+    LEAT_OP_ROW("MatrixTriangularSolve", "matrix: T; rhs: T", "output: T",
+                "lower: bool = true; adjoint: bool = false; "
+                "T: {bfloat16, double, float, half, complex64, complex128}",
+                triangular_shape, triangular_gradient, "X in A X = B, A a triangle."),
+    LEAT_OP_ROW("BandedTriangularSolve", "matrix: T; rhs: T", "output: T",
+                "lower: bool = true; adjoint: bool = false; " ANY, banded_shape, banded_gradient,
+                "X in A X = B, A a triangle given by its bands."),
+    LEAT_OP_ROW("Lu", "input: T", "lu: T; p: output_idx_type",
+                ANY "; output_idx_type: {int32, int64} = int32", lu_shape, NULL,
+                "Triangles L and U with L U = A after its rows are permuted by p."),
     OLD_ROW("MatrixInverse", "input: T", "adjoint: bool = false; " OLD, "MatrixInverse."),
     OLD_ROW("MatrixDeterminant", "input: T", "T: {float, double, complex64, complex128}",
             "MatrixDeterminant."),

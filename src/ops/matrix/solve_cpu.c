@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/matrix/linear_cpu.h"
 
@@ -34,28 +35,11 @@ static leat_status_t create_triangular(leat_kernel_creation_t* c, void* state) {
   return create_adjoint(c, state);
 }
 
-static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
-
 static leat_status_t inverse__cpu(leat_kernel_context_t* c) {
   const leat_solve_t* kernel = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (output->shape.element_count == 0) return leat_ok_status();
-  leat_linear_t l = {.on_real = invert_r,
-                     .on_complex = invert_c,
-                     .batch = leat_linear_batch(shape),
-                     .n = n,
-                     .flags = {kernel->is_adjoint},
-                     .input_count = 1,
-                     .output_count = 1,
-                     .input_sizes = {n * n},
-                     .output_sizes = {n * n},
-                     .scratch_size = 2 * n * n + n,
-                     .cost_ns = cube(n)};
-  return leat_linear_run(c, &l);
+  const leat_linear_t inverse = {
+      .on_real = invert_r, .on_complex = invert_c, .flags = {kernel->is_adjoint}};
+  return leat_linear_map_squares(c, inverse, 2, 1);
 }
 
 static leat_status_t solve__cpu(leat_kernel_context_t* c) {
@@ -83,7 +67,7 @@ static leat_status_t solve__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n, n * k},
                      .output_sizes = {n * k},
                      .scratch_size = n * n + n,
-                     .cost_ns = cube(n) + (double)(n * n) * (double)k};
+                     .cost_ns = leat_linear_cube(n) + (double)(n * n) * (double)k};
   return leat_linear_run(c, &l);
 }
 
@@ -106,7 +90,7 @@ static leat_status_t determinant__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {1, 1},
                      .scratch_size = n * n + n,
-                     .cost_ns = cube(n)};
+                     .cost_ns = leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -127,7 +111,7 @@ static leat_status_t lu__cpu(leat_kernel_context_t* c) {
                      .input_sizes = {n * n},
                      .output_sizes = {n * n, n},
                      .scratch_size = n,
-                     .cost_ns = cube(n)};
+                     .cost_ns = leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 
@@ -151,11 +135,7 @@ static leat_status_t allocate_broadcast(leat_kernel_context_t* c, int64_t rows, 
   }
   dims[rank - 2] = rows;
   dims[rank - 1] = columns;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, out_tensor);
-  leat_shape_release(&shape);
-  return status;
+  return leat_sized_output(c, 0, rank, dims, out_tensor);
 }
 
 // Which matrix of |shape| serves each matrix of |output|.
@@ -222,27 +202,20 @@ static leat_status_t triangular_solve__cpu(leat_kernel_context_t* c) {
 }
 static leat_status_t banded_solve__cpu(leat_kernel_context_t* c) { return triangular(c, true); }
 
-#define ALL "T: float, double, complex64, complex128"
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_solve_t),         \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                        \
+  LEAT_CPU_KERNEL(name, types, leat_solve_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_solve_kernels_cpu[] = {
     ROW("MatrixInverse", "T: half, float, double, complex64, complex128", create_adjoint,
         inverse__cpu),
-    ROW("MatrixDeterminant", ALL, NULL, determinant__cpu),
-    ROW("LogMatrixDeterminant", ALL, NULL, determinant__cpu),
-    ROW("MatrixSolve", ALL, create_adjoint, solve__cpu),
-    ROW("MatrixTriangularSolve", ALL, create_triangular, triangular_solve__cpu),
-    ROW("BandedTriangularSolve", ALL, create_triangular, banded_solve__cpu),
-    ROW("Lu", ALL "; output_idx_type: int32, int64", NULL, lu__cpu),
+    ROW("MatrixDeterminant", LEAT_LINEAR_TYPES, NULL, determinant__cpu),
+    ROW("LogMatrixDeterminant", LEAT_LINEAR_TYPES, NULL, determinant__cpu),
+    ROW("MatrixSolve", LEAT_LINEAR_TYPES, create_adjoint, solve__cpu),
+    ROW("MatrixTriangularSolve", LEAT_LINEAR_TYPES, create_triangular, triangular_solve__cpu),
+    ROW("BandedTriangularSolve", LEAT_LINEAR_TYPES, create_triangular, banded_solve__cpu),
+    ROW("Lu", LEAT_LINEAR_TYPES "; output_idx_type: int32, int64", NULL, lu__cpu),
     ROW("BatchMatrixInverse", "T: float, double", create_adjoint, inverse__cpu),
-    ROW("BatchMatrixDeterminant", ALL, NULL, determinant__cpu),
+    ROW("BatchMatrixDeterminant", LEAT_LINEAR_TYPES, NULL, determinant__cpu),
     ROW("BatchMatrixSolve", "T: float, double", create_adjoint, solve__cpu),
     ROW("BatchMatrixTriangularSolve", "T: float, double", create_triangular,
         triangular_solve__cpu),

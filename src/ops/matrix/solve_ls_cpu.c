@@ -73,17 +73,12 @@ static leat_status_t solve_ls__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
-#define ROW(name, types)                   \
-  {.op = name,                             \
-   .device_type = "CPU",                   \
-   .constraints = types,                   \
-   .create = create_solve_ls,              \
-   .state_bytes = sizeof(leat_solve_ls_t), \
-   .compute = solve_ls__cpu,               \
-   .expensive = true}
+#define ROW(name, types)                                                        \
+  LEAT_CPU_KERNEL(name, types, leat_solve_ls_t, create_solve_ls, solve_ls__cpu, \
+                  .expensive = true)
 
 const leat_kernel_row_t leat_solve_ls_kernels_cpu[] = {
-    ROW("MatrixSolveLs", "T: float, double, complex64, complex128"),
+    ROW("MatrixSolveLs", LEAT_LINEAR_TYPES),
     ROW("BatchMatrixSolveLs", "T: float, double"),
     LEAT_KERNEL_ROWS_END,
 };

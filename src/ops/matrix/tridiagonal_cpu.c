@@ -95,19 +95,17 @@ static leat_status_t multiply__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
-#define TYPES "T: float, double, complex64, complex128"
-
 const leat_kernel_row_t leat_tridiagonal_kernels_cpu[] = {
     {.op = "TridiagonalSolve",
      .device_type = "CPU",
-     .constraints = TYPES,
+     .constraints = LEAT_LINEAR_TYPES,
      .create = create_solve,
      .state_bytes = sizeof(leat_tridiagonal_t),
      .compute = solve__cpu,
      .expensive = true},
     {.op = "TridiagonalMatMul",
      .device_type = "CPU",
-     .constraints = TYPES,
+     .constraints = LEAT_LINEAR_TYPES,
      .compute = multiply__cpu,
      .expensive = true},
     LEAT_KERNEL_ROWS_END,

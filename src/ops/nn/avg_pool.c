@@ -1,24 +1,22 @@
 // Average pools of two and three dimensions.
 #include "ops/family.h"
 #include "ops/nn/pool_shape.h"
+#include "ops/nn/window_op.h"
 
 static leat_status_t pool_2d_shape(leat_inference_t* c) { return leat_pool_shape(c, 2, false); }
 static leat_status_t pool_3d_shape(leat_inference_t* c) { return leat_pool_shape(c, 3, false); }
 
-static leat_status_t from_sizes(leat_inference_t* c, int rank) {
-  leat_partial_shape_t sizes;
-  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &sizes));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, sizes, rank, &sizes));
-  leat_inference_set_output(c, 0, sizes);
-  return leat_ok_status();
+static leat_status_t from_sizes_2d(leat_inference_t* c) {
+  return leat_window_shape_from_sizes(c, 0, 4);
 }
-static leat_status_t from_sizes_2d(leat_inference_t* c) { return from_sizes(c, 4); }
-static leat_status_t from_sizes_3d(leat_inference_t* c) { return from_sizes(c, 5); }
+static leat_status_t from_sizes_3d(leat_inference_t* c) {
+  return leat_window_shape_from_sizes(c, 0, 5);
+}
 
 static leat_status_t forward_gradient(leat_gradient_t* g, const char* op) {
   const leat_output_t sizes = leat_build_shape_of(&g->builder, leat_gradient_input(g, 0));
   const leat_output_t dy = leat_gradient_of_output(g, 0);
-  leat_gradient_set_input(g, 0, leat_pool_build_like(g, op, LEAT_INPUTS(sizes, dy)));
+  leat_gradient_set_input(g, 0, leat_window_build_like(g, op, LEAT_INPUTS(sizes, dy)));
   return leat_ok_status();
 }
 static leat_status_t avg_pool_gradient(leat_gradient_t* g) {
@@ -30,7 +28,7 @@ static leat_status_t avg_pool_3d_gradient(leat_gradient_t* g) {
 
 static leat_status_t gradient_of_gradient(leat_gradient_t* g, const char* op) {
   const leat_output_t ddx = leat_gradient_of_output(g, 0);
-  leat_gradient_set_input(g, 1, leat_pool_build_like(g, op, LEAT_INPUTS(ddx)));
+  leat_gradient_set_input(g, 1, leat_window_build_like(g, op, LEAT_INPUTS(ddx)));
   return leat_ok_status();
 }
 static leat_status_t grad_gradient(leat_gradient_t* g) {

@@ -3,7 +3,6 @@
 
 #include "ops/family.h"
 #include "ops/nn/channels_cpu.h"
-#include "ops/nn/widen_cpu.h"
 
 static leat_status_t create_2d(leat_kernel_creation_t* c, void* state) {
   return leat_pool_create(c, state, 2, "T");
@@ -42,29 +41,15 @@ static void run_loop(const leat_kernel_context_t* c, const leat_pool_t* pool, bo
 // From |from| to |output|, both wide with the channels last in between.
 static leat_status_t run(leat_kernel_context_t* c, const leat_pool_t* pool, bool turns,
                          bool is_gradient, const leat_tensor_t* from, leat_tensor_t* output) {
-  leat_tensor_t last_from = {0}, wide_from = {0}, last, wide;
-  leat_status_t status = leat_ok_status();
-  if (turns) {
-    LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, from, &last_from));
-    const leat_shape_t shape = leat_channels_last_shape(&output->shape);
-    status = leat_kernel_allocate_temporary(c, output->dtype, &shape, &last);
-  } else {
-    last_from = leat_tensor_share(from);
-    last = leat_tensor_share(output);
-  }
+  leat_tensor_t wide_from;
+  leat_turned_output_t turned;
+  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, from, &wide_from));
+  leat_status_t status = leat_turned_output_begin(c, turns, output, &turned);
   if (!status) {
-    status = leat_widen(c, &last_from, &wide_from);
-    if (!status) status = leat_widen_output(c, &last, &wide);
-    if (!status) {
-      run_loop(c, pool, is_gradient, &wide_from, &wide);
-      leat_narrow(c, &wide, &last);
-      if (turns) leat_channels_to_second(c, &last, output);
-      leat_tensor_release(&wide);
-    }
-    leat_tensor_release(&last);
+    run_loop(c, pool, is_gradient, &wide_from, &turned.wide);
+    status = leat_turned_output_end(c, &turned, status);
   }
   leat_tensor_release(&wide_from);
-  leat_tensor_release(&last_from);
   return status;
 }
 
@@ -112,14 +97,8 @@ static leat_status_t avg_pool_grad__cpu(leat_kernel_context_t* c) {
   return run(c, &pool, window.channels_first, true, dy, dx);
 }
 
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_pool_kernel_t),   \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                              \
+  LEAT_CPU_KERNEL(name, types, leat_pool_kernel_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_avg_pool_kernels_cpu[] = {
     ROW("AvgPool", "T: half, bfloat16, float, double", create_2d, avg_pool__cpu),

@@ -135,45 +135,38 @@ static leat_status_t v3_gradient(leat_gradient_t* g) {
   "; is_training: bool = true"
 #define BACKWARD(formats) "epsilon: float = 1e-04; " formats "; is_training: bool = true"
 
-#define ROW(op, ins, outs, types, shape_fn, gradient_fn, text)              \
-  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,              \
-   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
-
 const leat_op_row_t leat_batch_norm_ops[] = {
-    ROW("FusedBatchNorm", "x: T; scale: T; offset: T; mean: T; variance: T",
-        "y: T; batch_mean: T; batch_variance: T; reserve_space_1: T; reserve_space_2: T",
-        "T: {float}; " FORWARD(FLAT), batch_norm_shape, v1_gradient,
-        "(x - mean) / sqrt(variance + epsilon) scale + offset, over each channel."),
-    ROW("FusedBatchNormGrad",
-        "y_backprop: T; x: T; scale: T; reserve_space_1: T; reserve_space_2: T",
-        "x_backprop: T; scale_backprop: T; offset_backprop: T; reserve_space_3: T; "
-        "reserve_space_4: T",
-        "T: {float}; " BACKWARD(FLAT), batch_norm_grad_shape,
-        leat_batch_norm_second_gradient,
-        "The gradient of FusedBatchNorm."),
-    ROW("FusedBatchNormV2", "x: T; scale: U; offset: U; mean: U; variance: U",
-        "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U",
-        TYPES "; " FORWARD(FLAT), batch_norm_shape, v2_gradient,
-        "FusedBatchNorm with statistics in float."),
-    ROW("FusedBatchNormGradV2",
-        "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U",
-        "x_backprop: T; scale_backprop: U; offset_backprop: U; reserve_space_3: U; "
-        "reserve_space_4: U",
-        TYPES "; " BACKWARD(FLAT), batch_norm_grad_shape,
-        leat_batch_norm_second_gradient,
-        "The gradient of FusedBatchNormV2."),
-    ROW("FusedBatchNormV3", "x: T; scale: U; offset: U; mean: U; variance: U",
-        "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U; "
-        "reserve_space_3: U",
-        "T: {half, bfloat16, float}; U: {bfloat16, float}; " FORWARD(ANY), batch_norm_shape,
-        v3_gradient, "FusedBatchNormV2, also of three spatial dimensions."),
-    ROW("FusedBatchNormGradV3",
-        "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U; "
-        "reserve_space_3: U",
-        "x_backprop: T; scale_backprop: U; offset_backprop: U; reserve_space_4: U; "
-        "reserve_space_5: U",
-        TYPES "; " BACKWARD(ANY), batch_norm_grad_shape,
-        leat_batch_norm_second_gradient,
-        "The gradient of FusedBatchNormV3."),
+    LEAT_OP_ROW("FusedBatchNorm", "x: T; scale: T; offset: T; mean: T; variance: T",
+                "y: T; batch_mean: T; batch_variance: T; reserve_space_1: T; reserve_space_2: T",
+                "T: {float}; " FORWARD(FLAT), batch_norm_shape, v1_gradient,
+                "(x - mean) / sqrt(variance + epsilon) scale + offset, over each channel."),
+    LEAT_OP_ROW("FusedBatchNormGrad",
+                "y_backprop: T; x: T; scale: T; reserve_space_1: T; reserve_space_2: T",
+                "x_backprop: T; scale_backprop: T; offset_backprop: T; reserve_space_3: T; "
+                "reserve_space_4: T",
+                "T: {float}; " BACKWARD(FLAT), batch_norm_grad_shape,
+                leat_batch_norm_second_gradient, "The gradient of FusedBatchNorm."),
+    LEAT_OP_ROW("FusedBatchNormV2", "x: T; scale: U; offset: U; mean: U; variance: U",
+                "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U",
+                TYPES "; " FORWARD(FLAT), batch_norm_shape, v2_gradient,
+                "FusedBatchNorm with statistics in float."),
+    LEAT_OP_ROW("FusedBatchNormGradV2",
+                "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U",
+                "x_backprop: T; scale_backprop: U; offset_backprop: U; reserve_space_3: U; "
+                "reserve_space_4: U",
+                TYPES "; " BACKWARD(FLAT), batch_norm_grad_shape, leat_batch_norm_second_gradient,
+                "The gradient of FusedBatchNormV2."),
+    LEAT_OP_ROW("FusedBatchNormV3", "x: T; scale: U; offset: U; mean: U; variance: U",
+                "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U; "
+                "reserve_space_3: U",
+                "T: {half, bfloat16, float}; U: {bfloat16, float}; " FORWARD(ANY), batch_norm_shape,
+                v3_gradient, "FusedBatchNormV2, also of three spatial dimensions."),
+    LEAT_OP_ROW("FusedBatchNormGradV3",
+                "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U; "
+                "reserve_space_3: U",
+                "x_backprop: T; scale_backprop: U; offset_backprop: U; reserve_space_4: U; "
+                "reserve_space_5: U",
+                TYPES "; " BACKWARD(ANY), batch_norm_grad_shape, leat_batch_norm_second_gradient,
+                "The gradient of FusedBatchNormV3."),
     LEAT_OP_ROWS_END,
 };

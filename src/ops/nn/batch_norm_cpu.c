@@ -8,7 +8,6 @@
 #include "base/checked.h"
 #include "ops/family.h"
 #include "ops/nn/channels_cpu.h"
-#include "ops/nn/widen_cpu.h"
 
 #define BLOCKS 64  // of rows that are summed apart
 
@@ -62,42 +61,6 @@ static leat_status_t check_vector(const leat_kernel_context_t* c, int index, con
   }
   return leat_kernel_invalid(c, "%s is %s, must be a vector with as many elements as the channels "
                              "of x, %lld", name, LEAT_SHAPE_TEXT(shape), (long long)channels);
-}
-
-// |tensor| with the channels last and wide.
-static leat_status_t prepare(leat_kernel_context_t* c, const leat_tensor_t* tensor,
-                             leat_tensor_t* out_tensor) {
-  const leat_batch_norm_t* norm = leat_kernel_state(c);
-  if (!norm->channels_first) return leat_widen(c, tensor, out_tensor);
-  leat_tensor_t turned;
-  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
-  leat_status_t status = leat_widen(c, &turned, out_tensor);
-  leat_tensor_release(&turned);
-  return status;
-}
-
-// Room for |output| in that form: |out_narrow| with the channels last, |out_wide| over it.
-static leat_status_t prepare_output(leat_kernel_context_t* c, const leat_tensor_t* output,
-                                    leat_tensor_t* out_narrow, leat_tensor_t* out_wide) {
-  const leat_batch_norm_t* norm = leat_kernel_state(c);
-  if (norm->channels_first) {
-    const leat_shape_t last = leat_channels_last_shape(&output->shape);
-    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, output->dtype, &last, out_narrow));
-  } else {
-    *out_narrow = leat_tensor_share(output);
-  }
-  leat_status_t status = leat_widen_output(c, out_narrow, out_wide);
-  if (status) leat_tensor_release(out_narrow);
-  return status;
-}
-
-static void finish_output(leat_kernel_context_t* c, leat_tensor_t* narrow, leat_tensor_t* wide,
-                          leat_tensor_t* output) {
-  const leat_batch_norm_t* norm = leat_kernel_state(c);
-  leat_narrow(c, wide, narrow);
-  if (norm->channels_first) leat_channels_to_second(c, narrow, output);
-  leat_tensor_release(wide);
-  leat_tensor_release(narrow);
 }
 
 // Scratch of |vectors| vectors of the channels.
@@ -210,12 +173,14 @@ static leat_status_t batch_norm__cpu(leat_kernel_context_t* c) {
     for (int64_t i = 0; i < 4 * channels; ++i) outputs.vectors[i / channels][i % channels] = NAN;
     return leat_ok_status();
   }
-  leat_tensor_t wide_x, narrow, wide;
-  LEAT_RETURN_IF_ERROR(prepare(c, x, &wide_x));
-  leat_status_t status = prepare_output(c, outputs.y, &narrow, &wide);
+  const bool turns = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
+  leat_tensor_t wide_x;
+  leat_turned_output_t y;
+  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, x, &wide_x));
+  leat_status_t status = leat_turned_output_begin(c, turns, outputs.y, &y);
   if (!status) {
-    status = run_forward(c, &outputs, channels, &wide_x, &wide);
-    finish_output(c, &narrow, &wide, outputs.y);
+    status = run_forward(c, &outputs, channels, &wide_x, &y.wide);
+    status = leat_turned_output_end(c, &y, status);
   }
   leat_tensor_release(&wide_x);
   return status;
@@ -287,27 +252,23 @@ static leat_status_t batch_norm_grad__cpu(leat_kernel_context_t* c) {
     leat_tensor_fill_zero(doffset);
     return leat_ok_status();
   }
-  leat_tensor_t dy = {0}, x = {0}, narrow, wide;
-  leat_status_t status = prepare(c, leat_kernel_input(c, 0), &dy);
-  if (!status) status = prepare(c, leat_kernel_input(c, 1), &x);
-  if (!status) status = prepare_output(c, dx, &narrow, &wide);
+  const bool turns = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
+  leat_tensor_t dy = {0}, x = {0};
+  leat_turned_output_t turned;
+  leat_status_t status = leat_widen_turned(c, turns, leat_kernel_input(c, 0), &dy);
+  if (!status) status = leat_widen_turned(c, turns, leat_kernel_input(c, 1), &x);
+  if (!status) status = leat_turned_output_begin(c, turns, dx, &turned);
   if (!status) {
-    status = run_gradient(c, channels, &dy, &x, dscale->data, doffset->data, &wide);
-    finish_output(c, &narrow, &wide, dx);
+    status = run_gradient(c, channels, &dy, &x, dscale->data, doffset->data, &turned.wide);
+    status = leat_turned_output_end(c, &turned, status);
   }
   leat_tensor_release(&x);
   leat_tensor_release(&dy);
   return status;
 }
 
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_batch_norm_t),    \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                             \
+  LEAT_CPU_KERNEL(name, types, leat_batch_norm_t, create_fn, compute_fn, .expensive = true)
 #define NARROW "T: half, bfloat16, float; U: float"
 
 const leat_kernel_row_t leat_batch_norm_kernels_cpu[] = {

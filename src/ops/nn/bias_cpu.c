@@ -343,18 +343,13 @@ static leat_status_t bias_add_grad__cpu(leat_kernel_context_t* c) {
 #define NUMBER                                                                              \
   "T: bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "     \
   "uint64, complex64, complex128"
-#define ROW(name, create_fn, kind, compute_fn) \
-  {.op = name,                                 \
-   .device_type = "CPU",                       \
-   .constraints = NUMBER,                      \
-   .create = create_fn,                        \
-   .state_bytes = sizeof(leat_bias_t),         \
-   .elementwise = LEAT_ELEMENTWISE_##kind,     \
-   .compute = compute_fn}
+#define ROW(name, create_fn, ...) LEAT_CPU_KERNEL(name, NUMBER, leat_bias_t, create_fn, __VA_ARGS__)
+#define BIAS(name, create_fn) \
+  ROW(name, create_fn, bias_add__cpu, .elementwise = LEAT_ELEMENTWISE_BIAS)
 
 const leat_kernel_row_t leat_bias_kernels_cpu[] = {
-    ROW("BiasAdd", create_bias, BIAS, bias_add__cpu),
-    ROW("BiasAddV1", create_bias_v1, BIAS, bias_add__cpu),
-    ROW("BiasAddGrad", create_bias, NO, bias_add_grad__cpu),
+    BIAS("BiasAdd", create_bias),
+    BIAS("BiasAddV1", create_bias_v1),
+    ROW("BiasAddGrad", create_bias, bias_add_grad__cpu),
     LEAT_KERNEL_ROWS_END,
 };

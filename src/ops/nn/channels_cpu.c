@@ -63,24 +63,24 @@ static void transpose(const leat_kernel_context_t* c, const leat_tensor_t* from,
                            &turn);
 }
 
-leat_shape_t leat_channels_last_shape(const leat_shape_t* shape) {
+// |shape| [batch, channels, ...] with the channels last. Rank 3 to 8.
+static leat_shape_t last_shape(const leat_shape_t* shape) {
   leat_shape_t last = *shape;
   for (int d = 1; d + 1 < shape->rank; ++d) last.inline_dims[d] = shape->inline_dims[d + 1];
   last.inline_dims[shape->rank - 1] = shape->inline_dims[1];
   return last;
 }
 
-leat_status_t leat_channels_to_last(leat_kernel_context_t* c, const leat_tensor_t* tensor,
-                                    leat_tensor_t* out_tensor) {
-  const leat_shape_t shape = leat_channels_last_shape(&tensor->shape);
+static leat_status_t turn_to_last(leat_kernel_context_t* c, const leat_tensor_t* tensor,
+                                  leat_tensor_t* out_tensor) {
+  const leat_shape_t shape = last_shape(&tensor->shape);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, tensor->dtype, &shape, out_tensor));
   transpose(c, tensor, out_tensor, leat_shape_dim(&tensor->shape, 1),
             leat_shape_product(&tensor->shape, 2, tensor->shape.rank));
   return leat_ok_status();
 }
 
-void leat_channels_to_second(leat_kernel_context_t* c, const leat_tensor_t* from,
-                             leat_tensor_t* to) {
+static void turn_to_second(leat_kernel_context_t* c, const leat_tensor_t* from, leat_tensor_t* to) {
   transpose(c, from, to, leat_shape_product(&to->shape, 2, to->shape.rank),
             leat_shape_dim(&to->shape, 1));
 }
@@ -89,8 +89,32 @@ leat_status_t leat_widen_turned(leat_kernel_context_t* c, bool turns, const leat
                                 leat_tensor_t* out_tensor) {
   if (!turns) return leat_widen(c, tensor, out_tensor);
   leat_tensor_t turned;
-  LEAT_RETURN_IF_ERROR(leat_channels_to_last(c, tensor, &turned));
+  LEAT_RETURN_IF_ERROR(turn_to_last(c, tensor, &turned));
   leat_status_t status = leat_widen(c, &turned, out_tensor);
   leat_tensor_release(&turned);
+  return status;
+}
+
+leat_status_t leat_turned_output_begin(leat_kernel_context_t* c, bool turns, leat_tensor_t* output,
+                                       leat_turned_output_t* out_turned) {
+  *out_turned = (leat_turned_output_t){.output = output, .turns = turns};
+  if (turns) {
+    const leat_shape_t shape = last_shape(&output->shape);
+    LEAT_RETURN_IF_ERROR(
+        leat_kernel_allocate_temporary(c, output->dtype, &shape, &out_turned->last));
+  } else {
+    out_turned->last = leat_tensor_share(output);
+  }
+  leat_status_t status = leat_widen_output(c, &out_turned->last, &out_turned->wide);
+  if (status) leat_tensor_release(&out_turned->last);
+  return status;
+}
+
+leat_status_t leat_turned_output_end(leat_kernel_context_t* c, leat_turned_output_t* turned,
+                                     leat_status_t status) {
+  if (!status) leat_narrow(c, &turned->wide, &turned->last);
+  if (!status && turned->turns) turn_to_second(c, &turned->last, turned->output);
+  leat_tensor_release(&turned->wide);
+  leat_tensor_release(&turned->last);
   return status;
 }

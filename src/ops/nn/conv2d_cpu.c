@@ -2,9 +2,9 @@
 // that the plans want (channels last, float for half and bfloat16), and a plan is run.
 #include "ops/nn/conv2d_cpu.h"
 
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/nn/channels_cpu.h"
-#include "ops/nn/widen_cpu.h"
 
 // ---- Making -------------------------------------------------------------------------------------
 
@@ -169,25 +169,12 @@ static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                   const leat_tensor_t* bias, leat_tensor_t* result) {
   const bool turns =
       conv->window.channels_first && conv->direction != LEAT_CONVOLUTION_BACKWARD_FILTER;
-  leat_tensor_t wide, narrow = leat_tensor_share(result);
-  leat_status_t status = leat_ok_status();
-  if (turns) {
-    const leat_shape_t last = leat_channels_last_shape(&result->shape);
-    leat_tensor_release(&narrow);
-    status = leat_kernel_allocate_temporary(c, result->dtype, &last, &narrow);
-    if (status) return status;
-  }
-  status = leat_widen_output(c, &narrow, &wide);
-  if (!status) {
-    status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape, flags, wide.dtype,
-                                        first->data, second->data, bias ? bias->data : NULL,
-                                        wide.data);
-    if (!status) leat_narrow(c, &wide, &narrow);
-    if (!status && turns) leat_channels_to_second(c, &narrow, result);
-    leat_tensor_release(&wide);
-  }
-  leat_tensor_release(&narrow);
-  return status;
+  leat_turned_output_t turned;
+  LEAT_RETURN_IF_ERROR(leat_turned_output_begin(c, turns, result, &turned));
+  leat_status_t status = leat_convolution_cache_run(
+      &conv->cache, c, conv->direction, shape, flags, turned.wide.dtype, first->data, second->data,
+      bias ? bias->data : NULL, turned.wide.data);
+  return leat_turned_output_end(c, &turned, status);
 }
 
 leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
@@ -213,13 +200,6 @@ leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
   return status;
 }
 
-static leat_status_t allocate(leat_kernel_context_t* c, const int64_t* sizes,
-                              leat_tensor_t** out_tensor) {
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(4, sizes, &shape));
-  return leat_kernel_allocate_output(c, 0, &shape, out_tensor);
-}
-
 static leat_status_t forward__cpu(leat_kernel_context_t* c) {
   leat_conv2d_t* conv = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -229,7 +209,7 @@ static leat_status_t forward__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape),
                                            leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(allocate(c, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, sizes, &output));
   return leat_conv2d_run(conv, c, &shape, 0, input, filter, NULL, output);
 }
 
@@ -244,7 +224,7 @@ static leat_status_t to_input__cpu(leat_kernel_context_t* c) {
       leat_conv2d_measure(c, conv, input, leat_shape_dims(&filter->shape), &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(allocate(c, input, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, input, &output));
   return leat_conv2d_run(conv, c, &shape, 0, filter, dy, NULL, output);
 }
 
@@ -256,24 +236,20 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
   int64_t filter[4], sizes[4];
   LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 1), NULL, NULL, filter));
   leat_tensor_t* output;
-  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) return allocate(c, filter, &output);
+  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) {
+    return leat_sized_output(c, 0, 4, filter, &output);
+  }
   LEAT_RETURN_IF_ERROR(
       leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
-  LEAT_RETURN_IF_ERROR(allocate(c, filter, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, filter, &output));
   return leat_conv2d_run(conv, c, &shape, 0, input, dy, NULL, output);
 }
 
 #define FLOATING "T: half, bfloat16, float, double"
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .destroy = destroy,                          \
-   .state_bytes = sizeof(leat_conv2d_t),        \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                          \
+  LEAT_CPU_KERNEL(name, types, leat_conv2d_t, create_fn, compute_fn, .destroy = destroy, \
+                  .expensive = true)
 
 const leat_kernel_row_t leat_conv2d_kernels_cpu[] = {
     ROW("Conv2D", FLOATING ", int32", create_forward, forward__cpu),

@@ -1,45 +1,8 @@
 // Conv3D with its gradients, which are convolutions again, and Conv, of two or three dimensions.
-#include "graph/gradient.h"
-#include "graph/inference.h"
 #include "ops/family.h"
-#include "ops/nn/window.h"
+#include "ops/nn/convolution.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
-
-static leat_status_t check_depths(int64_t in, int64_t filter_in, int64_t out, int64_t groups) {
-  if (in == LEAT_DIM_UNKNOWN || filter_in == LEAT_DIM_UNKNOWN) return leat_ok_status();
-  if (filter_in == 0) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Depth of filter must not be 0");
-  }
-  if (in % filter_in != 0 || (groups > 0 && in / filter_in != groups)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Depth of input (%lld) does not fit the input "
-                            "depth of filter (%lld)", (long long)in, (long long)filter_in);
-  }
-  const int64_t parts = in / filter_in;
-  if (in == filter_in || out == LEAT_DIM_UNKNOWN || (parts > 0 && out % parts == 0)) {
-    return leat_ok_status();
-  }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Depth of output (%lld) is not a multiple of the number of groups (%lld)",
-                          (long long)out, (long long)parts);
-}
-
-// |skip| batch dimensions come before the window's own.
-static leat_status_t set_output(leat_inference_t* c, const leat_window_t* window, int skip,
-                                leat_partial_shape_t input, leat_partial_shape_t filter) {
-  int64_t dims[LEAT_SHAPE_MAX_RANK];
-  for (int d = 0; d <= skip; ++d) dims[d] = input.dims[d];
-  dims[skip + leat_window_channel_dim(window)] = filter.dims[window->spatial + 1];
-  for (int i = 0; i < window->spatial; ++i) {
-    const int d = skip + leat_window_dim(window, i);
-    LEAT_RETURN_IF_ERROR(leat_window_infer(&window->axes[i], window->padding, input.dims[d],
-                                           filter.dims[i], &dims[d]));
-  }
-  leat_partial_shape_t output;
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, input.rank, dims, &output));
-  leat_inference_set_output(c, 0, output);
-  return leat_ok_status();
-}
 
 static leat_status_t conv3d_shape(leat_inference_t* c) {
   leat_partial_shape_t input, filter;
@@ -47,9 +10,9 @@ static leat_status_t conv3d_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 5, &input));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 5, &filter));
   LEAT_RETURN_IF_ERROR(leat_window_read(c->node->attrs, c->node->attr_count, 3, &window));
-  LEAT_RETURN_IF_ERROR(check_depths(input.dims[leat_window_channel_dim(&window)], filter.dims[3],
-                                    filter.dims[4], 0));
-  return set_output(c, &window, 0, input, filter);
+  LEAT_RETURN_IF_ERROR(leat_convolution_check_depths(
+      input.dims[leat_window_channel_dim(&window)], filter.dims[3], filter.dims[4]));
+  return leat_window_set_output(c, &window, 0, input, filter.dims, filter.dims[4]);
 }
 
 static leat_status_t conv_shape(leat_inference_t* c) {
@@ -83,72 +46,37 @@ static leat_status_t conv_shape(leat_inference_t* c) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Number of groups should divide input and output depth");
   }
-  LEAT_RETURN_IF_ERROR(check_depths(in, filter.dims[rank - 2], out, groups));
-  return set_output(c, &window, skip, input, filter);
+  const int64_t filter_in = filter.dims[rank - 2];
+  if (in != LEAT_DIM_UNKNOWN && filter_in != LEAT_DIM_UNKNOWN && in != filter_in * groups) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Depth of input (%lld) does not fit the input "
+                            "depth of filter (%lld)", (long long)in, (long long)filter_in);
+  }
+  LEAT_RETURN_IF_ERROR(leat_convolution_check_depths(in, filter_in, out));
+  return leat_window_set_output(c, &window, skip, input, filter.dims, out);
 }
 
-static leat_status_t from_sizes(leat_inference_t* c, int index) {
-  leat_partial_shape_t sizes;
-  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, index, &sizes));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, sizes, 5, &sizes));
-  leat_inference_set_output(c, 0, sizes);
-  return leat_ok_status();
+static leat_status_t from_first_sizes(leat_inference_t* c) {
+  return leat_window_shape_from_sizes(c, 0, 5);
 }
-static leat_status_t from_first_sizes(leat_inference_t* c) { return from_sizes(c, 0); }
-static leat_status_t from_second_sizes(leat_inference_t* c) { return from_sizes(c, 1); }
-
-static leat_status_t as_input(leat_inference_t* c, int index) {
-  leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 5, &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
+static leat_status_t from_second_sizes(leat_inference_t* c) {
+  return leat_window_shape_from_sizes(c, 1, 5);
 }
-static leat_status_t as_first(leat_inference_t* c) { return as_input(c, 0); }
-static leat_status_t as_second(leat_inference_t* c) { return as_input(c, 1); }
+static leat_status_t as_first(leat_inference_t* c) { return leat_window_shape_as_input(c, 0, 5); }
+static leat_status_t as_second(leat_inference_t* c) { return leat_window_shape_as_input(c, 1, 5); }
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-static leat_output_t build_like(leat_gradient_t* g, const char* op, leat_outputs_t inputs) {
-  const leat_node_t* node = leat_gradient_node(g);
-  return leat_build(
-      &g->builder, op, inputs,
-      LEAT_ATTRS(LEAT_COPY("strides", leat_node_attr(node, LEAT_SV("strides"))),
-                 LEAT_COPY("padding", leat_node_attr(node, LEAT_SV("padding"))),
-                 LEAT_COPY("data_format", leat_node_attr(node, LEAT_SV("data_format"))),
-                 LEAT_COPY("dilations", leat_node_attr(node, LEAT_SV("dilations")))));
-}
+static const leat_convolution_kind_t kVolumes = {"Conv3D", "Conv3DBackpropInputV2",
+                                                 "Conv3DBackpropFilterV2"};
 
 static leat_status_t conv3d_gradient(leat_gradient_t* g) {
-  leat_builder_t* b = &g->builder;
-  const leat_output_t input = leat_gradient_input(g, 0), filter = leat_gradient_input(g, 1);
-  const leat_output_t dy = leat_gradient_of_output(g, 0);
-  const leat_output_t input_sizes = leat_build_shape_of(b, input);
-  const leat_output_t filter_sizes = leat_build_shape_of(b, filter);
-  leat_gradient_set_input(
-      g, 0, build_like(g, "Conv3DBackpropInputV2", LEAT_INPUTS(input_sizes, filter, dy)));
-  leat_gradient_set_input(
-      g, 1, build_like(g, "Conv3DBackpropFilterV2", LEAT_INPUTS(input, filter_sizes, dy)));
-  return leat_ok_status();
+  return leat_convolution_gradient(g, &kVolumes);
 }
-
 static leat_status_t to_input_gradient(leat_gradient_t* g) {
-  const leat_output_t filter = leat_gradient_input(g, 1), dy = leat_gradient_input(g, 2);
-  const leat_output_t ddx = leat_gradient_of_output(g, 0);
-  const leat_output_t sizes = leat_build_shape_of(&g->builder, filter);
-  leat_gradient_set_input(g, 1,
-                          build_like(g, "Conv3DBackpropFilterV2", LEAT_INPUTS(ddx, sizes, dy)));
-  leat_gradient_set_input(g, 2, build_like(g, "Conv3D", LEAT_INPUTS(ddx, filter)));
-  return leat_ok_status();
+  return leat_convolution_to_input_gradient(g, &kVolumes);
 }
-
 static leat_status_t to_filter_gradient(leat_gradient_t* g) {
-  const leat_output_t input = leat_gradient_input(g, 0), dy = leat_gradient_input(g, 2);
-  const leat_output_t ddf = leat_gradient_of_output(g, 0);
-  const leat_output_t sizes = leat_build_shape_of(&g->builder, input);
-  leat_gradient_set_input(g, 0,
-                          build_like(g, "Conv3DBackpropInputV2", LEAT_INPUTS(sizes, ddf, dy)));
-  leat_gradient_set_input(g, 2, build_like(g, "Conv3D", LEAT_INPUTS(input, ddf)));
-  return leat_ok_status();
+  return leat_convolution_to_filter_gradient(g, &kVolumes);
 }
 
 #define FLOATING "T: {half, bfloat16, float, double}"
@@ -156,6 +84,14 @@ static leat_status_t to_filter_gradient(leat_gradient_t* g) {
 #define WINDOW "; strides: list(int) >= 5; padding: {'SAME', 'VALID'}"
 #define FORMAT "; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'"
 #define DILATIONS "; dilations: list(int) = [1, 1, 1, 1, 1]"
+
+#define OLD_ROW(op, shape_fn)                                                                   \
+  LEAT_OP_ROW(op, "input: T; filter: T; out_backprop: T", "output: T", OLD WINDOW DILATIONS,   \
+              shape_fn, NULL, op "V2 that takes the sizes of a tensor.",                       \
+              .cost = LEAT_COST_CONVOLUTION, .deprecated_since = 10,                           \
+              .deprecation = "Use " op "V2",                                                   \
+              .contract = LEAT_RULES(LEAT_RULE_RANK(0, 5), LEAT_RULE_RANK(1, 5),               \
+                                     LEAT_RULE_RANK(2, 5)))
 
 const leat_op_row_t leat_conv3d_ops[] = {
     {.name = "Conv",
@@ -167,52 +103,17 @@ const leat_op_row_t leat_conv3d_ops[] = {
               "batch_dims: int = 1; groups: int = 1",
      .shape = conv_shape,
      .doc = "Convolution in two or three dimensions, of any number of batch dimensions."},
-    {.name = "Conv3D",
-     .cost = LEAT_COST_CONVOLUTION,
-     .inputs = "input: T; filter: T",
-     .outputs = "output: T",
-     .attrs = FLOATING WINDOW FORMAT DILATIONS,
-     .shape = conv3d_shape,
-     .gradient = conv3d_gradient,
-     .contract = LEAT_RULES(LEAT_RULE_RANK(0, 5), LEAT_RULE_RANK(1, 5)),
-     .doc = "Convolution of volumes with a filter [planes, rows, columns, in, out]."},
-    {.name = "Conv3DBackpropInput",
-     .cost = LEAT_COST_CONVOLUTION,
-     .inputs = "input: T; filter: T; out_backprop: T",
-     .outputs = "output: T",
-     .attrs = OLD WINDOW DILATIONS,
-     .shape = as_first,
-     .contract = LEAT_RULES(LEAT_RULE_RANK(0, 5), LEAT_RULE_RANK(1, 5), LEAT_RULE_RANK(2, 5)),
-     .deprecated_since = 10,
-     .deprecation = "Use Conv3DBackpropInputV2",
-     .doc = "Conv3DBackpropInputV2 that takes the sizes of a tensor."},
-    {.name = "Conv3DBackpropFilter",
-     .cost = LEAT_COST_CONVOLUTION,
-     .inputs = "input: T; filter: T; out_backprop: T",
-     .outputs = "output: T",
-     .attrs = OLD WINDOW DILATIONS,
-     .shape = as_second,
-     .contract = LEAT_RULES(LEAT_RULE_RANK(0, 5), LEAT_RULE_RANK(1, 5), LEAT_RULE_RANK(2, 5)),
-     .deprecated_since = 10,
-     .deprecation = "Use Conv3DBackpropFilterV2",
-     .doc = "Conv3DBackpropFilterV2 that takes the sizes of a tensor."},
-    {.name = "Conv3DBackpropInputV2",
-     .cost = LEAT_COST_CONVOLUTION,
-     .inputs = "input_sizes: Tshape; filter: T; out_backprop: T",
-     .outputs = "output: T",
-     .attrs = FLOATING WINDOW FORMAT DILATIONS "; Tshape: {int32, int64} = int32",
-     .shape = from_first_sizes,
-     .gradient = to_input_gradient,
-     .contract = LEAT_RULES(LEAT_RULE_VECTOR(0), LEAT_RULE_RANK(1, 5), LEAT_RULE_RANK(2, 5)),
-     .doc = "The gradient of Conv3D with respect to the volumes."},
-    {.name = "Conv3DBackpropFilterV2",
-     .cost = LEAT_COST_CONVOLUTION,
-     .inputs = "input: T; filter_sizes: int32; out_backprop: T",
-     .outputs = "output: T",
-     .attrs = FLOATING WINDOW FORMAT DILATIONS,
-     .shape = from_second_sizes,
-     .gradient = to_filter_gradient,
-     .contract = LEAT_RULES(LEAT_RULE_RANK(0, 5), LEAT_RULE_VECTOR(1), LEAT_RULE_RANK(2, 5)),
-     .doc = "The gradient of Conv3D with respect to the filter."},
+    LEAT_CONVOLUTION_ROW(5, "Conv3D", FLOATING WINDOW FORMAT DILATIONS, conv3d_shape,
+                         conv3d_gradient,
+                         "Convolution of volumes with a filter [planes, rows, columns, in, out]."),
+    OLD_ROW("Conv3DBackpropInput", as_first),
+    OLD_ROW("Conv3DBackpropFilter", as_second),
+    LEAT_CONVOLUTION_TO_INPUT_ROW(
+        5, "Conv3DBackpropInputV2", "Tshape",
+        FLOATING WINDOW FORMAT DILATIONS "; Tshape: {int32, int64} = int32", from_first_sizes,
+        to_input_gradient, "The gradient of Conv3D with respect to the volumes."),
+    LEAT_CONVOLUTION_TO_FILTER_ROW(5, "Conv3DBackpropFilterV2", FLOATING WINDOW FORMAT DILATIONS,
+                                   from_second_sizes, to_filter_gradient,
+                                   "The gradient of Conv3D with respect to the filter."),
     LEAT_OP_ROWS_END,
 };

@@ -8,7 +8,6 @@
 #include "base/checked.h"
 #include "device/cpu/gemm.h"
 #include "ops/nn/channels_cpu.h"
-#include "ops/nn/widen_cpu.h"
 
 // ---- Sizes --------------------------------------------------------------------------------------
 
@@ -155,24 +154,11 @@ static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int 
 // |result| made as the run wants it, run, and brought back.
 static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool turns,
                               void** inout_place, leat_tensor_t* result) {
-  leat_tensor_t narrow, wide;
-  if (turns) {
-    const leat_shape_t last = leat_channels_last_shape(&result->shape);
-    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, result->dtype, &last, &narrow));
-  } else {
-    narrow = leat_tensor_share(result);
-  }
-  leat_status_t status = leat_widen_output(c, &narrow, &wide);
-  if (!status) {
-    *inout_place = wide.data;
-    if (run->direction != LEAT_CONVOLUTION_FORWARD) leat_tensor_fill_zero(&wide);
-    status = run_tiles(c, run, wide.dtype);
-    if (!status) leat_narrow(c, &wide, &narrow);
-    if (!status && turns) leat_channels_to_second(c, &narrow, result);
-    leat_tensor_release(&wide);
-  }
-  leat_tensor_release(&narrow);
-  return status;
+  leat_turned_output_t turned;
+  LEAT_RETURN_IF_ERROR(leat_turned_output_begin(c, turns, result, &turned));
+  *inout_place = turned.wide.data;
+  if (run->direction != LEAT_CONVOLUTION_FORWARD) leat_tensor_fill_zero(&turned.wide);
+  return leat_turned_output_end(c, &turned, run_tiles(c, run, turned.wide.dtype));
 }
 
 leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* window,

@@ -1,4 +1,5 @@
 // CPU kernels of Conv3D, its gradients, and Conv.
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/nn/conv2d_cpu.h"
 #include "ops/nn/conv3d_cpu.h"
@@ -25,13 +26,6 @@ static leat_status_t create_to_filter(leat_kernel_creation_t* c, void* state) {
   return create(c, state, LEAT_CONVOLUTION_BACKWARD_FILTER);
 }
 
-static leat_status_t allocate(leat_kernel_context_t* c, const int64_t* sizes,
-                              leat_tensor_t** out_tensor) {
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(5, sizes, &shape));
-  return leat_kernel_allocate_output(c, 0, &shape, out_tensor);
-}
-
 static leat_status_t conv3d__cpu(leat_kernel_context_t* c) {
   const leat_conv3d_t* conv = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -41,7 +35,7 @@ static leat_status_t conv3d__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv3d_measure(c, &conv->window, leat_shape_dims(&input->shape),
                                            leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(allocate(c, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 5, sizes, &output));
   return leat_conv3d_run(c, &conv->window, conv->direction, &shape, input, filter, output);
 }
 
@@ -84,7 +78,7 @@ static leat_status_t conv3d_gradient__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv3d_measure(c, &conv->window, input, filter, &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(allocate(c, to_input ? input : filter, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 5, to_input ? input : filter, &output));
   return leat_conv3d_run(c, &conv->window, conv->direction, &shape, other, leat_kernel_input(c, 2),
                          output);
 }
@@ -148,11 +142,7 @@ static leat_status_t allocate_conv(leat_kernel_context_t* c, int batch_dims, int
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   for (int d = 0; d < batch_dims; ++d) dims[d] = leat_shape_dim(input, d);
   for (int d = 1; d < rank; ++d) dims[batch_dims - 1 + d] = sizes[d];
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(batch_dims - 1 + rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, out_tensor);
-  leat_shape_release(&shape);
-  return status;
+  return leat_sized_output(c, 0, batch_dims - 1 + rank, dims, out_tensor);
 }
 
 // |input| has one batch dimension.
@@ -198,14 +188,8 @@ static leat_status_t conv__cpu(leat_kernel_context_t* c) {
 }
 
 #define FLOATING "T: half, bfloat16, float, double"
-#define ROW(name, types, create_fn, compute_fn) \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = types,                        \
-   .create = create_fn,                         \
-   .state_bytes = sizeof(leat_conv3d_t),        \
-   .compute = compute_fn,                       \
-   .expensive = true}
+#define ROW(name, types, create_fn, compute_fn)                                         \
+  LEAT_CPU_KERNEL(name, types, leat_conv3d_t, create_fn, compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_conv3d_kernels_cpu[] = {
     ROW("Conv3D", FLOATING, create_forward, conv3d__cpu),

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "ops/family.h"
 #include "ops/nn/ctc_cpu.h"
+#include "ops/sparse/entries_cpu.h"
 
 typedef struct decoder_state_s {
   bool merges;
@@ -78,11 +79,10 @@ static leat_status_t set_path(leat_kernel_context_t* c, const decoder_t* d, int6
     total += count;
     most = LEAT_MAX(most, count);
   }
-  leat_shape_t shape, values_shape = leat_shape_vector(total), pair = leat_shape_vector(2);
+  leat_shape_t pair = leat_shape_vector(2);
   leat_tensor_t *indices, *values, *dense;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){total, 2}, &shape));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, first, &shape, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, paths + first, &values_shape, &values));
+  LEAT_RETURN_IF_ERROR(
+      leat_entries_allocate(c, first, paths + first, total, 2, &indices, &values));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2 * paths + first, &pair, &dense));
   leat_tensor_data(dense, int64_t)[0] = d->batch;
   leat_tensor_data(dense, int64_t)[1] = most;

@@ -101,13 +101,8 @@ static leat_status_t vec_permute__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(name, compute_fn)                   \
-  {.op = name,                                  \
-   .device_type = "CPU",                        \
-   .constraints = "T: int32, int64",            \
-   .create = create,                            \
-   .state_bytes = sizeof(leat_format_change_t), \
-   .compute = compute_fn}
+#define ROW(name, compute_fn)                                                        \
+  LEAT_CPU_KERNEL(name, "T: int32, int64", leat_format_change_t, create, compute_fn)
 
 const leat_kernel_row_t leat_data_format_kernels_cpu[] = {
     ROW("DataFormatDimMap", dim_map__cpu),

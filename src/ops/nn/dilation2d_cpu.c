@@ -198,14 +198,10 @@ static leat_status_t dilation2d__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define ROW(name, create_fn)                                                                     \
-  {.op = name,                                                                                   \
-   .device_type = "CPU",                                                                         \
-   .constraints = "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, " \
-                  "uint32, uint64",                                                              \
-   .create = create_fn,                                                                          \
-   .state_bytes = sizeof(leat_dilation2d_t),                                                     \
-   .compute = dilation2d__cpu}
+#define TYPES \
+  "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define ROW(name, create_fn) \
+  LEAT_CPU_KERNEL(name, TYPES, leat_dilation2d_t, create_fn, dilation2d__cpu)
 
 const leat_kernel_row_t leat_dilation2d_kernels_cpu[] = {
     ROW("Dilation2D", create_forward),

@@ -5,6 +5,7 @@
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
+#include "ops/nn/window_op.h"
 
 static leat_status_t pool_shape(leat_inference_t* c) {
   leat_partial_shape_t input, output, sequence;
@@ -35,10 +36,7 @@ static leat_status_t pool_shape(leat_inference_t* c) {
 }
 
 static leat_status_t max_grad_shape(leat_inference_t* c) {
-  leat_partial_shape_t input;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &input));
-  leat_inference_set_output(c, 0, input);
-  return leat_ok_status();
+  return leat_window_shape_as_input(c, 0, 4);
 }
 
 static leat_status_t avg_grad_shape(leat_inference_t* c) {

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct plane_s {
@@ -239,10 +240,8 @@ static leat_status_t run_pool(leat_kernel_context_t* c, leat_shard_fn_t loop) {
                                "%d. Input dim size: %lld pooling ratio: %g", d, (long long)dims[d],
                                (double)kernel->ratios[d]);
   }
-  leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(4, sizes, &shape));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, sizes, &output));
   plane_t plane = {.batch = dims[0],
                    .channels = dims[3],
                    .in = {dims[1], dims[2]},
@@ -377,14 +376,9 @@ static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(name, create_fn, compute_fn)       \
-  {.op = name,                                 \
-   .device_type = "CPU",                       \
-   .constraints = "T: float, double, int32, int64", \
-   .create = create_fn,                        \
-   .state_bytes = sizeof(leat_fractional_t),   \
-   .compute = compute_fn,                      \
-   .expensive = true}
+#define ROW(name, create_fn, compute_fn)                                                \
+  LEAT_CPU_KERNEL(name, "T: float, double, int32, int64", leat_fractional_t, create_fn, \
+                  compute_fn, .expensive = true)
 
 const leat_kernel_row_t leat_fractional_pool_kernels_cpu[] = {
     ROW("FractionalMaxPool", create_pool, max_pool__cpu),

@@ -151,13 +151,8 @@ static leat_status_t global_norm_grad__cpu(leat_kernel_context_t* c) {
   return compute(c, MOST_OUTPUTS);
 }
 
-#define ROW(name, compute_fn)                  \
-  {.op = name,                                 \
-   .device_type = "CPU",                       \
-   .constraints = "T: half, float, double",    \
-   .create = create,                           \
-   .state_bytes = sizeof(leat_global_norm_t),  \
-   .compute = compute_fn}
+#define ROW(name, compute_fn)                                                             \
+  LEAT_CPU_KERNEL(name, "T: half, float, double", leat_global_norm_t, create, compute_fn)
 
 const leat_kernel_row_t leat_global_norm_kernels_cpu[] = {
     ROW("BatchNormWithGlobalNormalization", global_norm__cpu),

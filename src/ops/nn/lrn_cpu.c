@@ -143,13 +143,8 @@ static leat_status_t compute(leat_kernel_context_t* c, bool is_gradient) {
 static leat_status_t lrn__cpu(leat_kernel_context_t* c) { return compute(c, false); }
 static leat_status_t lrn_grad__cpu(leat_kernel_context_t* c) { return compute(c, true); }
 
-#define ROW(name, compute_fn)         \
-  {.op = name,                        \
-   .device_type = "CPU",              \
-   .constraints = "T: half, float",   \
-   .create = create,                  \
-   .state_bytes = sizeof(leat_lrn_t), \
-   .compute = compute_fn}
+#define ROW(name, compute_fn)                                             \
+  LEAT_CPU_KERNEL(name, "T: half, float", leat_lrn_t, create, compute_fn)
 
 const leat_kernel_row_t leat_lrn_kernels_cpu[] = {
     ROW("LRN", lrn__cpu),

@@ -1,11 +1,16 @@
 // Max pools of two and three dimensions with their gradients, first and second.
 #include "ops/family.h"
 #include "ops/nn/pool_shape.h"
+#include "ops/nn/window_op.h"
 
 static leat_status_t pool_2d_shape(leat_inference_t* c) { return leat_pool_shape(c, 2, true); }
 static leat_status_t pool_3d_shape(leat_inference_t* c) { return leat_pool_shape(c, 3, false); }
-static leat_status_t as_input_2d(leat_inference_t* c) { return leat_pool_shape_as_input(c, 4); }
-static leat_status_t as_input_3d(leat_inference_t* c) { return leat_pool_shape_as_input(c, 5); }
+static leat_status_t as_input_2d(leat_inference_t* c) {
+  return leat_window_shape_as_input(c, 0, 4);
+}
+static leat_status_t as_input_3d(leat_inference_t* c) {
+  return leat_window_shape_as_input(c, 0, 5);
+}
 
 static leat_status_t with_argmax_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 2, true));
@@ -14,8 +19,8 @@ static leat_status_t with_argmax_shape(leat_inference_t* c) {
 }
 
 // The output is what the forward pool gives, which inputs 0 and 1 say together.
-static leat_status_t grad_grad_shape(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 2, true));
+static leat_status_t grad_grad_shape(leat_inference_t* c, int spatial) {
+  LEAT_RETURN_IF_ERROR(leat_pool_shape(c, spatial, spatial == 2));
   leat_partial_shape_t output, input;
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 1), c->outputs[0], &output));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
@@ -23,23 +28,15 @@ static leat_status_t grad_grad_shape(leat_inference_t* c) {
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
 }
-
-static leat_status_t grad_grad_3d_shape(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(leat_pool_shape(c, 3, false));
-  leat_partial_shape_t output, input;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 1), c->outputs[0], &output));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
-                                            leat_inference_input(c, 2), &input));
-  leat_inference_set_output(c, 0, output);
-  return leat_ok_status();
-}
+static leat_status_t grad_grad_2d_shape(leat_inference_t* c) { return grad_grad_shape(c, 2); }
+static leat_status_t grad_grad_3d_shape(leat_inference_t* c) { return grad_grad_shape(c, 3); }
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_status_t forward_gradient(leat_gradient_t* g, const char* op) {
   const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_output(g, 0),
                                   leat_gradient_of_output(g, 0)};
-  leat_gradient_set_input(g, 0, leat_pool_build_like(g, op, (leat_outputs_t){inputs, 3}));
+  leat_gradient_set_input(g, 0, leat_window_build_like(g, op, (leat_outputs_t){inputs, 3}));
   return leat_ok_status();
 }
 static leat_status_t max_pool_gradient(leat_gradient_t* g) {
@@ -53,14 +50,14 @@ static leat_status_t max_pool_v2_gradient(leat_gradient_t* g) {
                                   leat_gradient_of_output(g, 0), leat_gradient_input(g, 1),
                                   leat_gradient_input(g, 2)};
   leat_gradient_set_input(g, 0,
-                          leat_pool_build_like(g, "MaxPoolGradV2", (leat_outputs_t){inputs, 5}));
+                          leat_window_build_like(g, "MaxPoolGradV2", (leat_outputs_t){inputs, 5}));
   return leat_ok_status();
 }
 static leat_status_t with_argmax_gradient(leat_gradient_t* g) {
   const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_of_output(g, 0),
                                   leat_gradient_output(g, 1)};
   leat_gradient_set_input(
-      g, 0, leat_pool_build_like(g, "MaxPoolGradWithArgmax", (leat_outputs_t){inputs, 3}));
+      g, 0, leat_window_build_like(g, "MaxPoolGradWithArgmax", (leat_outputs_t){inputs, 3}));
   return leat_ok_status();
 }
 
@@ -74,7 +71,7 @@ static leat_status_t gradient_of_choice(leat_gradient_t* g, const char* op) {
   for (int i = 0; i < 2; ++i) {
     leat_gradient_set_input(g, i, leat_build_unary(b, "ZerosLike", leat_gradient_input(g, i)));
   }
-  leat_gradient_set_input(g, 2, leat_pool_build_like(g, op, (leat_outputs_t){inputs, count}));
+  leat_gradient_set_input(g, 2, leat_window_build_like(g, op, (leat_outputs_t){inputs, count}));
   return leat_ok_status();
 }
 static leat_status_t grad_gradient(leat_gradient_t* g) {
@@ -107,45 +104,46 @@ static leat_status_t grad_grad_3d_gradient(leat_gradient_t* g) {
 #define ARGMAX_GRAD_ATTRS                                                                    \
   WINDOW PADDING "; include_batch_in_index: bool = false; Targmax: {int32, int64}; T: " REAL
 
-#define ROW(op, ins, outs, types, shape_fn, gradient_fn, text)              \
-  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,              \
-   .shape = shape_fn, .gradient = gradient_fn, .doc = text}
 #define TRIPLE "orig_input: T; orig_output: T; grad: T"
 
 const leat_op_row_t leat_max_pool_ops[] = {
-    ROW("MaxPool", "input: T", "output: T",
-        "T: " POOLED " = float; " WINDOW EXPLICIT "; " FORMAT_VECT, pool_2d_shape,
-        max_pool_gradient, "The greatest value of each window."),
-    ROW("MaxPoolGrad", TRIPLE, "output: T",
-        WINDOW EXPLICIT "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_gradient,
-        "The gradient of MaxPool: where the maxima came from."),
-    ROW("MaxPoolGradGrad", TRIPLE, "output: T", WINDOW PADDING "; " FORMAT "; T: " REAL,
-        grad_grad_shape, grad_grad_gradient, "The gradient of MaxPoolGrad."),
-    ROW("MaxPoolV2", "input: T; ksize: int32; strides: int32", "output: T",
-        "T: " POOLED " = float; " PADDING "; " FORMAT_VECT, pool_2d_shape, max_pool_v2_gradient,
-        "MaxPool whose windows are inputs."),
-    ROW("MaxPoolGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
-        PADDING "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_v2_gradient,
-        "MaxPoolGrad whose windows are inputs."),
-    ROW("MaxPoolGradGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
-        PADDING "; " FORMAT "; T: " REAL, grad_grad_shape, NULL,
-        "MaxPoolGradGrad whose windows are inputs."),
-    ROW("MaxPoolWithArgmax", "input: T", "output: T; argmax: Targmax",
-        WINDOW "Targmax: {int32, int64} = int64; " PADDING
-               "; include_batch_in_index: bool = false; T: " REAL,
-        with_argmax_shape, with_argmax_gradient, "MaxPool that also tells where the maxima are."),
-    ROW("MaxPoolGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
-        ARGMAX_GRAD_ATTRS, as_input_2d, NULL, "The gradient of MaxPoolWithArgmax."),
-    ROW("MaxPoolGradGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
-        ARGMAX_GRAD_ATTRS, pool_2d_shape, NULL, "The gradient of MaxPoolGradWithArgmax."),
-    ROW("MaxPool3D", "input: T", "output: T",
-        WINDOW_3D PADDING "; " FORMAT_3D "; T: {half, bfloat16, float}", pool_3d_shape,
-        max_pool_3d_gradient, "The greatest value of each window over planes, rows and columns."),
-    ROW("MaxPool3DGrad", "orig_input: TInput; orig_output: TInput; grad: T", "output: T",
-        WINDOW_3D PADDING "; " FORMAT_3D
-                  "; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
-        as_input_3d, grad_3d_gradient, "The gradient of MaxPool3D."),
-    ROW("MaxPool3DGradGrad", TRIPLE, "output: T", WINDOW_3D PADDING "; " FORMAT_3D "; T: " REAL,
-        grad_grad_3d_shape, grad_grad_3d_gradient, "The gradient of MaxPool3DGrad."),
+    LEAT_OP_ROW("MaxPool", "input: T", "output: T",
+                "T: " POOLED " = float; " WINDOW EXPLICIT "; " FORMAT_VECT, pool_2d_shape,
+                max_pool_gradient, "The greatest value of each window."),
+    LEAT_OP_ROW("MaxPoolGrad", TRIPLE, "output: T",
+                WINDOW EXPLICIT "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_gradient,
+                "The gradient of MaxPool: where the maxima came from."),
+    LEAT_OP_ROW("MaxPoolGradGrad", TRIPLE, "output: T", WINDOW PADDING "; " FORMAT "; T: " REAL,
+                grad_grad_2d_shape, grad_grad_gradient, "The gradient of MaxPoolGrad."),
+    LEAT_OP_ROW("MaxPoolV2", "input: T; ksize: int32; strides: int32", "output: T",
+                "T: " POOLED " = float; " PADDING "; " FORMAT_VECT, pool_2d_shape,
+                max_pool_v2_gradient, "MaxPool whose windows are inputs."),
+    LEAT_OP_ROW("MaxPoolGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
+                PADDING "; " FORMAT "; T: " REAL " = float", as_input_2d, grad_v2_gradient,
+                "MaxPoolGrad whose windows are inputs."),
+    LEAT_OP_ROW("MaxPoolGradGradV2", TRIPLE "; ksize: int32; strides: int32", "output: T",
+                PADDING "; " FORMAT "; T: " REAL, grad_grad_2d_shape, NULL,
+                "MaxPoolGradGrad whose windows are inputs."),
+    LEAT_OP_ROW("MaxPoolWithArgmax", "input: T", "output: T; argmax: Targmax",
+                WINDOW "Targmax: {int32, int64} = int64; " PADDING
+                       "; include_batch_in_index: bool = false; T: " REAL,
+                with_argmax_shape, with_argmax_gradient,
+                "MaxPool that also tells where the maxima are."),
+    LEAT_OP_ROW("MaxPoolGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
+                ARGMAX_GRAD_ATTRS, as_input_2d, NULL, "The gradient of MaxPoolWithArgmax."),
+    LEAT_OP_ROW("MaxPoolGradGradWithArgmax", "input: T; grad: T; argmax: Targmax", "output: T",
+                ARGMAX_GRAD_ATTRS, pool_2d_shape, NULL, "The gradient of MaxPoolGradWithArgmax."),
+    LEAT_OP_ROW("MaxPool3D", "input: T", "output: T",
+                WINDOW_3D PADDING "; " FORMAT_3D "; T: {half, bfloat16, float}", pool_3d_shape,
+                max_pool_3d_gradient,
+                "The greatest value of each window over planes, rows and columns."),
+    LEAT_OP_ROW("MaxPool3DGrad", "orig_input: TInput; orig_output: TInput; grad: T", "output: T",
+                WINDOW_3D PADDING
+                "; " FORMAT_3D
+                "; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
+                as_input_3d, grad_3d_gradient, "The gradient of MaxPool3D."),
+    LEAT_OP_ROW("MaxPool3DGradGrad", TRIPLE, "output: T",
+                WINDOW_3D PADDING "; " FORMAT_3D "; T: " REAL, grad_grad_3d_shape,
+                grad_grad_3d_gradient, "The gradient of MaxPool3DGrad."),
     LEAT_OP_ROWS_END,
 };

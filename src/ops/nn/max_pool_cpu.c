@@ -58,26 +58,19 @@ static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool tur
                                   const leat_tensor_t* input, const leat_tensor_t* second,
                                   leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
                                   double item_ns) {
-  leat_tensor_t wide_input, wide_second = {0}, last = leat_tensor_share(output), wide;
+  leat_tensor_t wide_input, wide_second = {0};
+  leat_turned_output_t turned;
   LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, input, &wide_input));
   leat_status_t status =
       second ? leat_widen_turned(c, turns, second, &wide_second) : leat_ok_status();
-  if (!status && turns) {
-    const leat_shape_t shape = leat_channels_last_shape(&output->shape);
-    leat_tensor_release(&last);
-    status = leat_kernel_allocate_temporary(c, output->dtype, &shape, &last);
-  }
-  if (!status) status = leat_widen_output(c, &last, &wide);
+  if (!status) status = leat_turned_output_begin(c, turns, output, &turned);
   if (!status) {
     run->input = wide_input.data;
     run->second = wide_second.data;
-    run->output = wide.data;
+    run->output = turned.wide.data;
     leat_kernel_parallel_for(c, items, item_ns, fn, run);
-    leat_narrow(c, &wide, &last);
-    if (turns) leat_channels_to_second(c, &last, output);
-    leat_tensor_release(&wide);
+    status = leat_turned_output_end(c, &turned, status);
   }
-  leat_tensor_release(&last);
   leat_tensor_release(&wide_second);
   leat_tensor_release(&wide_input);
   return status;
@@ -146,41 +139,45 @@ static leat_status_t check_shape(const leat_kernel_context_t* c, const char* wha
                              LEAT_SHAPE_TEXT(expected), LEAT_SHAPE_TEXT(&tensor->shape));
 }
 
-static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
+// Prepares the run of a gradient op over (input, output of the pool, gradient): |out_shape| is the
+// pool's output, and the gradient has that shape or the input's.
+static leat_status_t begin_gradient(leat_kernel_context_t* c, bool of_output, run_t* out_run,
+                                    bool* out_turns, leat_shape_t* out_shape) {
   const leat_pool_kernel_t* kernel = leat_kernel_state(c);
-  const leat_tensor_t* input = leat_kernel_input(c, 0);
-  const leat_tensor_t* dy = leat_kernel_input(c, 2);
+  const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
   leat_window_t window;
-  leat_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
-  run_t run = {.loops = loops_of(kernel->dtype)};
-  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
-  LEAT_RETURN_IF_ERROR(check_shape(c, "orig_output", leat_kernel_input(c, 1), &shape));
-  LEAT_RETURN_IF_ERROR(check_shape(c, "grad", dy, &shape));
+  *out_run = (run_t){.loops = loops_of(kernel->dtype)};
+  *out_turns = window.channels_first;
+  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, input, &out_run->pool, out_shape));
+  LEAT_RETURN_IF_ERROR(check_shape(c, "orig_output", leat_kernel_input(c, 1), out_shape));
+  return check_shape(c, "grad", leat_kernel_input(c, 2), of_output ? out_shape : input);
+}
+
+static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  run_t run;
+  bool turns;
+  leat_shape_t shape;
   leat_tensor_t* dx;
+  LEAT_RETURN_IF_ERROR(begin_gradient(c, true, &run, &turns, &shape));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &dx));
   if (dx->shape.element_count == 0) return leat_ok_status();
   const int64_t rows = run.pool.out[0] * run.pool.out[1];
-  return run_prepared(c, &run, window.channels_first, input, dy, dx, run_spread, run.pool.batch,
-                      2 * (double)rows * leat_pool_row_ns(&run.pool));
+  return run_prepared(c, &run, turns, input, leat_kernel_input(c, 2), dx, run_spread,
+                      run.pool.batch, 2 * (double)rows * leat_pool_row_ns(&run.pool));
 }
 
 static leat_status_t max_pool_grad_grad__cpu(leat_kernel_context_t* c) {
-  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
-  const leat_tensor_t* input = leat_kernel_input(c, 0);
-  const leat_tensor_t* ddx = leat_kernel_input(c, 2);
-  leat_window_t window;
+  run_t run;
+  bool turns;
   leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
-  run_t run = {.loops = loops_of(kernel->dtype)};
-  LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
-  LEAT_RETURN_IF_ERROR(check_shape(c, "orig_output", leat_kernel_input(c, 1), &shape));
-  LEAT_RETURN_IF_ERROR(check_shape(c, "grad", ddx, &input->shape));
   leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(begin_gradient(c, false, &run, &turns, &shape));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   if (shape.element_count == 0) return leat_ok_status();
-  return run_prepared(c, &run, window.channels_first, input, ddx, output, run_gather,
-                      leat_pool_rows(&run.pool), 2 * leat_pool_row_ns(&run.pool));
+  return run_prepared(c, &run, turns, leat_kernel_input(c, 0), leat_kernel_input(c, 2), output,
+                      run_gather, leat_pool_rows(&run.pool), 2 * leat_pool_row_ns(&run.pool));
 }
 
 // ---- With the places of the maxima --------------------------------------------------------------
@@ -305,14 +302,8 @@ static leat_status_t max_pool_grad_with_argmax__cpu(leat_kernel_context_t* c) {
 
 #define REAL                                                                                   \
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
-#define ROW(name, types, create_fn, state, compute_fn) \
-  {.op = name,                                         \
-   .device_type = "CPU",                               \
-   .constraints = types,                               \
-   .create = create_fn,                                \
-   .state_bytes = sizeof(state),                       \
-   .compute = compute_fn,                              \
-   .expensive = true}
+#define ROW(name, types, create_fn, state, compute_fn)                          \
+  LEAT_CPU_KERNEL(name, types, state, create_fn, compute_fn, .expensive = true)
 #define POOL_2D(name, compute_fn) ROW(name, REAL, create_2d, leat_pool_kernel_t, compute_fn)
 #define POOL_3D(name, types, compute_fn) \
   ROW(name, types, create_3d, leat_pool_kernel_t, compute_fn)

@@ -96,15 +96,10 @@ CREATE(SoftsignGrad, SOFTSIGN_GRAD, 0.5f)
 #define PAIR(op, types)                 \
   LEAT_ELEMENTWISE_ROW_SAME(op, types), \
   LEAT_ELEMENTWISE_ROW_SAME(op##Grad, types)
-// alpha cannot travel in a program of steps.
-#define LEAKY(name)                      \
-  {.op = #name,                          \
-   .device_type = "CPU",                 \
-   .constraints = "T: " FLOATS,          \
-   .create = create_##name,              \
-   .destroy = destroy_leaky,             \
-   .state_bytes = sizeof(leat_leaky_t),  \
-   .compute = leaky__cpu}
+// No steps of a cluster: alpha is an operand that none of its nodes gives.
+#define LEAKY(name)                                                                       \
+  LEAT_CPU_KERNEL(#name, "T: " FLOATS, leat_leaky_t, create_##name, leaky__cpu,           \
+                  .destroy = destroy_leaky)
 
 const leat_kernel_row_t leat_relu_kernels_cpu[] = {
     PAIR(Relu, REAL),

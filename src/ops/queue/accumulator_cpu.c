@@ -278,12 +278,10 @@ static leat_status_t accumulator__cpu(leat_kernel_context_t* c) {
   return leat_accumulator_output_handle(c, make_dense);
 }
 
-#define MAKER(name)                                                                        \
-  {                                                                                        \
-    .op = name, .device_type = "CPU", .constraints = "dtype: double, float, half",         \
-    .create = leat_accumulator_handle_create, .destroy = leat_accumulator_handle_destroy,  \
-    .state_bytes = sizeof(leat_accumulator_handle_t), .compute = accumulator__cpu          \
-  }
+#define MAKER(name)                                                              \
+  LEAT_CPU_KERNEL(name, "dtype: double, float, half", leat_accumulator_handle_t, \
+                  leat_accumulator_handle_create, accumulator__cpu,              \
+                  .destroy = leat_accumulator_handle_destroy)
 #define ACCESS(prefix)                                                                     \
   {.op = prefix "NumAccumulated", .device_type = "CPU", .compute = num_accumulated__cpu},  \
   {.op = prefix "SetGlobalStep", .device_type = "CPU", .compute = set_global_step__cpu},   \

@@ -240,15 +240,6 @@ static leat_status_t check_insertion(const insertion_t* in) {
   return leat_ok_status();
 }
 
-static void call_done(const leat_queue_call_t* call, leat_status_t status,
-                      leat_tensor_t* components) {
-  leat_kernel_context_t* c = call->context;
-  for (int i = 0; components && i < c->kernel->output_count; ++i) {
-    leat_kernel_set_output(c, i, leat_tensor_move(&components[i]));
-  }
-  call->kernel_done(c, status);
-}
-
 static void nothing_done(const leat_queue_call_t* call, leat_status_t status,
                          leat_tensor_t* components) {
   leat_status_free(status);  // closed before
@@ -309,7 +300,7 @@ static void insert_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t don
   bool enqueues = !status && in.ready_count;
   leat_tensors_release(in.ready, (int64_t)in.ready_count * count);
   leat_allocator_free(leat_allocator_system(), in.ready);
-  leat_queue_call_t call = {.context = c, .done = call_done, .kernel_done = done};
+  leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
   leat_queue_call_t closing = {.context = c, .done = nothing_done};
   if (enqueues) {
     // The queue is unbounded: it never keeps this waiting, so closing may follow at once.
@@ -391,7 +382,7 @@ static void take_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done)
   if (status) {
     done(c, status);
   } else {
-    leat_queue_call_t call = {.context = c, .done = call_done, .kernel_done = done};
+    leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
     barrier->ready->vtable->dequeue_many(barrier->ready, count, allow_small_batch, &call);
   }
   leat_resource_release(barrier ? &barrier->resource : NULL);
@@ -430,7 +421,7 @@ static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   leat_mutex_unlock(&barrier->mutex);
   leat_queue_t* ready = barrier->ready;
   if (closes_queue && !ready->vtable->is_closed(ready)) {
-    leat_queue_call_t call = {.context = c, .done = call_done, .kernel_done = done};
+    leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
     ready->vtable->close(ready, cancel, &call);
   } else {
     done(c, status);

@@ -1,7 +1,7 @@
 // Boxes of tensors: made once, then only read. Zeros and sums go through to what lies inside.
 #include "ops/queue/boxed_tensors_cpu.h"
 
-#include "ops/queue/numbers_cpu.h"
+#include "ops/queue/tensor_sum_cpu.h"
 
 static void box_retain(void* self) {
   leat_reference_count_retain(&((leat_boxed_tensors_t*)self)->references);
@@ -30,71 +30,20 @@ leat_status_t leat_boxed_tensors_create(const leat_variant_vtable_t* vtable, boo
   return leat_ok_status();
 }
 
-static leat_status_t no_such_sum(const char* what) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Adding variants failed: they hold %s", what);
-}
-
-// Strings and handles stay as they are made: empty.
-static leat_status_t fill_zeros(const leat_tensor_t* like, leat_tensor_t* zeros) {
-  if (like->dtype != LEAT_DTYPE_VARIANT) {
-    leat_tensor_fill_zero(zeros);
-    return leat_ok_status();
-  }
-  const leat_variant_t* from = like->data;
-  leat_variant_t* to = zeros->data;
-  for (int64_t i = 0; i < like->shape.element_count; ++i) {
-    if (!from[i].vtable) continue;
-    if (!from[i].vtable->zeros_like) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Making zeros failed: variant is %s, must be of a type that has them",
-                              from[i].vtable->type_name);
-    }
-    LEAT_RETURN_IF_ERROR(from[i].vtable->zeros_like(from[i].self, &to[i]));
-  }
-  return leat_ok_status();
-}
-
-static leat_status_t fill_sum(const leat_tensor_t* a, const leat_tensor_t* b,
-                              leat_tensor_t* sum) {
-  int64_t count = a->shape.element_count;
-  if (a->dtype != LEAT_DTYPE_VARIANT) {
-    return leat_numbers_add(a->dtype, a->data, b->data, sum->data, count)
-               ? leat_ok_status()
-               : no_such_sum("what is no number");
-  }
-  const leat_variant_t *left = a->data, *right = b->data;
-  for (int64_t i = 0; i < count; ++i) {
-    if (!left[i].vtable || left[i].vtable != right[i].vtable || !left[i].vtable->add) {
-      return no_such_sum("what cannot be added");
-    }
-    LEAT_RETURN_IF_ERROR(left[i].vtable->add(left[i].self, right[i].self,
-                                             leat_tensor_data(sum, leat_variant_t) + i));
-  }
-  return leat_ok_status();
-}
-
 // The sums of |a| and |b|; zeros like |a| where |b| is NULL.
 static leat_status_t box_combine(const leat_boxed_tensors_t* a, const leat_boxed_tensors_t* b,
                                  leat_variant_t* out_variant) {
   leat_boxed_tensors_t* box;
   if (b && (a->has_value != b->has_value || a->count != b->count)) {
-    return no_such_sum("different numbers of tensors");
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Adding variants failed: they hold different numbers of tensors");
   }
   LEAT_RETURN_IF_ERROR(
       leat_boxed_tensors_create(a->vtable, a->has_value, a->count, out_variant, &box));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < a->count && !status; ++i) {
-    const leat_tensor_t *left = &a->items[i], *right = b ? &b->items[i] : left;
-    if (left->dtype != right->dtype || !leat_shape_equal(&left->shape, &right->shape)) {
-      status = no_such_sum("tensors of different types or shapes");
-    }
-    if (!status) {
-      status = leat_tensor_allocate(leat_buffer_source_host(), left->dtype, &left->shape,
-                                    &box->items[i]);
-    }
-    if (!status) {
-      status = b ? fill_sum(left, right, &box->items[i]) : fill_zeros(left, &box->items[i]);
-    }
+    status = b ? leat_tensor_sum(&a->items[i], &b->items[i], &box->items[i])
+               : leat_tensor_zeros_like(&a->items[i], &box->items[i]);
   }
   if (status) {
     box_release(box);

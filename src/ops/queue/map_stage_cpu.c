@@ -7,22 +7,17 @@
 #include "ops/queue/tuple_map_cpu.h"
 
 typedef struct area_s {
-  leat_resource_t resource;
-  leat_turnstile_t turnstile;
-  leat_stage_limits_t limits;
-  int width;
+  leat_stage_area_t base;
   // Under the turnstile's lock.
   leat_tuple_map_t complete;
   leat_tuple_map_t incomplete;
-  int64_t bytes;
 } area_t;
 
 static void area_destroy(leat_resource_t* resource) {
   area_t* area = (area_t*)resource;
   leat_tuple_map_deinitialize(&area->complete);
   leat_tuple_map_deinitialize(&area->incomplete);
-  leat_turnstile_deinitialize(&area->turnstile);
-  leat_allocator_free(leat_allocator_system(), area);
+  leat_stage_area_free(&area->base);
 }
 
 static const leat_resource_kind_t kAreaKind = {.name = "MapStage", .destroy = area_destroy};
@@ -47,18 +42,13 @@ static void stage_destroy(void* state) {
 
 static leat_status_t make_area(void* data, leat_resource_t** out_resource) {
   const stage_t* stage = data;
+  const int width = stage->name.width;
   area_t* area;
   LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *area, (void**)&area));
-  area->resource.kind = &kAreaKind;
-  area->resource.references = 1;
-  area->limits = stage->name.limits;
-  area->width = stage->name.width;
-  leat_turnstile_initialize(&area->resource, &area->turnstile);
-  area->turnstile.any_order = true;
-  leat_tuple_map_initialize(area->width, stage->ordered, &area->complete);
-  leat_tuple_map_initialize(area->width, false, &area->incomplete);
-  *out_resource = &area->resource;
+      leat_stage_area_create(&stage->name, &kAreaKind, sizeof *area, (void**)&area));
+  leat_tuple_map_initialize(width, stage->ordered, &area->complete);
+  leat_tuple_map_initialize(width, false, &area->incomplete);
+  *out_resource = &area->base.resource;
   return leat_ok_status();
 }
 
@@ -96,9 +86,9 @@ static leat_string_view_t key_view(const int64_t* key) {
 }
 
 static leat_status_t check_index(const map_attempt_t* a, int index) {
-  if (index >= 0 && index < a->area->width) return leat_ok_status();
-  return leat_kernel_invalid(a->context, "Index '%d' for key '%lld' was out of bounds '%d'.",
-                             index, (long long)a->key, a->area->width);
+  if (index >= 0 && index < a->area->base.width) return leat_ok_status();
+  return leat_kernel_invalid(a->context, "Index '%d' for key '%lld' was out of bounds '%d'.", index,
+                             (long long)a->key, a->area->base.width);
 }
 
 // Moves the values into |entry|'s tuple.
@@ -110,11 +100,11 @@ static leat_status_t fill_entry(map_attempt_t* a, leat_tuple_entry_t* entry) {
       return leat_kernel_invalid(a->context,
                                  "The tensor for index '%d' for key '%lld' was already "
                                  "initialized '%d'.",
-                                 a->indices[i], (long long)a->key, a->area->width);
+                                 a->indices[i], (long long)a->key, a->area->base.width);
     }
   }
   for (int i = 0; i < a->count; ++i) entry->tuple[a->indices[i]] = leat_tensor_move(&values[i]);
-  a->area->bytes += a->bytes;
+  a->area->base.bytes += a->bytes;
   return leat_ok_status();
 }
 
@@ -125,7 +115,7 @@ static leat_status_t add_complete(map_attempt_t* a, leat_tensor_t* tuple) {
   if (leat_tuple_map_find(&area->complete, key)) return leat_ok_status();
   leat_tuple_entry_t* entry;
   LEAT_RETURN_IF_ERROR(leat_tuple_map_add(&area->complete, key, a->key, &entry));
-  for (int i = 0; i < area->width; ++i) entry->tuple[i] = leat_tensor_move(&tuple[i]);
+  for (int i = 0; i < area->base.width; ++i) entry->tuple[i] = leat_tensor_move(&tuple[i]);
   return leat_ok_status();
 }
 
@@ -139,7 +129,7 @@ static leat_status_t stage_part(map_attempt_t* a) {
   leat_status_t status = fill_entry(a, entry);
   if (status && is_new) leat_tuple_map_remove(&area->incomplete, entry);
   if (status) return status;
-  for (int i = 0; i < area->width; ++i) {
+  for (int i = 0; i < area->base.width; ++i) {
     if (!entry->tuple[i].dtype) return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(add_complete(a, entry->tuple));
@@ -150,14 +140,16 @@ static leat_status_t stage_part(map_attempt_t* a) {
 static leat_passage_t attempt_stage(leat_attempt_t* self) {
   map_attempt_t* a = (map_attempt_t*)self;
   area_t* area = a->area;
-  bool whole = a->count == area->width;
+  bool whole = a->count == area->base.width;
   int64_t count = whole ? area->complete.count : -1;
-  if (!leat_stage_has_room(&area->limits, count, area->bytes, a->bytes)) return LEAT_PASSAGE_WAITS;
+  if (!leat_stage_has_room(&area->base.limits, count, area->base.bytes, a->bytes)) {
+    return LEAT_PASSAGE_WAITS;
+  }
   if (!whole) return fail(a, stage_part(a));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < a->count && !status; ++i) status = check_index(a, a->indices[i]);
   if (!status) status = add_complete(a, leat_tuple_items(&a->values));
-  if (!status) area->bytes += a->bytes;
+  if (!status) area->base.bytes += a->bytes;
   return fail(a, status);
 }
 
@@ -187,9 +179,9 @@ static leat_passage_t attempt_take(leat_attempt_t* self) {
   leat_status_t status = take_values(a, entry);
   if (status || a->call == CALL_PEEK) return fail(a, status);
   a->key = entry->number;
-  area->bytes -= leat_stage_bytes(leat_tuple_items(&a->values), a->count);
+  area->base.bytes -= leat_stage_bytes(leat_tuple_items(&a->values), a->count);
   bool is_empty = true;
-  for (int i = 0; i < area->width; ++i) is_empty = is_empty && !entry->tuple[i].dtype;
+  for (int i = 0; i < area->base.width; ++i) is_empty = is_empty && !entry->tuple[i].dtype;
   if (is_empty) leat_tuple_map_remove(&area->complete, entry);
   return LEAT_PASSAGE_DONE;
 }
@@ -247,7 +239,7 @@ static leat_status_t read_indices(map_attempt_t* a, int input) {
       return leat_kernel_invalid(a->context, "Indices are not strictly ordered");
     }
   }
-  if (count > a->area->width) return check_index(a, a->area->width);
+  if (count > a->area->base.width) return check_index(a, a->area->base.width);
   a->count = (int)count;
   return leat_ok_status();
 }
@@ -260,7 +252,7 @@ static leat_status_t read_values(map_attempt_t* a) {
   }
   LEAT_RETURN_IF_ERROR(leat_tuple_keep_inputs(a->context, 2, a->count, &a->values));
   a->bytes = leat_stage_bytes(leat_tuple_items(&a->values), a->count);
-  leat_status_t status = leat_stage_check_bytes(&a->area->limits, a->bytes);
+  leat_status_t status = leat_stage_check_bytes(&a->area->base.limits, a->bytes);
   if (status) leat_tuple_deinitialize(&a->values, a->count);
   return status;
 }
@@ -285,9 +277,9 @@ static void enter(leat_kernel_context_t* c, leat_kernel_done_fn_t done, call_t c
   if (status) {
     done(c, status);
   } else {
-    leat_turnstile_enter(&area->turnstile, stages ? LEAT_LINE_IN : LEAT_LINE_OUT, &a.base);
+    leat_turnstile_enter(&area->base.turnstile, stages ? LEAT_LINE_IN : LEAT_LINE_OUT, &a.base);
   }
-  leat_resource_release(&area->resource);
+  leat_resource_release(&area->base.resource);
 }
 
 static void stage__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
@@ -309,10 +301,10 @@ static void unstage_any__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t don
 static leat_status_t output_count(leat_kernel_context_t* c, bool complete) {
   area_t* area;
   LEAT_RETURN_IF_ERROR(find_area(c, &area));
-  leat_mutex_lock(&area->turnstile.mutex);
+  leat_mutex_lock(&area->base.turnstile.mutex);
   int64_t count = complete ? area->complete.count : area->incomplete.count;
-  leat_mutex_unlock(&area->turnstile.mutex);
-  leat_resource_release(&area->resource);
+  leat_mutex_unlock(&area->base.turnstile.mutex);
+  leat_resource_release(&area->base.resource);
   return leat_output_int32(c, 0, count);
 }
 
@@ -326,14 +318,14 @@ static void clear(void* data) {
   area_t* area = data;
   leat_tuple_map_clear(&area->complete);
   leat_tuple_map_clear(&area->incomplete);
-  area->bytes = 0;
+  area->base.bytes = 0;
 }
 
 static leat_status_t clear__cpu(leat_kernel_context_t* c) {
   area_t* area;
   LEAT_RETURN_IF_ERROR(find_area(c, &area));
-  leat_turnstile_change(&area->turnstile, clear, area, 0);
-  leat_resource_release(&area->resource);
+  leat_turnstile_change(&area->base.turnstile, clear, area, 0);
+  leat_resource_release(&area->base.resource);
   return leat_ok_status();
 }
 

@@ -1,9 +1,9 @@
 // CPU kernels that put into queues and take out of them. All but size and is_closed may wait: the
 // queue keeps the context and calls back.
 #include "kernel/handle.h"
-#include "kernel/queue.h"
 #include "ops/family.h"
 #include "ops/queue/tuple_cpu.h"
+#include "ops/queue/tuple_queue_cpu.h"
 #include "ops/queue/turnstile_cpu.h"
 
 static leat_status_t find_queue(leat_kernel_context_t* c, leat_queue_t** out_queue) {
@@ -34,19 +34,6 @@ static leat_status_t check_types(const leat_kernel_context_t* c, const leat_queu
   return leat_ok_status();
 }
 
-static void call_done(const leat_queue_call_t* call, leat_status_t status,
-                      leat_tensor_t* components) {
-  leat_kernel_context_t* c = call->context;
-  for (int i = 0; components && i < c->kernel->output_count; ++i) {
-    leat_kernel_set_output(c, i, leat_tensor_move(&components[i]));
-  }
-  call->kernel_done(c, status);
-}
-
-static leat_queue_call_t make_call(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  return (leat_queue_call_t){.context = c, .done = call_done, .kernel_done = done};
-}
-
 static void enqueue(leat_kernel_context_t* c, leat_kernel_done_fn_t done, bool many) {
   leat_queue_t* queue;
   leat_status_t status = find_queue(c, &queue);
@@ -63,7 +50,7 @@ static void enqueue(leat_kernel_context_t* c, leat_kernel_done_fn_t done, bool m
     done(c, status);
     return;
   }
-  leat_queue_call_t call = make_call(c, done);
+  leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
   queue->vtable->enqueue(queue, many, leat_tuple_items(&tuple), &call);
   leat_tuple_deinitialize(&tuple, count);
   leat_resource_release(&queue->resource);
@@ -84,7 +71,7 @@ static void dequeue__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   if (status) {
     done(c, status);
   } else {
-    leat_queue_call_t call = make_call(c, done);
+    leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
     queue->vtable->dequeue(queue, &call);
   }
   leat_resource_release(queue ? &queue->resource : NULL);
@@ -108,7 +95,7 @@ static void dequeue_many(leat_kernel_context_t* c, leat_kernel_done_fn_t done, b
   if (status) {
     done(c, status);
   } else {
-    leat_queue_call_t call = make_call(c, done);
+    leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
     queue->vtable->dequeue_many(queue, count, up_to, &call);
   }
   leat_resource_release(queue ? &queue->resource : NULL);
@@ -139,7 +126,7 @@ static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
     done(c, status);
     return;
   }
-  leat_queue_call_t call = make_call(c, done);
+  leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
   queue->vtable->close(queue, options->cancel_pending_enqueues, &call);
   leat_resource_release(&queue->resource);
 }

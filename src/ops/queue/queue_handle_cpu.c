@@ -127,13 +127,10 @@ static leat_status_t fake_queue__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define QUEUE_KERNELS(name, create_fn)                                                   \
-  {.op = name, .device_type = "CPU", .create = create_fn, .destroy = queue_destroy,      \
-   .state_bytes = sizeof(queue_handle_t), .compute = queue__cpu},                        \
-  {                                                                                      \
-    .op = name "V2", .device_type = "CPU", .create = create_fn, .destroy = queue_destroy, \
-    .state_bytes = sizeof(queue_handle_t), .compute = queue__cpu                         \
-  }
+#define QUEUE_KERNEL(name, create_fn) \
+  LEAT_CPU_KERNEL(name, NULL, queue_handle_t, create_fn, queue__cpu, .destroy = queue_destroy)
+#define QUEUE_KERNELS(name, create_fn) \
+  QUEUE_KERNEL(name, create_fn), QUEUE_KERNEL(name "V2", create_fn)
 
 const leat_kernel_row_t leat_queue_handle_kernels_cpu[] = {
     QUEUE_KERNELS("FIFOQueue", fifo_create),

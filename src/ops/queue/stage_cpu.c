@@ -7,19 +7,13 @@
 #include "ops/queue/tuple_store_cpu.h"
 
 typedef struct area_s {
-  leat_resource_t resource;
-  leat_turnstile_t turnstile;
-  leat_stage_limits_t limits;
-  // Under the turnstile's lock.
-  leat_tuple_store_t store;
-  int64_t bytes;
+  leat_stage_area_t base;
+  leat_tuple_store_t store;  // under the turnstile's lock
 } area_t;
 
 static void area_destroy(leat_resource_t* resource) {
-  area_t* area = (area_t*)resource;
-  leat_tuple_store_deinitialize(&area->store);
-  leat_turnstile_deinitialize(&area->turnstile);
-  leat_allocator_free(leat_allocator_system(), area);
+  leat_tuple_store_deinitialize(&((area_t*)resource)->store);
+  leat_stage_area_free((leat_stage_area_t*)resource);
 }
 
 static const leat_resource_kind_t kAreaKind = {.name = "Stage", .destroy = area_destroy};
@@ -52,18 +46,32 @@ static leat_status_t stage_create(leat_kernel_creation_t* c, void* state) {
 
 static void stage_destroy(void* state) { leat_stage_name_deinitialize(state); }
 
+leat_status_t leat_stage_area_create(const leat_stage_name_t* name,
+                                     const leat_resource_kind_t* kind, size_t area_bytes,
+                                     void** out_area) {
+  leat_stage_area_t* area;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), area_bytes, (void**)&area));
+  area->resource.kind = kind;
+  area->resource.references = 1;
+  area->limits = name->limits;
+  area->width = name->width;
+  leat_turnstile_initialize(&area->resource, &area->turnstile);
+  area->turnstile.any_order = true;
+  *out_area = area;
+  return leat_ok_status();
+}
+
+void leat_stage_area_free(leat_stage_area_t* area) {
+  leat_turnstile_deinitialize(&area->turnstile);
+  leat_allocator_free(leat_allocator_system(), area);
+}
+
 static leat_status_t make_area(void* data, leat_resource_t** out_resource) {
   const leat_stage_name_t* name = data;
   area_t* area;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *area, (void**)&area));
-  area->resource.kind = &kAreaKind;
-  area->resource.references = 1;
-  area->limits = name->limits;
-  leat_turnstile_initialize(&area->resource, &area->turnstile);
-  area->turnstile.any_order = true;
+  LEAT_RETURN_IF_ERROR(leat_stage_area_create(name, &kAreaKind, sizeof *area, (void**)&area));
   leat_tuple_store_initialize(name->width, false, &area->store);
-  *out_resource = &area->resource;
+  *out_resource = &area->base.resource;
   return leat_ok_status();
 }
 
@@ -72,10 +80,10 @@ static leat_status_t find_area(leat_kernel_context_t* c, area_t** out_area) {
   LEAT_RETURN_IF_ERROR(leat_resource_manager_find_or_make(
       c->services->resources, name->container, name->name, &kAreaKind, make_area, name,
       (leat_resource_t**)out_area));
-  if ((*out_area)->store.width == name->width) return leat_ok_status();
+  if ((*out_area)->base.width == name->width) return leat_ok_status();
   leat_status_t status = leat_kernel_invalid(c, "Mismatch stage/unstage: %d vs. %d",
-                                             (*out_area)->store.width, name->width);
-  leat_resource_release(&(*out_area)->resource);
+                                             (*out_area)->base.width, name->width);
+  leat_resource_release(&(*out_area)->base.resource);
   return status;
 }
 
@@ -114,13 +122,13 @@ leat_status_t leat_stage_check_bytes(const leat_stage_limits_t* limits, int64_t 
 static leat_passage_t attempt_stage(leat_attempt_t* self) {
   stage_attempt_t* a = (stage_attempt_t*)self;
   area_t* area = a->area;
-  if (!leat_stage_has_room(&area->limits, area->store.count, area->bytes, a->bytes)) {
+  if (!leat_stage_has_room(&area->base.limits, area->store.count, area->base.bytes, a->bytes)) {
     return LEAT_PASSAGE_WAITS;
   }
   self->status = leat_tuple_store_reserve(&area->store);
   if (self->status) return LEAT_PASSAGE_DONE;
   leat_tuple_store_push_back(&area->store, leat_tuple_items(&a->tuple));
-  area->bytes += a->bytes;
+  area->base.bytes += a->bytes;
   return LEAT_PASSAGE_DONE;
 }
 
@@ -130,7 +138,7 @@ static leat_passage_t attempt_unstage(leat_attempt_t* self) {
   if (area->store.count == 0) return LEAT_PASSAGE_WAITS;
   leat_tensor_t* tuple = leat_tuple_items(&a->tuple);
   leat_tuple_store_pop_front(&area->store, tuple);
-  area->bytes -= leat_stage_bytes(tuple, area->store.width);
+  area->base.bytes -= leat_stage_bytes(tuple, area->base.width);
   return LEAT_PASSAGE_DONE;
 }
 
@@ -140,13 +148,13 @@ static leat_passage_t attempt_peek(leat_attempt_t* self) {
   if (a->index >= area->store.count) return LEAT_PASSAGE_WAITS;
   const leat_tensor_t* row = leat_tuple_store_row(&area->store, a->index);
   leat_tensor_t* tuple = leat_tuple_items(&a->tuple);
-  for (int i = 0; i < area->store.width; ++i) tuple[i] = leat_tensor_share(&row[i]);
+  for (int i = 0; i < area->base.width; ++i) tuple[i] = leat_tensor_share(&row[i]);
   return LEAT_PASSAGE_DONE;
 }
 
 static void finish_stage(leat_attempt_t* self) {
   stage_attempt_t* a = (stage_attempt_t*)self;
-  int width = a->area->store.width;
+  int width = a->area->base.width;
   leat_kernel_context_t* c = a->context;
   leat_tensor_t* tuple = leat_tuple_items(&a->tuple);
   for (int i = 0; !self->status && i < c->kernel->output_count; ++i) {
@@ -171,12 +179,12 @@ static void enter(leat_kernel_context_t* c, leat_kernel_done_fn_t done, leat_lin
     return;
   }
   area_t* area = a.area;
-  int width = area->store.width;
+  int width = area->base.width;
   if (line == LEAT_LINE_IN) {
     status = leat_tuple_keep_inputs(c, 0, width, &a.tuple);
     if (!status) {
       a.bytes = leat_stage_bytes(leat_tuple_items(&a.tuple), width);
-      status = leat_stage_check_bytes(&area->limits, a.bytes);
+      status = leat_stage_check_bytes(&area->base.limits, a.bytes);
       if (status) leat_tuple_deinitialize(&a.tuple, width);
     }
   } else {
@@ -185,9 +193,9 @@ static void enter(leat_kernel_context_t* c, leat_kernel_done_fn_t done, leat_lin
   if (status) {
     done(c, status);
   } else {
-    leat_turnstile_enter(&area->turnstile, line, &a.base);
+    leat_turnstile_enter(&area->base.turnstile, line, &a.base);
   }
-  leat_resource_release(&area->resource);
+  leat_resource_release(&area->base.resource);
 }
 
 static void stage__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
@@ -217,26 +225,26 @@ static void peek__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 static leat_status_t size__cpu(leat_kernel_context_t* c) {
   area_t* area;
   LEAT_RETURN_IF_ERROR(find_area(c, &area));
-  leat_mutex_lock(&area->turnstile.mutex);
+  leat_mutex_lock(&area->base.turnstile.mutex);
   int64_t size = area->store.count;
-  leat_mutex_unlock(&area->turnstile.mutex);
-  leat_resource_release(&area->resource);
+  leat_mutex_unlock(&area->base.turnstile.mutex);
+  leat_resource_release(&area->base.resource);
   return leat_output_int32(c, 0, size);
 }
 
 static void clear(void* data) {
   area_t* area = data;
-  int width = area->store.width;
+  int width = area->base.width;
   leat_tuple_store_deinitialize(&area->store);
   leat_tuple_store_initialize(width, false, &area->store);
-  area->bytes = 0;
+  area->base.bytes = 0;
 }
 
 static leat_status_t clear__cpu(leat_kernel_context_t* c) {
   area_t* area;
   LEAT_RETURN_IF_ERROR(find_area(c, &area));
-  leat_turnstile_change(&area->turnstile, clear, area, 0);
-  leat_resource_release(&area->resource);
+  leat_turnstile_change(&area->base.turnstile, clear, area, 0);
+  leat_resource_release(&area->base.resource);
   return leat_ok_status();
 }
 

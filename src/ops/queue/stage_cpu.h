@@ -19,6 +19,20 @@ typedef struct leat_stage_name_s {
   int width;  // components of a tuple
 } leat_stage_name_t;
 
+// What areas begin with.
+typedef struct leat_stage_area_s {
+  leat_resource_t resource;
+  leat_turnstile_t turnstile;
+  leat_stage_limits_t limits;
+  int width;
+  int64_t bytes;  // of the tuples, under the turnstile's lock
+} leat_stage_area_t;
+// An area of |area_bytes|, zeroed behind its beginning; |kind|'s destroy ends with the latter.
+LEAT_MUST_USE leat_status_t leat_stage_area_create(const leat_stage_name_t* name,
+                                                   const leat_resource_kind_t* kind,
+                                                   size_t area_bytes, void** out_area);
+void leat_stage_area_free(leat_stage_area_t* area);
+
 // |prefix| goes before the name: areas of another sort are others.
 LEAT_MUST_USE leat_status_t leat_stage_name_initialize(leat_kernel_creation_t* c,
                                                        const char* prefix,

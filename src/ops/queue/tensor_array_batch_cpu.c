@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/queue/tensor_array_cpu.h"
 #include "ops/queue/tuple_cpu.h"
@@ -190,15 +191,12 @@ static leat_status_t set_lengths(leat_kernel_context_t* c, const span_t* span,
 static leat_status_t concat_values(leat_kernel_context_t* c, leat_partial_shape_t except0,
                                    const span_t* span) {
   int64_t dims[LEAT_SHAPE_MAX_RANK], rows;
-  leat_shape_t shape;
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(set_lengths(c, span, except0, &rows));
   const leat_shape_t* first = &span->values[0].shape;
   memcpy(dims, leat_shape_dims(first), (size_t)first->rank * sizeof(int64_t));
   dims[0] = rows;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(first->rank, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, first->rank, dims, &output);
   size_t item = leat_dtype_size(span->values[0].dtype), offset = 0;
   for (int64_t i = 0; i < span->count && !status; ++i) {
     const leat_tensor_t* value = &span->values[i];
@@ -401,11 +399,8 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
 #define STACKED "dtype: " LEAT_SLOTS_TYPES ", qint32, qint8, quint8, variant"
 
 #define KERNEL(name, fn) {.op = name, .device_type = "CPU", .constraints = ANY, .compute = fn}
-#define STACKER(name, types, create_fn, fn)                                                 \
-  {                                                                                         \
-    .op = name, .device_type = "CPU", .constraints = types, .create = create_fn,            \
-    .destroy = element_shape_destroy, .state_bytes = sizeof(element_shape_t), .compute = fn \
-  }
+#define STACKER(name, types, create_fn, fn)                                                      \
+  LEAT_CPU_KERNEL(name, types, element_shape_t, create_fn, fn, .destroy = element_shape_destroy)
 #define ARRAYS(v)                                                                       \
   STACKER("TensorArrayGather" v, STACKED, gather_create, gather__cpu),                  \
   KERNEL("TensorArrayScatter" v, scatter__cpu),                                         \

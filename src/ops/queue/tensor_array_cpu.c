@@ -175,11 +175,8 @@ static leat_status_t close__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define MAKER(name, create_fn, destroy_fn, state, fn)                               \
-  {                                                                                 \
-    .op = name, .device_type = "CPU", .create = create_fn, .destroy = destroy_fn,   \
-    .state_bytes = sizeof(state), .compute = fn                                     \
-  }
+#define MAKER(name, create_fn, destroy_fn, state, fn)                      \
+  LEAT_CPU_KERNEL(name, NULL, state, create_fn, fn, .destroy = destroy_fn)
 #define KERNEL(name, types, fn) \
   {.op = name, .device_type = "CPU", .constraints = types, .compute = fn}
 #define ARRAYS(v)                                                                         \

@@ -448,12 +448,8 @@ static leat_status_t scatter_into__cpu(leat_kernel_context_t* c) {
   return scatter_rows(c, 1, indices, list);
 }
 
-#define KERNEL(name, create_fn, destroy_fn, fn)                                    \
-  {                                                                                \
-    .op = name, .device_type = "CPU", .constraints = LEAT_LIST_TYPES,              \
-    .create = create_fn, .destroy = destroy_fn, .state_bytes = sizeof(batch_t),    \
-    .compute = fn                                                                  \
-  }
+#define KERNEL(name, create_fn, destroy_fn, fn)                                         \
+  LEAT_CPU_KERNEL(name, LEAT_LIST_TYPES, batch_t, create_fn, fn, .destroy = destroy_fn)
 
 const leat_kernel_row_t leat_tensor_list_batch_kernels_cpu[] = {
     KERNEL("TensorListStack", stack_create, NULL, stack__cpu),

@@ -305,11 +305,8 @@ static leat_status_t push_back_batch__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define KERNEL(name, types, create_fn, fn)                                         \
-  {                                                                                \
-    .op = name, .device_type = "CPU", .constraints = types, .create = create_fn,   \
-    .state_bytes = sizeof(element_t), .compute = fn                                \
-  }
+#define KERNEL(name, types, create_fn, fn)               \
+  LEAT_CPU_KERNEL(name, types, element_t, create_fn, fn)
 
 const leat_kernel_row_t leat_tensor_list_kernels_cpu[] = {
     KERNEL("EmptyTensorList", NULL, element_create, empty__cpu),

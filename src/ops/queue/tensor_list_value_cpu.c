@@ -1,8 +1,8 @@
 // The value behind TensorList ops.
 #include <string.h>
 
-#include "ops/queue/numbers_cpu.h"
 #include "ops/queue/tensor_list_cpu.h"
+#include "ops/queue/tensor_sum_cpu.h"
 #include "ops/queue/tuple_cpu.h"
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -66,26 +66,18 @@ static void list_retain(void* self) {
 
 static void list_release(void* self) { leat_tensor_list_release(self); }
 
-static leat_status_t add_items(const leat_tensor_list_t* like, const leat_tensor_t* a,
-                               const leat_tensor_t* b, leat_tensor_t* out_sum);
-
-// One element of nothing but zeros, or of variants' zeros.
+// An element that is not there has no zeros, and counts as zeros.
 static leat_status_t zeros_item(const leat_tensor_t* item, leat_tensor_t* out_zeros) {
   *out_zeros = (leat_tensor_t){0};
-  if (!item->dtype) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(
-      leat_tensor_allocate(leat_buffer_source_host(), item->dtype, &item->shape, out_zeros));
-  leat_tensor_fill_zero(out_zeros);
-  const leat_variant_t* from = item->data;
-  for (int64_t i = 0; item->dtype == LEAT_DTYPE_VARIANT && i < item->shape.element_count; ++i) {
-    if (!from[i].vtable || !from[i].vtable->zeros_like) continue;
-    leat_status_t status = from[i].vtable->zeros_like(
-        from[i].self, &leat_tensor_data(out_zeros, leat_variant_t)[i]);
-    if (status) {
-      leat_tensor_release(out_zeros);
-      return status;
-    }
-  }
+  return item->dtype ? leat_tensor_zeros_like(item, out_zeros) : leat_ok_status();
+}
+
+static leat_status_t add_items(const leat_tensor_t* a, const leat_tensor_t* b,
+                               leat_tensor_t* out_sum) {
+  *out_sum = (leat_tensor_t){0};
+  if (a->dtype && b->dtype) return leat_tensor_sum(a, b, out_sum);
+  const leat_tensor_t* only = a->dtype ? a : b;
+  if (only->dtype) *out_sum = leat_tensor_share(only);
   return leat_ok_status();
 }
 
@@ -103,49 +95,6 @@ static leat_status_t list_zeros_like(void* self, leat_variant_t* out_variant) {
   }
   *out_variant = (leat_variant_t){&kListVtable, zeros};
   return leat_ok_status();
-}
-
-// Of two elements; one that is not there counts as zeros.
-static leat_status_t add_variants(const leat_tensor_t* a, const leat_tensor_t* b,
-                                  leat_tensor_t* sum) {
-  const leat_variant_t *x = a->data, *y = b->data;
-  leat_variant_t* s = sum->data;
-  for (int64_t i = 0; i < a->shape.element_count; ++i) {
-    if (!x[i].vtable || x[i].vtable != y[i].vtable || !x[i].vtable->add) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Add failed: elements of lists are variants that do not add");
-    }
-    LEAT_RETURN_IF_ERROR(x[i].vtable->add(x[i].self, y[i].self, &s[i]));
-  }
-  return leat_ok_status();
-}
-
-static leat_status_t add_items(const leat_tensor_list_t* like, const leat_tensor_t* a,
-                               const leat_tensor_t* b, leat_tensor_t* out_sum) {
-  *out_sum = (leat_tensor_t){0};
-  if (!a->dtype || !b->dtype) {
-    const leat_tensor_t* only = a->dtype ? a : b;
-    if (only->dtype) *out_sum = leat_tensor_share(only);
-    return leat_ok_status();
-  }
-  if (!leat_shape_equal(&a->shape, &b->shape)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Trying to add two tensors with incompatible element shapes. One is "
-                            "%s and the other is %s",
-                            LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
-  }
-  LEAT_RETURN_IF_ERROR(
-      leat_tensor_allocate(leat_buffer_source_host(), like->dtype, &a->shape, out_sum));
-  leat_status_t status = leat_ok_status();
-  if (like->dtype == LEAT_DTYPE_VARIANT) {
-    status = add_variants(a, b, out_sum);
-  } else if (!leat_numbers_add(like->dtype, a->data, b->data, out_sum->data,
-                               a->shape.element_count)) {
-    status = leat_make_status(LEAT_INVALID_ARGUMENT, "Trying to add unsupported dtype %s",
-                              leat_dtype_name(like->dtype));
-  }
-  if (status) leat_tensor_release(out_sum);
-  return status;
 }
 
 static bool shapes_agree(leat_partial_shape_t a, leat_partial_shape_t b) {
@@ -176,7 +125,7 @@ static leat_status_t list_add(void* a_self, void* b_self, leat_variant_t* out_va
   leat_tensor_list_t* sum;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_create(a->dtype, shape, (int64_t)a->count, &sum));
   for (size_t i = 0; i < a->count; ++i) {
-    leat_status_t status = add_items(a, &a->items[i], &b->items[i], &sum->items[i]);
+    leat_status_t status = add_items(&a->items[i], &b->items[i], &sum->items[i]);
     if (status) {
       leat_tensor_list_release(sum);
       return status;

@@ -3,9 +3,10 @@
 // shape and bytes, written as one string.
 #include <string.h>
 
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/lookup/key_rows_cpu.h"
-#include "ops/queue/numbers_cpu.h"
+#include "ops/queue/tensor_sum_cpu.h"
 
 typedef struct tensor_map_s {
   leat_reference_count_t references;
@@ -138,24 +139,6 @@ static leat_status_t map_zeros_like(void* self, leat_variant_t* out_variant) {
   return leat_ok_status();
 }
 
-static leat_status_t add_values(const leat_tensor_t* a, const leat_tensor_t* b,
-                                leat_tensor_t* out_sum) {
-  if (a->dtype != b->dtype || !leat_shape_equal(&a->shape, &b->shape)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Trying to add values of maps that are %s%s and %s%s",
-                            leat_dtype_name(a->dtype), LEAT_SHAPE_TEXT(&a->shape),
-                            leat_dtype_name(b->dtype), LEAT_SHAPE_TEXT(&b->shape));
-  }
-  LEAT_RETURN_IF_ERROR(
-      leat_tensor_allocate(leat_buffer_source_host(), a->dtype, &a->shape, out_sum));
-  if (leat_numbers_add(a->dtype, a->data, b->data, out_sum->data, a->shape.element_count)) {
-    return leat_ok_status();
-  }
-  leat_tensor_release(out_sum);
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Trying to add unsupported dtype %s",
-                          leat_dtype_name(a->dtype));
-}
-
 static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
   for (size_t i = 0; i < other->rows.count; ++i) {
     int64_t row;
@@ -164,7 +147,7 @@ static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
     if (row < 0) {
       value = leat_tensor_share(&other->values[i]);
     } else {
-      LEAT_RETURN_IF_ERROR(add_values(&sum->values[row], &other->values[i], &value));
+      LEAT_RETURN_IF_ERROR(leat_tensor_sum(&sum->values[row], &other->values[i], &value));
     }
     LEAT_RETURN_IF_ERROR(put(sum, &other->keys[i], value));
   }
@@ -322,16 +305,13 @@ static leat_status_t check_keys(const leat_kernel_context_t* c, const tensor_map
 static leat_status_t stack_keys__cpu(leat_kernel_context_t* c) {
   tensor_map_t* map;
   leat_tensor_t* output;
-  leat_shape_t shape;
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
   LEAT_RETURN_IF_ERROR(input_map(c, &map));
   LEAT_RETURN_IF_ERROR(check_keys(c, map));
   const leat_shape_t* one = &map->keys[0].shape;
   dims[0] = (int64_t)map->rows.count;
   for (int i = 0; i < one->rank; ++i) dims[i + 1] = leat_shape_dim(one, i);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(one->rank + 1, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, one->rank + 1, dims, &output);
   size_t bytes = (size_t)one->element_count * leat_dtype_size(map->keys[0].dtype);
   for (size_t i = 0; i < map->rows.count && !status; ++i) {
     status = leat_tensor_copy_elements(output->dtype, map->keys[i].data,

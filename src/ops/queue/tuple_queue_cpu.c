@@ -49,6 +49,19 @@ const char* leat_queue_order_name(leat_queue_order_t order) {
   return kNames[order];
 }
 
+static void set_outputs(const leat_queue_call_t* call, leat_status_t status,
+                        leat_tensor_t* components) {
+  leat_kernel_context_t* c = call->context;
+  for (int i = 0; components && i < c->kernel->output_count; ++i) {
+    leat_kernel_set_output(c, i, leat_tensor_move(&components[i]));
+  }
+  call->kernel_done(c, status);
+}
+
+leat_queue_call_t leat_queue_call_of_kernel(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  return (leat_queue_call_t){.context = c, .done = set_outputs, .kernel_done = done};
+}
+
 static int width_of(const tuple_queue_t* q) { return q->base.component_count; }
 
 // ---- The store's order --------------------------------------------------------------------------

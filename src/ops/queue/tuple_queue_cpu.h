@@ -30,6 +30,8 @@ LEAT_MUST_USE leat_status_t leat_tuple_queue_create(const leat_queue_options_t* 
 // INVALID_ARGUMENT unless a queue made earlier is what |options| ask for. |queue| may be any.
 LEAT_MUST_USE leat_status_t leat_tuple_queue_check(leat_queue_t* queue,
                                                    const leat_queue_options_t* options);
+// A call whose end is the kernel's, and whose components are the node's outputs.
+leat_queue_call_t leat_queue_call_of_kernel(leat_kernel_context_t* c, leat_kernel_done_fn_t done);
 const char* leat_queue_order_name(leat_queue_order_t order);  // "FIFOQueue"
 
 #endif  // LEAT_OPS_QUEUE_TUPLE_QUEUE_CPU_H_

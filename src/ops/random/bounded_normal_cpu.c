@@ -251,14 +251,8 @@ static leat_status_t stateless__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_bounded_normal_kernels_cpu[] = {
-    {.op = "ParameterizedTruncatedNormal",
-     .device_type = "CPU",
-     .constraints = "dtype: half, float, double",
-     .create = leat_generator_state_create,
-     .destroy = leat_generator_state_destroy,
-     .state_bytes = sizeof(leat_generator_state_t),
-     .compute = parameterized__cpu,
-     .expensive = true},
+    LEAT_GENERATOR_KERNEL("ParameterizedTruncatedNormal", "dtype: half, float, double",
+                          parameterized__cpu, .expensive = true),
     {.op = "StatelessParameterizedTruncatedNormal",
      .device_type = "CPU",
      .constraints = "dtype: half, float, double",

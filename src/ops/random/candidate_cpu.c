@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/map.h"
-#include "kernel/cancellation.h"
 #include "ops/family.h"
+#include "ops/function/step_check_cpu.h"
 #include "ops/random/fill_cpu.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/unigram_cpu.h"
@@ -152,10 +152,7 @@ static bool see(const seen_t* seen, int64_t value) {
 #define TRIES_BETWEEN_CHECKS (1 << 20)
 
 static leat_status_t check_tries(const leat_kernel_context_t* c, int64_t tries) {
-  const leat_cancellation_t* cancellation = c->services->cancellation;
-  if (cancellation && leat_cancellation_is_cancelled(cancellation)) {
-    return leat_kernel_error(c, LEAT_CANCELLED, "the step was cancelled");
-  }
+  LEAT_RETURN_IF_ERROR(leat_step_check(c->services, false));
   if (tries < MAX_TRIES - TRIES_BETWEEN_CHECKS) return leat_ok_status();
   return leat_kernel_error(c, LEAT_RESOURCE_EXHAUSTED,
                            "num_sampled is more than are found in %lld tries", (long long)tries);
@@ -331,13 +328,8 @@ static leat_status_t accidental_hits__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define SAMPLER(name, made)         \
-  {.op = name,                      \
-   .device_type = "CPU",            \
-   .create = made,                  \
-   .destroy = destroy,              \
-   .state_bytes = sizeof(sampler_t), \
-   .compute = sampler__cpu}
+#define SAMPLER(name, made)                                                      \
+  LEAT_CPU_KERNEL(name, NULL, sampler_t, made, sampler__cpu, .destroy = destroy)
 
 const leat_kernel_row_t leat_candidate_kernels_cpu[] = {
     SAMPLER("AllCandidateSampler", all_create),

@@ -33,21 +33,14 @@ static leat_status_t random_uniform_int__cpu(leat_kernel_context_t* c) {
   return run(c, &(leat_random_fill_t){.kind = LEAT_RANDOM_INTEGER});
 }
 
-#define KERNEL(op_name, types, function)          \
-  {.op = op_name,                                 \
-   .device_type = "CPU",                          \
-   .constraints = types,                          \
-   .create = leat_generator_state_create,         \
-   .destroy = leat_generator_state_destroy,       \
-   .state_bytes = sizeof(leat_generator_state_t), \
-   .compute = function,                           \
-   .expensive = true}
-
 const leat_kernel_row_t leat_distribution_kernels_cpu[] = {
-    KERNEL("RandomUniform", "dtype: bfloat16, double, float, half", random_uniform__cpu),
-    KERNEL("RandomStandardNormal", "dtype: bfloat16, double, float, half",
-           random_standard_normal__cpu),
-    KERNEL("TruncatedNormal", "dtype: bfloat16, double, float, half", truncated_normal__cpu),
-    KERNEL("RandomUniformInt", "Tout: int32, int64", random_uniform_int__cpu),
+    LEAT_GENERATOR_KERNEL("RandomUniform", "dtype: bfloat16, double, float, half",
+                          random_uniform__cpu, .expensive = true),
+    LEAT_GENERATOR_KERNEL("RandomStandardNormal", "dtype: bfloat16, double, float, half",
+                          random_standard_normal__cpu, .expensive = true),
+    LEAT_GENERATOR_KERNEL("TruncatedNormal", "dtype: bfloat16, double, float, half",
+                          truncated_normal__cpu, .expensive = true),
+    LEAT_GENERATOR_KERNEL("RandomUniformInt", "Tout: int32, int64", random_uniform_int__cpu,
+                          .expensive = true),
     LEAT_KERNEL_ROWS_END,
 };

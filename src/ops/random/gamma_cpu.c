@@ -34,50 +34,19 @@ static double sample_gamma(const leat_sampler_t* sampler, int64_t parameter, int
 #define GAMMA_NS 60
 
 static leat_status_t random_gamma__cpu(leat_kernel_context_t* c) {
-  const leat_generator_state_t* state = leat_kernel_state(c);
-  const leat_tensor_t* alpha = leat_kernel_input(c, 1);
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sampler_output(c, 0, alpha, &output));
-  int64_t count = output->shape.element_count;
-  if (count == 0) return leat_ok_status();
-  leat_sampler_t sampler = {
-      .philox = leat_generator_reserve(state->generator, (uint64_t)count * LEAT_RANDOM_RESERVED),
-      .sample = sample_gamma,
-      .parameters = {alpha},
-      .parameter_count = alpha->shape.element_count,
-      .sample_count = count / alpha->shape.element_count,
-      .cost_ns = GAMMA_NS};
-  leat_sampler_run(c, &sampler, output);
-  return leat_ok_status();
-}
-
-static leat_status_t stateless(leat_kernel_context_t* c, leat_philox_t philox, int alpha_index) {
-  const leat_tensor_t* alpha = leat_kernel_input(c, alpha_index);
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_random_output(c, 0, &output));
-  int64_t count = output->shape.element_count;
-  if (count == 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_sampler_check_suffix(c, &output->shape, &alpha->shape));
-  leat_sampler_t sampler = {.philox = philox,
-                            .sample = sample_gamma,
-                            .parameters = {alpha},
-                            .parameter_count = alpha->shape.element_count,
-                            .sample_count = count / alpha->shape.element_count,
-                            .cost_ns = GAMMA_NS};
-  leat_sampler_run(c, &sampler, output);
-  return leat_ok_status();
+  return leat_sampler_compute(c, sample_gamma, GAMMA_NS);
 }
 
 static leat_status_t stateless_v2__cpu(leat_kernel_context_t* c) {
   leat_philox_t philox;
   LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 1, &philox));
-  return stateless(c, philox, 2);
+  return leat_sampler_compute_stateless(c, philox, 2, sample_gamma, GAMMA_NS);
 }
 
 static leat_status_t stateless_v3__cpu(leat_kernel_context_t* c) {
   leat_philox_t philox;
   LEAT_RETURN_IF_ERROR(leat_stateless_from_key(c, 1, &philox));
-  return stateless(c, philox, 4);
+  return leat_sampler_compute_stateless(c, philox, 4, sample_gamma, GAMMA_NS);
 }
 
 // ---- The derivative -----------------------------------------------------------------------------
@@ -177,14 +146,8 @@ static leat_status_t random_gamma_grad__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_gamma_kernels_cpu[] = {
-    {.op = "RandomGamma",
-     .device_type = "CPU",
-     .constraints = "T: half, bfloat16, float, double",
-     .create = leat_generator_state_create,
-     .destroy = leat_generator_state_destroy,
-     .state_bytes = sizeof(leat_generator_state_t),
-     .compute = random_gamma__cpu,
-     .expensive = true},
+    LEAT_GENERATOR_KERNEL("RandomGamma", "T: half, bfloat16, float, double", random_gamma__cpu,
+                          .expensive = true),
     {.op = "StatelessRandomGammaV2",
      .device_type = "CPU",
      .constraints = "dtype: half, bfloat16, float, double",

@@ -20,5 +20,9 @@ typedef struct leat_generator_state_s {
 } leat_generator_state_t;
 LEAT_MUST_USE leat_status_t leat_generator_state_create(leat_kernel_creation_t* c, void* state);
 void leat_generator_state_destroy(void* state);
+// Their row (ops/family.h); further fields may follow |compute_fn|.
+#define LEAT_GENERATOR_KERNEL(op_name, types, ...)                                                \
+  LEAT_CPU_KERNEL(op_name, types, leat_generator_state_t, leat_generator_state_create,            \
+                  __VA_ARGS__, .destroy = leat_generator_state_destroy)
 
 #endif  // LEAT_OPS_RANDOM_GENERATOR_CPU_H_

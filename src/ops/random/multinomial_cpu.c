@@ -2,6 +2,7 @@
 // number n of all takes words 2n and 2n + 1 of the generator, whoever computes it.
 #include <math.h>
 
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
@@ -92,10 +93,8 @@ static leat_status_t make_output(leat_kernel_context_t* c, multinomial_t* m) {
     return leat_kernel_invalid(c, "logits have %lld classes, must have 1 to 2^31 - 1",
                                (long long)m->class_count);
   }
-  leat_shape_t shape;
   int64_t dims[2] = {leat_shape_dim(&m->logits->shape, 0), m->sample_count};
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
-  return leat_kernel_allocate_output(c, 0, &shape, &m->output);
+  return leat_sized_output(c, 0, 2, dims, &m->output);
 }
 
 static leat_status_t run(leat_kernel_context_t* c, multinomial_t* m) {
@@ -129,14 +128,8 @@ static leat_status_t stateless_multinomial__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_multinomial_kernels_cpu[] = {
-    {.op = "Multinomial",
-     .device_type = "CPU",
-     .constraints = "T: half, bfloat16, float, double",
-     .create = leat_generator_state_create,
-     .destroy = leat_generator_state_destroy,
-     .state_bytes = sizeof(leat_generator_state_t),
-     .compute = multinomial__cpu,
-     .expensive = true},
+    LEAT_GENERATOR_KERNEL("Multinomial", "T: half, bfloat16, float, double", multinomial__cpu,
+                          .expensive = true),
     {.op = "StatelessMultinomial",
      .device_type = "CPU",
      .constraints = "T: half, bfloat16, float, double",

@@ -49,53 +49,22 @@ static double sample_poisson(const leat_sampler_t* sampler, int64_t parameter, i
 #define POISSON_NS 80
 
 static leat_status_t random_poisson__cpu(leat_kernel_context_t* c) {
-  const leat_generator_state_t* state = leat_kernel_state(c);
-  const leat_tensor_t* rate = leat_kernel_input(c, 1);
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sampler_output(c, 0, rate, &output));
-  int64_t count = output->shape.element_count;
-  if (count == 0) return leat_ok_status();
-  leat_sampler_t sampler = {
-      .philox = leat_generator_reserve(state->generator, (uint64_t)count * LEAT_RANDOM_RESERVED),
-      .sample = sample_poisson,
-      .parameters = {rate},
-      .parameter_count = rate->shape.element_count,
-      .sample_count = count / rate->shape.element_count,
-      .cost_ns = POISSON_NS};
-  leat_sampler_run(c, &sampler, output);
-  return leat_ok_status();
+  return leat_sampler_compute(c, sample_poisson, POISSON_NS);
 }
 
 static leat_status_t stateless_poisson__cpu(leat_kernel_context_t* c) {
-  const leat_tensor_t* rate = leat_kernel_input(c, 2);
-  leat_tensor_t* output;
-  leat_sampler_t sampler = {
-      .sample = sample_poisson, .parameters = {rate}, .cost_ns = POISSON_NS};
-  LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 1, &sampler.philox));
-  LEAT_RETURN_IF_ERROR(leat_random_output(c, 0, &output));
-  int64_t count = output->shape.element_count;
-  if (count == 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_sampler_check_suffix(c, &output->shape, &rate->shape));
-  sampler.parameter_count = rate->shape.element_count;
-  sampler.sample_count = count / sampler.parameter_count;
-  leat_sampler_run(c, &sampler, output);
-  return leat_ok_status();
+  leat_philox_t philox;
+  LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 1, &philox));
+  return leat_sampler_compute_stateless(c, philox, 2, sample_poisson, POISSON_NS);
 }
 
-#define STATEFUL(op_name, types)                  \
-  {.op = op_name,                                 \
-   .device_type = "CPU",                          \
-   .constraints = types,                          \
-   .create = leat_generator_state_create,         \
-   .destroy = leat_generator_state_destroy,       \
-   .state_bytes = sizeof(leat_generator_state_t), \
-   .compute = random_poisson__cpu,                \
-   .expensive = true}
 #define REAL "half, float, double, int32, int64"
 
 const leat_kernel_row_t leat_poisson_kernels_cpu[] = {
-    STATEFUL("RandomPoisson", "dtype: half, float, double"),
-    STATEFUL("RandomPoissonV2", "R: " REAL "; dtype: " REAL),
+    LEAT_GENERATOR_KERNEL("RandomPoisson", "dtype: half, float, double", random_poisson__cpu,
+                          .expensive = true),
+    LEAT_GENERATOR_KERNEL("RandomPoissonV2", "R: " REAL "; dtype: " REAL, random_poisson__cpu,
+                          .expensive = true),
     {.op = "StatelessRandomPoisson",
      .device_type = "CPU",
      .constraints = "Rtype: " REAL "; dtype: " REAL,

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "device/cpu/half.h"
+#include "ops/array/sized_output_cpu.h"
+#include "ops/random/generator_cpu.h"
 
 double leat_sampler_read(const leat_tensor_t* tensor, int64_t index) {
   switch (tensor->dtype) {
@@ -59,21 +61,19 @@ void leat_sampler_run(const leat_kernel_context_t* c, const leat_sampler_t* samp
   leat_kernel_parallel_for(c, output->shape.element_count, sampler->cost_ns, run_shard, &job);
 }
 
-leat_status_t leat_sampler_output(leat_kernel_context_t* c, int shape_index,
-                                  const leat_tensor_t* parameter, leat_tensor_t** out_tensor) {
-  leat_shape_t samples, whole_shape;
+// Allocates output 0 of the shape that input 0 states followed by that of |parameter|.
+static leat_status_t allocate_output(leat_kernel_context_t* c, const leat_tensor_t* parameter,
+                                     leat_tensor_t** out_tensor) {
+  leat_shape_t samples;
   int64_t dims[2 * LEAT_SHAPE_MAX_RANK];
-  LEAT_RETURN_IF_ERROR(leat_random_shape(c, shape_index, &samples));
+  LEAT_RETURN_IF_ERROR(leat_random_shape(c, 0, &samples));
   int rank = 0;
   for (int d = 0; d < samples.rank; ++d) dims[rank++] = leat_shape_dim(&samples, d);
   leat_shape_release(&samples);
   for (int d = 0; d < parameter->shape.rank; ++d) {
     dims[rank++] = leat_shape_dim(&parameter->shape, d);
   }
-  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &whole_shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &whole_shape, out_tensor);
-  leat_shape_release(&whole_shape);
-  return status;
+  return leat_sized_output(c, 0, rank, dims, out_tensor);
 }
 
 leat_status_t leat_sampler_check_suffix(const leat_kernel_context_t* c, const leat_shape_t* shape,
@@ -99,4 +99,46 @@ int64_t leat_sampler_broadcast(const leat_shape_t* whole, const leat_shape_t* sh
     index /= size;
   }
   return at;
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_sampler_t make_sampler(leat_philox_t philox, const leat_tensor_t* parameter,
+                                   const leat_tensor_t* output, leat_sample_fn_t sample,
+                                   double cost_ns) {
+  const int64_t sets = parameter->shape.element_count;
+  return (leat_sampler_t){.philox = philox,
+                          .sample = sample,
+                          .parameters = {parameter},
+                          .parameter_count = sets,
+                          .sample_count = output->shape.element_count / sets,
+                          .cost_ns = cost_ns};
+}
+
+leat_status_t leat_sampler_compute(leat_kernel_context_t* c, leat_sample_fn_t sample,
+                                   double cost_ns) {
+  const leat_generator_state_t* state = leat_kernel_state(c);
+  const leat_tensor_t* parameter = leat_kernel_input(c, 1);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(allocate_output(c, parameter, &output));
+  const uint64_t count = (uint64_t)output->shape.element_count;
+  if (count == 0) return leat_ok_status();
+  const leat_philox_t philox =
+      leat_generator_reserve(state->generator, count * LEAT_RANDOM_RESERVED);
+  const leat_sampler_t sampler = make_sampler(philox, parameter, output, sample, cost_ns);
+  leat_sampler_run(c, &sampler, output);
+  return leat_ok_status();
+}
+
+leat_status_t leat_sampler_compute_stateless(leat_kernel_context_t* c, leat_philox_t philox,
+                                             int parameter, leat_sample_fn_t sample,
+                                             double cost_ns) {
+  const leat_tensor_t* sets = leat_kernel_input(c, parameter);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_random_output(c, 0, &output));
+  if (output->shape.element_count == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_sampler_check_suffix(c, &output->shape, &sets->shape));
+  const leat_sampler_t sampler = make_sampler(philox, sets, output, sample, cost_ns);
+  leat_sampler_run(c, &sampler, output);
+  return leat_ok_status();
 }

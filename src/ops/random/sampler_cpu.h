@@ -59,15 +59,22 @@ struct leat_sampler_s {
 void leat_sampler_run(const leat_kernel_context_t* c, const leat_sampler_t* sampler,
                       leat_tensor_t* output);
 
+// Whole kernels of distributions of one parameter: |sample| and |cost_ns| as in a sampler.
+// Inputs shape and parameter, with a leat_generator_state_t: as many samples as shape states for
+// each parameter.
+LEAT_MUST_USE leat_status_t leat_sampler_compute(leat_kernel_context_t* c, leat_sample_fn_t sample,
+                                                 double cost_ns);
+// Of |philox|: the output's shape, input 0, ends with that of the parameter, input |parameter|.
+LEAT_MUST_USE leat_status_t leat_sampler_compute_stateless(leat_kernel_context_t* c,
+                                                           leat_philox_t philox, int parameter,
+                                                           leat_sample_fn_t sample,
+                                                           double cost_ns);
+
 // An element as a number, and back (integers: towards zero; NaN is 0).
 double leat_sampler_read(const leat_tensor_t* tensor, int64_t index);
 static inline double leat_sampler_parameter(const leat_sampler_t* s, int which, int64_t set) {
   return leat_sampler_read(s->parameters[which], s->offsets[which] ? s->offsets[which][set] : set);
 }
-// Allocates output 0 of the shape that input |shape_index| states followed by that of |parameter|.
-LEAT_MUST_USE leat_status_t leat_sampler_output(leat_kernel_context_t* c, int shape_index,
-                                                const leat_tensor_t* parameter,
-                                                leat_tensor_t** out_tensor);
 // The element of a tensor of |shape| that is broadcast to element |index| of one of |whole|.
 int64_t leat_sampler_broadcast(const leat_shape_t* whole, const leat_shape_t* shape,
                                int64_t index);

@@ -81,13 +81,7 @@ static leat_status_t stateless_shuffle__cpu(leat_kernel_context_t* c) {
   "uint64, complex64, complex128, bool, string, resource, variant"
 
 const leat_kernel_row_t leat_shuffle_kernels_cpu[] = {
-    {.op = "RandomShuffle",
-     .device_type = "CPU",
-     .constraints = ALL,
-     .create = leat_generator_state_create,
-     .destroy = leat_generator_state_destroy,
-     .state_bytes = sizeof(leat_generator_state_t),
-     .compute = random_shuffle__cpu},
+    LEAT_GENERATOR_KERNEL("RandomShuffle", ALL, random_shuffle__cpu),
     {.op = "StatelessShuffle",
      .device_type = "CPU",
      .constraints = ALL,

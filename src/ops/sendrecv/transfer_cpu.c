@@ -1,6 +1,6 @@
 // Kernels of _Send and _Recv. The key's fixed part is made once; the iteration is appended at run
 // time: "src;incarnation;dst;name;frame:iteration". On a device with memory of its own a send first
-// copies to the host, a receive from it.
+// copies to the host and goes when the copy has ended, a receive copies from it; neither waits.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -79,14 +79,20 @@ typedef struct reception_s {
   leat_kernel_done_fn_t done;
 } reception_t;
 
-static void recv_received(void* data, leat_status_t status, leat_slot_t value) {
+static reception_t take_reception(void* data) {
   reception_t reception = *(reception_t*)data;
   leat_allocator_free(leat_allocator_system(), data);
+  return reception;
+}
+
+static void received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t reception = take_reception(data);
   if (!status) reception.context->outputs[0] = value;
   reception.done(reception.context, status);
 }
 
-static leat_status_t start_receive(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+static leat_status_t start_receive(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                                   leat_rendezvous_receive_fn_t fn) {
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
   if (!rendezvous) return leat_kernel_error(c, LEAT_INTERNAL, "the step has no rendezvous");
   reception_t* reception;
@@ -99,105 +105,92 @@ static leat_status_t start_receive(leat_kernel_context_t* c, leat_kernel_done_fn
   if (status) {
     leat_allocator_free(leat_allocator_system(), reception);
   } else {
-    rendezvous->vtable->receive(rendezvous, key, recv_received, reception);
+    rendezvous->vtable->receive(rendezvous, key, fn, reception);
   }
   leat_string_builder_deinitialize(&storage);
   return status;
 }
 
-static void recv__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  leat_status_t status = start_receive(c, done);
+static void receive(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                    leat_rendezvous_receive_fn_t fn) {
+  leat_status_t status = start_receive(c, done, fn);
   if (status) done(c, status);
+}
+
+static void recv__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  receive(c, done, received);
 }
 
 // ---- On devices with memory of their own --------------------------------------------------------
 
-// A copy under way: out of the device, to be sent, or into it.
-typedef struct moving_s {
-  leat_kernel_context_t* context;
-  leat_kernel_done_fn_t done;
+// A value on its way out of the device. Its kernel has returned, perhaps its step has ended: what
+// sends it has all it needs.
+typedef struct departure_s {
+  leat_rendezvous_t* rendezvous;  // retained
+  leat_string_builder_t storage;
+  leat_string_view_t key;  // in |storage|
   leat_slot_t value;
-} moving_t;
+} departure_t;
 
-static leat_status_t start_moving(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
-                                  moving_t** out_moving) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof(moving_t),
-                                               (void**)out_moving));
-  **out_moving = (moving_t){c, done, {.alive = true}};
-  return leat_ok_status();
+static void free_departure(departure_t* departure) {
+  leat_slot_release(&departure->value);
+  leat_string_builder_deinitialize(&departure->storage);
+  leat_rendezvous_release(departure->rendezvous);
+  leat_allocator_free(leat_allocator_system(), departure);
 }
 
+// Whoever waits for a value that does not come hears why.
 static void copied_out(void* data, leat_status_t status) {
-  moving_t moving = *(moving_t*)data;
-  leat_allocator_free(leat_allocator_system(), data);
+  departure_t* departure = data;
+  leat_rendezvous_t* rendezvous = departure->rendezvous;
+  leat_slot_t value = departure->value;
+  departure->value = (leat_slot_t){.alive = false};
   if (status) {
-    leat_slot_release(&moving.value);
+    leat_slot_release(&value);
   } else {
-    status = leave(moving.context, moving.value);
+    status = rendezvous->vtable->send(rendezvous, departure->key, value);
   }
-  moving.done(moving.context, status);
+  if (status) rendezvous->vtable->abort(rendezvous, status);
+  leat_status_free(status);
+  free_departure(departure);
 }
 
-static void send__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+static leat_status_t send__device(leat_kernel_context_t* c) {
   leat_device_t* device = c->kernel->device;
-  moving_t* moving;
-  if (c->inputs_dead) {
-    done(c, leave(c, (leat_slot_t){.alive = false}));
-    return;
+  leat_rendezvous_t* rendezvous = c->services->rendezvous;
+  if (c->inputs_dead || !rendezvous) return leave(c, (leat_slot_t){.alive = false});
+  departure_t* departure;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *departure, (void**)&departure));
+  departure->rendezvous = rendezvous;
+  departure->value.alive = true;
+  leat_rendezvous_retain(rendezvous);
+  leat_status_t status = transfer_key(c, &departure->storage, &departure->key);
+  if (!status) {
+    status = device->vtable->copy_to_host(device, leat_kernel_input(c, 0),
+                                          &departure->value.tensor, copied_out, departure);
   }
-  leat_status_t status = start_moving(c, done, &moving);
-  if (status) {
-    done(c, status);
-    return;
-  }
-  device->vtable->copy_to_host(device, leat_kernel_input(c, 0), &moving->value.tensor, copied_out,
-                               moving);
+  if (status) free_departure(departure);
+  return status;
 }
 
-static void copied_in(void* data, leat_status_t status) {
-  moving_t moving = *(moving_t*)data;
-  leat_allocator_free(leat_allocator_system(), data);
-  leat_slot_release(&moving.value);
-  moving.context->outputs[0].alive = true;
-  moving.done(moving.context, status);
-}
-
-static void receive_then_copy(void* data, leat_status_t status, leat_slot_t value) {
-  moving_t* moving = data;
-  leat_kernel_context_t* c = moving->context;
+// The value is there for kernels of the device as soon as its copy is enqueued.
+static void device_received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t reception = take_reception(data);
+  leat_kernel_context_t* c = reception.context;
   leat_device_t* device = c->kernel->device;
-  if (status || !value.alive) {
-    if (!status) c->outputs[0] = value;
-    leat_kernel_done_fn_t done = moving->done;
-    leat_allocator_free(leat_allocator_system(), moving);
-    done(c, status);
-    return;
+  if (!status && value.alive) {
+    status = device->vtable->copy_from_host(device, &value.tensor, &c->outputs[0].tensor);
+    c->outputs[0].alive = !status;
+    leat_slot_release(&value);
+  } else if (!status) {
+    c->outputs[0] = value;
   }
-  moving->value = value;
-  device->vtable->copy_from_host(device, &moving->value.tensor, &c->outputs[0].tensor, copied_in,
-                                 moving);
+  reception.done(c, status);
 }
 
 static void recv__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  leat_rendezvous_t* rendezvous = c->services->rendezvous;
-  moving_t* moving = NULL;
-  leat_string_builder_t storage;
-  leat_string_view_t key;
-  leat_status_t status = rendezvous ? start_moving(c, done, &moving)
-                                    : leat_kernel_error(c, LEAT_INTERNAL,
-                                                        "the step has no rendezvous");
-  if (status) {
-    done(c, status);
-    return;
-  }
-  status = transfer_key(c, &storage, &key);
-  if (status) {
-    leat_allocator_free(leat_allocator_system(), moving);
-    done(c, status);
-  } else {
-    rendezvous->vtable->receive(rendezvous, key, receive_then_copy, moving);
-  }
-  leat_string_builder_deinitialize(&storage);
+  receive(c, done, device_received);
 }
 
 #define TRANSFER(op_name, device, ...)                                                          \
@@ -205,7 +198,7 @@ static void recv__device(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
    .state_bytes = sizeof(transfer_t), __VA_ARGS__}
 
 const leat_kernel_row_t leat_transfer_kernels_device[] = {
-    TRANSFER("_Send", "", .compute_async = send__device),
+    TRANSFER("_Send", "", .compute = send__device),
     TRANSFER("_Recv", "", .compute_async = recv__device),
     TRANSFER("_HostSend", "", .compute = send__cpu, .host_memory = "tensor"),
     TRANSFER("_HostRecv", "", .compute_async = recv__cpu, .host_memory = "tensor"),

@@ -58,10 +58,7 @@ static leat_status_t write_entry(const fill_t* f, const int64_t* index, const le
 
 static leat_status_t write_all(leat_kernel_context_t* c, fill_t* f, int64_t total) {
   leat_tensor_t *indices, *values;
-  leat_shape_t matrix, vector = leat_shape_vector(total);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){total, f->rank}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, total, f->rank, &indices, &values));
   const int64_t* index = f->entries.indices.data;
   for (int64_t row = 0; row < f->rows; ++row) {
     if (!leat_tensor_data(f->is_empty, bool)[row]) continue;

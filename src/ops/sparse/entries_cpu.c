@@ -2,6 +2,15 @@
 #include "ops/sparse/entries_cpu.h"
 
 #include "base/checked.h"
+#include "ops/array/sized_output_cpu.h"
+
+leat_status_t leat_entries_allocate(leat_kernel_context_t* c, int first, int second, int64_t count,
+                                    int64_t rank, leat_tensor_t** out_indices,
+                                    leat_tensor_t** out_values) {
+  leat_shape_t vector = leat_shape_vector(count);
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, first, 2, (int64_t[]){count, rank}, out_indices));
+  return leat_kernel_allocate_output(c, second, &vector, out_values);
+}
 
 void leat_entries_release(leat_entries_t* entries) {
   leat_tensor_release(&entries->indices);
@@ -161,14 +170,10 @@ leat_status_t leat_entries_join(leat_kernel_context_t* c, const leat_entries_t* 
                                 int64_t count, int lead_rank, const int64_t* lead) {
   int64_t total = 0;
   leat_tensor_t *indices, *values;
-  leat_shape_t matrix;
   LEAT_RETURN_IF_ERROR(join_shapes(c, rows, count, lead_rank, lead));
   for (int64_t i = 0; i < count; ++i) total += rows[i].values.shape.element_count;
-  leat_shape_t vector = leat_shape_vector(total);
   int64_t rank = lead_rank + rows->shape.shape.element_count;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){total, rank}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, total, rank, &indices, &values));
   int64_t* index = indices->data;
   char* value = values->data;
   for (int64_t i = 0; i < count; ++i) {

@@ -11,6 +11,11 @@ typedef struct leat_entries_s {
   leat_tensor_t shape;
 } leat_entries_t;
 
+// Outputs |first| and |second| for the indices, [count, rank], and the values of |count| entries.
+LEAT_MUST_USE leat_status_t leat_entries_allocate(leat_kernel_context_t* c, int first, int second,
+                                                  int64_t count, int64_t rank,
+                                                  leat_tensor_t** out_indices,
+                                                  leat_tensor_t** out_values);
 void leat_entries_release(leat_entries_t* entries);
 // INVALID_ARGUMENT unless ranks and sizes agree.
 LEAT_MUST_USE leat_status_t leat_entries_check(const leat_kernel_context_t* c,

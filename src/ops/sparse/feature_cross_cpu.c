@@ -4,6 +4,7 @@
 #include "base/fingerprint.h"
 #include "base/string_builder.h"
 #include "ops/family.h"
+#include "ops/sparse/entries_cpu.h"
 
 typedef enum kind_e {
   KIND_OLD,     // hashed or not, as the output's type says
@@ -341,14 +342,11 @@ static leat_status_t read_inputs(const leat_kernel_context_t* c, leat_arena_t* a
 static leat_status_t run(leat_kernel_context_t* c, leat_arena_t* arena) {
   cross_t cross;
   int64_t total, most;
-  leat_shape_t shape, pair = leat_shape_vector(2);
+  leat_shape_t pair = leat_shape_vector(2);
   leat_tensor_t *indices, *values, *dense;
   LEAT_RETURN_IF_ERROR(read_inputs(c, arena, &cross));
   LEAT_RETURN_IF_ERROR(count_crosses(c, &cross, &total, &most));
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){total, 2}, &shape));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &indices));
-  shape = leat_shape_vector(total);
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &shape, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, total, 2, &indices, &values));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &pair, &dense));
   leat_tensor_data(dense, int64_t)[0] = cross.row_count;
   leat_tensor_data(dense, int64_t)[1] = most;
@@ -363,12 +361,8 @@ static leat_status_t cross__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define ROW(name, made)                 \
-  {.op = name,                          \
-   .device_type = "CPU",                \
-   .create = made,                      \
-   .state_bytes = sizeof(cross_state_t), \
-   .compute = cross__cpu}
+#define ROW(name, made)                                        \
+  LEAT_CPU_KERNEL(name, NULL, cross_state_t, made, cross__cpu)
 
 const leat_kernel_row_t leat_feature_cross_kernels_cpu[] = {
     ROW("SparseCross", old_create),

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -163,12 +164,9 @@ static leat_status_t allocate_words(leat_kernel_context_t* c, int64_t count, int
 static leat_status_t set_size__cpu(leat_kernel_context_t* c) {
   leat_entries_t entries;
   operand_t o;
-  leat_shape_t groups;
   leat_tensor_t *sizes, items;
   LEAT_RETURN_IF_ERROR(sparse_operand(c, 0, &entries, &o));
-  LEAT_RETURN_IF_ERROR(leat_shape_create((int)o.rank - 1, o.dims, &groups));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &groups, &sizes);
-  leat_shape_release(&groups);
+  leat_status_t status = leat_sized_output(c, 0, (int)o.rank - 1, o.dims, &sizes);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(sizes);
   LEAT_RETURN_IF_ERROR(allocate_words(c, o.values->shape.element_count, 1, &items));
@@ -239,12 +237,9 @@ static leat_status_t find(const leat_kernel_context_t* c, operation_t* op) {
 static leat_status_t write_found(leat_kernel_context_t* c, const operation_t* op) {
   leat_tensor_t *indices, *values, *shape;
   int64_t rank = op->a.rank, *index;
-  leat_shape_t matrix, dense, vector = leat_shape_vector(op->count);
-  leat_shape_t dims = leat_shape_vector(rank);
+  leat_shape_t dense, dims = leat_shape_vector(rank);
   size_t bytes = leat_dtype_size(op->a.values->dtype);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){op->count, rank}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, op->count, rank, &indices, &values));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &dims, &shape));
   memcpy(shape->data, op->a.dims, (size_t)(rank - 1) * sizeof *index);
   leat_tensor_data(shape, int64_t)[rank - 1] = op->largest;
@@ -349,12 +344,9 @@ static leat_status_t operation_create(leat_kernel_creation_t* c, void* state) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid set_operation %.*s.", LEAT_SV_ARG(name));
 }
 
-#define ROW(op_name, create_fn, compute_fn)                                                     \
-  {                                                                                             \
-    .op = op_name, .device_type = "CPU",                                                        \
-    .constraints = "T: int16, int32, int64, int8, string, uint16, uint8", .create = create_fn,  \
-    .state_bytes = sizeof(set_state_t), .compute = compute_fn                                   \
-  }
+#define ROW(op_name, create_fn, compute_fn)                                                    \
+  LEAT_CPU_KERNEL(op_name, "T: int16, int32, int64, int8, string, uint16, uint8", set_state_t, \
+                  create_fn, compute_fn)
 
 const leat_kernel_row_t leat_set_operation_kernels_cpu[] = {
     ROW("SetSize", size_create, set_size__cpu),

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/array/index.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/queue/numbers_cpu.h"
 #include "ops/sparse/entries_cpu.h"
@@ -98,16 +99,11 @@ static int64_t merge(const leat_kernel_context_t* c, const leat_entries_t* a,
 static leat_status_t add__cpu(leat_kernel_context_t* c) {
   leat_entries_t a, b;
   leat_tensor_t *indices, *values;
-  leat_shape_t matrix;
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &a));
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 3, &b));
   LEAT_RETURN_IF_ERROR(check_pair(c, &a, &b));
-  int64_t count = merge(c, &a, &b, NULL, NULL);
-  leat_shape_t vector = leat_shape_vector(count);
-  LEAT_RETURN_IF_ERROR(
-      leat_shape_create(2, (int64_t[]){count, a.shape.shape.element_count}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, merge(c, &a, &b, NULL, NULL),
+                                             a.shape.shape.element_count, &indices, &values));
   merge(c, &a, &b, indices, values);
   leat_kernel_pass_input(c, 2, 2);
   return leat_ok_status();
@@ -209,7 +205,7 @@ static leat_status_t reduce__cpu(leat_kernel_context_t* c) {
   const keeping_t* state = leat_kernel_state(c);
   leat_entries_t entries;
   leat_tensor_t* output;
-  leat_shape_t whole, shape;
+  leat_shape_t whole;
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   int64_t rank = entries.shape.shape.element_count, dims[LEAT_SHAPE_MAX_RANK];
   if (rank > LEAT_SHAPE_MAX_RANK) return leat_kernel_invalid(c, "the rank is too large");
@@ -222,9 +218,7 @@ static leat_status_t reduce__cpu(leat_kernel_context_t* c) {
     if (is_reduced[d] && !state->keeps) continue;
     dims[count++] = is_reduced[d] ? 1 : leat_tensor_data(&entries.shape, const int64_t)[d];
   }
-  LEAT_RETURN_IF_ERROR(leat_shape_create(count, dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, count, dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(output);
   return add_entries(c, &entries, is_reduced, output);

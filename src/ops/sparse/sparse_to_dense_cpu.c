@@ -1,4 +1,5 @@
 // CPU kernel of SparseToDense: the default everywhere, then one value after the other.
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -89,12 +90,9 @@ static leat_status_t to_dense__cpu(leat_kernel_context_t* c) {
   int64_t rank = shape->rank > 1 ? leat_shape_dim(shape, 1) : 1;
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   leat_tensor_t indices, *output;
-  leat_shape_t dense;
   LEAT_RETURN_IF_ERROR(check(c, count, rank));
   for (int64_t i = 0; i < rank; ++i) dims[i] = leat_tensor_index_at(leat_kernel_input(c, 1), i);
-  LEAT_RETURN_IF_ERROR(leat_shape_create((int)rank, dims, &dense));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &dense, &output);
-  leat_shape_release(&dense);
+  leat_status_t status = leat_sized_output(c, 0, (int)rank, dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   LEAT_RETURN_IF_ERROR(read_indices(c, count, rank, &indices));
   if (state->validates) status = leat_entries_check_indices(c, &indices, dims);

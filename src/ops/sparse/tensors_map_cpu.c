@@ -207,9 +207,8 @@ static leat_status_t take_many__cpu(leat_kernel_context_t* c) {
 #define TYPES                                                                               \
   "bfloat16, bool, complex128, complex64, double, float, half, int16, int32, int64, int8, " \
   "resource, string, uint16, uint32, uint64, uint8, variant"
-#define KERNEL(op_name, types, make, fn)                                                      \
-  {.op = op_name, .device_type = "CPU", .constraints = types, .create = make,                 \
-   .destroy = handle_destroy, .state_bytes = sizeof(leat_handle_t), .compute = fn}
+#define KERNEL(op_name, types, make, fn)                                              \
+  LEAT_CPU_KERNEL(op_name, types, leat_handle_t, make, fn, .destroy = handle_destroy)
 
 const leat_kernel_row_t leat_tensors_map_kernels_cpu[] = {
     KERNEL("AddSparseToTensorsMap", NULL, writer_create, add__cpu),

@@ -48,13 +48,8 @@ static leat_status_t count_up_to__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define COUNTER(op_name)               \
-  {.op = op_name,                      \
-   .device_type = "CPU",               \
-   .constraints = "T: int32, int64",   \
-   .create = counter_create,           \
-   .state_bytes = sizeof(counter_t),   \
-   .compute = count_up_to__cpu}
+#define COUNTER(op_name)                                                                   \
+  LEAT_CPU_KERNEL(op_name, "T: int32, int64", counter_t, counter_create, count_up_to__cpu)
 
 const leat_kernel_row_t leat_counter_kernels_cpu[] = {
     COUNTER("CountUpTo"),

@@ -1,6 +1,5 @@
 // ResourceGather and ResourceGatherNd: slices of a variable without a copy of the whole.
-#include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "ops/array/gather_nd.h"
 #include "ops/family.h"
 
 // UNIMPLEMENTED nowhere: what is not known of the handle leaves the output unknown.
@@ -70,22 +69,8 @@ static leat_status_t gather_gradient(leat_gradient_t* g) {
 }
 
 static leat_status_t gather_nd_gradient(leat_gradient_t* g) {
-  leat_builder_t* b = &g->builder;
-  leat_output_t indices = leat_gradient_input(g, 1);
-  leat_output_t shape = variable_shape(g, leat_build_type_of(b, indices));
-  leat_partial_shape_t known = leat_graph_output_shape(b->graph, indices);
-  leat_output_t gradient = leat_gradient_of_output(g, 0);
-  if (known.rank == 2 && known.dims[1] == 1) {
-    const int64_t last = -1;
-    leat_attr_t dims = {LEAT_SV("squeeze_dims"),
-                        {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &last}};
-    leat_output_t rows = leat_build(b, "Squeeze", LEAT_INPUTS(indices), LEAT_ATTRS(dims));
-    leat_gradient_set_input_rows(g, 0, gradient, rows, shape);
-    return leat_ok_status();
-  }
-  leat_gradient_set_input(g, 0, leat_build(b, "ScatterNd", LEAT_INPUTS(indices, gradient, shape),
-                                           LEAT_NO_ATTRS));
-  return leat_ok_status();
+  int dtype = leat_build_type_of(&g->builder, leat_gradient_input(g, 1));
+  return leat_gather_nd_gradient(g, variable_shape(g, dtype), LEAT_NO_ATTRS);
 }
 
 const leat_op_row_t leat_resource_gather_ops[] = {

@@ -166,13 +166,8 @@ static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
   return run(c, scatter_nd_locked);
 }
 
-#define KERNEL(op_name, types, state, create_fn, function)              \
-  {.op = op_name,                                                       \
-   .device_type = "CPU",                                                \
-   .constraints = types,                                                \
-   .create = create_fn,                                                 \
-   .state_bytes = sizeof(state),                                        \
-   .compute = function}
+#define KERNEL(op_name, types, state, create_fn, function)    \
+  LEAT_CPU_KERNEL(op_name, types, state, create_fn, function)
 #define SCATTER(how, types)                                                                    \
   KERNEL("Scatter" how, "T: " types, scatter_t, scatter_create, scatter__cpu),                 \
       KERNEL("ResourceScatter" how, "dtype: " types, scatter_t, scatter_create, scatter__cpu)

@@ -2,7 +2,7 @@
 // (leat_cell_make_exclusive), so that readers keep what they read.
 #include <string.h>
 
-#include "device/cpu/half.h"
+#include "ops/array/combine_cpu.h"
 #include "ops/state/update_cpu.h"
 
 leat_status_t leat_update_find_cell(leat_kernel_context_t* c, int index, leat_cell_t** out_cell) {
@@ -71,54 +71,6 @@ leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_cell_t* cell, in
   return leat_ok_status();
 }
 
-typedef void (*add_fn_t)(void* target, const void* value, int64_t count, int sign);
-
-// Unsigned arithmetic, so that integers wrap.
-#define ADD_PLAIN(NAME, type, arithmetic)                                              \
-  static void add_##NAME(void* target, const void* value, int64_t count, int sign) {   \
-    type* t = target;                                                                  \
-    const type* v = value;                                                             \
-    if (sign > 0) {                                                                    \
-      for (int64_t i = 0; i < count; ++i) t[i] = (type)((arithmetic)t[i] + (arithmetic)v[i]); \
-    } else {                                                                           \
-      for (int64_t i = 0; i < count; ++i) t[i] = (type)((arithmetic)t[i] - (arithmetic)v[i]); \
-    }                                                                                  \
-  }
-#define ADD_PLAIN_TYPES(X)                        \
-  X(FLOAT, float, float)                          \
-  X(DOUBLE, double, double)                       \
-  X(INT8, int8_t, uint8_t)                        \
-  X(INT16, int16_t, uint16_t)                     \
-  X(INT32, int32_t, uint32_t)                     \
-  X(INT64, int64_t, uint64_t)                     \
-  X(UINT8, uint8_t, uint8_t)                      \
-  X(UINT16, uint16_t, uint16_t)                   \
-  X(UINT32, uint32_t, uint32_t)                   \
-  X(UINT64, uint64_t, uint64_t)                   \
-  X(COMPLEX64, leat_complex64_t, leat_complex64_t) \
-  X(COMPLEX128, leat_complex128_t, leat_complex128_t)
-ADD_PLAIN_TYPES(ADD_PLAIN)
-
-#define ADD_NARROW(NAME, type, widen, narrow)                                        \
-  static void add_##NAME(void* target, const void* value, int64_t count, int sign) { \
-    type* t = target;                                                                \
-    const type* v = value;                                                           \
-    for (int64_t i = 0; i < count; ++i) {                                            \
-      float step = sign > 0 ? widen(v[i]) : -widen(v[i]);                            \
-      t[i] = narrow(widen(t[i]) + step);                                             \
-    }                                                                                \
-  }
-ADD_NARROW(HALF, leat_half_t, leat_half_to_float, leat_half_from_float)
-ADD_NARROW(BFLOAT16, leat_bfloat16_t, leat_bfloat16_to_float, leat_bfloat16_from_float)
-
-static const add_fn_t kAdd[LEAT_DTYPE_COUNT] = {
-#define ADD_ENTRY(NAME, type, arithmetic) [LEAT_DTYPE_##NAME] = add_##NAME,
-    ADD_PLAIN_TYPES(ADD_ENTRY)
-#undef ADD_ENTRY
-    [LEAT_DTYPE_HALF] = add_HALF,
-    [LEAT_DTYPE_BFLOAT16] = add_BFLOAT16,
-};
-
 leat_status_t leat_update_add(leat_kernel_context_t* c, leat_cell_t* cell, int index, int sign) {
   const leat_tensor_t* value = leat_kernel_input(c, index);
   if (!leat_shape_equal(&cell->tensor.shape, &value->shape)) {
@@ -126,13 +78,14 @@ leat_status_t leat_update_add(leat_kernel_context_t* c, leat_cell_t* cell, int i
                                LEAT_SHAPE_TEXT(&value->shape),
                                LEAT_SHAPE_TEXT(&cell->tensor.shape));
   }
-  add_fn_t add = kAdd[value->dtype];
+  leat_combine_fn_t add =
+      leat_combine_find(sign > 0 ? LEAT_COMBINE_ADD : LEAT_COMBINE_SUB, value->dtype);
   if (!add || cell->tensor.dtype != value->dtype) {
     return leat_kernel_invalid(c, "value has type %s, must be the variable's, %s",
                                leat_dtype_name(value->dtype),
                                leat_dtype_name(cell->tensor.dtype));
   }
   LEAT_RETURN_IF_ERROR(leat_cell_make_exclusive(cell, c->services->memory));
-  add(cell->tensor.data, value->data, value->shape.element_count, sign);
+  add(cell->tensor.data, value->data, value->shape.element_count);
   return leat_ok_status();
 }

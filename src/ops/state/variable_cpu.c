@@ -74,9 +74,9 @@ static leat_status_t is_variable_initialized__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define VARIABLE_KERNEL(name)                                                                 \
-  {.op = name, .device_type = "CPU", .create = variable_create, .destroy = variable_destroy, \
-   .state_bytes = sizeof(variable_t), .compute = variable__cpu}
+#define VARIABLE_KERNEL(name)                                             \
+  LEAT_CPU_KERNEL(name, NULL, variable_t, variable_create, variable__cpu, \
+                  .destroy = variable_destroy)
 
 const leat_kernel_row_t leat_variable_kernels_cpu[] = {
     VARIABLE_KERNEL("Variable"),

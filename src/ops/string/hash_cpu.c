@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fingerprint.h"
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 // ---- Buckets ------------------------------------------------------------------------------------
@@ -95,7 +96,6 @@ static leat_status_t fill_fingerprints(const leat_tensor_t* data, int64_t rows, 
 
 static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *data = leat_kernel_input(c, 0), *method = leat_kernel_input(c, 1);
-  leat_shape_t shape;
   leat_tensor_t* output;
   if (method->shape.rank != 0) {
     return leat_kernel_invalid(c, "`method` should be a scalar string: %s",
@@ -112,16 +112,12 @@ static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "Data type not supported: %s", leat_dtype_name(data->dtype));
   }
   int64_t rows = leat_shape_dim(&data->shape, 0);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){rows, 8}, &shape));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 2, (const int64_t[]){rows, 8}, &output));
   return fill_fingerprints(data, rows, output->data);
 }
 
-#define BUCKETS(op_name, create_fn, compute_fn)                                             \
-  {                                                                                         \
-    .op = op_name, .device_type = "CPU", .create = create_fn,                               \
-    .state_bytes = sizeof(buckets_t), .compute = compute_fn                                 \
-  }
+#define BUCKETS(op_name, create_fn, compute_fn)                    \
+  LEAT_CPU_KERNEL(op_name, NULL, buckets_t, create_fn, compute_fn)
 
 const leat_kernel_row_t leat_hash_kernels_cpu[] = {
     BUCKETS("StringToHashBucketFast", buckets_create, fast__cpu),

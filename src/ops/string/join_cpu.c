@@ -1,4 +1,5 @@
 // CPU kernels of StringJoin and ReduceJoin.
+#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct join_s {
@@ -159,13 +160,10 @@ static leat_status_t join_dimensions(const leat_kernel_context_t* c, const reduc
 
 static leat_status_t reduce_join__cpu(leat_kernel_context_t* c) {
   reduction_t r = {0};
-  leat_shape_t shape;
   leat_tensor_t* output;
   leat_string_builder_t text;
   LEAT_RETURN_IF_ERROR(plan(c, &r));
-  LEAT_RETURN_IF_ERROR(leat_shape_create(r.rank, r.dims, &shape));
-  leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  leat_shape_release(&shape);
+  leat_status_t status = leat_sized_output(c, 0, r.rank, r.dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   leat_string_builder_initialize(leat_allocator_system(), &text);
   status = join_dimensions(c, &r, output, &text);
@@ -173,13 +171,8 @@ static leat_status_t reduce_join__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define KERNEL(op_name, function)    \
-  {.op = op_name,                    \
-   .device_type = "CPU",             \
-   .create = join_create,            \
-   .destroy = join_destroy,          \
-   .state_bytes = sizeof(join_t),    \
-   .compute = function}
+#define KERNEL(op_name, function)                                                        \
+  LEAT_CPU_KERNEL(op_name, NULL, join_t, join_create, function, .destroy = join_destroy)
 
 const leat_kernel_row_t leat_join_kernels_cpu[] = {
     KERNEL("StringJoin", string_join__cpu),

@@ -1,6 +1,7 @@
 // CPU kernels of the cutting of strings: once to count the parts and once to write them.
 #include "base/checked.h"
 #include "ops/family.h"
+#include "ops/sparse/entries_cpu.h"
 
 typedef struct cut_s {
   bool skip_empty;
@@ -112,11 +113,8 @@ static leat_status_t check(const leat_kernel_context_t* c) {
 }
 
 static leat_status_t write_parts(leat_kernel_context_t* c, next_fn_t next, int64_t count) {
-  leat_shape_t matrix, vector = leat_shape_vector(count);
   leat_tensor_t *indices, *values;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (int64_t[]){count, 2}, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &matrix, &indices));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
+  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, count, 2, &indices, &values));
   int64_t* index = indices->data;
   int64_t rows = leat_kernel_input(c, 0)->shape.element_count;
   for (int64_t row = 0, part = 0; row < rows; ++row) {

@@ -214,12 +214,8 @@ static leat_status_t string_strip__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define KERNEL(op_name, create_fn, function) \
-  {.op = op_name,                            \
-   .device_type = "CPU",                     \
-   .create = create_fn,                      \
-   .state_bytes = sizeof(text_t),            \
-   .compute = function}
+#define KERNEL(op_name, create_fn, function)                  \
+  LEAT_CPU_KERNEL(op_name, NULL, text_t, create_fn, function)
 
 const leat_kernel_row_t leat_text_kernels_cpu[] = {
     KERNEL("Substr", unit_create, substr__cpu),

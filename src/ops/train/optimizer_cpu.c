@@ -249,14 +249,9 @@ LEAT_OPTIMIZER_FORMULAS(CREATE)
 #define REAL_NO_BFLOAT16 "T: double, float, half"
 #define WIDE "T: double, float"
 
-#define KERNEL(op_name, formula, types)    \
-  {.op = op_name,                          \
-   .device_type = "CPU",                   \
-   .constraints = types,                   \
-   .create = formula##_create,             \
-   .state_bytes = sizeof(leat_optimizer_plan_t), \
-   .compute = optimizer__cpu,              \
-   .expensive = true}
+#define KERNEL(op_name, formula, types)                                                    \
+  LEAT_CPU_KERNEL(op_name, types, leat_optimizer_plan_t, formula##_create, optimizer__cpu, \
+                  .expensive = true)
 #define DENSE(op, formula, types) \
   KERNEL("Apply" op, formula, types), KERNEL("ResourceApply" op, formula, types)
 #define SPARSE(op, formula, types) \

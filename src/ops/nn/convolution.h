@@ -1,0 +1,42 @@
+// What the definitions of convolutions share, whatever their dimensions: the rule for depths, and
+// gradients. Three ops make a kind, and the gradient of each is made of the other two.
+#ifndef LEAT_OPS_NN_CONVOLUTION_H_
+#define LEAT_OPS_NN_CONVOLUTION_H_
+
+#include "ops/nn/window_op.h"
+
+// INVALID_ARGUMENT unless the input's channels are a multiple of the filter's, and the output's of
+// the number of groups that come of it. Depths may be LEAT_DIM_UNKNOWN.
+LEAT_MUST_USE leat_status_t leat_convolution_check_depths(int64_t in, int64_t filter_in,
+                                                          int64_t out);
+
+typedef struct leat_convolution_kind_s {
+  const char* forward;    // (input, filter)
+  const char* to_input;   // (sizes of the input, filter, gradient)
+  const char* to_filter;  // (input, sizes of the filter, gradient)
+} leat_convolution_kind_t;
+// Of a kind's |forward|, |to_input| and |to_filter|.
+LEAT_MUST_USE leat_status_t leat_convolution_gradient(leat_gradient_t* g,
+                                                      const leat_convolution_kind_t* kind);
+LEAT_MUST_USE leat_status_t leat_convolution_to_input_gradient(leat_gradient_t* g,
+                                                               const leat_convolution_kind_t* kind);
+LEAT_MUST_USE leat_status_t leat_convolution_to_filter_gradient(
+    leat_gradient_t* g, const leat_convolution_kind_t* kind);
+
+// Rows of the three, over inputs of |rank| dimensions.
+#define LEAT_CONVOLUTION_ROW(rank, op, types, shape_fn, gradient_fn, words)                      \
+  LEAT_OP_ROW(op, "input: T; filter: T", "output: T", types, shape_fn, gradient_fn, words,       \
+              .cost = LEAT_COST_CONVOLUTION,                                                     \
+              .contract = LEAT_RULES(LEAT_RULE_RANK(0, rank), LEAT_RULE_RANK(1, rank)))
+#define LEAT_CONVOLUTION_TO_INPUT_ROW(rank, op, sizes, types, shape_fn, gradient_fn, words)      \
+  LEAT_OP_ROW(op, "input_sizes: " sizes "; filter: T; out_backprop: T", "output: T", types,      \
+              shape_fn, gradient_fn, words, .cost = LEAT_COST_CONVOLUTION,                       \
+              .contract = LEAT_RULES(LEAT_RULE_VECTOR(0), LEAT_RULE_RANK(1, rank),               \
+                                     LEAT_RULE_RANK(2, rank)))
+#define LEAT_CONVOLUTION_TO_FILTER_ROW(rank, op, types, shape_fn, gradient_fn, words)            \
+  LEAT_OP_ROW(op, "input: T; filter_sizes: int32; out_backprop: T", "output: T", types,          \
+              shape_fn, gradient_fn, words, .cost = LEAT_COST_CONVOLUTION,                       \
+              .contract = LEAT_RULES(LEAT_RULE_RANK(0, rank), LEAT_RULE_VECTOR(1),               \
+                                     LEAT_RULE_RANK(2, rank)))
+
+#endif  // LEAT_OPS_NN_CONVOLUTION_H_
