@@ -152,6 +152,7 @@ static leat_status_t run_whole(const run_t* r, int s) {
 // Does |x| lie along the last dimensions of |output| alone, as the other rows do?
 static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* output) {
   int64_t count = 1;
+  if (x->element_count > MAX_TILE) return false;
   if (r->row && x->element_count > 1 && x->element_count != r->row) return false;
   for (int d = 1; count < x->element_count; ++d) {
     if (leat_shape_dim(x, x->rank - d) != leat_shape_dim(output, output->rank - d)) return false;
@@ -180,6 +181,12 @@ static void choose_source(run_t* r, int s, int k, int* inout_laid) {
   }
 }
 
+// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
+static int64_t whole_rows(int64_t row, int64_t most) {
+  while (row % 16 && 2 * row <= most) row *= 2;
+  return row;
+}
+
 // How each operand of the tiled steps is read, and how long a tile is.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
@@ -195,7 +202,7 @@ static leat_status_t plan_tiles(run_t* r) {
   r->block_count = f->block_count + MAX_OPERANDS + laid;
   r->tile = WORK_BYTES / (r->block_count * f->element_bytes);
   r->tile = LEAT_MIN(r->tile < 64 ? r->tile : r->tile & ~INT64_C(63), MAX_TILE);
-  if (r->row && r->row <= r->tile) r->tile -= r->tile % r->row;
+  if (r->row && r->row <= r->tile) r->tile -= r->tile % whole_rows(r->row, r->tile);
   if (!gathers) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)gathers,
                                                      sizeof *r->plans, (void**)&r->plans));
