@@ -20,7 +20,7 @@ set(hot
   "matrix/(matmul|product)"
   "nn/(avg_pool|batch_norm|bias|channels|conv2d|convolution_cache|cross_entropy|l2_loss|lrn\
 |max_pool|pool|relu|softmax|widen)"
-  "random/(fill|generator)"
+  "random/(candidate|fill|generator)"
   "state/[a-z_]*"
   "train/(optimizer|optimizer_rows)")
 string(REPLACE ";" "|" hot "${hot}")

@@ -165,6 +165,12 @@ static void a_group_does_not_wait_for_itself(void** state) {
   assert_int_equal(fetched(f, 2)->control_count, 1);
 }
 
+static leat_output_t cast(fixture_t* f, leat_output_t x, bool truncates) {
+  return scene_output(
+      &f->s, "Cast", "", "", LEAT_INPUTS(x),
+      LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_HALF), LEAT_BOOL("Truncate", truncates)));
+}
+
 // Steps have their ops' default attributes.
 static void attributes_keep_nodes_out(void** state) {
   fixture_t* f = *state;
@@ -176,6 +182,10 @@ static void attributes_keep_nodes_out(void** state) {
                    LEAT_ATTRS(type, LEAT_BOOL("incompatible_shape_error", false)));
   assert_int_equal(cluster(f, LEAT_INPUTS(strict), 0), 1);
   assert_int_equal(cluster(f, LEAT_INPUTS(loose), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(cast(f, y, false)), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(cast(f, y, true)), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Relu6", y)), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("LeakyRelu", y)), 0), 0);
 }
 
 // A bias is the sum with a row, where it is known to be as long as one.

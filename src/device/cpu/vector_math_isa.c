@@ -55,14 +55,8 @@ ALWAYS_INLINE floats_t exp_falling(floats_t x) {
   return (floats_t)(scaled & ~(x < -87.3f));
 }
 
-// log(x) = e ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)).
-ALWAYS_INLINE floats_t log_core(floats_t x) {
-  const ints_t is_small = x < 0x1p-126f;
-  const floats_t scaled = select_floats(is_small, x * 0x1p23f, x);
-  const ints_t power = (ints_t)((uints_t)scaled - 0x3f3504f3u) >> 23;
-  const floats_t f = (floats_t)((uints_t)scaled - ((uints_t)power << 23)) - 1.0f;
-  const floats_t e = __builtin_convertvector(power - (is_small & 23), floats_t);
-  const floats_t z = f * f;
+// log(1 + f) - f + f^2 / 2, 1 + f in [sqrt(1/2), sqrt(2)); |z| is f^2.
+ALWAYS_INLINE floats_t log_rest(floats_t f, floats_t z) {
   floats_t p = LOG_8 * f + LOG_7;
   p = p * f + LOG_6;
   p = p * f + LOG_5;
@@ -71,14 +65,50 @@ ALWAYS_INLINE floats_t log_core(floats_t x) {
   p = p * f + LOG_2;
   p = p * f + LOG_1;
   p = p * f + LOG_0;
-  floats_t low = p * (f * z);
-  low = low + e * -0x1.bd0106p-13f;
-  low = low - z * 0.5f;
+  return p * (f * z);
+}
+
+// log(x) = e ln(2) + log(1 + f).
+ALWAYS_INLINE floats_t log_core(floats_t x) {
+  const ints_t is_small = x < 0x1p-126f;
+  const floats_t scaled = select_floats(is_small, x * 0x1p23f, x);
+  const ints_t power = (ints_t)((uints_t)scaled - 0x3f3504f3u) >> 23;
+  const floats_t f = (floats_t)((uints_t)scaled - ((uints_t)power << 23)) - 1.0f;
+  const floats_t e = __builtin_convertvector(power - (is_small & 23), floats_t);
+  const floats_t z = f * f;
+  const floats_t low = (log_rest(f, z) + e * -0x1.bd0106p-13f) - z * 0.5f;
   floats_t value = (f + low) + e * 0.693359375f;
   value = select_floats(x == 0, FLOATS(-__builtin_inff()), value);
   value = select_floats(x < 0, FLOATS(__builtin_nanf("")), value);
   const ints_t is_special = ~(x < __builtin_inff());  // infinity or NaN
   return select_floats(is_special, x, value);
+}
+
+// Of x = -1, what is below it, infinity and NaN.
+static LEAT_COLD floats_t log1p_special(floats_t x, floats_t value) {
+  value = select_floats(x == -1.0f, FLOATS(-__builtin_inff()), value);
+  value = select_floats(x < -1.0f, FLOATS(__builtin_nanf("")), value);
+  return select_floats(~(x < __builtin_inff()), x, value);
+}
+
+// As log_core of u, the rounded 1 + x. What was lost of x is put back, divided by u, and so is what
+// the sum with e ln(2) loses. While e is 0, f is x itself and nothing is lost.
+ALWAYS_INLINE floats_t log1p_core(floats_t x) {
+  const floats_t u = x + 1.0f;
+  const floats_t lost = x - (u - 1.0f);
+  const floats_t inverse = (floats_t)(0x7ef311c7u - (uints_t)limit_floats(u, 0x1p60f));  // to 5 %
+  const ints_t power = (ints_t)((uints_t)u - 0x3f3504f3u) >> 23;
+  const floats_t m = (floats_t)((uints_t)u - ((uints_t)power << 23));
+  const floats_t f = select_floats(power == 0, x, m - 1.0f);
+  const floats_t e = __builtin_convertvector(power, floats_t);
+  const floats_t z = f * f;
+  const floats_t back = (floats_t)((ints_t)(lost * inverse) & (power != 0));
+  const floats_t low = ((log_rest(f, z) + back) + e * -0x1.bd0106p-13f) - z * 0.5f;
+  const floats_t high = e * 0.693359375f;
+  const floats_t sum = high + f;
+  const floats_t value = copy_sign_floats(sum + ((f - (sum - high)) + low), x);
+  const ints_t is_special = (uints_t)u - 1u >= 0x7f7fffffu;  // u is not in (0, infinity)
+  return LEAT_LIKELY(!has_lane(is_special)) ? value : log1p_special(x, value);
 }
 
 // u / (u + 2), u = exp(2 |x|) - 1, as the difference from what it is near: from 1, or from |x|
@@ -144,6 +174,7 @@ ALWAYS_INLINE floats_t rsqrt_core(floats_t x) { return 1.0f / square_root_floats
 
 DEFINE_FLOAT_LOOP(exp_f32, exp_core)
 DEFINE_FLOAT_LOOP(log_f32, log_core)
+DEFINE_FLOAT_LOOP(log1p_f32, log1p_core)
 DEFINE_FLOAT_LOOP(tanh_f32, tanh_core)
 DEFINE_FLOAT_LOOP(sigmoid_f32, sigmoid_core)
 DEFINE_FLOAT_LOOP(erf_f32, erf_core)
@@ -247,6 +278,7 @@ const leat_vector_math_t LEAT_ISA_NAME(leat_vector_math) = {
         LEAT_VECTOR_MATH_FUNCTIONS(ANY_F64)
             .exp_f32 = exp_f32,
     .log_f32 = log_f32,
+    .log1p_f32 = log1p_f32,
     .tanh_f32 = tanh_f32,
     .sigmoid_f32 = sigmoid_f32,
     .erf_f32 = erf_f32,

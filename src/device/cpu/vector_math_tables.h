@@ -50,7 +50,7 @@
 
 // Those that work in double inside (vector_math_wide_isa.c).
 #define LEAT_VECTOR_MATH_WIDE_FUNCTIONS(X) \
-  X(expm1) X(log1p) X(softplus) X(erfc) X(sin) X(cos)
+  X(expm1) X(softplus) X(erfc) X(sin) X(cos)
 #define LEAT_VECTOR_MATH_WIDE_DECLARE(name) \
   void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n);
 #if defined(LEAT_ISA)

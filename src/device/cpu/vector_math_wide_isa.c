@@ -67,14 +67,6 @@ ALWAYS_INLINE doubles_t log1p_finite(doubles_t x) {
   return p * s + e * 0x1.62e42fefa39efp-1;
 }
 
-ALWAYS_INLINE doubles_t log1p_wide(doubles_t x) {
-  doubles_t value = log1p_finite(x);
-  value = select_doubles(x == -1.0, DOUBLES(-__builtin_inf()), value);
-  value = select_doubles(x < -1.0, DOUBLES(__builtin_nan("")), value);
-  const longs_t passes = ~(x < __builtin_inf()) | (x == 0);  // infinity, NaN, signed zero
-  return select_doubles(passes, x, value);
-}
-
 ALWAYS_INLINE doubles_t softplus_wide(doubles_t x) {
   const doubles_t positive = select_doubles(x < 0, DOUBLES(0.0), x);
   return positive + log1p_finite(exp_wide(-absolute_doubles(x)));
@@ -203,6 +195,5 @@ void LEAT_ISA_NAME(leat_vector_cos_f32)(const float* x, float* y, int64_t n) { c
   }
 
 DEFINE_WIDE(expm1)
-DEFINE_WIDE(log1p)
 DEFINE_WIDE(softplus)
 DEFINE_WIDE(erfc)

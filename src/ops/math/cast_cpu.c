@@ -1,23 +1,11 @@
-// CPU kernels of Cast, a chain of one to three steps over blocks that stay in the cache, and of
+// CPU kernels of Cast, a chain of one to three loops that the elementwise engine runs, and of
 // Bitcast, which shares its input's bytes.
 #include "ops/math/cast_cpu.h"
 
 #include <string.h>
 
-#include "base/checked.h"
 #include "ops/family.h"
-
-#define BLOCK 512
-#define MAX_STEPS 4
-#define MAX_ELEMENT_BYTES 16
-
-typedef struct leat_cast_s {
-  leat_cast_step_t steps[MAX_STEPS];
-  int step_count;      // 0: the types are the same
-  int truncated_bits;  // of the widened float, set to 0 before it is stored; 0: round instead
-  bool truncates_double;
-  uint8_t input_size, output_size;
-} leat_cast_t;
+#include "ops/math/loops_cpu.h"
 
 // ---- Creation -----------------------------------------------------------------------------------
 
@@ -59,142 +47,111 @@ static int pivot_of(int dtype) {
 }
 
 // Steps of this machine's instruction set, or of the baseline; NULL if there is none.
-static leat_cast_step_t load_step(int dtype) {
-  leat_cast_step_t step = LEAT_ISA_SELECT(leat_cast_steps)->load[dtype];
+static leat_elementwise_loop_t load_step(int dtype) {
+  leat_elementwise_loop_t step = LEAT_ISA_SELECT(leat_cast_steps)->load[dtype];
   return step ? step : leat_cast_steps_base.load[dtype];
 }
-static leat_cast_step_t store_step(int pivot, int dtype) {
-  leat_cast_step_t step = LEAT_ISA_SELECT(leat_cast_steps)->store[pivot][dtype];
+static leat_elementwise_loop_t store_step(int pivot, int dtype) {
+  leat_elementwise_loop_t step = LEAT_ISA_SELECT(leat_cast_steps)->store[pivot][dtype];
   return step ? step : leat_cast_steps_base.store[pivot][dtype];
 }
 
-static void add_step(leat_cast_t* cast, leat_cast_step_t step) {
-  cast->steps[cast->step_count++] = step;
+// The low bits of the mantissa cleared, but for |digits|; NaNs as they are.
+#define TRUNCATE_F32(digits)                                             \
+  LEAT_LOOP_UNARY(truncate_f32_##digits, uint32_t, uint32_t,             \
+                  (x & INT32_MAX) > 0x7f800000 ? x : x & ~UINT32_C(0) << (24 - digits))
+#define TRUNCATE_F64(digits)                                             \
+  LEAT_LOOP_UNARY(truncate_f64_##digits, uint64_t, uint64_t,             \
+                  (x & INT64_MAX) > UINT64_C(0x7ff0000000000000)         \
+                      ? x                                                \
+                      : x & ~UINT64_C(0) << (53 - digits))
+TRUNCATE_F32(11)
+TRUNCATE_F32(8)
+TRUNCATE_F32(4)
+TRUNCATE_F32(3)
+TRUNCATE_F64(24)
+TRUNCATE_F64(11)
+TRUNCATE_F64(4)
+TRUNCATE_F64(3)
+
+// Over the pivot; NULL: nothing is lost. TensorFlow truncates to bfloat16 from float alone.
+static leat_elementwise_loop_t truncate_step(int from, int to) {
+  const bool is_double = from == LEAT_DTYPE_DOUBLE;
+  switch (to) {
+    case LEAT_DTYPE_FLOAT: return is_double ? truncate_f64_24 : NULL;
+    case LEAT_DTYPE_HALF: return is_double ? truncate_f64_11 : truncate_f32_11;
+    case LEAT_DTYPE_BFLOAT16: return from == LEAT_DTYPE_FLOAT ? truncate_f32_8 : NULL;
+    case LEAT_DTYPE_FLOAT8_E4M3FN: return is_double ? truncate_f64_4 : truncate_f32_4;
+    case LEAT_DTYPE_FLOAT8_E5M2: return is_double ? truncate_f64_3 : truncate_f32_3;
+    default: return NULL;
+  }
 }
 
-// Fills the chain; false where there is none. 4-bit integers cast to and from integers only.
-static bool plan_steps(int from, int to, leat_cast_t* cast) {
+typedef struct steps_s {
+  leat_elementwise_loop_t items[1 + LEAT_ELEMENTWISE_MAX_CHAIN];
+  int count;
+} steps_t;
+
+static void add_step(steps_t* steps, leat_elementwise_loop_t step) {
+  if (step) steps->items[steps->count++] = step;
+}
+
+// False where there is no way. 4-bit integers cast to and from integers only.
+static bool plan_steps(int from, int to, bool truncates, steps_t* steps) {
   int pivot = pivot_of(from);
   if (pivot < 0) return false;
   const leat_dtype_set_t kFourBits = LEAT_DTYPE_BIT(INT4) | LEAT_DTYPE_BIT(UINT4);
   if (leat_dtype_in(from, kFourBits) && !leat_dtype_in(to, kFourBits | LEAT_DTYPES_INTEGER)) {
     return false;
   }
-  if (load_step(from)) add_step(cast, load_step(from));
+  add_step(steps, load_step(from));
+  if (truncates && (pivot == LEAT_CAST_F32 || pivot == LEAT_CAST_F64)) {
+    add_step(steps, truncate_step(from, to));
+  }
   if (store_step(pivot, to)) {
-    add_step(cast, store_step(pivot, to));
+    add_step(steps, store_step(pivot, to));
     return true;
   }
   if (pivot == LEAT_CAST_C64 || pivot == LEAT_CAST_C128) {
-    add_step(cast, pivot == LEAT_CAST_C64 ? leat_cast_steps_base.real_c64
-                                          : leat_cast_steps_base.real_c128);
+    add_step(steps, pivot == LEAT_CAST_C64 ? leat_cast_steps_base.real_c64
+                                           : leat_cast_steps_base.real_c128);
     pivot = pivot == LEAT_CAST_C64 ? LEAT_CAST_F32 : LEAT_CAST_F64;
     if (to == (pivot == LEAT_CAST_F32 ? LEAT_DTYPE_FLOAT : LEAT_DTYPE_DOUBLE)) return true;
   }
   if (!store_step(pivot, to)) {  // types narrower than float come from float
     if (!store_step(LEAT_CAST_F32, to) || pivot == LEAT_CAST_F32) return false;
-    add_step(cast, store_step(pivot, LEAT_DTYPE_FLOAT));
+    add_step(steps, store_step(pivot, LEAT_DTYPE_FLOAT));
     pivot = LEAT_CAST_F32;
   }
-  add_step(cast, store_step(pivot, to));
+  add_step(steps, store_step(pivot, to));
   return true;
 }
 
-static int mantissa_digits(int dtype) {
-  switch (dtype) {
-    case LEAT_DTYPE_DOUBLE: return 53;
-    case LEAT_DTYPE_FLOAT: return 24;
-    case LEAT_DTYPE_HALF: return 11;
-    case LEAT_DTYPE_BFLOAT16: return 8;
-    case LEAT_DTYPE_FLOAT8_E4M3FN: return 4;
-    case LEAT_DTYPE_FLOAT8_E5M2: return 3;
-    default: return 0;
-  }
-}
-
+// Casts of one type to itself have steps too, for a cluster may hold them; those of objects do not.
 static leat_status_t create_cast(leat_kernel_creation_t* c, void* state) {
-  leat_cast_t* cast = state;
-  int from = leat_dtype_base(c->kernel->input_types[0]);
-  int to = leat_dtype_base(c->kernel->output_types[0]);
-  bool truncate;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "Truncate", &truncate));
-  cast->input_size = (uint8_t)leat_dtype_size(from);
-  cast->output_size = (uint8_t)leat_dtype_size(to);
-  if (from == to) return leat_ok_status();
-  if (plain_type(from) == plain_type(to)) {
-    add_step(cast, NULL);
-    return leat_ok_status();
-  }
-  if (!plan_steps(plain_type(from), plain_type(to), cast)) {
+  leat_elementwise_t* e = state;
+  const int from = leat_dtype_base(c->kernel->input_types[0]);
+  const int to = leat_dtype_base(c->kernel->output_types[0]);
+  bool truncates;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "Truncate", &truncates));
+  steps_t steps = {.count = 0};
+  if (!plan_steps(plain_type(from), plain_type(to), truncates, &steps) && from != to) {
     return leat_make_status(LEAT_UNIMPLEMENTED,
                             "Create failed for node '%.*s' (Cast): Cast %s to %s is not supported",
                             LEAT_SV_ARG(c->kernel->node_name), leat_dtype_name(from),
                             leat_dtype_name(to));
   }
-  int digits = mantissa_digits(from), kept = mantissa_digits(to);
-  if (truncate && kept && digits > kept) {
-    cast->truncates_double = from == LEAT_DTYPE_DOUBLE;
-    cast->truncated_bits = (cast->truncates_double ? 53 : 24) - kept;
-  }
+  e->input_count = 1;
+  e->input_size[0] = (uint8_t)leat_dtype_size(from);
+  e->output_size = (uint8_t)leat_dtype_size(to);
+  e->cost_ns = 0.2f + 0.2f * (float)steps.count;
+  e->in_blocks = steps.count > 1;
+  e->loop = steps.items[0];
+  memcpy(e->chain, steps.items + 1, sizeof e->chain);
   return leat_ok_status();
 }
 
 // ---- The run ------------------------------------------------------------------------------------
-
-typedef struct leat_cast_job_s {
-  const leat_cast_t* cast;
-  const char* input;
-  char* output;
-} leat_cast_job_t;
-
-// Copies floats or doubles with their low mantissa bits cleared; NaNs as they are.
-static void truncate_block(const leat_cast_t* cast, const void* from, void* to, int64_t n) {
-  if (cast->truncates_double) {
-    const uint64_t mask = ~UINT64_C(0) << cast->truncated_bits;
-    for (int64_t i = 0; i < n; ++i) {
-      uint64_t bits = ((const uint64_t*)from)[i];
-      bool is_nan = (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
-      ((uint64_t*)to)[i] = is_nan ? bits : bits & mask;
-    }
-    return;
-  }
-  const uint32_t mask = ~UINT32_C(0) << cast->truncated_bits;
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t bits = ((const uint32_t*)from)[i];
-    ((uint32_t*)to)[i] = (bits & INT32_MAX) > 0x7f800000u ? bits : bits & mask;
-  }
-}
-
-static void cast_block(const leat_cast_t* cast, const void* from, void* to, int64_t n) {
-  _Alignas(64) char blocks[2][BLOCK * MAX_ELEMENT_BYTES];
-  int next = 0;
-  int last = cast->step_count - 1;
-  for (int s = 0; s <= last; ++s) {
-    if (s == last && cast->truncated_bits) {
-      truncate_block(cast, from, blocks[next], n);
-      from = blocks[next];
-      next ^= 1;
-    }
-    void* target = s == last ? to : blocks[next];
-    cast->steps[s](from, target, n);
-    from = target;
-    next ^= 1;
-  }
-}
-
-static void cast_shard(void* data, int64_t begin, int64_t end) {
-  const leat_cast_job_t* job = data;
-  const leat_cast_t* cast = job->cast;
-  if (cast->step_count == 1 && !cast->truncated_bits) {
-    cast->steps[0](job->input + begin * cast->input_size, job->output + begin * cast->output_size,
-                   end - begin);
-    return;
-  }
-  for (int64_t i = begin; i < end; i += BLOCK) {
-    cast_block(cast, job->input + i * cast->input_size, job->output + i * cast->output_size,
-               LEAT_MIN(end - i, BLOCK));
-  }
-}
 
 // Output 0 is the input's bytes as |dtype| and |shape|.
 static void share_as(leat_kernel_context_t* c, int dtype, const leat_shape_t* shape) {
@@ -206,22 +163,14 @@ static void share_as(leat_kernel_context_t* c, int dtype, const leat_shape_t* sh
 }
 
 static leat_status_t cast__cpu(leat_kernel_context_t* c) {
-  const leat_cast_t* cast = leat_kernel_state(c);
-  const leat_tensor_t* input = leat_kernel_input(c, 0);
-  if (cast->step_count == 0) {
+  const int from = leat_dtype_base(c->kernel->input_types[0]);
+  const int to = leat_dtype_base(c->kernel->output_types[0]);
+  if (plain_type(from) != plain_type(to)) return leat_elementwise_same__cpu(c);
+  if (from == to) {
     leat_kernel_pass_input(c, 0, 0);
-    return leat_ok_status();
+  } else {
+    share_as(c, to, &leat_kernel_input(c, 0)->shape);
   }
-  if (!cast->steps[0]) {
-    share_as(c, leat_dtype_base(c->kernel->output_types[0]), &input->shape);
-    return leat_ok_status();
-  }
-  leat_tensor_t* output;
-  leat_cast_job_t job = {.cast = cast, .input = input->data};
-  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, &output));
-  job.output = output->data;
-  leat_kernel_parallel_for(c, input->shape.element_count, 0.2 + 0.2 * cast->step_count, cast_shard,
-                           &job);
   return leat_ok_status();
 }
 
@@ -252,11 +201,8 @@ static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_cast_kernels_cpu[] = {
-    {.op = "Cast",
-     .device_type = "CPU",
-     .create = create_cast,
-     .state_bytes = sizeof(leat_cast_t),
-     .compute = cast__cpu},
+    LEAT_CPU_KERNEL("Cast", NULL, leat_elementwise_t, create_cast, cast__cpu,
+                    .elementwise = LEAT_ELEMENTWISE_SAME),
     {.op = "Bitcast", .device_type = "CPU", .compute = bitcast__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -3,8 +3,7 @@
 #ifndef LEAT_OPS_MATH_CAST_CPU_H_
 #define LEAT_OPS_MATH_CAST_CPU_H_
 
-#include "base/cpu.h"
-#include "tensor/dtype.h"
+#include "ops/math/elementwise_cpu.h"
 
 typedef enum leat_cast_pivot_e {
   LEAT_CAST_I32,
@@ -17,13 +16,10 @@ typedef enum leat_cast_pivot_e {
   LEAT_CAST_PIVOT_COUNT,
 } leat_cast_pivot_t;
 
-// Converts |n| elements; the arrays may be the same where the sizes agree.
-typedef void (*leat_cast_step_t)(const void* from, void* to, int64_t n);
-
 typedef struct leat_cast_steps_s {
-  leat_cast_step_t load[LEAT_DTYPE_COUNT];  // to the type's pivot
-  leat_cast_step_t store[LEAT_CAST_PIVOT_COUNT][LEAT_DTYPE_COUNT];
-  leat_cast_step_t real_c64, real_c128;  // the real part
+  leat_elementwise_loop_t load[LEAT_DTYPE_COUNT];  // to the type's pivot
+  leat_elementwise_loop_t store[LEAT_CAST_PIVOT_COUNT][LEAT_DTYPE_COUNT];
+  leat_elementwise_loop_t real_c64, real_c128;  // the real part
 } leat_cast_steps_t;
 LEAT_ISA_DECLARE(leat_cast_steps_t, leat_cast_steps);
 

@@ -7,16 +7,7 @@
 #include "ops/math/float8_cpu.h"
 #include "ops/math/loops_cpu.h"
 
-#define STEP(name, from_type, to_type, expression)            \
-  static void name(const void* from, void* to, int64_t n) {   \
-    const from_type* xs = from;                               \
-    to_type* zs = to;                                         \
-    LEAT_LOOP_INDEPENDENT                                     \
-    for (int64_t i = 0; i < n; ++i) {                         \
-      const from_type x = xs[i];                              \
-      zs[i] = (to_type)(expression);                          \
-    }                                                         \
-  }
+#define STEP LEAT_LOOP_UNARY
 
 // ---- Widening -----------------------------------------------------------------------------------
 
@@ -34,12 +25,13 @@ STEP(load_u16, uint16_t, int32_t, x)
 STEP(load_i8, int8_t, int32_t, x)
 STEP(load_i16, int16_t, int32_t, x)
 STEP(load_u32, uint32_t, int64_t, x)
-static void load_half(const void* from, void* to, int64_t n) {
-  LEAT_ISA_NAME(leat_vector_math).half_to_float(from, to, n);
-}
-static void load_bfloat16(const void* from, void* to, int64_t n) {
-  LEAT_ISA_NAME(leat_vector_math).bfloat16_to_float(from, to, n);
-}
+#define THROUGH_VECTOR_MATH(name, function)                                          \
+  LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) {     \
+    LEAT_ISA_NAME(leat_vector_math).function(inputs[0], output, n);                  \
+    return 0;                                                                        \
+  }
+THROUGH_VECTOR_MATH(load_half, half_to_float)
+THROUGH_VECTOR_MATH(load_bfloat16, bfloat16_to_float)
 
 // ---- Storing ------------------------------------------------------------------------------------
 
@@ -110,15 +102,13 @@ FLOAT_STORES(STORE_F64)
 INTEGER_STORES(STORE_U64)
 STEP(f32_e5m2, float, uint8_t, leat_float8_e5m2_from_float(x))
 STEP(f32_e4m3fn, float, uint8_t, leat_float8_e4m3fn_from_float(x))
+STEP(c64_c64, leat_complex64_t, leat_complex64_t, x)
+STEP(c128_c128, leat_complex128_t, leat_complex128_t, x)
 STEP(c64_c128, leat_complex64_t, leat_complex128_t, x)
 STEP(c128_c64, leat_complex128_t, leat_complex64_t, x)
 #endif
-static void f32_half(const void* from, void* to, int64_t n) {
-  LEAT_ISA_NAME(leat_vector_math).half_from_float(from, to, n);
-}
-static void f32_bfloat16(const void* from, void* to, int64_t n) {
-  LEAT_ISA_NAME(leat_vector_math).bfloat16_from_float(from, to, n);
-}
+THROUGH_VECTOR_MATH(f32_half, half_from_float)
+THROUGH_VECTOR_MATH(f32_bfloat16, bfloat16_from_float)
 
 #define COMMON_ENTRIES(pivot)                                                                \
   [LEAT_DTYPE_INT32] = pivot##_i32, [LEAT_DTYPE_INT64] = pivot##_i64,                        \
@@ -170,8 +160,10 @@ const leat_cast_steps_t LEAT_ISA_NAME(leat_cast_steps) = {
                                [LEAT_DTYPE_FLOAT8_E5M2] = f32_e5m2,
                                [LEAT_DTYPE_FLOAT8_E4M3FN] = f32_e4m3fn},
             [LEAT_CAST_F64] = {REAL_ENTRIES(f64)},
-            [LEAT_CAST_C64] = {[LEAT_DTYPE_COMPLEX128] = c64_c128},
-            [LEAT_CAST_C128] = {[LEAT_DTYPE_COMPLEX64] = c128_c64},
+            [LEAT_CAST_C64] = {[LEAT_DTYPE_COMPLEX64] = c64_c64,
+                               [LEAT_DTYPE_COMPLEX128] = c64_c128},
+            [LEAT_CAST_C128] = {[LEAT_DTYPE_COMPLEX64] = c128_c64,
+                                [LEAT_DTYPE_COMPLEX128] = c128_c128},
         },
     .real_c64 = real_c64,
     .real_c128 = real_c128,

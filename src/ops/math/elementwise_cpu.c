@@ -14,6 +14,7 @@
 #define BLOCK 512           // elements of a block on the stack
 #define SHORT_ROW 64        // shorter rows are gathered into blocks instead of being visited
 #define MAX_ELEMENT_BYTES 24
+#define MAX_CHAINED_BYTES 16
 
 // ---- Creation -----------------------------------------------------------------------------------
 
@@ -67,6 +68,7 @@ leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
     e->loop = find_loop(vector, base, plain, LEAT_DTYPE_FLOAT);
     e->is_bfloat16 = dtype == LEAT_DTYPE_BFLOAT16;
     e->float_output = is_half(leat_dtype_base(kernel->output_types[0]));
+    e->in_blocks = true;
     for (int i = 0; i < kernel->input_count; ++i) {
       if (is_half(leat_dtype_base(kernel->input_types[i]))) e->float_inputs |= (uint8_t)(1 << i);
     }
@@ -104,6 +106,27 @@ static int run_through_float(const leat_elementwise_t* e, const void* const inpu
   return faults;
 }
 
+static int run_chain(const leat_elementwise_t* e, const void* const inputs[], void* output,
+                     int64_t n) {
+  _Alignas(64) char blocks[LEAT_ELEMENTWISE_MAX_CHAIN][BLOCK * MAX_CHAINED_BYTES];
+  int faults = 0;
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    const int64_t count = LEAT_MIN(n - i, BLOCK);
+    const void* pieces[MAX_INPUTS];
+    for (int k = 0; k < e->input_count; ++k) {
+      pieces[k] = (const char*)inputs[k] + i * e->input_size[k];
+    }
+    faults |= e->loop(pieces, blocks[0], count);
+    for (int k = 0; k < LEAT_ELEMENTWISE_MAX_CHAIN && e->chain[k]; ++k) {
+      const bool is_last = k + 1 == LEAT_ELEMENTWISE_MAX_CHAIN || !e->chain[k + 1];
+      const void* from = blocks[k];
+      void* to = is_last ? (char*)output + i * e->output_size : blocks[k + 1];
+      faults |= e->chain[k](&from, to, count);
+    }
+  }
+  return faults;
+}
+
 // Inputs whose bytes the output may take, as a mask.
 static inline uint64_t forwardable(const leat_elementwise_t* e) {
   return e->object_output ? 0 : (UINT64_C(1) << e->input_count) - 1;
@@ -111,8 +134,8 @@ static inline uint64_t forwardable(const leat_elementwise_t* e) {
 
 static inline int run_piece(const leat_elementwise_t* e, const void* const inputs[], void* output,
                             int64_t n) {
-  if (LEAT_LIKELY(!e->float_inputs)) return e->loop(inputs, output, n);
-  return run_through_float(e, inputs, output, n);
+  if (LEAT_LIKELY(!e->in_blocks)) return e->loop(inputs, output, n);
+  return e->chain[0] ? run_chain(e, inputs, output, n) : run_through_float(e, inputs, output, n);
 }
 
 int leat_elementwise_piece(const leat_elementwise_t* e, const void* const inputs[], void* output,

@@ -28,8 +28,11 @@ typedef int (*leat_elementwise_loop_t)(const void* const inputs[], void* output,
 typedef leat_elementwise_loop_t leat_elementwise_loops_t[LEAT_LOOP_TYPE_COUNT];
 
 // A kernel's state.
+#define LEAT_ELEMENTWISE_MAX_CHAIN 2
 typedef struct leat_elementwise_s {
   leat_elementwise_loop_t loop;
+  // Loops of one operand, each over what the one before gives: at most 16 bytes an element.
+  leat_elementwise_loop_t chain[LEAT_ELEMENTWISE_MAX_CHAIN];
   float cost_ns;  // per element
   uint8_t input_count;
   uint8_t input_size[LEAT_ELEMENTWISE_MAX_INPUTS];
@@ -37,6 +40,7 @@ typedef struct leat_elementwise_s {
   uint8_t float_inputs;  // bit i: input i is half or bfloat16 and goes to the loop as float
   bool float_output;
   bool is_bfloat16;
+  bool in_blocks;  // pieces go through blocks on the stack, as floats or along the chain
   uint8_t string_inputs;  // bit i: elements of input i are strings
   bool object_output;     // an output of objects is never one of the inputs
 } leat_elementwise_t;

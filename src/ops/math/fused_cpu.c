@@ -17,7 +17,7 @@
 
 #define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
 #define MAX_TILE 4096
-#define MAX_SCALARS 24         // operands of one element that are laid out once for all tiles
+#define MAX_LAID 24            // operands that are laid out once for all tiles of a shard
 #define MAX_OPERANDS LEAT_ELEMENTWISE_MAX_INPUTS
 
 // Where the pieces of an operand come from.
@@ -25,13 +25,14 @@ typedef enum source_e {
   SOURCE_WHOLE,     // a tensor with an element for each of the output
   SOURCE_STEP,      // a step that is run by tiles
   SOURCE_SCALAR,    // laid out once
+  SOURCE_ROW,       // of |row| elements, repeated: laid out once where tiles are whole rows
   SOURCE_GATHERED,  // laid out for each tile
 } source_t;
 
 typedef struct operand_s {
   source_t source;
   const leat_tensor_t* tensor;  // but for a step's
-  int block;                    // of a scalar, or one to gather into
+  int block;                    // to lay it out in
 } operand_t;
 
 typedef struct run_s {
@@ -44,6 +45,7 @@ typedef struct run_s {
   leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
+  int64_t row;              // elements of the operands that are rows; 0: none is
   int64_t tile;
   int block_count;
   _Atomic(int) fault;       // (step + 1) << 8 | faults
@@ -147,39 +149,60 @@ static leat_status_t run_whole(const run_t* r, int s) {
 
 // ---- Tiles --------------------------------------------------------------------------------------
 
-static void choose_source(run_t* r, int s, int k, int* inout_scalars) {
+// Does |x| lie along the last dimensions of |output| alone, as the other rows do?
+static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* output) {
+  int64_t count = 1;
+  if (x->element_count > MAX_TILE) return false;
+  if (r->row && x->element_count > 1 && x->element_count != r->row) return false;
+  for (int d = 1; count < x->element_count; ++d) {
+    if (leat_shape_dim(x, x->rank - d) != leat_shape_dim(output, output->rank - d)) return false;
+    count *= leat_shape_dim(x, x->rank - d);
+  }
+  return true;
+}
+
+static void choose_source(run_t* r, int s, int k, int* inout_laid) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[k] - r->fused->input_count;
   operand_t* operand = &r->operands[s][k];
   operand->tensor = operand_tensor(r, step, k);
+  const int64_t count = operand->tensor->shape.element_count;
   if (from >= 0 && r->is_tiled[from]) {
     operand->source = SOURCE_STEP;
-  } else if (operand->tensor->shape.element_count == r->count) {
+  } else if (count == r->count) {
     operand->source = SOURCE_WHOLE;
-  } else if (operand->tensor->shape.element_count == 1 && *inout_scalars < MAX_SCALARS) {
-    operand->source = SOURCE_SCALAR;
-    operand->block = r->fused->block_count + MAX_OPERANDS + (*inout_scalars)++;
+  } else if (*inout_laid < MAX_LAID && is_row(r, &operand->tensor->shape, &r->values[s]->shape)) {
+    operand->source = count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
+    operand->block = r->fused->block_count + MAX_OPERANDS + (*inout_laid)++;
+    if (count > 1) r->row = count;
   } else {
     operand->source = SOURCE_GATHERED;
     operand->block = r->fused->block_count + k;
   }
 }
 
+// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
+static int64_t whole_rows(int64_t row, int64_t most) {
+  while (row % 16 && 2 * row <= most) row *= 2;
+  return row;
+}
+
 // How each operand of the tiled steps is read, and how long a tile is.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
-  int scalars = 0, gathers = 0;
+  int laid = 0, gathers = 0;
   for (int s = 0; s < f->step_count; ++s) {
     bool does_gather = false;
     for (int k = 0; r->is_tiled[s] && k < f->steps[s].kernel.input_count; ++k) {
-      choose_source(r, s, k, &scalars);
-      does_gather |= r->operands[s][k].source == SOURCE_GATHERED;
+      choose_source(r, s, k, &laid);
+      does_gather |= r->operands[s][k].source >= SOURCE_ROW;
     }
     r->plan_of[s] = (int16_t)(does_gather ? gathers++ : -1);
   }
-  r->block_count = f->block_count + MAX_OPERANDS + scalars;
+  r->block_count = f->block_count + MAX_OPERANDS + laid;
   r->tile = WORK_BYTES / (r->block_count * f->element_bytes);
   r->tile = LEAT_MIN(r->tile < 64 ? r->tile : r->tile & ~INT64_C(63), MAX_TILE);
+  if (r->row && r->row <= r->tile) r->tile -= r->tile % whole_rows(r->row, r->tile);
   if (!gathers) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)gathers,
                                                      sizeof *r->plans, (void**)&r->plans));
@@ -224,7 +247,16 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   return (lane_t){area + operand->block * r->tile * r->fused->element_bytes, 0};
 }
 
-static int begin_walk(const run_t* r, int64_t length, char* area, walk_t* out_walks) {
+static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int64_t n) {
+  leat_elementwise_gather(r->fused->steps[walk->step].elementwise,
+                          &r->plans[r->plan_of[walk->step]], k,
+                          r->operands[walk->step][k].tensor->data, index, n,
+                          walk->operands[k].data);
+}
+
+// Operands that are laid out once lie as the first tile from |begin| on needs them.
+static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, walk_t* out_walks) {
+  const int64_t length = LEAT_MIN(r->tile, end - begin);
   int count = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
@@ -234,10 +266,15 @@ static int begin_walk(const run_t* r, int64_t length, char* area, walk_t* out_wa
     for (int k = 0; k < step->kernel.input_count; ++k) {
       const operand_t* operand = &r->operands[s][k];
       walk->operands[k] = operand_lane(r, s, k, area);
-      if (operand->source == SOURCE_GATHERED) walk->gathered |= (uint8_t)(1 << k);
-      if (operand->source != SOURCE_SCALAR) continue;
-      leat_elementwise_repeat(step->elementwise, k, operand->tensor->data,
-                              LEAT_MIN(r->tile, length), walk->operands[k].data);
+      if (operand->source < SOURCE_SCALAR) continue;
+      if (operand->source == SOURCE_SCALAR) {
+        leat_elementwise_repeat(step->elementwise, k, operand->tensor->data, length,
+                                walk->operands[k].data);
+      } else if (operand->source == SOURCE_ROW && r->tile % r->row == 0) {
+        gather(r, walk, k, begin, length);
+      } else {
+        walk->gathered |= (uint8_t)(1 << k);
+      }
     }
   }
   return count;
@@ -249,9 +286,7 @@ static int visit(const run_t* r, const walk_t* walk, int64_t index, int64_t n) {
   for (int k = 0; k < e->input_count; ++k) {
     const lane_t* lane = &walk->operands[k];
     pieces[k] = lane->data + index * lane->bytes;
-    if (LEAT_LIKELY(!(walk->gathered >> k & 1))) continue;
-    leat_elementwise_gather(e, &r->plans[r->plan_of[walk->step]], k,
-                            r->operands[walk->step][k].tensor->data, index, n, lane->data);
+    if (LEAT_UNLIKELY(walk->gathered >> k & 1)) gather(r, walk, k, index, n);
   }
   return leat_elementwise_piece(e, pieces, walk->target.data + index * walk->target.bytes, n);
 }
@@ -260,7 +295,7 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
-  const int count = begin_walk(r, end - begin, area, walks);
+  const int count = begin_walk(r, begin, end, area, walks);
   for (int64_t i = begin; i < end; i += r->tile) {
     const int64_t n = LEAT_MIN(r->tile, end - i);
     for (int w = 0; w < count; ++w) {
@@ -303,6 +338,7 @@ static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
   r.fused = f;
   r.plans = NULL;
   r.count = 0;
+  r.row = 0;
   atomic_init(&r.fault, 0);
   for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};
   leat_status_t status = run(&r);

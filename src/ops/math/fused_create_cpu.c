@@ -8,7 +8,8 @@
 #include "ops/math/fused_cpu.h"
 
 // The sources whose kernels may be elementwise.
-#define SOURCES(X) X(binary) X(bitwise) X(compare) X(complex) X(select) X(special) X(unary)
+#define SOURCES(X)                                                                          \
+  X(binary) X(bitwise) X(cast) X(compare) X(complex) X(relu) X(select) X(special) X(unary)
 #define MAX_ATTRS 8  // of an op
 SOURCES(LEAT_OP_FAMILY_DECLARE_)
 static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_)};

@@ -1,4 +1,6 @@
 // Cases of _FusedElementwise: programs over operands of all kinds, and programs that are none.
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 // Lists of strings as attributes.
@@ -28,11 +30,31 @@ static void two_of_three(const leat_reference_t* r) {
   }
 }
 
+// (x + a) b, where a and b repeat along x.
+#define TWO_ROWS                                                                              \
+  {TYPES("Tin", F, F, F), TYPES("Tout", F), STRINGS("steps", S("AddV2"), S("Mul")),           \
+   STRINGS("names", S("sum"), S("product")), TYPES("types", F, F), INTS("arities", 2, 2),     \
+   INTS("operands", 0, 1, 3, 2), INTS("results", 1)}
+
+static void two_rows(const leat_reference_t* r) {
+  const int64_t n = r->outputs[0].shape.element_count;
+  const int64_t na = r->inputs[1].shape.element_count, nb = r->inputs[2].shape.element_count;
+  for (int64_t i = 0; i < n; ++i) {
+    r->out[0][i] = (r->in[0][i] + r->in[1][i % na]) * r->in[2][i % nb];
+  }
+}
+
 // Are |a| and |b| in order, and where they are, which is larger? A program with bool in it.
 #define CHOICE                                                                                \
   {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("SelectV2")), \
    STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
    INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
+
+// x where it is less than y, else 0: bool becomes float in two loops.
+#define MASKED                                                                                \
+  {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("Cast"), S("Mul")),    \
+   STRINGS("names", S("less"), S("cast"), S("masked")), TYPES("types", LEAT_DTYPE_BOOL, F, F), \
+   INTS("arities", 2, 1, 2), INTS("operands", 0, 1, 2, 3, 0), INTS("results", 2)}
 
 // s * 2 is smaller than what reads it, and runs whole before that; then x / (s * 2) - x.
 #define SMALL_FIRST                                                                           \
@@ -50,6 +72,13 @@ static void small_first(const leat_reference_t* r) {
     r->out[1][i] = x / (2 * r->in[1][i / (n / rows)]) - x;
   }
 }
+
+// softplus(relu_grad(dy, x)): one loop takes halves through float, one as they are.
+#define H LEAT_DTYPE_HALF
+#define ACTIVATIONS                                                                           \
+  {TYPES("Tin", H, H), TYPES("Tout", H), STRINGS("steps", S("ReluGrad"), S("Softplus")),      \
+   STRINGS("names", S("slope"), S("plus")), TYPES("types", H, H), INTS("arities", 2, 1),      \
+   INTS("operands", 0, 1, 2), INTS("results", 1)}
 
 #define ONE(op, tin, tout, type)                                                              \
   {TYPES("Tin", tin, tin), TYPES("Tout", tout), STRINGS("steps", S(op)), STRINGS("names", S("n")), \
@@ -79,6 +108,16 @@ static const leat_op_case_t kCases[] = {
      .inputs = {X(70, 131), X(131)},
      .reference = two_of_three},
     {.op = "_FusedElementwise",
+     .name = "a row, in shards",
+     .attrs = TWO_OF_THREE,
+     .inputs = {X(6001, 37), X(37)},
+     .reference = two_of_three},
+    {.op = "_FusedElementwise",
+     .name = "rows of two lengths",
+     .attrs = TWO_ROWS,
+     .inputs = {X(400, 33, 7), X(33, 7), X(7)},
+     .reference = two_rows},
+    {.op = "_FusedElementwise",
      .name = "a short row",
      .attrs = TWO_OF_THREE,
      .inputs = {X(3000, 3), X(3)},
@@ -103,6 +142,16 @@ static const leat_op_case_t kCases[] = {
      .attrs = SMALL_FIRST,
      .inputs = {X(200, 33), LEAT_RANDOM(FLOAT, LEAT_DIMS(200, 1), 1, 2)},
      .reference = small_first},
+    {.op = "_FusedElementwise",
+     .name = "a cast",
+     .attrs = MASKED,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 5, 3), LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 2, 4, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3), 1, 0, 0)}},
+    {.op = "_FusedElementwise",
+     .name = "activations of half",
+     .attrs = ACTIVATIONS,
+     .inputs = {LEAT_ITEMS(HALF, LEAT_DIMS(3), 3, 8, 0), LEAT_ITEMS(HALF, LEAT_DIMS(3), -1, 5, 2)},
+     .expected = {LEAT_ITEMS(HALF, LEAT_DIMS(3), M_LN2, 8, M_LN2)}},
     {.op = "_FusedElementwise",
      .name = "shapes that do not fit are the step's error",
      .attrs = ONE("AddV2", F, F, F),

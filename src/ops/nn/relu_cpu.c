@@ -1,208 +1,114 @@
-// CPU kernels of the activations: one engine over loops by op and type. half and bfloat16 go
-// through float in blocks that stay in cache.
+// CPU kernels of the activations: each picks its loop, the elementwise engine does the rest.
 #include "ops/nn/relu_cpu.h"
 
 #include "ops/family.h"
+#include "ops/math/loops_cpu.h"
 #include "ops/nn/widen_cpu.h"
 
 // ---- Integers -----------------------------------------------------------------------------------
 
-#define INTEGER_TYPES(X) \
-  X(i8, int8_t)          \
-  X(i16, int16_t)        \
-  X(i32, int32_t)        \
-  X(i64, int64_t)        \
-  X(u8, uint8_t)         \
-  X(u16, uint16_t)       \
-  X(u32, uint32_t)       \
-  X(u64, uint64_t)
+#define UNARY(suffix, DTYPE, type, wide, name, expression) \
+  LEAT_LOOP_UNARY(name##_##suffix, type, type, expression)
+#define BINARY(suffix, DTYPE, type, wide, name, expression) \
+  LEAT_LOOP_BINARY(name##_##suffix, type, type, expression)
+LEAT_LOOP_INTEGERS(UNARY, relu, x > 0 ? x : 0)
+LEAT_LOOP_INTEGERS(BINARY, relu_grad, y > 0 ? x : 0)
+LEAT_LOOP_INTEGERS(UNARY, relu6, x > 0 ? (x < 6 ? x : 6) : 0)
+LEAT_LOOP_INTEGERS(BINARY, relu6_grad, (y > 0) & (y < 6) ? x : 0)
 
-#define INTEGER_LOOP(name, type, expression)                                                     \
-  static void name(const void* gradients, const void* features, void* result, int64_t n,         \
-                   float alpha) {                                                                \
-    const type* dys = gradients;                                                                 \
-    const type* xs = features;                                                                   \
-    type* ys = result;                                                                           \
-    for (int64_t i = 0; i < n; ++i) {                                                            \
-      const type x = xs[i];                                                                      \
-      ys[i] = (expression);                                                                      \
-    }                                                                                            \
-    (void)dys;                                                                                   \
-    (void)alpha;                                                                                 \
-  }
-#define INTEGER_LOOPS(suffix, type)                                                     \
-  INTEGER_LOOP(relu_##suffix, type, x > 0 ? x : 0)                                      \
-  INTEGER_LOOP(relu_grad_##suffix, type, x > 0 ? dys[i] : 0)                            \
-  INTEGER_LOOP(relu6_##suffix, type, x > 0 ? (x < 6 ? x : 6) : 0)                       \
-  INTEGER_LOOP(relu6_grad_##suffix, type, (x > 0) & (x < 6) ? dys[i] : 0)               \
-  static const leat_activation_loops_t loops_##suffix = {.relu = relu_##suffix,         \
-                                                         .relu_grad = relu_grad_##suffix, \
-                                                         .relu6 = relu6_##suffix,       \
-                                                         .relu6_grad = relu6_grad_##suffix};
-INTEGER_TYPES(INTEGER_LOOPS)
+static const leat_elementwise_loops_t kPlainLoops[LEAT_ACTIVATION_COUNT] = {
+    [LEAT_ACTIVATION_RELU] = {LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, relu)},
+    [LEAT_ACTIVATION_RELU_GRAD] = {LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, relu_grad)},
+    [LEAT_ACTIVATION_RELU6] = {LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, relu6)},
+    [LEAT_ACTIVATION_RELU6_GRAD] = {LEAT_LOOP_INTEGERS(LEAT_LOOP_ENTRY, relu6_grad)},
+};
 
-static const leat_activation_loops_t* loops_of(int dtype) {
-  switch (dtype) {
-    case LEAT_DTYPE_DOUBLE: return LEAT_ISA_SELECT(leat_activation_loops_f64);
-    case LEAT_DTYPE_INT8: return &loops_i8;
-    case LEAT_DTYPE_INT16: return &loops_i16;
-    case LEAT_DTYPE_INT32: return &loops_i32;
-    case LEAT_DTYPE_INT64: return &loops_i64;
-    case LEAT_DTYPE_UINT8: return &loops_u8;
-    case LEAT_DTYPE_UINT16: return &loops_u16;
-    case LEAT_DTYPE_UINT32: return &loops_u32;
-    case LEAT_DTYPE_UINT64: return &loops_u64;
-    default: return LEAT_ISA_SELECT(leat_activation_loops_f32);
-  }
-}
+// ---- The leaky ones -----------------------------------------------------------------------------
 
-// ---- The engine ---------------------------------------------------------------------------------
+// Begins with the engine's state. |alpha|, a scalar of T, is an operand after the inputs.
+typedef struct leat_leaky_s {
+  leat_elementwise_t elementwise;
+  leat_tensor_t alpha;
+} leat_leaky_t;
 
-typedef struct leat_activation_s {
-  leat_activation_fn_t loop;
-  int dtype;
+static leat_status_t make_alpha(leat_kernel_creation_t* c, int dtype, leat_tensor_t* out_alpha) {
   float alpha;
-  float limit;    // of narrow types: above it the result is x (0: none)
-  float cost_ns;  // an element
-} leat_activation_t;
-
-typedef struct shard_s {
-  const leat_activation_t* activation;
-  const char* dy;  // NULL where there is none
-  const char* x;
-  char* y;
-  size_t item_bytes;
-} shard_t;
-
-#define BLOCK 512
-
-static void run_narrow(const shard_t* shard, int64_t begin, int64_t end) {
-  const leat_activation_t* activation = shard->activation;
-  float dy[BLOCK], x[BLOCK], y[BLOCK];
-  for (int64_t i = begin; i < end; i += BLOCK) {
-    const int64_t n = end - i < BLOCK ? end - i : BLOCK;
-    if (shard->dy) leat_widen_elements(activation->dtype, shard->dy + 2 * i, dy, n);
-    leat_widen_elements(activation->dtype, shard->x + 2 * i, x, n);
-    activation->loop(dy, x, y, n, activation->alpha);
-    for (int64_t k = 0; k < n && activation->limit > 0; ++k) {
-      if (x[k] > activation->limit) y[k] = x[k];
-    }
-    leat_narrow_elements(activation->dtype, y, shard->y + 2 * i, n);
-  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "alpha", &alpha));
+  if (dtype == LEAT_DTYPE_DOUBLE) return leat_tensor_scalar(dtype, &(double){alpha}, out_alpha);
+  if (!leat_is_narrow(dtype)) return leat_tensor_scalar(dtype, &alpha, out_alpha);
+  uint16_t narrow;
+  leat_narrow_elements(dtype, &alpha, &narrow, 1);
+  return leat_tensor_scalar(dtype, &narrow, out_alpha);
 }
 
-static void run_shard(void* data, int64_t begin, int64_t end) {
-  const shard_t* shard = data;
-  const leat_activation_t* activation = shard->activation;
-  if (leat_is_narrow(activation->dtype)) {
-    run_narrow(shard, begin, end);
-    return;
-  }
-  const size_t offset = (size_t)begin * shard->item_bytes;
-  activation->loop(shard->dy ? shard->dy + offset : NULL, shard->x + offset, shard->y + offset,
-                   end - begin, activation->alpha);
+static leat_status_t create_leaky(leat_kernel_creation_t* c, void* state, int index) {
+  leat_leaky_t* leaky = state;
+  leat_elementwise_t* e = &leaky->elementwise;
+  LEAT_RETURN_IF_ERROR(
+      leat_elementwise_create(c, e, LEAT_ISA_SELECT(leat_activation_loops)->items[index],
+                              leat_activation_loops_base.items[index], NULL, 0, 0.3f));
+  const int operand = e->input_count++;
+  e->input_size[operand] = e->input_size[0];
+  e->float_inputs |= (uint8_t)((e->float_inputs & 1) << operand);
+  return make_alpha(c, c->kernel->input_types[0], &leaky->alpha);
+}
+static leat_status_t create_LeakyRelu(leat_kernel_creation_t* c, void* state) {
+  return create_leaky(c, state, LEAT_ACTIVATION_LEAKY_RELU);
+}
+static leat_status_t create_LeakyReluGrad(leat_kernel_creation_t* c, void* state) {
+  return create_leaky(c, state, LEAT_ACTIVATION_LEAKY_RELU_GRAD);
 }
 
-static leat_status_t activation__cpu(leat_kernel_context_t* c) {
-  const leat_tensor_t* x = leat_kernel_input(c, 0);
-  const leat_activation_t* activation = leat_kernel_state(c);
-  leat_tensor_t* y;
-  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &x->shape, &y));
-  shard_t shard = {.activation = activation,
-                   .x = x->data,
-                   .y = y->data,
-                   .item_bytes = leat_dtype_size(activation->dtype)};
-  leat_kernel_parallel_for(c, y->shape.element_count, (double)activation->cost_ns, run_shard,
-                           &shard);
-  return leat_ok_status();
+static void destroy_leaky(void* state) { leat_tensor_release(&((leat_leaky_t*)state)->alpha); }
+
+static leat_status_t leaky__cpu(leat_kernel_context_t* c) {
+  const leat_leaky_t* leaky = leat_kernel_state(c);
+  const int count = leat_kernel_input_count(c);
+  const leat_tensor_t* operands[LEAT_ELEMENTWISE_MAX_INPUTS];
+  leat_tensor_t* output;
+  for (int k = 0; k < count; ++k) operands[k] = leat_kernel_input(c, k);
+  operands[count] = &leaky->alpha;
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
+      c, (UINT64_C(1) << count) - 1, 0, &operands[0]->shape, &output));
+  return leat_elementwise_run(c, &leaky->elementwise, operands, output);
 }
 
-static leat_status_t activation_grad__cpu(leat_kernel_context_t* c) {
-  const leat_tensor_t* dy = leat_kernel_input(c, 0);
-  const leat_tensor_t* x = leat_kernel_input(c, 1);
-  const leat_activation_t* activation = leat_kernel_state(c);
-  leat_tensor_t* dx;
-  LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, 3, 0, &x->shape, &dx));
-  shard_t shard = {.activation = activation,
-                   .dy = dy->data,
-                   .x = x->data,
-                   .y = dx->data,
-                   .item_bytes = leat_dtype_size(activation->dtype)};
-  if (dx->shape.element_count == 0) return leat_ok_status();
-  leat_kernel_parallel_for(c, dx->shape.element_count, (double)activation->cost_ns, run_shard,
-                           &shard);
-  return leat_ok_status();
-}
+// ---- Rows ---------------------------------------------------------------------------------------
 
-static leat_status_t create(leat_kernel_creation_t* c, leat_activation_t* activation,
-                            float cost_ns) {
-  activation->cost_ns = cost_ns;
-  return leat_kernel_attr_type(c, "T", &activation->dtype);
-}
+#define CREATE(name, index, cost_ns)                                                  \
+  LEAT_ELEMENTWISE_CREATE(create_##name, leat_activation_loops, kPlainLoops,          \
+                          LEAT_ACTIVATION_##index, 0, cost_ns)
+CREATE(Relu, RELU, 0.3f)
+CREATE(ReluGrad, RELU_GRAD, 0.4f)
+CREATE(Relu6, RELU6, 0.3f)
+CREATE(Relu6Grad, RELU6_GRAD, 0.4f)
+CREATE(Elu, ELU, 1)
+CREATE(EluGrad, ELU_GRAD, 0.4f)
+CREATE(Selu, SELU, 1)
+CREATE(SeluGrad, SELU_GRAD, 0.4f)
+CREATE(Softplus, SOFTPLUS, 2)
+CREATE(SoftplusGrad, SOFTPLUS_GRAD, 1)
+CREATE(Softsign, SOFTSIGN, 0.5f)
+CREATE(SoftsignGrad, SOFTSIGN_GRAD, 0.5f)
 
-// alpha in the type of x.
-static leat_status_t read_alpha(leat_kernel_creation_t* c, leat_activation_t* activation) {
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "alpha", &activation->alpha));
-  if (!leat_is_narrow(activation->dtype)) return leat_ok_status();
-  uint16_t bits;
-  leat_narrow_elements(activation->dtype, &activation->alpha, &bits, 1);
-  leat_widen_elements(activation->dtype, &bits, &activation->alpha, 1);
-  return leat_ok_status();
-}
-
-#define CREATE(name, cost)                                                                   \
-  static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {               \
-    leat_activation_t* activation = state;                                                   \
-    LEAT_RETURN_IF_ERROR(create(c, activation, cost));                                       \
-    activation->loop = loops_of(activation->dtype)->name;                                    \
-    return leat_ok_status();                                                                 \
-  }
-#define CREATE_LEAKY(name)                                                                   \
-  static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {               \
-    leat_activation_t* activation = state;                                                   \
-    LEAT_RETURN_IF_ERROR(create(c, activation, 0.3f));                                       \
-    activation->loop = loops_of(activation->dtype)->name;                                    \
-    return read_alpha(c, activation);                                                        \
-  }
-CREATE(relu, 0.3f)
-CREATE(relu_grad, 0.4f)
-CREATE(relu6, 0.3f)
-CREATE(relu6_grad, 0.4f)
-CREATE_LEAKY(leaky_relu)
-CREATE_LEAKY(leaky_relu_grad)
-CREATE(elu, 1.0f)
-CREATE(elu_grad, 0.4f)
-CREATE(selu, 1.0f)
-CREATE(selu_grad, 0.4f)
-CREATE(softplus_grad, 1.0f)
-CREATE(softsign, 0.5f)
-CREATE(softsign_grad, 0.5f)
-
-// In half and bfloat16 TensorFlow has x itself from -(log(epsilon) + 2) on.
-static leat_status_t create_softplus(leat_kernel_creation_t* c, void* state) {
-  leat_activation_t* activation = state;
-  LEAT_RETURN_IF_ERROR(create(c, activation, 2));
-  activation->loop = loops_of(activation->dtype)->softplus;
-  if (activation->dtype == LEAT_DTYPE_HALF) activation->limit = 4.93f;
-  if (activation->dtype == LEAT_DTYPE_BFLOAT16) activation->limit = 2.85f;
-  return leat_ok_status();
-}
-
-#define FLOATING "T: half, bfloat16, float, double"
-#define REAL FLOATING ", int8, int16, int32, int64, uint8, uint16, uint32, uint64"
-#define ROW(name, types, noun, compute_fn)                                   \
-  LEAT_CPU_KERNEL(name, types, leat_activation_t, create_##noun, compute_fn)
-#define PAIR(op, types, noun)                                       \
-  ROW(op, types, noun, activation__cpu),                            \
-  ROW(op "Grad", types, noun##_grad, activation_grad__cpu)
+#define FLOATS "half, bfloat16, float, double"
+#define REAL FLOATS ", int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define PAIR(op, types)                 \
+  LEAT_ELEMENTWISE_ROW_SAME(op, types), \
+  LEAT_ELEMENTWISE_ROW_SAME(op##Grad, types)
+// No steps of a cluster: alpha is an operand that none of its nodes gives.
+#define LEAKY(name)                                                                       \
+  LEAT_CPU_KERNEL(#name, "T: " FLOATS, leat_leaky_t, create_##name, leaky__cpu,           \
+                  .destroy = destroy_leaky)
 
 const leat_kernel_row_t leat_relu_kernels_cpu[] = {
-    PAIR("Relu", REAL, relu),
-    PAIR("Relu6", REAL, relu6),
-    PAIR("LeakyRelu", FLOATING, leaky_relu),
-    PAIR("Elu", FLOATING, elu),
-    PAIR("Selu", FLOATING, selu),
-    PAIR("Softplus", FLOATING, softplus),
-    PAIR("Softsign", FLOATING, softsign),
+    PAIR(Relu, REAL),
+    PAIR(Relu6, REAL),
+    PAIR(Elu, FLOATS),
+    PAIR(Selu, FLOATS),
+    PAIR(Softplus, FLOATS),
+    PAIR(Softsign, FLOATS),
+    LEAKY(LeakyRelu),
+    LEAKY(LeakyReluGrad),
     LEAT_KERNEL_ROWS_END,
 };

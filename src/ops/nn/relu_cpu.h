@@ -1,30 +1,31 @@
-// Loops of the activations: |x| alone (|dy| NULL) or with the gradient.
+// Loops of the activations, by op and type. Those of gradients take dy and x (or the activation y);
+// the last operand of the leaky ones is alpha, repeated.
 #ifndef LEAT_OPS_NN_RELU_CPU_H_
 #define LEAT_OPS_NN_RELU_CPU_H_
 
-#include <stdint.h>
+#include "ops/math/elementwise_cpu.h"
 
-#include "base/cpu.h"
-
-#define LEAT_ACTIVATIONS(X) \
-  X(relu)                   \
-  X(relu6)                  \
-  X(leaky_relu)             \
-  X(elu)                    \
-  X(selu)                   \
-  X(softplus)               \
-  X(softsign)
-
-// y = f(x) or dx = f'(x, dy), in place or apart.
-typedef void (*leat_activation_fn_t)(const void* dy, const void* x, void* y, int64_t n,
-                                     float alpha);
+typedef enum leat_activation_e {
+  LEAT_ACTIVATION_RELU,
+  LEAT_ACTIVATION_RELU_GRAD,
+  LEAT_ACTIVATION_RELU6,
+  LEAT_ACTIVATION_RELU6_GRAD,
+  LEAT_ACTIVATION_LEAKY_RELU,
+  LEAT_ACTIVATION_LEAKY_RELU_GRAD,
+  LEAT_ACTIVATION_ELU,
+  LEAT_ACTIVATION_ELU_GRAD,
+  LEAT_ACTIVATION_SELU,
+  LEAT_ACTIVATION_SELU_GRAD,
+  LEAT_ACTIVATION_SOFTPLUS,
+  LEAT_ACTIVATION_SOFTPLUS_GRAD,
+  LEAT_ACTIVATION_SOFTSIGN,
+  LEAT_ACTIVATION_SOFTSIGN_GRAD,
+  LEAT_ACTIVATION_COUNT,
+} leat_activation_t;
 
 typedef struct leat_activation_loops_s {
-#define LEAT_ACTIVATION_FIELDS(name) leat_activation_fn_t name, name##_grad;
-  LEAT_ACTIVATIONS(LEAT_ACTIVATION_FIELDS)
-#undef LEAT_ACTIVATION_FIELDS
+  leat_elementwise_loops_t items[LEAT_ACTIVATION_COUNT];
 } leat_activation_loops_t;
-LEAT_ISA_DECLARE(leat_activation_loops_t, leat_activation_loops_f32);
-LEAT_ISA_DECLARE(leat_activation_loops_t, leat_activation_loops_f64);
+LEAT_ISA_DECLARE(leat_activation_loops_t, leat_activation_loops);
 
 #endif  // LEAT_OPS_NN_RELU_CPU_H_

@@ -1,75 +1,114 @@
-// Loops of the activations over float and double, per instruction set. What needs an exponential
-// goes block by block through vector_math.
-#include <math.h>
-
+// Loops of the activations over floating types, per instruction set. What needs an exponential goes
+// block by block through vector_math.
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
+#include "ops/math/loops_cpu.h"
 #include "ops/nn/relu_cpu.h"
 
 #define SELU_SCALE 1.0507009873554804934193349852946
 #define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
 #define BLOCK 256
 
-#define LOOP(name, type, expression)                                                              \
-  static void name(const void* gradients, const void* features, void* result, int64_t n,          \
-                   float alpha) {                                                                 \
-    const type* dys = gradients;                                                                  \
-    const type* xs = features;                                                                    \
-    type* ys = result;                                                                            \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                        \
-      const type x = xs[i];                                                                       \
-      ys[i] = (type)(expression);                                                                 \
-    }                                                                                             \
-    (void)dys;                                                                                    \
-    (void)alpha;                                                                                  \
+// Over x; over x and y, which for a gradient are dy and what the slope follows from.
+#define UNARY(suffix, DTYPE, type, wide, name, expression) \
+  LEAT_LOOP_UNARY(name##_##suffix, type, type, expression)
+#define BINARY(suffix, DTYPE, type, wide, name, expression) \
+  LEAT_LOOP_BINARY(name##_##suffix, type, type, expression)
+
+LEAT_LOOP_FLOATS(UNARY, relu, x < 0 ? 0 : x)
+LEAT_LOOP_FLOATS(BINARY, relu_grad, x * (y > 0 ? 1 : 0))
+LEAT_LOOP_FLOATS(UNARY, relu6, x < 0 ? 0 : x > 6 ? 6 : x)
+LEAT_LOOP_FLOATS(BINARY, relu6_grad, x * ((y > 0) & (y < 6) ? 1 : 0))
+LEAT_LOOP_FLOATS(BINARY, leaky_relu, x > 0 ? x : x * y)
+LEAT_LOOP_FLOATS(BINARY, elu_grad, y < 0 ? (y + 1) * x : x)
+LEAT_LOOP_UNARY(softsign_f32, float, float, x / (__builtin_fabsf(x) + 1))
+LEAT_LOOP_UNARY(softsign_f64, double, double, x / (__builtin_fabs(x) + 1))
+#define SQUARE(x) ((x) * (x))
+LEAT_LOOP_BINARY(softsign_grad_f32, float, float, x / SQUARE(__builtin_fabsf(y) + 1))
+LEAT_LOOP_BINARY(softsign_grad_f64, double, double, x / SQUARE(__builtin_fabs(y) + 1))
+
+#define LEAKY_RELU_GRAD(suffix, DTYPE, type, wide, name)                         \
+  LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
+    const type* dys = inputs[0];                                                 \
+    const type* xs = inputs[1];                                                  \
+    const type* alphas = inputs[2];                                              \
+    type* dxs = output;                                                          \
+    LEAT_LOOP_INDEPENDENT                                                        \
+    for (int64_t i = 0; i < n; ++i) dxs[i] = xs[i] > 0 ? dys[i] : dys[i] * alphas[i]; \
+    return 0;                                                                    \
   }
-#define DY dys[i]
+LEAT_LOOP_FLOATS(LEAKY_RELU_GRAD, leaky_relu_grad)
 
-// |value| is function(x), block by block.
-#define MATH_LOOP(name, type, function, expression)                                               \
-  static void name(const void* gradients, const void* features, void* result, int64_t n,          \
-                   float alpha) {                                                                 \
-    const type* dys = gradients;                                                                  \
-    const type* xs = features;                                                                    \
-    type* ys = result;                                                                            \
-    type values[BLOCK];                                                                           \
-    for (int64_t begin = 0; begin < n; begin += BLOCK) {                                          \
-      const int64_t count = LEAT_MIN(n - begin, BLOCK);                                           \
-      LEAT_ISA_NAME(leat_vector_math).function(xs + begin, values, count);                        \
-      _Pragma("GCC ivdep") for (int64_t k = 0; k < count; ++k) {                                  \
-        const int64_t i = begin + k;                                                              \
-        const type x = xs[i], value = values[k];                                                  \
-        (void)x;                                                                                  \
-        ys[i] = (type)(expression);                                                               \
-      }                                                                                           \
-    }                                                                                             \
-    (void)dys;                                                                                    \
-    (void)alpha;                                                                                  \
+// |expression| over x and |value|, which is |function| of operand |k|.
+#define BLOCKWISE(suffix, DTYPE, type, wide, name, function, k, expression)      \
+  LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
+    const type* xs = inputs[0];                                                  \
+    type* ys = output;                                                           \
+    type values[BLOCK];                                                          \
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {                         \
+      const int64_t count = LEAT_MIN(n - begin, BLOCK);                          \
+      LEAT_ISA_NAME(leat_vector_math)                                            \
+          .function##_##suffix((const type*)inputs[k] + begin, values, count);   \
+      LEAT_LOOP_INDEPENDENT                                                      \
+      for (int64_t i = 0; i < count; ++i) {                                      \
+        const type x = xs[begin + i], value = values[i];                         \
+        ys[begin + i] = expression;                                              \
+      }                                                                          \
+    }                                                                            \
+    return 0;                                                                    \
   }
+LEAT_LOOP_FLOATS(BLOCKWISE, elu, expm1, 0, x < 0 ? value : x)
+LEAT_LOOP_FLOATS(BLOCKWISE, softplus_grad, sigmoid, 1, x * value)
 
-#define DEFINE(suffix, type, absolute)                                                            \
-  LOOP(relu_##suffix, type, x < 0 ? 0 : x)                                                        \
-  LOOP(relu_grad_##suffix, type, DY * (type)(x > 0 ? 1 : 0))                                      \
-  LOOP(relu6_##suffix, type, x < 0 ? 0 : x > 6 ? 6 : x)                                           \
-  LOOP(relu6_grad_##suffix, type, DY * (type)((x > 0) & (x < 6) ? 1 : 0))                         \
-  LOOP(leaky_relu_##suffix, type, x > 0 ? x : x * (type)alpha)                                    \
-  LOOP(leaky_relu_grad_##suffix, type, x > 0 ? DY : DY * (type)alpha)                             \
-  MATH_LOOP(elu_##suffix, type, expm1_##suffix, x < 0 ? value : x)                                \
-  LOOP(elu_grad_##suffix, type, x < 0 ? (x + 1) * DY : DY)                                        \
-  MATH_LOOP(selu_##suffix, type, expm1_##suffix,                                                  \
-            x < 0 ? (type)SELU_SCALE_ALPHA * value : (type)SELU_SCALE * x)                        \
-  LOOP(selu_grad_##suffix, type,                                                                  \
-       DY * (x < 0 ? x + (type)SELU_SCALE_ALPHA : (type)SELU_SCALE))                              \
-  MATH_LOOP(softplus_##suffix, type, softplus_##suffix, value)                                    \
-  MATH_LOOP(softplus_grad_##suffix, type, sigmoid_##suffix, DY * value)                           \
-  LOOP(softsign_##suffix, type, x / (absolute(x) + 1))                                            \
-  LOOP(softsign_grad_##suffix, type, DY / ((absolute(x) + 1) * (absolute(x) + 1)))                \
-  const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops_##suffix) = {                 \
-      LEAT_ACTIVATIONS(ENTRY_##suffix)};
+#define SELU(suffix, DTYPE, type, wide, name)                                    \
+  BLOCKWISE(suffix, DTYPE, type, wide, name, expm1, 0,                           \
+            x < 0 ? (type)SELU_SCALE_ALPHA * value : (type)SELU_SCALE * x)       \
+  LEAT_LOOP_BINARY(name##_grad_##suffix, type, type,                             \
+                   x * (y < 0 ? y + (type)SELU_SCALE_ALPHA : (type)SELU_SCALE))
+LEAT_LOOP_FLOATS(SELU, selu)
 
-#define ENTRY_f32(name) .name = name##_f32, .name##_grad = name##_grad_f32,
-#define ENTRY_f64(name) .name = name##_f64, .name##_grad = name##_grad_f64,
-extern const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops_f32);
-extern const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops_f64);
-DEFINE(f32, float, fabsf)
-DEFINE(f64, double, fabs)
+#define SOFTPLUS(suffix, DTYPE, type, wide, name)                                \
+  LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
+    LEAT_ISA_NAME(leat_vector_math).softplus_##suffix(inputs[0], output, n);     \
+    return 0;                                                                    \
+  }
+LEAT_LOOP_FLOATS(SOFTPLUS, softplus)
+
+// In half and bfloat16 TensorFlow has x itself from -(log(epsilon) + 2) on.
+#define SOFTPLUS_NARROW(narrow, limit)                                           \
+  LEAT_LOOP_FUNCTION softplus_##narrow(const void* const inputs[], void* output, int64_t n) { \
+    const uint16_t* xs = inputs[0];                                              \
+    uint16_t* ys = output;                                                       \
+    float x[BLOCK], y[BLOCK];                                                    \
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {                         \
+      const int64_t count = LEAT_MIN(n - begin, BLOCK);                          \
+      LEAT_ISA_NAME(leat_vector_math).narrow##_to_float(xs + begin, x, count);   \
+      LEAT_ISA_NAME(leat_vector_math).softplus_f32(x, y, count);                 \
+      for (int64_t i = 0; i < count; ++i) y[i] = x[i] > (limit) ? x[i] : y[i];   \
+      LEAT_ISA_NAME(leat_vector_math).narrow##_from_float(y, ys + begin, count); \
+    }                                                                            \
+    return 0;                                                                    \
+  }
+SOFTPLUS_NARROW(half, 4.93f)
+SOFTPLUS_NARROW(bfloat16, 2.85f)
+
+#define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
+
+extern const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops);
+const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops) = {.items = {
+    [LEAT_ACTIVATION_RELU] = {FLOATS(relu)},
+    [LEAT_ACTIVATION_RELU_GRAD] = {FLOATS(relu_grad)},
+    [LEAT_ACTIVATION_RELU6] = {FLOATS(relu6)},
+    [LEAT_ACTIVATION_RELU6_GRAD] = {FLOATS(relu6_grad)},
+    [LEAT_ACTIVATION_LEAKY_RELU] = {FLOATS(leaky_relu)},
+    [LEAT_ACTIVATION_LEAKY_RELU_GRAD] = {FLOATS(leaky_relu_grad)},
+    [LEAT_ACTIVATION_ELU] = {FLOATS(elu)},
+    [LEAT_ACTIVATION_ELU_GRAD] = {FLOATS(elu_grad)},
+    [LEAT_ACTIVATION_SELU] = {FLOATS(selu)},
+    [LEAT_ACTIVATION_SELU_GRAD] = {FLOATS(selu_grad)},
+    [LEAT_ACTIVATION_SOFTPLUS] = {FLOATS(softplus) [LEAT_LOOP_TYPE_HALF] = softplus_half,
+                                  [LEAT_LOOP_TYPE_BFLOAT16] = softplus_bfloat16},
+    [LEAT_ACTIVATION_SOFTPLUS_GRAD] = {FLOATS(softplus_grad)},
+    [LEAT_ACTIVATION_SOFTSIGN] = {FLOATS(softsign)},
+    [LEAT_ACTIVATION_SOFTSIGN_GRAD] = {FLOATS(softsign_grad)},
+}};

@@ -13,7 +13,7 @@
 typedef struct sampler_s sampler_t;
 typedef struct distribution_s {
   int64_t (*draw)(const sampler_t* sampler, leat_word_stream_t* stream);  // NULL: all of them
-  float (*probability)(const sampler_t* sampler, int64_t value);
+  void (*probabilities)(const sampler_t* sampler, const int64_t* values, int64_t n, float* out);
 } distribution_t;
 
 struct sampler_s {
@@ -32,8 +32,9 @@ static int64_t uniform_draw(const sampler_t* s, leat_word_stream_t* stream) {
   return (int64_t)leat_word_stream_below64(stream, (uint64_t)s->range);
 }
 
-static float uniform_probability(const sampler_t* s, int64_t value) {
-  return (float)(1.0 / (double)s->range);
+static void uniform_probabilities(const sampler_t* s, const int64_t* values, int64_t n,
+                                  float* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = (float)(1.0 / (double)s->range);
 }
 
 static int64_t log_uniform_draw(const sampler_t* s, leat_word_stream_t* stream) {
@@ -42,31 +43,38 @@ static int64_t log_uniform_draw(const sampler_t* s, leat_word_stream_t* stream) 
   return ((int64_t)exp(part * s->log_range) - 1) % s->range;
 }
 
-static float log_uniform_probability(const sampler_t* s, int64_t value) {
-  return (float)(log(((double)value + 2.0) / ((double)value + 1.0)) / s->log_range);
+static void log_uniform_probabilities(const sampler_t* s, const int64_t* values, int64_t n,
+                                      float* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = (double)values[i];
+    out[i] = (float)(log((v + 2.0) / (v + 1.0)) / s->log_range);
+  }
 }
 
 static int64_t fixed_draw(const sampler_t* s, leat_word_stream_t* stream) {
   return leat_fixed_unigrams_draw(s->fixed, stream);
 }
 
-static float fixed_probability(const sampler_t* s, int64_t value) {
-  return leat_fixed_unigrams_probability(s->fixed, value);
+static void fixed_probabilities(const sampler_t* s, const int64_t* values, int64_t n, float* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = leat_fixed_unigrams_probability(s->fixed, values[i]);
 }
 
 static int64_t learned_draw(const sampler_t* s, leat_word_stream_t* stream) {
   return leat_learned_unigrams_draw(s->learned, stream);
 }
 
-static float learned_probability(const sampler_t* s, int64_t value) {
-  return leat_learned_unigrams_probability(s->learned, value);
+static void learned_probabilities(const sampler_t* s, const int64_t* values, int64_t n,
+                                  float* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = leat_learned_unigrams_probability(s->learned, values[i]);
+  }
 }
 
 static const distribution_t kAll = {NULL, NULL};
-static const distribution_t kUniform = {uniform_draw, uniform_probability};
-static const distribution_t kLogUniform = {log_uniform_draw, log_uniform_probability};
-static const distribution_t kFixed = {fixed_draw, fixed_probability};
-static const distribution_t kLearned = {learned_draw, learned_probability};
+static const distribution_t kUniform = {uniform_draw, uniform_probabilities};
+static const distribution_t kLogUniform = {log_uniform_draw, log_uniform_probabilities};
+static const distribution_t kFixed = {fixed_draw, fixed_probabilities};
+static const distribution_t kLearned = {learned_draw, learned_probabilities};
 
 // ---- Kernels are made ---------------------------------------------------------------------------
 
@@ -189,14 +197,18 @@ static leat_status_t sample(leat_kernel_context_t* c, leat_word_stream_t* stream
   return leat_ok_status();
 }
 
-// How often each of |values| is to be expected among as many tries.
+// How often each of |values| is to be expected among as many tries: where some were thrown away it
+// is at most once, 1 - (1 - p)^tries. One function an array, so that the processor overlaps their
+// calls; those of the C library, because TensorFlow's last bit is theirs.
 static void expect(const sampler_t* s, const int64_t* values, int64_t count, int64_t tries,
-                   float* out_counts) {
-  for (int64_t i = 0; i < count; ++i) {
-    float p = s->distribution->probability(s, values[i]);
-    out_counts[i] = tries == s->sampled_count ? p * (float)s->sampled_count
-                                              : -expm1f((float)tries * log1pf(-p));
+                   float* out) {
+  s->distribution->probabilities(s, values, count, out);
+  if (tries == s->sampled_count) {
+    for (int64_t i = 0; i < count; ++i) out[i] *= (float)tries;
+    return;
   }
+  for (int64_t i = 0; i < count; ++i) out[i] = (float)tries * log1pf(-out[i]);
+  for (int64_t i = 0; i < count; ++i) out[i] = -expm1f(out[i]);
 }
 
 static leat_status_t check_classes(const leat_kernel_context_t* c) {
