@@ -15,8 +15,8 @@ endif()
 set(hot
   "array/(combine|concat|fill|gather|gather_nd|identity|pack|pad|reshape|row_update|scatter_nd\
 |shape|slice|split|stitch|strided|strided_slice|tile|transpose)"
-  "math/(add_n|binary|broadcast|broadcast_plan|cast|compare|elementwise|gamma_functions|reducer\
-|reduction|reduction_plan|scan|segment|select|sparse_segment|unary)"
+  "math/(add_n|binary|broadcast|broadcast_plan|cast|compare|elementwise|fused|gamma_functions\
+|reducer|reduction|reduction_plan|scan|segment|select|sparse_segment|unary)"
   "matrix/(matmul|product)"
   "nn/(avg_pool|batch_norm|bias|channels|conv2d|convolution_cache|cross_entropy|l2_loss|lrn\
 |max_pool|pool|relu|softmax|widen)"

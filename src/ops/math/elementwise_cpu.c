@@ -228,7 +228,9 @@ typedef struct leat_operand_block_s {
   _Alignas(64) char bytes[(BLOCK + SHORT_ROW) * MAX_ELEMENT_BYTES];
 } leat_operand_block_t;
 
-static void fill(char* target, const char* value, int size, int64_t n) {
+#define FEW 16
+
+static void fill_few(char* target, const char* value, int size, int64_t n) {
   switch (size) {
 #define LEAT_FILL_(bytes, type)                                   \
   case bytes: {                                                   \
@@ -244,6 +246,17 @@ static void fill(char* target, const char* value, int size, int64_t n) {
 #undef LEAT_FILL_
     default:
       for (int64_t i = 0; i < n; ++i) memcpy(target + i * size, value, (size_t)size);
+  }
+}
+
+// After a few, what is there is copied behind itself.
+static void fill(char* target, const char* value, int size, int64_t n) {
+  const int64_t bytes = n * size;
+  fill_few(target, value, size, LEAT_MIN(n, FEW));
+  for (int64_t done = LEAT_MIN(n, FEW) * size; done < bytes;) {
+    const int64_t more = LEAT_MIN(done, bytes - done);
+    memcpy(target + done, target, (size_t)more);
+    done += more;
   }
 }
 

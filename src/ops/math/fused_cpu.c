@@ -66,19 +66,41 @@ static leat_kernel_context_t step_context(const run_t* r, const leat_fused_step_
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shape_t* shape) {
+  return scalar->element_count == 1 && scalar->rank <= shape->rank;
+}
+
+// The operand whose shape the step has because the others have it or are scalars; NULL: it takes
+// more to find out, or they do not fit.
+static const leat_tensor_t* find_widest(const run_t* r, const leat_fused_step_t* step,
+                                        const leat_tensor_t** out_operands) {
+  const bool broadcasts = step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST;
+  const leat_tensor_t* widest = NULL;
+  for (int k = 0; k < step->kernel.input_count; ++k) {
+    const leat_tensor_t* operand = out_operands[k] = operand_tensor(r, step, k);
+    if (!widest || leat_shape_equal(&widest->shape, &operand->shape)) {
+      widest = operand;
+    } else if (!broadcasts) {
+      return NULL;
+    } else if (is_repeated_along(&widest->shape, &operand->shape)) {
+      widest = operand;
+    } else if (!is_repeated_along(&operand->shape, &widest->shape)) {
+      return NULL;
+    }
+  }
+  return widest;
+}
+
 static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
                                 leat_shape_t* out_shape) {
   const int count = step->kernel.input_count;
-  const leat_tensor_t* operands[MAX_OPERANDS];
-  bool is_same = true;
-  for (int k = 0; k < count; ++k) {
-    operands[k] = operand_tensor(r, step, k);
-    is_same &= k == 0 || leat_shape_equal(&operands[0]->shape, &operands[k]->shape);
-  }
-  if (is_same) {
-    *out_shape = leat_shape_retain(&operands[0]->shape);
+  const leat_tensor_t* operands[MAX_OPERANDS] = {NULL};
+  const leat_tensor_t* widest = find_widest(r, step, operands);
+  if (LEAT_LIKELY(widest != NULL)) {
+    leat_shape_share(&widest->shape, out_shape);
     return leat_ok_status();
   }
+  for (int k = 0; k < count; ++k) operands[k] = operand_tensor(r, step, k);
   const leat_kernel_context_t c = step_context(r, step);
   if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST) {
     return leat_elementwise_shape((leat_kernel_context_t*)&c, count, operands, out_shape);
