@@ -206,17 +206,23 @@ static leat_mutex_t runtime_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static leat_runtime_t runtime_storage;
 static _Atomic(const leat_runtime_t*) runtime_ready;
 
-static leat_status_t register_families(leat_runtime_t* runtime) {
+static leat_status_t register_ops(leat_op_registry_t* registry) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
     for (const leat_op_row_t* const* rows = kFamilies[i]->ops; *rows; ++rows) {
-      LEAT_RETURN_IF_ERROR(leat_op_registry_add(runtime->ops, *rows));
+      LEAT_RETURN_IF_ERROR(leat_op_registry_add(registry, *rows));
     }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t register_kernels(leat_kernel_registry_t* registry) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
     for (const leat_kernel_row_t* const* rows = kFamilies[i]->kernels; *rows; ++rows) {
-      LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(runtime->kernels, *rows));
+      LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(registry, *rows));
     }
   }
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKernelLibraries); ++i) {
-    LEAT_RETURN_IF_ERROR(kKernelLibraries[i](runtime->kernels));
+    LEAT_RETURN_IF_ERROR(kKernelLibraries[i](registry));
   }
   return leat_ok_status();
 }
@@ -228,11 +234,13 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
                               .clear_container = clear_container};
   leat_status_t status = leat_op_registry_create(runtime->allocator, &runtime->ops);
   if (!status) status = leat_kernel_registry_create(runtime->allocator, &runtime->kernels);
-  if (!status) status = register_families(runtime);
+  if (!status) status = register_ops(runtime->ops);
   if (status) {
     leat_op_registry_free(runtime->ops);
     leat_kernel_registry_free(runtime->kernels);
+    return status;
   }
+  leat_kernel_registry_defer(runtime->kernels, register_kernels);
   return status;
 }
 

@@ -15,8 +15,8 @@
 #include "base/pages.h"
 
 #define ARENA_ALIGNMENT_BYTES 16
-#define ARENA_DEFAULT_BLOCK_BYTES (64 * 1024)
-#define ARENA_GROWTH_LIMIT 16
+#define ARENA_DEFAULT_BLOCK_BYTES (16 * 1024)
+#define ARENA_GROWTH_LIMIT 64
 #define ARENA_STEP_BYTES (128 * 1024)  // of pages that are taken at once
 
 #if defined(LEAT_ASAN) && !defined(LEAT_ARENA_MALLOC)
@@ -25,7 +25,7 @@
 
 struct leat_arena_block_s {
   leat_arena_block_t* next;
-  size_t size_bytes;  // of the memory behind this header
+  size_t pages_bytes;  // 0: the allocator's memory, else that much of the system's
 };
 _Static_assert(sizeof(leat_arena_block_t) == ARENA_ALIGNMENT_BYTES, "keeps blocks aligned");
 
@@ -42,7 +42,11 @@ void leat_arena_deinitialize(leat_arena_t* arena) {
   leat_arena_block_t* block = arena->blocks;
   while (block) {
     leat_arena_block_t* next = block->next;
-    leat_allocator_free(arena->allocator, block);
+    if (block->pages_bytes > 0) {
+      leat_pages_free(block, block->pages_bytes);
+    } else {
+      leat_allocator_free(arena->allocator, block);
+    }
     block = next;
   }
   arena->blocks = NULL;
@@ -59,7 +63,6 @@ static leat_status_t allocate_block(leat_arena_t* arena, size_t size_bytes,
   void* block = NULL;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(arena->allocator, total_bytes, &block));
   *out_block = block;
-  (*out_block)->size_bytes = size_bytes;
   return leat_ok_status();
 }
 
@@ -76,14 +79,30 @@ static leat_status_t allocate_alone(leat_arena_t* arena, size_t size_bytes, void
 }
 
 #if !defined(LEAT_ARENA_MALLOC)
-static leat_status_t begin_block(leat_arena_t* arena, size_t block_bytes) {
-  leat_arena_block_t* block = NULL;
-  LEAT_RETURN_IF_ERROR(allocate_block(arena, block_bytes, &block));
+static void open_block(leat_arena_t* arena, leat_arena_block_t* block, size_t block_bytes) {
   block->next = arena->blocks;
   arena->blocks = block;
   arena->next = (char*)(block + 1);
   arena->limit = arena->next + block_bytes;
   arena->end = block_bytes > ARENA_STEP_BYTES ? arena->next : arena->limit;
+}
+
+static leat_status_t begin_block(leat_arena_t* arena, size_t block_bytes) {
+  leat_arena_block_t* block = NULL;
+  LEAT_RETURN_IF_ERROR(allocate_block(arena, block_bytes, &block));
+  open_block(arena, block, block_bytes);
+  return leat_ok_status();
+}
+
+// Cheaper to take than its five hundred small pages, and to find things in.
+static leat_status_t begin_huge_page(leat_arena_t* arena) {
+  void* pages = NULL;
+  LEAT_RETURN_IF_ERROR(
+      leat_pages_allocate(LEAT_PAGES_HUGE_BYTES, LEAT_PAGES_HUGE_BYTES, &pages));
+  leat_pages_advise(pages, LEAT_PAGES_HUGE_BYTES, LEAT_PAGES_HUGE);
+  leat_arena_block_t* block = pages;
+  block->pages_bytes = LEAT_PAGES_HUGE_BYTES;
+  open_block(arena, block, LEAT_PAGES_HUGE_BYTES - sizeof(*block));
   return leat_ok_status();
 }
 
@@ -162,9 +181,12 @@ void leat_arena_expect(leat_arena_t* arena, size_t size_bytes) {
   size_t limit = arena->block_size_bytes * ARENA_GROWTH_LIMIT;
   if (size_bytes <= arena->block_size_bytes) return;
   if ((size_t)(arena->limit - arena->next) >= size_bytes) return;
-  // Without memory for it the next allocation fails, or does with less.
   size_bytes = leat_align_up(LEAT_MIN(size_bytes, limit), ARENA_ALIGNMENT_BYTES);
-  leat_status_free(begin_block(arena, size_bytes));
+  // Another allocator wants to see what is taken.
+  bool is_huge = size_bytes >= LEAT_PAGES_HUGE_BYTES / 2 &&
+                 arena->allocator == leat_allocator_system();
+  // Without memory for it the next allocation fails, or does with less.
+  leat_status_free(is_huge ? begin_huge_page(arena) : begin_block(arena, size_bytes));
 #endif
 }
 

@@ -19,10 +19,11 @@ typedef struct leat_arena_s {
   size_t used_bytes;
 } leat_arena_t;
 
-// |block_size_bytes| 0 takes 64 KiB. Blocks are taken on first need and grow up to 16 times that.
+// |block_size_bytes| 0 takes 16 KiB. Blocks are taken on first need and grow up to 64 times that.
 void leat_arena_initialize(leat_allocator_t* allocator, size_t block_size_bytes,
                            leat_arena_t* out_arena);
-// Says that about |size_bytes| more will be needed, so that they come as few blocks.
+// Says that about |size_bytes| more will be needed, so that they come as few blocks; from 1 MiB on
+// as a huge page, where the system has one.
 void leat_arena_expect(leat_arena_t* arena, size_t size_bytes);
 void leat_arena_deinitialize(leat_arena_t* arena);
 

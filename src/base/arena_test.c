@@ -47,13 +47,12 @@ static void large_pieces_do_not_end_the_block(void** state) {
   leat_arena_deinitialize(&arena);
 }
 
-// A block of several steps, with pieces by both ways in, and one that does not fit a step's rest.
-static void what_is_expected_comes_as_one_block(void** state) {
-  (void)state;
+// Pieces by both ways in, and one that does not fit a step's rest.
+static void expect_one_block(size_t expected_bytes) {
   enum { PIECES = 4000, PIECE_BYTES = 200 };
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_arena_expect(&arena, (1 << 20) - 7);
+  leat_arena_expect(&arena, expected_bytes);
   char* first = NULL;
   for (int i = 0; i < PIECES; ++i) {
     void* piece = NULL;
@@ -71,6 +70,12 @@ static void what_is_expected_comes_as_one_block(void** state) {
   LEAT_EXPECT_OK(leat_arena_take(&arena, 0, &nothing));
   assert_non_null(nothing);
   leat_arena_deinitialize(&arena);
+}
+
+static void what_is_expected_comes_as_one_block(void** state) {
+  (void)state;
+  expect_one_block(850 << 10);  // of several steps
+  expect_one_block(3 << 20);    // a huge page
 }
 
 static void strings_are_copied_and_printed(void** state) {

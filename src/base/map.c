@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/pages.h"
 
 #define MAP_INITIAL_CAPACITY 16
-#define MAP_PRESENT_TABLE_BYTES ((size_t)1 << 20)
 
 void leat_string_map_initialize(leat_allocator_t* allocator, leat_string_map_t* out_map) {
   memset(out_map, 0, sizeof(*out_map));
@@ -65,17 +63,6 @@ leat_status_t leat_string_map_reserve(leat_string_map_t* map, size_t count) {
   size_t capacity = LEAT_MAX(map->table_capacity, (size_t)MAP_INITIAL_CAPACITY);
   while (capacity / 8 * 5 < count) capacity *= 2;
   return rebuild_table(map, capacity);
-}
-
-void leat_string_map_expect(leat_string_map_t* map, size_t count) {
-  size_t room = map->entry_capacity - map->count;
-  leat_pages_advise(map->entries + map->count,
-                    LEAT_MIN(count, room) * sizeof(leat_string_map_entry_t), LEAT_PAGES_PRESENT);
-  // Entries fall all over the table. A larger one may be the claim of a hostile file.
-  size_t table_bytes = map->table_capacity * sizeof(uint32_t);
-  if (map->count < count && table_bytes <= MAP_PRESENT_TABLE_BYTES) {
-    leat_pages_advise(map->table, table_bytes, LEAT_PAGES_PRESENT);
-  }
 }
 
 // The slot of |key|, or the free one where it belongs. The table must not be empty.

@@ -24,8 +24,6 @@ typedef struct leat_string_map_s {
 void leat_string_map_initialize(leat_allocator_t* allocator, leat_string_map_t* out_map);
 void leat_string_map_deinitialize(leat_string_map_t* map);
 LEAT_MUST_USE leat_status_t leat_string_map_reserve(leat_string_map_t* map, size_t count);
-// The next |count| entries, for which there is room, come soon: takes their pages at once.
-void leat_string_map_expect(leat_string_map_t* map, size_t count);
 // Replaces the value of an existing key.
 LEAT_MUST_USE leat_status_t leat_string_map_set(leat_string_map_t* map, leat_string_view_t key,
                                                 uint64_t value);

@@ -90,14 +90,6 @@ bool leat_string_view_to_double(leat_string_view_t s, double* out_value) {
   return true;
 }
 
-__extension__ typedef unsigned __int128 uint128_t;
-
-// The two halves of the 128-bit product, folded: one multiplication mixes all bits.
-static uint64_t fold_multiply(uint64_t a, uint64_t b) {
-  uint128_t product = (uint128_t)a * b;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 static uint64_t load_bytes(const char* data, size_t size) {
   uint64_t word = 0;
   memcpy(&word, data, size);
@@ -117,7 +109,7 @@ uint64_t leat_string_view_hash(leat_string_view_t s) {
   size_t left = s.size;
   uint64_t hash = HASH_A ^ s.size;
   while (left > 16) {
-    hash = fold_multiply(load_bytes(p, 8) ^ HASH_B, load_bytes(p + 8, 8) ^ hash);
+    hash = leat_hash_fold(load_bytes(p, 8) ^ HASH_B, load_bytes(p + 8, 8) ^ hash);
     p += 16;
     left -= 16;
   }
@@ -131,5 +123,5 @@ uint64_t leat_string_view_hash(leat_string_view_t s) {
   } else if (left > 0) {
     a = (uint64_t)(uint8_t)p[0] << 16 | (uint64_t)(uint8_t)p[left / 2] << 8 | (uint8_t)p[left - 1];
   }
-  return fold_multiply(HASH_C ^ s.size, fold_multiply(a ^ HASH_B, b ^ hash));
+  return leat_hash_fold(HASH_C ^ s.size, leat_hash_fold(a ^ HASH_B, b ^ hash));
 }

@@ -56,6 +56,13 @@ bool leat_string_view_to_double(leat_string_view_t s, double* out_value);
 // A fast 64-bit hash, the same in all processes (so that it may decide an order).
 uint64_t leat_string_view_hash(leat_string_view_t s);
 
+__extension__ typedef unsigned __int128 leat_uint128_t;
+
+// The two halves of the 128-bit product, folded: one multiplication mixes all bits.
+static inline uint64_t leat_hash_fold(uint64_t a, uint64_t b) {
+  leat_uint128_t product = (leat_uint128_t)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
 // |hash| with |word| mixed in, for hashes over several things.
 static inline uint64_t leat_hash_mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);

@@ -125,8 +125,41 @@ static bool read_packed(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* t
   return next == end;
 }
 
-// A dtype, a shape, and the values in one field.
-static bool read_tensor(leat_string_view_t bytes, plain_tensor_t* tensor) {
+static bool read_values(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* tensor) {
+  switch (tag) {
+    case TENSOR_CONTENT: tensor->message.tensor_content = bytes; return true;
+    case TENSOR_FLOAT:
+    case TENSOR_INT:
+    case TENSOR_INT64:
+    case TENSOR_BOOL: return read_packed(tag, bytes, tensor);
+    default: return false;
+  }
+}
+
+// The strings that fill the rest of the tensor.
+static leat_status_t read_texts(const uint8_t* begin, const uint8_t* end, leat_arena_t* scratch,
+                                plain_tensor_t* tensor, bool* out_plain) {
+  leat_pb_string_list_t* list = &tensor->message.string_val;
+  leat_string_view_t text;
+  for (const uint8_t* next = begin; next != end; ++list->count) {
+    next = *next == TENSOR_STRING ? leat_wire_read_bytes(next + 1, end, &text) : NULL;
+    *out_plain = next != NULL;
+    if (!next) return leat_ok_status();
+  }
+  list->items = &tensor->string;
+  if (list->count > 1) {
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
+        scratch, list->count, sizeof(leat_string_view_t), (void**)&list->items));
+  }
+  for (size_t i = 0; i < list->count; ++i) {
+    begin = leat_wire_read_bytes(begin + 1, end, &list->items[i]);
+  }
+  return leat_ok_status();
+}
+
+// A dtype, a shape, and the values: strings, or all of them in one field.
+static leat_status_t read_tensor(leat_string_view_t bytes, leat_arena_t* scratch,
+                                 plain_tensor_t* tensor, bool* out_plain) {
   const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
   uint64_t dtype = 0;
   bool has_values = false;
@@ -135,40 +168,32 @@ static bool read_tensor(leat_string_view_t bytes, plain_tensor_t* tensor) {
   while (next && next < end) {
     uint8_t tag = *next;
     leat_string_view_t text;
+    if (tag == TENSOR_STRING && !has_values) {
+      return read_texts(next, end, scratch, tensor, out_plain);
+    }
     next = leat_wire_read_bytes(next + 1, end, &text);
-    if (!next || has_values) return false;
-    if (tag == TENSOR_SHAPE) {
-      if (!read_tensor_shape(text, tensor)) return false;
-      continue;
+    *out_plain = next && !has_values;
+    if (*out_plain && tag == TENSOR_SHAPE) {
+      *out_plain = read_tensor_shape(text, tensor);
+    } else if (*out_plain) {
+      has_values = true;
+      *out_plain = read_values(tag, text, tensor);
     }
-    has_values = true;
-    switch (tag) {
-      case TENSOR_CONTENT: tensor->message.tensor_content = text; break;
-      case TENSOR_STRING:
-        tensor->string = text;
-        tensor->message.string_val = (leat_pb_string_list_t){&tensor->string, 1};
-        break;
-      case TENSOR_FLOAT:
-      case TENSOR_INT:
-      case TENSOR_INT64:
-      case TENSOR_BOOL:
-        if (!read_packed(tag, text, tensor)) return false;
-        break;
-      default: return false;
-    }
+    if (!*out_plain) return leat_ok_status();
   }
-  return next != NULL;
+  *out_plain = next != NULL;
+  return leat_ok_status();
 }
 
-static leat_status_t read_single_tensor(leat_string_view_t bytes, leat_graph_storage_t* storage,
+static leat_status_t read_single_tensor(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                         leat_attr_value_t* value, bool* out_plain) {
   plain_tensor_t plain;
-  *out_plain = read_tensor(bytes, &plain);
+  LEAT_RETURN_IF_ERROR(read_tensor(bytes, reader->scratch, &plain, out_plain));
   if (!*out_plain) return leat_ok_status();
   leat_tensor_t tensor;
   value->kind = LEAT_ATTR_TENSOR;
   LEAT_RETURN_IF_ERROR(leat_tensor_from_proto(&plain.message, leat_buffer_source_host(), &tensor));
-  return leat_graph_storage_keep_tensor_move(storage, &tensor, &value->tensor);
+  return leat_graph_storage_keep_tensor_move(reader->storage, &tensor, &value->tensor);
 }
 
 // ---- lists --------------------------------------------------------------------------------------
@@ -275,8 +300,9 @@ static bool read_number(leat_string_view_t bytes, leat_attr_value_t* value) {
   }
 }
 
-static leat_status_t read_plain(leat_string_view_t bytes, leat_graph_storage_t* storage,
+static leat_status_t read_plain(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                 leat_attr_value_t* value, bool* out_plain) {
+  leat_graph_storage_t* storage = reader->storage;
   *value = (leat_attr_value_t){.kind = LEAT_ATTR_NONE};
   *out_plain = true;
   if (bytes.size == 0) return leat_ok_status();
@@ -294,7 +320,7 @@ static leat_status_t read_plain(leat_string_view_t bytes, leat_graph_storage_t* 
       value->kind = LEAT_ATTR_STRING;
       return leat_graph_storage_copy_text(storage, inner, &value->s);
     case VALUE_SHAPE: return read_single_shape(inner, storage, value, out_plain);
-    case VALUE_TENSOR: return read_single_tensor(inner, storage, value, out_plain);
+    case VALUE_TENSOR: return read_single_tensor(reader, inner, value, out_plain);
     default: *out_plain = false;
   }
   return leat_ok_status();
@@ -303,7 +329,7 @@ static leat_status_t read_plain(leat_string_view_t bytes, leat_graph_storage_t* 
 leat_status_t leat_attr_reader_read_apart(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                           leat_attr_value_t* out_value) {
   bool is_plain = false;
-  LEAT_RETURN_IF_ERROR(read_plain(bytes, reader->storage, out_value, &is_plain));
+  LEAT_RETURN_IF_ERROR(read_plain(reader, bytes, out_value, &is_plain));
   if (LEAT_LIKELY(is_plain)) return leat_ok_status();
   leat_pb_attr_value_t message;
   LEAT_RETURN_IF_ERROR(

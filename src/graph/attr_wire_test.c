@@ -88,6 +88,9 @@ static const char* const values[] = {
     "tensor { dtype: DT_DOUBLE tensor_shape { } double_val: 2 }",
     "tensor { dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: 'text' }",
     "tensor { dtype: DT_STRING tensor_shape { dim { size: 2 } } string_val: 'a' string_val: '' }",
+    "tensor { dtype: DT_STRING tensor_shape { dim { size: 3 } } string_val: 'a' string_val: 'b' }",
+    "tensor { dtype: DT_STRING tensor_shape { } string_val: 'a' int_val: 1 }",
+    "tensor { dtype: DT_STRING tensor_shape { } int_val: 1 string_val: 'a' }",
     "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } "
     "tensor_content: '\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00' }",
     "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: 'abc' }",

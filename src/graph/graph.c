@@ -22,7 +22,7 @@ static leat_status_t create_graph(leat_op_registry_t* ops, leat_allocator_t* all
   graph->ops = ops;
   graph->producer_version = LEAT_GRAPH_DEF_VERSION;
   graph->min_consumer_version = LEAT_GRAPH_DEF_MIN_CONSUMER;
-  leat_string_map_initialize(allocator, &graph->names);
+  leat_node_index_initialize(allocator, &graph->names);
   leat_status_t status = leat_graph_storage_create(allocator, parent, &graph->storage);
   if (status) {
     leat_graph_free(graph);
@@ -49,7 +49,7 @@ leat_status_t leat_graph_create_child(const leat_graph_t* parent, leat_graph_t**
 
 void leat_graph_free(leat_graph_t* graph) {
   if (!graph) return;
-  leat_string_map_deinitialize(&graph->names);
+  leat_node_index_deinitialize(&graph->names);
   leat_allocator_free(graph->allocator, graph->nodes);
   leat_graph_storage_release(graph->storage);
   leat_allocator_free(graph->allocator, graph);
@@ -58,8 +58,7 @@ void leat_graph_free(leat_graph_t* graph) {
 leat_arena_t* leat_graph_arena(leat_graph_t* graph) { return &graph->storage->arena; }
 
 int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name) {
-  uint64_t index = 0;
-  return leat_string_map_get(&graph->names, name, &index) ? (int32_t)index : -1;
+  return leat_node_index_find(&graph->names, graph->nodes, name, leat_node_name_hash(name));
 }
 
 leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
@@ -68,24 +67,24 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
                             "Growing a graph failed: node count is %zu, must be below 2^31",
                             node_count);
   }
-  if (node_count > graph->node_capacity) {
-    // Grown without zeroing, so that room for nodes to come costs no page before they come.
-    size_t capacity = LEAT_MAX(node_count, LEAT_MAX(2 * graph->node_capacity, (size_t)MIN_NODES));
-    void* nodes = graph->nodes;
-    LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(graph->allocator,
-                                                   graph->node_capacity * sizeof(leat_node_t),
-                                                   capacity * sizeof(leat_node_t), &nodes));
-    graph->nodes = nodes;
-    graph->node_capacity = capacity;
-  }
-  return leat_string_map_reserve(&graph->names, node_count);
+  if (node_count <= graph->node_capacity) return leat_ok_status();
+  size_t capacity = LEAT_MAX(node_count, LEAT_MAX(2 * graph->node_capacity, (size_t)MIN_NODES));
+  capacity = LEAT_MIN(capacity, (size_t)INT32_MAX);
+  LEAT_RETURN_IF_ERROR(leat_node_index_reserve(&graph->names, graph->nodes, capacity));
+  // Grown without zeroing, so that room for nodes to come costs no page before they come.
+  void* nodes = graph->nodes;
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(graph->allocator,
+                                                 graph->node_capacity * sizeof(leat_node_t),
+                                                 capacity * sizeof(leat_node_t), &nodes));
+  graph->nodes = nodes;
+  graph->node_capacity = capacity;
+  return leat_ok_status();
 }
 
 void leat_graph_expect(leat_graph_t* graph, size_t node_count) {
   size_t room = graph->node_capacity - graph->node_count;
   leat_pages_advise(graph->nodes + graph->node_count,
                     LEAT_MIN(node_count, room) * sizeof(leat_node_t), LEAT_PAGES_PRESENT);
-  leat_string_map_expect(&graph->names, node_count);
 }
 
 // ---- names --------------------------------------------------------------------------------------
@@ -117,59 +116,8 @@ leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t bas
   return leat_ok_status();
 }
 
-// What a character may do in a name: begin a part, be inside one.
-enum { NAME_START = 1, NAME_INSIDE = 2 };
-static const uint8_t kNameCharacters[256] = {
-    ['a' ... 'z'] = NAME_START | NAME_INSIDE,
-    ['A' ... 'Z'] = NAME_START | NAME_INSIDE,
-    ['0' ... '9'] = NAME_START | NAME_INSIDE,
-    ['.'] = NAME_START | NAME_INSIDE,
-    ['_'] = NAME_INSIDE,
-    ['-'] = NAME_INSIDE,
-    ['/'] = NAME_INSIDE,
-};
-
-// Sixteen characters at once. '-', '.', '/' and the digits stand in a row.
-typedef uint8_t characters_t __attribute__((vector_size(16)));
-
-static inline characters_t are_inside(const uint8_t* text) {
-  characters_t c;
-  memcpy(&c, text, sizeof(c));
-  return (characters_t)((c - '-' <= '9' - '-') | ((c | 0x20) - 'a' <= 'z' - 'a') | (c == '_'));
-}
-
-// Is |text|, of sixteen characters or more, without one that may not stand inside a name?
-static bool is_all_inside(const uint8_t* text, size_t size) {
-  const uint8_t* last = text + size - sizeof(characters_t);
-  characters_t all = are_inside(last);
-  for (; text < last; text += sizeof(characters_t)) all &= are_inside(text);
-  uint64_t halves[2];
-  memcpy(halves, &all, sizeof(all));
-  return (halves[0] & halves[1]) == UINT64_MAX;
-}
-
-// [A-Za-z0-9.][A-Za-z0-9_.\-/]*, several of them joined by '>'; the runtime's own nodes may begin
-// with '_'.
-bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
-  const uint8_t* next = (const uint8_t*)name.data;
-  const uint8_t* end = next + name.size;
-  if (name.size > 0 && may_be_internal && *next == '_') {
-    ++next;
-  } else if (name.size == 0 || !(kNameCharacters[*next++] & NAME_START)) {
-    return false;
-  }
-  if (name.size >= sizeof(characters_t) && is_all_inside((const uint8_t*)name.data, name.size)) {
-    return true;
-  }
-  for (;;) {
-    while (next < end && (kNameCharacters[*next] & NAME_INSIDE)) ++next;
-    if (next == end) return true;
-    if (*next++ != '>' || next == end || !(kNameCharacters[*next++] & NAME_START)) return false;
-  }
-}
-
-static leat_status_t check_name(leat_string_view_t name) {
-  if (LEAT_LIKELY(leat_node_name_is_valid(name, true))) return leat_ok_status();
+static leat_status_t read_name(leat_string_view_t name, uint64_t* out_hash) {
+  if (LEAT_LIKELY(leat_node_name_read(name, true, out_hash))) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Node '%.*s': Node name contains invalid characters", LEAT_SV_ARG(name));
 }
@@ -255,9 +203,10 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   const leat_op_row_t* row = node->op->row;
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena,
-                                       (size_t)node->output_count * sizeof(leat_partial_shape_t),
-                                       &memory));
+  if (node->output_count > 0) {
+    size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);
+    LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena, bytes, &memory));
+  }
   node->output_shapes = memory;
   if (infer) return leat_inference_run(graph, node, node->output_shapes);
   for (int i = 0; i < node->output_count; ++i) {
@@ -275,52 +224,86 @@ static inline leat_status_t next_node(leat_graph_t* graph, leat_node_t** out_nod
   return leat_ok_status();
 }
 
-// Names |node|, which stands behind the last, so that the graph has it.
-static leat_status_t append_node(leat_graph_t* graph, const leat_node_t* node, int32_t* out_node) {
-  bool inserted = false;
-  LEAT_RETURN_IF_ERROR(
-      leat_string_map_insert(&graph->names, node->name, graph->node_count, NULL, &inserted));
-  if (!inserted) return duplicate_name(node->name);
+// The graph has the node that stands behind the last now, unless its name is taken.
+static inline leat_status_t append_node(leat_graph_t* graph, uint64_t name_hash,
+                                        int32_t* out_node) {
+  if (LEAT_UNLIKELY(!leat_node_index_add(&graph->names, graph->nodes, name_hash))) {
+    return duplicate_name(graph->nodes[graph->node_count].name);
+  }
   *out_node = (int32_t)graph->node_count++;
   return leat_ok_status();
 }
 
 static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* spec,
                                  int32_t* out_node) {
-  LEAT_RETURN_IF_ERROR(check_name(spec->name));
+  uint64_t name_hash;
+  LEAT_RETURN_IF_ERROR(read_name(spec->name, &name_hash));
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_signature_t signature;
-  LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  leat_node_index_prefetch(&graph->names, name_hash);
+  LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
   *node = (leat_node_t){
       .op = spec->op,
       .attrs = signature.attrs,
       .attr_count = signature.attr_count,
       .input_count = spec->input_count,
       .output_types = signature.output_types,
-      .output_shapes = signature.output_shapes,
       .output_count = signature.output_count,
       .assigned_device = -1,
   };
   LEAT_RETURN_IF_ERROR(make_texts(graph, spec, node));
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
-  if (signature.output_shapes) return append_node(graph, node, out_node);
   bool waits = graph->has_placeholders && leat_node_waits(node);
   LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, node));
-  return append_node(graph, node, out_node);
+  return append_node(graph, name_hash, out_node);
+}
+
+// The shapes of a node without inputs follow from its attributes.
+static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
+                              int32_t* out_node) {
+  uint64_t name_hash;
+  LEAT_RETURN_IF_ERROR(read_name(spec->name, &name_hash));
+  leat_node_t* node = NULL;
+  LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  leat_node_index_prefetch(&graph->names, name_hash);
+  *node = graph->nodes[spec->like];
+  if (spec->attrs) node->attrs = spec->attrs;
+  node->name = spec->name;
+  node->device = spec->device;
+  node->inputs = NULL;
+  node->control_count = 0;
+  LEAT_RETURN_IF_ERROR(leat_signature_check_inputs(graph, spec, node->attrs));
+  LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
+  if (node->input_count > 0) {
+    bool waits = graph->has_placeholders && leat_node_waits(node);
+    LEAT_RETURN_IF_ERROR(make_shapes(graph, !waits, node));
+  }
+  return append_node(graph, name_hash, out_node);
+}
+
+// A name is looked up once, when the node goes in; but a name that is taken is the first thing to
+// say of a node that fails.
+LEAT_COLD static leat_status_t explain(const leat_graph_t* graph, leat_string_view_t name,
+                                       leat_status_t status) {
+  if (leat_graph_find_node(graph, name) < 0) return status;
+  leat_status_free(status);
+  return duplicate_name(name);
 }
 
 leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
                                   int32_t* out_node) {
-  leat_status_t status = add_checked(graph, spec, out_node);
-  if (LEAT_LIKELY(!status)) return status;
   *out_node = -1;
-  // A name is looked up once, when the node goes in; but a name that is taken is the first thing to
-  // say of a node that fails.
-  if (leat_graph_find_node(graph, spec->name) < 0) return status;
-  leat_status_free(status);
-  return duplicate_name(spec->name);
+  leat_status_t status = add_checked(graph, spec, out_node);
+  return LEAT_LIKELY(!status) ? status : explain(graph, spec->name, status);
+}
+
+leat_status_t leat_graph_add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                  int32_t* out_node) {
+  *out_node = -1;
+  leat_status_t status = add_like(graph, spec, out_node);
+  return LEAT_LIKELY(!status) ? status : explain(graph, spec->name, status);
 }
 
 leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
@@ -341,5 +324,5 @@ leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
         &graph->storage->arena, leat_edge_capacity(count), sizeof(leat_output_t), &memory));
     copy->inputs = memcpy(memory, inputs, count * sizeof(leat_output_t));
   }
-  return append_node(graph, copy, out_node);
+  return append_node(graph, leat_node_name_hash(copy->name), out_node);
 }

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "graph/attr.h"
+#include "graph/node_index.h"
 #include "graph/op.h"
 
 #define LEAT_CONTROL_INDEX (-1)
@@ -50,7 +51,7 @@ typedef struct leat_graph_s {
   leat_node_t* nodes;
   size_t node_count;
   size_t node_capacity;
-  leat_string_map_t names;   // -> node index
+  leat_node_index_t names;
   int32_t producer_version;  // of the GraphDef that was imported; else the current one
   int32_t min_consumer_version;
   const int32_t* bad_consumers;  // GraphDef versions that must not read this graph, sorted
@@ -82,8 +83,6 @@ static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int3
 }
 // -1 when there is no such node.
 int32_t leat_graph_find_node(const leat_graph_t* graph, leat_string_view_t name);
-// May a node be called that? The runtime's own nodes (|may_be_internal|) may begin with '_'.
-bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal);
 // |base| or base_1, base_2, ...: not yet in the graph; lies in its arena.
 LEAT_MUST_USE leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t base,
                                                    leat_string_view_t* out_name);
@@ -93,18 +92,15 @@ typedef struct leat_node_spec_s {
   leat_string_view_t name;
   const leat_op_t* op;
   leat_string_view_t device;
-  const leat_output_t* inputs;  // data, flattened
-  int input_count;
+  const leat_output_t* inputs;    // data, flattened
   const int32_t* control_inputs;  // node indices
-  int control_count;
   const leat_attr_t* attrs;
-  int attr_count;
   // Instead of |attrs| and |infer_attrs|: the op's in its order, those not given without a name,
   // then others, |attr_count| in all. Borrowed storage; the array, which is written, stays the
   // caller's.
   leat_attr_t* placed_attrs;
-  // Instead of all these: of a node of this op in the graph that has the same attributes.
-  const struct leat_signature_s* signature;
+  int input_count, control_count, attr_count;
+  int32_t like;         // of leat_graph_add_like
   bool infer_attrs;     // take missing type and number attributes from the inputs
   bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)
@@ -113,6 +109,10 @@ typedef struct leat_node_spec_s {
 // Checks the node against its op (arity, types, attributes, defaults), infers its shapes and adds
 // it. INVALID_ARGUMENT otherwise, and the graph is unchanged.
 LEAT_MUST_USE leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                                int32_t* out_node);
+// Adds a node with the op and types of node |spec->like| of the graph, and with its attributes or,
+// where given, those |spec->attrs| of which nothing follows, borrowed as |name| and |device| are.
+LEAT_MUST_USE leat_status_t leat_graph_add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                                                 int32_t* out_node);
 // Copies a node of the parent graph with new inputs (in this graph); no checks, shapes kept.
 LEAT_MUST_USE leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,

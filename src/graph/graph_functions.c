@@ -55,7 +55,7 @@ leat_graph_mark_t leat_graph_mark(const leat_graph_t* graph) {
 
 void leat_graph_return_to(leat_graph_t* graph, const leat_graph_mark_t* mark) {
   graph->node_count = mark->node_count;
-  leat_string_map_truncate(&graph->names, mark->node_count);
+  leat_node_index_truncate(&graph->names, graph->nodes, mark->node_count);
   graph->producer_version = mark->producer_version;
   leat_word_map_clear(&graph->storage->values);
   if (!graph->storage->functions) return;

@@ -16,7 +16,6 @@
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
 #define SCAN_AHEAD_BYTES 1024
-#define MIN_PATTERNED_NODES 32  // fewer repeat themselves too little
 #define NODES_AT_ONCE 1024  // whose pages are taken together
 
 // Field numbers of GraphDef.
@@ -200,7 +199,7 @@ static leat_status_t check_controls(const leat_importer_t* importer) {
   return leat_ok_status();
 }
 
-static leat_status_t return_output(const leat_importer_t* importer, leat_tensor_name_t name,
+static leat_status_t return_output(leat_importer_t* importer, leat_tensor_name_t name,
                                    leat_output_t* out_output) {
   int32_t mapping = leat_importer_mapping(importer, name);
   if (mapping >= 0) {
@@ -223,7 +222,7 @@ static leat_status_t return_output(const leat_importer_t* importer, leat_tensor_
   return leat_ok_status();
 }
 
-static leat_status_t return_all(const leat_importer_t* importer, leat_import_results_t* results) {
+static leat_status_t return_all(leat_importer_t* importer, leat_import_results_t* results) {
   const leat_import_options_t* options = importer->options;
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
@@ -247,7 +246,7 @@ static leat_status_t return_all(const leat_importer_t* importer, leat_import_res
 }
 
 // Is the mapping's key nowhere in the GraphDef?
-static bool is_missing(const leat_importer_t* importer, int32_t mapping) {
+static bool is_missing(leat_importer_t* importer, int32_t mapping) {
   leat_tensor_name_t from = importer->options->input_map[mapping].from;
   if (importer->mapping_used[mapping] || leat_importer_mapping(importer, from) != mapping) {
     return false;
@@ -272,7 +271,7 @@ static void sift_down(const leat_import_mapping_t* map, int32_t* items, int at, 
   }
 }
 
-static leat_status_t list_unused(const leat_importer_t* importer, leat_import_results_t* results) {
+static leat_status_t list_unused(leat_importer_t* importer, leat_import_results_t* results) {
   const leat_import_mapping_t* map = importer->options->input_map;
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(importer->allocator,
@@ -313,7 +312,7 @@ static void empty_scratch(leat_importer_t* importer) {
 static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
                                      size_t count, size_t* out_added) {
   leat_node_def_reader_t reader;
-  leat_node_def_reader_initialize(&importer->scratch, importer->patterns, &reader);
+  leat_node_def_reader_initialize(&importer->scratch, &importer->patterns, &reader);
   leat_status_t status = leat_ok_status();
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
@@ -345,10 +344,9 @@ static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
   LEAT_RETURN_IF_ERROR(check_controls(importer));
   LEAT_RETURN_IF_ERROR(
       leat_graph_reserve(importer->graph, importer->graph->node_count + file->node_count));
-  if (file->node_count >= MIN_PATTERNED_NODES && importer->direct_names) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(importer->allocator, LEAT_NODE_PATTERNS,
-                                                       sizeof(leat_node_pattern_t),
-                                                       (void**)&importer->patterns));
+  if (importer->direct_names) {
+    LEAT_RETURN_IF_ERROR(leat_node_patterns_initialize(importer->allocator, file->node_count,
+                                                       &importer->patterns));
   }
   leat_arena_expect(&importer->graph->storage->arena, file_bytes(file));
   size_t added = 0;
@@ -369,7 +367,7 @@ static leat_status_t explain(leat_importer_t* importer, leat_node_cursor_t nodes
                              leat_status_t status) {
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_node_def_reader_t reader;
-  leat_node_def_reader_initialize(&importer->scratch, importer->patterns, &reader);
+  leat_node_def_reader_initialize(&importer->scratch, &importer->patterns, &reader);
   leat_status_t refusal = leat_ok_status();
   leat_string_view_t bytes;
   while (!refusal && leat_node_cursor_take(&nodes, &bytes)) {
@@ -394,6 +392,7 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
   *out_importer = (leat_importer_t){.graph = graph,
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
+                                    .blank = {.borrow_storage = true},
                                     .first = (int32_t)graph->node_count};
   leat_arena_initialize(graph->allocator, SCRATCH_BLOCK_BYTES, &out_importer->scratch);
   leat_attr_reader_initialize(graph->storage, &out_importer->scratch, &out_importer->attr_reader);
@@ -416,7 +415,7 @@ static void importer_deinitialize(leat_importer_t* importer) {
   leat_allocator_free(importer->allocator, importer->attrs);
   leat_allocator_free(importer->allocator, importer->back_edges);
   leat_allocator_free(importer->allocator, importer->colocations);
-  leat_allocator_free(importer->allocator, importer->patterns);
+  leat_node_patterns_deinitialize(&importer->patterns);
 }
 
 // |versions| and the library count while nodes are added, and stay on success.

@@ -1,5 +1,5 @@
 // One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
-// then added as any node is.
+// then added as any node is. Where a node before it was written alike that one's attributes serve.
 #include "formats/utf8.h"
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
@@ -9,8 +9,7 @@
 // A node being put together.
 typedef struct draft_s {
   const leat_node_def_t* def;
-  const leat_op_t* op;
-  int input_count, control_count, attr_count;
+  leat_node_spec_t spec;
   bool inherits_controls;  // reads something that was imported too
   const leat_attr_def_t* output_shapes;
 } draft_t;
@@ -41,47 +40,33 @@ static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t inpu
                           LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(input));
 }
 
-LEAT_COLD static leat_status_t grow_controls(leat_importer_t* importer) {
-  void* controls = importer->controls;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 importer->control_capacity + 1, sizeof(int32_t),
-                                                 &controls, &importer->control_capacity));
+// Room for what a node with |count| inputs can have.
+LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer, size_t count) {
+  void *controls = importer->controls, *inputs = importer->inputs;
+  size_t capacity = importer->input_capacity;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count, sizeof(int32_t),
+                                                 &controls, &capacity));
   importer->controls = controls;
-  return leat_ok_status();
-}
-
-LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer) {
-  void* inputs = importer->inputs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
-                                                 importer->input_capacity + 1,
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator, count,
                                                  sizeof(leat_output_t), &inputs,
                                                  &importer->input_capacity));
   importer->inputs = inputs;
   return leat_ok_status();
 }
 
-static inline leat_status_t add_control(leat_importer_t* importer, draft_t* draft,
-                                        int32_t source) {
-  if (LEAT_UNLIKELY((size_t)draft->control_count == importer->control_capacity)) {
-    LEAT_RETURN_IF_ERROR(grow_controls(importer));
-  }
-  importer->controls[draft->control_count++] = source;
-  return leat_ok_status();
+static inline void add_control(leat_importer_t* importer, draft_t* draft, int32_t source) {
+  importer->controls[draft->spec.control_count++] = source;
 }
 
-static inline leat_status_t add_data(leat_importer_t* importer, draft_t* draft,
-                                     leat_output_t source) {
-  if (LEAT_UNLIKELY((size_t)draft->input_count == importer->input_capacity)) {
-    LEAT_RETURN_IF_ERROR(grow_inputs(importer));
-  }
-  importer->inputs[draft->input_count++] = source;
-  return leat_ok_status();
+static inline void add_data(leat_importer_t* importer, draft_t* draft, leat_output_t source) {
+  importer->inputs[draft->spec.input_count++] = source;
 }
 
 // An input that is made later: only a Merge may have one.
 static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
                                    leat_string_view_t input, leat_tensor_name_t source) {
-  if (!(draft->op->flags & LEAT_OP_MERGE) || source.index < 0) return unknown_input(draft, input);
+  bool may_wait = (draft->spec.op->flags & LEAT_OP_MERGE) && source.index >= 0;
+  if (!may_wait) return unknown_input(draft, input);
   void* edges = importer->back_edges;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(importer->allocator,
                                                  importer->back_edge_count + 1,
@@ -89,16 +74,21 @@ static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
                                                  &importer->back_edge_capacity));
   importer->back_edges = edges;
   importer->back_edges[importer->back_edge_count++] = (leat_back_edge_t){
-      (int32_t)importer->graph->node_count, draft->input_count, source};
-  return add_data(importer, draft, LEAT_OUTPUT_NONE);
+      (int32_t)importer->graph->node_count, draft->spec.input_count, source};
+  add_data(importer, draft, LEAT_OUTPUT_NONE);
+  return leat_ok_status();
 }
 
 static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft, int32_t node,
                                       int index) {
-  if (index < 0) return add_control(importer, draft, node);
   const leat_node_t* source = &importer->graph->nodes[node];
+  if (index < 0) {
+    add_control(importer, draft, node);
+    return leat_ok_status();
+  }
   if (LEAT_LIKELY(index < source->output_count)) {
-    return add_data(importer, draft, (leat_output_t){node, index});
+    add_data(importer, draft, (leat_output_t){node, index});
+    return leat_ok_status();
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Node '%.*s': Connecting to invalid output %d of source node %.*s which "
@@ -116,8 +106,9 @@ static leat_status_t resolve_mapped(leat_importer_t* importer, draft_t* draft, i
 // No control edge and no index: most are.
 static inline bool is_bare_name(leat_string_view_t input) {
   if (input.size == 0 || input.data[0] == '^') return false;
-  char last = input.data[input.size - 1];
-  return last < '0' || last > '9';
+  size_t end = input.size;
+  while (end > 0 && input.data[end - 1] >= '0' && input.data[end - 1] <= '9') --end;
+  return end == input.size || end == 0 || input.data[end - 1] != ':';
 }
 
 static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
@@ -131,7 +122,7 @@ static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* dr
       return unknown_input(draft, input);
     }
   }
-  if (LEAT_UNLIKELY(name.index >= 0 && draft->control_count > 0)) {
+  if (LEAT_UNLIKELY(name.index >= 0 && draft->spec.control_count > 0)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Node '%.*s': Control dependencies must come after regular "
                             "dependencies",
@@ -151,14 +142,19 @@ static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* dr
 static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
                                     bool* out_deferred) {
   const leat_node_def_t* def = draft->def;
+  size_t most = def->input_count + (size_t)importer->options->control_dependency_count;
+  if (LEAT_UNLIKELY(most > importer->input_capacity)) {
+    LEAT_RETURN_IF_ERROR(grow_inputs(importer, most));
+  }
   for (size_t i = 0; i < def->input_count && !*out_deferred; ++i) {
     LEAT_RETURN_IF_ERROR(
         resolve_input(importer, draft, def->inputs[i], may_defer, out_deferred));
   }
+  draft->spec.inputs = importer->inputs;
+  draft->spec.control_inputs = importer->controls;
   if (draft->inherits_controls || *out_deferred) return leat_ok_status();
   for (int i = 0; i < importer->options->control_dependency_count; ++i) {
-    LEAT_RETURN_IF_ERROR(
-        add_control(importer, draft, importer->options->control_dependencies[i]));
+    add_control(importer, draft, importer->options->control_dependencies[i]);
   }
   return leat_ok_status();
 }
@@ -196,14 +192,19 @@ static leat_status_t read_value(leat_importer_t* importer, const leat_attr_def_t
 // unless names change.
 static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t* def,
                                 leat_attr_value_t* out_value) {
-  if (!importer->direct_names && !def->message) {
+  if (def->message) {
+    LEAT_RETURN_IF_ERROR(read_value(importer, def, out_value));
+  } else if (!importer->direct_names) {
     LEAT_RETURN_IF_ERROR(
         leat_attr_reader_read_apart(&importer->attr_reader, def->bytes, out_value));
+  } else if (leat_string_view_equal(def->bytes, importer->last_class_bytes)) {
+    *out_value = importer->last_class;
+    return leat_ok_status();
   } else {
     LEAT_RETURN_IF_ERROR(read_value(importer, def, out_value));
+    importer->last_class_bytes = def->bytes;
+    importer->last_class = *out_value;
   }
-  if (out_value->count > 0 && out_value->strings == importer->last_class) return leat_ok_status();
-  importer->last_class = out_value->count > 0 ? out_value->strings : NULL;
   return note_colocations(importer, out_value);
 }
 
@@ -214,7 +215,7 @@ static leat_status_t add_other(leat_importer_t* importer, draft_t* draft,
     draft->output_shapes = def;
     return leat_ok_status();
   }
-  leat_attr_t* attr = &importer->attrs[draft->attr_count++];
+  leat_attr_t* attr = &importer->attrs[draft->spec.attr_count++];
   if (leat_string_view_equal(def->name, LEAT_SV("_class"))) {
     attr->name = LEAT_SV("_class");
     return read_class(importer, def, &attr->value);
@@ -241,10 +242,10 @@ static leat_status_t clear_attrs(leat_importer_t* importer, size_t count) {
 
 static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
   const leat_node_def_t* def = draft->def;
-  draft->attr_count = draft->op->attr_count;
-  LEAT_RETURN_IF_ERROR(clear_attrs(importer, (size_t)draft->attr_count + def->attr_count));
+  draft->spec.attr_count = draft->spec.op->attr_count;
+  LEAT_RETURN_IF_ERROR(clear_attrs(importer, (size_t)draft->spec.attr_count + def->attr_count));
   for (size_t i = 0; i < def->attr_count; ++i) {
-    int declared = leat_op_find_attr(draft->op, def->attrs[i].name);
+    int declared = leat_op_find_attr(draft->spec.op, def->attrs[i].name);
     if (declared < 0) {
       LEAT_RETURN_IF_ERROR(add_other(importer, draft, &def->attrs[i]));
       continue;
@@ -252,12 +253,14 @@ static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
     importer->attrs[declared].name = def->attrs[i].name;
     LEAT_RETURN_IF_ERROR(read_value(importer, &def->attrs[i], &importer->attrs[declared].value));
   }
+  draft->spec.placed_attrs = importer->attrs;
   return leat_ok_status();
 }
 
 static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft, int32_t node,
                                 const leat_partial_shape_t* shapes, uint32_t count) {
-  int output_count = importer->graph->nodes[node].output_count;
+  leat_graph_t* graph = importer->graph;
+  int output_count = graph->nodes[node].output_count;
   if (count < (uint32_t)output_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Node '%.*s' has %d outputs but the _output_shapes attribute specifies "
@@ -265,8 +268,9 @@ static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft,
                             LEAT_SV_ARG(draft->def->name), output_count, count);
   }
   for (int i = 0; i < output_count; ++i) {
-    LEAT_RETURN_IF_ERROR(
-        leat_graph_refine_shape(importer->graph, (leat_output_t){node, i}, shapes[i]));
+    leat_output_t output = {node, i};
+    if (leat_partial_shape_equal(leat_graph_output_shape(graph, output), shapes[i])) continue;
+    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(graph, output, shapes[i]));
   }
   return leat_ok_status();
 }
@@ -297,66 +301,78 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// The node's own shapes stand for those claimed: they are the same. Of a node without inputs they
-// follow from the attributes.
-static void learn_pattern(const leat_node_def_t* def, const leat_node_t* node, bool claims_shapes) {
-  bool is_source = node->input_count == 0 && node->output_count > 0;
-  *def->pattern = (leat_node_pattern_t){
-      .attr_bytes = def->attr_bytes,
-      .op = node->op,
-      .signature = {.attrs = node->attrs,
-                    .attr_count = node->attr_count,
-                    .output_types = node->output_types,
-                    .output_shapes = is_source ? node->output_shapes : NULL,
-                    .output_count = node->output_count},
-      .output_shapes = claims_shapes ? node->output_shapes : NULL,
-  };
+// The attributes of the node it is like, with the node's own "_class". That one has it too, among
+// those that its op does not declare: what ops declare begins with a letter.
+static leat_status_t replace_class(leat_importer_t* importer, draft_t* draft) {
+  const leat_node_t* like = &importer->graph->nodes[draft->spec.like];
+  leat_attr_value_t value;
+  LEAT_RETURN_IF_ERROR(read_class(importer, &draft->def->class_attr, &value));
+  int index = like->op->attr_count;
+  while (!leat_string_view_equal(like->attrs[index].name, LEAT_SV("_class"))) ++index;
+  const leat_attr_value_t* old = &like->attrs[index].value;
+  if (value.is_list && old->is_list && value.items == old->items) return leat_ok_status();
+  void* memory = NULL;
+  size_t bytes = (size_t)like->attr_count * sizeof(leat_attr_t);
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&importer->graph->storage->arena, bytes, &memory));
+  leat_attr_t* attrs = memcpy(memory, like->attrs, bytes);
+  attrs[index].value = value;
+  draft->spec.attrs = attrs;
+  return leat_ok_status();
 }
 
 static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
   const leat_node_def_t* def = draft->def;
-  if (def->is_known) {
-    const leat_node_pattern_t* pattern = def->pattern;
-    if (!pattern->output_shapes || pattern->signature.output_shapes) return leat_ok_status();
-    return refine_all(importer, draft, node, pattern->output_shapes,
-                      (uint32_t)pattern->signature.output_count);
+  if (def->pattern) {
+    const leat_node_t* like = &importer->graph->nodes[def->pattern->node];
+    if (!def->pattern->claims_shapes || like->input_count == 0) return leat_ok_status();
+    return refine_all(importer, draft, node, like->output_shapes, (uint32_t)like->output_count);
   }
   bool is_exact = true;
   if (draft->output_shapes) {
     LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
   }
-  if (def->pattern && is_exact) {
-    learn_pattern(def, &importer->graph->nodes[node], draft->output_shapes != NULL);
-  }
-  return leat_ok_status();
+  // The node's own shapes stand for those claimed: they are the same.
+  if (!def->bytes.size || !is_exact) return leat_ok_status();
+  return leat_node_patterns_add(&importer->patterns, &def->writing, def->pattern_place,
+                                draft->spec.op, node, draft->output_shapes != NULL);
 }
 
 // ---- the node -----------------------------------------------------------------------------------
 
-static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
-  leat_graph_t* graph = importer->graph;
-  bool is_known = draft->def->is_known;
-  if (!is_known) LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
-  leat_string_view_t device = draft->def->device;
-  leat_node_spec_t spec = {
-      .op = draft->op,
-      .inputs = importer->inputs,
-      .input_count = draft->input_count,
-      .control_inputs = importer->controls,
-      .control_count = draft->control_count,
-      .placed_attrs = importer->attrs,
-      .signature = is_known ? &draft->def->pattern->signature : NULL,
-      .attr_count = draft->attr_count,
-      .borrow_storage = true,
-  };
-  LEAT_RETURN_IF_ERROR(leat_importer_name(importer, draft->def->name, &spec.name));
-  if (device.size == 0) device = importer->options->default_device;
-  if (device.size > 0) {
-    LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_device(graph->storage, device, &spec.device));
+// Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
+static inline leat_status_t make_name(leat_importer_t* importer, leat_string_view_t name,
+                                      leat_string_view_t* out_name) {
+  bool stays = importer->direct_names && importer->first == 0;
+  if (LEAT_LIKELY(stays && name.size > 0 && name.data[0] != '_')) {
+    return leat_graph_storage_take_text(importer->graph->storage, name, out_name);
   }
+  return leat_importer_name(importer, name, out_name);
+}
+
+static leat_status_t make_spec(leat_importer_t* importer, draft_t* draft) {
+  const leat_node_def_t* def = draft->def;
+  leat_node_spec_t* spec = &draft->spec;
+  if (!def->pattern) {
+    LEAT_RETURN_IF_ERROR(resolve_attrs(importer, draft));
+  } else if (def->writing.has_class) {
+    LEAT_RETURN_IF_ERROR(replace_class(importer, draft));
+  }
+  leat_string_view_t device = def->device;
+  LEAT_RETURN_IF_ERROR(make_name(importer, def->name, &spec->name));
+  if (device.size == 0) device = importer->options->default_device;
+  if (device.size == 0) return leat_ok_status();
+  return leat_graph_storage_copy_device(importer->graph->storage, device, &spec->device);
+}
+
+static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   int32_t node = -1;
-  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, &spec, &node));
-  if (!importer->direct_names) {
+  LEAT_RETURN_IF_ERROR(make_spec(importer, draft));
+  LEAT_RETURN_IF_ERROR(draft->def->pattern
+                           ? leat_graph_add_like(importer->graph, &draft->spec, &node)
+                           : leat_graph_add_node(importer->graph, &draft->spec, &node));
+  if (importer->direct_names) {
+    leat_importer_note(importer, node);
+  } else {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));
   }
@@ -365,9 +381,17 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
 
 static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
                          bool* out_deferred) {
-  draft_t draft = {.def = def};
-  if (def->is_known) draft.op = def->pattern->op;
-  else LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.op));
+  draft_t draft;
+  draft.def = def;
+  draft.spec = importer->blank;
+  draft.inherits_controls = false;
+  draft.output_shapes = NULL;
+  if (def->pattern) {
+    draft.spec.op = def->pattern->op;
+    draft.spec.like = def->pattern->node;
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_importer_op(importer, def, &draft.spec.op));
+  }
   LEAT_RETURN_IF_ERROR(resolve_inputs(importer, &draft, may_defer, out_deferred));
   if (*out_deferred) return leat_ok_status();
   leat_status_t status = add_draft(importer, &draft);

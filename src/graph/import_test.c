@@ -450,6 +450,41 @@ static void nodes_that_are_written_alike_keep_their_own_shapes(void** state) {
   toy_close(&toy);
 }
 
+// Nodes that differ in their colocation only: "_class" stands before other attributes, between
+// them and behind, and names nodes that come later too.
+static void nodes_that_are_written_alike_keep_their_own_class(void** state) {
+  (void)state;
+  toy_t toy;
+  toy_open(&toy);
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_string_builder_print(&text, V);
+  for (int i = 0; i < 40; ++i) {
+    leat_string_builder_print(&text,
+                              "node { name: 'n%d' op: 'Placeholder' %s"
+                              "  attr { key: '_class' value { list { s: 'loc:@n%d' s: 'other' } } }"
+                              "  attr { key: 'dtype' value { type: DT_FLOAT } } }",
+                              i, i % 2 ? "attr { key: '_a' value { i: 1 } }" : "",
+                              i % 4 < 2 ? 39 : i);
+  }
+  toy_ok(import_text(&toy, text.data, NULL, NULL));
+  for (int i = 0; i < 40; ++i) {
+    char node[8], group[16];
+    snprintf(node, sizeof(node), "n%d", i);
+    snprintf(group, sizeof(group), "loc:@n%d", i % 4 < 2 ? 39 : i);
+    expect_class(&toy, node, group);
+    assert_int_equal(leat_node_attr_int(&toy.graph->nodes[i], "_a", 0), i % 2);
+    assert_int_equal(leat_node_attr_type(&toy.graph->nodes[i], "dtype"), LEAT_DTYPE_FLOAT);
+  }
+  assert_ptr_equal(toy.graph->nodes[0].attrs, toy.graph->nodes[4].attrs);
+  leat_string_builder_print(&text, "node { name: 'last' op: 'NoOp' " CLASS("nobody") " }");
+  toy_fails(import_text(&toy, text.data, &(leat_import_options_t){.prefix = LEAT_SV("p")}, NULL),
+            LEAT_INVALID_ARGUMENT, "unknown node 'nobody'");
+  assert_int_equal(toy.graph->node_count, 40);
+  leat_string_builder_deinitialize(&text);
+  toy_close(&toy);
+}
+
 // One of many nodes alike claims a shape that contradicts its inputs.
 static void a_claim_is_held_against_every_node(void** state) {
   (void)state;
@@ -541,6 +576,7 @@ int main(void) {
       cmocka_unit_test(what_goes_out_comes_in_again),
       cmocka_unit_test(output_shapes_refine),
       cmocka_unit_test(nodes_that_are_written_alike_keep_their_own_shapes),
+      cmocka_unit_test(nodes_that_are_written_alike_keep_their_own_class),
       cmocka_unit_test(a_claim_is_held_against_every_node),
       cmocka_unit_test(malformed_values_are_said_first),
       cmocka_unit_test(op_defs_keep_their_order),

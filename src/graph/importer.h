@@ -26,6 +26,7 @@ typedef struct leat_colocation_s {
 } leat_colocation_t;
 
 #define LEAT_IMPORTER_OPS 32
+#define LEAT_IMPORTER_RECENT 64
 
 typedef struct leat_importer_s {
   leat_graph_t* graph;
@@ -44,14 +45,16 @@ typedef struct leat_importer_s {
   leat_string_map_t mapped;        // node of a mapping's |from| -> last mapping of it
   int32_t* next_mapping;           // the one before it of the same node, or -1
   bool* mapping_used;
+  leat_node_spec_t blank;   // what a node begins as: to copy it is less than to clear one
+  int32_t recent[LEAT_IMPORTER_RECENT];  // nodes made or read last, by a mere glance at the name
   const leat_op_t* last_ops[LEAT_IMPORTER_OPS];  // by a mere glance at the name
   leat_attr_reader_t attr_reader;
-  leat_node_pattern_t* patterns;   // NULL where names, and with them values, change
-  const leat_string_view_t* last_class;  // of the last node that had one
+  leat_node_patterns_t patterns;   // none where names, and with them values, change
+  leat_string_view_t last_class_bytes;  // of the last node that had a "_class", encoded
+  leat_attr_value_t last_class;         // and read
   leat_output_t* inputs;           // of the node at hand
-  size_t input_capacity;
   int32_t* controls;
-  size_t control_capacity;
+  size_t input_capacity;           // of both
   leat_attr_t* attrs;
   size_t attr_capacity;
   leat_back_edge_t* back_edges;
@@ -73,7 +76,9 @@ LEAT_MUST_USE leat_status_t leat_importer_learn_names(leat_importer_t* importer,
 LEAT_MUST_USE leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
                                                leat_string_view_t* out_name);
 // The node that |name| of the GraphDef became, or -1.
-int32_t leat_importer_find(const leat_importer_t* importer, leat_string_view_t name);
+int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name);
+// |node| was made just now: it will be read soon.
+void leat_importer_note(leat_importer_t* importer, int32_t node);
 // Index of the mapping of that tensor, or -1.
 int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_t from);
 // Corrects colocations with renamed nodes, and checks that all name imported ones.

@@ -37,9 +37,20 @@ const leat_tensor_t* leat_inference_input_tensor(const leat_inference_t* c, int 
 
 bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
                                  leat_partial_shape_t* out_shape) {
-  leat_partial_value_t value;
+  leat_output_t source = c->node->inputs[index];
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
+  // Mostly it is a variable's own, of which nobody said more.
+  if (leat_output_exists(source) && source.index == 0 &&
+      c->graph->storage->referents.count == 0 &&
+      (c->graph->nodes[source.node].op->flags & LEAT_OP_VARIABLE)) {
+    leat_referent_t referent;
+    bool is_known = leat_variable_referent(&c->graph->nodes[source.node], &referent);
+    *out_dtype = referent.dtype;
+    *out_shape = referent.shape;
+    return is_known;
+  }
+  leat_partial_value_t value;
   c->status = leat_status_join(c->status, leat_inference_input_value(c, index, &value));
   if (c->status || value.referent_count < 1) return false;
   *out_dtype = value.referents[0].dtype;
@@ -231,8 +242,8 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   leat_inference_t inference = {
       .graph = graph, .arena = &graph->storage->arena, .node = node, .outputs = out_shapes};
   leat_status_t status = node->op->row->shape(&inference);
+  if (LEAT_LIKELY(!status && !inference.status)) return status;
   status = leat_status_join(status, inference.status);
-  if (LEAT_LIKELY(!status)) return status;
   return leat_status_annotate(status, "Shape inference failed for node '%.*s' (%.*s)",
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
 }

@@ -123,6 +123,8 @@ LEAT_MUST_USE leat_status_t leat_inference_run(leat_graph_t* graph, const leat_n
 // What is known of the value of a tensor of integers, or of a handle.
 LEAT_MUST_USE leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,
                                                     int depth, leat_partial_value_t* out_value);
+// What the handle or reference stands for that |node|, a variable, makes; false: nothing is known.
+bool leat_variable_referent(const leat_node_t* node, leat_referent_t* out_referent);
 // From now on the handle |output| is known to stand for |items| [count], which are copied, what
 // they point to is not. What was inferred from it before stays.
 LEAT_MUST_USE leat_status_t leat_graph_set_referents(leat_graph_t* graph, leat_output_t output,

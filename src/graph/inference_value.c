@@ -83,13 +83,27 @@ static leat_status_t copy_referents(leat_arena_t* arena, const leat_referent_t* 
   return leat_ok_status();
 }
 
+bool leat_variable_referent(const leat_node_t* node, leat_referent_t* out_referent) {
+  *out_referent = (leat_referent_t){LEAT_DTYPE_INVALID, leat_partial_shape_unknown(), NULL};
+  for (int i = 0; i < node->attr_count; ++i) {
+    const leat_attr_t* attr = &node->attrs[i];
+    if (attr->value.is_list) continue;
+    bool is_type = attr->value.kind == LEAT_ATTR_TYPE;
+    if (is_type && leat_string_view_equal(attr->name, LEAT_SV("dtype"))) {
+      out_referent->dtype = attr->value.type;
+    }
+    bool is_shape = attr->value.kind == LEAT_ATTR_SHAPE;
+    if (is_shape && leat_string_view_equal(attr->name, LEAT_SV("shape"))) {
+      out_referent->shape = attr->value.shape;
+    }
+  }
+  return out_referent->dtype != LEAT_DTYPE_INVALID;
+}
+
 static leat_status_t value_of_variable(leat_graph_t* graph, const leat_node_t* node,
                                        leat_partial_value_t* out_value) {
-  const leat_attr_value_t* shape = leat_node_attr(node, LEAT_SV("shape"));
-  leat_referent_t referent = {leat_node_attr_type(node, "dtype"), leat_partial_shape_unknown(),
-                              NULL};
-  if (referent.dtype == LEAT_DTYPE_INVALID) return leat_ok_status();
-  if (shape && shape->kind == LEAT_ATTR_SHAPE && !shape->is_list) referent.shape = shape->shape;
+  leat_referent_t referent;
+  if (!leat_variable_referent(node, &referent)) return leat_ok_status();
   return copy_referents(&graph->storage->arena, &referent, 1, out_value);
 }
 

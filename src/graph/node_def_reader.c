@@ -10,9 +10,7 @@
 enum { NODE_NAME = 0x0a, NODE_OP = 0x12, NODE_INPUT = 0x1a, NODE_DEVICE = 0x22, NODE_ATTR = 0x2a };
 enum { ENTRY_KEY = 0x0a, ENTRY_VALUE = 0x12 };
 
-#define MAX_PATTERN_BYTES 1024  // what is longer is seldom there twice
-
-void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_pattern_t* patterns,
+void leat_node_def_reader_initialize(leat_arena_t* arena, const leat_node_patterns_t* patterns,
                                      leat_node_def_reader_t* out_reader) {
   out_reader->arena = arena;
   out_reader->patterns = patterns;
@@ -24,13 +22,28 @@ void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader) {
   leat_allocator_free(reader->arena->allocator, reader->inputs);
 }
 
+// A field of less than 128 bytes, as nearly all are, costs no call and few questions.
+static inline const uint8_t* take_bytes(const uint8_t* next, const uint8_t* end,
+                                        leat_string_view_t* out_bytes) {
+  if (LEAT_UNLIKELY(end - next < 2 || next[1] >= 0x80)) {
+    return leat_wire_read_bytes(next + 1, end, out_bytes);
+  }
+  size_t size = next[1];
+  next += 2;
+  if (LEAT_UNLIKELY(size > (size_t)(end - next))) return NULL;
+  *out_bytes = leat_string_view_make((const char*)next, size);
+  return next + size;
+}
+
 // Key, then value, then nothing.
-static bool read_entry(const uint8_t* next, const uint8_t* end, leat_attr_def_t* out_attr) {
-  if (next == end || *next++ != ENTRY_KEY) return false;
-  next = leat_wire_read_bytes(next, end, &out_attr->name);
-  if (!next || next == end || *next++ != ENTRY_VALUE) return false;
+static bool read_entry(leat_string_view_t entry, leat_attr_def_t* out_attr) {
+  const uint8_t* next = (const uint8_t*)entry.data;
+  const uint8_t* end = next + entry.size;
+  if (next == end || *next != ENTRY_KEY) return false;
+  next = take_bytes(next, end, &out_attr->name);
+  if (!next || next == end || *next != ENTRY_VALUE) return false;
   out_attr->message = NULL;
-  return leat_wire_read_bytes(next, end, &out_attr->bytes) == end;
+  return take_bytes(next, end, &out_attr->bytes) == end;
 }
 
 static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
@@ -40,33 +53,46 @@ static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
   return false;
 }
 
-// False when they are not plain, or something else is among them.
-static bool read_attrs(leat_node_def_reader_t* reader, leat_node_def_t* def) {
-  const uint8_t* next = (const uint8_t*)def->attr_bytes.data;
-  const uint8_t* end = next + def->attr_bytes.size;
+// Finds the entries of the attributes, which reader->attrs[i].bytes are then, and "_class" among
+// them; false when something else is there too.
+static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, const uint8_t* end,
+                        leat_node_def_t* def) {
+  static const char class_head[] = {ENTRY_KEY, 6, '_', 'c', 'l', 'a', 's', 's', ENTRY_VALUE};
+  const uint8_t *begin = next, *class_begin = end, *class_end = end;
   size_t count = 0;
-  for (; next < end; ++count) {
+  while (next < end) {
+    const uint8_t* entry_begin = next;
     leat_string_view_t entry;
-    if (*next != NODE_ATTR || count == LEAT_NODE_DEF_PLAIN_ATTRS) return false;
-    next = leat_wire_read_bytes(next + 1, end, &entry);
-    if (!next || !read_entry(next - entry.size, next, &reader->attrs[count])) return false;
-    if (is_repeated(reader->attrs, count)) return false;
+    if (LEAT_UNLIKELY(*next != NODE_ATTR || count == LEAT_NODE_DEF_PLAIN_ATTRS)) return false;
+    next = take_bytes(next, end, &entry);
+    if (LEAT_UNLIKELY(!next)) return false;
+    reader->attrs[count++].bytes = entry;
+    if (entry.size < sizeof(class_head) || memcmp(entry.data, class_head, sizeof(class_head))) {
+      continue;
+    }
+    if (class_begin != end || !read_entry(entry, &def->class_attr)) return false;
+    class_begin = entry_begin;
+    class_end = next;
   }
-  def->attrs = reader->attrs;
   def->attr_count = count;
+  def->writing.before =
+      leat_string_view_make((const char*)begin, (size_t)(class_begin - begin));
+  def->writing.after = leat_string_view_make((const char*)class_end, (size_t)(end - class_end));
+  def->writing.has_class = class_begin != end;
   return true;
 }
 
-// Finds the place of the node's pattern, and whether it is filled.
-static void find_pattern(leat_node_def_reader_t* reader, leat_node_def_t* def) {
-  if (!reader->patterns || def->attr_bytes.size > MAX_PATTERN_BYTES) return;
-  uint64_t hash = leat_string_view_hash(def->attr_bytes) + def->op.size;
-  leat_node_pattern_t* pattern = def->pattern = &reader->patterns[hash % LEAT_NODE_PATTERNS];
-  def->is_known = pattern->op && leat_string_view_equal(pattern->attr_bytes, def->attr_bytes) &&
-                  leat_string_view_equal(pattern->op->name, def->op);
+// False when they are not plain.
+static bool read_attrs(leat_node_def_reader_t* reader, leat_node_def_t* def) {
+  for (size_t i = 0; i < def->attr_count; ++i) {
+    if (!read_entry(reader->attrs[i].bytes, &reader->attrs[i])) return false;
+    if (is_repeated(reader->attrs, i)) return false;
+  }
+  def->attrs = reader->attrs;
+  return true;
 }
 
-static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
+LEAT_COLD static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   void* inputs = reader->inputs;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->arena->allocator,
                                                  reader->input_capacity + 1,
@@ -81,7 +107,7 @@ static inline bool take_text(uint8_t tag, const uint8_t** inout_next, const uint
                              leat_string_view_t* out_text) {
   *out_text = (leat_string_view_t){NULL, 0};
   if (*inout_next == end || **inout_next != tag) return true;
-  *inout_next = leat_wire_read_bytes(*inout_next + 1, end, out_text);
+  *inout_next = take_bytes(*inout_next, end, out_text);
   return *inout_next != NULL;
 }
 
@@ -99,15 +125,15 @@ static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* 
     if (LEAT_UNLIKELY(inputs == reader->input_capacity)) {
       LEAT_RETURN_IF_ERROR(grow_inputs(reader));
     }
-    next = leat_wire_read_bytes(next + 1, end, &reader->inputs[inputs]);
-    if (!next) return leat_ok_status();
+    next = take_bytes(next, end, &reader->inputs[inputs]);
+    if (LEAT_UNLIKELY(!next)) return leat_ok_status();
   }
   if (!take_text(NODE_DEVICE, &next, end, &def->device)) return leat_ok_status();
-  if (!leat_utf8_is_valid(def->device)) return leat_ok_status();
+  if (def->device.size && !leat_utf8_is_valid(def->device)) return leat_ok_status();
   def->inputs = reader->inputs;
   def->input_count = inputs;
-  def->attr_bytes = leat_string_view_make((const char*)next, (size_t)(end - next));
-  *out_plain = true;
+  def->writing.op = def->op;
+  *out_plain = split_attrs(reader, next, end, def);
   return leat_ok_status();
 }
 
@@ -147,12 +173,14 @@ leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_vie
                                  leat_node_def_t* out_def) {
   out_def->bytes = bytes;
   out_def->attr_count = 0;
-  out_def->pattern = NULL;
-  out_def->is_known = false;
   bool is_plain = false;
   LEAT_RETURN_IF_ERROR(read_head(reader, out_def, &is_plain));
-  if (is_plain) find_pattern(reader, out_def);
-  if (out_def->is_known || (is_plain && read_attrs(reader, out_def))) return leat_ok_status();
+  if (LEAT_LIKELY(is_plain)) {
+    out_def->pattern =
+        leat_node_patterns_find(reader->patterns, &out_def->writing, &out_def->pattern_place);
+    if (out_def->pattern) out_def->attr_count = 0;
+    if (out_def->pattern || read_attrs(reader, out_def)) return leat_ok_status();
+  }
   leat_pb_node_def_t* message = NULL;
   LEAT_RETURN_IF_ERROR(decode(bytes, reader->arena, &message));
   return leat_node_def_of_message(message, reader->arena, out_def);

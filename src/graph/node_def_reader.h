@@ -5,18 +5,7 @@
 #define LEAT_GRAPH_NODE_DEF_READER_H_
 
 #include "formats/generated/graph.h"
-#include "graph/signature.h"
-
-// What nodes are like whose op and attributes are written with the same bytes: most are like one
-// that was there before.
-typedef struct leat_node_pattern_s {
-  leat_string_view_t attr_bytes;
-  const leat_op_t* op;  // NULL: none yet
-  leat_signature_t signature;
-  const leat_partial_shape_t* output_shapes;  // as "_output_shapes" claims; NULL: it does not
-} leat_node_pattern_t;
-
-#define LEAT_NODE_PATTERNS 256
+#include "graph/node_pattern.h"
 
 typedef struct leat_attr_def_s {
   leat_string_view_t name;
@@ -26,14 +15,15 @@ typedef struct leat_attr_def_s {
 
 // Borrows from the encoded node, or from the message.
 typedef struct leat_node_def_s {
-  leat_string_view_t bytes;  // of which nothing was decoded; empty when all was
+  leat_string_view_t bytes;  // of a plain node, of which nothing was decoded; empty when all was
   leat_string_view_t name, op, device;
   const leat_string_view_t* inputs;
   const leat_attr_def_t* attrs;  // no name twice
   size_t input_count, attr_count;
-  leat_string_view_t attr_bytes;        // of a plain node, to the node's end
-  leat_node_pattern_t* pattern;         // where its pattern belongs; NULL: it has none
-  bool is_known;                        // is it there? Then |attrs| are not read
+  leat_node_writing_t writing;    // of a plain node
+  leat_attr_def_t class_attr;     // its "_class", if it has one
+  const leat_node_pattern_t* pattern;  // if it is there |attrs| are not read
+  uint32_t pattern_place;
 } leat_node_def_t;
 
 #define LEAT_NODE_DEF_PLAIN_ATTRS 32
@@ -42,12 +32,12 @@ typedef struct leat_node_def_reader_s {
   leat_arena_t* arena;
   leat_string_view_t* inputs;
   size_t input_capacity;
-  leat_node_pattern_t* patterns;  // by hash, LEAT_NODE_PATTERNS; who takes the nodes fills them
+  const leat_node_patterns_t* patterns;  // who takes the nodes fills them
   leat_attr_def_t attrs[LEAT_NODE_DEF_PLAIN_ATTRS];
 } leat_node_def_reader_t;
 
-// What the general decoder makes lies in |arena|. |patterns|, zeroed, may be NULL.
-void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_pattern_t* patterns,
+// What the general decoder makes lies in |arena|.
+void leat_node_def_reader_initialize(leat_arena_t* arena, const leat_node_patterns_t* patterns,
                                      leat_node_def_reader_t* out_reader);
 void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader);
 // The parts are valid until the next call. Those of a plain node are taken on trust: that its texts

@@ -391,11 +391,6 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
 }
 
 static leat_status_t resolve(resolver_t* r, leat_signature_t* out_signature) {
-  if (r->spec->signature) {
-    *out_signature = *r->spec->signature;
-    r->attrs = (leat_attr_t*)(uintptr_t)out_signature->attrs;  // only read from here on
-    return check_inputs(r);
-  }
   *out_signature = (leat_signature_t){0};
   LEAT_RETURN_IF_ERROR(r->spec->placed_attrs ? resolve_placed(r, out_signature)
                                              : resolve_listed(r, out_signature));
@@ -408,5 +403,12 @@ leat_status_t leat_signature_resolve(leat_graph_t* graph, const leat_node_spec_t
                                      leat_signature_t* out_signature) {
   resolver_t r = {.graph = graph, .spec = spec, .op = spec->op};
   leat_status_t status = resolve(&r, out_signature);
+  return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
+}
+
+leat_status_t leat_signature_check_inputs(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                          const leat_attr_t* attrs) {
+  resolver_t r = {graph, spec, spec->op, (leat_attr_t*)(uintptr_t)attrs};  // which are only read
+  leat_status_t status = check_inputs(&r);
   return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
 }

@@ -8,7 +8,6 @@ typedef struct leat_signature_s {
   const leat_attr_t* attrs;  // the op's, in its order, then others
   int attr_count;
   const uint8_t* output_types;
-  leat_partial_shape_t* output_shapes;  // NULL: to be inferred
   int output_count;
 } leat_signature_t;
 
@@ -17,6 +16,11 @@ typedef struct leat_signature_s {
 LEAT_MUST_USE leat_status_t leat_signature_resolve(leat_graph_t* graph,
                                                    const leat_node_spec_t* spec,
                                                    leat_signature_t* out_signature);
+
+// Arity and types of the inputs only, under |attrs| (the op's, complete).
+LEAT_MUST_USE leat_status_t leat_signature_check_inputs(leat_graph_t* graph,
+                                                        const leat_node_spec_t* spec,
+                                                        const leat_attr_t* attrs);
 
 // Tensors that |argument| stands for, under |attrs| (the op's, complete).
 int64_t leat_signature_argument_count(const leat_op_argument_t* argument, const leat_attr_t* attrs);

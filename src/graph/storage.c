@@ -88,19 +88,17 @@ leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage, void*
 
 leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage, leat_string_view_t text,
                                            leat_string_view_t* out_text) {
+  if (text.size == 0) text.data = "";
   if (text.size >= TEXT_CHUNK_BYTES / 8) {
     return leat_arena_copy_string(&storage->arena, text, out_text);
   }
-  if (LEAT_UNLIKELY((size_t)(storage->text_end - storage->text_next) <= text.size)) {
+  if ((size_t)(storage->text_end - storage->text_next) <= text.size) {
     void* chunk = NULL;
     LEAT_RETURN_IF_ERROR(leat_arena_allocate(&storage->arena, TEXT_CHUNK_BYTES, &chunk));
     storage->text_next = chunk;
     storage->text_end = storage->text_next + TEXT_CHUNK_BYTES;
   }
-  *out_text = leat_string_view_make(storage->text_next, text.size);
-  if (text.size > 0) memcpy(storage->text_next, text.data, text.size);
-  storage->text_next += text.size + 1;  // the NUL is there already
-  return leat_ok_status();
+  return leat_graph_storage_take_text(storage, text, out_text);
 }
 
 static leat_status_t copy_unless_last(leat_graph_storage_t* storage, leat_string_view_t text,

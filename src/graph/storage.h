@@ -66,6 +66,17 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_copy_value(leat_graph_storage_t* 
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage,
                                                          leat_string_view_t text,
                                                          leat_string_view_t* out_text);
+// The same in hot code, without a call where there is room.
+LEAT_MUST_USE static inline leat_status_t leat_graph_storage_take_text(
+    leat_graph_storage_t* storage, leat_string_view_t text, leat_string_view_t* out_text) {
+  if (LEAT_UNLIKELY((size_t)(storage->text_end - storage->text_next) <= text.size)) {
+    return leat_graph_storage_copy_text(storage, text, out_text);
+  }
+  *out_text = leat_string_view_make(storage->text_next, text.size);
+  memcpy(storage->text_next, text.data, text.size);
+  storage->text_next += text.size + 1;  // the NUL is there already
+  return leat_ok_status();
+}
 // The same for devices, of which one copy serves the nodes that follow each other.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
                                                            leat_string_view_t device,

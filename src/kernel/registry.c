@@ -28,6 +28,7 @@ typedef struct leat_kernel_list_s {
 typedef struct leat_kernel_parser_s {
   leat_mutex_t mutex;
   leat_arena_t arena;
+  _Atomic(leat_kernel_registry_t*) filled;  // has the rows that were deferred
 } leat_kernel_parser_t;
 
 struct leat_kernel_registry_s {
@@ -37,6 +38,7 @@ struct leat_kernel_registry_s {
   size_t table_count;
   size_t table_capacity;
   leat_kernel_parser_t* parser;
+  leat_kernel_fill_fn_t fill;  // NULL: no rows are deferred
   _Atomic(leat_kernel_entry_t*) late;  // of plugins, of any op
 };
 
@@ -58,6 +60,7 @@ leat_status_t leat_kernel_registry_create(leat_allocator_t* allocator,
 
 void leat_kernel_registry_free(leat_kernel_registry_t* registry) {
   if (!registry) return;
+  leat_kernel_registry_free(atomic_load(&registry->parser->filled));
   leat_string_map_deinitialize(&registry->lists);
   leat_arena_deinitialize(&registry->parser->arena);
   leat_mutex_deinitialize(&registry->parser->mutex);
@@ -121,6 +124,40 @@ leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* registry,
     append_entry(list, &table[i]);
   }
   return leat_ok_status();
+}
+
+// ---- Filling ------------------------------------------------------------------------------------
+
+void leat_kernel_registry_defer(leat_kernel_registry_t* registry, leat_kernel_fill_fn_t fill) {
+  registry->fill = fill;
+}
+
+// A registry of its own is filled, and seen when it is complete.
+static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
+                                 leat_kernel_registry_t** out_filled) {
+  *out_filled = atomic_load_explicit(&registry->parser->filled, memory_order_relaxed);
+  if (*out_filled) return leat_ok_status();
+  leat_kernel_registry_t* filled = NULL;
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_create(registry->allocator, &filled));
+  leat_status_t status = registry->fill(filled);
+  if (status) {
+    leat_kernel_registry_free(filled);
+    return status;
+  }
+  atomic_store_explicit(&registry->parser->filled, filled, memory_order_release);
+  *out_filled = filled;
+  return status;
+}
+
+// What has the rows that were deferred; NULL: none were.
+static leat_status_t filled_of(const leat_kernel_registry_t* registry,
+                               leat_kernel_registry_t** out_filled) {
+  *out_filled = atomic_load_explicit(&registry->parser->filled, memory_order_acquire);
+  if (LEAT_LIKELY(*out_filled || !registry->fill)) return leat_ok_status();
+  leat_mutex_lock(&registry->parser->mutex);
+  leat_status_t status = fill_locked(registry, out_filled);
+  leat_mutex_unlock(&registry->parser->mutex);
+  return status;
 }
 
 // ---- Constraints: "T: float, double; Tidx: int32" -----------------------------------------------
@@ -274,17 +311,25 @@ static void consider(search_t* s, const leat_kernel_entry_t* e) {
   if (label_agrees(s, e->row)) s->row = e->row;
 }
 
+static leat_status_t search_list(const leat_kernel_registry_t* registry, leat_string_view_t op,
+                                 search_t* s) {
+  uint64_t value = 0;
+  if (!leat_string_map_get(&registry->lists, op, &value)) return leat_ok_status();
+  leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
+  LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
+  for (const leat_kernel_entry_t* e = list->first; e; e = e->next) consider(s, e);
+  return leat_ok_status();
+}
+
 static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,
                             const leat_attr_t* attrs, int attr_count,
                             leat_string_view_t device_type, search_t* out_search) {
-  uint64_t value = 0;
   *out_search = (search_t){
       .attrs = attrs, .attr_count = attr_count, .device_type = device_type};
-  if (leat_string_map_get(&registry->lists, op->name, &value)) {
-    leat_kernel_list_t* list = (leat_kernel_list_t*)(uintptr_t)value;
-    LEAT_RETURN_IF_ERROR(parse_list(registry->parser, list));
-    for (const leat_kernel_entry_t* e = list->first; e; e = e->next) consider(out_search, e);
-  }
+  leat_kernel_registry_t* filled = NULL;
+  LEAT_RETURN_IF_ERROR(filled_of(registry, &filled));
+  if (filled) LEAT_RETURN_IF_ERROR(search_list(filled, op->name, out_search));
+  LEAT_RETURN_IF_ERROR(search_list(registry, op->name, out_search));
   for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
     if (leat_string_view_equals(op->name, e->row->op)) consider(out_search, e);
   }
@@ -321,9 +366,8 @@ leat_status_t leat_kernel_registry_find(const leat_kernel_registry_t* registry, 
                                        found.has_device);
 }
 
-leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
-                                        leat_string_view_t op, leat_kernel_row_fn_t fn,
-                                        void* data) {
+static leat_status_t each_added(const leat_kernel_registry_t* registry, leat_string_view_t op,
+                                leat_kernel_row_fn_t fn, void* data) {
   uint64_t value = 0;
   if (leat_string_map_get(&registry->lists, op, &value)) {
     const leat_kernel_list_t* list = (const leat_kernel_list_t*)(uintptr_t)value;
@@ -336,6 +380,16 @@ leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
       LEAT_RETURN_IF_ERROR(fn(data, e->row));
     }
   }
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_registry_each(const leat_kernel_registry_t* registry,
+                                        leat_string_view_t op, leat_kernel_row_fn_t fn,
+                                        void* data) {
+  leat_kernel_registry_t* filled = NULL;
+  LEAT_RETURN_IF_ERROR(filled_of(registry, &filled));
+  if (filled) LEAT_RETURN_IF_ERROR(each_added(filled, op, fn, data));
+  LEAT_RETURN_IF_ERROR(each_added(registry, op, fn, data));
   for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
     if (op.size > 0 && !leat_string_view_equals(op, e->row->op)) continue;
     LEAT_RETURN_IF_ERROR(fn(data, e->row));

@@ -11,6 +11,11 @@ void leat_kernel_registry_free(leat_kernel_registry_t* registry);
 // Rows up to one without an op; they must outlive the registry. Before any look-up.
 LEAT_MUST_USE leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* registry,
                                                      const leat_kernel_row_t* rows);
+// |fill| adds rows, to a registry that stands before this one, when a row is first looked for, so
+// that a program which only builds graphs does without. Where it fails the look-up does, and the
+// next one tries again. Before any look-up.
+typedef leat_status_t (*leat_kernel_fill_fn_t)(leat_kernel_registry_t* registry);
+void leat_kernel_registry_defer(leat_kernel_registry_t* registry, leat_kernel_fill_fn_t fill);
 // Thread-safe. NOT_FOUND as TensorFlow words it ("No registered 'X' OpKernel for 'CPU' devices
 // ...") names op, device, attributes and the rows there are; INVALID_ARGUMENT when a row constrains
 // an attribute that the node lacks.

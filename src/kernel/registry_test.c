@@ -213,6 +213,38 @@ static void rows_come_late(void** state) {
   leat_kernel_registry_free(registry);
 }
 
+static int fills;
+static leat_status_t fill(leat_kernel_registry_t* registry) {
+  if (++fills == 1) return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "not yet");
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(registry, kRows));
+  int count = 0;  // who fills may ask what is there so far
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(registry, LEAT_SV("Any"), count_each, &count));
+  assert_int_equal(count, 1);
+  return leat_ok_status();
+}
+
+static void rows_are_deferred(void** state) {
+  leat_kernel_registry_t* registry = NULL;
+  leat_op_t op = op_named("Any");
+  const leat_kernel_row_t* row = NULL;
+  fills = 0;
+  LEAT_EXPECT_OK(leat_kernel_registry_create(leat_allocator_system(), &registry));
+  leat_kernel_registry_defer(registry, fill);
+  LEAT_EXPECT_OK(leat_kernel_registry_add(registry, kMoreRows));
+  LEAT_EXPECT_OK(leat_kernel_registry_extend(registry, &kLateRows[0]));
+  assert_int_equal(fills, 0);
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED,
+                   leat_kernel_registry_find(registry, &op, NULL, 0, LEAT_SV("CPU"), &row));
+  LEAT_EXPECT_OK(leat_kernel_registry_find(registry, &op, NULL, 0, LEAT_SV("CPU"), &row));
+  assert_string_equal(row->op, "Any");
+  // Those that were added or came late stand behind them.
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_INT32), &kMoreRows[0]);
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_HALF), &kLateRows[0]);
+  assert_ptr_equal(find_type(registry, "MatMul", "CPU", LEAT_DTYPE_DOUBLE), &kRows[0]);
+  assert_int_equal(fills, 2);
+  leat_kernel_registry_free(registry);
+}
+
 static void look_up_for_ever(void* data) {
   leat_op_t op = op_named("MatMul");
   const leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT)};
@@ -271,6 +303,7 @@ int main(void) {
       cmocka_unit_test(rows_are_listed),
       cmocka_unit_test(threads_look_up_at_once),
       cmocka_unit_test(rows_come_late),
+      cmocka_unit_test(rows_are_deferred),
       cmocka_unit_test(rows_come_while_threads_look_up),
       cmocka_unit_test(memory_may_fail),
   };

@@ -1,0 +1,88 @@
+// Linear probing in a table that is at most five eighths full. Small slots keep it in the
+// processor's cache. A node's number takes as many bits of its slot as the capacity has; the others
+// are the upper ones of the name's hash, so that a probe that misses seldom touches a node.
+#include "graph/node_index.h"
+
+#include "base/checked.h"
+#include "base/pages.h"
+#include "graph/graph.h"
+
+#define MIN_CAPACITY 16
+#define PRESENT_BYTES ((size_t)1 << 20)  // a larger table may be the claim of a hostile file
+
+void leat_node_index_initialize(leat_allocator_t* allocator, leat_node_index_t* out_index) {
+  *out_index = (leat_node_index_t){.allocator = allocator};
+}
+
+void leat_node_index_deinitialize(leat_node_index_t* index) {
+  leat_allocator_free(index->allocator, index->slots);
+}
+
+static inline uint32_t slot_of(const leat_node_index_t* index, uint64_t hash, size_t node) {
+  return ((uint32_t)(hash >> 32) & ~(uint32_t)(index->capacity - 1)) | ((uint32_t)node + 1);
+}
+
+static inline size_t node_of(const leat_node_index_t* index, uint32_t slot) {
+  return (slot & (index->capacity - 1)) - 1;
+}
+
+// Adds all nodes again.
+static void fill(leat_node_index_t* index, const leat_node_t* nodes) {
+  size_t mask = index->capacity - 1;
+  for (size_t i = 0; i < index->count; ++i) {
+    uint64_t hash = leat_node_name_hash(nodes[i].name);
+    size_t at = hash & mask;
+    while (index->slots[at]) at = (at + 1) & mask;
+    index->slots[at] = slot_of(index, hash, i);
+  }
+}
+
+leat_status_t leat_node_index_reserve(leat_node_index_t* index, const leat_node_t* nodes,
+                                      size_t count) {
+  if (LEAT_LIKELY(count <= index->capacity / 8 * 5)) return leat_ok_status();
+  size_t capacity = LEAT_MAX(index->capacity, (size_t)MIN_CAPACITY);
+  while (capacity / 8 * 5 < count) capacity *= 2;
+  void* slots = NULL;
+  size_t bytes = capacity * sizeof(uint32_t);
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(index->allocator, bytes, &slots));
+  // Nodes fall all over the table.
+  if (bytes <= PRESENT_BYTES) leat_pages_advise(slots, bytes, LEAT_PAGES_PRESENT);
+  leat_allocator_free(index->allocator, index->slots);
+  index->slots = slots;
+  index->capacity = capacity;
+  fill(index, nodes);
+  return leat_ok_status();
+}
+
+// Where |name| is, or the free slot where it belongs. The table must not be empty.
+static inline size_t find_slot(const leat_node_index_t* index, const leat_node_t* nodes,
+                               leat_string_view_t name, uint64_t hash) {
+  size_t mask = index->capacity - 1;
+  size_t at = hash & mask;
+  for (uint32_t slot; (slot = index->slots[at]); at = (at + 1) & mask) {
+    if ((slot ^ (uint32_t)(hash >> 32)) & ~(uint32_t)mask) continue;
+    if (LEAT_LIKELY(leat_string_view_equal(nodes[node_of(index, slot)].name, name))) break;
+  }
+  return at;
+}
+
+int32_t leat_node_index_find(const leat_node_index_t* index, const leat_node_t* nodes,
+                             leat_string_view_t name, uint64_t hash) {
+  if (index->count == 0) return -1;
+  uint32_t slot = index->slots[find_slot(index, nodes, name, hash)];
+  return slot ? (int32_t)node_of(index, slot) : -1;
+}
+
+bool leat_node_index_add(leat_node_index_t* index, const leat_node_t* nodes, uint64_t hash) {
+  size_t at = find_slot(index, nodes, nodes[index->count].name, hash);
+  if (LEAT_UNLIKELY(index->slots[at])) return false;
+  index->slots[at] = slot_of(index, hash, index->count++);
+  return true;
+}
+
+void leat_node_index_truncate(leat_node_index_t* index, const leat_node_t* nodes, size_t count) {
+  if (count >= index->count) return;
+  memset(index->slots, 0, index->capacity * sizeof(uint32_t));
+  index->count = count;
+  fill(index, nodes);
+}

@@ -1,0 +1,87 @@
+// Names are long and alike: what import does with them it does sixteen characters at once.
+#include "graph/node_name.h"
+
+#include "base/attributes.h"
+
+// What a character may do in a name: begin a part, be inside one.
+enum { NAME_START = 1, NAME_INSIDE = 2 };
+static const uint8_t kNameCharacters[256] = {
+    ['a' ... 'z'] = NAME_START | NAME_INSIDE,
+    ['A' ... 'Z'] = NAME_START | NAME_INSIDE,
+    ['0' ... '9'] = NAME_START | NAME_INSIDE,
+    ['.'] = NAME_START | NAME_INSIDE,
+    ['_'] = NAME_INSIDE,
+    ['-'] = NAME_INSIDE,
+    ['/'] = NAME_INSIDE,
+};
+
+typedef uint8_t characters_t __attribute__((vector_size(16)));
+#define AT_ONCE sizeof(characters_t)
+
+// '-', '.', '/' and the digits stand in a row.
+static inline characters_t are_inside(const uint8_t* text) {
+  characters_t c;
+  memcpy(&c, text, sizeof(c));
+  return (characters_t)((c - '-' <= '9' - '-') | ((c | 0x20) - 'a' <= 'z' - 'a') | (c == '_'));
+}
+
+static inline uint64_t hash_step(uint64_t hash, const uint8_t* text) {
+  uint64_t words[2];
+  memcpy(words, text, sizeof(words));
+  return leat_hash_fold(words[0] ^ 0x13198a2e03707344ull, words[1] ^ hash);
+}
+
+static inline uint64_t hash_end(uint64_t hash, size_t size) {
+  return leat_hash_fold(hash ^ 0xa4093822299f31d0ull, size ^ 0x9e3779b97f4a7c15ull);
+}
+
+// The last sixteen characters overlap those before them.
+uint64_t leat_node_name_hash(leat_string_view_t name) {
+  if (name.size < AT_ONCE) return leat_string_view_hash(name);
+  const uint8_t* next = (const uint8_t*)name.data;
+  const uint8_t* last = next + name.size - AT_ONCE;
+  uint64_t hash = 0;
+  for (; next < last; next += AT_ONCE) hash = hash_step(hash, next);
+  return hash_end(hash_step(hash, last), name.size);
+}
+
+// Is a name of sixteen characters or more without one that may not stand inside a name?
+static inline bool read_long(leat_string_view_t name, uint64_t* out_hash) {
+  const uint8_t* next = (const uint8_t*)name.data;
+  const uint8_t* last = next + name.size - AT_ONCE;
+  characters_t all = are_inside(last);
+  uint64_t hash = 0, halves[2];
+  for (; next < last; next += AT_ONCE) {
+    all &= are_inside(next);
+    hash = hash_step(hash, next);
+  }
+  *out_hash = hash_end(hash_step(hash, last), name.size);
+  memcpy(halves, &all, sizeof(all));
+  return (halves[0] & halves[1]) == UINT64_MAX;
+}
+
+// Parts joined by '>', each [A-Za-z0-9.][A-Za-z0-9_.\-/]*; |next| is inside the first.
+static bool are_parts(const uint8_t* next, const uint8_t* end) {
+  for (;;) {
+    while (next < end && (kNameCharacters[*next] & NAME_INSIDE)) ++next;
+    if (next == end) return true;
+    if (*next++ != '>' || next == end || !(kNameCharacters[*next++] & NAME_START)) return false;
+  }
+}
+
+bool leat_node_name_read(leat_string_view_t name, bool may_be_internal, uint64_t* out_hash) {
+  *out_hash = 0;
+  if (name.size == 0) return false;
+  const uint8_t* text = (const uint8_t*)name.data;
+  bool begins = (kNameCharacters[*text] & NAME_START) || (may_be_internal && *text == '_');
+  if (LEAT_UNLIKELY(!begins)) return false;
+  if (LEAT_LIKELY(name.size >= AT_ONCE && read_long(name, out_hash))) return true;
+  if (!are_parts(text + 1, text + name.size)) return false;
+  *out_hash = leat_node_name_hash(name);
+  return true;
+}
+
+bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal) {
+  uint64_t hash;
+  return leat_node_name_read(name, may_be_internal, &hash);
+}
