@@ -56,35 +56,42 @@ static leat_elementwise_loop_t store_step(int pivot, int dtype) {
   return step ? step : leat_cast_steps_base.store[pivot][dtype];
 }
 
-// The low bits of the mantissa cleared, but for |digits|; NaNs as they are.
-#define TRUNCATE_F32(digits)                                             \
-  LEAT_LOOP_UNARY(truncate_f32_##digits, uint32_t, uint32_t,             \
-                  (x & INT32_MAX) > 0x7f800000 ? x : x & ~UINT32_C(0) << (24 - digits))
-#define TRUNCATE_F64(digits)                                             \
-  LEAT_LOOP_UNARY(truncate_f64_##digits, uint64_t, uint64_t,             \
-                  (x & INT64_MAX) > UINT64_C(0x7ff0000000000000)         \
-                      ? x                                                \
-                      : x & ~UINT64_C(0) << (53 - digits))
-TRUNCATE_F32(11)
-TRUNCATE_F32(8)
-TRUNCATE_F32(4)
-TRUNCATE_F32(3)
-TRUNCATE_F64(24)
-TRUNCATE_F64(11)
-TRUNCATE_F64(4)
-TRUNCATE_F64(3)
+// X(from, to, bits of |from|, the highest that are no NaN, how many low ones are cleared): what
+// TensorFlow truncates, denormals by their bits too. All else is rounded.
+#define TRUNCATIONS(X)                                                     \
+  X(DOUBLE, FLOAT, uint64_t, UINT64_C(0x7ff0000000000000), 29)             \
+  X(DOUBLE, HALF, uint64_t, UINT64_C(0x7ff0000000000000), 42)              \
+  X(DOUBLE, FLOAT8_E4M3FN, uint64_t, UINT64_C(0x7ff0000000000000), 49)     \
+  X(DOUBLE, FLOAT8_E5M2, uint64_t, UINT64_C(0x7ff0000000000000), 50)       \
+  X(FLOAT, HALF, uint32_t, 0x7f800000, 13)                                 \
+  X(FLOAT, BFLOAT16, uint32_t, 0x7f800000, 16)                             \
+  X(FLOAT, FLOAT8_E4M3FN, uint32_t, 0x7f800000, 20)                        \
+  X(FLOAT, FLOAT8_E5M2, uint32_t, 0x7f800000, 21)                          \
+  X(HALF, FLOAT8_E4M3FN, uint16_t, 0x7c00, 7)                              \
+  X(HALF, FLOAT8_E5M2, uint16_t, 0x7c00, 8)                                \
+  X(BFLOAT16, FLOAT8_E4M3FN, uint16_t, 0x7f80, 4)                          \
+  X(BFLOAT16, FLOAT8_E5M2, uint16_t, 0x7f80, 5)                            \
+  X(FLOAT8_E4M3FN, FLOAT8_E5M2, uint8_t, 0x7e, 1)
+#define TRUNCATE(from, to, bits, most, cleared)                            \
+  LEAT_LOOP_UNARY(truncate_##from##_##to, bits, bits,                      \
+                  (x & (bits)~(bits)0 >> 1) > most ? x : x >> cleared << cleared)
+TRUNCATIONS(TRUNCATE)
 
-// Over the pivot; NULL: nothing is lost. TensorFlow truncates to bfloat16 from float alone.
+// NULL: there is nothing to truncate.
 static leat_elementwise_loop_t truncate_step(int from, int to) {
-  const bool is_double = from == LEAT_DTYPE_DOUBLE;
-  switch (to) {
-    case LEAT_DTYPE_FLOAT: return is_double ? truncate_f64_24 : NULL;
-    case LEAT_DTYPE_HALF: return is_double ? truncate_f64_11 : truncate_f32_11;
-    case LEAT_DTYPE_BFLOAT16: return from == LEAT_DTYPE_FLOAT ? truncate_f32_8 : NULL;
-    case LEAT_DTYPE_FLOAT8_E4M3FN: return is_double ? truncate_f64_4 : truncate_f32_4;
-    case LEAT_DTYPE_FLOAT8_E5M2: return is_double ? truncate_f64_3 : truncate_f32_3;
-    default: return NULL;
+  static const struct {
+    uint8_t from, to;
+    leat_elementwise_loop_t loop;
+  } kTruncations[] = {
+#define ENTRY(from, to, bits, most, cleared) \
+  {LEAT_DTYPE_##from, LEAT_DTYPE_##to, truncate_##from##_##to},
+      TRUNCATIONS(ENTRY)
+#undef ENTRY
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTruncations); ++i) {
+    if (kTruncations[i].from == from && kTruncations[i].to == to) return kTruncations[i].loop;
   }
+  return NULL;
 }
 
 typedef struct steps_s {
@@ -104,10 +111,8 @@ static bool plan_steps(int from, int to, bool truncates, steps_t* steps) {
   if (leat_dtype_in(from, kFourBits) && !leat_dtype_in(to, kFourBits | LEAT_DTYPES_INTEGER)) {
     return false;
   }
+  if (truncates) add_step(steps, truncate_step(from, to));
   add_step(steps, load_step(from));
-  if (truncates && (pivot == LEAT_CAST_F32 || pivot == LEAT_CAST_F64)) {
-    add_step(steps, truncate_step(from, to));
-  }
   if (store_step(pivot, to)) {
     add_step(steps, store_step(pivot, to));
     return true;
