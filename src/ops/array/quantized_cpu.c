@@ -73,6 +73,10 @@ static integers_t integers_of(int dtype) {
 // From one integer to the next, over a range that all of them share.
 static double step_count(integers_t n) { return (double)n.max - (double)n.min; }
 
+// TensorFlow computes without denormal numbers, which shows where a range is next to nothing (of a
+// constant 0, say): a step of 0 makes all of MIN_FIRST's numbers NaN.
+static float flushed(float x) { return fabsf(x) < FLT_MIN ? 0 : x; }
+
 // The numbers as [outer, count, inner], a line for each of |count| slices.
 typedef struct slices_s {
   const leat_tensor_t* input;
@@ -136,7 +140,7 @@ static number_line_t number_line(const options_t* options, integers_t n, float m
     return (number_line_t){.scale = n.min == 0 ? scale : LEAT_MAX(min / (float)lowest, scale)};
   }
   if (options->mode == MIN_FIRST) {
-    float scale = (float)((max - min) / step_count(n));
+    float scale = flushed((float)((max - min) / step_count(n)));
     float rounded = min == max ? min : roundf(min / scale) * scale;
     return (number_line_t){.scale = scale, .after = rounded - (float)n.min * scale};
   }
@@ -216,8 +220,8 @@ static integer_line_t scaled_line(const options_t* options, integers_t n, float*
   float from_min = lowest * *min > 0 ? lowest / *min : FLT_MAX;
   float from_max = highest * *max > 0 ? highest / *max : FLT_MAX;
   float scale = LEAT_MIN(from_min, from_max);
-  *min = lowest / scale;
-  *max = highest / scale;
+  *min = flushed(lowest / scale);
+  *max = flushed(highest / scale);
   return (integer_line_t){.min = *min,
                           .max = *max,
                           .scale = scale,

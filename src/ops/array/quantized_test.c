@@ -1,4 +1,6 @@
 // Cases of QuantizeV2 and Dequantize: the modes, types and axes.
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 #define NUMBER(value) LEAT_SCALAR_ITEM(FLOAT, value)
@@ -22,6 +24,11 @@ static const leat_op_case_t kCases[] = {
      .attrs = {MODE("MIN_FIRST")},
      .inputs = {BYTES(0, 1, 2, 255), NUMBER(-0.4), NUMBER(254.6)},
      .expected = {NUMBERS(0, 1, 2, 255)}},
+    {.op = "Dequantize",
+     .name = "a step that is denormal",
+     .attrs = {MODE("MIN_FIRST")},
+     .inputs = {BYTES(0, 1, 2, 255), NUMBER(0), NUMBER(1.1754944e-38)},
+     .expected = {NUMBERS(NAN, NAN, NAN, NAN)}},
     {.op = "Dequantize",
      .name = "scaled by the wider side",
      .attrs = {MODE("SCALED")},
