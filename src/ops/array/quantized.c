@@ -17,7 +17,7 @@ static leat_status_t dequantize_shape(leat_inference_t* c) {
   return leat_shape_unchanged(c);
 }
 
-#define MODE                                                                             \
+#define MODE                                                                                      \
   "T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = " \
   "'MIN_COMBINED'; "
 #define LAYOUT "narrow_range: bool = false; axis: int = -1; "
@@ -26,8 +26,9 @@ const leat_op_row_t leat_quantized_ops[] = {
     {.name = "QuantizeV2",
      .inputs = "input: float; min_range: float; max_range: float",
      .outputs = "output: T; output_min: float; output_max: float",
-     .attrs = MODE "round_mode: {'HALF_AWAY_FROM_ZERO', 'HALF_TO_EVEN'} = 'HALF_AWAY_FROM_ZERO'; "
-              LAYOUT "ensure_minimum_range: float = 0.01",
+     .attrs =
+         MODE "round_mode: {'HALF_AWAY_FROM_ZERO', 'HALF_TO_EVEN'} = 'HALF_AWAY_FROM_ZERO'; " LAYOUT
+              "ensure_minimum_range: float = 0.01",
      .shape = quantize_shape,
      .doc = "The input as integers over a range, and the range that they cover."},
     {.name = "Dequantize",

@@ -62,11 +62,16 @@ typedef struct integers_s {
 
 static integers_t integers_of(int dtype) {
   switch (dtype) {
-    case LEAT_DTYPE_QINT8: return (integers_t){INT8_MIN, INT8_MAX};
-    case LEAT_DTYPE_QUINT8: return (integers_t){0, UINT8_MAX};
-    case LEAT_DTYPE_QINT16: return (integers_t){INT16_MIN, INT16_MAX};
-    case LEAT_DTYPE_QUINT16: return (integers_t){0, UINT16_MAX};
-    default: return (integers_t){INT32_MIN, INT32_MAX};
+    case LEAT_DTYPE_QINT8:
+      return (integers_t){INT8_MIN, INT8_MAX};
+    case LEAT_DTYPE_QUINT8:
+      return (integers_t){0, UINT8_MAX};
+    case LEAT_DTYPE_QINT16:
+      return (integers_t){INT16_MIN, INT16_MAX};
+    case LEAT_DTYPE_QUINT16:
+      return (integers_t){0, UINT16_MAX};
+    default:
+      return (integers_t){INT32_MIN, INT32_MAX};
   }
 }
 
@@ -100,7 +105,8 @@ static leat_status_t divide(leat_kernel_context_t* c, size_t line_size, slices_t
   s->count = is_whole ? 1 : leat_shape_dim(shape, (int)options->axis);
   s->inner = leat_shape_product(shape, is_whole ? 0 : (int)options->axis + 1, shape->rank);
   if (min->shape.element_count != s->count || max->shape.element_count != s->count) {
-    return leat_kernel_invalid(c, "min_range and max_range have shapes %s and %s, must have %lld "
+    return leat_kernel_invalid(c,
+                               "min_range and max_range have shapes %s and %s, must have %lld "
                                "elements",
                                LEAT_SHAPE_TEXT(&min->shape), LEAT_SHAPE_TEXT(&max->shape),
                                (long long)s->count);
@@ -148,24 +154,24 @@ static number_line_t number_line(const options_t* options, integers_t n, float m
   return (number_line_t){half, (max - min) / ((float)n.max - (float)n.min), min};
 }
 
-#define NUMBERS_CASE(DTYPE, type)                                    \
-  case LEAT_DTYPE_##DTYPE: {                                         \
-    const type* from = leat_tensor_data(s->input, const type) + at;  \
-    for (int64_t i = 0; i < count; ++i) {                            \
+#define NUMBERS_CASE(DTYPE, type)                                       \
+  case LEAT_DTYPE_##DTYPE: {                                            \
+    const type* from = leat_tensor_data(s->input, const type) + at;     \
+    for (int64_t i = 0; i < count; ++i) {                               \
       to[i] = ((float)from[i] + line.before) * line.scale + line.after; \
-    }                                                                \
-    break;                                                           \
+    }                                                                   \
+    break;                                                              \
   }
 
-static void to_floats(const slices_t* s, number_line_t line, int64_t at, int64_t count,
-                      float* to) {
+static void to_floats(const slices_t* s, number_line_t line, int64_t at, int64_t count, float* to) {
   switch (s->input->dtype) {
     NUMBERS_CASE(QINT8, int8_t)
     NUMBERS_CASE(QUINT8, uint8_t)
     NUMBERS_CASE(QINT16, int16_t)
     NUMBERS_CASE(QUINT16, uint16_t)
     NUMBERS_CASE(QINT32, int32_t)
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -254,8 +260,7 @@ static integer_line_t combined_line(integers_t n, float min, float max) {
 }
 
 // |*min| and |*max| become those that the integers cover: 0 is among them, and they are apart.
-static integer_line_t integer_line(const options_t* options, integers_t n, float* min,
-                                   float* max) {
+static integer_line_t integer_line(const options_t* options, integers_t n, float* min, float* max) {
   float largest = LEAT_MAX(1.0f, LEAT_MAX(fabsf(*min), fabsf(*max)));
   *min = LEAT_MIN(0.0f, *min);
   *max = LEAT_MAX(0.0f, LEAT_MAX(*max, *min + largest * options->least_range));
@@ -276,11 +281,11 @@ static int32_t integer_at(const integer_line_t* line, float x) {
   return truncated(LEAT_MIN(LEAT_MAX(x + line->after, line->least), line->most));
 }
 
-#define INTEGERS_CASE(size, type)                                            \
-  case size:                                                                 \
-    for (int64_t i = begin; i < begin + count; ++i) {                        \
+#define INTEGERS_CASE(size, type)                                             \
+  case size:                                                                  \
+    for (int64_t i = begin; i < begin + count; ++i) {                         \
       leat_tensor_data(s->output, type)[i] = (type)integer_at(line, from[i]); \
-    }                                                                        \
+    }                                                                         \
     break;
 
 static void to_integers(const slices_t* s, int64_t slice, int64_t begin, int64_t count) {

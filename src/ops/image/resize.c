@@ -43,8 +43,7 @@ static leat_status_t add_gradient(leat_gradient_t* g, const char* op) {
   leat_gradient_set_input(
       g, 0,
       leat_build(
-          &g->builder, op,
-          LEAT_INPUTS(leat_gradient_of_output(g, 0), leat_gradient_input(g, 0)),
+          &g->builder, op, LEAT_INPUTS(leat_gradient_of_output(g, 0), leat_gradient_input(g, 0)),
           LEAT_ATTRS(copied_attr(g, "align_corners"), copied_attr(g, "half_pixel_centers"))));
   return leat_ok_status();
 }

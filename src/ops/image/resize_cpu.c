@@ -76,8 +76,8 @@ static tap_t find_cubic_tap(const resize_t* r, int64_t from, float at) {
   double a = r->half_pixel_centers ? -0.5 : -0.75;
   int64_t floor = (int64_t)floorf(at);
   double x = (double)lrintf((at - (float)floor) * 1024) / 1024;
-  tap_t tap = {.weight = {cubic_far(a, 1 + x), cubic_near(a, x), cubic_near(a, 1 - x),
-                          cubic_far(a, 2 - x)}};
+  tap_t tap = {
+      .weight = {cubic_far(a, 1 + x), cubic_near(a, x), cubic_near(a, 1 - x), cubic_far(a, 2 - x)}};
   float sum = 0;
   for (int i = 0; i < 4; ++i) {
     int64_t place = floor - 1 + i;
@@ -267,8 +267,8 @@ static void spread_images(void* data, int64_t begin, int64_t end) {
   const sampling_t* s = data;
   int64_t channels = s->input.channels, line = leat_shape_dim(&s->output->shape, 2) * channels;
   int64_t image = leat_shape_dim(&s->output->shape, 1) * line;
-  const double* from = leat_tensor_data(&s->gradients, const double) +
-                       begin * s->height * s->width * channels;
+  const double* from =
+      leat_tensor_data(&s->gradients, const double) + begin * s->height * s->width * channels;
   for (int64_t i = begin * s->height * s->width; i < end * s->height * s->width; ++i) {
     const tap_t* row = &s->rows[i / s->width % s->height];
     const tap_t* column = &s->columns[i % s->width];
