@@ -24,9 +24,9 @@ typedef struct parse_iterator_s {
 static leat_status_t parse_start(leat_iterator_t* self) {
   parse_iterator_t* it = (parse_iterator_t*)self;
   leat_allocator_t* allocator = leat_allocator_system();
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      allocator, (size_t)self->input->dataset->spec->count, sizeof *it->messages,
-      (void**)&it->messages));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator,
+                                                     (size_t)self->input->dataset->spec->count,
+                                                     sizeof *it->messages, (void**)&it->messages));
   return leat_allocator_allocate_array(allocator, (size_t)self->dataset->spec->count,
                                        sizeof *it->features, (void**)&it->features);
 }
@@ -246,8 +246,8 @@ static leat_status_t parse_dataset__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
-#define KERNEL(name)                                                         \
-  LEAT_CPU_KERNEL(name, NULL, parser_t, parser_create, parse_dataset__cpu,   \
+#define KERNEL(name)                                                       \
+  LEAT_CPU_KERNEL(name, NULL, parser_t, parser_create, parse_dataset__cpu, \
                   .destroy = parser_destroy)
 
 const leat_kernel_row_t leat_parse_dataset_kernels_cpu[] = {
