@@ -1,4 +1,4 @@
-// The mel-frequency cepstral coefficients of a spectrogram: what a voice says, more than whose it is.
+// Mel-frequency cepstral coefficients of spectrograms: what a voice says, more than whose it is.
 #include "graph/inference.h"
 #include "ops/family.h"
 

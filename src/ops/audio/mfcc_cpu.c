@@ -1,5 +1,5 @@
 // CPU kernel of mel-frequency cepstral coefficients (Davis and Mermelstein 1980). A spectrum's
-// magnitudes are gathered in bands that are triangles, equally wide on the mel scale: each frequency
+// magnitudes are gathered in bands that are triangles, equally wide on the mel scale: a frequency
 // belongs to two of them. Of the bands' logarithms comes a cosine transform.
 #include <math.h>
 
@@ -21,7 +21,7 @@ typedef struct share_s {
 
 typedef struct mfcc_s {
   const options_t* options;
-  int64_t length;      // of a spectrum
+  int64_t length;       // of a spectrum
   int64_t first, last;  // frequencies that count; none where the upper limit is beyond the spectrum
   share_t* shares;
   double* cosines;  // [coefficients, bands]
@@ -43,7 +43,8 @@ static leat_status_t check(const leat_kernel_context_t* c, int64_t length, int32
     return leat_ok_status();
   }
   return leat_kernel_invalid(
-      c, "Mfcc has a spectrum of %lld, a sample rate of %d, limits %g and %g, %lld bands and %lld "
+      c,
+      "Mfcc has a spectrum of %lld, a sample rate of %d, limits %g and %g, %lld bands and %lld "
       "coefficients; must have at least 2, more than 0, rising limits from 0 on, and as many bands "
       "as coefficients, at least 1",
       (long long)length, (int)rate, (double)o->lower, (double)o->upper, (long long)o->bands,

@@ -1,6 +1,6 @@
-// CPU kernel of spectrograms. Each window of a channel is weighted (Hann) and transformed in double.
-// Its real numbers, in pairs, are taken for half as many complex ones; a transform of these gives
-// those of the even and of the odd places, of which the whole is made (Cooley and Tukey 1965).
+// CPU kernel of spectrograms. Each window of a channel is weighted (Hann) and transformed in
+// double. Its real numbers, in pairs, are taken for half as many complex ones; a transform of these
+// gives those of the even and the odd places, of which the whole is made (Cooley and Tukey 1965).
 #include "ops/audio/spectrogram.h"
 
 #include <math.h>
@@ -19,8 +19,8 @@ typedef struct options_s {
 
 typedef struct spectrogram_s {
   const options_t* options;
-  const leat_tensor_t* input;  // [frames, channels]
-  leat_tensor_t* output;       // [channels, rows, 1 + size / 2]
+  const leat_tensor_t* input;     // [frames, channels]
+  leat_tensor_t* output;          // [channels, rows, 1 + size / 2]
   int64_t size, rows, row_count;  // of the transform; of a channel; of all
   const double* weights;          // of a window's samples
   const double* circle;           // cos and sin of -2 pi k / size, k < size / 2

@@ -47,9 +47,9 @@ static leat_status_t encode__cpu(leat_kernel_context_t* c) {
   leat_string_builder_t file;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &contents));
   leat_string_builder_initialize(leat_allocator_system(), &file);
-  leat_status_t status = leat_wav_encode(
-      audio->data, leat_shape_dim(&audio->shape, 0), leat_shape_dim(&audio->shape, 1),
-      (uint64_t)*leat_tensor_data(rate, const int32_t), &file);
+  leat_status_t status = leat_wav_encode(audio->data, leat_shape_dim(&audio->shape, 0),
+                                         leat_shape_dim(&audio->shape, 1),
+                                         (uint64_t)*leat_tensor_data(rate, const int32_t), &file);
   if (!status) status = leat_tensor_set_string(contents, 0, leat_string_builder_view(&file));
   leat_string_builder_deinitialize(&file);
   return status;
