@@ -1,4 +1,5 @@
-// Cases of resizing, cropping and the suppression of boxes.
+// Cases of resizing, cropping, drawing and the suppression of boxes.
+#include <math.h>
 #include <string.h>
 
 #include "op_harness/op_harness.h"
@@ -66,6 +67,26 @@ static const leat_op_case_t kCases[] = {
     {.op = "ResizeNearestNeighbor",
      .name = "an empty image",
      .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(1, 0, 2, 1)), SIZE(1, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "DrawBoundingBoxes",
+     .inputs = {LEAT_RANDOM(HALF, LEAT_DIMS(1, 2, 3, 1), 0, 1),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 4), 0, 0, 1, 1)},
+     .expected = {LEAT_ITEMS(HALF, LEAT_DIMS(1, 2, 3, 1), 1, 1, 1, 1, 1, 1)}},
+    {.op = "DrawBoundingBoxes",
+     .name = "partly outside, upside down, not a number",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 3, 1), 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 4), 0.5, 0.5, 9, 9, 1, 0, 0, 1, NAN, 0, NAN, 0)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 3, 1), 0, 0, 0, 0, 1, 1, 0, 1, 0)}},
+    {.op = "DrawBoundingBoxesV2",
+     .name = "two images, colours in turn",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 2, 3), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 4), 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 4), 1, 2, 3, 4, 5, 6, 7, 8)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 2, 3), 1, 2, 3, 5, 6, 7, 5, 6, 7, 1, 2, 3)}},
+    {.op = "DrawBoundingBoxes",
+     .name = "two channels",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 1, 1, 2)),
+                LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 1, 4))},
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "CropAndResize",
      .attrs = {LEAT_CASE_REAL("extrapolation_value", -1)},
