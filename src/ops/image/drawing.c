@@ -1,5 +1,4 @@
 // Boxes drawn into images.
-#include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
 
@@ -23,21 +22,23 @@ static leat_status_t draw_v2_shape(leat_inference_t* c) {
   return leat_shape_unchanged(c);
 }
 
-#define ROW(op_name, more_inputs, shape_fn, more_rules, about)                                 \
-  {                                                                                            \
-    .name = op_name, .inputs = "images: T; boxes: float" more_inputs, .outputs = "output: T",  \
-    .attrs = "T: {float, half} = DT_FLOAT", .shape = shape_fn, .gradient = leat_gradient_none, \
-    .contract = LEAT_RULES(LEAT_RULE_RANK(0, 4), LEAT_RULE_RANK(1, 3),                         \
-                           LEAT_RULE_SAME_DIM(0, 0, 1, 0), LEAT_RULE_DIM(1, 2, 4) more_rules), \
-    .doc = about                                                                               \
-  }
-
-#define COMMA_MATRIX , LEAT_RULE_RANK(2, 2)
+#define RULES \
+  LEAT_RULE_RANK(0, 4), LEAT_RULE_RANK(1, 3), LEAT_RULE_SAME_DIM(0, 0, 1, 0), LEAT_RULE_DIM(1, 2, 4)
 
 const leat_op_row_t leat_drawing_ops[] = {
-    ROW("DrawBoundingBoxes", "", draw_shape, ,
-        "Images with the outlines of boxes, in ten colours."),
-    ROW("DrawBoundingBoxesV2", "; colors: float", draw_v2_shape, COMMA_MATRIX,
-        "Images with the outlines of boxes, in the colours given."),
+    {.name = "DrawBoundingBoxes",
+     .inputs = "images: T; boxes: float",
+     .outputs = "output: T",
+     .attrs = "T: {float, half} = DT_FLOAT",
+     .shape = draw_shape,
+     .contract = LEAT_RULES(RULES),
+     .doc = "Images with the outlines of boxes, in ten colours."},
+    {.name = "DrawBoundingBoxesV2",
+     .inputs = "images: T; boxes: float; colors: float",
+     .outputs = "output: T",
+     .attrs = "T: {float, half} = DT_FLOAT",
+     .shape = draw_v2_shape,
+     .contract = LEAT_RULES(RULES, LEAT_RULE_RANK(2, 2)),
+     .doc = "Images with the outlines of boxes, in the colours given."},
     LEAT_OP_ROWS_END,
 };

@@ -87,7 +87,6 @@ const leat_op_row_t leat_resize_ops[] = {
      .outputs = "output: T",
      .attrs = "T: {float, double}" CORNERS,
      .shape = resize_grad_shape,
-     .gradient = leat_gradient_none,
      .doc = "The gradient of ResizeBicubic with respect to its images."},
     {.name = "ResizeBilinear",
      .inputs = "images: T; size: int32",
