@@ -15,6 +15,7 @@
 
 #define LEAT_OP_FAMILIES(X) \
   X(array)                  \
+  X(audio)                  \
   X(checkpoint)             \
   X(control)                \
   X(dataset)                \

@@ -18,6 +18,7 @@
   X(patches)        \
   X(placeholder)    \
   X(quantization)   \
+  X(quantized)      \
   X(reshape)        \
   X(reverse)        \
   X(row_update)     \

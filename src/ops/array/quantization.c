@@ -1,11 +1,13 @@
 // QuantizeAndDequantize in its versions: numbers rounded to what integers of so many bits would
 // keep of them, 0 kept as it is.
+#include "ops/array/quantization.h"
+
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/family.h"
 
-// Inputs |first| and |first| + 1 are scalars, or vectors along attribute "axis" of input 0.
-static leat_status_t check_range(leat_inference_t* c, int first, leat_partial_shape_t* out_range) {
+leat_status_t leat_quantization_check_range(leat_inference_t* c, int first,
+                                            leat_partial_shape_t* out_range) {
   leat_partial_shape_t input = leat_inference_input(c, 0);
   int64_t axis = leat_node_attr_int(c->node, "axis", -1), unused;
   if (axis < -1 || axis >= INT32_MAX) {
@@ -25,7 +27,7 @@ static leat_status_t check_range(leat_inference_t* c, int first, leat_partial_sh
 
 static leat_status_t v2_shape(leat_inference_t* c) {
   leat_partial_shape_t range;
-  LEAT_RETURN_IF_ERROR(check_range(c, 1, &range));
+  LEAT_RETURN_IF_ERROR(leat_quantization_check_range(c, 1, &range));
   return leat_shape_unchanged(c);
 }
 
@@ -37,7 +39,7 @@ static leat_status_t v3_shape(leat_inference_t* c) {
 
 static leat_status_t v4_grad_shape(leat_inference_t* c) {
   leat_partial_shape_t range, inputs;
-  LEAT_RETURN_IF_ERROR(check_range(c, 2, &range));
+  LEAT_RETURN_IF_ERROR(leat_quantization_check_range(c, 2, &range));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
                                             leat_inference_input(c, 1), &inputs));
   leat_inference_set_output(c, 0, inputs);

@@ -16,6 +16,7 @@
   X(shuffle_dataset)            \
   X(cache_dataset)              \
   X(file_dataset)               \
+  X(parse_dataset)              \
   X(iterator)                   \
   X(one_shot_iterator)          \
   X(iterator_name)              \

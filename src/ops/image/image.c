@@ -3,6 +3,7 @@
 
 #define LEAT_IMAGE_SOURCES(X) \
   X(crop)                     \
+  X(drawing)                  \
   X(resize)                   \
   X(suppression)
 

@@ -1,4 +1,7 @@
-// Cases of resizing, cropping and the suppression of boxes.
+// Cases of resizing, cropping, drawing and the suppression of boxes.
+#include <math.h>
+#include <string.h>
+
 #include "op_harness/op_harness.h"
 
 #define SIZE(height, width) LEAT_ITEMS(INT32, LEAT_DIMS(2), height, width)
@@ -19,12 +22,32 @@
 #define MOST(count) LEAT_SCALAR_ITEM(INT32, count)
 #define INDICES(...) LEAT_ITEMS(INT32, LEAT_DIMS(2), __VA_ARGS__)
 
+static void copy_reference(const leat_reference_t* r) {
+  memcpy(r->out[0], r->in[0], (size_t)r->outputs[0].shape.element_count * sizeof(double));
+}
+
 static const leat_op_case_t kCases[] = {
     RESIZE("ResizeBilinear", false, false, 1, 1.5, 2, 2, 3, 3.5, 4, 4),
     RESIZE("ResizeBilinear", true, false, 1, 4. / 3, 5. / 3, 2, 3, 10. / 3, 11. / 3, 4),
     RESIZE("ResizeBilinear", false, true, 1, 1.25, 1.75, 2, 3, 3.25, 3.75, 4),
     RESIZE("ResizeNearestNeighbor", false, false, 1, 1, 2, 2, 3, 3, 4, 4),
     RESIZE("ResizeNearestNeighbor", true, false, 1, 1, 2, 2, 3, 3, 4, 4),
+    RESIZE("ResizeBicubic", false, false, 1, 1.5, 2, 2.09375, 3, 3.5, 4, 4.09375),
+    RESIZE("ResizeBicubic", false, true, 0.9117648, 1.2071428, 1.7928572, 2.0882353, 2.9117649,
+           3.2071428, 3.7928572, 4.0882359),
+    {.op = "ResizeBicubicGrad",
+     .inputs = {WIDE(1, 2, 3, 4, 5, 6, 7, 8),
+                LEAT_ITEMS(DOUBLE, LEAT_DIMS(1, 2, 2, 1), 0, 0, 0, 0)},
+     .expected = {LEAT_ITEMS(DOUBLE, LEAT_DIMS(1, 2, 2, 1), 1.625, 8.375, 7.25, 18.75)}},
+    {.op = "ResizeBicubic",
+     .name = "many rows and channels, to their own size",
+     .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(2, 19, 3, 5), -1, 1), SIZE(19, 3)},
+     .reference = copy_reference},
+    {.op = "ResizeBicubic",
+     .name = "no channels",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 0)), SIZE(1, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "channel"},
     {.op = "ResizeBilinear",
      .name = "corners and centres at once",
      .attrs = {LEAT_CASE_BOOL("align_corners", true), LEAT_CASE_BOOL("half_pixel_centers", true)},
@@ -44,6 +67,27 @@ static const leat_op_case_t kCases[] = {
     {.op = "ResizeNearestNeighbor",
      .name = "an empty image",
      .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(1, 0, 2, 1)), SIZE(1, 1)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "DrawBoundingBoxes",
+     .inputs = {LEAT_RANDOM(HALF, LEAT_DIMS(1, 2, 3, 1), 0, 1),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 4), 0, 0, 1, 1)},
+     .expected = {LEAT_ITEMS(HALF, LEAT_DIMS(1, 2, 3, 1), 1, 1, 1, 1, 1, 1)}},
+    {.op = "DrawBoundingBoxes",
+     .name = "partly outside, upside down, not a number",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 3, 1), 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 4), 0.5, 0.5, 9, 9, 1, 0, 0, 1, NAN, 0, NAN, 0)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 3, 1), 0, 0, 0, 0, 1, 1, 0, 1, 0)}},
+    {.op = "DrawBoundingBoxesV2",
+     .name = "two images, colours in turn",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 2, 3), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 4), 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1,
+                           0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 4), 1, 2, 3, 4, 5, 6, 7, 8)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 2, 3), 1, 2, 3, 5, 6, 7, 5, 6, 7, 1, 2, 3)}},
+    {.op = "DrawBoundingBoxes",
+     .name = "two channels",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 1, 1, 2)),
+                LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 1, 4))},
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "CropAndResize",
      .attrs = {LEAT_CASE_REAL("extrapolation_value", -1)},

@@ -1,4 +1,4 @@
-// Resizing of images: bilinear and to the nearest pixel, with their gradients.
+// Resizing of images: bicubic, bilinear and to the nearest pixel, with their gradients.
 #include "graph/gradient.h"
 #include "ops/family.h"
 #include "ops/image/image_shape.h"
@@ -39,14 +39,21 @@ static leat_attr_t copied_attr(const leat_gradient_t* g, const char* name) {
   return (leat_attr_t){leat_string_view_from(name), {.kind = LEAT_ATTR_BOOL, .b = value}};
 }
 
-static leat_status_t bilinear_gradient(leat_gradient_t* g) {
+static leat_status_t add_gradient(leat_gradient_t* g, const char* op) {
   leat_gradient_set_input(
       g, 0,
       leat_build(
-          &g->builder, "ResizeBilinearGrad",
-          LEAT_INPUTS(leat_gradient_of_output(g, 0), leat_gradient_input(g, 0)),
+          &g->builder, op, LEAT_INPUTS(leat_gradient_of_output(g, 0), leat_gradient_input(g, 0)),
           LEAT_ATTRS(copied_attr(g, "align_corners"), copied_attr(g, "half_pixel_centers"))));
   return leat_ok_status();
+}
+
+static leat_status_t bicubic_gradient(leat_gradient_t* g) {
+  return add_gradient(g, "ResizeBicubicGrad");
+}
+
+static leat_status_t bilinear_gradient(leat_gradient_t* g) {
+  return add_gradient(g, "ResizeBilinearGrad");
 }
 
 static leat_status_t nearest_gradient(leat_gradient_t* g) {
@@ -68,6 +75,19 @@ static leat_status_t nearest_gradient(leat_gradient_t* g) {
 #define PIXELS "int8, uint8, int16, uint16, int32, int64"
 
 const leat_op_row_t leat_resize_ops[] = {
+    {.name = "ResizeBicubic",
+     .inputs = "images: T; size: int32",
+     .outputs = "resized_images: float",
+     .attrs = "T: {" PIXELS ", half, float, double, bfloat16}" CORNERS,
+     .shape = resize_shape,
+     .gradient = bicubic_gradient,
+     .doc = "Images of another size, each pixel a weighted mean of the sixteen about it."},
+    {.name = "ResizeBicubicGrad",
+     .inputs = "grads: float; original_image: T",
+     .outputs = "output: T",
+     .attrs = "T: {float, double}" CORNERS,
+     .shape = resize_grad_shape,
+     .doc = "The gradient of ResizeBicubic with respect to its images."},
     {.name = "ResizeBilinear",
      .inputs = "images: T; size: int32",
      .outputs = "resized_images: float",

@@ -1,5 +1,6 @@
 // CPU kernels of resizing. Where a pixel of the output comes from is worked out once for each row
 // and each column.
+#include <float.h>
 #include <math.h>
 
 #include "base/checked.h"
@@ -12,11 +13,18 @@ typedef struct resize_s {
   bool half_pixel_centers;
 } resize_t;
 
-// One or two places of the input and the weight of the second.
+// Places of the input, along one dimension, and their weights.
+#define MAX_TAPS 4
 typedef struct tap_s {
-  int64_t low, high;
-  float weight;
+  int64_t at[MAX_TAPS];
+  float weight[MAX_TAPS];
 } tap_t;
+
+// How an output is made of the pixels about it.
+typedef struct method_s {
+  int taps;
+  void (*find)(const resize_t* r, int64_t from, int64_t to, tap_t* taps);
+} method_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   resize_t* r = memory;
@@ -31,62 +39,107 @@ static float scale_of(const resize_t* r, int64_t from, int64_t to) {
   return r->align_corners && to > 1 ? (float)(from - 1) / (float)(to - 1) : (float)from / (float)to;
 }
 
+static int64_t within(int64_t place, int64_t size) {
+  return LEAT_MAX(LEAT_MIN(place, size - 1), 0);
+}
+
 static void find_bilinear(const resize_t* r, int64_t from, int64_t to, tap_t* taps) {
   float scale = scale_of(r, from, to);
   for (int64_t i = 0; i < to; ++i) {
     float at = r->half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
     float floor = floorf(at);
-    int64_t low = LEAT_MAX((int64_t)floor, 0), high = (int64_t)ceilf(at);
-    taps[i] = (tap_t){LEAT_MIN(low, from - 1), LEAT_MAX(LEAT_MIN(high, from - 1), 0), at - floor};
+    taps[i] = (tap_t){.at = {within((int64_t)floor, from), within((int64_t)ceilf(at), from)},
+                      .weight = {1 - (at - floor), at - floor}};
   }
 }
+static const method_t kBilinear = {2, find_bilinear};
 
 static void find_nearest(const resize_t* r, int64_t from, int64_t to, tap_t* taps) {
   float scale = scale_of(r, from, to);
   for (int64_t i = 0; i < to; ++i) {
     float at = r->half_pixel_centers ? ((float)i + 0.5f) * scale : (float)i * scale;
     int64_t place = (int64_t)(r->align_corners ? roundf(at) : floorf(at));
-    taps[i].low = LEAT_MAX(LEAT_MIN(place, from - 1), 0);
+    taps[i] = (tap_t){.at = {within(place, from)}, .weight = {1}};
   }
 }
+static const method_t kNearest = {1, find_nearest};
 
-typedef void (*find_fn_t)(const resize_t* r, int64_t from, int64_t to, tap_t* taps);
+// The cubic convolution of Keys (1981, "Cubic convolution interpolation for digital image
+// processing"), |x| away: |a| is the slope at 1. TensorFlow has it in steps of 1/1024.
+static float cubic_near(double a, double x) { return (float)(((a + 2) * x - (a + 3)) * x * x + 1); }
+static float cubic_far(double a, double x) {
+  return (float)(((a * x - 5 * a) * x + 8 * a) * x - 4 * a);
+}
+
+// Places beyond an edge are the edge's pixels; with half_pixel_centers they do not count at all.
+static tap_t find_cubic_tap(const resize_t* r, int64_t from, float at) {
+  double a = r->half_pixel_centers ? -0.5 : -0.75;
+  int64_t floor = (int64_t)floorf(at);
+  double x = (double)lrintf((at - (float)floor) * 1024) / 1024;
+  tap_t tap = {
+      .weight = {cubic_far(a, 1 + x), cubic_near(a, x), cubic_near(a, 1 - x), cubic_far(a, 2 - x)}};
+  float sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    int64_t place = floor - 1 + i;
+    tap.at[i] = within(place, from);
+    if (r->half_pixel_centers && tap.at[i] != place) tap.weight[i] = 0;
+    sum += tap.weight[i];
+  }
+  if (!r->half_pixel_centers || fabsf(sum) < 1000 * FLT_MIN) return tap;
+  for (int i = 0; i < 4; ++i) tap.weight[i] *= 1 / sum;
+  return tap;
+}
+
+static void find_bicubic(const resize_t* r, int64_t from, int64_t to, tap_t* taps) {
+  float scale = scale_of(r, from, to);
+  for (int64_t i = 0; i < to; ++i) {
+    float at = r->half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
+    taps[i] = find_cubic_tap(r, from, at);
+  }
+}
+static const method_t kBicubic = {4, find_bicubic};
 
 // From images of one size to images of another: taps by row and, behind them, by column.
 typedef struct sampling_s {
   leat_pixels_t input;
   leat_tensor_t* output;
   int64_t height, width;  // of the larger side of the taps: the output's, or the gradient's
+  int taps;
   tap_t* rows;
   tap_t* columns;
+  leat_tensor_t lines;  // a line of the input's width for each band of outputs
   // Of gradients.
   leat_tensor_t gradients;  // of doubles
   double* sums;
 } sampling_t;
 
-static leat_status_t find_taps(const resize_t* r, find_fn_t find, int64_t from_height,
+static leat_status_t find_taps(const resize_t* r, const method_t* method, int64_t from_height,
                                int64_t from_width, sampling_t* s) {
   void* taps;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
       leat_allocator_system(), (size_t)(s->height + s->width), sizeof(tap_t), &taps));
   s->rows = taps;
   s->columns = s->rows + s->height;
-  find(r, from_height, s->height, s->rows);
-  find(r, from_width, s->width, s->columns);
+  s->taps = method->taps;
+  method->find(r, from_height, s->height, s->rows);
+  method->find(r, from_width, s->width, s->columns);
   return leat_ok_status();
 }
 
 static void free_taps(sampling_t* s) { leat_allocator_free(leat_allocator_system(), s->rows); }
 
 // The images, what is asked for and the output.
-static leat_status_t begin(leat_kernel_context_t* c, find_fn_t find, sampling_t* s) {
+static leat_status_t begin(leat_kernel_context_t* c, const method_t* method, sampling_t* s) {
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "input", &s->input));
   LEAT_RETURN_IF_ERROR(leat_pixels_read_size(c, 1, "size", &s->height, &s->width));
   if (s->input.height <= 0 || s->input.width <= 0) {
     return leat_kernel_invalid(c, "input image must be of non-zero size");
   }
+  if (s->input.channels == 0) {
+    return leat_kernel_invalid(c, "image must have at least one channel");
+  }
   LEAT_RETURN_IF_ERROR(leat_pixels_allocate(c, &s->input, s->height, s->width, &s->output));
-  return find_taps(leat_kernel_state(c), find, s->input.height, s->input.width, s);
+  return find_taps(leat_kernel_state(c), method, s->input.height, s->input.width, s);
 }
 
 static double row_cost_ns(const sampling_t* s, double item_ns) {
@@ -102,15 +155,15 @@ static void mix_rows(void* data, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const tap_t* row = &s->rows[i % s->height];
     const float* image = s->input.values + i / s->height * s->input.height * line;
-    const float *upper = image + row->low * line, *lower = image + row->high * line;
+    const float *upper = image + row->at[0] * line, *lower = image + row->at[1] * line;
     float* to = leat_tensor_data(s->output, float) + i * s->width * channels;
     for (int64_t x = 0; x < s->width; ++x, to += channels) {
-      int64_t left = s->columns[x].low * channels, right = s->columns[x].high * channels;
-      float weight = s->columns[x].weight;
+      int64_t left = s->columns[x].at[0] * channels, right = s->columns[x].at[1] * channels;
+      float weight = s->columns[x].weight[1];
       for (int64_t k = 0; k < channels; ++k) {
         float top = upper[left + k] + (upper[right + k] - upper[left + k]) * weight;
         float bottom = lower[left + k] + (lower[right + k] - lower[left + k]) * weight;
-        to[k] = top + (bottom - top) * row->weight;
+        to[k] = top + (bottom - top) * row->weight[1];
       }
     }
   }
@@ -118,11 +171,67 @@ static void mix_rows(void* data, int64_t begin, int64_t end) {
 
 static leat_status_t bilinear__cpu(leat_kernel_context_t* c) {
   sampling_t s = {0};
-  LEAT_RETURN_IF_ERROR(begin(c, find_bilinear, &s));
+  LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
   leat_status_t status = leat_pixels_read(c, 0, &s.input);
   if (!status) {
     leat_kernel_parallel_for(c, s.input.batch * s.height, row_cost_ns(&s, 1.5), mix_rows, &s);
   }
+  leat_pixels_release(&s.input);
+  free_taps(&s);
+  return status;
+}
+
+// Items are bands of so many rows of the output, each with a line of its own.
+#define BAND_ROWS 16
+
+static void mix_line(const sampling_t* s, int64_t row, float* line) {
+  const tap_t* tap = &s->rows[row % s->height];
+  int64_t size = s->input.width * s->input.channels;
+  const float* image = s->input.values + row / s->height * s->input.height * size;
+  const float *a = image + tap->at[0] * size, *b = image + tap->at[1] * size;
+  const float *c = image + tap->at[2] * size, *d = image + tap->at[3] * size;
+  const float* w = tap->weight;
+  for (int64_t i = 0; i < size; ++i) {
+    line[i] = a[i] * w[0] + b[i] * w[1] + c[i] * w[2] + d[i] * w[3];
+  }
+}
+
+static void mix_columns(const sampling_t* s, const float* line, float* to) {
+  int64_t channels = s->input.channels;
+  for (int64_t x = 0; x < s->width; ++x, to += channels) {
+    const int64_t* at = s->columns[x].at;
+    const float* w = s->columns[x].weight;
+    for (int64_t k = 0; k < channels; ++k) {
+      to[k] = line[at[0] * channels + k] * w[0] + line[at[1] * channels + k] * w[1] +
+              line[at[2] * channels + k] * w[2] + line[at[3] * channels + k] * w[3];
+    }
+  }
+}
+
+static void mix_bands(void* data, int64_t begin, int64_t end) {
+  const sampling_t* s = data;
+  int64_t rows = s->input.batch * s->height, width = s->width * s->input.channels;
+  for (int64_t band = begin; band < end; ++band) {
+    float* line = leat_tensor_data(&s->lines, float) + band * s->input.width * s->input.channels;
+    for (int64_t i = band * BAND_ROWS; i < LEAT_MIN(rows, (band + 1) * BAND_ROWS); ++i) {
+      mix_line(s, i, line);
+      mix_columns(s, line, leat_tensor_data(s->output, float) + i * width);
+    }
+  }
+}
+
+static leat_status_t bicubic__cpu(leat_kernel_context_t* c) {
+  sampling_t s = {0};
+  LEAT_RETURN_IF_ERROR(begin(c, &kBicubic, &s));
+  int64_t bands = (s.input.batch * s.height + BAND_ROWS - 1) / BAND_ROWS;
+  leat_shape_t lines = leat_shape_vector(bands * s.input.width * s.input.channels);
+  leat_status_t status = leat_pixels_read(c, 0, &s.input);
+  if (!status) status = leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &lines, &s.lines);
+  if (!status) {
+    double cost_ns = row_cost_ns(&s, 4) + (double)(s.input.width * s.input.channels);
+    leat_kernel_parallel_for(c, bands, BAND_ROWS * cost_ns, mix_bands, &s);
+  }
+  leat_tensor_release(&s.lines);
   leat_pixels_release(&s.input);
   free_taps(&s);
   return status;
@@ -134,17 +243,17 @@ static void pick_rows(void* data, int64_t begin, int64_t end) {
   size_t line = (size_t)s->input.width * pixel;
   const char* images = (const char*)s->input.values;
   for (int64_t i = begin; i < end; ++i) {
-    int64_t row = i / s->height * s->input.height + s->rows[i % s->height].low;
+    int64_t row = i / s->height * s->input.height + s->rows[i % s->height].at[0];
     char* to = leat_tensor_data(s->output, char) + (size_t)(i * s->width) * pixel;
     for (int64_t x = 0; x < s->width; ++x, to += pixel) {
-      memcpy(to, images + (size_t)row * line + (size_t)s->columns[x].low * pixel, pixel);
+      memcpy(to, images + (size_t)row * line + (size_t)s->columns[x].at[0] * pixel, pixel);
     }
   }
 }
 
 static leat_status_t nearest__cpu(leat_kernel_context_t* c) {
   sampling_t s = {0};
-  LEAT_RETURN_IF_ERROR(begin(c, find_nearest, &s));
+  LEAT_RETURN_IF_ERROR(begin(c, &kNearest, &s));
   s.input.values = leat_kernel_input(c, 0)->data;  // of any type: only moved
   leat_kernel_parallel_for(c, s.input.batch * s.height, row_cost_ns(&s, 0.5), pick_rows, &s);
   free_taps(&s);
@@ -154,55 +263,39 @@ static leat_status_t nearest__cpu(leat_kernel_context_t* c) {
 // ---- Gradients ----------------------------------------------------------------------------------
 
 // Items are images: several pixels of a gradient may belong to one of the image.
-static void spread_bilinear(void* data, int64_t begin, int64_t end) {
+static void spread_images(void* data, int64_t begin, int64_t end) {
   const sampling_t* s = data;
   int64_t channels = s->input.channels, line = leat_shape_dim(&s->output->shape, 2) * channels;
   int64_t image = leat_shape_dim(&s->output->shape, 1) * line;
-  for (int64_t i = begin * s->height; i < end * s->height; ++i) {
-    const tap_t* row = &s->rows[i % s->height];
-    double* upper = s->sums + i / s->height * image + row->low * line;
-    double* lower = s->sums + i / s->height * image + row->high * line;
-    const double* from = leat_tensor_data(&s->gradients, const double) + i * s->width * channels;
-    for (int64_t x = 0; x < s->width; ++x, from += channels) {
-      int64_t left = s->columns[x].low * channels, right = s->columns[x].high * channels;
-      float weight = s->columns[x].weight;
-      for (int64_t k = 0; k < channels; ++k) {
-        upper[left + k] += from[k] * (1 - row->weight) * (1 - weight);
-        upper[right + k] += from[k] * (1 - row->weight) * weight;
-        lower[left + k] += from[k] * row->weight * (1 - weight);
-        lower[right + k] += from[k] * row->weight * weight;
-      }
+  const double* from =
+      leat_tensor_data(&s->gradients, const double) + begin * s->height * s->width * channels;
+  for (int64_t i = begin * s->height * s->width; i < end * s->height * s->width; ++i) {
+    const tap_t* row = &s->rows[i / s->width % s->height];
+    const tap_t* column = &s->columns[i % s->width];
+    double* sums = s->sums + i / (s->height * s->width) * image;
+    for (int tap = 0; tap < s->taps * s->taps; ++tap) {
+      int y = tap / s->taps, x = tap % s->taps;
+      double* to = sums + row->at[y] * line + column->at[x] * channels;
+      for (int64_t k = 0; k < channels; ++k) to[k] += from[k] * row->weight[y] * column->weight[x];
     }
-  }
-}
-
-static void spread_nearest(void* data, int64_t begin, int64_t end) {
-  const sampling_t* s = data;
-  int64_t channels = s->input.channels, line = leat_shape_dim(&s->output->shape, 2) * channels;
-  int64_t image = leat_shape_dim(&s->output->shape, 1) * line;
-  for (int64_t i = begin * s->height; i < end * s->height; ++i) {
-    double* row = s->sums + i / s->height * image + s->rows[i % s->height].low * line;
-    const double* from = leat_tensor_data(&s->gradients, const double) + i * s->width * channels;
-    for (int64_t x = 0; x < s->width; ++x, from += channels) {
-      for (int64_t k = 0; k < channels; ++k) row[s->columns[x].low * channels + k] += from[k];
-    }
+    from += channels;
   }
 }
 
 // The gradient of an image of |height| by |width|, whose gradients are |s->input|.
-static leat_status_t spread(leat_kernel_context_t* c, sampling_t* s, int64_t height, int64_t width,
-                            find_fn_t find, leat_shard_fn_t fn) {
+static leat_status_t spread(leat_kernel_context_t* c, const method_t* method, sampling_t* s,
+                            int64_t height, int64_t width) {
   leat_tensor_t sums = {0};
   s->height = s->input.height;
   s->width = s->input.width;
   LEAT_RETURN_IF_ERROR(leat_pixels_allocate(c, &s->input, height, width, &s->output));
-  LEAT_RETURN_IF_ERROR(find_taps(leat_kernel_state(c), find, height, width, s));
+  LEAT_RETURN_IF_ERROR(find_taps(leat_kernel_state(c), method, height, width, s));
   leat_status_t status = leat_pixels_copy_doubles(c, 0, &s->gradients);
   if (!status) status = leat_sums_begin(c, s->output, &sums);
   if (!status) {
     s->sums = sums.data;
-    double cost_ns = row_cost_ns(s, 4) * (double)s->height;
-    leat_kernel_parallel_for(c, s->input.batch, cost_ns, fn, s);
+    double cost_ns = row_cost_ns(s, s->taps * s->taps) * (double)s->height;
+    leat_kernel_parallel_for(c, s->input.batch, cost_ns, spread_images, s);
     leat_sums_end(&sums, s->output);
   }
   leat_tensor_release(&s->gradients);
@@ -210,7 +303,8 @@ static leat_status_t spread(leat_kernel_context_t* c, sampling_t* s, int64_t hei
   return status;
 }
 
-static leat_status_t bilinear_grad__cpu(leat_kernel_context_t* c) {
+// Of the image that input 1 is.
+static leat_status_t spread_over_original(leat_kernel_context_t* c, const method_t* method) {
   sampling_t s = {0};
   leat_pixels_t original;
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "input_grad", &s.input));
@@ -225,7 +319,18 @@ static leat_status_t bilinear_grad__cpu(leat_kernel_context_t* c) {
   if (original.height <= 0 || original.width <= 0) {
     return leat_kernel_invalid(c, "original_image must be of non-zero size");
   }
-  return spread(c, &s, original.height, original.width, find_bilinear, spread_bilinear);
+  if (s.input.height == 0 || s.input.width == 0) {
+    return leat_kernel_invalid(c, "resized dimensions must be positive");
+  }
+  return spread(c, method, &s, original.height, original.width);
+}
+
+static leat_status_t bilinear_grad__cpu(leat_kernel_context_t* c) {
+  return spread_over_original(c, &kBilinear);
+}
+
+static leat_status_t bicubic_grad__cpu(leat_kernel_context_t* c) {
+  return spread_over_original(c, &kBicubic);
 }
 
 static leat_status_t nearest_grad__cpu(leat_kernel_context_t* c) {
@@ -233,13 +338,15 @@ static leat_status_t nearest_grad__cpu(leat_kernel_context_t* c) {
   int64_t height, width;
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "input", &s.input));
   LEAT_RETURN_IF_ERROR(leat_pixels_read_size(c, 1, "size", &height, &width));
-  return spread(c, &s, height, width, find_nearest, spread_nearest);
+  return spread(c, &kNearest, &s, height, width);
 }
 
 #define ROW(op_name, types, fn)                               \
   LEAT_CPU_KERNEL(op_name, "T: " types, resize_t, create, fn)
 
 const leat_kernel_row_t leat_resize_kernels_cpu[] = {
+    ROW("ResizeBicubic", LEAT_TYPES_REAL, bicubic__cpu),
+    ROW("ResizeBicubicGrad", "float, double", bicubic_grad__cpu),
     ROW("ResizeBilinear", LEAT_TYPES_REAL, bilinear__cpu),
     ROW("ResizeBilinearGrad", "float, bfloat16, half, double", bilinear_grad__cpu),
     ROW("ResizeNearestNeighbor", LEAT_TYPES_REAL, nearest__cpu),

@@ -1,52 +1,21 @@
 // CPU kernels that parse examples. The six ops differ in where the names of features stand, among
 // inputs or attributes, and in which groups of outputs they have; a layout says so.
 #include "ops/family.h"
-#include "ops/input/example_parse_cpu.h"
-
-// Features of a kind, whose names, types and outputs stand together.
-typedef struct group_s {
-  leat_feature_kind_t kind;
-  bool is_list;
-  int count;
-  const int32_t* types;
-  const int32_t* splits_types;         // ragged
-  const leat_partial_shape_t* shapes;  // dense
-  const leat_string_view_t* keys;      // NULL: input |keys_input| on
-  int keys_input;
-  bool has_scalar_keys;  // an input each, else one vector
-  int first_output;
-} group_t;
-
-enum { GROUP_MAX = 6 };
-
-typedef struct layout_s {
-  leat_arena_t arena;  // of copies of attributes
-  group_t groups[GROUP_MAX];
-  int group_count;
-  int output_count;
-  int next_input;  // while it is made
-  bool is_sequence;
-  bool has_lengths;  // dense feature lists
-  int least_rank, most_rank;  // of the messages
-  int names_input;            // -1: none
-  int defaults_input;
-  int missing_input;  // -1: none; bools or strings
-  const leat_string_view_t* missing_keys;
-  int missing_count;
-} layout_t;
+#include "ops/input/example_layout_cpu.h"
 
 // ---- Layouts ------------------------------------------------------------------------------------
 
 // Attribute |name|, a list, and room for a copy of its items.
-static leat_status_t begin_copy(const leat_kernel_creation_t* c, layout_t* layout, const char* name,
-                                size_t item_bytes, const leat_attr_value_t** out_value,
-                                void** out_items, int* out_count) {
+static leat_status_t begin_copy(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
+                                const char* name, size_t item_bytes,
+                                const leat_attr_value_t** out_value, void** out_items,
+                                int* out_count) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, out_value));
   *out_count = (int)(*out_value)->count;
   return leat_arena_allocate_array(&layout->arena, (*out_value)->count + 1, item_bytes, out_items);
 }
 
-static leat_status_t copy_types(const leat_kernel_creation_t* c, layout_t* layout,
+static leat_status_t copy_types(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                 const char* name, const int32_t** out_types, int* out_count) {
   const leat_attr_value_t* value;
   int32_t* types;
@@ -57,7 +26,7 @@ static leat_status_t copy_types(const leat_kernel_creation_t* c, layout_t* layou
   return leat_ok_status();
 }
 
-static leat_status_t copy_strings(const leat_kernel_creation_t* c, layout_t* layout,
+static leat_status_t copy_strings(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                   const char* name, const leat_string_view_t** out_strings,
                                   int* out_count) {
   const leat_attr_value_t* value;
@@ -81,7 +50,7 @@ static leat_status_t check_size(leat_partial_shape_t shape) {
   return leat_ok_status();
 }
 
-static leat_status_t copy_shapes(const leat_kernel_creation_t* c, layout_t* layout,
+static leat_status_t copy_shapes(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                  const char* name, const leat_partial_shape_t** out_shapes,
                                  int* out_count) {
   const leat_attr_value_t* value;
@@ -99,7 +68,7 @@ static leat_status_t copy_shapes(const leat_kernel_creation_t* c, layout_t* layo
 }
 
 // The outputs of a group for each of its features.
-static int outputs_each(const layout_t* layout, const group_t* group) {
+static int outputs_each(const leat_example_layout_t* layout, const leat_example_group_t* group) {
   switch (group->kind) {
     case LEAT_FEATURE_DENSE: return 1 + (group->is_list && layout->has_lengths);
     case LEAT_FEATURE_SPARSE: return 3;
@@ -117,10 +86,10 @@ typedef struct group_names_s {
   const char* keys;  // the attribute
 } group_names_t;
 
-static leat_status_t add_group(const leat_kernel_creation_t* c, layout_t* layout,
+static leat_status_t add_group(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                key_place_t place, const group_names_t* names) {
-  group_t* group = &layout->groups[layout->group_count++];
-  *group = (group_t){.kind = names->kind, .is_list = names->is_list};
+  leat_example_group_t* group = &layout->groups[layout->group_count++];
+  *group = (leat_example_group_t){.kind = names->kind, .is_list = names->is_list};
   LEAT_RETURN_IF_ERROR(copy_types(c, layout, names->types, &group->types, &group->count));
   int more = group->count, keys = group->count;
   if (names->kind == LEAT_FEATURE_DENSE) {
@@ -144,15 +113,15 @@ static leat_status_t add_group(const leat_kernel_creation_t* c, layout_t* layout
   return leat_ok_status();
 }
 
-static leat_status_t add_groups(const leat_kernel_creation_t* c, layout_t* layout,
+static leat_status_t add_groups(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                 key_place_t place, const group_names_t* names, int count) {
   for (int i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(add_group(c, layout, place, &names[i]));
   if (layout->output_count == c->kernel->output_count) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "the types do not match the number of outputs");
 }
 
-static layout_t* begin_layout(void* state) {
-  layout_t* layout = state;
+static leat_example_layout_t* begin_layout(void* state) {
+  leat_example_layout_t* layout = state;
   leat_arena_initialize(leat_allocator_system(), 0, &layout->arena);
   layout->names_input = layout->missing_input = -1;
   return layout;
@@ -161,11 +130,11 @@ static layout_t* begin_layout(void* state) {
 static const group_names_t kExampleGroups[] = {
     {LEAT_FEATURE_SPARSE, false, "sparse_types", NULL, "sparse_keys"},
     {LEAT_FEATURE_DENSE, false, "Tdense", "dense_shapes", "dense_keys"},
-    {LEAT_FEATURE_RAGGED, false, "ragged_value_types", "ragged_split_types", NULL},
+    {LEAT_FEATURE_RAGGED, false, "ragged_value_types", "ragged_split_types", "ragged_keys"},
 };
 
 static leat_status_t example_create(leat_kernel_creation_t* c, void* state) {
-  layout_t* layout = begin_layout(state);
+  leat_example_layout_t* layout = begin_layout(state);
   layout->least_rank = layout->most_rank = 1;
   layout->names_input = 1;
   layout->next_input = 2;
@@ -175,7 +144,7 @@ static leat_status_t example_create(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t example_v2_create(leat_kernel_creation_t* c, void* state) {
-  layout_t* layout = begin_layout(state);
+  leat_example_layout_t* layout = begin_layout(state);
   layout->most_rank = 1;
   layout->names_input = 1;
   layout->next_input = 2;
@@ -184,9 +153,18 @@ static leat_status_t example_v2_create(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t single_create(leat_kernel_creation_t* c, void* state) {
-  layout_t* layout = begin_layout(state);
+  leat_example_layout_t* layout = begin_layout(state);
   layout->defaults_input = 1;
   return add_groups(c, layout, KEYS_IN_ATTR, kExampleGroups, 2);
+}
+
+leat_status_t leat_example_layout_create_of_dataset(leat_kernel_creation_t* c,
+                                                    leat_example_layout_t* out_layout) {
+  begin_layout(out_layout)->defaults_input = 2;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kExampleGroups); ++i) {
+    LEAT_RETURN_IF_ERROR(add_group(c, out_layout, KEYS_IN_ATTR, &kExampleGroups[i]));
+  }
+  return leat_ok_status();
 }
 
 static const group_names_t kSequenceGroups[] = {
@@ -208,7 +186,7 @@ static const group_names_t kSequenceV2Groups[] = {
 };
 
 static leat_status_t sequence_create(leat_kernel_creation_t* c, void* state) {
-  layout_t* layout = begin_layout(state);
+  leat_example_layout_t* layout = begin_layout(state);
   layout->is_sequence = layout->has_lengths = true;
   layout->most_rank = 1;
   layout->names_input = 1;
@@ -219,7 +197,7 @@ static leat_status_t sequence_create(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t sequence_v2_create(leat_kernel_creation_t* c, void* state) {
-  layout_t* layout = begin_layout(state);
+  leat_example_layout_t* layout = begin_layout(state);
   layout->is_sequence = layout->has_lengths = true;
   layout->most_rank = 1;
   layout->names_input = 1;
@@ -230,7 +208,7 @@ static leat_status_t sequence_v2_create(leat_kernel_creation_t* c, void* state) 
 }
 
 static leat_status_t single_sequence_create(leat_kernel_creation_t* c, void* state) {
-  layout_t* layout = begin_layout(state);
+  leat_example_layout_t* layout = begin_layout(state);
   layout->is_sequence = true;
   layout->missing_input = 1;
   layout->next_input = 2;
@@ -240,15 +218,15 @@ static leat_status_t single_sequence_create(leat_kernel_creation_t* c, void* sta
   return leat_ok_status();
 }
 
-static void layout_destroy(void* state) {
-  layout_t* layout = state;
+void leat_example_layout_destroy(void* state) {
+  leat_example_layout_t* layout = state;
   leat_arena_deinitialize(&layout->arena);
 }
 
 // ---- What is wanted -----------------------------------------------------------------------------
 
 // Inputs of keys have as many as the group has features.
-static leat_status_t check_keys(const leat_kernel_context_t* c, const group_t* group) {
+static leat_status_t check_keys(const leat_kernel_context_t* c, const leat_example_group_t* group) {
   int inputs = group->keys ? 0 : group->has_scalar_keys ? group->count : 1;
   int64_t wanted = group->has_scalar_keys ? 1 : group->count;
   for (int i = 0; i < inputs; ++i) {
@@ -260,7 +238,7 @@ static leat_status_t check_keys(const leat_kernel_context_t* c, const group_t* g
   return leat_ok_status();
 }
 
-static leat_string_view_t key_at(const leat_kernel_context_t* c, const group_t* group,
+static leat_string_view_t key_at(const leat_kernel_context_t* c, const leat_example_group_t* group,
                                  int index) {
   if (group->keys) return group->keys[index];
   bool scalars = group->has_scalar_keys;
@@ -268,8 +246,9 @@ static leat_string_view_t key_at(const leat_kernel_context_t* c, const group_t* 
   return leat_tensor_string_at(keys, scalars ? 0 : index);
 }
 
-static leat_status_t read_default(const leat_kernel_context_t* c, const layout_t* layout,
-                                  int index, leat_feature_spec_t* spec) {
+static leat_status_t read_default(const leat_kernel_context_t* c,
+                                  const leat_example_layout_t* layout, int index,
+                                  leat_feature_spec_t* spec) {
   const leat_tensor_t* value = leat_kernel_input(c, layout->defaults_input + index);
   bool is_variable = spec->shape.rank > 0 && spec->shape.dims[0] == LEAT_DIM_UNKNOWN;
   spec->fallback = value;
@@ -290,8 +269,9 @@ static leat_status_t read_default(const leat_kernel_context_t* c, const layout_t
 }
 
 // May the dense feature list be missing, and is then empty?
-static leat_status_t read_missing(const leat_kernel_context_t* c, const layout_t* layout,
-                                  int index, leat_feature_spec_t* spec) {
+static leat_status_t read_missing(const leat_kernel_context_t* c,
+                                  const leat_example_layout_t* layout, int index,
+                                  leat_feature_spec_t* spec) {
   for (int i = 0; i < layout->missing_count; ++i) {
     spec->may_be_missing |= leat_string_view_equal(layout->missing_keys[i], spec->key);
   }
@@ -313,8 +293,9 @@ static leat_status_t read_missing(const leat_kernel_context_t* c, const layout_t
   return leat_ok_status();
 }
 
-static leat_status_t read_spec(const leat_kernel_context_t* c, const layout_t* layout,
-                               const group_t* group, int index, leat_feature_spec_t* spec) {
+static leat_status_t read_spec(const leat_kernel_context_t* c, const leat_example_layout_t* layout,
+                               const leat_example_group_t* group, int index,
+                               leat_feature_spec_t* spec) {
   *spec = (leat_feature_spec_t){
       .key = key_at(c, group, index), .kind = group->kind, .dtype = group->types[index]};
   if (group->splits_types) spec->splits_dtype = group->splits_types[index];
@@ -324,8 +305,9 @@ static leat_status_t read_spec(const leat_kernel_context_t* c, const layout_t* l
                         : read_default(c, layout, index, spec);
 }
 
-static leat_status_t read_specs(const leat_kernel_context_t* c, const layout_t* layout,
-                                leat_arena_t* arena, leat_example_parse_t* parse) {
+leat_status_t leat_example_layout_read(const leat_kernel_context_t* c,
+                                       const leat_example_layout_t* layout, leat_arena_t* arena,
+                                       leat_example_parse_t* parse) {
   int total = 0;
   for (int i = 0; i < layout->group_count; ++i) total += layout->groups[i].count;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)total + 1,
@@ -333,7 +315,7 @@ static leat_status_t read_specs(const leat_kernel_context_t* c, const layout_t* 
                                                  (void**)&parse->features));
   int next = 0;
   for (int g = 0; g < layout->group_count; ++g) {
-    const group_t* group = &layout->groups[g];
+    const leat_example_group_t* group = &layout->groups[g];
     LEAT_RETURN_IF_ERROR(check_keys(c, group));
     for (int i = 0; i < group->count; ++i) {
       LEAT_RETURN_IF_ERROR(read_spec(c, layout, group, i, &parse->features[next++]));
@@ -344,7 +326,8 @@ static leat_status_t read_specs(const leat_kernel_context_t* c, const layout_t* 
   return leat_ok_status();
 }
 
-static leat_status_t check_messages(const leat_kernel_context_t* c, const layout_t* layout) {
+static leat_status_t check_messages(const leat_kernel_context_t* c,
+                                    const leat_example_layout_t* layout) {
   const leat_tensor_t* serialized = leat_kernel_input(c, 0);
   int rank = serialized->shape.rank;
   if (rank < layout->least_rank || rank > layout->most_rank) {
@@ -365,8 +348,8 @@ static leat_status_t check_messages(const leat_kernel_context_t* c, const layout
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
-static void set_group(leat_kernel_context_t* c, const layout_t* layout, const group_t* group,
-                      leat_feature_spec_t* specs) {
+static void set_group(leat_kernel_context_t* c, const leat_example_layout_t* layout,
+                      const leat_example_group_t* group, leat_feature_spec_t* specs) {
   int n = group->count, first = group->first_output;
   for (int i = 0; i < n; ++i) {
     leat_feature_spec_t* spec = &specs[i];
@@ -387,14 +370,14 @@ static void set_group(leat_kernel_context_t* c, const layout_t* layout, const gr
 }
 
 static leat_status_t parse(leat_kernel_context_t* c, leat_arena_t* arena) {
-  const layout_t* layout = leat_kernel_state(c);
+  const leat_example_layout_t* layout = leat_kernel_state(c);
   leat_example_parse_t parse = {.serialized = leat_kernel_input(c, 0),
                                 .is_sequence = layout->is_sequence,
                                 .memory = c->services->memory,
                                 .pool = c->services->pool};
   if (layout->names_input >= 0) parse.names = leat_kernel_input(c, layout->names_input);
   LEAT_RETURN_IF_ERROR(check_messages(c, layout));
-  LEAT_RETURN_IF_ERROR(read_specs(c, layout, arena, &parse));
+  LEAT_RETURN_IF_ERROR(leat_example_layout_read(c, layout, arena, &parse));
   leat_status_t status = leat_example_parse(&parse);
   leat_feature_spec_t* next = parse.features;
   for (int i = 0; i < layout->group_count && !status; ++i) {
@@ -413,9 +396,9 @@ static leat_status_t parse__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-#define PARSER(op_name, op_create)                                                           \
-  LEAT_CPU_KERNEL(op_name, NULL, layout_t, op_create, parse__cpu, .destroy = layout_destroy, \
-                  .expensive = true)
+#define PARSER(op_name, op_create)                                             \
+  LEAT_CPU_KERNEL(op_name, NULL, leat_example_layout_t, op_create, parse__cpu, \
+                  .destroy = leat_example_layout_destroy, .expensive = true)
 
 const leat_kernel_row_t leat_example_kernels_cpu[] = {
     PARSER("ParseExample", example_create),

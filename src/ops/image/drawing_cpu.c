@@ -1,0 +1,123 @@
+// CPU kernels that draw the outlines of boxes, one over the other. Sides beyond the image are left
+// out, as are boxes of which nothing is inside or whose ends are the wrong way round.
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "ops/family.h"
+
+enum { MAX_DEPTH = 4 };
+
+// Yellow, blue, red, lime, purple, olive, maroon, navy blue, aqua and fuchsia.
+static const float kColors[][MAX_DEPTH] = {
+    {1, 1, 0, 1},       {0, 0, 1, 1},    {1, 0, 0, 1},    {0, 1, 0, 1}, {0.5f, 0, 0.5f, 1},
+    {0.5f, 0.5f, 0, 1}, {0.5f, 0, 0, 1}, {0, 0, 0.5f, 1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
+
+typedef struct canvas_s {
+  char* pixels;
+  int64_t height, width;
+  int pixel_bytes;
+  char pixel[MAX_DEPTH * sizeof(float)];  // of the colour
+} canvas_t;
+
+// Both ends belong to it.
+typedef struct span_s {
+  int64_t first, last;
+} span_t;
+
+static int64_t place_of(float part, int64_t size) {
+  float place = part * (float)(size - 1);
+  return place >= -0x1p63f && place < 0x1p63f ? (int64_t)place : INT64_MIN;
+}
+
+static bool touches(span_t side, int64_t size) {
+  return side.first <= side.last && side.first < size && side.last >= 0;
+}
+
+static void fill(const canvas_t* canvas, span_t rows, span_t columns) {
+  int64_t last_row = LEAT_MIN(rows.last, canvas->height - 1);
+  int64_t last_column = LEAT_MIN(columns.last, canvas->width - 1);
+  for (int64_t y = LEAT_MAX(rows.first, 0); y <= last_row; ++y) {
+    for (int64_t x = LEAT_MAX(columns.first, 0); x <= last_column; ++x) {
+      memcpy(canvas->pixels + (y * canvas->width + x) * canvas->pixel_bytes, canvas->pixel,
+             (size_t)canvas->pixel_bytes);
+    }
+  }
+}
+
+// |box|: top, left, bottom and right, as parts of the image.
+static void draw(const canvas_t* canvas, const float* box) {
+  span_t rows = {place_of(box[0], canvas->height), place_of(box[2], canvas->height)};
+  span_t columns = {place_of(box[1], canvas->width), place_of(box[3], canvas->width)};
+  if (!touches(rows, canvas->height) || !touches(columns, canvas->width)) return;
+  fill(canvas, (span_t){rows.first, rows.first}, columns);
+  fill(canvas, (span_t){rows.last, rows.last}, columns);
+  fill(canvas, rows, (span_t){columns.first, columns.first});
+  fill(canvas, rows, (span_t){columns.last, columns.last});
+}
+
+static void set_color(canvas_t* canvas, int dtype, const float* color, int64_t depth) {
+  for (int64_t k = 0; k < depth; ++k) {
+    if (dtype == LEAT_DTYPE_FLOAT) {
+      memcpy(canvas->pixel + k * (int64_t)sizeof *color, &color[k], sizeof *color);
+    } else {
+      uint16_t half = leat_half_from_float(color[k]);
+      memcpy(canvas->pixel + k * (int64_t)sizeof half, &half, sizeof half);
+    }
+  }
+}
+
+typedef struct palette_s {
+  const float* colors;
+  int64_t count, width;
+} palette_t;
+
+static leat_status_t find_palette(const leat_kernel_context_t* c, int64_t depth,
+                                  palette_t* out_palette) {
+  static const float kWhite[] = {1};
+  *out_palette = depth == 1 ? (palette_t){kWhite, 1, 1}
+                            : (palette_t){kColors[0], LEAT_ARRAY_SIZE(kColors), MAX_DEPTH};
+  if (leat_kernel_input_count(c) < 3) return leat_ok_status();
+  const leat_tensor_t* colors = leat_kernel_input(c, 2);
+  int64_t width = leat_shape_dim(&colors->shape, 1);
+  if (width < depth) {
+    return leat_kernel_invalid(c, "colors has shape %s, must have at least %lld channels",
+                               LEAT_SHAPE_TEXT(&colors->shape), (long long)depth);
+  }
+  if (colors->shape.element_count) {
+    *out_palette = (palette_t){colors->data, leat_shape_dim(&colors->shape, 0), width};
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t draw__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t *images = leat_kernel_input(c, 0), *boxes = leat_kernel_input(c, 1);
+  const int64_t* dims = leat_shape_dims(&images->shape);
+  int64_t depth = dims[3], box_count = leat_shape_dim(&boxes->shape, 1);
+  size_t element = leat_dtype_size(images->dtype);
+  palette_t palette;
+  leat_tensor_t* output;
+  if (depth != 1 && depth != 3 && depth != 4) {
+    return leat_kernel_invalid(c, "images have %lld channels, must have 1, 3 or 4",
+                               (long long)depth);
+  }
+  LEAT_RETURN_IF_ERROR(find_palette(c, depth, &palette));
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &images->shape, &output));
+  if (output->data != images->data && images->shape.element_count) {
+    memcpy(output->data, images->data, (size_t)images->shape.element_count * element);
+  }
+  canvas_t canvas = {
+      .height = dims[1], .width = dims[2], .pixel_bytes = (int)(depth * (int64_t)element)};
+  for (int64_t i = 0; i < dims[0] * box_count; ++i) {
+    int64_t color = i % box_count % palette.count;
+    canvas.pixels = leat_tensor_data(output, char) +
+                    i / box_count * canvas.height * canvas.width * canvas.pixel_bytes;
+    set_color(&canvas, output->dtype, palette.colors + color * palette.width, depth);
+    draw(&canvas, leat_tensor_data(boxes, const float) + 4 * i);
+  }
+  return leat_ok_status();
+}
+
+const leat_kernel_row_t leat_drawing_kernels_cpu[] = {
+    {.op = "DrawBoundingBoxes", .device_type = "CPU", .compute = draw__cpu},
+    {.op = "DrawBoundingBoxesV2", .device_type = "CPU", .compute = draw__cpu},
+    LEAT_KERNEL_ROWS_END,
+};
