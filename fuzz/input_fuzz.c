@@ -72,13 +72,14 @@ static const char kGraph[] =
     NODE("tensor", "ParseTensor", IN("x"), TYPE("out_type", "FLOAT"))
     NODE("strings", "ParseTensor", IN("x"), TYPE("out_type", "STRING"))
     NODE("json", "DecodeJSONExample", IN("x"), "")
-    NODE("number", "StringToNumber", IN("x"), TYPE("out_type", "DOUBLE"));
+    NODE("number", "StringToNumber", IN("x"), TYPE("out_type", "DOUBLE"))
+    NODE("sound", "DecodeWav", IN("x"), "");
 
 static const char* const kReaders[] = {"records", "zlib", "gzip", "lines",
                                        "fixed",   "hops", "file", "itself"};
 static const char* const kDecoders[] = {"csv",     "columns",  "raw",       "complex",
                                         "padded",  "inflated", "gunzipped", "tensor",
-                                        "strings", "json",     "number"};
+                                        "strings", "json",     "number",    "sound"};
 enum {
   kReaderCount = sizeof kReaders / sizeof *kReaders,
   kDecoderCount = sizeof kDecoders / sizeof *kDecoders,

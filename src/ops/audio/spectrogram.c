@@ -10,13 +10,17 @@ static leat_status_t check_attr(const char* name, int64_t value, int64_t least) 
                           name, (long long)value, (long long)least);
 }
 
+leat_status_t leat_spectrogram_check(int64_t window, int64_t stride) {
+  LEAT_RETURN_IF_ERROR(check_attr("window_size", window, 2));
+  return check_attr("stride", stride, 1);
+}
+
 static leat_status_t spectrogram_shape(leat_inference_t* c) {
   leat_partial_shape_t input, output;
   int64_t window = leat_node_attr_int(c->node, "window_size", 0);
   int64_t stride = leat_node_attr_int(c->node, "stride", 0);
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &input));
-  LEAT_RETURN_IF_ERROR(check_attr("window_size", window, 2));
-  LEAT_RETURN_IF_ERROR(check_attr("stride", stride, 1));
+  LEAT_RETURN_IF_ERROR(leat_spectrogram_check(window, stride));
   int64_t dims[3] = {LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN,
                      1 + leat_spectrogram_transform_size(window) / 2};
   if (input.rank == 2) {

@@ -4,6 +4,11 @@
 
 #include <stdint.h>
 
+#include "base/status.h"
+
+// INVALID_ARGUMENT for sizes, in frames, by which nothing is divided.
+LEAT_MUST_USE leat_status_t leat_spectrogram_check(int64_t window, int64_t stride);
+
 // The least power of two that is not below |window|.
 static inline int64_t leat_spectrogram_transform_size(int64_t window) {
   int64_t size = 1;

@@ -31,6 +31,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   options_t* options = state;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "window_size", &options->window));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "stride", &options->stride));
+  LEAT_RETURN_IF_ERROR(leat_spectrogram_check(options->window, options->stride));
   return leat_kernel_attr_bool(c, "magnitude_squared", &options->is_squared);
 }
 
