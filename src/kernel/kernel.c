@@ -62,6 +62,15 @@ leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
   return leat_tensor_allocate(c->services->memory, dtype, shape, &slot->tensor);
 }
 
+leat_status_t leat_kernel_allocate_sized(leat_kernel_context_t* c, int index, int rank,
+                                         const int64_t* dims, leat_tensor_t** out_tensor) {
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &shape));
+  leat_status_t status = leat_kernel_allocate_output(c, index, &shape, out_tensor);
+  leat_shape_release(&shape);
+  return status;
+}
+
 static bool is_read_once(const leat_kernel_context_t* c, int input) {
   uint32_t slot = c->input_slots[input];
   for (int i = 0; i < c->kernel->input_count; ++i) {

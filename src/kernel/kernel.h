@@ -184,6 +184,10 @@ static inline leat_tensor_t* leat_kernel_output(leat_kernel_context_t* c, int in
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
                                                         const leat_shape_t* shape,
                                                         leat_tensor_t** out_tensor);
+// The same, [dims[0], ..., dims[rank - 1]]. INVALID_ARGUMENT for sizes that make no shape.
+LEAT_MUST_USE leat_status_t leat_kernel_allocate_sized(leat_kernel_context_t* c, int index,
+                                                       int rank, const int64_t* dims,
+                                                       leat_tensor_t** out_tensor);
 // Input |input|'s own bytes when nobody else needs them and type size and element count agree;
 // else a fresh one. The contents are the input's in the first case: read before you write. The
 // buffer has then moved: the input still has its address, type and shape, but cannot be shared.

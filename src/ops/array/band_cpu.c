@@ -1,7 +1,6 @@
 // CPU kernels of MatrixBandPart, Diag and DiagPart.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -85,7 +84,7 @@ static leat_status_t diag__cpu(leat_kernel_context_t* c) {
   if (rank == 0) return leat_kernel_invalid(c, "rank of the input is 0, must be at least 1");
   for (int d = 0; d < rank; ++d) dims[d] = dims[d + rank] = leat_shape_dim(&input->shape, d);
   leat_tensor_t* output;
-  leat_status_t status = leat_sized_output(c, 0, 2 * rank, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, 2 * rank, dims, &output);
   if (status || count == 0) return status;
   leat_tensor_fill_zero(output);
   leat_strided_t block;

@@ -4,7 +4,6 @@
 #include "base/checked.h"
 #include "ops/array/gather_cpu.h"
 #include "ops/array/nd_index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -69,7 +68,7 @@ static leat_status_t make_output(leat_kernel_context_t* c, gather_nd_t* g) {
   int rank = 0;
   for (int d = 0; d < indices->rank - 1; ++d) dims[rank++] = leat_shape_dim(indices, d);
   for (int d = g->index.depth; d < params->rank; ++d) dims[rank++] = leat_shape_dim(params, d);
-  return leat_sized_output(c, 0, rank, dims, &g->output);
+  return leat_kernel_allocate_sized(c, 0, rank, dims, &g->output);
 }
 
 leat_status_t leat_gather_nd_take(leat_kernel_context_t* c, const leat_tensor_t* params,

@@ -2,7 +2,6 @@
 // 1; in a band its elements lie together. Each diagonal of all matrices is one strided copy.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -205,7 +204,7 @@ static leat_status_t matrix_diag__cpu(leat_kernel_context_t* c) {
   dims[rank++] = d.rows;
   dims[rank++] = d.columns;
   leat_tensor_t* output;
-  leat_status_t status = leat_sized_output(c, 0, rank, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, rank, dims, &output);
   if (status || output->shape.element_count == 0) return status;
   LEAT_RETURN_IF_ERROR(fill(&d, output, has_band ? leat_kernel_input(c, 4) : NULL));
   return copy_diagonals(&d, input->dtype, input->data, output->data, true);

@@ -6,7 +6,6 @@
 #include "ops/array/combine_cpu.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -166,7 +165,7 @@ static leat_status_t mirror_pad_grad__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(take_sizes(&m, &input->shape));
   leat_shape_strides(&input->shape, m.strides);
   leat_tensor_t* output;
-  leat_status_t status = leat_sized_output(c, 0, m.paddings.rank, m.sizes, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, m.paddings.rank, m.sizes, &output);
   if (status || output->shape.element_count == 0) return status;
   leat_tensor_t sum;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, input->dtype, &input->shape, &sum));

@@ -1,7 +1,6 @@
 // CPU kernels of ExtractImagePatches and ExtractVolumePatches. Both are volumes here: an image is
 // one of a single plane. Rows of a window that lie together in the input are copied at once.
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -149,7 +148,7 @@ static leat_status_t make_output(leat_kernel_context_t* c, const patches_t* p,
   }
   if (!fits) return leat_kernel_invalid(c, "patches are too large, must be below 2^63");
   dims[rank++] = depth;
-  return leat_sized_output(c, 0, rank, dims, out_output);
+  return leat_kernel_allocate_sized(c, 0, rank, dims, out_output);
 }
 
 static leat_status_t extract_patches__cpu(leat_kernel_context_t* c) {

@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -124,7 +123,7 @@ static leat_status_t unravel_index__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check_unravel(c, &stride));
   int64_t sizes[2] = {dims->shape.element_count, count};
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, indices->shape.rank + 1, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, indices->shape.rank + 1, sizes, &output));
   for (int64_t d = 0; d < sizes[0]; ++d) {
     int64_t inner = stride / leat_tensor_index_at(dims, d);
     for (int64_t i = 0; i < count; ++i) {

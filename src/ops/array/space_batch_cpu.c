@@ -4,7 +4,6 @@
 // exist in both.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -150,7 +149,7 @@ static leat_status_t copy_phase(const blocks_t* b, int rank, int64_t phase, leat
 static leat_status_t move_blocks(const blocks_t* b, int rank) {
   leat_tensor_t* output;
   leat_status_t status =
-      leat_sized_output(b->c, 0, rank, b->to_batch ? b->small : b->large, &output);
+      leat_kernel_allocate_sized(b->c, 0, rank, b->to_batch ? b->small : b->large, &output);
   if (status || output->shape.element_count == 0) return status;
   bool has_margins = false;
   for (int d = 0; d < b->count; ++d) has_margins |= b->before[d] > 0 || b->after[d] > 0;

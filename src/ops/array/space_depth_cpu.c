@@ -3,7 +3,6 @@
 // block, depth] (or, channels first, with the last three before height and width).
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -73,7 +72,7 @@ static leat_status_t make_output(leat_kernel_context_t* c, const image_t* image,
   int64_t depth = image->depth * (state->to_depth ? block * block : 1);
   int64_t last[4] = {image->batch, height, width, depth};
   int64_t first[4] = {image->batch, depth, height, width};
-  return leat_sized_output(c, 0, 4, state->channels_first ? first : last, out_output);
+  return leat_kernel_allocate_sized(c, 0, 4, state->channels_first ? first : last, out_output);
 }
 
 enum { BATCH, HEIGHT, BLOCK_ROW, WIDTH, BLOCK_COLUMN, DEPTH, DIMS };

@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 
@@ -53,7 +52,7 @@ static leat_status_t allocate_part(leat_kernel_context_t* c, const leat_shape_t*
   memcpy(dims, leat_shape_dims(whole), (size_t)whole->rank * sizeof(int64_t));
   dims[axis] = length;
   leat_tensor_t* output;
-  return leat_sized_output(c, index, whole->rank, dims, &output);
+  return leat_kernel_allocate_sized(c, index, whole->rank, dims, &output);
 }
 
 static leat_status_t split(leat_kernel_context_t* c, int value_input, int axis,

@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/key_table_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -28,7 +27,7 @@ static leat_status_t take_unique(leat_kernel_context_t* c, const leat_key_table_
   memcpy(dims, leat_shape_dims(&input->shape), (size_t)input->shape.rank * sizeof(int64_t));
   dims[axis] = table->size;
   leat_tensor_t* output;
-  leat_status_t status = leat_sized_output(c, 0, input->shape.rank, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, input->shape.rank, dims, &output);
   for (int64_t o = 0; !status && o < keys->outer && keys->inner > 0; ++o) {
     for (int64_t i = 0; !status && i < table->size; ++i) {
       int64_t from = (o * keys->count + leat_key_table_first(table, i)) * keys->inner;

@@ -2,7 +2,6 @@
 // when its bits, without the sign of a floating-point number, are not: so one code serves a width.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
@@ -110,7 +109,7 @@ static leat_status_t where__cpu(leat_kernel_context_t* c) {
   where_fns_t fns = where_fns(w.input->dtype);
   int64_t dims[2] = {fns.count(w.input->data, input->element_count), input->rank};
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 2, dims, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 2, dims, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
   w.next = output->data;
   w.row = input->rank > 0 ? leat_shape_dim(input, input->rank - 1) : 1;
@@ -188,7 +187,7 @@ static leat_status_t one_hot__cpu(leat_kernel_context_t* c) {
     dims[d] = d == axis ? depth : from[d < axis ? d : d - 1];
   }
   leat_tensor_t* output;
-  leat_status_t status = leat_sized_output(c, 0, indices->rank + 1, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, indices->rank + 1, dims, &output);
   if (status || output->shape.element_count == 0) return status;
   LEAT_RETURN_IF_ERROR(fill_off(c));
   return set_on(c, depth, leat_shape_product(indices, axis, indices->rank));

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct options_s {
@@ -129,7 +128,7 @@ static leat_status_t mfcc__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check(c, m.length, rate));
   int64_t coefficients = m.options->coefficients;
   LEAT_RETURN_IF_ERROR(
-      leat_sized_output(c, 0, 3, (int64_t[]){dims[0], dims[1], coefficients}, &output));
+      leat_kernel_allocate_sized(c, 0, 3, (int64_t[]){dims[0], dims[1], coefficients}, &output));
   double last = (double)m.options->upper / (0.5 * (double)rate / (double)(m.length - 1));
   // Beyond the spectrum TensorFlow gives nothing but zeros.
   if (!(last < (double)m.length)) {

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 // Items of shards are bands of so many rows, each with memory of its own for the transform.
@@ -131,8 +130,8 @@ static leat_status_t spectrogram__cpu(leat_kernel_context_t* c) {
   s.rows = leat_spectrogram_row_count(leat_shape_dim(&s.input->shape, 0), options->window,
                                       options->stride);
   s.row_count = channels * s.rows;
-  LEAT_RETURN_IF_ERROR(
-      leat_sized_output(c, 0, 3, (int64_t[]){channels, s.rows, 1 + s.size / 2}, &s.output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(
+      c, 0, 3, (int64_t[]){channels, s.rows, 1 + s.size / 2}, &s.output));
   if (s.row_count == 0) return leat_ok_status();
   int64_t bands = (s.row_count + BAND_ROWS - 1) / BAND_ROWS;
   leat_shape_t shape = leat_shape_vector(options->window + s.size * (1 + bands));

@@ -1,7 +1,6 @@
 // CPU kernels of WAV files.
 #include "base/checked.h"
 #include "formats/wav.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct wanted_s {
@@ -31,7 +30,7 @@ static leat_status_t decode__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_wav_decode(leat_tensor_string_at(contents, 0), &wav));
   int64_t frames = wanted->frames < 0 ? wav.frame_count : wanted->frames;
   int64_t channels = wanted->channels < 0 ? wav.channel_count : wanted->channels;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 2, (int64_t[]){frames, channels}, &audio));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 2, (int64_t[]){frames, channels}, &audio));
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &scalar, &rate));
   leat_tensor_fill_zero(audio);

@@ -4,7 +4,6 @@
 
 #include "formats/bundle.h"
 #include "formats/shape_proto.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/lookup/key_rows_cpu.h"
 
@@ -280,7 +279,7 @@ static leat_status_t load_matrix(load_t* l, leat_arena_t* arena) {
                                                leat_allocator_system(), &l->reader));
   LEAT_RETURN_IF_ERROR(check_stored(l, arena));
   LEAT_RETURN_IF_ERROR(
-      leat_sized_output(l->c, 0, 2, (const int64_t[]){own->rows, own->columns}, &output));
+      leat_kernel_allocate_sized(l->c, 0, 2, (const int64_t[]){own->rows, own->columns}, &output));
   leat_tensor_fill_zero(output);
   l->output = leat_tensor_data(output, float);
   LEAT_RETURN_IF_ERROR(load_all(l));

@@ -2,7 +2,6 @@
 #include "ops/image/pixels_cpu.h"
 
 #include "device/cpu/half.h"
-#include "ops/array/sized_output_cpu.h"
 
 // Sums stay within what their type holds, but for hostile ones.
 static int64_t int64_of(double x) {
@@ -94,8 +93,8 @@ leat_status_t leat_pixels_read_size(const leat_kernel_context_t* c, int input, c
 
 leat_status_t leat_pixels_allocate(leat_kernel_context_t* c, const leat_pixels_t* like,
                                    int64_t height, int64_t width, leat_tensor_t** out_output) {
-  return leat_sized_output(c, 0, 4, (int64_t[]){like->batch, height, width, like->channels},
-                           out_output);
+  return leat_kernel_allocate_sized(
+      c, 0, 4, (int64_t[]){like->batch, height, width, like->channels}, out_output);
 }
 
 leat_status_t leat_sums_begin(leat_kernel_context_t* c, const leat_tensor_t* output,

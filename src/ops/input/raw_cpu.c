@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "formats/compression.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct order_s {
@@ -37,7 +36,7 @@ static leat_status_t allocate(leat_kernel_context_t* c, int64_t last, leat_tenso
   if (shape->rank == LEAT_SHAPE_MAX_RANK) return leat_kernel_invalid(c, "Too many dimensions");
   for (int i = 0; i < shape->rank; ++i) dims[i] = leat_shape_dim(shape, i);
   dims[shape->rank] = last;
-  return leat_sized_output(c, 0, shape->rank + 1, dims, out_output);
+  return leat_kernel_allocate_sized(c, 0, shape->rank + 1, dims, out_output);
 }
 
 static leat_status_t decode_raw__cpu(leat_kernel_context_t* c) {

@@ -3,7 +3,6 @@
 
 #include "base/sync.h"
 #include "device/cpu/half.h"
-#include "ops/array/sized_output_cpu.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -51,7 +50,7 @@ leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const le
   for (int d = 0; d < outer; ++d) dims[d] = leat_shape_dim(like, d);
   dims[outer] = rows;
   dims[outer + 1] = columns;
-  return leat_sized_output(c, index, outer + rank, dims, out_tensor);
+  return leat_kernel_allocate_sized(c, index, outer + rank, dims, out_tensor);
 }
 
 leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index) {

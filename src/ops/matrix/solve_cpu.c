@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/matrix/linear_cpu.h"
 
@@ -135,7 +134,7 @@ static leat_status_t allocate_broadcast(leat_kernel_context_t* c, int64_t rows, 
   }
   dims[rank - 2] = rows;
   dims[rank - 1] = columns;
-  return leat_sized_output(c, 0, rank, dims, out_tensor);
+  return leat_kernel_allocate_sized(c, 0, rank, dims, out_tensor);
 }
 
 // Which matrix of |shape| serves each matrix of |output|.

@@ -2,7 +2,6 @@
 // that the plans want (channels last, float for half and bfloat16), and a plan is run.
 #include "ops/nn/conv2d_cpu.h"
 
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/nn/channels_cpu.h"
 
@@ -209,7 +208,7 @@ static leat_status_t forward__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape),
                                            leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, sizes, &output));
   return leat_conv2d_run(conv, c, &shape, 0, input, filter, NULL, output);
 }
 
@@ -224,7 +223,7 @@ static leat_status_t to_input__cpu(leat_kernel_context_t* c) {
       leat_conv2d_measure(c, conv, input, leat_shape_dims(&filter->shape), &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, input, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, input, &output));
   return leat_conv2d_run(conv, c, &shape, 0, filter, dy, NULL, output);
 }
 
@@ -237,12 +236,12 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 1), NULL, NULL, filter));
   leat_tensor_t* output;
   if (filter[0] * filter[1] * filter[2] * filter[3] == 0) {
-    return leat_sized_output(c, 0, 4, filter, &output);
+    return leat_kernel_allocate_sized(c, 0, 4, filter, &output);
   }
   LEAT_RETURN_IF_ERROR(
       leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, filter, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, filter, &output));
   return leat_conv2d_run(conv, c, &shape, 0, input, dy, NULL, output);
 }
 

@@ -1,5 +1,4 @@
 // CPU kernels of Conv3D, its gradients, and Conv.
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/nn/conv2d_cpu.h"
 #include "ops/nn/conv3d_cpu.h"
@@ -35,7 +34,7 @@ static leat_status_t conv3d__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv3d_measure(c, &conv->window, leat_shape_dims(&input->shape),
                                            leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 5, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 5, sizes, &output));
   return leat_conv3d_run(c, &conv->window, conv->direction, &shape, input, filter, output);
 }
 
@@ -78,7 +77,7 @@ static leat_status_t conv3d_gradient__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_conv3d_measure(c, &conv->window, input, filter, &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, sizes));
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 5, to_input ? input : filter, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 5, to_input ? input : filter, &output));
   return leat_conv3d_run(c, &conv->window, conv->direction, &shape, other, leat_kernel_input(c, 2),
                          output);
 }
@@ -142,7 +141,7 @@ static leat_status_t allocate_conv(leat_kernel_context_t* c, int batch_dims, int
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   for (int d = 0; d < batch_dims; ++d) dims[d] = leat_shape_dim(input, d);
   for (int d = 1; d < rank; ++d) dims[batch_dims - 1 + d] = sizes[d];
-  return leat_sized_output(c, 0, batch_dims - 1 + rank, dims, out_tensor);
+  return leat_kernel_allocate_sized(c, 0, batch_dims - 1 + rank, dims, out_tensor);
 }
 
 // |input| has one batch dimension.

@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "base/random.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct plane_s {
@@ -241,7 +240,7 @@ static leat_status_t run_pool(leat_kernel_context_t* c, leat_shard_fn_t loop) {
                                (double)kernel->ratios[d]);
   }
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 4, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, sizes, &output));
   plane_t plane = {.batch = dims[0],
                    .channels = dims[3],
                    .in = {dims[1], dims[2]},

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/queue/tensor_array_cpu.h"
 #include "ops/queue/tuple_cpu.h"
@@ -196,7 +195,7 @@ static leat_status_t concat_values(leat_kernel_context_t* c, leat_partial_shape_
   const leat_shape_t* first = &span->values[0].shape;
   memcpy(dims, leat_shape_dims(first), (size_t)first->rank * sizeof(int64_t));
   dims[0] = rows;
-  leat_status_t status = leat_sized_output(c, 0, first->rank, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, first->rank, dims, &output);
   size_t item = leat_dtype_size(span->values[0].dtype), offset = 0;
   for (int64_t i = 0; i < span->count && !status; ++i) {
     const leat_tensor_t* value = &span->values[i];

@@ -3,7 +3,6 @@
 // shape and bytes, written as one string.
 #include <string.h>
 
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/lookup/key_rows_cpu.h"
 #include "ops/queue/tensor_sum_cpu.h"
@@ -311,7 +310,7 @@ static leat_status_t stack_keys__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* one = &map->keys[0].shape;
   dims[0] = (int64_t)map->rows.count;
   for (int i = 0; i < one->rank; ++i) dims[i + 1] = leat_shape_dim(one, i);
-  leat_status_t status = leat_sized_output(c, 0, one->rank + 1, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, one->rank + 1, dims, &output);
   size_t bytes = (size_t)one->element_count * leat_dtype_size(map->keys[0].dtype);
   for (size_t i = 0; i < map->rows.count && !status; ++i) {
     status = leat_tensor_copy_elements(output->dtype, map->keys[i].data,

@@ -2,7 +2,6 @@
 // number n of all takes words 2n and 2n + 1 of the generator, whoever computes it.
 #include <math.h>
 
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
@@ -94,7 +93,7 @@ static leat_status_t make_output(leat_kernel_context_t* c, multinomial_t* m) {
                                (long long)m->class_count);
   }
   int64_t dims[2] = {leat_shape_dim(&m->logits->shape, 0), m->sample_count};
-  return leat_sized_output(c, 0, 2, dims, &m->output);
+  return leat_kernel_allocate_sized(c, 0, 2, dims, &m->output);
 }
 
 static leat_status_t run(leat_kernel_context_t* c, multinomial_t* m) {

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "device/cpu/half.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/random/generator_cpu.h"
 
 double leat_sampler_read(const leat_tensor_t* tensor, int64_t index) {
@@ -73,7 +72,7 @@ static leat_status_t allocate_output(leat_kernel_context_t* c, const leat_tensor
   for (int d = 0; d < parameter->shape.rank; ++d) {
     dims[rank++] = leat_shape_dim(&parameter->shape, d);
   }
-  return leat_sized_output(c, 0, rank, dims, out_tensor);
+  return leat_kernel_allocate_sized(c, 0, rank, dims, out_tensor);
 }
 
 leat_status_t leat_sampler_check_suffix(const leat_kernel_context_t* c, const leat_shape_t* shape,

@@ -2,13 +2,13 @@
 #include "ops/sparse/entries_cpu.h"
 
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 
 leat_status_t leat_entries_allocate(leat_kernel_context_t* c, int first, int second, int64_t count,
                                     int64_t rank, leat_tensor_t** out_indices,
                                     leat_tensor_t** out_values) {
   leat_shape_t vector = leat_shape_vector(count);
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, first, 2, (int64_t[]){count, rank}, out_indices));
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_sized(c, first, 2, (int64_t[]){count, rank}, out_indices));
   return leat_kernel_allocate_output(c, second, &vector, out_values);
 }
 

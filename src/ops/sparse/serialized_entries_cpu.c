@@ -1,6 +1,5 @@
 // CPU kernels of sparse tensors as strings (TensorProto messages) or as variants (the tensors
 // themselves).
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/input/serialized_tensor_cpu.h"
 #include "ops/queue/boxed_tensors_cpu.h"
@@ -53,7 +52,7 @@ static leat_status_t serialize_many__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_entries_of_batch(c, 0, true, &batch));
   int64_t count = *leat_tensor_data(&batch.shape, const int64_t), place = 0;
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 2, (int64_t[]){count, 3}, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 2, (int64_t[]){count, 3}, &output));
   for (int64_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_entries_take_row(&batch, i, &place, &row));
     leat_status_t status = write_entries(&row, output, 3 * i);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -166,7 +165,7 @@ static leat_status_t set_size__cpu(leat_kernel_context_t* c) {
   operand_t o;
   leat_tensor_t *sizes, items;
   LEAT_RETURN_IF_ERROR(sparse_operand(c, 0, &entries, &o));
-  leat_status_t status = leat_sized_output(c, 0, (int)o.rank - 1, o.dims, &sizes);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, (int)o.rank - 1, o.dims, &sizes);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(sizes);
   LEAT_RETURN_IF_ERROR(allocate_words(c, o.values->shape.element_count, 1, &items));

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "ops/array/index.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/queue/numbers_cpu.h"
 #include "ops/sparse/entries_cpu.h"
@@ -218,7 +217,7 @@ static leat_status_t reduce__cpu(leat_kernel_context_t* c) {
     if (is_reduced[d] && !state->keeps) continue;
     dims[count++] = is_reduced[d] ? 1 : leat_tensor_data(&entries.shape, const int64_t)[d];
   }
-  leat_status_t status = leat_sized_output(c, 0, count, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, count, dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(output);
   return add_entries(c, &entries, is_reduced, output);

@@ -1,5 +1,4 @@
 // CPU kernel of SparseToDense: the default everywhere, then one value after the other.
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -92,7 +91,7 @@ static leat_status_t to_dense__cpu(leat_kernel_context_t* c) {
   leat_tensor_t indices, *output;
   LEAT_RETURN_IF_ERROR(check(c, count, rank));
   for (int64_t i = 0; i < rank; ++i) dims[i] = leat_tensor_index_at(leat_kernel_input(c, 1), i);
-  leat_status_t status = leat_sized_output(c, 0, (int)rank, dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, (int)rank, dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   LEAT_RETURN_IF_ERROR(read_indices(c, count, rank, &indices));
   if (state->validates) status = leat_entries_check_indices(c, &indices, dims);

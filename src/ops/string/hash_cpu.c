@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/fingerprint.h"
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 // ---- Buckets ------------------------------------------------------------------------------------
@@ -112,7 +111,7 @@ static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "Data type not supported: %s", leat_dtype_name(data->dtype));
   }
   int64_t rows = leat_shape_dim(&data->shape, 0);
-  LEAT_RETURN_IF_ERROR(leat_sized_output(c, 0, 2, (const int64_t[]){rows, 8}, &output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 2, (const int64_t[]){rows, 8}, &output));
   return fill_fingerprints(data, rows, output->data);
 }
 

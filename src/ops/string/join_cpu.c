@@ -1,5 +1,4 @@
 // CPU kernels of StringJoin and ReduceJoin.
-#include "ops/array/sized_output_cpu.h"
 #include "ops/family.h"
 
 typedef struct join_s {
@@ -163,7 +162,7 @@ static leat_status_t reduce_join__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   leat_string_builder_t text;
   LEAT_RETURN_IF_ERROR(plan(c, &r));
-  leat_status_t status = leat_sized_output(c, 0, r.rank, r.dims, &output);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, r.rank, r.dims, &output);
   LEAT_RETURN_IF_ERROR(status);
   leat_string_builder_initialize(leat_allocator_system(), &text);
   status = join_dimensions(c, &r, output, &text);
