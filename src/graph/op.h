@@ -116,8 +116,9 @@ typedef enum leat_identity_e {
 #define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
 #define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
 
-// How many steps a _FusedElementwise has at most (ops/math/fused.h).
+// How many steps a _FusedElementwise has at most, and a step operands (ops/math/fused.h).
 #define LEAT_FUSED_MAX_STEPS 64
+#define LEAT_FUSED_MAX_OPERANDS 3
 
 typedef leat_status_t (*leat_shape_fn_t)(struct leat_inference_s* inference);
 typedef leat_status_t (*leat_gradient_fn_t)(struct leat_gradient_s* gradient);

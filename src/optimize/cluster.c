@@ -33,6 +33,7 @@ typedef struct cluster_s {
 
 typedef struct finder_s {
   leat_clusters_t c;
+  const leat_pass_options_t* options;
   leat_arena_t* arena;
   size_t count;     // of nodes that were there at first
   int64_t limit;    // elements of a step's output
@@ -45,34 +46,16 @@ typedef struct finder_s {
 
 // ---- Roles --------------------------------------------------------------------------------------
 
-// Not where all sizes are known and their product is small.
-static bool is_large(const finder_t* f, leat_partial_shape_t shape) {
-  int64_t count = 1;
-  for (int d = 0; d < shape.rank; ++d) {
-    if (shape.dims[d] < 0 || __builtin_mul_overflow(count, shape.dims[d], &count)) return true;
-  }
-  return shape.rank < 0 || count >= f->limit;
-}
-
-static bool has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
-  const leat_partial_shape_t first = leat_graph_output_shape(graph, node->inputs[0]);
-  if (!leat_partial_shape_is_full(first)) return false;
-  for (int i = 1; i < node->input_count; ++i) {
-    const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[i]);
-    if (!leat_partial_shape_equal(first, shape)) return false;
-  }
-  return true;
-}
-
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
-  switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
+  switch (leat_node_elementwise(f->c.graph, node, f->options)) {
     case LEAT_ELEMENTWISE_BROADCAST:
     case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
     case LEAT_ELEMENTWISE_IF_SAME:
-      return has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
+      return leat_node_has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_SUM:
-      return node->input_count > 1 && has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_SUM
-                                                                      : LEAT_CLUSTER_STRANGER;
+      return node->input_count > 1 && leat_node_has_one_shape(f->c.graph, node)
+                 ? LEAT_CLUSTER_SUM
+                 : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
     default: return LEAT_CLUSTER_STRANGER;
   }
@@ -84,7 +67,8 @@ static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* n
   if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_CLUSTER_CONSTANT;
   if (node->output_count != 1 || node->input_count == 0 ||
       leat_dtype_in(node->output_types[0], LEAT_DTYPES_OBJECT) ||
-      !is_large(f, node->output_shapes[0]) || !leat_node_is_pure(f->c.graph, node)) {
+      !leat_shape_may_reach(node->output_shapes[0], f->limit) ||
+      !leat_node_is_pure(f->c.graph, node)) {
     return LEAT_CLUSTER_STRANGER;
   }
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
@@ -221,7 +205,7 @@ static void join(finder_t* f, int32_t index) {
 
 static leat_status_t find_clusters(finder_t* f) {
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->c.graph, f->order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->options, f->order, f->arena,
                                             &f->conditions));
   for (size_t i = 0; i < f->count; ++i) {
     const int32_t node = f->order[i];
@@ -284,11 +268,9 @@ static leat_status_t allocate(finder_t* f) {
 }
 
 static leat_status_t run(finder_t* f) {
-  leat_rewrite_t* rewrite = f->c.rewrite;
   LEAT_RETURN_IF_ERROR(allocate(f));
   if (!find_roles(f)) return leat_ok_status();
-  for (int i = 0; i < rewrite->fetch_count; ++i) f->c.kept[rewrite->fetches[i].node] = true;
-  for (int i = 0; i < rewrite->target_count; ++i) f->c.kept[rewrite->targets[i]] = true;
+  leat_rewrite_mark_kept(f->c.rewrite, f->c.kept);
   LEAT_RETURN_IF_ERROR(find_clusters(f));
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->c.graph, &f->c.readers));
   leat_status_t status = fuse_clusters(f);
@@ -299,7 +281,8 @@ static leat_status_t run(finder_t* f) {
 static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
   leat_arena_t arena;
   leat_graph_t* graph = rewrite->graph;
-  finder_t f = {.c = {.options = options, .rewrite = rewrite, .graph = graph},
+  finder_t f = {.c = {.rewrite = rewrite, .graph = graph},
+                .options = options,
                 .arena = &arena,
                 .count = graph->node_count,
                 .limit = options->cluster_limit_elements ? options->cluster_limit_elements : 1024};

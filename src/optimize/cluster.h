@@ -19,7 +19,6 @@ typedef enum leat_cluster_role_e {
 } leat_cluster_role_t;
 
 typedef struct leat_clusters_s {
-  const leat_pass_options_t* options;
   leat_rewrite_t* rewrite;
   leat_graph_t* graph;
   const leat_op_t *op, *add;         // _FusedElementwise; what a sum is made of

@@ -24,8 +24,9 @@ typedef struct fusion_s {
   leat_string_view_t ops[LEAT_FUSED_MAX_STEPS], names[LEAT_FUSED_MAX_STEPS];
   int32_t types[LEAT_FUSED_MAX_STEPS];
   int64_t arities[LEAT_FUSED_MAX_STEPS];
-  int64_t operands[3 * LEAT_FUSED_MAX_STEPS];
+  int64_t operands[LEAT_FUSED_MAX_OPERANDS * LEAT_FUSED_MAX_STEPS];
   int step_count, operand_count;
+  int32_t last;  // the member of the last step
   int64_t results[MAX_ENDS];
   int32_t result_types[MAX_ENDS];
   int result_count;
@@ -103,7 +104,7 @@ static bool add_steps(fusion_t* f, int m) {
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
   const bool is_sum = c->roles[f->members[m]] == LEAT_CLUSTER_SUM;
   const int arity = is_sum ? 2 : node->input_count;
-  int64_t operands[3] = {0};
+  int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
   for (int i = 0; i < node->input_count; ++i) {
     int64_t* operand = &operands[is_sum && i ? 1 : i];
     if (!find_operand(f, m, node->inputs[i], operand)) return false;
@@ -112,6 +113,7 @@ static bool add_steps(fusion_t* f, int m) {
     operands[0] = -f->step_count;
   }
   f->values[m] = -f->step_count;
+  f->last = f->members[m];
   return true;
 }
 
@@ -181,19 +183,6 @@ static bool describe(fusion_t* f) {
                  {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
                   .count = (uint32_t)(item_count), .field = (pointer)}})
 
-// Adds the node that |spec|, which has no name yet, says beside |node|.
-static leat_status_t add_beside(leat_graph_t* graph, int32_t node, leat_string_view_t name,
-                                leat_node_spec_t* spec, int32_t* out_node) {
-  const int32_t device = graph->nodes[node].assigned_device;
-  spec->device = graph->nodes[node].device;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &spec->name, "%.*s/_cluster",
-                                        LEAT_SV_ARG(name)));
-  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(graph, spec->name, &spec->name));
-  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
-  graph->nodes[*out_node].assigned_device = device;
-  return leat_ok_status();
-}
-
 static leat_status_t copy_constants(fusion_t* f) {
   leat_graph_t* graph = f->clusters->graph;
   const int32_t anchor = f->inputs[find_anchor(f)].node;
@@ -206,7 +195,8 @@ static leat_status_t copy_constants(fusion_t* f) {
                              .control_count = 1,
                              .attrs = constant->attrs,
                              .attr_count = constant->attr_count};
-    LEAT_RETURN_IF_ERROR(add_beside(graph, node, constant->name, &spec, &f->inputs[i].node));
+    LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,
+                                                 &f->inputs[i].node));
   }
   return leat_ok_status();
 }
@@ -228,25 +218,7 @@ static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
                            .control_count = f->control_count,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  return add_beside(f->clusters->graph, f->members[0], f->names[f->step_count - 1], &spec,
-                    out_node);
-}
-
-// Whoever read |member| has output |index| of |node| instead; whoever waited for it waits for that.
-static void replace(const leat_clusters_t* c, int32_t member, leat_output_t output) {
-  leat_rewrite_t* rewrite = c->rewrite;
-  for (uint32_t r = c->readers.begin[member]; r < c->readers.begin[member + 1]; ++r) {
-    const leat_reader_t reader = c->readers.readers[r];
-    leat_node_t* node = &c->graph->nodes[reader.node];
-    node->inputs[reader.position].node = output.node;
-    if (reader.position < node->input_count) node->inputs[reader.position].index = output.index;
-  }
-  for (int i = 0; i < rewrite->fetch_count; ++i) {
-    if (rewrite->fetches[i].node == member) rewrite->fetches[i] = output;
-  }
-  for (int i = 0; i < rewrite->target_count; ++i) {
-    if (rewrite->targets[i] == member) rewrite->targets[i] = output.node;
-  }
+  return leat_rewrite_add_beside(f->clusters->rewrite, f->last, "/_cluster", &spec, out_node);
 }
 
 leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* members, int count,
@@ -270,7 +242,7 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
       LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
           graph, output, graph->nodes[members[m]].output_shapes[0]));
     }
-    replace(clusters, members[m], output);
+    leat_rewrite_redirect(clusters->rewrite, &clusters->readers, members[m], output);
   }
   return leat_ok_status();
 }

@@ -10,14 +10,9 @@
 #define DEFAULT_LIMIT_BYTES 1024
 
 static bool is_large(const leat_graph_t* graph, leat_output_t value, int64_t limit_bytes) {
-  leat_partial_shape_t shape = leat_graph_output_shape(graph, value);
-  int64_t bytes = sizeof(float);
-  if (!leat_partial_shape_is_full(shape)) return true;
-  for (int d = 0; d < shape.rank; ++d) {
-    if (shape.dims[d] == 0) return false;
-    if (__builtin_mul_overflow(bytes, shape.dims[d], &bytes)) return true;
-  }
-  return bytes >= limit_bytes;
+  const int64_t bytes = sizeof(float);
+  return leat_shape_may_reach(leat_graph_output_shape(graph, value),
+                              limit_bytes / bytes + (limit_bytes % bytes > 0));
 }
 
 // A Cast of |x| between the two types; in the place of |node|, a Send or Recv.

@@ -33,9 +33,7 @@ static bool is_condition(const finder_t* f, const leat_node_t* node) {
   }
   if (flags & LEAT_OP_ENTER) return !leat_node_attr_bool(node, "is_constant", false);
   if (!(flags & LEAT_OP_STATEFUL)) return false;
-  const leat_kernel_row_t* kernel =
-      f->options->find_kernel(f->options->find_kernel_data, node->op, node->attrs,
-                              node->attr_count, node->assigned_device);
+  const leat_kernel_row_t* kernel = leat_node_kernel(node, f->options);
   return !kernel || kernel->compute_async;
 }
 

@@ -36,19 +36,6 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
   return equal || (row && may_agree(product.dims[product.rank - 1], y.dims[last]));
 }
 
-// A sum that repeats nothing (AddN) refuses inputs that differ, which the fused op would not see:
-// there all must be known to be equal.
-static bool shapes_fit(const leat_graph_t* graph, const leat_node_t* sum) {
-  if (leat_op_find_attr(sum->op, LEAT_SV("N")) < 0) return true;
-  leat_partial_shape_t first = leat_graph_output_shape(graph, sum->inputs[0]);
-  if (!leat_partial_shape_is_full(first)) return false;
-  for (int i = 1; i < sum->input_count; ++i) {
-    leat_partial_shape_t shape = leat_graph_output_shape(graph, sum->inputs[i]);
-    if (!leat_partial_shape_equal(first, shape)) return false;
-  }
-  return true;
-}
-
 static bool has_one_reader(const fuse_t* f, int32_t node) {
   return (size_t)node < f->count && !f->kept[node] &&
          f->readers.begin[node + 1] - f->readers.begin[node] == 1;
@@ -81,8 +68,8 @@ static leat_status_t add_fused(fuse_t* f, int32_t index, int side, const leat_op
                                leat_arena_t* arena, leat_output_t* inout_sum) {
   const leat_node_t* sum = &f->graph->nodes[index];
   const leat_node_t* product = &f->graph->nodes[sum->inputs[side].node];
-  const int32_t device = sum->assigned_device;
-  leat_node_spec_t spec = {.op = op, .device = sum->device, .attrs = product->attrs,
+  leat_node_spec_t spec = {.op = op,
+                           .attrs = product->attrs,
                            .attr_count = product->attr_count,
                            .input_count = product->input_count + 1,
                            .control_count = sum->control_count};
@@ -99,33 +86,18 @@ static leat_status_t add_fused(fuse_t* f, int32_t index, int side, const leat_op
   }
   spec.inputs = inputs;
   spec.control_inputs = controls;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(f->graph), &spec.name, "%.*s/_fused",
-                                        LEAT_SV_ARG(sum->name)));
-  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(f->graph, spec.name, &spec.name));
-  LEAT_RETURN_IF_ERROR(leat_graph_add_node(f->graph, &spec, &inout_sum->node));
   inout_sum->index = 0;
-  f->graph->nodes[inout_sum->node].assigned_device = device;
-  return leat_ok_status();
+  return leat_rewrite_add_beside(f->rewrite, index, "/_fused", &spec, &inout_sum->node);
 }
 
-// Whoever read |from| or waited for it has |to| instead.
-static void replace(const fuse_t* f, int32_t from, int32_t to) {
-  for (uint32_t r = f->readers.begin[from]; r < f->readers.begin[from + 1]; ++r) {
-    const leat_reader_t reader = f->readers.readers[r];
-    f->graph->nodes[reader.node].inputs[reader.position].node = to;
-  }
-  for (int i = 0; i < f->rewrite->fetch_count; ++i) {
-    if (f->rewrite->fetches[i].node == from) f->rewrite->fetches[i].node = to;
-  }
-  for (int i = 0; i < f->rewrite->target_count; ++i) {
-    if (f->rewrite->targets[i] == from) f->rewrite->targets[i] = to;
-  }
-}
-
-// Does the node add its inputs as AddV2 does?
+// Does the node add its inputs as AddV2 does? What refuses inputs that differ (AddN) would not see
+// them any more.
 static bool is_sum(const fuse_t* f, const leat_node_t* node) {
   if (!leat_node_is_pure(f->graph, node)) return false;
-  if (node->op->flags & LEAT_OP_AGGREGATE) return shapes_fit(f->graph, node);
+  if (node->op->flags & LEAT_OP_AGGREGATE) {
+    return leat_op_find_attr(node->op, LEAT_SV("N")) < 0 ||
+           leat_node_has_one_shape(f->graph, node);
+  }
   return leat_node_elementwise(f->graph, node, f->options) == LEAT_ELEMENTWISE_BIAS;
 }
 
@@ -146,15 +118,14 @@ static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
     const leat_op_t* op = find_fused(f, &f->graph->nodes[index], i);
     LEAT_RETURN_IF_ERROR(add_fused(f, index, i, op, arena, &sum));
   }
-  replace(f, index, sum.node);
+  leat_rewrite_redirect(f->rewrite, &f->readers, index, sum);
   ++f->changed;
   return leat_ok_status();
 }
 
 static leat_status_t run(fuse_t* f, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, f->count + 1, 1, (void**)&f->kept));
-  for (int i = 0; i < f->rewrite->fetch_count; ++i) f->kept[f->rewrite->fetches[i].node] = true;
-  for (int i = 0; i < f->rewrite->target_count; ++i) f->kept[f->rewrite->targets[i]] = true;
+  leat_rewrite_mark_kept(f->rewrite, f->kept);
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->graph, &f->readers));
   leat_status_t status = leat_ok_status();
   for (size_t i = 0; i < f->count && !status; ++i) status = try_node(f, (int32_t)i, arena);

@@ -91,6 +91,15 @@ LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewri
                                                      bool* out_needed);
 // Drops the nodes that neither a fetch nor a target needs.
 LEAT_MUST_USE leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite);
+// Marks in |inout_kept| [node_count] what is fetched or a target.
+void leat_rewrite_mark_kept(const leat_rewrite_t* rewrite, bool* inout_kept);
+// Adds the node that |spec|, which has neither name nor device, says: |beside|'s, with |suffix|.
+LEAT_MUST_USE leat_status_t leat_rewrite_add_beside(leat_rewrite_t* rewrite, int32_t beside,
+                                                    const char* suffix, leat_node_spec_t* spec,
+                                                    int32_t* out_node);
+// Who read |node|, as |readers| say, has |output| instead; who waited for it waits for that.
+void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
+                           leat_output_t output);
 // What a Send and its Recv have in common: devices and tensor name.
 LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                                leat_string_view_t* out_name);
@@ -98,6 +107,13 @@ LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_are
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 
+// False where an array of that shape is known to have fewer elements, or none.
+bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count);
+// Are all inputs known to have one shape? (A sum that repeats nothing refuses them otherwise.)
+bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node);
+// The kernel that serves a placed node, or NULL.
+const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
+                                          const leat_pass_options_t* options);
 // What the kernel that serves a placed node says of itself, where the node is what that means:
 // its attributes but for types have their defaults, a bias is known to be as long as a row.
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,

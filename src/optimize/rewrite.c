@@ -106,6 +106,61 @@ leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite) {
   return status;
 }
 
+void leat_rewrite_mark_kept(const leat_rewrite_t* rewrite, bool* inout_kept) {
+  for (int i = 0; i < rewrite->fetch_count; ++i) inout_kept[rewrite->fetches[i].node] = true;
+  for (int i = 0; i < rewrite->target_count; ++i) inout_kept[rewrite->targets[i]] = true;
+}
+
+leat_status_t leat_rewrite_add_beside(leat_rewrite_t* rewrite, int32_t beside, const char* suffix,
+                                      leat_node_spec_t* spec, int32_t* out_node) {
+  leat_graph_t* graph = rewrite->graph;
+  const int32_t device = graph->nodes[beside].assigned_device;
+  spec->device = graph->nodes[beside].device;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &spec->name, "%.*s%s",
+                                        LEAT_SV_ARG(graph->nodes[beside].name), suffix));
+  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(graph, spec->name, &spec->name));
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
+  graph->nodes[*out_node].assigned_device = device;
+  return leat_ok_status();
+}
+
+void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
+                           leat_output_t output) {
+  for (uint32_t r = readers->begin[node]; r < readers->begin[node + 1]; ++r) {
+    const leat_reader_t reader = readers->readers[r];
+    leat_node_t* reading = &rewrite->graph->nodes[reader.node];
+    leat_output_t* input = &reading->inputs[reader.position];
+    input->node = output.node;
+    if (reader.position < reading->input_count) input->index = output.index;
+  }
+  for (int i = 0; i < rewrite->fetch_count; ++i) {
+    if (rewrite->fetches[i].node == node) rewrite->fetches[i] = output;
+  }
+  for (int i = 0; i < rewrite->target_count; ++i) {
+    if (rewrite->targets[i] == node) rewrite->targets[i] = output.node;
+  }
+}
+
+bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
+  int64_t count = 1;
+  if (!leat_partial_shape_is_full(shape)) return true;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] == 0) return false;
+    if (__builtin_mul_overflow(count, shape.dims[d], &count)) return true;
+  }
+  return count >= element_count;
+}
+
+bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t first = leat_graph_output_shape(graph, node->inputs[0]);
+  if (!leat_partial_shape_is_full(first)) return false;
+  for (int i = 1; i < node->input_count; ++i) {
+    const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[i]);
+    if (!leat_partial_shape_equal(first, shape)) return false;
+  }
+  return true;
+}
+
 static bool adds_bias(const leat_graph_t* graph, const leat_node_t* node) {
   const leat_partial_shape_t value = leat_graph_output_shape(graph, node->inputs[0]);
   const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
@@ -126,11 +181,15 @@ static bool has_default_attrs(const leat_node_t* node) {
   return true;
 }
 
+const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
+                                          const leat_pass_options_t* options) {
+  return options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
+                              node->assigned_device);
+}
+
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
                                               const leat_pass_options_t* options) {
-  const leat_kernel_row_t* kernel =
-      options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
-                           node->assigned_device);
+  const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
   if (!kernel || !kernel->elementwise || !has_default_attrs(node) ||
       (kernel->elementwise == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
     return LEAT_ELEMENTWISE_NO;

@@ -28,7 +28,7 @@ static leat_status_t check(const leat_fused_program_t* p) {
     return wrong("steps", p->step_count, "1 to 64 ops");
   }
   for (int s = 0; s < p->step_count; ++s) {
-    if (p->arities[s] < 1 || p->arities[s] > 3) {
+    if (p->arities[s] < 1 || p->arities[s] > LEAT_FUSED_MAX_OPERANDS) {
       return wrong("arities", p->arities[s], "1 to 3 operands");
     }
     for (int64_t k = 0; k < p->arities[s]; ++k, ++operands) {

@@ -101,9 +101,9 @@ static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
     return leat_ok_status();
   }
   for (int k = 0; k < count; ++k) operands[k] = operand_tensor(r, step, k);
-  const leat_kernel_context_t c = step_context(r, step);
+  leat_kernel_context_t c = step_context(r, step);
   if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST) {
-    return leat_elementwise_shape((leat_kernel_context_t*)&c, count, operands, out_shape);
+    return leat_elementwise_shape(&c, count, operands, out_shape);
   }
   // The contract of an elementwise op is that shapes agree.
   const bool is_strict = step->kernel.contract != NULL;

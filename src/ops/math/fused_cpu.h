@@ -5,6 +5,8 @@
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused.h"
 
+_Static_assert(LEAT_FUSED_MAX_OPERANDS == LEAT_ELEMENTWISE_MAX_INPUTS, "a step is a loop's call");
+
 typedef struct leat_fused_step_s {
   leat_kernel_t kernel;  // as the node's own would be: what messages name
   const leat_elementwise_t* elementwise;  // the kernel's state
