@@ -24,7 +24,6 @@ typedef struct stream_s {
   simulated_t* device;
   entry_t *first, *last;
   leat_simulated_progress_t progress;
-  int64_t busy_ns;
   leat_thread_t thread;
 } stream_t;
 
@@ -79,7 +78,7 @@ static void end_entry(simulated_t* s, stream_t* stream, const entry_t* entry) {
   if (!stream->first) stream->last = NULL;
   ++stream->progress.ended;
   leat_simulated_memory_advance(s->memory, (int)(stream - s->streams), stream->progress.ended);
-  stream->busy_ns += entry->task.duration_ns;
+  stream->progress.busy_ns += entry->task.duration_ns;
   leat_condition_notify_all(&s->condition);
 }
 
@@ -145,14 +144,6 @@ leat_simulated_progress_t leat_simulated_device_progress(leat_device_t* device, 
   leat_simulated_progress_t progress = s->streams[stream].progress;
   leat_mutex_unlock(&s->mutex);
   return progress;
-}
-
-int64_t leat_simulated_device_busy_ns(leat_device_t* device, int stream) {
-  simulated_t* s = (simulated_t*)device;
-  leat_mutex_lock(&s->mutex);
-  int64_t busy_ns = s->streams[stream].busy_ns;
-  leat_mutex_unlock(&s->mutex);
-  return busy_ns;
 }
 
 int leat_simulated_device_next_stream(leat_device_t* device) {

@@ -62,9 +62,8 @@ void leat_simulated_device_record(leat_device_t* device, int stream_count,
 // How many pieces of work of a stream have been enqueued, and how many have ended.
 typedef struct leat_simulated_progress_s {
   uint64_t enqueued, ended;
+  int64_t busy_ns;  // what the work has taken so far, by the stream's own clock
 } leat_simulated_progress_t;
 leat_simulated_progress_t leat_simulated_device_progress(leat_device_t* device, int stream);
-// What a stream's work has taken so far, by its own clock.
-int64_t leat_simulated_device_busy_ns(leat_device_t* device, int stream);
 
 #endif  // LEAT_DEVICE_SIMULATED_SIMULATED_DEVICE_H_
