@@ -1,7 +1,7 @@
 // Running pulls, and the calls of functions that they wait for.
 #include "ops/dataset/pull_cpu.h"
 
-#include "ops/function/step_check_cpu.h"
+#include "kernel/step_check.h"
 
 // ---- Pulls --------------------------------------------------------------------------------------
 

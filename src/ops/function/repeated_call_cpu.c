@@ -2,7 +2,7 @@
 // starts a loop of its own, on a stack that holds nothing of the calls before.
 #include "ops/function/repeated_call_cpu.h"
 
-#include "ops/function/step_check_cpu.h"
+#include "kernel/step_check.h"
 
 enum { CALLING, RETURNED_LATER, DONE };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/map.h"
+#include "kernel/step_check.h"
 #include "ops/family.h"
-#include "ops/function/step_check_cpu.h"
 #include "ops/random/fill_cpu.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/unigram_cpu.h"

@@ -1,6 +1,6 @@
 // Whether the step that a kernel works for is to end: for kernels that work for long.
-#ifndef LEAT_OPS_FUNCTION_STEP_CHECK_CPU_H_
-#define LEAT_OPS_FUNCTION_STEP_CHECK_CPU_H_
+#ifndef LEAT_KERNEL_STEP_CHECK_H_
+#define LEAT_KERNEL_STEP_CHECK_H_
 
 #include "kernel/kernel.h"
 
@@ -8,4 +8,4 @@
 LEAT_MUST_USE leat_status_t leat_step_check(const leat_step_services_t* services,
                                             bool reads_clock);
 
-#endif  // LEAT_OPS_FUNCTION_STEP_CHECK_CPU_H_
+#endif  // LEAT_KERNEL_STEP_CHECK_H_

@@ -1,5 +1,5 @@
 // Cancellation is looked at first, since it costs less and is what a person asked for.
-#include "ops/function/step_check_cpu.h"
+#include "kernel/step_check.h"
 
 #include "base/clock.h"
 #include "kernel/cancellation.h"
