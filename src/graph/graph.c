@@ -170,9 +170,7 @@ static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* sp
   LEAT_RETURN_IF_ERROR(leat_arena_take(
       &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
   node->inputs = memory;
-  if (spec->input_count > 0) {
-    memcpy(node->inputs, spec->inputs, (size_t)spec->input_count * sizeof(leat_output_t));
-  }
+  for (int i = 0; i < spec->input_count; ++i) node->inputs[i] = spec->inputs[i];
   leat_output_t* controls = node->inputs + spec->input_count;
   for (int i = 0; i < spec->control_count; ++i) {
     int32_t source = spec->control_inputs[i];
@@ -208,7 +206,7 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
     LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena, bytes, &memory));
   }
   node->output_shapes = memory;
-  if (infer) return leat_inference_run(graph, node, node->output_shapes);
+  if (infer) return leat_inference_run(graph, node, node->output_shapes, &node->shapes_follow);
   for (int i = 0; i < node->output_count; ++i) {
     node->output_shapes[i] = leat_partial_shape_unknown();
   }
@@ -260,7 +258,31 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   return append_node(graph, name_hash, out_node);
 }
 
-// The shapes of a node without inputs follow from its attributes.
+// Has each input the type and, if |*out_alike|, the shape of that of |like|?
+static bool inputs_fit_like(const leat_graph_t* graph, const leat_node_spec_t* spec,
+                            const leat_node_t* like, bool* out_alike) {
+  *out_alike = spec->input_count == like->input_count;
+  if (!*out_alike) return false;
+  for (int i = 0; i < spec->input_count; ++i) {
+    leat_output_t input = spec->inputs[i], other = like->inputs[i];
+    if ((uint32_t)input.node >= graph->node_count || !leat_output_exists(other)) return false;
+    const leat_node_t* source = &graph->nodes[input.node];
+    if ((uint32_t)input.index >= (uint32_t)source->output_count) return false;
+    if (source->output_types[input.index] != leat_graph_output_type(graph, other)) return false;
+    if (!*out_alike) continue;
+    *out_alike = leat_partial_shape_equal(source->output_shapes[input.index],
+                                          leat_graph_output_shape(graph, other));
+  }
+  return true;
+}
+
+static leat_status_t check_like(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                const leat_node_t* node, bool* out_alike) {
+  if (inputs_fit_like(graph, spec, &graph->nodes[spec->like], out_alike)) return leat_ok_status();
+  *out_alike = false;
+  return leat_signature_check_inputs(graph, spec, node->attrs);
+}
+
 static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                               int32_t* out_node) {
   uint64_t name_hash;
@@ -274,9 +296,10 @@ static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
   node->device = spec->device;
   node->inputs = NULL;
   node->control_count = 0;
-  LEAT_RETURN_IF_ERROR(leat_signature_check_inputs(graph, spec, node->attrs));
+  bool alike = false;
+  LEAT_RETURN_IF_ERROR(check_like(graph, spec, node, &alike));
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
-  if (node->input_count > 0) {
+  if (node->input_count > 0 && !(alike && node->shapes_follow)) {
     bool waits = graph->has_placeholders && leat_node_waits(node);
     LEAT_RETURN_IF_ERROR(make_shapes(graph, !waits, node));
   }

@@ -40,6 +40,7 @@ typedef struct leat_node_s {
   int32_t output_count;
   int32_t attr_count;
   int32_t assigned_device;  // index in the placement's device list; -1 before placement
+  bool shapes_follow;  // the output shapes, from those of the inputs: no value was looked at
 } leat_node_t;
 
 typedef struct leat_graph_storage_s leat_graph_storage_t;  // reference counted
@@ -112,6 +113,7 @@ LEAT_MUST_USE leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_
                                                 int32_t* out_node);
 // Adds a node with the op and types of node |spec->like| of the graph, and with its attributes or,
 // where given, those |spec->attrs| of which nothing follows, borrowed as |name| and |device| are.
+// Where nothing but the inputs' shapes could make its output shapes other ones, they are shared.
 LEAT_MUST_USE leat_status_t leat_graph_add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                                                 int32_t* out_node);
 // Copies a node of the parent graph with new inputs (in this graph); no checks, shapes kept.

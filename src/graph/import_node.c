@@ -324,7 +324,8 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
   const leat_node_def_t* def = draft->def;
   if (def->pattern) {
     const leat_node_t* like = &importer->graph->nodes[def->pattern->node];
-    if (!def->pattern->claims_shapes || like->input_count == 0) return leat_ok_status();
+    bool shares = importer->graph->nodes[node].output_shapes == like->output_shapes;
+    if (!def->pattern->claims_shapes || shares) return leat_ok_status();
     return refine_all(importer, draft, node, like->output_shapes, (uint32_t)like->output_count);
   }
   bool is_exact = true;
@@ -332,9 +333,11 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
     LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
   }
   // The node's own shapes stand for those claimed: they are the same.
-  if (!def->bytes.size || !is_exact) return leat_ok_status();
-  return leat_node_patterns_add(&importer->patterns, &def->writing, def->pattern_place,
-                                draft->spec.op, node, draft->output_shapes != NULL);
+  if (def->bytes.size && is_exact) {
+    leat_node_patterns_add(&importer->patterns, &def->writing, def->pattern_place, draft->spec.op,
+                           node, draft->output_shapes != NULL);
+  }
+  return leat_ok_status();
 }
 
 // ---- the node -----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ typedef struct leat_colocation_s {
 } leat_colocation_t;
 
 #define LEAT_IMPORTER_OPS 32
-#define LEAT_IMPORTER_RECENT 64
+#define LEAT_IMPORTER_RECENT 512
 
 typedef struct leat_importer_s {
   leat_graph_t* graph;

@@ -26,7 +26,8 @@ static leat_output_t origin(const leat_graph_t* graph, leat_output_t output) {
   return output;
 }
 
-const leat_tensor_t* leat_inference_input_tensor(const leat_inference_t* c, int index) {
+const leat_tensor_t* leat_inference_input_tensor(leat_inference_t* c, int index) {
+  c->saw_values = true;
   leat_output_t source = origin(c->graph, c->node->inputs[index]);
   if (!leat_output_exists(source) || source.index != 0) return NULL;
   const leat_node_t* node = &c->graph->nodes[source.node];
@@ -38,6 +39,7 @@ const leat_tensor_t* leat_inference_input_tensor(const leat_inference_t* c, int 
 bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
                                  leat_partial_shape_t* out_shape) {
   leat_output_t source = c->node->inputs[index];
+  c->saw_values = true;
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
   // Mostly it is a variable's own, of which nobody said more.
@@ -232,7 +234,8 @@ leat_status_t leat_inference_multiply(int64_t a, int64_t b, int64_t* out_dim) {
 // ---- running ------------------------------------------------------------------------------------
 
 leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
-                                 leat_partial_shape_t* out_shapes) {
+                                 leat_partial_shape_t* out_shapes, bool* out_follow) {
+  if (out_follow) *out_follow = false;
   for (int i = 0; i < node->output_count; ++i) out_shapes[i] = leat_partial_shape_unknown();
   uint32_t calls = node->op->flags & (LEAT_OP_CALLS | LEAT_OP_BRANCHES);
   if (calls == LEAT_OP_CALLS && graph->infer_call) {
@@ -242,6 +245,7 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   leat_inference_t inference = {
       .graph = graph, .arena = &graph->storage->arena, .node = node, .outputs = out_shapes};
   leat_status_t status = node->op->row->shape(&inference);
+  if (out_follow) *out_follow = !inference.saw_values;
   if (LEAT_LIKELY(!status && !inference.status)) return status;
   status = leat_status_join(status, inference.status);
   return leat_status_annotate(status, "Shape inference failed for node '%.*s' (%.*s)",

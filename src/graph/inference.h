@@ -32,6 +32,7 @@ typedef struct leat_inference_s {
   leat_partial_shape_t* outputs;         // preset to unknown
   leat_partial_value_t* output_values;   // only while a value function runs
   int depth;                             // of the walk for values
+  bool saw_values;                       // asked for more than shapes
   leat_status_t status;                  // what a function with another result could not say
 } leat_inference_t;
 
@@ -40,7 +41,7 @@ static inline int leat_inference_input_count(const leat_inference_t* c) {
 }
 leat_partial_shape_t leat_inference_input(const leat_inference_t* c, int index);
 // The constant that feeds input |index| (through Identity too), or NULL. Borrowed.
-const leat_tensor_t* leat_inference_input_tensor(const leat_inference_t* c, int index);
+const leat_tensor_t* leat_inference_input_tensor(leat_inference_t* c, int index);
 LEAT_MUST_USE leat_status_t leat_inference_input_value(leat_inference_t* c, int index,
                                                        leat_partial_value_t* out_value);
 // Input |index| read as a shape: -1 items and unknown ones are unknown dims.
@@ -117,9 +118,11 @@ LEAT_MUST_USE leat_status_t leat_value_handed_on(leat_inference_t* c);
 
 // ---- Running them -------------------------------------------------------------------------------
 
-// Runs the node's shape function over |node| (not yet in the graph is fine).
+// Runs the node's shape function over |node| (not yet in the graph is fine). |*out_follow|, if
+// wanted: the shapes follow from attributes, types and the inputs' shapes alone.
 LEAT_MUST_USE leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
-                                               leat_partial_shape_t* out_shapes);
+                                               leat_partial_shape_t* out_shapes,
+                                               bool* out_follow);
 // What is known of the value of a tensor of integers, or of a handle.
 LEAT_MUST_USE leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,
                                                     int depth, leat_partial_value_t* out_value);

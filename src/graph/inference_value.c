@@ -162,6 +162,7 @@ leat_status_t leat_graph_set_referents(leat_graph_t* graph, leat_output_t output
 
 leat_status_t leat_inference_input_value(leat_inference_t* c, int index,
                                          leat_partial_value_t* out_value) {
+  c->saw_values = true;
   return leat_inference_value_of(c->graph, c->node->inputs[index], c->depth, out_value);
 }
 

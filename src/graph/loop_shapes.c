@@ -63,7 +63,7 @@ static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_sh
     shapes[0] = leat_graph_output_shape(g, node->inputs[0]);
     return leat_ok_status();
   }
-  leat_status_t status = leat_inference_run(g, node, shapes);
+  leat_status_t status = leat_inference_run(g, node, shapes, NULL);
   if (leat_status_code(status) == LEAT_INVALID_ARGUMENT) {
     // The assumption was wrong, or the graph is; nothing is known then.
     leat_status_free(status);

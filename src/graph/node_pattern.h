@@ -15,7 +15,7 @@ typedef struct leat_node_writing_s {
 
 typedef struct leat_node_pattern_s {
   const leat_op_t* op;
-  const char* bytes;  // before, then after
+  const char *before, *after;  // in the file
   uint16_t before_bytes, after_bytes;
   bool has_class;
   bool claims_shapes;  // "_output_shapes" says what the node's shapes are
@@ -24,7 +24,6 @@ typedef struct leat_node_pattern_s {
 
 typedef struct leat_node_patterns_s {
   leat_allocator_t* allocator;
-  leat_arena_t arena;
   leat_node_pattern_t* items;
   size_t count;
   uint16_t* places;  // by hash: item + 1, of the last one that fell there; NULL: none are kept
@@ -39,10 +38,10 @@ void leat_node_patterns_deinitialize(leat_node_patterns_t* patterns);
 const leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
                                                    uint32_t* out_place);
-// |node|, of |op|, which is written so, is one that others will be like.
-LEAT_MUST_USE leat_status_t leat_node_patterns_add(leat_node_patterns_t* patterns,
-                                                   const leat_node_writing_t* writing,
-                                                   uint32_t place, const leat_op_t* op,
-                                                   int32_t node, bool claims_shapes);
+// |node|, of |op|, which is written so, is one that others will be like. The bytes must outlive the
+// patterns.
+void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writing_t* writing,
+                            uint32_t place, const leat_op_t* op, int32_t node,
+                            bool claims_shapes);
 
 #endif  // LEAT_GRAPH_NODE_PATTERN_H_

@@ -31,7 +31,7 @@ static leat_status_t partition_shape(leat_inference_t* c) {
 }
 
 // The highest index of constant input |input|; false when it is not constant.
-static bool highest(const leat_inference_t* c, int input, int64_t* inout_highest) {
+static bool highest(leat_inference_t* c, int input, int64_t* inout_highest) {
   const leat_tensor_t* indices = leat_inference_input_tensor(c, input);
   if (!indices || indices->dtype != LEAT_DTYPE_INT32) return false;
   for (int64_t i = 0; i < indices->shape.element_count; ++i) {

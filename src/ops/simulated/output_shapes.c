@@ -106,7 +106,7 @@ static leat_status_t ask(const leat_output_shapes_t* s, leat_graph_t* graph,
   *node = (leat_node_t){.name = s->name, .op = s->op, .attrs = s->attrs,
                         .attr_count = s->attr_count, .inputs = edges, .input_count = input_count,
                         .output_shapes = shapes, .output_count = output_count};
-  LEAT_RETURN_IF_ERROR(leat_inference_run(graph, node, shapes));
+  LEAT_RETURN_IF_ERROR(leat_inference_run(graph, node, shapes, NULL));
   *out_known = true;
   for (int i = 0; i < output_count; ++i) {
     *out_known = is_known(shapes[i]);
