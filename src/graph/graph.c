@@ -116,10 +116,12 @@ leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t bas
   return leat_ok_status();
 }
 
-static leat_status_t read_name(leat_string_view_t name, uint64_t* out_hash) {
-  if (LEAT_LIKELY(leat_node_name_read(name, true, out_hash))) return leat_ok_status();
+static leat_status_t read_name(const leat_node_spec_t* spec, uint64_t* out_hash) {
+  *out_hash = spec->name_hash;
+  if (*out_hash || leat_node_name_read(spec->name, true, out_hash)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Node '%.*s': Node name contains invalid characters", LEAT_SV_ARG(name));
+                          "Node '%.*s': Node name contains invalid characters",
+                          LEAT_SV_ARG(spec->name));
 }
 
 static leat_status_t duplicate_name(leat_string_view_t name) {
@@ -235,12 +237,11 @@ static inline leat_status_t append_node(leat_graph_t* graph, uint64_t name_hash,
 static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* spec,
                                  int32_t* out_node) {
   uint64_t name_hash;
-  LEAT_RETURN_IF_ERROR(read_name(spec->name, &name_hash));
+  LEAT_RETURN_IF_ERROR(read_name(spec, &name_hash));
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_signature_t signature;
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
-  leat_node_index_prefetch(&graph->names, name_hash);
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));
   *node = (leat_node_t){
       .op = spec->op,
@@ -286,10 +287,9 @@ static leat_status_t check_like(leat_graph_t* graph, const leat_node_spec_t* spe
 static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                               int32_t* out_node) {
   uint64_t name_hash;
-  LEAT_RETURN_IF_ERROR(read_name(spec->name, &name_hash));
+  LEAT_RETURN_IF_ERROR(read_name(spec, &name_hash));
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
-  leat_node_index_prefetch(&graph->names, name_hash);
   *node = graph->nodes[spec->like];
   if (spec->attrs) node->attrs = spec->attrs;
   node->name = spec->name;

@@ -102,6 +102,7 @@ typedef struct leat_node_spec_s {
   leat_attr_t* placed_attrs;
   int input_count, control_count, attr_count;
   int32_t like;         // of leat_graph_add_like
+  uint64_t name_hash;   // of leat_node_name_read of a name that may be internal; 0: not read yet
   bool infer_attrs;     // take missing type and number attributes from the inputs
   bool borrow_storage;  // name, device, attrs lie in this graph's or its parent's storage
   bool skip_shapes;     // leave output shapes unknown (a later pass infers)

@@ -389,6 +389,9 @@ static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, 
   draft.spec = importer->blank;
   draft.inherits_controls = false;
   draft.output_shapes = NULL;
+  if (importer->direct_names && leat_node_name_read(def->name, true, &draft.spec.name_hash)) {
+    leat_node_index_prefetch(&importer->graph->names, draft.spec.name_hash);
+  }
   if (def->pattern) {
     draft.spec.op = def->pattern->op;
     draft.spec.like = def->pattern->node;
