@@ -15,7 +15,8 @@
 
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
-#define SCAN_AHEAD_BYTES 1024
+#define SCAN_AHEAD_BYTES 4096  // another page, mostly: its translation comes too
+#define SCAN_AHEAD_LINES 4     // about what a node takes
 #define NODES_AT_ONCE 1024  // whose pages are taken together
 
 // Field numbers of GraphDef.
@@ -70,8 +71,9 @@ static leat_status_t scan(leat_string_view_t bytes, graph_file_t* file) {
     const uint8_t* after = read_node(next, end, &node);
     if (LEAT_LIKELY(after)) {
       // One node tells where the next one is: without this each would be waited for.
-      __builtin_prefetch(after + SCAN_AHEAD_BYTES);
-      __builtin_prefetch(after + SCAN_AHEAD_BYTES + LEAT_CACHE_LINE_BYTES);
+      for (int i = 0; i < SCAN_AHEAD_LINES; ++i) {
+        __builtin_prefetch(after + SCAN_AHEAD_BYTES + i * LEAT_CACHE_LINE_BYTES);
+      }
       ++file->node_count;
       next = after;
       continue;
