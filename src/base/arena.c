@@ -180,8 +180,8 @@ void leat_arena_expect(leat_arena_t* arena, size_t size_bytes) {
 #else
   size_t limit = arena->block_size_bytes * ARENA_GROWTH_LIMIT;
   if (size_bytes <= arena->block_size_bytes) return;
-  if ((size_t)(arena->limit - arena->next) >= size_bytes) return;
   size_bytes = leat_align_up(LEAT_MIN(size_bytes, limit), ARENA_ALIGNMENT_BYTES);
+  if ((size_t)(arena->limit - arena->next) >= size_bytes) return;
   // Another allocator wants to see what is taken.
   bool is_huge = size_bytes >= LEAT_PAGES_HUGE_BYTES / 2 &&
                  arena->allocator == leat_allocator_system();

@@ -336,10 +336,6 @@ static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor
   return status;
 }
 
-static size_t file_bytes(const graph_file_t* file) {
-  return (size_t)(file->nodes.end - file->nodes.next);
-}
-
 static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
   LEAT_RETURN_IF_ERROR(leat_importer_prepare_names(importer));
   LEAT_RETURN_IF_ERROR(prepare_mappings(importer));
@@ -350,7 +346,6 @@ static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
     LEAT_RETURN_IF_ERROR(leat_node_patterns_initialize(importer->allocator, file->node_count,
                                                        &importer->patterns));
   }
-  leat_arena_expect(&importer->graph->storage->arena, file_bytes(file));
   size_t added = 0;
   // New names must avoid those that are still to come, so that all are read first.
   if (!importer->renames) {
@@ -474,6 +469,9 @@ leat_status_t leat_graph_import(leat_graph_t* graph, leat_string_view_t graph_de
   graph_file_t file = {.node_count = 0};
   leat_string_builder_initialize(graph->allocator, &file.library);
   leat_string_builder_initialize(graph->allocator, &file.versions);
+  // Clearing many pages drives from the processor's cache what is there: before the scan that is
+  // nothing yet of the file, nor of the tables.
+  leat_arena_expect(&graph->storage->arena, graph_def.size);
   leat_status_t status = scan(graph_def, &file);
   if (!status) status = import_scanned(graph, &file, options, out_results);
   leat_string_builder_deinitialize(&file.library);
