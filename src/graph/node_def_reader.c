@@ -10,7 +10,7 @@
 enum { NODE_NAME = 0x0a, NODE_OP = 0x12, NODE_INPUT = 0x1a, NODE_DEVICE = 0x22, NODE_ATTR = 0x2a };
 enum { ENTRY_KEY = 0x0a, ENTRY_VALUE = 0x12 };
 
-void leat_node_def_reader_initialize(leat_arena_t* arena, const leat_node_patterns_t* patterns,
+void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_patterns_t* patterns,
                                      leat_node_def_reader_t* out_reader) {
   out_reader->arena = arena;
   out_reader->patterns = patterns;
@@ -53,11 +53,15 @@ static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
   return false;
 }
 
+static inline bool is_class(leat_string_view_t entry) {
+  static const char head[] = {ENTRY_KEY, 6, '_', 'c', 'l', 'a', 's', 's', ENTRY_VALUE};
+  return entry.size >= sizeof(head) && memcmp(entry.data, head, sizeof(head)) == 0;
+}
+
 // Finds the entries of the attributes, which reader->attrs[i].bytes are then, and "_class" among
 // them; false when something else is there too.
 static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, const uint8_t* end,
                         leat_node_def_t* def) {
-  static const char class_head[] = {ENTRY_KEY, 6, '_', 'c', 'l', 'a', 's', 's', ENTRY_VALUE};
   const uint8_t *begin = next, *class_begin = end, *class_end = end;
   size_t count = 0;
   while (next < end) {
@@ -67,9 +71,7 @@ static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, con
     next = take_bytes(next, end, &entry);
     if (LEAT_UNLIKELY(!next)) return false;
     reader->attrs[count++].bytes = entry;
-    if (entry.size < sizeof(class_head) || memcmp(entry.data, class_head, sizeof(class_head))) {
-      continue;
-    }
+    if (!is_class(entry)) continue;
     if (class_begin != end || !read_entry(entry, &def->class_attr)) return false;
     class_begin = entry_begin;
     class_end = next;
@@ -79,6 +81,31 @@ static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, con
       leat_string_view_make((const char*)begin, (size_t)(class_begin - begin));
   def->writing.after = leat_string_view_make((const char*)class_end, (size_t)(end - class_end));
   def->writing.has_class = class_begin != end;
+  return true;
+}
+
+// Are the attributes, up to "_class", those that the node has if it is written like others? Then
+// nothing needs to be found among them.
+static bool is_as_guessed(leat_node_def_reader_t* reader, const uint8_t* next, const uint8_t* end,
+                          leat_node_def_t* def) {
+  const leat_node_pattern_t* guess = leat_node_patterns_guess(reader->patterns);
+  if (!guess) return false;
+  size_t size = (size_t)(end - next), same = (size_t)guess->before_bytes + guess->after_bytes;
+  if (guess->has_class ? size <= same : size != same) return false;
+  const uint8_t* class_begin = next + guess->before_bytes;
+  const uint8_t* class_end = end - guess->after_bytes;
+  if (guess->has_class) {
+    leat_string_view_t entry;
+    if (*class_begin != NODE_ATTR || take_bytes(class_begin, class_end, &entry) != class_end) {
+      return false;
+    }
+    if (!is_class(entry) || !read_entry(entry, &def->class_attr)) return false;
+  }
+  def->writing.before = leat_string_view_make((const char*)next, guess->before_bytes);
+  def->writing.after = leat_string_view_make((const char*)class_end, guess->after_bytes);
+  def->writing.has_class = guess->has_class;
+  if (!leat_node_patterns_confirm(reader->patterns, guess, &def->writing)) return false;
+  def->pattern = guess;
   return true;
 }
 
@@ -133,7 +160,7 @@ static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* 
   def->inputs = reader->inputs;
   def->input_count = inputs;
   def->writing.op = def->op;
-  *out_plain = split_attrs(reader, next, end, def);
+  *out_plain = is_as_guessed(reader, next, end, def) || split_attrs(reader, next, end, def);
   return leat_ok_status();
 }
 
@@ -173,9 +200,11 @@ leat_status_t leat_node_def_read(leat_node_def_reader_t* reader, leat_string_vie
                                  leat_node_def_t* out_def) {
   out_def->bytes = bytes;
   out_def->attr_count = 0;
+  out_def->pattern = NULL;
   bool is_plain = false;
   LEAT_RETURN_IF_ERROR(read_head(reader, out_def, &is_plain));
   if (LEAT_LIKELY(is_plain)) {
+    if (out_def->pattern) return leat_ok_status();
     out_def->pattern =
         leat_node_patterns_find(reader->patterns, &out_def->writing, &out_def->pattern_place);
     if (out_def->pattern) out_def->attr_count = 0;

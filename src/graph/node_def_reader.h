@@ -32,12 +32,12 @@ typedef struct leat_node_def_reader_s {
   leat_arena_t* arena;
   leat_string_view_t* inputs;
   size_t input_capacity;
-  const leat_node_patterns_t* patterns;  // who takes the nodes fills them
+  leat_node_patterns_t* patterns;  // who takes the nodes fills them
   leat_attr_def_t attrs[LEAT_NODE_DEF_PLAIN_ATTRS];
 } leat_node_def_reader_t;
 
 // What the general decoder makes lies in |arena|.
-void leat_node_def_reader_initialize(leat_arena_t* arena, const leat_node_patterns_t* patterns,
+void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_patterns_t* patterns,
                                      leat_node_def_reader_t* out_reader);
 void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader);
 // The parts are valid until the next call. Those of a plain node are taken on trust: that its texts

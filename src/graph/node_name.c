@@ -18,11 +18,18 @@ static const uint8_t kNameCharacters[256] = {
 typedef uint8_t characters_t __attribute__((vector_size(16)));
 #define AT_ONCE sizeof(characters_t)
 
+// Those from |first| to |last|: moved to the upper end of the signed range, where one comparison
+// tells (processors compare no unsigned bytes).
+static inline characters_t are_between(characters_t c, uint8_t first, uint8_t last) {
+  typedef int8_t signed_t __attribute__((vector_size(16)));
+  return (characters_t)((signed_t)(c + (uint8_t)(127 - last)) > (int8_t)(126 - last + first));
+}
+
 // '-', '.', '/' and the digits stand in a row.
 static inline characters_t are_inside(const uint8_t* text) {
   characters_t c;
   memcpy(&c, text, sizeof(c));
-  return (characters_t)((c - '-' <= '9' - '-') | ((c | 0x20) - 'a' <= 'z' - 'a') | (c == '_'));
+  return are_between(c, '-', '9') | are_between(c | 0x20, 'a', 'z') | (characters_t)(c == '_');
 }
 
 static inline uint64_t hash_step(uint64_t hash, const uint8_t* text) {

@@ -1,7 +1,7 @@
 // A direct-mapped table of small numbers leads to patterns that lie in the order in which they came:
 // both stay in the processor's cache, and so do those parts of the file that many nodes are like.
 // A pattern that is lost costs the time to resolve a node. Bytes decide; the hash only says where
-// to look.
+// to look, and before it the pattern that came behind the last one earlier.
 #include "graph/node_pattern.h"
 
 #include "base/checked.h"
@@ -48,7 +48,19 @@ static inline bool is_written_so(const leat_node_pattern_t* pattern,
          leat_string_view_equal(pattern->op->name, writing->op);
 }
 
-const leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* patterns,
+static inline void follow(leat_node_patterns_t* patterns, size_t item) {
+  if (patterns->last) patterns->items[patterns->last - 1].next = (uint16_t)item;
+  patterns->last = (uint16_t)item;
+}
+
+bool leat_node_patterns_confirm(leat_node_patterns_t* patterns, const leat_node_pattern_t* guess,
+                                const leat_node_writing_t* writing) {
+  if (!is_written_so(guess, writing)) return false;
+  patterns->last = (uint16_t)(guess - patterns->items + 1);
+  return true;
+}
+
+const leat_node_pattern_t* leat_node_patterns_find(leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
                                                    uint32_t* out_place) {
   *out_place = 0;
@@ -60,7 +72,9 @@ const leat_node_pattern_t* leat_node_patterns_find(const leat_node_patterns_t* p
   size_t item = patterns->places[*out_place];
   if (item == 0) return NULL;
   const leat_node_pattern_t* pattern = &patterns->items[item - 1];
-  return is_written_so(pattern, writing) ? pattern : NULL;
+  if (!is_written_so(pattern, writing)) return NULL;
+  follow(patterns, item);
+  return pattern;
 }
 
 void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writing_t* writing,
@@ -78,4 +92,5 @@ void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writ
       .node = node,
   };
   patterns->places[place] = (uint16_t)patterns->count;
+  follow(patterns, patterns->count);
 }
