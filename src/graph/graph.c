@@ -164,15 +164,8 @@ static leat_status_t unique_controls(leat_graph_t* graph, leat_output_t* control
   return status;
 }
 
-static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* spec,
-                                 leat_node_t* node) {
-  size_t count = (size_t)spec->input_count + (size_t)spec->control_count;
-  if (count == 0) return leat_ok_status();
-  void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_take(
-      &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
-  node->inputs = memory;
-  for (int i = 0; i < spec->input_count; ++i) node->inputs[i] = spec->inputs[i];
+static leat_status_t make_controls(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                   leat_node_t* node) {
   leat_output_t* controls = node->inputs + spec->input_count;
   for (int i = 0; i < spec->control_count; ++i) {
     int32_t source = spec->control_inputs[i];
@@ -186,8 +179,20 @@ static leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* sp
     controls[i] = (leat_output_t){source, LEAT_CONTROL_INDEX};
   }
   node->control_count = spec->control_count;
-  return spec->control_count > 1 ? unique_controls(graph, controls, &node->control_count)
-                                 : leat_ok_status();
+  if (spec->control_count == 1) return leat_ok_status();
+  return unique_controls(graph, controls, &node->control_count);
+}
+
+static inline leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spec_t* spec,
+                                        leat_node_t* node) {
+  size_t count = (size_t)spec->input_count + (size_t)spec->control_count;
+  if (count == 0) return leat_ok_status();
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_arena_take(
+      &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
+  node->inputs = memory;
+  for (int i = 0; i < spec->input_count; ++i) node->inputs[i] = spec->inputs[i];
+  return spec->control_count > 0 ? make_controls(graph, spec, node) : leat_ok_status();
 }
 
 static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spec,

@@ -18,10 +18,6 @@ void leat_node_index_deinitialize(leat_node_index_t* index) {
   leat_allocator_free(index->allocator, index->slots);
 }
 
-static inline uint32_t slot_of(const leat_node_index_t* index, uint64_t hash, size_t node) {
-  return ((uint32_t)(hash >> 32) & ~(uint32_t)(index->capacity - 1)) | ((uint32_t)node + 1);
-}
-
 static inline size_t node_of(const leat_node_index_t* index, uint32_t slot) {
   return (slot & (index->capacity - 1)) - 1;
 }
@@ -33,7 +29,7 @@ static void fill(leat_node_index_t* index, const leat_node_t* nodes) {
     uint64_t hash = leat_node_name_hash(nodes[i].name);
     size_t at = hash & mask;
     while (index->slots[at]) at = (at + 1) & mask;
-    index->slots[at] = slot_of(index, hash, i);
+    index->slots[at] = leat_node_index_slot(index, hash, i);
   }
 }
 
@@ -73,10 +69,11 @@ int32_t leat_node_index_find(const leat_node_index_t* index, const leat_node_t* 
   return slot ? (int32_t)node_of(index, slot) : -1;
 }
 
-bool leat_node_index_add(leat_node_index_t* index, const leat_node_t* nodes, uint64_t hash) {
+bool leat_node_index_add_behind(leat_node_index_t* index, const leat_node_t* nodes,
+                                uint64_t hash) {
   size_t at = find_slot(index, nodes, nodes[index->count].name, hash);
   if (LEAT_UNLIKELY(index->slots[at])) return false;
-  index->slots[at] = slot_of(index, hash, index->count++);
+  index->slots[at] = leat_node_index_slot(index, hash, index->count++);
   return true;
 }
 

@@ -26,8 +26,22 @@ int32_t leat_node_index_find(const leat_node_index_t* index, const struct leat_n
 static inline void leat_node_index_prefetch(const leat_node_index_t* index, uint64_t hash) {
   __builtin_prefetch(&index->slots[hash & (index->capacity - 1)], 1);
 }
-// Adds nodes[index->count], for which there is room. False when its name is taken.
-bool leat_node_index_add(leat_node_index_t* index, const struct leat_node_s* nodes, uint64_t hash);
+// What a slot holds.
+static inline uint32_t leat_node_index_slot(const leat_node_index_t* index, uint64_t hash,
+                                            size_t node) {
+  return ((uint32_t)(hash >> 32) & ~(uint32_t)(index->capacity - 1)) | ((uint32_t)node + 1);
+}
+bool leat_node_index_add_behind(leat_node_index_t* index, const struct leat_node_s* nodes,
+                                uint64_t hash);
+// Adds nodes[index->count], for which there is room. False when its name is taken. Most find their
+// slot free.
+static inline bool leat_node_index_add(leat_node_index_t* index, const struct leat_node_s* nodes,
+                                       uint64_t hash) {
+  uint32_t* slot = &index->slots[hash & (index->capacity - 1)];
+  if (*slot) return leat_node_index_add_behind(index, nodes, hash);
+  *slot = leat_node_index_slot(index, hash, index->count++);
+  return true;
+}
 // Forgets all but the |count| nodes that were added first.
 void leat_node_index_truncate(leat_node_index_t* index, const struct leat_node_s* nodes,
                               size_t count);
