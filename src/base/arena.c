@@ -100,9 +100,11 @@ static leat_status_t begin_huge_page(leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(
       leat_pages_allocate(LEAT_PAGES_HUGE_BYTES, LEAT_PAGES_HUGE_BYTES, &pages));
   leat_pages_advise(pages, LEAT_PAGES_HUGE_BYTES, LEAT_PAGES_HUGE);
+  leat_pages_advise(pages, LEAT_PAGES_HUGE_BYTES, LEAT_PAGES_PRESENT);
   leat_arena_block_t* block = pages;
   block->pages_bytes = LEAT_PAGES_HUGE_BYTES;
   open_block(arena, block, LEAT_PAGES_HUGE_BYTES - sizeof(*block));
+  arena->end = arena->limit;
   return leat_ok_status();
 }
 

@@ -16,7 +16,7 @@
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
 #define SCAN_AHEAD_BYTES 4096  // another page, mostly: its translation comes too
-#define SCAN_AHEAD_LINES 4     // about what a node takes
+#define USUAL_LINES 4          // of the processor's cache, that a node takes
 #define NODES_AT_ONCE 1024  // whose pages are taken together
 
 // Field numbers of GraphDef.
@@ -41,11 +41,17 @@ static inline const uint8_t* read_node(const uint8_t* next, const uint8_t* end,
   return *next == TAG_NODE ? leat_wire_read_bytes(next + 1, end, out_node_def) : NULL;
 }
 
+// Begins to bring into the processor's cache what a node at |next| takes up.
+static inline void fetch_node(const uint8_t* next) {
+  for (int i = 0; i < USUAL_LINES; ++i) __builtin_prefetch(next + i * LEAT_CACHE_LINE_BYTES);
+}
+
 bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
   while (cursor->next < cursor->end) {
     const uint8_t* next = read_node(cursor->next, cursor->end, out_node_def);
     if (LEAT_LIKELY(next)) {
       cursor->next = next;
+      fetch_node(next);
       return true;
     }
     uint32_t number, type;
@@ -71,9 +77,7 @@ static leat_status_t scan(leat_string_view_t bytes, graph_file_t* file) {
     const uint8_t* after = read_node(next, end, &node);
     if (LEAT_LIKELY(after)) {
       // One node tells where the next one is: without this each would be waited for.
-      for (int i = 0; i < SCAN_AHEAD_LINES; ++i) {
-        __builtin_prefetch(after + SCAN_AHEAD_BYTES + i * LEAT_CACHE_LINE_BYTES);
-      }
+      fetch_node(after + SCAN_AHEAD_BYTES);
       ++file->node_count;
       next = after;
       continue;

@@ -4,6 +4,7 @@
 #include "graph/op.h"
 
 #define USUAL_COUNT 1500         // of ops: more make it grow
+#define NAMES_AHEAD 12
 #define BLOCK_BYTES (8 * 1024)  // of a few ops, which is what most programs use
 
 typedef struct registered_op_s {
@@ -63,7 +64,10 @@ void leat_op_registry_free(leat_op_registry_t* registry) {
 }
 
 leat_status_t leat_op_registry_add(leat_op_registry_t* registry, const leat_op_row_t* rows) {
+  const leat_op_row_t* ahead = rows;
   for (const leat_op_row_t* row = rows; row->name; ++row) {
+    // In a process that begins no name is in a cache, and each would be waited for.
+    for (; ahead - row < NAMES_AHEAD && ahead->name; ++ahead) __builtin_prefetch(ahead->name);
     void* ops = registry->ops;
     size_t index = registry->names.count;
     LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(registry->allocator, index + 1,
