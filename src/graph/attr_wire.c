@@ -19,6 +19,7 @@ enum { TENSOR_DTYPE = 0x08, TENSOR_SHAPE = 0x12, TENSOR_CONTENT = 0x22, TENSOR_F
 
 #define NOT_PLAIN (-2)
 #define MAX_RANK LEAT_WIRE_SHAPES
+#define TEXTS_AHEAD_BYTES 512
 #define MAX_PACKED 16  // numbers of a tensor that are not its content
 
 static const uint8_t* begin_of(leat_string_view_t bytes) { return (const uint8_t*)bytes.data; }
@@ -142,6 +143,7 @@ static leat_status_t read_texts(const uint8_t* begin, const uint8_t* end, leat_a
   leat_pb_string_list_t* list = &tensor->message.string_val;
   leat_string_view_t text;
   for (const uint8_t* next = begin; next != end; ++list->count) {
+    __builtin_prefetch(next + TEXTS_AHEAD_BYTES);  // else each would be waited for
     next = *next == TENSOR_STRING ? leat_wire_read_bytes(next + 1, end, &text) : NULL;
     *out_plain = next != NULL;
     if (!next) return leat_ok_status();

@@ -83,20 +83,19 @@ static leat_status_t copy_referents(leat_arena_t* arena, const leat_referent_t* 
   return leat_ok_status();
 }
 
+// The attribute at |index| of those that the op declares, when it is a single value of |kind|.
+static const leat_attr_value_t* declared(const leat_node_t* node, int index,
+                                         leat_attr_kind_t kind) {
+  if (index < 0) return NULL;
+  const leat_attr_value_t* value = &node->attrs[index].value;
+  return value->kind == kind && !value->is_list ? value : NULL;
+}
+
 bool leat_variable_referent(const leat_node_t* node, leat_referent_t* out_referent) {
-  *out_referent = (leat_referent_t){LEAT_DTYPE_INVALID, leat_partial_shape_unknown(), NULL};
-  for (int i = 0; i < node->attr_count; ++i) {
-    const leat_attr_t* attr = &node->attrs[i];
-    if (attr->value.is_list) continue;
-    bool is_type = attr->value.kind == LEAT_ATTR_TYPE;
-    if (is_type && leat_string_view_equal(attr->name, LEAT_SV("dtype"))) {
-      out_referent->dtype = attr->value.type;
-    }
-    bool is_shape = attr->value.kind == LEAT_ATTR_SHAPE;
-    if (is_shape && leat_string_view_equal(attr->name, LEAT_SV("shape"))) {
-      out_referent->shape = attr->value.shape;
-    }
-  }
+  const leat_attr_value_t* type = declared(node, node->op->dtype_attr, LEAT_ATTR_TYPE);
+  const leat_attr_value_t* shape = declared(node, node->op->shape_attr, LEAT_ATTR_SHAPE);
+  *out_referent = (leat_referent_t){type ? type->type : LEAT_DTYPE_INVALID,
+                                    shape ? shape->shape : leat_partial_shape_unknown(), NULL};
   return out_referent->dtype != LEAT_DTYPE_INVALID;
 }
 

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 
 #define MIN_NODES 32  // fewer repeat themselves too little
-#define MAX_PATTERNS 4096
+#define MAX_PATTERNS 3072
 #define PLACES 8192  // a power of two
 #define MAX_BYTES 1024
 

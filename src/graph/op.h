@@ -202,6 +202,7 @@ typedef struct leat_op_s {
   int output_count;
   const leat_op_attr_t* attrs;
   int attr_count;
+  int dtype_attr, shape_attr;  // called "dtype" and "shape": what a variable holds; -1: none is
   bool has_ref_inputs, has_ref_outputs;
 } leat_op_t;
 

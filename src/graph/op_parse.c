@@ -335,6 +335,8 @@ leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena, leat_
   op->flags = row->flags;
   op_reader_t r = {.row = row, .arena = arena, .op = op};
   leat_status_t status = read_attrs(&r, row->attrs);
+  op->dtype_attr = leat_op_find_attr(op, LEAT_SV("dtype"));
+  op->shape_attr = leat_op_find_attr(op, LEAT_SV("shape"));
   if (!status) {
     status = read_arguments(&r, row->inputs, "input", &op->inputs, &op->input_count,
                             &op->has_ref_inputs);

@@ -39,6 +39,12 @@ leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
   leat_arena_initialize(allocator, BLOCK_BYTES, &registry->arena);
   leat_string_map_initialize(allocator, &registry->names);
   leat_status_t status = leat_string_map_reserve(&registry->names, USUAL_COUNT);
+  void* ops = NULL;
+  if (!status) {
+    status = leat_allocator_grow_array(allocator, USUAL_COUNT, sizeof(registered_op_t), &ops,
+                                       &registry->capacity);
+  }
+  registry->ops = ops;
   if (status) {
     leat_op_registry_free(registry);
     return status;

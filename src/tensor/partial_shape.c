@@ -17,14 +17,6 @@ bool leat_partial_shape_is_full(leat_partial_shape_t shape) {
   return true;
 }
 
-bool leat_partial_shape_equal(leat_partial_shape_t a, leat_partial_shape_t b) {
-  if (a.rank != b.rank) return false;
-  for (int i = 0; i < a.rank; ++i) {
-    if (a.dims[i] != b.dims[i]) return false;
-  }
-  return true;
-}
-
 bool leat_partial_shape_admits(leat_partial_shape_t partial, const leat_shape_t* full) {
   if (partial.rank < 0) return true;
   if (partial.rank != full->rank) return false;

@@ -91,7 +91,13 @@ static inline leat_partial_shape_t leat_partial_shape_scalar(void) {
 // Borrows the dims of |shape|.
 leat_partial_shape_t leat_partial_shape_of(const leat_shape_t* shape);
 bool leat_partial_shape_is_full(leat_partial_shape_t shape);
-bool leat_partial_shape_equal(leat_partial_shape_t a, leat_partial_shape_t b);
+static inline bool leat_partial_shape_equal(leat_partial_shape_t a, leat_partial_shape_t b) {
+  if (a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i) {
+    if (a.dims[i] != b.dims[i]) return false;
+  }
+  return true;
+}
 // May a value of shape |full| be where |partial| is stated?
 bool leat_partial_shape_admits(leat_partial_shape_t partial, const leat_shape_t* full);
 // INVALID_ARGUMENT when not full or too large.
