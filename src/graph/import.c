@@ -46,17 +46,12 @@ static inline void fetch_node(const uint8_t* next) {
   for (int i = 0; i < USUAL_LINES; ++i) __builtin_prefetch(next + i * LEAT_CACHE_LINE_BYTES);
 }
 
-bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
+// What is no node is passed over.
+static bool take_behind_others(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
   while (cursor->next < cursor->end) {
-    const uint8_t* next = read_node(cursor->next, cursor->end, out_node_def);
-    if (LEAT_LIKELY(next)) {
-      cursor->next = next;
-      fetch_node(next);
-      return true;
-    }
     uint32_t number, type;
-    next = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
-    bool is_node = next && number == FIELD_NODE && type == LEAT_WIRE_LENGTH;  // of a longer tag
+    const uint8_t* next = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
+    bool is_node = next && number == FIELD_NODE && type == LEAT_WIRE_LENGTH;
     next = !next     ? NULL
            : is_node ? leat_wire_read_bytes(next, cursor->end, out_node_def)
                      : leat_wire_skip(next, cursor->end, number, type);
@@ -65,6 +60,19 @@ bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_n
     if (is_node) return true;
   }
   return false;
+}
+
+static inline bool take_node(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
+  if (cursor->next == cursor->end) return false;
+  const uint8_t* next = read_node(cursor->next, cursor->end, out_node_def);
+  if (LEAT_UNLIKELY(!next)) return take_behind_others(cursor, out_node_def);
+  cursor->next = next;
+  fetch_node(next);
+  return true;
+}
+
+bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
+  return take_node(cursor, out_node_def);
 }
 
 // Checks the outer structure and gathers what is no node.
@@ -323,7 +331,7 @@ static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor
   leat_node_cursor_t before = *cursor;
   leat_string_view_t bytes;
   bool deferred = false;
-  while (leat_node_cursor_take(cursor, &bytes)) {
+  while (take_node(cursor, &bytes)) {
     if (*out_added % NODES_AT_ONCE == 0) {
       leat_graph_expect(importer->graph, LEAT_MIN(count - *out_added, (size_t)NODES_AT_ONCE));
     }
