@@ -84,11 +84,12 @@ static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, con
   return true;
 }
 
-// Are the attributes, up to "_class", those that the node has if it is written like others? Then
+// Are the attributes |next| to |end|, but for "_class", those of the nodes that look so? Then
 // nothing needs to be found among them.
-static bool is_as_guessed(leat_node_def_reader_t* reader, const uint8_t* next, const uint8_t* end,
-                          leat_node_def_t* def) {
-  const leat_node_pattern_t* guess = leat_node_patterns_guess(reader->patterns);
+static bool is_as_guessed(const leat_node_def_reader_t* reader, const uint8_t* next,
+                          const uint8_t* end, leat_node_def_t* def) {
+  const leat_node_pattern_t* guess =
+      leat_node_patterns_guess(reader->patterns, def->writing.glance);
   if (!guess) return false;
   size_t size = (size_t)(end - next), same = (size_t)guess->before_bytes + guess->after_bytes;
   if (guess->has_class ? size <= same : size != same) return false;
@@ -104,9 +105,8 @@ static bool is_as_guessed(leat_node_def_reader_t* reader, const uint8_t* next, c
   def->writing.before = leat_string_view_make((const char*)next, guess->before_bytes);
   def->writing.after = leat_string_view_make((const char*)class_end, guess->after_bytes);
   def->writing.has_class = guess->has_class;
-  if (!leat_node_patterns_confirm(reader->patterns, guess, &def->writing)) return false;
-  def->pattern = guess;
-  return true;
+  if (leat_node_pattern_matches(guess, &def->writing)) def->pattern = guess;
+  return def->pattern != NULL;
 }
 
 // False when they are not plain.
@@ -160,6 +160,8 @@ static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* 
   def->inputs = reader->inputs;
   def->input_count = inputs;
   def->writing.op = def->op;
+  def->writing.glance = leat_node_patterns_glance(
+      def->op, leat_string_view_make((const char*)next, (size_t)(end - next)));
   *out_plain = is_as_guessed(reader, next, end, def) || split_attrs(reader, next, end, def);
   return leat_ok_status();
 }

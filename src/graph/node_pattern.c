@@ -1,7 +1,7 @@
 // A direct-mapped table of small numbers leads to patterns that lie in the order in which they came:
 // both stay in the processor's cache, and so do those parts of the file that many nodes are like.
-// A pattern that is lost costs the time to resolve a node. Bytes decide; the hash only says where
-// to look, and before it the pattern that came behind the last one earlier.
+// A pattern that is lost costs the time to resolve a node. Bytes decide; a glance
+// at a few of them, and then the hash of all, only say where to look.
 #include "graph/node_pattern.h"
 
 #include "base/checked.h"
@@ -20,8 +20,10 @@ leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator, size_t 
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(
       allocator, _Alignof(leat_node_pattern_t), most * sizeof(leat_node_pattern_t), &memory));
   out_patterns->items = memory;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, PLACES * sizeof(uint16_t), &memory));
+  size_t bytes = (PLACES + LEAT_NODE_PATTERN_GUESSES) * sizeof(uint16_t);
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, bytes, &memory));
   out_patterns->places = memory;
+  out_patterns->guesses = out_patterns->places + PLACES;
   return leat_ok_status();
 }
 
@@ -36,8 +38,8 @@ static inline bool is_short(const leat_node_writing_t* writing) {
   return writing->before.size + writing->after.size <= MAX_BYTES;
 }
 
-static inline bool is_written_so(const leat_node_pattern_t* pattern,
-                                 const leat_node_writing_t* writing) {
+bool leat_node_pattern_matches(const leat_node_pattern_t* pattern,
+                               const leat_node_writing_t* writing) {
   if (pattern->before_bytes != writing->before.size ||
       pattern->after_bytes != writing->after.size || pattern->has_class != writing->has_class) {
     return false;
@@ -48,32 +50,20 @@ static inline bool is_written_so(const leat_node_pattern_t* pattern,
          leat_string_view_equal(pattern->op->name, writing->op);
 }
 
-static inline void follow(leat_node_patterns_t* patterns, size_t item) {
-  if (patterns->last) patterns->items[patterns->last - 1].next = (uint16_t)item;
-  patterns->last = (uint16_t)item;
-}
-
-bool leat_node_patterns_confirm(leat_node_patterns_t* patterns, const leat_node_pattern_t* guess,
-                                const leat_node_writing_t* writing) {
-  if (!is_written_so(guess, writing)) return false;
-  patterns->last = (uint16_t)(guess - patterns->items + 1);
-  return true;
-}
-
 const leat_node_pattern_t* leat_node_patterns_find(leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
                                                    uint32_t* out_place) {
   *out_place = 0;
   if (!is_short(writing) || !patterns->places) return NULL;
   uint64_t hash = leat_hash_mix(leat_string_view_hash(writing->before),
-                                (writing->op.size << 1) + writing->has_class);
+                                leat_node_patterns_op_word(writing->op) << 1 | writing->has_class);
   if (writing->after.size) hash ^= leat_string_view_hash(writing->after);
   *out_place = hash % PLACES;
   size_t item = patterns->places[*out_place];
   if (item == 0) return NULL;
   const leat_node_pattern_t* pattern = &patterns->items[item - 1];
-  if (!is_written_so(pattern, writing)) return NULL;
-  follow(patterns, item);
+  if (!leat_node_pattern_matches(pattern, writing)) return NULL;
+  patterns->guesses[writing->glance] = (uint16_t)item;
   return pattern;
 }
 
@@ -91,6 +81,5 @@ void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writ
       .claims_shapes = claims_shapes,
       .node = node,
   };
-  patterns->places[place] = (uint16_t)patterns->count;
-  follow(patterns, patterns->count);
+  patterns->places[place] = patterns->guesses[writing->glance] = (uint16_t)patterns->count;
 }

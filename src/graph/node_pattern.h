@@ -11,6 +11,7 @@ typedef struct leat_node_writing_s {
   leat_string_view_t op;
   leat_string_view_t before, after;
   bool has_class;
+  uint32_t glance;  // leat_node_patterns_glance of it
 } leat_node_writing_t;
 
 typedef struct leat_node_pattern_s {
@@ -19,16 +20,18 @@ typedef struct leat_node_pattern_s {
   uint16_t before_bytes, after_bytes;
   bool has_class;
   bool claims_shapes;  // "_output_shapes" says what the node's shapes are
-  uint16_t next;       // item + 1 of what came behind such a node the last time; 0: nothing
   int32_t node;        // the first one that was written so
 } leat_node_pattern_t;
+
+#define LEAT_NODE_PATTERN_GUESSES 2048
 
 typedef struct leat_node_patterns_s {
   leat_allocator_t* allocator;
   leat_node_pattern_t* items;
   size_t count;
-  uint16_t last;     // item + 1 of the node before; 0: there is none
-  uint16_t* places;  // by hash: item + 1, of the last one that fell there; NULL: none are kept
+  // Item + 1, of the last one that fell there; NULL: none are kept.
+  uint16_t* places;   // by hash
+  uint16_t* guesses;  // by a mere glance
 } leat_node_patterns_t;
 
 // For a file of |node_count| nodes.
@@ -36,17 +39,30 @@ LEAT_MUST_USE leat_status_t leat_node_patterns_initialize(leat_allocator_t* allo
                                                           size_t node_count,
                                                           leat_node_patterns_t* out_patterns);
 void leat_node_patterns_deinitialize(leat_node_patterns_t* patterns);
-// What the next node is probably written like, as nodes follow each other in files; or NULL.
-static inline const leat_node_pattern_t* leat_node_patterns_guess(
-    const leat_node_patterns_t* patterns) {
-  if (!patterns->last) return NULL;
-  uint16_t next = patterns->items[patterns->last - 1].next;
-  return next ? &patterns->items[next - 1] : NULL;
+// Tells most ops apart whose names are equally long.
+static inline uint64_t leat_node_patterns_op_word(leat_string_view_t op) {
+  return op.size ? op.size << 8 | (uint8_t)op.data[0] : 0;
 }
-// Is the next node written like |guess|?
-bool leat_node_patterns_confirm(leat_node_patterns_t* patterns, const leat_node_pattern_t* guess,
-                                const leat_node_writing_t* writing);
-// The pattern of the next node, which is written so, or NULL; |*out_place| is where it belongs.
+// A mere glance at the encoded attributes of a node of |op|. It tells most patterns apart, and to
+// take it nothing needs to be found among the attributes.
+static inline uint32_t leat_node_patterns_glance(leat_string_view_t op,
+                                                 leat_string_view_t attrs) {
+  uint64_t tail = 0;
+  if (attrs.size >= sizeof(tail)) {
+    memcpy(&tail, attrs.data + attrs.size - sizeof(tail), sizeof(tail));
+  }
+  uint64_t hash = leat_hash_mix(tail, attrs.size << 20 ^ leat_node_patterns_op_word(op));
+  return (hash >> 32) % LEAT_NODE_PATTERN_GUESSES;
+}
+// What a node that looks so is probably written like; or NULL.
+static inline const leat_node_pattern_t* leat_node_patterns_guess(
+    const leat_node_patterns_t* patterns, uint32_t glance) {
+  size_t item = patterns->guesses ? patterns->guesses[glance] : 0;
+  return item ? &patterns->items[item - 1] : NULL;
+}
+bool leat_node_pattern_matches(const leat_node_pattern_t* pattern,
+                               const leat_node_writing_t* writing);
+// The pattern of a node that is written so, or NULL; |*out_place| is where it belongs.
 const leat_node_pattern_t* leat_node_patterns_find(leat_node_patterns_t* patterns,
                                                    const leat_node_writing_t* writing,
                                                    uint32_t* out_place);

@@ -40,9 +40,10 @@ static leat_string_view_t next_declaration(const char** inout_at) {
   return leat_string_view_trim(leat_string_view_make(begin, (size_t)(at - begin)));
 }
 
-static int count_declarations(const char* text) {
-  int count = 0;
-  while (text && *text) count += next_declaration(&text).size > 0;
+// How many there are at most: a ';' in quotes is rare.
+static size_t most_declarations(const char* text) {
+  size_t count = text != NULL;
+  while (text && (text = strchr(text, ';'))) ++text, ++count;
   return count;
 }
 
@@ -283,7 +284,7 @@ static leat_attr_text_t text_of(const op_reader_t* r, leat_string_view_t declara
 
 static leat_status_t read_attrs(op_reader_t* r, const char* source) {
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(r->arena, (size_t)count_declarations(source),
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(r->arena, most_declarations(source),
                                                  sizeof(leat_op_attr_t), &memory));
   r->op->attrs = r->attrs = memory;
   while (source && *source) {
@@ -307,7 +308,7 @@ static leat_status_t read_arguments(op_reader_t* r, const char* source, const ch
                                     const leat_op_argument_t** out_arguments, int* out_count,
                                     bool* out_has_refs) {
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(r->arena, (size_t)count_declarations(source),
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(r->arena, most_declarations(source),
                                                  sizeof(leat_op_argument_t), &memory));
   leat_op_argument_t* arguments = memory;
   *out_arguments = arguments;

@@ -59,6 +59,7 @@ static leat_dtype_t from_alias(leat_string_view_t name) {
 
 static leat_dtype_t from_table(leat_string_view_t name, const char* const* table) {
   for (int i = 1; i < LEAT_DTYPE_COUNT; ++i) {
+    if (name.size > 0 && table[i][0] != name.data[0]) continue;  // most: costs no call
     if (leat_string_view_equals(name, table[i])) return (leat_dtype_t)i;
   }
   return LEAT_DTYPE_INVALID;
