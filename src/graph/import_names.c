@@ -112,37 +112,21 @@ leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t n
                                    : leat_graph_storage_copy_text(storage, name, out_name);
 }
 
-// Where |name| is noted, by a mere glance at it; NULL: names so short are not.
-static inline int32_t* recent_place(leat_importer_t* importer, leat_string_view_t name) {
-  uint64_t tail;
-  if (name.size < sizeof(tail)) return NULL;
-  memcpy(&tail, name.data + name.size - sizeof(tail), sizeof(tail));
-  return &importer->recent[leat_hash_mix(tail, name.size) % LEAT_IMPORTER_RECENT];
-}
-
 void leat_importer_note(leat_importer_t* importer, int32_t node) {
-  int32_t* place = recent_place(importer, importer->graph->nodes[node].name);
+  int32_t* place = leat_importer_recent(importer, importer->graph->nodes[node].name);
   if (place) *place = node;
-}
-
-// Most nodes read one that was made or read a few nodes before.
-static int32_t find_direct(leat_importer_t* importer, leat_string_view_t name) {
-  const leat_graph_t* graph = importer->graph;
-  int32_t* place = recent_place(importer, name);
-  if (place && *place >= importer->first && *place < (int32_t)graph->node_count &&
-      leat_string_view_equal(graph->nodes[*place].name, name)) {
-    return *place;
-  }
-  int32_t node = leat_graph_find_node(graph, name);
-  if (node < importer->first) return -1;
-  if (place) *place = node;
-  return node;
 }
 
 int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name) {
-  if (importer->direct_names) return find_direct(importer, name);
-  uint64_t node = 0;
-  return leat_string_map_get(&importer->imported, name, &node) ? (int32_t)node : -1;
+  if (!importer->direct_names) {
+    uint64_t found = 0;
+    return leat_string_map_get(&importer->imported, name, &found) ? (int32_t)found : -1;
+  }
+  int32_t node = leat_graph_find_node(importer->graph, name);
+  if (node < importer->first) return -1;
+  int32_t* place = leat_importer_recent(importer, name);
+  if (place) *place = node;
+  return node;
 }
 
 int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_t from) {

@@ -130,7 +130,7 @@ static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* dr
   }
   int32_t mapping = importer->mapped.count ? leat_importer_mapping(importer, name) : -1;
   if (mapping >= 0) return resolve_mapped(importer, draft, mapping);
-  int32_t node = leat_importer_find(importer, name.node);
+  int32_t node = leat_importer_find_near(importer, name.node);
   if (LEAT_LIKELY(node >= 0)) {
     draft->inherits_controls = true;
     return add_input(importer, draft, node, name.index);

@@ -77,6 +77,24 @@ LEAT_MUST_USE leat_status_t leat_importer_name(leat_importer_t* importer, leat_s
                                                leat_string_view_t* out_name);
 // The node that |name| of the GraphDef became, or -1.
 int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name);
+// Where |name| is noted, by a mere glance at it; NULL: names so short are not.
+static inline int32_t* leat_importer_recent(leat_importer_t* importer, leat_string_view_t name) {
+  uint64_t tail;
+  if (name.size < sizeof(tail)) return NULL;
+  memcpy(&tail, name.data + name.size - sizeof(tail), sizeof(tail));
+  return &importer->recent[leat_hash_mix(tail, name.size) % LEAT_IMPORTER_RECENT];
+}
+// leat_importer_find in hot code: most nodes read one that was made or read a few nodes before.
+static inline int32_t leat_importer_find_near(leat_importer_t* importer,
+                                              leat_string_view_t name) {
+  const leat_graph_t* graph = importer->graph;
+  int32_t* place = importer->direct_names ? leat_importer_recent(importer, name) : NULL;
+  if (place && *place >= importer->first && *place < (int32_t)graph->node_count &&
+      leat_string_view_equal(graph->nodes[*place].name, name)) {
+    return *place;
+  }
+  return leat_importer_find(importer, name);
+}
 // |node| was made just now: it will be read soon.
 void leat_importer_note(leat_importer_t* importer, int32_t node);
 // Index of the mapping of that tensor, or -1.

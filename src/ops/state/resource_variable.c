@@ -6,7 +6,7 @@
 // The variable's declared shape, where its handle comes from VarHandleOp; its type must then be the
 // op's.
 static leat_status_t declared_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
-  int declared, dtype = leat_node_attr(c->node, LEAT_SV("dtype"))->type;
+  int declared, dtype = c->node->attrs[c->node->op->dtype_attr].value.type;
   if (!leat_inference_input_handle(c, 0, &declared, out_shape) || declared == dtype) {
     return leat_ok_status();
   }
