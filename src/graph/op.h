@@ -159,6 +159,9 @@ typedef struct leat_op_row_s {
   // The op with the same attributes and one input more, which it adds to output 0 as AddV2 would;
   // NULL: none.
   const char* sum;
+  // The op that gives the sum, as AddN would, of output 0 of N >= 2 nodes of this one: each input a
+  // list of theirs, the same attributes, N, and |names|: the nodes'. NULL: none.
+  const char* sum_of_many;
   const char* doc;
 } leat_op_row_t;
 

@@ -3,6 +3,8 @@
 //
 //   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z        (sum)
 //                 y ──┘
+//   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (sum_of_many)
+//   w, q ─▶ Pad ──┘
 //
 // A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
 // differ and what is added is no row, one is repeated along the other, which is the sum's trade.
@@ -225,6 +227,92 @@ static leat_status_t try_products(fuse_t* f, int32_t index) {
   return leat_ok_status();
 }
 
+// ---- Sums of many -------------------------------------------------------------------------------
+
+// Does the node refuse inputs whose shapes differ, or are they known not to?
+static bool is_strict_sum(const fuse_t* f, const leat_node_t* node) {
+  return node->op->flags & LEAT_OP_AGGREGATE && leat_node_is_pure(f->graph, node) &&
+         (leat_op_find_attr(node->op, LEAT_SV("N")) >= 0 ||
+          leat_node_has_one_shape(f->graph, node));
+}
+
+static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
+  if (a->op != b->op) return false;
+  for (int i = 0; i < a->op->attr_count; ++i) {
+    if (!leat_attr_value_equal(&a->attrs[i].value, &b->attrs[i].value)) return false;
+  }
+  return true;
+}
+
+// The op that gives the sum of all terms of |sum|, which are alike; NULL: there is none.
+static const leat_op_t* find_sum_of_many(const fuse_t* f, const leat_node_t* sum) {
+  if (sum->input_count < 2 || !is_strict_sum(f, sum)) return NULL;
+  const leat_node_t* first = find_term(f, sum, 0);
+  if (!first || !first->op->row->sum_of_many) return NULL;
+  for (int i = 1; i < sum->input_count; ++i) {
+    const leat_node_t* term = find_term(f, sum, i);
+    if (!term || !is_alike(first, term)) return NULL;
+  }
+  return find_served_op(f, first->op->row->sum_of_many, first);
+}
+
+// The terms' inputs, list by list.
+static leat_status_t list_inputs(const fuse_t* f, const leat_node_t* sum,
+                                 leat_node_spec_t* inout_spec) {
+  const int count = sum->input_count, arity = find_term(f, sum, 0)->input_count;
+  leat_output_t* inputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)(count * arity), sizeof *inputs,
+                                                 (void**)&inputs));
+  for (int i = 0; i < count; ++i) {
+    const leat_node_t* term = find_term(f, sum, i);
+    for (int k = 0; k < arity; ++k) inputs[k * count + i] = term->inputs[k];
+  }
+  inout_spec->inputs = inputs;
+  inout_spec->input_count = count * arity;
+  return leat_ok_status();
+}
+
+static leat_status_t list_attrs(const fuse_t* f, const leat_node_t* sum,
+                                leat_node_spec_t* inout_spec) {
+  const leat_node_t* first = find_term(f, sum, 0);
+  const int count = sum->input_count, shared = first->op->attr_count;
+  leat_string_view_t* names;
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, (size_t)count, sizeof *names, (void**)&names));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, (size_t)shared + 2, sizeof *attrs, (void**)&attrs));
+  for (int i = 0; i < count; ++i) names[i] = find_term(f, sum, i)->name;
+  memcpy(attrs, first->attrs, (size_t)shared * sizeof *attrs);
+  attrs[shared] = (leat_attr_t){LEAT_SV("N"), {.kind = LEAT_ATTR_INT, .i = count}};
+  attrs[shared + 1] = (leat_attr_t){
+      LEAT_SV("names"),
+      {.kind = LEAT_ATTR_STRING, .is_list = true, .count = (uint32_t)count, .strings = names}};
+  inout_spec->attrs = attrs;
+  inout_spec->attr_count = shared + 2;
+  return leat_ok_status();
+}
+
+static leat_status_t try_many(fuse_t* f, int32_t index, const leat_op_t* op) {
+  const leat_node_t* sum = &f->graph->nodes[index];
+  leat_node_spec_t spec = {.op = op};
+  leat_output_t output = {0};
+  LEAT_RETURN_IF_ERROR(list_inputs(f, sum, &spec));
+  LEAT_RETURN_IF_ERROR(list_attrs(f, sum, &spec));
+  leat_status_t status = add_fused(f, index, 0, sum->input_count, &spec, &output.node);
+  if (status) {  // what is wrong with a term it says itself, if it comes to run
+    leat_status_free(status);
+    return leat_ok_status();
+  }
+  replace_sum(f, index, output);
+  return leat_ok_status();
+}
+
+static leat_status_t try_node(fuse_t* f, int32_t index) {
+  const leat_op_t* op = find_sum_of_many(f, &f->graph->nodes[index]);
+  return op ? try_many(f, index, op) : try_products(f, index);
+}
+
 // ---- The pass -----------------------------------------------------------------------------------
 
 static leat_status_t run(fuse_t* f) {
@@ -238,7 +326,7 @@ static leat_status_t run(fuse_t* f) {
   leat_rewrite_mark_kept(f->rewrite, f->kept);
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->graph, &f->readers));
   leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < f->count && !status; ++i) status = try_products(f, (int32_t)i);
+  for (size_t i = 0; i < f->count && !status; ++i) status = try_node(f, (int32_t)i);
   leat_readers_deinitialize(&f->readers);
   if (status || !f->any_fused) return status;
   return leat_rewrite_sweep(f->rewrite);
@@ -246,7 +334,8 @@ static leat_status_t run(fuse_t* f) {
 
 static bool has_terms(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
-    if (graph->nodes[i].op->row->sum) return true;
+    const leat_op_row_t* row = graph->nodes[i].op->row;
+    if (row->sum || row->sum_of_many) return true;
   }
   return false;
 }
@@ -264,6 +353,6 @@ static leat_status_t fuse(leat_rewrite_t* rewrite, const leat_pass_options_t* op
 }
 
 const leat_pass_t leat_pass_fuse = {.name = "fuse",
-                                    .doc = "a product that only a sum reads is added where it is made",
+                                    .doc = "a sum is made where its terms are, products or padded",
                                     .bit = LEAT_PASS_BIT_FUSE,
                                     .run_placed = fuse};

@@ -1,4 +1,6 @@
 // Sums that are made where their terms are: which become one node, and above all which do not.
+#include <math.h>
+
 #include "optimize/pass.h"
 #include "session/scene.h"
 
@@ -240,6 +242,118 @@ static void a_side_of_a_switch_is_waited_for(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, late), -1), 0);
 }
 
+// ---- Pads ---------------------------------------------------------------------------------------
+
+// |x|, a matrix, with rows of zeros around; how many is fed.
+static leat_output_t padded(fixture_t* f, leat_output_t x, leat_output_t paddings) {
+  return scene_output(
+      &f->s, "Pad", "", "", LEAT_INPUTS(x, paddings),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("Tpaddings", LEAT_DTYPE_INT32)));
+}
+static leat_output_t fed_paddings(fixture_t* f, const char* name) {
+  return scene_placeholder(&f->s, name, LEAT_DTYPE_INT32);
+}
+
+static void a_sum_of_pads_is_one(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = matrix(f, "x", 2, 3), y = matrix(f, "y", 3, 3);
+  leat_output_t p = fed_paddings(f, "p"), q = fed_paddings(f, "q");
+  leat_output_t items[] = {padded(f, x, p), padded(f, y, q), padded(f, x, q)};
+  leat_output_t sum = sum_of(f, items, 3);
+  scene_after(&f->s, items[1].node, scene_mark(&f->s, 1, -1));
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 3);
+  const leat_node_t* node = fetched(f, 0);
+  assert_true(is_op(node, "_SumOfPads"));
+  assert_int_equal(node->control_count, 1);
+  assert_int_equal(node->input_count, 6);
+  assert_int_equal(node->inputs[0].node, node->inputs[2].node);
+  assert_int_equal(node->inputs[4].node, node->inputs[5].node);
+}
+
+static void which_pads_stay(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = matrix(f, "x", 2, 3), p = fed_paddings(f, "p"), q = fed_paddings(f, "q");
+  leat_output_t items[] = {padded(f, x, p), padded(f, x, q), matrix(f, "y", 2, 3)};
+  leat_output_t sum = sum_of(f, items, 2);
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 2);
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum, items[1]), -1), 0);
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum, scene_unary(&f->s, "Neg", -1, items[0])), -1), 0);
+  items[0] = padded(f, x, p);
+  items[1] = padded(f, x, q);
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 3)), -1), 0);  // one is no Pad
+  leat_output_t twice[] = {padded(f, x, p), padded(f, x, p)};
+  twice[1] = twice[0];
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, twice, 2)), -1), 0);
+  // AddV2 repeats one along the other, unless the shapes are known to agree.
+  leat_output_t loose = scene_binary(&f->s, "AddV2", -1, padded(f, x, p), padded(f, x, q));
+  assert_int_equal(fuse(f, LEAT_INPUTS(loose), -1), 0);
+}
+
+// ---- Runs, as they are and fused ----------------------------------------------------------------
+
+enum { kMost = 4000 };
+static const float kX[] = {-0.0f, NAN, -0.0f, 1e-40f}, kY[] = {-0.0f, INFINITY, -INFINITY, 2};
+
+// Adds |count| items of each, padded as |before_and_after| says.
+static leat_status_t add_pads(scene_t* s, int count, const int32_t* before_and_after,
+                              leat_tensor_t* out_sum) {
+  const int32_t one_row[] = {1, 2};
+  leat_tensor_t fed[3];
+  leat_output_t feeds[3], items[2];
+  feeds[2] = scene_placeholder(s, "", LEAT_DTYPE_INT32);
+  LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_INT32, one_row, 2, &fed[2]));
+  for (int i = 0; i < 2; ++i) {
+    float values[kMost];
+    for (int k = 0; k < count; ++k) values[k] = (i ? kY : kX)[k % 4];
+    feeds[i] = scene_placeholder(s, "", LEAT_DTYPE_INT32);
+    LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_INT32, before_and_after + 2 * i, 2, &fed[i]));
+    leat_output_t paddings = scene_binary(s, "Reshape", -1, feeds[i], feeds[2]);
+    items[i] = scene_output(s, "Pad", "", "", LEAT_INPUTS(scene_floats(s, count, values), paddings),
+                            LEAT_NO_ATTRS);
+  }
+  leat_output_t sum = scene_output(s, "AddN", "", "", (leat_outputs_t){items, 2}, LEAT_NO_ATTRS);
+  return scene_run(s, (leat_outputs_t){feeds, 3}, fed, LEAT_INPUTS(sum), out_sum, NULL, 0);
+}
+
+// The second |offset| items after the first.
+static void expect_bits(scene_t* s, int count, int offset) {
+  leat_tensor_t sum;
+  LEAT_EXPECT_OK(add_pads(s, count, (const int32_t[]){0, offset, offset, 0}, &sum));
+  assert_int_equal(sum.shape.element_count, count + offset);
+  for (int i = 0; i < count + offset; ++i) {
+    const float expected = (i < count ? kX[i % 4] : 0) + (i < offset ? 0 : kY[(i - offset) % 4]);
+    assert_memory_equal(leat_tensor_data(&sum, const float) + i, &expected, sizeof expected);
+  }
+  leat_tensor_release(&sum);
+}
+
+static void bits_of_sums(scene_t* s) {
+  expect_bits(s, 4, 2);
+  expect_bits(s, kMost, kMost);
+  expect_bits(s, kMost, kMost + 3000);
+  expect_bits(s, kMost, 1501);
+}
+
+static void what_is_wrong(scene_t* s) {
+  leat_tensor_t sum;
+  scene_expect(add_pads(s, 4, (const int32_t[]){0, 2, -1, 3}, &sum), LEAT_INVALID_ARGUMENT,
+               "node 'Pad_1' (Pad): paddings[0] is [-1, 3]");
+}
+
+static void unequal_shapes(scene_t* s) {
+  leat_tensor_t sum;
+  scene_expect(add_pads(s, 4, (const int32_t[]){0, 2, 2, 1}, &sum), LEAT_INVALID_ARGUMENT,
+               "input 1 is [7], must have the shape of input 0, [6]");
+}
+
+static void fused_sums_say_what_sums_say(void** state) {
+  (void)state;
+  scene_run_all_ways(bits_of_sums);
+  scene_run_all_ways(what_is_wrong);
+  scene_run_all_ways(unequal_shapes);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -252,6 +366,9 @@ int main(void) {
       TEST(what_a_product_waits_for_its_sum_waits_for),
       TEST(a_term_does_not_wait_for_more),
       TEST(a_side_of_a_switch_is_waited_for),
+      TEST(a_sum_of_pads_is_one),
+      TEST(which_pads_stay),
+      cmocka_unit_test(fused_sums_say_what_sums_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
