@@ -1,9 +1,9 @@
 // Sums that are made where their terms are, so that a term never lies in memory by itself. What op
 // does both is what the terms' op says of itself.
 //
-//   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z        (sum)
+//   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z
 //                 y ──┘
-//   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (sum_of_many)
+//   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (sums_many)
 //   w, q ─▶ Pad ──┘
 //
 // A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
@@ -89,10 +89,12 @@ static const leat_node_t* find_term(const fuse_t* f, const leat_node_t* sum, int
   }
 }
 
-static const leat_op_t* find_served_op(const fuse_t* f, const char* name, const leat_node_t* term) {
+// The op that makes a sum of |term|; NULL: none that is served.
+static const leat_op_t* find_sum_op(const fuse_t* f, const leat_node_t* term) {
   const leat_op_t* op;
-  if (!name) return NULL;
-  leat_status_t status = leat_op_registry_find(f->graph->ops, leat_string_view_from(name), &op);
+  if (!term->op->row->sum) return NULL;
+  leat_status_t status =
+      leat_op_registry_find(f->graph->ops, leat_string_view_from(term->op->row->sum), &op);
   const leat_kernel_row_t* kernel =
       status ? NULL
              : f->options->find_kernel(f->options->find_kernel_data, op, term->attrs,
@@ -172,11 +174,11 @@ static void replace_sum(fuse_t* f, int32_t index, leat_output_t sum) {
 static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
-  if (!product ||
+  if (!product || product->op->row->sums_many ||
       !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
     return NULL;
   }
-  return find_served_op(f, product->op->row->sum, product);
+  return find_sum_op(f, product);
 }
 
 // Adds |inout_sum| to the product at input |side| of node |index|.
@@ -248,12 +250,12 @@ static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
 static const leat_op_t* find_sum_of_many(const fuse_t* f, const leat_node_t* sum) {
   if (sum->input_count < 2 || !is_strict_sum(f, sum)) return NULL;
   const leat_node_t* first = find_term(f, sum, 0);
-  if (!first || !first->op->row->sum_of_many) return NULL;
+  if (!first || !first->op->row->sums_many) return NULL;
   for (int i = 1; i < sum->input_count; ++i) {
     const leat_node_t* term = find_term(f, sum, i);
     if (!term || !is_alike(first, term)) return NULL;
   }
-  return find_served_op(f, first->op->row->sum_of_many, first);
+  return find_sum_op(f, first);
 }
 
 // The terms' inputs, list by list.
@@ -334,8 +336,7 @@ static leat_status_t run(fuse_t* f) {
 
 static bool has_terms(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
-    const leat_op_row_t* row = graph->nodes[i].op->row;
-    if (row->sum || row->sum_of_many) return true;
+    if (graph->nodes[i].op->row->sum) return true;
   }
   return false;
 }
