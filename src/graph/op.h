@@ -157,9 +157,9 @@ typedef struct leat_op_row_s {
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
-  // The op that makes a sum of output 0, with the same attributes. It has one input more, which it
-  // adds as AddV2 would; or, where |sums_many|, it gives what AddN would of N >= 2 nodes: its inputs
-  // are lists of theirs, and N and |names|, the nodes', are attributes besides. NULL: none.
+  // The op that makes a sum of output 0, with the same attributes; NULL: none. It has one input
+  // more, which it adds as AddV2 would. Or, where |sums_many|, it gives what AddN would of N >= 2
+  // nodes: its inputs are lists of theirs, and N and |names|, the nodes', are attributes besides.
   const char* sum;
   const char* doc;
 } leat_op_row_t;
