@@ -63,6 +63,8 @@ static const leat_op_case_t kCases[] = {
     PAIR("Sub", sub, TWICE, RANDOM(-2, 2, 2, 3, 4), RANDOM(-2, 2, 2, 1, 4)),
     PAIR("Sub", sub, UNCHECKED, RANDOM(-2, 2, 3, 1), RANDOM(-2, 2, 2, 3, 70)),
     PAIR("Sub", sub, UNCHECKED, RANDOM(-2, 2, 2000, 3), RANDOM(-2, 2, 2000, 1)),
+    PAIR("Sub", sub, UNCHECKED, RANDOM(-2, 2, 30, 200), RANDOM(-2, 2, 30, 1)),
+    PAIR("Sub", sub, UNCHECKED, RANDOM(-2, 2, 30, 255), RANDOM(-2, 2, 255)),
     PAIR("Mul", mul, UNCHECKED, RANDOM(-2, 2, 7, 1, 5, 1), RANDOM(-2, 2, 6, 1, 4)),
     PAIR("Mul", mul, UNCHECKED, RANDOM(-2, 2, 1000, 3), RANDOM(-2, 2, 3)),
     PAIR("Mul", mul, TWICE, RANDOM(-2, 2, 2, 3), RANDOM(-2, 2, 2, 1)),

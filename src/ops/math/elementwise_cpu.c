@@ -11,8 +11,9 @@
 #include "device/cpu/vector_math.h"
 
 #define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
-#define BLOCK 512           // elements of a block on the stack
-#define SHORT_ROW 64        // shorter rows are gathered into blocks instead of being visited
+#define BLOCK 512             // elements of a block on the stack
+#define SHORT_ROW 64          // shorter rows are gathered into blocks instead of being visited
+#define SHORT_MATRIX_ROW 256  // of a matrix, where gathering is quicker
 #define MAX_ELEMENT_BYTES 24
 #define MAX_CHAINED_BYTES 16
 
@@ -225,7 +226,7 @@ typedef enum leat_operand_kind_e {
 } leat_operand_kind_t;
 
 typedef struct leat_operand_block_s {
-  _Alignas(64) char bytes[(BLOCK + SHORT_ROW) * MAX_ELEMENT_BYTES];
+  _Alignas(64) char bytes[(BLOCK + SHORT_MATRIX_ROW) * MAX_ELEMENT_BYTES];
 } leat_operand_block_t;
 
 // An element, as often as 16 bytes hold it.
@@ -433,12 +434,16 @@ static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t*
   return faults;
 }
 
+static bool has_short_rows(const leat_broadcast_t* plan) {
+  return plan->rank > 1 &&
+         plan->dims[plan->rank - 1] < (plan->rank == 2 ? SHORT_MATRIX_ROW : SHORT_ROW);
+}
+
 static void broadcast_shard(void* data, int64_t begin, int64_t end) {
   leat_elementwise_job_t* job = data;
   leat_operand_block_t blocks[MAX_INPUTS];
-  bool has_short_rows = job->plan->rank > 1 && job->plan->dims[job->plan->rank - 1] < SHORT_ROW;
-  int faults = has_short_rows ? visit_blocks(job, blocks, begin, end)
-                              : visit_rows(job, blocks, begin, end);
+  int faults = has_short_rows(job->plan) ? visit_blocks(job, blocks, begin, end)
+                                         : visit_rows(job, blocks, begin, end);
   if (faults) atomic_fetch_or(&job->faults, faults);
 }
 
