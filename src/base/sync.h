@@ -89,4 +89,23 @@ static inline void leat_spinlock_unlock(leat_spinlock_t* lock) {
   atomic_store_explicit(lock, 0, memory_order_release);
 }
 
+// Guards what every step reads and hardly anything changes. A reader takes the lane of its thread,
+// so that readers on different cores write to no common line of memory; a writer takes all lanes.
+// Both for a few instructions' work. All zero is the initial state; wants 64-byte alignment.
+#define LEAT_READER_LANES 8
+typedef struct leat_lanes_s {
+  struct { leat_spinlock_t lock LEAT_ALIGNED(64); } items[LEAT_READER_LANES];
+} leat_lanes_t;
+extern LEAT_THREAD_LOCAL uint32_t leat_lane_of_thread;  // plus 1; 0: not yet chosen
+uint32_t leat_lane_choose(void);
+// The lane to unlock.
+static inline leat_spinlock_t* leat_lanes_lock_one(leat_lanes_t* lanes) {
+  const uint32_t chosen = leat_lane_of_thread;
+  leat_spinlock_t* lane = &lanes->items[(chosen ? chosen : leat_lane_choose()) - 1].lock;
+  leat_spinlock_lock(lane);
+  return lane;
+}
+void leat_lanes_lock_all(leat_lanes_t* lanes);
+void leat_lanes_unlock_all(leat_lanes_t* lanes);
+
 #endif  // LEAT_BASE_SYNC_H_

@@ -96,12 +96,51 @@ static void locks_exclude_and_one_is_last(void** state) {
   assert_int_equal(counting.last_ones + mine, 1);
 }
 
+// What the lanes guard: two numbers that are equal whenever a reader looks.
+typedef struct pair_s {
+  leat_lanes_t lanes;
+  leat_mutex_t writers;
+  int64_t first, second;
+  _Atomic int torn;
+} pair_t;
+
+static void read_and_write_pair(void* data) {
+  pair_t* pair = data;
+  for (int i = 0; i < 20000; ++i) {
+    leat_spinlock_t* lane = leat_lanes_lock_one(&pair->lanes);
+    if (pair->first != pair->second) ++pair->torn;
+    leat_spinlock_unlock(lane);
+    if (i % 64) continue;
+    leat_mutex_lock(&pair->writers);
+    leat_lanes_lock_all(&pair->lanes);
+    ++pair->first;
+    ++pair->second;
+    leat_lanes_unlock_all(&pair->lanes);
+    leat_mutex_unlock(&pair->writers);
+  }
+}
+
+static void lanes_exclude_writers(void** state) {
+  enum { THREADS = LEAT_READER_LANES + 2 };
+  static pair_t pair;
+  leat_thread_t threads[THREADS];
+  leat_mutex_initialize(&pair.writers);
+  for (int i = 0; i < THREADS; ++i) {
+    LEAT_EXPECT_OK(leat_thread_start("reader", read_and_write_pair, &pair, &threads[i]));
+  }
+  for (int i = 0; i < THREADS; ++i) leat_thread_join(threads[i]);
+  leat_mutex_deinitialize(&pair.writers);
+  assert_int_equal(pair.torn, 0);
+  assert_int_equal(pair.first, THREADS * ((20000 + 63) / 64));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conditions_time_out),
       cmocka_unit_test(notification_may_be_destroyed_by_its_waiter),
       cmocka_unit_test(notification_wait_times_out),
       cmocka_unit_test(locks_exclude_and_one_is_last),
+      cmocka_unit_test(lanes_exclude_writers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static double multiply_add_all(bench_t* b) {
 static double gemm_portable(bench_t* b) {
   leat_gemm_shape_t shape = leat_gemm_shape_dense(LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, GEMM_SIZE,
                                                   GEMM_SIZE, GEMM_SIZE);
-  leat_gemm_f32_portable(&shape, 1, (float*)b->from, (float*)b->from, 0, (float*)b->to, NULL,
+  leat_gemm_f32_portable(&shape, (float*)b->from, (float*)b->from, NULL, (float*)b->to, NULL,
                          NULL);
   return 2.0 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE;
 }

@@ -144,6 +144,7 @@ typedef struct leat_op_row_s {
   uint32_t flags;
   int16_t deprecated_since;  // GraphDef producer version; 0 = never
   uint8_t cost;             // leat_cost_rule_t
+  bool sums_many;           // see |sum|
   const char* deprecation;  // TensorFlow's explanation text
   uint16_t identities;  // leat_identity_t
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
@@ -156,8 +157,9 @@ typedef struct leat_op_row_s {
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
-  // The op with the same attributes and one input more, which it adds to output 0 as AddV2 would;
-  // NULL: none.
+  // The op that makes a sum of output 0, with the same attributes; NULL: none. It has one input
+  // more, which it adds as AddV2 would. Or, where |sums_many|, it gives what AddN would of N >= 2
+  // nodes: its inputs are lists of theirs, and N and |names|, the nodes', are attributes besides.
   const char* sum;
   const char* doc;
 } leat_op_row_t;

@@ -1,8 +1,9 @@
 // Containers of named resources. One hash table over (container, kind, name) serves all containers
 // of a device: look-ups by handle happen in every step, clearing a container hardly ever.
 //
-// Invariant: the table owns one reference of each resource. Resources are released with the lock
-// free, since ending one may end others.
+// Invariant: the table owns one reference of each resource. It changes with the mutex and all lanes
+// held, so that either is enough to read it. Resources are released with the locks free, since
+// ending one may end others.
 #include "kernel/resource.h"
 
 #include <stdio.h>
@@ -23,8 +24,9 @@ struct resource_entry_s {
 };
 
 struct leat_resource_manager_s {
-  leat_allocator_t* allocator;
+  leat_lanes_t lanes;
   leat_mutex_t mutex;
+  leat_allocator_t* allocator;
   resource_entry_t** buckets;
   size_t bucket_count;  // a power of two
   size_t count;
@@ -52,7 +54,7 @@ static bool key_equal(const resource_key_t* a, const resource_key_t* b) {
          leat_string_view_equal(a->container, b->container);
 }
 
-// ---- The table, under the lock ------------------------------------------------------------------
+// ---- The table, under its locks -----------------------------------------------------------------
 
 static resource_entry_t** bucket_of(const leat_resource_manager_t* manager, uint64_t hash) {
   return &manager->buckets[hash & (manager->bucket_count - 1)];
@@ -66,12 +68,14 @@ static resource_entry_t** find_place(const leat_resource_manager_t* manager,
   return place;
 }
 
+// From here on with the mutex held.
 static leat_status_t grow(leat_resource_manager_t* manager) {
   void* memory = NULL;
   size_t former_count = manager->bucket_count;
   resource_entry_t** former = manager->buckets;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(manager->allocator, former_count * 2,
                                                      sizeof(resource_entry_t*), &memory));
+  leat_lanes_lock_all(&manager->lanes);
   manager->buckets = memory;
   manager->bucket_count = former_count * 2;
   for (size_t i = 0; i < former_count; ++i) {
@@ -83,6 +87,7 @@ static leat_status_t grow(leat_resource_manager_t* manager) {
       *bucket = entry;
     }
   }
+  leat_lanes_unlock_all(&manager->lanes);
   leat_allocator_free(manager->allocator, former);
   return leat_ok_status();
 }
@@ -108,10 +113,12 @@ static leat_status_t make_entry(leat_resource_manager_t* manager, const resource
 
 static void link_entry(leat_resource_manager_t* manager, resource_entry_t* entry,
                        leat_resource_t* resource) {
-  resource_entry_t** bucket = bucket_of(manager, entry->key.hash);
   entry->resource = resource;
+  leat_lanes_lock_all(&manager->lanes);
+  resource_entry_t** bucket = bucket_of(manager, entry->key.hash);
   entry->next = *bucket;
   *bucket = entry;
+  leat_lanes_unlock_all(&manager->lanes);
   manager->count++;
 }
 
@@ -145,7 +152,7 @@ leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
   void* buckets = NULL;
   *out_manager = NULL;
   LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(allocator, sizeof(leat_resource_manager_t), &memory));
+      leat_allocator_allocate_aligned(allocator, 64, sizeof(leat_resource_manager_t), &memory));
   leat_status_t status = leat_allocator_allocate_array(allocator, FIRST_BUCKETS,
                                                        sizeof(resource_entry_t*), &buckets);
   if (status) {
@@ -165,6 +172,7 @@ leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
 static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
                                         leat_string_view_t container) {
   resource_entry_t* unlinked = NULL;
+  leat_lanes_lock_all(&manager->lanes);
   for (size_t i = 0; i < manager->bucket_count; ++i) {
     resource_entry_t** place = &manager->buckets[i];
     while (*place) {
@@ -179,6 +187,7 @@ static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
       manager->count--;
     }
   }
+  leat_lanes_unlock_all(&manager->lanes);
   return unlinked;
 }
 
@@ -220,6 +229,16 @@ void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_v
   free_entries(manager, entries);
 }
 
+// Retained; NULL when there is none. Takes no lock that others take.
+static leat_resource_t* look_up(leat_resource_manager_t* manager, const resource_key_t* key) {
+  leat_spinlock_t* lane = leat_lanes_lock_one(&manager->lanes);
+  const resource_entry_t* entry = *find_place(manager, key);
+  leat_resource_t* resource = entry ? entry->resource : NULL;
+  if (resource) leat_resource_retain(resource);
+  leat_spinlock_unlock(lane);
+  return resource;
+}
+
 static leat_status_t find_or_make_locked(leat_resource_manager_t* manager,
                                          const resource_key_t* key, leat_resource_make_fn_t make,
                                          void* data, leat_resource_t** out_resource) {
@@ -247,7 +266,8 @@ leat_status_t leat_resource_manager_find_or_make(leat_resource_manager_t* manage
                                                  leat_resource_t** out_resource) {
   manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
-  *out_resource = NULL;
+  *out_resource = look_up(manager, &key);
+  if (LEAT_LIKELY(*out_resource != NULL)) return leat_ok_status();
   leat_mutex_lock(&manager->mutex);
   leat_status_t status = find_or_make_locked(manager, &key, make, data, out_resource);
   leat_mutex_unlock(&manager->mutex);
@@ -260,16 +280,10 @@ leat_status_t leat_resource_manager_find(leat_resource_manager_t* manager,
                                          leat_resource_t** out_resource) {
   manager = holder_of(manager, container);
   resource_key_t key = make_key(container, name, kind);
-  leat_status_t status = leat_ok_status();
-  *out_resource = NULL;
+  *out_resource = look_up(manager, &key);
+  if (LEAT_LIKELY(*out_resource != NULL)) return leat_ok_status();
   leat_mutex_lock(&manager->mutex);
-  const resource_entry_t* entry = *find_place(manager, &key);
-  if (LEAT_LIKELY(entry != NULL)) {
-    leat_resource_retain(entry->resource);
-    *out_resource = entry->resource;
-  } else {
-    status = absent(manager, &key);
-  }
+  leat_status_t status = absent(manager, &key);
   leat_mutex_unlock(&manager->mutex);
   return status;
 }
@@ -308,7 +322,9 @@ leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
   resource_entry_t** place = find_place(manager, &key);
   resource_entry_t* entry = *place;
   if (entry) {
+    leat_lanes_lock_all(&manager->lanes);
     *place = entry->next;
+    leat_lanes_unlock_all(&manager->lanes);
     entry->next = NULL;
     manager->count--;
   } else {

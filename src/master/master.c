@@ -32,10 +32,18 @@ struct leat_compiled_s {
   bool leaves_traces;  // in the step's container: every step is cleaned up after
 };
 
-static _Atomic(int64_t) next_step_id = 1;
+// A thread takes several numbers at a time: concurrent steps share no counter.
+#define IDS_OF_A_THREAD 256
+static _Atomic(int64_t) next_free_id = 1;
+static LEAT_THREAD_LOCAL int64_t next_id, ids_left;
 
 int64_t leat_master_new_step(void) {
-  return atomic_fetch_add_explicit(&next_step_id, 1, memory_order_relaxed);
+  if (ids_left == 0) {
+    next_id = atomic_fetch_add_explicit(&next_free_id, IDS_OF_A_THREAD, memory_order_relaxed);
+    ids_left = IDS_OF_A_THREAD;
+  }
+  --ids_left;
+  return next_id++;
 }
 
 leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signature_t* signature,
@@ -48,9 +56,13 @@ leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signa
 // ---- Waiting ------------------------------------------------------------------------------------
 
 // Counts down the partitions of a step; the first failure is kept. |state| lets the usual case, a
-// step that ends before its call returns, go without any lock.
-typedef enum { WAIT_RUNNING, WAIT_DONE, WAIT_PARKED } wait_state_t;
+// step that ends before its call returns, go without any lock. A step of one partition may ask the
+// waiting thread to go on with it.
+typedef enum { WAIT_RUNNING, WAIT_PARKED, WAIT_ASKED, WAIT_DONE } wait_state_t;
 typedef struct wait_s {
+  leat_step_waiter_t waiter;
+  void (*rest)(void* data);  // of the step, when asked
+  void* rest_data;
   _Atomic(int) pending;
   _Atomic(int) state;
   leat_worker_t* worker;
@@ -74,14 +86,27 @@ static void note_failure(leat_worker_t* worker, int64_t step_id, bool several,
   if (cause) worker->vtable->abort_step(worker, step_id, cause);
 }
 
+// The wait is the waiting thread's again at once, unless that one is parked.
+static void wake(wait_t* wait, wait_state_t state) {
+  int before = atomic_exchange_explicit(&wait->state, state, memory_order_acq_rel);
+  if (before == WAIT_PARKED) leat_notification_open(wait->notification);
+}
+
 static void partition_done(void* data, leat_status_t status) {
   wait_t* wait = data;
   if (LEAT_UNLIKELY(status)) {
     note_failure(wait->worker, wait->step_id, wait->several, &wait->lock, &wait->status, status);
   }
-  if (atomic_fetch_sub_explicit(&wait->pending, 1, memory_order_acq_rel) != 1) return;
-  int before = atomic_exchange_explicit(&wait->state, WAIT_DONE, memory_order_acq_rel);
-  if (before == WAIT_PARKED) leat_notification_open(wait->notification);
+  if (atomic_fetch_sub_explicit(&wait->pending, 1, memory_order_acq_rel) == 1) {
+    wake(wait, WAIT_DONE);
+  }
+}
+
+static void go_on(leat_step_waiter_t* self, void (*fn)(void* data), void* data) {
+  wait_t* wait = (wait_t*)self;
+  wait->rest = fn;
+  wait->rest_data = data;
+  wake(wait, WAIT_ASKED);
 }
 
 static void park(wait_t* wait, int64_t deadline_ns) {
@@ -101,8 +126,15 @@ static void park(wait_t* wait, int64_t deadline_ns) {
 }
 
 static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
-  if (LEAT_UNLIKELY(atomic_load_explicit(&wait->state, memory_order_acquire) != WAIT_DONE)) {
-    park(wait, deadline_ns);
+  int state;
+  while (LEAT_UNLIKELY((state = atomic_load_explicit(&wait->state, memory_order_acquire)) !=
+                       WAIT_DONE)) {
+    if (state == WAIT_ASKED) {
+      atomic_store_explicit(&wait->state, WAIT_RUNNING, memory_order_relaxed);
+      wait->rest(wait->rest_data);
+    } else {
+      park(wait, wait->aborted ? LEAT_DEADLINE_NEVER : deadline_ns);
+    }
   }
   if (LEAT_UNLIKELY(wait->status || wait->several || wait->aborted || wait->leaves_traces)) {
     wait->worker->vtable->cleanup_step(wait->worker, wait->step_id);
@@ -361,6 +393,7 @@ const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int inde
 static leat_status_t run_one(leat_compiled_t* compiled, leat_run_request_t* request,
                              wait_t* wait) {
   request->handle = compiled->partitions[0].handle;
+  request->waiter = &wait->waiter;
   wait->pending = 1;
   compiled->worker->vtable->run_graph(compiled->worker, request, partition_done, wait);
   return wait_for(wait, request->deadline_ns);
@@ -449,7 +482,8 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
       .deadline_ns = deadline_ns,
       .collector = collector,
   };
-  wait_t wait = {.worker = compiled->worker,
+  wait_t wait = {.waiter = {go_on},
+                 .worker = compiled->worker,
                  .step_id = request.step_id,
                  .leaves_traces = compiled->leaves_traces};
   if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for

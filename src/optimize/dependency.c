@@ -37,18 +37,10 @@ static void count_readers(dependency_t* d, const leat_rewrite_t* rewrite) {
   for (int i = 0; i < rewrite->target_count; ++i) ++d->data_readers[rewrite->targets[i]];
 }
 
-// A Switch kills one of its outputs: a control edge could not tell which.
-static bool reads_switch(const leat_graph_t* graph, const leat_node_t* node) {
-  for (int k = 0; k < node->input_count; ++k) {
-    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_SWITCH) return true;
-  }
-  return false;
-}
-
 static bool may_drop(const dependency_t* d, int32_t index) {
   const leat_node_t* node = &d->graph->nodes[index];
   return !d->data_readers[index] && leat_node_is_pure(d->graph, node) &&
-         !reads_switch(d->graph, node);
+         !leat_node_reads_switch(d->graph, node);
 }
 
 // Readers come before what they read, so that chains fall as a whole.

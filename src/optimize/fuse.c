@@ -1,24 +1,33 @@
-// Sums of products: a product that only a sum reads is added where it is made, so that it never
-// lies in memory by itself. What op does both is what the product's op says of itself (`sum`).
+// Sums that are made where their terms are, so that a term never lies in memory by itself. What op
+// does both is what the terms' op says of itself.
 //
 //   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z
 //                 y ──┘
+//   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (sums_many)
+//   w, q ─▶ Pad ──┘
 //
 // A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
 // differ and what is added is no row, one is repeated along the other, which is the sum's trade.
+//
+// Nobody else reads a term. An Identity may hand it on that waits for a group of gradients, and so
+// for the term: who waits for the term waits for what it read instead, as in the pass "dependency".
+//
 // This comes after placement, as only then it is known which kernels there are.
 #include <string.h>
 
-#include "optimize/pass.h"
+#include "optimize/conditions.h"
 
 typedef struct fuse_s {
   const leat_pass_options_t* options;
   leat_rewrite_t* rewrite;
   leat_graph_t* graph;
+  const leat_op_t* no_op;
   size_t count;  // of nodes that were there at first
   bool* kept;    // fetched, or a target
   leat_readers_t readers;
-  size_t changed;
+  leat_condition_set_t* conditions;  // node
+  leat_arena_t* arena;
+  bool any_fused;
 } fuse_t;
 
 static bool may_agree(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
@@ -36,58 +45,158 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
   return equal || (row && may_agree(product.dims[product.rank - 1], y.dims[last]));
 }
 
-static bool has_one_reader(const fuse_t* f, int32_t node) {
-  return (size_t)node < f->count && !f->kept[node] &&
-         f->readers.begin[node + 1] - f->readers.begin[node] == 1;
+// ---- Terms --------------------------------------------------------------------------------------
+
+static bool hands_on(const leat_node_t* node) {
+  return node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1;
 }
 
-// The op that adds to the product that input |side| of |sum| is; NULL: there is none.
-static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
-  const leat_output_t input = sum->inputs[side];
-  const leat_node_t* product = &f->graph->nodes[input.node];
-  const leat_output_t other = sum->inputs[side == 0];
-  const leat_op_t* op;
-  if (!product->op->row->sum || input.index != 0 || product->control_count ||
-      product->assigned_device != sum->assigned_device || !has_one_reader(f, input.node) ||
-      !leat_node_is_pure(f->graph, product) ||
-      !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
-    return NULL;
+static bool waits(const leat_graph_t* graph, leat_reader_t reader) {
+  return reader.position >= graph->nodes[reader.node].input_count;
+}
+
+// Does one node read |node|, and nobody need it otherwise? Others may wait for what computes.
+static bool has_one_reader(const fuse_t* f, int32_t node) {
+  uint32_t waiting = 0;
+  if ((size_t)node >= f->count || f->kept[node]) return false;
+  const uint32_t begin = f->readers.begin[node], end = f->readers.begin[node + 1];
+  for (uint32_t r = begin; r < end; ++r) waiting += waits(f->graph, f->readers.readers[r]);
+  const leat_node_t* read = &f->graph->nodes[node];
+  return end - begin - waiting == 1 &&
+         (!waiting || !(hands_on(read) || leat_node_reads_switch(f->graph, read)));
+}
+
+static bool comes_with(const fuse_t* f, const leat_node_t* a, const leat_node_t* b) {
+  const leat_node_t* nodes = f->graph->nodes;
+  return leat_condition_set_equal(f->conditions[a - nodes], f->conditions[b - nodes]);
+}
+
+// The node that makes input |side| of |sum|, for it alone; NULL: others have something of it, or it
+// would come later if it waited for what hands it on.
+static const leat_node_t* find_term(const fuse_t* f, const leat_node_t* sum, int side) {
+  leat_output_t input = sum->inputs[side];
+  const leat_node_t* reader = NULL;
+  for (;;) {
+    const leat_node_t* node = &f->graph->nodes[input.node];
+    if (input.index != 0 || node->assigned_device != sum->assigned_device ||
+        !has_one_reader(f, input.node) || !leat_node_is_pure(f->graph, node) ||
+        (reader && !comes_with(f, reader, node))) {
+      return NULL;
+    }
+    if (!hands_on(node)) return node;
+    input = node->inputs[0];
+    reader = node;
   }
-  leat_status_t status = leat_op_registry_find(
-      f->graph->ops, leat_string_view_from(product->op->row->sum), &op);
+}
+
+// The op that makes a sum of |term|; NULL: none that is served.
+static const leat_op_t* find_sum_op(const fuse_t* f, const leat_node_t* term) {
+  const leat_op_t* op;
+  if (!term->op->row->sum) return NULL;
+  leat_status_t status =
+      leat_op_registry_find(f->graph->ops, leat_string_view_from(term->op->row->sum), &op);
   const leat_kernel_row_t* kernel =
       status ? NULL
-             : f->options->find_kernel(f->options->find_kernel_data, op, product->attrs,
-                                       product->attr_count, sum->assigned_device);
+             : f->options->find_kernel(f->options->find_kernel_data, op, term->attrs,
+                                       term->attr_count, term->assigned_device);
   leat_status_free(status);
   return kernel ? op : NULL;
 }
 
-// Adds |inout_sum| to the product at input |side| of node |index|.
-static leat_status_t add_fused(fuse_t* f, int32_t index, int side, const leat_op_t* op,
-                               leat_arena_t* arena, leat_output_t* inout_sum) {
+// ---- The node that stands for a sum and its terms -----------------------------------------------
+
+// Who waits for |term|, which goes, is to wait for what it reads and waits for.
+static leat_status_t move_waiters(fuse_t* f, const leat_node_t* term) {
+  const int32_t index = (int32_t)(term - f->graph->nodes);
+  const int total = term->input_count + term->control_count;
+  int32_t waiter = -1, *sources;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof *sources, (void**)&sources));
+  for (int i = 0; i < total; ++i) sources[i] = term->inputs[i].node;
+  leat_node_spec_t spec = {.op = f->no_op, .control_inputs = sources, .control_count = total};
+  for (uint32_t r = f->readers.begin[index]; r < f->readers.begin[index + 1]; ++r) {
+    const leat_reader_t reader = f->readers.readers[r];
+    if (!waits(f->graph, reader)) continue;
+    if (waiter < 0) {
+      LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->rewrite, index, "/_waited", &spec, &waiter));
+    }
+    f->graph->nodes[reader.node].inputs[reader.position].node = waiter;
+  }
+  return leat_ok_status();
+}
+
+// What |sum| waits for, and each node on the way to its inputs from |begin| to |end|: how many they
+// are, and into |out_controls| if that is there.
+static int list_controls(const fuse_t* f, const leat_node_t* sum, int begin, int end,
+                         int32_t* out_controls) {
+  int count = 0;
+  const leat_node_t* node = sum;
+  for (int side = begin;;) {
+    for (int i = 0; i < node->control_count; ++i, ++count) {
+      if (out_controls) out_controls[count] = node->inputs[node->input_count + i].node;
+    }
+    if (node != sum && hands_on(node)) {
+      node = &f->graph->nodes[node->inputs[0].node];
+    } else if (side < end) {
+      node = &f->graph->nodes[sum->inputs[side++].node];
+    } else {
+      return count;
+    }
+  }
+}
+
+// Adds the node |spec|, which stands for node |index| and what makes its inputs |begin| to |end|.
+static leat_status_t add_fused(fuse_t* f, int32_t index, int begin, int end, leat_node_spec_t* spec,
+                               int32_t* out_node) {
+  int32_t* controls;
+  for (int side = begin; side < end; ++side) {
+    LEAT_RETURN_IF_ERROR(move_waiters(f, find_term(f, &f->graph->nodes[index], side)));
+  }
   const leat_node_t* sum = &f->graph->nodes[index];
-  const leat_node_t* product = &f->graph->nodes[sum->inputs[side].node];
-  leat_node_spec_t spec = {.op = op,
+  spec->control_count = list_controls(f, sum, begin, end, NULL);
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)spec->control_count + 1,
+                                                 sizeof *controls, (void**)&controls));
+  list_controls(f, sum, begin, end, controls);
+  spec->control_inputs = controls;
+  LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->rewrite, index, "/_fused", spec, out_node));
+  return leat_graph_refine_shape(f->graph, (leat_output_t){*out_node, 0},
+                                 f->graph->nodes[index].output_shapes[0]);
+}
+
+static void replace_sum(fuse_t* f, int32_t index, leat_output_t sum) {
+  leat_rewrite_redirect(f->rewrite, &f->readers, index, sum);
+  f->any_fused = true;
+}
+
+// ---- Sums of products ---------------------------------------------------------------------------
+
+// The op that adds to the product that input |side| of |sum| is; NULL: there is none.
+static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
+  const leat_output_t other = sum->inputs[side == 0];
+  const leat_node_t* product = find_term(f, sum, side);
+  if (!product || product->op->row->sums_many ||
+      !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
+    return NULL;
+  }
+  return find_sum_op(f, product);
+}
+
+// Adds |inout_sum| to the product at input |side| of node |index|.
+static leat_status_t add_product(fuse_t* f, int32_t index, int side, leat_output_t* inout_sum) {
+  const leat_node_t* sum = &f->graph->nodes[index];
+  const leat_node_t* product = find_term(f, sum, side);
+  leat_node_spec_t spec = {.op = find_fused(f, sum, side),
                            .attrs = product->attrs,
                            .attr_count = product->attr_count,
-                           .input_count = product->input_count + 1,
-                           .control_count = sum->control_count};
+                           .input_count = product->input_count + 1};
   leat_output_t* inputs;
-  int32_t* controls;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)spec.input_count, sizeof *inputs,
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)spec.input_count, sizeof *inputs,
                                                  (void**)&inputs));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)spec.control_count + 1,
-                                                 sizeof *controls, (void**)&controls));
   memcpy(inputs, product->inputs, (size_t)product->input_count * sizeof *inputs);
   inputs[product->input_count] = *inout_sum;
-  for (int i = 0; i < sum->control_count; ++i) {
-    controls[i] = sum->inputs[sum->input_count + i].node;
-  }
   spec.inputs = inputs;
-  spec.control_inputs = controls;
   inout_sum->index = 0;
-  return leat_rewrite_add_beside(f->rewrite, index, "/_fused", &spec, &inout_sum->node);
+  return add_fused(f, index, side, side + 1, &spec, &inout_sum->node);
 }
 
 // Does the node add its inputs as AddV2 does? What refuses inputs that differ (AddN) would not see
@@ -101,7 +210,7 @@ static bool is_sum(const fuse_t* f, const leat_node_t* node) {
   return leat_node_elementwise(f->graph, node, f->options) == LEAT_ELEMENTWISE_BIAS;
 }
 
-static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
+static leat_status_t try_products(fuse_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   const int count = node->input_count;
   int first = -1;  // the input that the others are added to
@@ -114,27 +223,118 @@ static leat_status_t try_node(fuse_t* f, int32_t index, leat_arena_t* arena) {
   if (first < 0) first = 0;
   leat_output_t sum = node->inputs[first];
   for (int i = 0; i < count; ++i) {
-    if (i == first) continue;
-    const leat_op_t* op = find_fused(f, &f->graph->nodes[index], i);
-    LEAT_RETURN_IF_ERROR(add_fused(f, index, i, op, arena, &sum));
+    if (i != first) LEAT_RETURN_IF_ERROR(add_product(f, index, i, &sum));
   }
-  leat_rewrite_redirect(f->rewrite, &f->readers, index, sum);
-  ++f->changed;
+  replace_sum(f, index, sum);
   return leat_ok_status();
 }
 
-static leat_status_t run(fuse_t* f, leat_arena_t* arena) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, f->count + 1, 1, (void**)&f->kept));
+// ---- Sums of many -------------------------------------------------------------------------------
+
+// Does the node refuse inputs whose shapes differ, or are they known not to?
+static bool is_strict_sum(const fuse_t* f, const leat_node_t* node) {
+  return node->op->flags & LEAT_OP_AGGREGATE && leat_node_is_pure(f->graph, node) &&
+         (leat_op_find_attr(node->op, LEAT_SV("N")) >= 0 ||
+          leat_node_has_one_shape(f->graph, node));
+}
+
+static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
+  if (a->op != b->op) return false;
+  for (int i = 0; i < a->op->attr_count; ++i) {
+    if (!leat_attr_value_equal(&a->attrs[i].value, &b->attrs[i].value)) return false;
+  }
+  return true;
+}
+
+// The op that gives the sum of all terms of |sum|, which are alike; NULL: there is none.
+static const leat_op_t* find_sum_of_many(const fuse_t* f, const leat_node_t* sum) {
+  if (sum->input_count < 2 || !is_strict_sum(f, sum)) return NULL;
+  const leat_node_t* first = find_term(f, sum, 0);
+  if (!first || !first->op->row->sums_many) return NULL;
+  for (int i = 1; i < sum->input_count; ++i) {
+    const leat_node_t* term = find_term(f, sum, i);
+    if (!term || !is_alike(first, term)) return NULL;
+  }
+  return find_sum_op(f, first);
+}
+
+// The terms' inputs, list by list.
+static leat_status_t list_inputs(const fuse_t* f, const leat_node_t* sum,
+                                 leat_node_spec_t* inout_spec) {
+  const int count = sum->input_count, arity = find_term(f, sum, 0)->input_count;
+  leat_output_t* inputs;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)(count * arity), sizeof *inputs,
+                                                 (void**)&inputs));
+  for (int i = 0; i < count; ++i) {
+    const leat_node_t* term = find_term(f, sum, i);
+    for (int k = 0; k < arity; ++k) inputs[k * count + i] = term->inputs[k];
+  }
+  inout_spec->inputs = inputs;
+  inout_spec->input_count = count * arity;
+  return leat_ok_status();
+}
+
+static leat_status_t list_attrs(const fuse_t* f, const leat_node_t* sum,
+                                leat_node_spec_t* inout_spec) {
+  const leat_node_t* first = find_term(f, sum, 0);
+  const int count = sum->input_count, shared = first->op->attr_count;
+  leat_string_view_t* names;
+  leat_attr_t* attrs;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, (size_t)count, sizeof *names, (void**)&names));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, (size_t)shared + 2, sizeof *attrs, (void**)&attrs));
+  for (int i = 0; i < count; ++i) names[i] = find_term(f, sum, i)->name;
+  memcpy(attrs, first->attrs, (size_t)shared * sizeof *attrs);
+  attrs[shared] = (leat_attr_t){LEAT_SV("N"), {.kind = LEAT_ATTR_INT, .i = count}};
+  attrs[shared + 1] = (leat_attr_t){
+      LEAT_SV("names"),
+      {.kind = LEAT_ATTR_STRING, .is_list = true, .count = (uint32_t)count, .strings = names}};
+  inout_spec->attrs = attrs;
+  inout_spec->attr_count = shared + 2;
+  return leat_ok_status();
+}
+
+static leat_status_t try_many(fuse_t* f, int32_t index, const leat_op_t* op) {
+  const leat_node_t* sum = &f->graph->nodes[index];
+  leat_node_spec_t spec = {.op = op};
+  leat_output_t output = {0};
+  LEAT_RETURN_IF_ERROR(list_inputs(f, sum, &spec));
+  LEAT_RETURN_IF_ERROR(list_attrs(f, sum, &spec));
+  leat_status_t status = add_fused(f, index, 0, sum->input_count, &spec, &output.node);
+  if (status) {  // what is wrong with a term it says itself, if it comes to run
+    leat_status_free(status);
+    return leat_ok_status();
+  }
+  replace_sum(f, index, output);
+  return leat_ok_status();
+}
+
+static leat_status_t try_node(fuse_t* f, int32_t index) {
+  const leat_op_t* op = find_sum_of_many(f, &f->graph->nodes[index]);
+  return op ? try_many(f, index, op) : try_products(f, index);
+}
+
+// ---- The pass -----------------------------------------------------------------------------------
+
+static leat_status_t run(fuse_t* f) {
+  int32_t* order;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(f->graph->ops, LEAT_OP_NAME_NO_OP, &f->no_op));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, f->count + 1, 1, (void**)&f->kept));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(f->arena, f->count + 1, sizeof *order, (void**)&order));
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, order));
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->graph, f->options, order, f->arena, &f->conditions));
   leat_rewrite_mark_kept(f->rewrite, f->kept);
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->graph, &f->readers));
   leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < f->count && !status; ++i) status = try_node(f, (int32_t)i, arena);
+  for (size_t i = 0; i < f->count && !status; ++i) status = try_node(f, (int32_t)i);
   leat_readers_deinitialize(&f->readers);
-  if (status || !f->changed) return status;
+  if (status || !f->any_fused) return status;
   return leat_rewrite_sweep(f->rewrite);
 }
 
-static bool has_products(const leat_graph_t* graph) {
+static bool has_terms(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].op->row->sum) return true;
   }
@@ -144,16 +344,16 @@ static bool has_products(const leat_graph_t* graph) {
 static leat_status_t fuse(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
   fuse_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph,
               .count = rewrite->graph->node_count};
-  if (!options->find_kernel || !has_products(f.graph)) return leat_ok_status();
+  if (!options->find_kernel || !has_terms(f.graph)) return leat_ok_status();
   leat_arena_t arena;
   leat_arena_initialize(f.graph->allocator, 0, &arena);
-  leat_status_t status = run(&f, &arena);
+  f.arena = &arena;
+  leat_status_t status = run(&f);
   leat_arena_deinitialize(&arena);
   return status;
 }
 
-const leat_pass_t leat_pass_fuse = {
-    .name = "fuse",
-    .doc = "a product that only a sum reads is added where it is made",
-    .bit = LEAT_PASS_BIT_FUSE,
-    .run_placed = fuse};
+const leat_pass_t leat_pass_fuse = {.name = "fuse",
+                                    .doc = "a sum is made where its terms are, products or padded",
+                                    .bit = LEAT_PASS_BIT_FUSE,
+                                    .run_placed = fuse};

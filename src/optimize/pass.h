@@ -106,6 +106,9 @@ LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_are
 // Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
+// A Switch kills one of its outputs: who waits for such a node cannot wait for its inputs instead,
+// as a control edge does not tell which output it is.
+bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
 
 // False where an array of that shape is known to have fewer elements, or none.
 bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count);

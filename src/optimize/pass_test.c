@@ -268,128 +268,6 @@ static void work_that_is_only_waited_for_goes(void** state) {
   assert_int_equal(clean(f, after(f, sum.node), 5)->control_count, 1);
 }
 
-// ---- Sums of products ---------------------------------------------------------------------------
-
-static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op,
-                                           const leat_attr_t* attrs, int attr_count,
-                                           int32_t device) {
-  return NULL;
-}
-static const leat_kernel_row_t* serve_any(const void* data, const leat_op_t* op,
-                                          const leat_attr_t* attrs, int attr_count,
-                                          int32_t device) {
-  static const leat_kernel_row_t kAny = {.op = "any"};
-  static const leat_kernel_row_t kBias = {.op = "BiasAdd", .elementwise = LEAT_ELEMENTWISE_BIAS};
-  return leat_string_view_equals(op->name, "BiasAdd") ? &kBias : &kAny;
-}
-
-// How many of the nodes are fused when all lie on one device, but for |other| (-1: none).
-static size_t fuse(fixture_t* f, leat_outputs_t fetches, int32_t other) {
-  prune(f, fetches);
-  leat_graph_t* graph = f->rewrite.graph;
-  const size_t before = graph->node_count;
-  for (size_t i = 0; i < before; ++i) graph->nodes[i].assigned_device = 0;
-  if (other >= 0) graph->nodes[f->rewrite.fetches[other].node].assigned_device = 1;
-  LEAT_EXPECT_OK(leat_pass_fuse.run_placed(&f->rewrite, &f->options));
-  for (size_t i = 0; i < f->rewrite.graph->node_count; ++i) {
-    assert_true(f->rewrite.graph->nodes[i].assigned_device >= 0);
-  }
-  return before - f->rewrite.graph->node_count;
-}
-
-static leat_output_t matrix(fixture_t* f, const char* name, int64_t rows, int64_t columns) {
-  const int64_t dims[] = {rows, columns};
-  return scene_output(&f->s, "Placeholder", name, "", LEAT_NO_INPUTS,
-                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
-}
-
-static void a_product_goes_into_its_sum(void** state) {
-  fixture_t* f = *state;
-  f->options.find_kernel = serve_any;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", -1, 4);
-  leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
-  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, y);
-  leat_output_t reader = scene_unary(&f->s, "Neg", -1, sum);
-  scene_after(&f->s, sum.node, scene_mark(&f->s, 1, -1));
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum, reader), -1), 1);
-  const leat_node_t* fused = fetched(f, 0);
-  assert_true(leat_string_view_equals(fused->op->name, "_MatMulAdd"));
-  assert_int_equal(fused->control_count, 1);
-  assert_int_equal(fetched(f, 1)->inputs[0].node, f->rewrite.fetches[0].node);
-  assert_true(leat_string_view_equals(f->rewrite.graph->nodes[fused->inputs[2].node].name, "y"));
-  // A sum of two products keeps one of them.
-  leat_output_t two = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
-                                   scene_binary(&f->s, "MatMul", -1, a, b));
-  assert_int_equal(fuse(f, LEAT_INPUTS(two), -1), 1);
-}
-
-static void a_product_goes_into_its_bias(void** state) {
-  fixture_t* f = *state;
-  f->options.find_kernel = serve_any;
-  const int64_t four = 4;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), unknown = matrix(f, "c", 3, -1);
-  leat_output_t bias = scene_output(&f->s, "Placeholder", "bias", "", LEAT_NO_INPUTS,
-                                    LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                               LEAT_SHAPE("shape",
-                                                          ((leat_partial_shape_t){1, &four}))));
-  leat_output_t y = scene_output(&f->s, "BiasAdd", "", "",
-                                 LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, b), bias),
-                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
-  leat_output_t z = scene_output(&f->s, "BiasAdd", "", "",
-                                 LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
-                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
-  assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
-  assert_true(leat_string_view_equals(fetched(f, 0)->op->name, "_MatMulAdd"));
-  assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
-}
-
-static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count) {
-  return scene_output(&f->s, "AddN", "", "", (leat_outputs_t){items, count},
-                      LEAT_ATTRS(LEAT_INT("N", count), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
-}
-
-static void a_sum_of_products_is_a_chain(void** state) {
-  fixture_t* f = *state;
-  f->options.find_kernel = serve_any;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
-  leat_output_t items[5];
-  for (int i = 0; i < 4; ++i) items[i] = scene_binary(&f->s, "MatMul", -1, a, b);
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 3)), -1), 1);
-  const leat_node_t* last = fetched(f, 0);
-  const leat_node_t* before = &f->rewrite.graph->nodes[last->inputs[2].node];
-  assert_ptr_equal(last->op, before->op);
-  assert_true(leat_string_view_equals(
-      f->rewrite.graph->nodes[before->inputs[2].node].op->name, "MatMul"));
-  items[3] = items[4] = y;
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 4)), -1), 1);
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 5)), -1), 0);  // another sum is needed
-}
-
-static void what_is_not_fused(void** state) {
-  fixture_t* f = *state;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
-  leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
-  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, y, product);
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);  // nobody knows of kernels
-  f->options.find_kernel = serve_none;
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);
-  f->options.find_kernel = serve_any;
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 1);
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum, product), -1), 0);
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum, scene_unary(&f->s, "Neg", -1, product)), -1), 0);
-  leat_output_t column = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
-                                      matrix(f, "column", 2, 1));
-  assert_int_equal(fuse(f, LEAT_INPUTS(column), -1), 0);
-  leat_output_t twice = scene_binary(&f->s, "MatMul", -1, a, b);
-  assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, twice, twice)), -1), 0);
-  leat_output_t late = scene_binary(&f->s, "MatMul", -1, a, b);
-  leat_output_t sum_of_late = scene_binary(&f->s, "AddV2", -1, late, y);
-  scene_after(&f->s, late.node, scene_mark(&f->s, 2, -1));
-  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of_late), -1), 0);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -406,10 +284,6 @@ int main(void) {
       TEST(many_nodes),
       TEST(edges_that_say_nothing_go),
       TEST(work_that_is_only_waited_for_goes),
-      TEST(a_product_goes_into_its_sum),
-      TEST(a_product_goes_into_its_bias),
-      TEST(a_sum_of_products_is_a_chain),
-      TEST(what_is_not_fused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,13 @@ static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) 
   return false;
 }
 
+bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int k = 0; k < node->input_count; ++k) {
+    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_SWITCH) return true;
+  }
+  return false;
+}
+
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node) {
   const uint32_t impure = LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_ARGUMENT |
                           LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW |

@@ -1,6 +1,7 @@
-// A session is a graph, a target and the signatures it has run. A signature is found by comparing
-// with the one that ran last, then in a table by hash; it is made once and lives as long as the
-// session, so that a step takes no lock on its way.
+// A session is a graph, a target and the signatures it has run. A signature is made once and lives
+// as long as the session. A step finds it by comparing with the one that was made last, then with
+// the one that its hash leads to: it takes no lock on its way, and writes nothing that steps of
+// other signatures read.
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include "master/master.h"
 #include "master/partial_run.h"
 #include "session/evaluate.h"
+
+#define SHORT_CUTS 16
 
 struct leat_signature_s {
   uint64_t hash;
@@ -40,10 +43,11 @@ struct leat_session_s {
   leat_function_runtime_t* functions;
   leat_anchors_t* anchors;
   leat_mutex_t mutex;            // signatures
-  leat_word_map_t by_hash;       // hash -> index + 1 of the newest; chained through |next|
+  leat_word_map_t by_hash;       // hash -> index of the newest
   leat_signature_t** signatures;
   size_t signature_count, signature_capacity;
-  _Atomic(leat_signature_t*) latest;
+  _Atomic(leat_signature_t*) latest;  // that the mutex was taken for
+  _Atomic(leat_signature_t*) short_cuts[SHORT_CUTS];  // by the low bits of the hash
   size_t checked_nodes;          // whose device constraints were found to be fulfillable
   _Atomic(bool) closed;
 };
@@ -473,20 +477,27 @@ static leat_status_t make_signature(leat_session_t* session, const leat_run_t* r
   return leat_ok_status();
 }
 
+// NULL when |place| holds none or another one.
+static leat_signature_t* known_signature(_Atomic(leat_signature_t*)* place, const leat_run_t* run) {
+  leat_signature_t* signature = atomic_load_explicit(place, memory_order_acquire);
+  return signature && signature_is(signature, run) ? signature : NULL;
+}
+
 leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                    leat_signature_t** out_signature) {
-  leat_signature_t* latest = atomic_load_explicit(&session->latest, memory_order_acquire);
-  if (LEAT_LIKELY(latest && signature_is(latest, run))) {
-    *out_signature = latest;
-    return leat_ok_status();
-  }
+  *out_signature = known_signature(&session->latest, run);
+  if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
   uint64_t hash = run_hash(run);
+  _Atomic(leat_signature_t*)* short_cut = &session->short_cuts[hash % SHORT_CUTS];
+  *out_signature = known_signature(short_cut, run);
+  if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&session->mutex);
   leat_signature_t* signature = find_signature(session, run, hash);
   if (!signature) status = make_signature(session, run, hash, &signature);
   leat_mutex_unlock(&session->mutex);
   if (status) return status;
+  atomic_store_explicit(short_cut, signature, memory_order_release);
   atomic_store_explicit(&session->latest, signature, memory_order_release);
   *out_signature = signature;
   return leat_ok_status();

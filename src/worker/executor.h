@@ -14,6 +14,7 @@ typedef struct leat_execution_s {
   const leat_tensor_t* feeds;
   leat_tensor_t* fetches;
   int64_t deadline_ns;
+  leat_step_waiter_t* waiter;  // or NULL
   // Set by leat_execution_stop, from any thread: the step ends with |stop_status|, which the maker
   // of the execution frees when it can no longer be stopped.
   _Atomic(bool) stopped;

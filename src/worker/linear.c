@@ -1,7 +1,7 @@
 // The linear executor: every record in order, on the caller's thread. A plan runs here when it is
 // acyclic, on one device, and no kernel is asynchronous. A null op costs a load, a call and a
 // compare. One asynchronous record is allowed (a dequeue) where nothing could run while it waits:
-// the records behind it run where it completes.
+// the records behind it run on the thread that waits for the step, or else where it completes.
 #include "trace/collector.h"
 #include "worker/executor.h"
 
@@ -80,7 +80,9 @@ static void awaited_done(leat_kernel_context_t* context, leat_status_t status) {
       AWAITED_STARTING) {
     return;
   }
-  if (nested >= MAX_NESTED && e->services.pool) {
+  if (e->waiter) {
+    e->waiter->go_on(e->waiter, go_on, e);
+  } else if (nested >= MAX_NESTED && e->services.pool) {
     leat_thread_pool_schedule(e->services.pool, go_on, e);
   } else {
     go_on(e);

@@ -1,35 +1,42 @@
-// The worker of this process. One spinlock guards three small tables: graphs by handle, steps that
-// have a rendezvous or were aborted early, and the runs under way (so that an abort reaches them).
+// The worker of this process. A registered graph has a lock of its own, which guards its runs under
+// way (so that an abort reaches them): steps of different graphs share no line of memory that is
+// written.
+//
+// An abort is remembered first and then handed to the runs under way; a run is entered first and
+// then looks for an abort: one of the two finds the other.
 #include "worker/local_worker.h"
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
 #include "kernel/session_tensors.h"
 #include "worker/executor.h"
-#include "worker/local_rendezvous.h"
+#include "worker/step_table.h"
 
 typedef struct run_s run_t;
 
-// A registered graph. Freed by whoever lets go last: the table or a run.
+// A registered graph. The plan is freed by whoever lets go last, the table or a run; the rest stays
+// as long as the worker, so that a handle can be looked up without a lock.
 typedef struct registered_s {
-  leat_plan_t* plan;
   leat_executor_kind_t executor;
   bool deterministic;
   struct leat_function_runtime_s* functions;
   int device;
-  uint32_t references;  // under the worker's lock
-  run_t* free_runs;     // likewise; by |next|
+  leat_spinlock_t lock;  // what follows
+  bool open;             // not deregistered
+  uint32_t references;
+  leat_plan_t* plan;
+  run_t* runs;       // under way
+  run_t* free_runs;  // by |next|
 } registered_t;
 
-// What a step leaves here until its cleanup. One that stands for every step is left by abort_all.
-#define EVERY_STEP 0  // no step has the number
-typedef struct step_s {
-  leat_rendezvous_t* rendezvous;
-  leat_resource_manager_t* resources;
-  leat_status_t aborted;
-} step_t;
+// Graphs by handle. A table that is full is replaced by a larger one, but kept for those who are
+// still looking something up in it.
+typedef struct graph_table_s {
+  struct graph_table_s* former;
+  size_t capacity;
+  registered_t* graphs[];
+} graph_table_t;
 
 typedef struct local_worker_s leat_local_worker_t;
 
@@ -55,11 +62,10 @@ struct local_worker_s {
   leat_session_tensors_t* session_tensors;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;
-  leat_spinlock_t lock;
-  registered_t** graphs;  // by handle
-  size_t graph_count, graph_capacity;
-  leat_word_map_t steps;  // step id -> step_t*
-  run_t* runs;
+  _Atomic(graph_table_t*) graphs;
+  _Atomic(size_t) graph_count;
+  leat_spinlock_t lock;  // of those who add a graph
+  leat_step_table_t steps;
 };
 
 static void free_run(leat_local_worker_t* worker, run_t* run) {
@@ -67,18 +73,30 @@ static void free_run(leat_local_worker_t* worker, run_t* run) {
   leat_allocator_free(worker->allocator, run);
 }
 
-// Called with the lock held; who gets true frees |registered| when it has let go of the lock.
-static bool was_last(registered_t* registered) {
-  return registered && --registered->references == 0;
-}
+// Called with the graph's lock held; who gets true empties it when it has let go of the lock.
+static bool was_last(registered_t* registered) { return --registered->references == 0; }
 
-static void free_registered(leat_local_worker_t* worker, registered_t* registered) {
+static void empty_registered(leat_local_worker_t* worker, registered_t* registered) {
   for (run_t *run = registered->free_runs, *next; run; run = next) {
     next = run->next;
     free_run(worker, run);
   }
   leat_plan_free(registered->plan);
-  leat_allocator_free(worker->allocator, registered);
+}
+
+static void deregister(leat_local_worker_t* worker, registered_t* registered) {
+  leat_spinlock_lock(&registered->lock);
+  bool unused = registered->open && was_last(registered);
+  registered->open = false;
+  leat_spinlock_unlock(&registered->lock);
+  if (unused) empty_registered(worker, registered);
+}
+
+// NULL when there never was one.
+static registered_t* find_graph(leat_local_worker_t* worker, uint64_t handle) {
+  size_t count = atomic_load_explicit(&worker->graph_count, memory_order_acquire);
+  if (handle >= count) return NULL;
+  return atomic_load_explicit(&worker->graphs, memory_order_acquire)->graphs[handle];
 }
 
 static int find_device(const leat_local_worker_t* worker, leat_string_view_t name) {
@@ -88,15 +106,31 @@ static int find_device(const leat_local_worker_t* worker, leat_string_view_t nam
   return -1;
 }
 
+// Called with the lock held.
+static leat_status_t grow_graphs(leat_local_worker_t* worker) {
+  graph_table_t* former = worker->graphs;
+  graph_table_t* table;
+  const size_t capacity = former ? 2 * former->capacity : 8;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      worker->allocator, sizeof *table + capacity * sizeof(registered_t*), (void**)&table));
+  table->former = former;
+  table->capacity = capacity;
+  for (size_t i = 0; i < worker->graph_count; ++i) table->graphs[i] = former->graphs[i];
+  atomic_store_explicit(&worker->graphs, table, memory_order_release);
+  return leat_ok_status();
+}
+
 static leat_status_t add_graph(leat_local_worker_t* worker, registered_t* registered,
                                uint64_t* out_handle) {
+  leat_status_t status = leat_ok_status();
   leat_spinlock_lock(&worker->lock);
-  leat_status_t status =
-      leat_allocator_grow_array(worker->allocator, worker->graph_count + 1, sizeof(registered_t*),
-                                (void**)&worker->graphs, &worker->graph_capacity);
+  const size_t count = worker->graph_count;
+  graph_table_t* table = worker->graphs;
+  if (!table || count == table->capacity) status = grow_graphs(worker);
   if (!status) {
-    *out_handle = worker->graph_count;
-    worker->graphs[worker->graph_count++] = registered;
+    *out_handle = count;
+    atomic_load(&worker->graphs)->graphs[count] = registered;
+    atomic_store_explicit(&worker->graph_count, count + 1, memory_order_release);
   }
   leat_spinlock_unlock(&worker->lock);
   return status;
@@ -114,7 +148,8 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
                               LEAT_SV_ARG(request->device));
   }
   if (!status) {
-    status = leat_allocator_allocate(worker->allocator, sizeof *registered, (void**)&registered);
+    status = leat_allocator_allocate_aligned(worker->allocator, 64, sizeof *registered,
+                                             (void**)&registered);
   }
   if (!status) {
     registered->device = device;
@@ -122,13 +157,17 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
     registered->deterministic = request->deterministic;
     registered->functions = request->functions;
     registered->references = 1;
+    registered->open = true;
     leat_plan_options_t options = {worker->kernels, worker->resources[device],
                                    worker->devices[device], worker->allocator};
     status = leat_plan_compile(request, &options, &registered->plan);
   }
   if (status) leat_graph_free(request->graph);
   if (!status) status = add_graph(worker, registered, out_handle);
-  if (status && registered) free_registered(worker, registered);
+  if (status && registered) {
+    leat_plan_free(registered->plan);
+    leat_allocator_free(worker->allocator, registered);
+  }
   return status;
 }
 
@@ -139,78 +178,28 @@ static void worker_register_graph(leat_worker_t* self, const leat_register_reque
 
 static void worker_deregister_graph(leat_worker_t* self, uint64_t handle) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  registered_t* registered = NULL;
-  leat_spinlock_lock(&worker->lock);
-  if (handle < worker->graph_count) {
-    registered = worker->graphs[handle];
-    worker->graphs[handle] = NULL;
-  }
-  bool unused = was_last(registered);
-  leat_spinlock_unlock(&worker->lock);
-  if (unused) free_registered(worker, registered);
+  registered_t* registered = find_graph(worker, handle);
+  if (registered) deregister(worker, registered);
 }
 
-// The step's entry, made on first need. Called with the lock held.
-static leat_status_t find_step(leat_local_worker_t* worker, int64_t step_id, step_t** out_step) {
-  uint64_t value;
-  if (leat_word_map_get(&worker->steps, (uint64_t)step_id, &value)) {
-    *out_step = (step_t*)(uintptr_t)value;
-    return leat_ok_status();
-  }
-  step_t* step;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(worker->allocator, sizeof *step, (void**)&step));
-  leat_status_t status =
-      leat_word_map_set(&worker->steps, (uint64_t)step_id, (uint64_t)(uintptr_t)step);
-  if (status) {
-    leat_allocator_free(worker->allocator, step);
-    return status;
-  }
-  *out_step = step;
-  return leat_ok_status();
-}
-
-// Why the step was ended before it ran; NULL: it was not. Called with the lock held.
-static leat_status_t abort_of(const leat_local_worker_t* worker, int64_t step_id) {
-  const int64_t ids[] = {step_id, EVERY_STEP};
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(ids); ++i) {
-    uint64_t value;
-    if (!leat_word_map_get(&worker->steps, (uint64_t)ids[i], &value)) continue;
-    leat_status_t aborted = ((const step_t*)(uintptr_t)value)->aborted;
-    if (aborted) return aborted;
-  }
-  return NULL;
-}
-
-// Called with the lock held.
-static leat_status_t find_rendezvous(leat_local_worker_t* worker, int64_t step_id,
-                                     leat_rendezvous_t** out_rendezvous) {
-  step_t* step;
-  LEAT_RETURN_IF_ERROR(find_step(worker, step_id, &step));
-  if (!step->rendezvous) {
-    LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(worker->allocator, &step->rendezvous));
-    leat_status_t aborted = abort_of(worker, step_id);
-    if (aborted) step->rendezvous->vtable->abort(step->rendezvous, aborted);
-  }
-  *out_rendezvous = step->rendezvous;
-  return leat_ok_status();
-}
-
-static void link_run(leat_local_worker_t* worker, run_t* run) {
-  run->next = worker->runs;
+// Called with the graph's lock held, as the next two.
+static void link_run(registered_t* registered, run_t* run) {
+  run->previous = NULL;
+  run->next = registered->runs;
   if (run->next) run->next->previous = run;
-  worker->runs = run;
+  registered->runs = run;
 }
 
-static void unlink_run(leat_local_worker_t* worker, run_t* run) {
+static void unlink_run(registered_t* registered, run_t* run) {
   if (run->next) run->next->previous = run->previous;
   if (run->previous) {
     run->previous->next = run->next;
   } else {
-    worker->runs = run->next;
+    registered->runs = run->next;
   }
 }
 
-// For the graph's next step, unless somebody heard of the cancellation. Called with the lock held.
+// For the graph's next step, unless somebody heard of the cancellation.
 static bool keep_run(run_t* run) {
   if (run->on_stack) return true;
   if (run->cancellation && !leat_cancellation_is_unused(run->cancellation)) return false;
@@ -219,36 +208,29 @@ static bool keep_run(run_t* run) {
   return true;
 }
 
-static void run_done(void* data, leat_status_t status) {
-  run_t* run = data;
+// The run is over, or did not begin.
+static void leave_run(run_t* run) {
   leat_local_worker_t* worker = run->worker;
   registered_t* registered = run->registered;
   leat_rendezvous_t* rendezvous = run->execution.services.rendezvous;
-  leat_worker_done_fn_t done = run->done;
-  void* done_data = run->done_data;
-  leat_spinlock_lock(&worker->lock);
-  unlink_run(worker, run);
+  leat_spinlock_lock(&registered->lock);
+  unlink_run(registered, run);
   leat_status_t stop_status = run->execution.stop_status;  // nobody can stop it any more
   bool kept = keep_run(run);
   bool unused = was_last(registered);
-  leat_spinlock_unlock(&worker->lock);
+  leat_spinlock_unlock(&registered->lock);
   leat_status_free(stop_status);
   leat_rendezvous_release(rendezvous);
   if (!kept) free_run(worker, run);
-  if (unused) free_registered(worker, registered);
-  done(done_data, status);
+  if (unused) empty_registered(worker, registered);
 }
 
-// Called with the lock held.
-static leat_status_t find_step_resources(leat_local_worker_t* worker, int64_t step_id,
-                                         leat_resource_manager_t** out_resources) {
-  step_t* step;
-  LEAT_RETURN_IF_ERROR(find_step(worker, step_id, &step));
-  if (!step->resources) {
-    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &step->resources));
-  }
-  *out_resources = step->resources;
-  return leat_ok_status();
+static void run_done(void* data, leat_status_t status) {
+  const run_t* run = data;
+  leat_worker_done_fn_t done = run->done;
+  void* done_data = run->done_data;
+  leave_run(data);
+  done(done_data, status);
 }
 
 static void fill_run(leat_local_worker_t* worker, registered_t* registered,
@@ -257,11 +239,11 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
   run->worker = worker;
   run->registered = registered;
   run->step_id = request->step_id;
-  run->previous = NULL;
   run->execution = (leat_execution_t){.plan = registered->plan,
                                       .feeds = request->feeds,
                                       .fetches = request->fetches,
-                                      .deadline_ns = request->deadline_ns};
+                                      .deadline_ns = request->deadline_ns,
+                                      .waiter = request->waiter};
   leat_step_services_t* services = &run->execution.services;
   services->step_id = request->step_id;
   services->memory = device->memory;
@@ -278,34 +260,25 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
       request->container_step_id ? request->container_step_id : request->step_id;
 }
 
-// Looks up what the run needs and makes it known to aborts. Called with the lock held.
-static leat_status_t enter_run(leat_local_worker_t* worker, run_t* run) {
+// Looks up what the run shares with others of its step.
+static leat_status_t join_step(leat_local_worker_t* worker, run_t* run) {
   leat_step_services_t* services = &run->execution.services;
   const leat_plan_t* plan = run->registered->plan;
-  if (LEAT_UNLIKELY(worker->steps.count)) {
-    leat_status_t aborted = abort_of(worker, run->step_id);
-    if (aborted) return leat_status_clone(aborted);
-  }
+  LEAT_RETURN_IF_ERROR(leat_step_table_check(&worker->steps, run->step_id));
   if (plan->uses_step_resources) {
-    LEAT_RETURN_IF_ERROR(find_step_resources(worker, services->container_step_id,
-                                             &services->step_resources));
+    LEAT_RETURN_IF_ERROR(leat_step_table_resources(&worker->steps, services->container_step_id,
+                                                   &services->step_resources));
   }
-  if (plan->uses_rendezvous) {
-    LEAT_RETURN_IF_ERROR(find_rendezvous(worker, run->step_id, &services->rendezvous));
-    leat_rendezvous_retain(services->rendezvous);
-  }
-  link_run(worker, run);
-  return leat_ok_status();
+  if (!plan->uses_rendezvous) return leat_ok_status();
+  return leat_step_table_rendezvous(&worker->steps, run->step_id, &services->rendezvous);
 }
 
-static leat_status_t make_run(leat_local_worker_t* worker, const registered_t* registered,
+static leat_status_t make_run(leat_local_worker_t* worker, const leat_plan_t* plan,
                               run_t** out_run) {
   run_t* run;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(worker->allocator, sizeof *run, (void**)&run));
   leat_status_t status = leat_ok_status();
-  if (registered->plan->waits) {
-    status = leat_cancellation_create(worker->allocator, &run->cancellation);
-  }
+  if (plan->waits) status = leat_cancellation_create(worker->allocator, &run->cancellation);
   if (status) {
     leat_allocator_free(worker->allocator, run);
     return status;
@@ -314,9 +287,9 @@ static leat_status_t make_run(leat_local_worker_t* worker, const registered_t* r
   return leat_ok_status();
 }
 
-// The run of |registered| for |request|: |local|, which is on the stack, where it ends before
-// leat_execution_start returns, one of an earlier step, or a new one. Called with the lock held,
-// which it lets go while it makes one.
+// The run of |registered| for |request|, known to aborts: |local|, which is on the stack, where it
+// ends before leat_execution_start returns, one of an earlier step, or a new one. Called with the
+// graph's lock held, which it lets go while it makes one.
 static leat_status_t begin_run(leat_local_worker_t* worker, registered_t* registered,
                                const leat_run_request_t* request, run_t* local,
                                run_t** out_run) {
@@ -327,16 +300,15 @@ static leat_status_t begin_run(leat_local_worker_t* worker, registered_t* regist
   } else if (LEAT_LIKELY(run != NULL)) {
     registered->free_runs = run->next;
   } else {
-    leat_spinlock_unlock(&worker->lock);
-    status = make_run(worker, registered, &run);
-    leat_spinlock_lock(&worker->lock);
+    leat_spinlock_unlock(&registered->lock);
+    status = make_run(worker, registered->plan, &run);
+    leat_spinlock_lock(&registered->lock);
   }
   LEAT_RETURN_IF_ERROR(status);
   fill_run(worker, registered, request, run);
-  status = enter_run(worker, run);
-  if (status) keep_run(run);
+  link_run(registered, run);
   *out_run = run;
-  return status;
+  return leat_ok_status();
 }
 
 static leat_status_t not_registered(uint64_t handle) {
@@ -345,108 +317,131 @@ static leat_status_t not_registered(uint64_t handle) {
                           (unsigned long long)handle);
 }
 
+// Ends with |*out_run| under way, or with a failure and nothing to undo.
+static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_request_t* request,
+                               run_t* local, run_t** out_run) {
+  registered_t* registered = find_graph(worker, request->handle);
+  if (!registered) return not_registered(request->handle);
+  leat_spinlock_lock(&registered->lock);
+  if (!registered->open) {
+    leat_spinlock_unlock(&registered->lock);
+    return not_registered(request->handle);
+  }
+  ++registered->references;
+  leat_status_t status = begin_run(worker, registered, request, local, out_run);
+  bool unused = status && was_last(registered);
+  leat_spinlock_unlock(&registered->lock);
+  if (unused) empty_registered(worker, registered);
+  LEAT_RETURN_IF_ERROR(status);
+  const leat_plan_t* plan = registered->plan;
+  if (LEAT_UNLIKELY(leat_step_table_has_any(&worker->steps) || plan->uses_step_resources ||
+                    plan->uses_rendezvous)) {
+    status = join_step(worker, *out_run);
+    if (status) leave_run(*out_run);
+  }
+  return status;
+}
+
 static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* request,
                              leat_worker_done_fn_t done, void* data) {
-  leat_local_worker_t* worker = (leat_local_worker_t*)self;
   run_t local = {.on_stack = true};
   run_t* run = NULL;
-  bool unused = false;
-  leat_spinlock_lock(&worker->lock);
-  registered_t* registered =
-      request->handle < worker->graph_count ? worker->graphs[request->handle] : NULL;
-  leat_status_t status = leat_ok_status();
-  if (registered) {
-    ++registered->references;
-    status = begin_run(worker, registered, request, &local, &run);
-    if (status) unused = was_last(registered);
-  }
-  leat_spinlock_unlock(&worker->lock);
-  if (unused) free_registered(worker, registered);
-  if (!registered) status = not_registered(request->handle);
+  leat_status_t status = enter_run((leat_local_worker_t*)self, request, &local, &run);
   if (status) {
     done(data, status);
     return;
   }
   run->done = done;
   run->done_data = data;
-  leat_execution_start(&run->execution, registered->executor, run_done, run);
+  leat_execution_start(&run->execution, run->registered->executor, run_done, run);
 }
 
-// Cancels the kernels of a step that wait, without the lock: they may end the step.
-static void cancel_waiting(leat_local_worker_t* worker, int64_t step_id) {
+// ---- Aborts -------------------------------------------------------------------------------------
+
+typedef bool (*run_visit_fn_t)(void* data, run_t* run);
+
+// Shows |visit| the runs under way, each under its graph's lock, until it answers true.
+static void visit_runs(leat_local_worker_t* worker, run_visit_fn_t visit, void* data) {
+  const size_t count = worker->graph_count;
+  bool found = false;
+  for (size_t i = 0; i < count && !found; ++i) {
+    registered_t* registered = find_graph(worker, i);
+    leat_spinlock_lock(&registered->lock);
+    for (run_t* run = registered->runs; run && !found; run = run->next) found = visit(data, run);
+    leat_spinlock_unlock(&registered->lock);
+  }
+}
+
+typedef struct stop_s {
+  int64_t step_id;
+  leat_status_t status;
+  leat_cancellation_t* waiting;
+} stop_t;
+
+static bool stop_run(void* data, run_t* run) {
+  const stop_t* stop = data;
+  if (run->step_id == stop->step_id) {
+    leat_execution_stop(&run->execution, leat_status_clone(stop->status));
+  }
+  return false;
+}
+
+// One whose kernels may wait and have not yet heard that it is over.
+static bool find_waiting(void* data, run_t* run) {
+  stop_t* stop = data;
+  leat_cancellation_t* candidate = run->execution.services.cancellation;
+  if (run->step_id != stop->step_id || !candidate) return false;
+  if (leat_cancellation_is_cancelled(candidate)) return false;
+  leat_cancellation_retain(candidate);
+  stop->waiting = candidate;
+  return true;
+}
+
+// Cancels the kernels of a step that wait, without a lock: they may end the step.
+static void cancel_waiting(leat_local_worker_t* worker, stop_t* stop) {
   for (;;) {
-    leat_cancellation_t* cancellation = NULL;
-    leat_spinlock_lock(&worker->lock);
-    for (run_t* run = worker->runs; run && !cancellation; run = run->next) {
-      leat_cancellation_t* candidate = run->execution.services.cancellation;
-      if (run->step_id != step_id || !candidate) continue;
-      if (!leat_cancellation_is_cancelled(candidate)) cancellation = candidate;
-    }
-    if (cancellation) leat_cancellation_retain(cancellation);
-    leat_spinlock_unlock(&worker->lock);
-    if (!cancellation) return;
-    leat_cancellation_cancel(cancellation);
-    leat_cancellation_release(cancellation);
+    stop->waiting = NULL;
+    visit_runs(worker, find_waiting, stop);
+    if (!stop->waiting) return;
+    leat_cancellation_cancel(stop->waiting);
+    leat_cancellation_release(stop->waiting);
   }
 }
 
 static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  leat_rendezvous_t* rendezvous = NULL;
-  step_t* step;
-  leat_spinlock_lock(&worker->lock);
-  leat_status_t remembered = find_step(worker, step_id, &step);
-  if (remembered) {
-    leat_status_free(remembered);  // no memory to remember it: running ones still end
-  } else if (!step->aborted) {
-    step->aborted = leat_status_clone(status);
-    rendezvous = step->rendezvous;
-    if (rendezvous) leat_rendezvous_retain(rendezvous);
-  }
-  for (run_t* run = worker->runs; run; run = run->next) {
-    if (run->step_id == step_id) leat_execution_stop(&run->execution, leat_status_clone(status));
-  }
-  leat_spinlock_unlock(&worker->lock);
+  stop_t stop = {step_id, status, NULL};
+  leat_rendezvous_t* rendezvous = leat_step_table_abort(&worker->steps, step_id, status);
+  visit_runs(worker, stop_run, &stop);
   if (rendezvous) rendezvous->vtable->abort(rendezvous, status);
   leat_rendezvous_release(rendezvous);
-  cancel_waiting(worker, step_id);
+  cancel_waiting(worker, &stop);
   leat_status_free(status);
 }
 
-// The first run under way whose step is not yet stopped; -1 when there is none.
+static bool find_running(void* data, run_t* run) {
+  if (atomic_load(&run->execution.stopped)) return false;
+  *(int64_t*)data = run->step_id;
+  return true;
+}
+
+// Of a run under way that is not yet stopped; -1 when there is none.
 static int64_t next_running_step(leat_local_worker_t* worker) {
   int64_t step_id = -1;
-  leat_spinlock_lock(&worker->lock);
-  for (run_t* run = worker->runs; run && step_id < 0; run = run->next) {
-    if (!atomic_load(&run->execution.stopped)) step_id = run->step_id;
-  }
-  leat_spinlock_unlock(&worker->lock);
+  visit_runs(worker, find_running, &step_id);
   return step_id;
 }
 
 static void worker_abort_all(leat_worker_t* self, leat_status_t status) {
-  worker_abort_step(self, EVERY_STEP, leat_status_clone(status));  // those to come
+  worker_abort_step(self, LEAT_EVERY_STEP, leat_status_clone(status));  // those to come
   for (int64_t step; (step = next_running_step((leat_local_worker_t*)self)) >= 0;) {
     worker_abort_step(self, step, leat_status_clone(status));
   }
   leat_status_free(status);
 }
 
-static void free_step(leat_local_worker_t* worker, step_t* step) {
-  leat_rendezvous_release(step->rendezvous);
-  leat_resource_manager_free(step->resources);
-  leat_status_free(step->aborted);
-  leat_allocator_free(worker->allocator, step);
-}
-
 static void worker_cleanup_step(leat_worker_t* self, int64_t step_id) {
-  leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  uint64_t value;
-  leat_spinlock_lock(&worker->lock);
-  bool found = leat_word_map_get(&worker->steps, (uint64_t)step_id, &value);
-  if (found) leat_word_map_erase(&worker->steps, (uint64_t)step_id);
-  leat_spinlock_unlock(&worker->lock);
-  if (found) free_step(worker, (step_t*)(uintptr_t)value);
+  leat_step_table_forget(&((leat_local_worker_t*)self)->steps, step_id);
 }
 
 typedef struct reception_s {
@@ -463,21 +458,12 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
   reception.done(reception.data, status);
 }
 
-static leat_status_t retain_rendezvous(leat_local_worker_t* worker, int64_t step_id,
-                                       leat_rendezvous_t** out_rendezvous) {
-  leat_spinlock_lock(&worker->lock);
-  leat_status_t status = find_rendezvous(worker, step_id, out_rendezvous);
-  if (!status) leat_rendezvous_retain(*out_rendezvous);
-  leat_spinlock_unlock(&worker->lock);
-  return status;
-}
-
 static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                                   leat_slot_t* out_value, leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
   leat_rendezvous_t* rendezvous = NULL;
   reception_t* reception = NULL;
-  leat_status_t status = retain_rendezvous(worker, step_id, &rendezvous);
+  leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
   if (!status) {
     status = leat_allocator_allocate(worker->allocator, sizeof *reception, (void**)&reception);
   }
@@ -494,7 +480,7 @@ static void worker_send_tensor(leat_worker_t* self, int64_t step_id, leat_string
                                leat_slot_t value, leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
   leat_rendezvous_t* rendezvous;
-  leat_status_t status = retain_rendezvous(worker, step_id, &rendezvous);
+  leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
   if (status) {
     leat_slot_release(&value);
   } else {
@@ -514,13 +500,14 @@ static void worker_clear_container(leat_worker_t* self, leat_string_view_t conta
 static void worker_destroy(leat_worker_t* self) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
   for (size_t i = 0; i < worker->graph_count; ++i) {
-    if (was_last(worker->graphs[i])) free_registered(worker, worker->graphs[i]);
+    deregister(worker, find_graph(worker, i));
+    leat_allocator_free(worker->allocator, find_graph(worker, i));
   }
-  leat_allocator_free(worker->allocator, worker->graphs);
-  for (size_t i = 0; i < worker->steps.capacity; ++i) {
-    if (worker->steps.used[i]) free_step(worker, (step_t*)(uintptr_t)worker->steps.values[i]);
+  for (graph_table_t *table = worker->graphs, *former; table; table = former) {
+    former = table->former;
+    leat_allocator_free(worker->allocator, table);
   }
-  leat_word_map_deinitialize(&worker->steps);
+  leat_step_table_deinitialize(&worker->steps);
   for (int i = 0; worker->resources && i < worker->device_count; ++i) {
     leat_resource_manager_free(worker->resources[i]);
   }
@@ -571,7 +558,7 @@ leat_status_t leat_local_worker_create(const leat_local_worker_options_t* option
   worker->kernels = options->kernels;
   worker->pool = options->pool;
   if (worker->pool) leat_thread_pool_retain(worker->pool);
-  leat_word_map_initialize(options->allocator, &worker->steps);
+  leat_step_table_initialize(options->allocator, &worker->steps);
   leat_status_t status = take_devices(worker, options);
   if (!status) status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
   if (status) {

@@ -41,6 +41,26 @@ static void handles(void** state) {
                LEAT_NOT_FOUND, "/job:x/device:CPU:0");
 }
 
+static void many_handles(void** state) {
+  enum { kGraphs = 40 };
+  worker_scene_t* f = *state;
+  uint64_t handles[kGraphs];
+  outcome_t outcome;
+  for (int i = 0; i < kGraphs; ++i) {
+    leat_output_t y = scene_unary(&f->scene, "Neg", -1, scene_float(&f->scene, (float)i));
+    LEAT_EXPECT_OK(
+        worker_scene_enroll(f, WORKER_DEVICE, &y, LEAT_EXECUTOR_AUTOMATIC, &handles[i]));
+  }
+  f->worker->vtable->deregister_graph(f->worker, handles[3]);
+  for (int i = 0; i < kGraphs; ++i) {
+    worker_scene_run(f, handles[i], 1 + i, &outcome);
+    outcome_expect(&outcome, i == 3 ? LEAT_ABORTED : LEAT_OK, i == 3 ? "not registered" : "");
+    if (i == 3) continue;
+    assert_true(leat_tensor_data(&outcome.fetched, const float)[0] == (float)-i);
+    leat_tensor_release(&outcome.fetched);
+  }
+}
+
 // A graph that is let go while it runs lives until its step ends.
 static void deregistered_while_running(void** state) {
   worker_scene_t* f = *state;
@@ -215,6 +235,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(handles),
+      TEST(many_handles),
       TEST(deregistered_while_running),
       TEST(aborts_come_early_late_and_twice),
       TEST(abort_all_ends_every_step),

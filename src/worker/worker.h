@@ -34,6 +34,14 @@ typedef struct leat_register_request_s {
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
 } leat_register_request_t;
 
+// A thread that waits for a step and lends itself to it. When a kernel that the step waited for is
+// done (a dequeue), the rest runs there and not on the thread that ended the wait, whose own step
+// would be held up. Means something in one process only: a transport leaves it out.
+typedef struct leat_step_waiter_s {
+  // |fn|(|data|) is to run on the waiting thread. At most once in a step, from any thread.
+  void (*go_on)(struct leat_step_waiter_s* self, void (*fn)(void* data), void* data);
+} leat_step_waiter_t;
+
 // Lent by the caller until done.
 typedef struct leat_run_request_s {
   uint64_t handle;
@@ -44,6 +52,7 @@ typedef struct leat_run_request_s {
   leat_tensor_t* fetches;      // fetch_count; filled when the status is OK
   int64_t deadline_ns;         // leat_clock_now_ns; LEAT_DEADLINE_NEVER
   void* collector;             // struct leat_step_collector_s, or NULL
+  leat_step_waiter_t* waiter;  // NULL = nobody
 } leat_run_request_t;
 
 // What has a |done| is a request with a response; the others are told and nothing comes back. A

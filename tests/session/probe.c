@@ -14,6 +14,8 @@ typedef struct waiter_s {
 
 static leat_mutex_t mutex = {PTHREAD_MUTEX_INITIALIZER};
 static int counts[kProbeIds], orders[kProbeIds], next_order;
+static LEAT_THREAD_LOCAL char here;         // a thread is known by its address
+static const char* threads[kProbeIds];
 static bool open_gates[kProbeIds];
 static waiter_t* waiters;
 
@@ -29,6 +31,7 @@ static void note(int id) {
   leat_mutex_lock(&mutex);
   ++counts[id];
   orders[id] = ++next_order;
+  threads[id] = &here;
   leat_mutex_unlock(&mutex);
 }
 
@@ -154,6 +157,7 @@ void probe_reset(void) {
   leat_mutex_lock(&mutex);
   for (int i = 0; i < kProbeIds; ++i) {
     counts[i] = orders[i] = 0;
+    threads[i] = NULL;
     open_gates[i] = false;
   }
   next_order = 0;
@@ -165,6 +169,13 @@ int probe_count(int id) {
   int count = counts[id];
   leat_mutex_unlock(&mutex);
   return count;
+}
+
+bool probe_ran_here(int id) {
+  leat_mutex_lock(&mutex);
+  bool ran_here = threads[id] == &here;
+  leat_mutex_unlock(&mutex);
+  return ran_here;
 }
 
 int probe_order(int id) {

@@ -217,6 +217,29 @@ static void a_long_chain_of_steps(void** state) {
   scene_close(&s);
 }
 
+// Who ends the wait of another step is not held up by what is left of it, also when that one's
+// thread has long been parked.
+static void the_rest_of_a_step_runs_where_it_is_waited_for(void** state) {
+  for (int parked = 0; parked < 2; ++parked) {
+    scene_t s;
+    scene_open(&s);
+    probe_reset();
+    leat_output_t queue = make_queue(&s, "q", 1);
+    step_t step = {.scene = &s, .fetch = scene_pass(&s, 1, -1, make_dequeue(&s, queue))};
+    int32_t put = make_enqueue(&s, "QueueEnqueueV2", queue, scene_float(&s, 3));
+    start_step(&step);
+    sleep_ms(parked ? 20 : 0);
+    LEAT_EXPECT_OK(scene_target(&s, put));
+    leat_thread_join(step.thread);
+    LEAT_EXPECT_OK(step.status);
+    assert_true(leat_tensor_data(&step.value, const float)[0] == 3);
+    leat_tensor_release(&step.value);
+    assert_int_equal(probe_count(1), 1);
+    assert_false(probe_ran_here(1));
+    scene_close(&s);
+  }
+}
+
 // Thousands of asynchronous kernels one after another in a step.
 static void a_long_chain_in_a_step(void** state) {
   enum { kLinks = 20000 };
@@ -245,6 +268,7 @@ int main(void) {
       cmocka_unit_test(another_node_s_failure_ends_the_wait),
       cmocka_unit_test(closing_the_queue),
       cmocka_unit_test(a_long_chain_of_steps),
+      cmocka_unit_test(the_rest_of_a_step_runs_where_it_is_waited_for),
       cmocka_unit_test(a_long_chain_in_a_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

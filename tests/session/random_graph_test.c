@@ -5,11 +5,12 @@
 
 #include "session/scene.h"
 
-enum { kNodes = 150, kWidth = 8, kFetches = 12, kSeeds = 40 };
+enum { kNodes = 150, kWidth = 8, kJoint = 3, kFetches = 12, kSeeds = 40 };
 
 typedef enum kind_e {
   KIND_FEED, KIND_CONSTANT,
   KIND_ADD, KIND_SUB, KIND_MAXIMUM, KIND_MINIMUM, KIND_NEG, KIND_IDENTITY, KIND_PASS, KIND_WORK,
+  KIND_JOIN,  // the first items of a, then those of b, summed as the gradients of slices are
 } kind_t;
 
 typedef struct plan_s {
@@ -25,8 +26,9 @@ static int draw(int below) {
   return (int)((seed >> 33) % (uint64_t)below);
 }
 
-static float apply(kind_t kind, float a, float b) {
+static float apply(kind_t kind, int item, float a, float b) {
   switch (kind) {
+    case KIND_JOIN: return (item < kJoint ? a : b) + 0.0f;
     case KIND_ADD: return a + b;
     case KIND_SUB: return a - b;
     case KIND_MAXIMUM: return a > b ? a : b;
@@ -39,15 +41,31 @@ static float apply(kind_t kind, float a, float b) {
 
 static void describe(plan_t* p) {
   for (int i = 0; i < kNodes; ++i) {
-    p->kinds[i] = i < 3 ? KIND_FEED : i < 6 ? KIND_CONSTANT : (kind_t)(KIND_ADD + draw(8));
+    p->kinds[i] = i < 3 ? KIND_FEED : i < 6 ? KIND_CONSTANT : (kind_t)(KIND_ADD + draw(9));
     p->a[i] = i ? draw(i) : 0;
     p->b[i] = i ? draw(i) : 0;
     if (i > 20 && draw(3)) p->a[i] = i - 1 - draw(10);  // depth
     for (int k = 0; k < kWidth; ++k) {
       p->values[i][k] = i < 6 ? (float)(draw(2001) - 1000) / 16
-                              : apply(p->kinds[i], p->values[p->a[i]][k], p->values[p->b[i]][k]);
+                              : apply(p->kinds[i], k, p->values[p->a[i]][k], p->values[p->b[i]][k]);
     }
   }
+}
+
+// Items [begin, end) of |x|, and zeros in the place of the others.
+static leat_output_t build_part(scene_t* s, leat_output_t x, int begin, int end) {
+  leat_builder_t* b = &s->b;
+  const int32_t paddings[] = {begin, kWidth - end};
+  leat_output_t part =
+      leat_build(b, "Slice",
+                 LEAT_INPUTS(x, leat_build_int32_vector(b, &begin, 1),
+                             leat_build_int32_vector(b, &(int32_t){end - begin}, 1)),
+                 LEAT_NO_ATTRS);
+  leat_output_t row = leat_build_binary(b, "Reshape", leat_build_int32_vector(b, paddings, 2),
+                                        leat_build_int32_vector(b, (const int32_t[]){1, 2}, 2));
+  leat_output_t padded = leat_build_binary(b, "Pad", part, row);
+  LEAT_EXPECT_OK(b->status);
+  return padded;
 }
 
 static void build(scene_t* s, plan_t* p, int devices) {
@@ -63,6 +81,9 @@ static void build(scene_t* s, plan_t* p, int devices) {
       p->outputs[i] = scene_floats(s, kWidth, p->values[i]);
     } else if (kind == KIND_PASS) {
       p->outputs[i] = scene_pass(s, 1, device, a);
+    } else if (kind == KIND_JOIN) {
+      leat_output_t parts[] = {build_part(s, a, 0, kJoint), build_part(s, b, kJoint, kWidth)};
+      p->outputs[i] = scene_output(s, "AddN", "", "", (leat_outputs_t){parts, 2}, LEAT_NO_ATTRS);
     } else if (kind < KIND_NEG) {
       p->outputs[i] = scene_binary(s, ops[kind], device, a, b);
     } else {

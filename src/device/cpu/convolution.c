@@ -189,7 +189,7 @@ static bool run_depthwise_f32(leat_convolution_direction_t direction,
 #define DEPTHWISE(...) run_depthwise_f32(__VA_ARGS__)
 #define WORKSPACE_BYTES leat_convolution_f32_workspace_bytes
 #define GEMM(shape, a, b, accumulate, c, workspace, pool) \
-  leat_gemm_f32_portable(shape, 1, a, b, (accumulate) ? 1 : 0, c, workspace, pool)
+  leat_gemm_f32_portable(shape, a, b, (accumulate) ? c : NULL, c, workspace, pool)
 #define GEMM_BYTES(shape) leat_gemm_f32_workspace_bytes(shape, NULL)
 #include "device/cpu/convolution_patches.inc"
 #undef REAL
@@ -205,7 +205,7 @@ static bool run_depthwise_f32(leat_convolution_direction_t direction,
 #define SUFFIX(x) x##_f64
 #define WORKSPACE_BYTES leat_convolution_f64_workspace_bytes
 #define GEMM(shape, a, b, accumulate, c, workspace, pool) \
-  leat_gemm_f64(shape, 1, a, b, (accumulate) ? 1 : 0, c, workspace, pool)
+  leat_gemm_f64(shape, a, b, (accumulate) ? c : NULL, c, workspace, pool)
 #define GEMM_BYTES(shape) leat_gemm_f64_workspace_bytes(shape, NULL)
 #include "device/cpu/convolution_patches.inc"
 #undef REAL

@@ -357,7 +357,7 @@ static void run_gemm(const run_t* run, leat_thread_pool_t* pool) {
     default:
       shape = leat_gemm_shape_dense(LEAT_GEMM_TRANSPOSE, LEAT_GEMM_PLAIN, in, out, rows);
   }
-  leat_gemm_f32(&shape, 1, a, b, 0, run->result, NULL, pool);
+  leat_gemm_f32(&shape, a, b, NULL, run->result, NULL, pool);
 }
 
 // Bias and relu where oneDNN did not do them.

@@ -23,7 +23,8 @@ leat_gemm_shape_t leat_gemm_shape_dense(leat_gemm_op_t op_a, leat_gemm_op_t op_b
                                    .k = k,
                                    .lda = op_a == LEAT_GEMM_PLAIN ? k : m,
                                    .ldb = op_b == LEAT_GEMM_PLAIN ? n : k,
-                                   .ldc = n};
+                                   .ldc = n,
+                                   .ldd = n};
   return shape;
 }
 
@@ -164,26 +165,32 @@ static void return_buffer(buffer_t* buffer) {
 #undef REAL
 #undef SUFFIX
 
+// oneDNN can add only to what lies in C already. Where D is not there, laying it there first costs
+// more than oneDNN saves when C is larger than L2 and the product is not deep.
+static bool is_heavy_to_lay(const leat_gemm_shape_t* shape) {
+  return shape->m * shape->n >= 512 * 1024 && shape->k <= 512;
+}
+
 bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape) {
   if (shape->m < 4 || shape->n < 4) return false;
   if (shape->m >= DOTS_BEST_ROWS && is_dots_shape(shape)) return false;
   return (double)shape->m * (double)shape->n * (double)shape->k > 128.0 * 128.0 * 128.0;
 }
 
-void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, float alpha, const float* a,
-                            const float* b, float beta, float* c, void* workspace,
-                            leat_thread_pool_t* pool) {
-  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool, NULL);
+void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, const float* a, const float* b,
+                            const float* d, float* c, void* workspace, leat_thread_pool_t* pool) {
+  run_product_f32(shape, a, b, d, c, workspace, pool, NULL);
 }
 
-void leat_gemm_f32(const leat_gemm_shape_t* shape, float alpha, const float* a, const float* b,
-                   float beta, float* c, void* workspace, leat_thread_pool_t* pool) {
+void leat_gemm_f32(const leat_gemm_shape_t* shape, const float* a, const float* b, const float* d,
+                   float* c, void* workspace, leat_thread_pool_t* pool) {
+  const bool adds_on_the_way = d && d != c && is_heavy_to_lay(shape);
   const leat_onednn_module_t* onednn =
-      leat_gemm_f32_prefers_onednn(shape) ? leat_cpu_onednn() : NULL;
-  run_product_f32(shape, alpha, a, b, beta, c, workspace, pool, onednn ? onednn->gemm_f32 : NULL);
+      !adds_on_the_way && leat_gemm_f32_prefers_onednn(shape) ? leat_cpu_onednn() : NULL;
+  run_product_f32(shape, a, b, d, c, workspace, pool, onednn ? onednn->gemm_f32 : NULL);
 }
 
-void leat_gemm_f64(const leat_gemm_shape_t* shape, double alpha, const double* a, const double* b,
-                   double beta, double* c, void* workspace, leat_thread_pool_t* pool) {
-  run_product_f64(shape, alpha, a, b, beta, c, workspace, pool, NULL);
+void leat_gemm_f64(const leat_gemm_shape_t* shape, const double* a, const double* b,
+                   const double* d, double* c, void* workspace, leat_thread_pool_t* pool) {
+  run_product_f64(shape, a, b, d, c, workspace, pool, NULL);
 }

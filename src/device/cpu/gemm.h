@@ -1,10 +1,12 @@
-// Matrix product: C = alpha * op(A) * op(B) + beta * C, all row-major.
+// Matrix product: C = op(A) * op(B) + D, all row-major.
 //
-//   op(A) [m, k], op(B) [k, n], C [m, n]; lda, ldb and ldc are the distances in elements between
-//   rows as stored, so a transposed A is stored as [k, m] with lda >= m.
+//   op(A) [m, k], op(B) [k, n], C and D [m, n]; lda, ldb, ldc and ldd are the distances in elements
+//   between rows as stored, so a transposed A is stored as [k, m] with lda >= m.
 //
-// beta == 0 never reads C (garbage and NaN there are harmless); k == 0 leaves beta * C; a zero in A
-// does not hide a NaN or an infinity in B. m, n or k of 0 are legal. C overlaps neither A nor B.
+// D may be NULL (nothing is added; C is not read, so garbage and NaN there are harmless), C itself,
+// or another matrix; with ldd 0 it is one row for all rows of C (a bias). It is added to the whole
+// sum, rounded once more, as a sum of its own would be. A zero in A does not hide a NaN or an
+// infinity in B. m, n or k of 0 are legal. C overlaps neither A nor B, nor D but where D is C.
 // Nothing here fails or blocks: |workspace| is leat_gemm_*_workspace_bytes at 64-byte alignment, or
 // NULL, which borrows from a cache of the process (no malloc in a steady call; when memory is gone
 // an unpacked loop serves). |pool| may be NULL. The bits of the result depend on the shape and the
@@ -30,6 +32,7 @@ typedef struct leat_gemm_shape_s {
   leat_gemm_op_t op_a, op_b;
   int64_t m, n, k;
   int64_t lda, ldb, ldc;
+  int64_t ldd;  // of a D that is not C
 } leat_gemm_shape_t;
 
 // The shape of dense matrices without gaps.
@@ -47,14 +50,13 @@ size_t leat_gemm_f64_workspace_bytes(const leat_gemm_shape_t* shape,
 bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape);
 
 // The one to call. Where oneDNN serves, the bits may depend on the number of threads.
-void leat_gemm_f32(const leat_gemm_shape_t* shape, float alpha, const float* a, const float* b,
-                   float beta, float* c, void* workspace, leat_thread_pool_t* pool);
+void leat_gemm_f32(const leat_gemm_shape_t* shape, const float* a, const float* b, const float* d,
+                   float* c, void* workspace, leat_thread_pool_t* pool);
 // Always ours.
-void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, float alpha, const float* a,
-                            const float* b, float beta, float* c, void* workspace,
-                            leat_thread_pool_t* pool);
-void leat_gemm_f64(const leat_gemm_shape_t* shape, double alpha, const double* a, const double* b,
-                   double beta, double* c, void* workspace, leat_thread_pool_t* pool);
+void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, const float* a, const float* b,
+                            const float* d, float* c, void* workspace, leat_thread_pool_t* pool);
+void leat_gemm_f64(const leat_gemm_shape_t* shape, const double* a, const double* b,
+                   const double* d, double* c, void* workspace, leat_thread_pool_t* pool);
 
 // C = op(A) * op(B), plus C when |accumulate|. Data are the dtype's own layout: half and bfloat16
 // are uint16_t, complex are (real, imaginary) pairs. Unsigned types take the signed function.

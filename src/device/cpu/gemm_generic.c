@@ -137,7 +137,7 @@ static void run_half_tile(const generic_t* product, widen_fn_t widen_fn, narrow_
       widen(widen_fn, from_b + j * whole->ldb + p, whole->ldb, part.n, part.k, b);
       part.ldb = part.k;
     }
-    leat_gemm_f32_portable(&part, 1, a, b, 1, c, NULL, NULL);
+    leat_gemm_f32_portable(&part, a, b, c, c, NULL, NULL);
   }
   for (int64_t r = 0; r < part.m; ++r) narrow_fn(c + r * part.n, to + r * whole->ldc, part.n);
 }

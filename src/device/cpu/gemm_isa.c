@@ -69,7 +69,7 @@
 #define DIRECT_ROWS 120
 #define FEW_ROWS 24
 #define L2_ELEMENTS (448 * 1024)
-#define DIRECT_PANELS 4
+#define DIRECT_PANELS 7
 
 // Of few rows times a transposed B: as many columns as a tile takes, and so much of the rows of A
 // that L1 holds it.

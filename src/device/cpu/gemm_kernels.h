@@ -16,18 +16,18 @@ typedef struct leat_gemm_blocking_s {
 #define LEAT_GEMM_KERNEL_FIELDS(type, suffix)                                                  \
   leat_gemm_blocking_t blocking_##suffix;                                                      \
   /* |workspace| holds a packed block of A, then one of B. */                                  \
-  void (*block_##suffix)(const leat_gemm_shape_t* shape, type alpha, const type* a,            \
-                         const type* b, type beta, type* c, void* workspace);                  \
+  void (*block_##suffix)(const leat_gemm_shape_t* shape, const type* a, const type* b,         \
+                         const type* d, type* c, void* workspace);                             \
   /* A of few rows, as it is, times a transposed B. */                                         \
-  void (*dots_##suffix)(const leat_gemm_shape_t* shape, type alpha, const type* a,             \
-                        const type* b, type beta, type* c);                                    \
-  /* y[r * y_stride] = alpha * (matrix [rows, columns] . x)[r] + beta * y */                   \
-  void (*rows_##suffix)(int64_t rows, int64_t columns, type alpha, const type* matrix,         \
-                        int64_t ld, const type* x, int64_t x_stride, type beta, type* y,       \
+  void (*dots_##suffix)(const leat_gemm_shape_t* shape, const type* a, const type* b,          \
+                        bool accumulate, type* c);                                             \
+  /* y[r * y_stride] = (matrix [rows, columns] . x)[r], added to y when |accumulate| */        \
+  void (*rows_##suffix)(int64_t rows, int64_t columns, const type* matrix, int64_t ld,         \
+                        const type* x, int64_t x_stride, bool accumulate, type* y,             \
                         int64_t y_stride);                                                     \
-  /* y[c * y_stride] = alpha * (x . matrix [rows, columns])[c] + beta * y */                   \
-  void (*columns_##suffix)(int64_t rows, int64_t columns, type alpha, const type* matrix,      \
-                           int64_t ld, const type* x, int64_t x_stride, type beta, type* y,    \
+  /* y[c * y_stride] = (x . matrix [rows, columns])[c], added to y when |accumulate| */        \
+  void (*columns_##suffix)(int64_t rows, int64_t columns, const type* matrix, int64_t ld,      \
+                           const type* x, int64_t x_stride, bool accumulate, type* y,          \
                            int64_t y_stride);
 
 typedef struct leat_gemm_kernels_s {

@@ -1,5 +1,5 @@
 // The matrix product against three loops: shapes around the borders of tiles and blocks, all
-// transposes, gaps between rows, alpha and beta, every instruction set of this machine; the same
+// transposes, gaps between rows, things added, every instruction set of this machine; the same
 // bits with a pool as without; wrap-around, complex and 16-bit types.
 #include "device/cpu/gemm.h"
 
@@ -47,17 +47,18 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
 
 #define DEFINE_CHECKS(type, suffix, OURS, tolerance) \
   typedef struct operands_##suffix##_s {                                                           \
-    type *a, *b, *c, *before;                                                                      \
+    type *a, *b, *c, *before, *d;                                                                  \
   } operands_##suffix##_t;                                                                         \
   static operands_##suffix##_t make_##suffix(const leat_gemm_shape_t* s, bool dirty) {             \
     const size_t c_bytes = count_c(s) * sizeof(type);                                              \
     operands_##suffix##_t o = {malloc(count_a(s) * sizeof(type)),                                  \
                                malloc(count_b(s) * sizeof(type)), malloc(c_bytes),                 \
-                               malloc(c_bytes)};                                                   \
+                               malloc(c_bytes), malloc(c_bytes)};                                  \
     for (size_t i = 0; i < count_a(s); ++i) o.a[i] = (type)pick();                                 \
     for (size_t i = 0; i < count_b(s); ++i) o.b[i] = (type)pick();                                 \
     for (size_t i = 0; i < count_c(s); ++i) {                                                      \
       o.c[i] = o.before[i] = dirty ? (type)NAN : (type)pick();                                     \
+      o.d[i] = (type)pick();                                                                       \
     }                                                                                              \
     return o;                                                                                      \
   }                                                                                                \
@@ -66,9 +67,11 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
     free(o->b);                                                                                    \
     free(o->c);                                                                                    \
     free(o->before);                                                                               \
+    free(o->d);                                                                                    \
   }                                                                                                \
+  /* |d|: what was added, with rows of s->ldd; NULL for nothing. */                                \
   static void check_##suffix(const leat_gemm_shape_t* s, const operands_##suffix##_t* o,           \
-                             double alpha, double beta) {                                          \
+                             const type* d) {                                                      \
     for (int64_t i = 0; i < s->m; ++i) {                                                           \
       for (int64_t j = 0; j < s->ldc; ++j) {                                                       \
         const int64_t at = i * s->ldc + j;                                                         \
@@ -81,7 +84,7 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
           const double x = o->a[s->op_a ? p * s->lda + i : i * s->lda + p];                        \
           sum += x * o->b[s->op_b ? j * s->ldb + p : p * s->ldb + j];                              \
         }                                                                                          \
-        const double expected = alpha * sum + (beta == 0 ? 0 : beta * o->before[at]);              \
+        const double expected = sum + (d ? d[i * s->ldd + j] : 0);                                 \
         if (!(fabs(expected - o->c[at]) <= tolerance * (double)(s->k + 2))) {                      \
           fail_msg("%ldx%ldx%ld ops %d %d at %ld,%ld: %g, must be %g", (long)s->m, (long)s->n,     \
                    (long)s->k, s->op_a, s->op_b, (long)i, (long)j, (double)o->c[at], expected);    \
@@ -92,13 +95,15 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
   static void test_##suffix(void** state) {                                                        \
     (void)state;                                                                                   \
     for (size_t i = 0; i < LEAT_ARRAY_SIZE(shapes); ++i) {                                         \
-      for (int variant = 0; variant < 8; ++variant) {                                              \
-        const leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1 & 1,           \
-                                               variant & 4 ? 3 : 0);                               \
-        const double alpha = variant & 4 ? 0.5 : 1, beta = variant & 4 ? -2 : 0;                   \
-        operands_##suffix##_t o = make_##suffix(&s, beta == 0);                                    \
-        leat_gemm_##suffix(&s, (type)alpha, o.a, o.b, (type)beta, o.c, NULL, NULL);                \
-        check_##suffix(&s, &o, alpha, beta);                                                       \
+      for (int variant = 0; variant < 16; ++variant) {                                             \
+        const int added = variant >> 2; /* nothing, C, a row, a matrix */                          \
+        leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1 & 1,                 \
+                                         added & 1 ? 3 : 0);                                       \
+        s.ldd = added == 2 ? 0 : s.ldc;                                                            \
+        operands_##suffix##_t o = make_##suffix(&s, added != 1);                                   \
+        leat_gemm_##suffix(&s, o.a, o.b, added == 0 ? NULL : added == 1 ? o.c : o.d, o.c, NULL,    \
+                           NULL);                                                                  \
+        check_##suffix(&s, &o, added == 0 ? NULL : added == 1 ? o.before : o.d);                   \
         free_##suffix(&o);                                                                         \
       }                                                                                            \
     }                                                                                              \
@@ -106,20 +111,21 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
   static void run_kernels_##suffix(const leat_gemm_kernels_t* kernels) {                           \
     for (size_t i = 0; i < LEAT_ARRAY_SIZE(shapes); ++i) {                                         \
       if (shapes[i][0] == 0 || shapes[i][1] == 0 || shapes[i][2] == 0) continue;                   \
-      for (int variant = 0; variant < 4; ++variant) {                                              \
-        const leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1, 1);           \
+      for (int variant = 0; variant < 8; ++variant) {                                              \
+        leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1 & 1, 1);             \
+        s.ldd = variant & 4 ? 0 : s.ldc;                                                           \
         operands_##suffix##_t o = make_##suffix(&s, false);                                        \
         const size_t room = (size_t)(kernels->blocking_##suffix.depth *                            \
                                      (kernels->blocking_##suffix.rows +                            \
                                       kernels->blocking_##suffix.columns)) * sizeof(type) + 64;    \
         void* workspace = NULL;                                                                    \
         assert_int_equal(posix_memalign(&workspace, 64, room), 0);                                 \
-        kernels->block_##suffix(&s, 1, o.a, o.b, 1, o.c, workspace);                               \
-        check_##suffix(&s, &o, 1, 1);                                                              \
+        kernels->block_##suffix(&s, o.a, o.b, variant & 4 ? o.d : o.c, o.c, workspace);            \
+        check_##suffix(&s, &o, variant & 4 ? o.d : o.before);                                      \
         if (variant == 2) {                                                                        \
           memcpy(o.c, o.before, count_c(&s) * sizeof(type));                                       \
-          kernels->dots_##suffix(&s, 2, o.a, o.b, -1, o.c);                                        \
-          check_##suffix(&s, &o, 2, -1);                                                           \
+          kernels->dots_##suffix(&s, o.a, o.b, true, o.c);                                         \
+          check_##suffix(&s, &o, o.before);                                                        \
         }                                                                                          \
         free(workspace);                                                                           \
         free_##suffix(&o);                                                                         \
@@ -135,14 +141,14 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
       for (int variant = 0; variant < 4; ++variant) {                                              \
         const leat_gemm_shape_t s = make_shape(large[i], variant & 1, variant >> 1, 0);            \
         operands_##suffix##_t o = make_##suffix(&s, true);                                         \
-        OURS(&s, 1, o.a, o.b, 0, o.c, NULL, NULL);                                                 \
-        OURS(&s, 1, o.a, o.b, 0, o.before, NULL, pool);                                            \
+        OURS(&s, o.a, o.b, NULL, o.c, NULL, NULL);                                                 \
+        OURS(&s, o.a, o.b, NULL, o.before, NULL, pool);                                            \
         assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                      \
         const size_t bytes = leat_gemm_##suffix##_workspace_bytes(&s, pool);                       \
         void* workspace = NULL;                                                                    \
         assert_int_equal(posix_memalign(&workspace, 64, bytes + 64), 0);                           \
         memset((char*)workspace + bytes, 0x5a, 64);                                                \
-        OURS(&s, 1, o.a, o.b, 0, o.before, workspace, pool);                                       \
+        OURS(&s, o.a, o.b, NULL, o.before, workspace, pool);                                       \
         assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                      \
         const char* past = (char*)workspace + bytes;                                               \
         for (int t = 0; t < 64; ++t) assert_int_equal(past[t], 0x5a);                              \
@@ -177,7 +183,7 @@ static void test_nan_is_not_hidden(void** state) {
   b[3 * 20 + 4] = INFINITY;
   for (int64_t m = 1; m <= 20; m += 19) {
     const leat_gemm_shape_t s = leat_gemm_shape_dense(0, 0, m, 20, 20);
-    leat_gemm_f32(&s, 1, a, b, 0, c, NULL, NULL);
+    leat_gemm_f32(&s, a, b, NULL, c, NULL, NULL);
     for (int i = 0; i < m * 20; ++i) assert_int_equal(!!isnan(c[i]), i % 20 == 4);
   }
 }

@@ -10,14 +10,12 @@
 // Adding it rounds a small number to an integer, which is then in the low bits.
 #define ROUNDING_MAGIC 0x1.8p23f
 
-// exp(x) = 2^n exp(r), |r| <= ln(2) / 2. n takes two factors, since 2^n may be a denormal or exceed
-// the range when the result does not. A NaN passes the clamps. |out_relative_error| is what the
-// sum lost, in parts of the result.
+// exp(x) = 2^n exp(r), |r| <= ln(2) / 2. 2^n may be a denormal or exceed the range when the result
+// does not. A NaN passes the clamps. |out_relative_error| is what the sum lost, in parts of the
+// result.
 ALWAYS_INLINE floats_t exp_with_error(floats_t x, floats_t* out_relative_error) {
-  x = select_floats(x > 89.0f, FLOATS(89.0f), x);
-  x = select_floats(x < -104.0f, FLOATS(-104.0f), x);
-  const floats_t shifted = x * 0x1.715476p0f + ROUNDING_MAGIC;
-  const floats_t n = shifted - ROUNDING_MAGIC;
+  x = raise_floats(limit_floats(x, 89.0f), -104.0f);
+  const floats_t n = (x * 0x1.715476p0f + ROUNDING_MAGIC) - ROUNDING_MAGIC;
   const floats_t high = x - n * 0.693359375f;  // ln(2) in 9 bits: exact
   const floats_t low = n * -0x1.bd0106p-13f;
   const floats_t r = high - low;
@@ -29,10 +27,7 @@ ALWAYS_INLINE floats_t exp_with_error(floats_t x, floats_t* out_relative_error) 
   const floats_t rest = (p * (r * r) + lost) + r;
   const floats_t value = rest + 1.0f;
   *out_relative_error = ((1.0f - value) + rest) * (2.0f - value);  // 2 - v is nearly 1 / v
-  const uints_t power = (uints_t)shifted - 0x4b400000u;
-  const uints_t first = (uints_t)((ints_t)power >> 1);
-  const uints_t second = power - first;
-  return value * (floats_t)((first + 127u) << 23) * (floats_t)((second + 127u) << 23);
+  return scale_floats(value, n);
 }
 
 ALWAYS_INLINE floats_t exp_core(floats_t x) {
@@ -68,20 +63,28 @@ ALWAYS_INLINE floats_t log_rest(floats_t f, floats_t z) {
   return p * (f * z);
 }
 
-// log(x) = e ln(2) + log(1 + f).
-ALWAYS_INLINE floats_t log_core(floats_t x) {
-  const ints_t is_small = x < 0x1p-126f;
-  const floats_t scaled = select_floats(is_small, x * 0x1p23f, x);
-  const ints_t power = (ints_t)((uints_t)scaled - 0x3f3504f3u) >> 23;
-  const floats_t f = (floats_t)((uints_t)scaled - ((uints_t)power << 23)) - 1.0f;
-  const floats_t e = __builtin_convertvector(power - (is_small & 23), floats_t);
+// log(x) = e ln(2) + log(1 + f), where x is 2^|shift| times too large.
+ALWAYS_INLINE floats_t log_normal(floats_t x, ints_t shift) {
+  const ints_t power = (ints_t)((uints_t)x - 0x3f3504f3u) >> 23;
+  const floats_t f = (floats_t)((uints_t)x - ((uints_t)power << 23)) - 1.0f;
+  const floats_t e = __builtin_convertvector(power - shift, floats_t);
   const floats_t z = f * f;
   const floats_t low = (log_rest(f, z) + e * -0x1.bd0106p-13f) - z * 0.5f;
-  floats_t value = (f + low) + e * 0.693359375f;
+  return (f + low) + e * 0.693359375f;
+}
+
+// Of vectors with an |x| that is no positive normal number.
+static LEAT_COLD floats_t log_special(floats_t x) {
+  const ints_t is_small = x < 0x1p-126f;
+  floats_t value = log_normal(select_floats(is_small, x * 0x1p23f, x), is_small & 23);
   value = select_floats(x == 0, FLOATS(-__builtin_inff()), value);
   value = select_floats(x < 0, FLOATS(__builtin_nanf("")), value);
-  const ints_t is_special = ~(x < __builtin_inff());  // infinity or NaN
-  return select_floats(is_special, x, value);
+  return select_floats(~(x < __builtin_inff()), x, value);  // infinity or NaN
+}
+
+ALWAYS_INLINE floats_t log_core(floats_t x) {
+  const ints_t is_special = (uints_t)x - 0x00800000u >= 0x7f000000u;
+  return LEAT_LIKELY(!has_lane(is_special)) ? log_normal(x, (ints_t){0}) : log_special(x);
 }
 
 // Of x = -1, what is below it, infinity and NaN.

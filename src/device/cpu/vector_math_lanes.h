@@ -101,6 +101,30 @@ ALWAYS_INLINE floats_t limit_floats(floats_t x, float limit) {
 #endif
 }
 
+// The greater of the two; NaN where |x| is.
+ALWAYS_INLINE floats_t raise_floats(floats_t x, float limit) {
+#if defined(__AVX512F__)
+  return (floats_t)_mm512_max_ps(_mm512_set1_ps(limit), (__m512)x);
+#elif defined(__AVX2__)
+  return (floats_t)_mm256_max_ps(_mm256_set1_ps(limit), (__m256)x);
+#elif defined(__x86_64__)
+  return (floats_t)_mm_max_ps(_mm_set1_ps(limit), (__m128)x);
+#else
+  return select_floats(x < limit, FLOATS(limit), x);
+#endif
+}
+
+// |x| 2^|n| for whole numbers n in [-252, 254], |x| near 1: rounded once, also to a denormal.
+ALWAYS_INLINE floats_t scale_floats(floats_t x, floats_t n) {
+#if defined(__AVX512F__)
+  return (floats_t)_mm512_scalef_ps((__m512)x, (__m512)n);
+#else
+  const ints_t power = (ints_t)(n + 0x1.8p23f) - 0x4b400000;
+  const ints_t first = power >> 1, second = power - first;
+  return x * (floats_t)((first + 127) << 23) * (floats_t)((second + 127) << 23);
+#endif
+}
+
 // The first and the last HALF_LANES of |x| as doubles, and back.
 ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out_last) {
 #if defined(__AVX512F__)

@@ -15,6 +15,7 @@
   X(numerics)       \
   X(pack)           \
   X(pad)            \
+  X(pad_sum)        \
   X(patches)        \
   X(placeholder)    \
   X(quantization)   \

@@ -4,12 +4,13 @@
 #include "ops/array/paddings.h"
 #include "ops/family.h"
 
-// Checks input 1 as [rank, 2] against the rank of input 0; |out_rank| is -1 where neither tells.
-static leat_status_t check_paddings(leat_inference_t* c, leat_partial_shape_t* input,
+// Checks input |index| as [rank, 2] against the rank of what is padded; |out_rank| is -1 where
+// neither tells.
+static leat_status_t check_paddings(leat_inference_t* c, int index, leat_partial_shape_t* input,
                                     int64_t* out_rank) {
   leat_partial_shape_t paddings;
   int64_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &paddings));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 2, &paddings));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(paddings.dims[1], 2, &unused));
   int64_t rank = paddings.dims[0];
   if (rank > LEAT_SHAPE_MAX_RANK) {
@@ -23,16 +24,16 @@ static leat_status_t check_paddings(leat_inference_t* c, leat_partial_shape_t* i
   return leat_ok_status();
 }
 
-leat_status_t leat_shape_padded(leat_inference_t* c, int sign) {
-  leat_partial_shape_t input = leat_inference_input(c, 0), shape;
+leat_status_t leat_paddings_infer(leat_inference_t* c, int input_index, int paddings_index,
+                                  int sign, leat_partial_shape_t* out_shape) {
+  leat_partial_shape_t input = leat_inference_input(c, input_index);
   int64_t rank, dims[LEAT_SHAPE_MAX_RANK];
-  LEAT_RETURN_IF_ERROR(check_paddings(c, &input, &rank));
+  LEAT_RETURN_IF_ERROR(check_paddings(c, paddings_index, &input, &rank));
+  *out_shape = leat_partial_shape_unknown();
   if (rank < 0) return leat_ok_status();
-  const leat_tensor_t* paddings = leat_inference_input_tensor(c, 1);
+  const leat_tensor_t* paddings = leat_inference_input_tensor(c, paddings_index);
   if (!paddings || paddings->shape.rank != 2 || paddings->shape.element_count != 2 * rank) {
-    LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, (int)rank, &shape));
-    leat_inference_set_output(c, 0, shape);
-    return leat_ok_status();
+    return leat_inference_unknown_of_rank(c, (int)rank, out_shape);
   }
   for (int64_t d = 0; d < rank; ++d) {
     int64_t before = leat_tensor_index_at(paddings, 2 * d);
@@ -44,7 +45,12 @@ leat_status_t leat_shape_padded(leat_inference_t* c, int sign) {
     LEAT_RETURN_IF_ERROR(leat_inference_add(size, sign * before, &size));
     LEAT_RETURN_IF_ERROR(leat_inference_add(size, sign * after, &dims[d]));
   }
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, (int)rank, dims, &shape));
+  return leat_inference_make(c, (int)rank, dims, out_shape);
+}
+
+leat_status_t leat_shape_padded(leat_inference_t* c, int sign) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_paddings_infer(c, 0, 1, sign, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
 }
@@ -82,6 +88,8 @@ const leat_op_row_t leat_pad_ops[] = {
      .shape = pad_shape,
      .gradient = pad_gradient,
      .identities = LEAT_IDENTITY_SAME_SHAPE,
+     .sums_many = true,
+     .sum = "_SumOfPads",
      .doc = "The input with zeros around: paddings[i] of them before and after dimension i."},
     {.name = "PadV2",
      .inputs = "input: T; paddings: Tpaddings; constant_values: T",

@@ -1,5 +1,7 @@
 // CPU kernel of AddN and AccumulateNV2: the sum of many tensors of one shape, in the order of the
 // inputs. Every input is read once: a block of the sum stays in the cache while all are added.
+#include "ops/math/add_n_cpu.h"
+
 #include <string.h>
 
 #include "base/checked.h"
@@ -10,13 +12,9 @@
 #define BLOCK 1024
 #define MAX_ELEMENT_BYTES 16
 
-typedef struct leat_add_n_s {
-  leat_elementwise_loop_t add;
-  int64_t element_bytes;
-  bool is_half, is_bfloat16;  // summed as float
-} leat_add_n_t;
+static _Alignas(64) char zeros[BLOCK * MAX_ELEMENT_BYTES];  // nobody writes there
 
-static leat_status_t create_add_n(leat_kernel_creation_t* c, void* state) {
+leat_status_t leat_add_n_create(leat_kernel_creation_t* c, void* state) {
   leat_add_n_t* add_n = state;
   int dtype = leat_dtype_base(c->kernel->output_types[0]);
   add_n->element_bytes = (int64_t)leat_dtype_size(dtype);
@@ -27,52 +25,73 @@ static leat_status_t create_add_n(leat_kernel_creation_t* c, void* state) {
   return leat_ok_status();
 }
 
-typedef struct leat_add_n_job_s {
-  const leat_kernel_context_t* context;
-  const leat_add_n_t* add_n;
-  char* output;
-  bool overwrites_late_input;  // the output's bytes are those of an input after the first
-} leat_add_n_job_t;
+typedef struct block_s {
+  _Alignas(64) char sum[BLOCK * MAX_ELEMENT_BYTES];   // where it cannot be made at its place
+  _Alignas(64) char term[BLOCK * MAX_ELEMENT_BYTES];  // that had to be put together
+  float as_float[BLOCK];
+} block_t;
 
-static inline const char* input_at(const leat_add_n_job_t* job, int i, int64_t offset) {
-  return (const char*)leat_kernel_input(job->context, i)->data +
-         offset * job->add_n->element_bytes;
+// Returns where the sum of elements [begin, begin + n) is: in |work| or, where there is one term,
+// at its place; NULL: all are zero. Of the terms that are zero one is added, at the end: wherever
+// they stand, all they do is to make 0 of -0.
+static const void* add_block(const leat_add_n_t* add_n, const leat_add_n_terms_t* terms,
+                             int64_t begin, int64_t n, block_t* block, void* work) {
+  const leat_vector_math_t* m = leat_vector_math();
+  const void* sum = NULL;
+  bool any_zero = false;
+  for (int i = 0; i < terms->count; ++i) {
+    void* room = sum || add_n->is_half ? block->term : work;
+    const void* term = terms->at(terms->data, i, begin, n, room);
+    any_zero |= !term;
+    if (!term) continue;
+    if (add_n->is_half) {
+      float* target = sum ? block->as_float : work;
+      (add_n->is_bfloat16 ? m->bfloat16_to_float : m->half_to_float)(term, target, n);
+      term = target;
+    }
+    if (sum) add_n->add((const void* const[]){sum, term}, work, n);
+    sum = sum ? work : term;
+  }
+  if (!sum || !any_zero) return sum;
+  add_n->add((const void* const[]){sum, zeros}, work, n);
+  return work;
 }
 
-static void add_halves(const leat_add_n_job_t* job, int64_t begin, int64_t n) {
+void leat_add_n_run(const leat_add_n_t* add_n, const leat_add_n_terms_t* terms, int64_t begin,
+                    int64_t end, void* output) {
   const leat_vector_math_t* m = leat_vector_math();
-  bool is_bfloat16 = job->add_n->is_bfloat16;
-  float sum[BLOCK], term[BLOCK];
-  int count = leat_kernel_input_count(job->context);
-  for (int i = 0; i < count; ++i) {
-    float* target = i == 0 ? sum : term;
-    (is_bfloat16 ? m->bfloat16_to_float : m->half_to_float)(
-        (const uint16_t*)input_at(job, i, begin), target, n);
-    if (i > 0) job->add_n->add((const void* const[]){sum, term}, sum, n);
+  block_t block;
+  for (int64_t at = begin; at < end; at += BLOCK) {
+    const int64_t n = LEAT_MIN(end - at, BLOCK);
+    const size_t bytes = (size_t)(n * add_n->element_bytes);
+    char* target = (char*)output + at * add_n->element_bytes;
+    char* work = add_n->is_half || terms->overwrites_late ? block.sum : target;
+    const void* sum = add_block(add_n, terms, at, n, &block, work);
+    if (!sum) {
+      memset(target, 0, bytes);
+    } else if (add_n->is_half) {
+      (add_n->is_bfloat16 ? m->bfloat16_from_float : m->half_from_float)(sum, (uint16_t*)target, n);
+    } else if (sum != target) {
+      memcpy(target, sum, bytes);
+    }
   }
-  (is_bfloat16 ? m->bfloat16_from_float : m->half_from_float)(
-      sum, (uint16_t*)job->output + begin, n);
+}
+
+typedef struct add_n_job_s {
+  const leat_kernel_context_t* context;
+  void* output;
+  leat_add_n_terms_t terms;
+} add_n_job_t;
+
+static const void* input_at(const void* data, int i, int64_t index, int64_t n, void* room) {
+  const leat_kernel_context_t* c = data;
+  const leat_add_n_t* add_n = leat_kernel_state(c);
+  return (const char*)leat_kernel_input(c, i)->data + index * add_n->element_bytes;
 }
 
 static void add_n_shard(void* data, int64_t begin, int64_t end) {
-  const leat_add_n_job_t* job = data;
-  int count = leat_kernel_input_count(job->context);
-  for (int64_t block = begin; block < end; block += BLOCK) {
-    int64_t n = LEAT_MIN(end - block, BLOCK);
-    if (job->add_n->is_half) {
-      add_halves(job, block, n);
-      continue;
-    }
-    _Alignas(64) char late[BLOCK * MAX_ELEMENT_BYTES];
-    char* target = job->output + block * job->add_n->element_bytes;
-    char* sum = job->overwrites_late_input ? late : target;
-    const void* left = input_at(job, 0, block);
-    for (int i = 1; i < count; ++i) {
-      job->add_n->add((const void* const[]){left, input_at(job, i, block)}, sum, n);
-      left = sum;
-    }
-    if (sum == late) memcpy(target, late, (size_t)(n * job->add_n->element_bytes));
-  }
+  const add_n_job_t* job = data;
+  leat_add_n_run(leat_kernel_state(job->context), &job->terms, begin, end, job->output);
 }
 
 static leat_status_t check_shapes(const leat_kernel_context_t* c) {
@@ -95,18 +114,17 @@ static bool is_late_input(const leat_kernel_context_t* c, const leat_tensor_t* o
 
 // Many scalars: no loop is called.
 static leat_status_t add_float_scalars(leat_kernel_context_t* c, const leat_shape_t* shape) {
-  double sum = 0;
-  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
-    sum += (double)*leat_tensor_data(leat_kernel_input(c, i), const float);
+  float sum = *leat_tensor_data(leat_kernel_input(c, 0), const float);
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    sum += *leat_tensor_data(leat_kernel_input(c, i), const float);
   }
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  *leat_tensor_data(output, float) = (float)sum;
+  *leat_tensor_data(output, float) = sum;
   return leat_ok_status();
 }
 
 static leat_status_t add_n__cpu(leat_kernel_context_t* c) {
-  const leat_add_n_t* add_n = leat_kernel_state(c);
   const leat_tensor_t* first = leat_kernel_input(c, 0);
   int count = leat_kernel_input_count(c);
   LEAT_RETURN_IF_ERROR(check_shapes(c));
@@ -120,7 +138,11 @@ static leat_status_t add_n__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, UINT64_MAX, 0, &first->shape,
                                                            &output));
-  leat_add_n_job_t job = {c, add_n, output->data, is_late_input(c, output)};
+  add_n_job_t job = {
+      .context = c,
+      .output = output->data,
+      .terms = {
+          .count = count, .overwrites_late = is_late_input(c, output), .at = input_at, .data = c}};
   leat_kernel_parallel_for(c, first->shape.element_count, 0.15 * count, add_n_shard, &job);
   return leat_ok_status();
 }
@@ -164,14 +186,12 @@ static leat_status_t add_n_variant__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(name, types, kind)               \
-  {.op = name,                               \
-   .device_type = "CPU",                     \
-   .constraints = "T: " types,               \
-   .create = create_add_n,                   \
-   .state_bytes = sizeof(leat_add_n_t),      \
-   .elementwise = LEAT_ELEMENTWISE_##kind,   \
-   .compute = add_n__cpu}
+#define ROW(name, types, kind)                                                                 \
+  {                                                                                            \
+    .op = name, .device_type = "CPU", .constraints = "T: " types, .create = leat_add_n_create, \
+    .state_bytes = sizeof(leat_add_n_t), .elementwise = LEAT_ELEMENTWISE_##kind,               \
+    .compute = add_n__cpu                                                                      \
+  }
 // Halves are rounded once, after the last addition.
 #define ROWS(name)                                                                           \
   ROW(name, "half, bfloat16", NO),                                                           \

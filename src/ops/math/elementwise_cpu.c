@@ -11,8 +11,9 @@
 #include "device/cpu/vector_math.h"
 
 #define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
-#define BLOCK 512           // elements of a block on the stack
-#define SHORT_ROW 64        // shorter rows are gathered into blocks instead of being visited
+#define BLOCK 512             // elements of a block on the stack
+#define SHORT_ROW 64          // shorter rows are gathered into blocks instead of being visited
+#define SHORT_MATRIX_ROW 256  // of a matrix, where gathering is quicker
 #define MAX_ELEMENT_BYTES 24
 #define MAX_CHAINED_BYTES 16
 
@@ -225,39 +226,57 @@ typedef enum leat_operand_kind_e {
 } leat_operand_kind_t;
 
 typedef struct leat_operand_block_s {
-  _Alignas(64) char bytes[(BLOCK + SHORT_ROW) * MAX_ELEMENT_BYTES];
+  _Alignas(64) char bytes[(BLOCK + SHORT_MATRIX_ROW) * MAX_ELEMENT_BYTES];
 } leat_operand_block_t;
 
-#define FEW 16
+// An element, as often as 16 bytes hold it.
+typedef uint64_t pattern_t __attribute__((vector_size(16)));
+#define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t)
 
-static void fill_few(char* target, const char* value, int size, int64_t n) {
+// |size| is 1, 2, 4, 8 or 16.
+__attribute__((always_inline)) static inline pattern_t pattern_of(const char* element, int size) {
+  pattern_t pattern;
   switch (size) {
-#define LEAT_FILL_(bytes, type)                                   \
-  case bytes: {                                                   \
-    type v;                                                       \
-    memcpy(&v, value, sizeof v);                                  \
-    for (int64_t i = 0; i < n; ++i) ((type*)target)[i] = v;       \
-    break;                                                        \
+#define LEAT_CASE_(bytes, type)                            \
+  case bytes: {                                            \
+    typedef type items_t __attribute__((vector_size(16))); \
+    type item;                                             \
+    memcpy(&item, element, bytes);                         \
+    return (pattern_t)((items_t){0} + item);               \
   }
-    LEAT_FILL_(1, uint8_t)
-    LEAT_FILL_(2, uint16_t)
-    LEAT_FILL_(4, uint32_t)
-    LEAT_FILL_(8, uint64_t)
-#undef LEAT_FILL_
+    SIZES(LEAT_CASE_)
+#undef LEAT_CASE_
     default:
-      for (int64_t i = 0; i < n; ++i) memcpy(target + i * size, value, (size_t)size);
+      memcpy(&pattern, element, sizeof pattern);
+      return pattern;
   }
 }
 
-// After a few, what is there is copied behind itself.
-static void fill(char* target, const char* value, int size, int64_t n) {
-  const int64_t bytes = n * size;
-  fill_few(target, value, size, LEAT_MIN(n, FEW));
-  for (int64_t done = LEAT_MIN(n, FEW) * size; done < bytes;) {
-    const int64_t more = LEAT_MIN(done, bytes - done);
-    memcpy(target + done, target, (size_t)more);
-    done += more;
+// Fewer than 16 bytes.
+static inline void fill_few(char* target, pattern_t pattern, int64_t bytes) {
+#define LEAT_WRITE_(part)             \
+  if (bytes & (part)) {               \
+    memcpy(target, &pattern, (part)); \
+    target += (part);                 \
   }
+  LEAT_WRITE_(8)
+  LEAT_WRITE_(4)
+  LEAT_WRITE_(2)
+  LEAT_WRITE_(1)
+#undef LEAT_WRITE_
+}
+
+// Writes |bytes|, a multiple of the element's size; up to |room| bytes may be written over.
+static inline void fill(char* target, pattern_t pattern, int64_t bytes, int64_t room) {
+  const int64_t width = sizeof pattern;
+  int64_t at = 0;
+  for (; at + 4 * width <= bytes; at += 4 * width) {
+    for (int64_t i = 0; i < 4; ++i) memcpy(target + at + i * width, &pattern, sizeof pattern);
+  }
+  for (; at < bytes && at + width <= room; at += width) {
+    memcpy(target + at, &pattern, sizeof pattern);
+  }
+  if (at < bytes) fill_few(target + at, pattern, bytes - at);
 }
 
 // Copies |n| strings as views of the originals, or one of them |n| times.
@@ -278,7 +297,7 @@ static void lay(const leat_elementwise_t* e, int k, const char* source, char* ta
   if (LEAT_UNLIKELY(e->string_inputs >> k & 1)) {
     lay_strings(target, source, n, is_repeated);
   } else if (is_repeated) {
-    fill(target, source, size, n);
+    fill(target, pattern_of(source, size), n * size, n * size);
   } else {
     memcpy(target, source, (size_t)(n * size));
   }
@@ -317,14 +336,31 @@ static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* b
   return faults;
 }
 
-// Rows of a matrix whose operand has one element a row: each is laid |row| times, from the middle
-// of a row on. For elements of 4 bytes, of which there are most.
-static void gather_column(const uint32_t* source, int64_t row, int64_t index, int64_t n,
-                          uint32_t* target) {
-  int64_t r = index / row, left = row - index % row;
-  for (int64_t i = 0; i < n; left = row, ++r) {
-    const uint32_t value = source[r];
-    for (int64_t end = LEAT_MIN(n, i + left); i < end; ++i) target[i] = value;
+// Rows of a matrix whose operand has one element a row, of |size| bytes: each is laid |row| times,
+// from the middle of a row on.
+__attribute__((always_inline)) static inline void gather_items(const char* source, int size,
+                                                               int64_t row, int64_t index,
+                                                               int64_t n, char* target) {
+  source += index / row * size;
+  for (int64_t left = row - index % row; n > 0; left = row, source += size) {
+    const int64_t count = LEAT_MIN(n, left);
+    fill(target, pattern_of(source, size), count * size, n * size);
+    target += count * size;
+    n -= count;
+  }
+}
+
+static void gather_column(const char* source, int size, int64_t row, int64_t index, int64_t n,
+                          char* target) {
+  switch (size) {
+#define LEAT_CASE_(bytes, type)                         \
+  case bytes:                                           \
+    gather_items(source, bytes, row, index, n, target); \
+    return;
+    SIZES(LEAT_CASE_)
+#undef LEAT_CASE_
+    default:
+      gather_items(source, 16, row, index, n, target);
   }
 }
 
@@ -333,8 +369,8 @@ void leat_elementwise_gather(const leat_elementwise_t* e, const leat_broadcast_t
   const int size = e->input_size[k];
   const bool is_repeated = !plan->strides[k][plan->rank - 1];
   char* target = output;
-  if (is_repeated && plan->rank == 2 && plan->strides[k][0] && size == 4) {
-    gather_column(input, plan->dims[1], index, n, output);
+  if (is_repeated && plan->rank == 2 && plan->strides[k][0] && !e->string_inputs) {
+    gather_column(input, size, plan->dims[1], index, n, output);
     return;
   }
   leat_broadcast_place_t place;
@@ -398,12 +434,16 @@ static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t*
   return faults;
 }
 
+static bool has_short_rows(const leat_broadcast_t* plan) {
+  return plan->rank > 1 &&
+         plan->dims[plan->rank - 1] < (plan->rank == 2 ? SHORT_MATRIX_ROW : SHORT_ROW);
+}
+
 static void broadcast_shard(void* data, int64_t begin, int64_t end) {
   leat_elementwise_job_t* job = data;
   leat_operand_block_t blocks[MAX_INPUTS];
-  bool has_short_rows = job->plan->rank > 1 && job->plan->dims[job->plan->rank - 1] < SHORT_ROW;
-  int faults = has_short_rows ? visit_blocks(job, blocks, begin, end)
-                              : visit_rows(job, blocks, begin, end);
+  int faults = has_short_rows(job->plan) ? visit_blocks(job, blocks, begin, end)
+                                         : visit_rows(job, blocks, begin, end);
   if (faults) atomic_fetch_or(&job->faults, faults);
 }
 

@@ -80,17 +80,18 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
 
 // ---- Products added to something ----------------------------------------------------------------
 
+// |addend| is the D of gemm.h.
 static void add_product(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
-                        leat_tensor_t* inout_sum) {
+                        const void* addend, leat_tensor_t* sum) {
   const void* a = leat_kernel_input(c, 0)->data;
   const void* b = leat_kernel_input(c, 1)->data;
   leat_thread_pool_t* pool = c->services->pool;
-  if (inout_sum->dtype == LEAT_DTYPE_DOUBLE) {
-    leat_gemm_f64(product, 1, a, b, 1, inout_sum->data, NULL, pool);
+  if (sum->dtype == LEAT_DTYPE_DOUBLE) {
+    leat_gemm_f64(product, a, b, addend, sum->data, NULL, pool);
   } else if (c->services->deterministic) {
-    leat_gemm_f32_portable(product, 1, a, b, 1, inout_sum->data, NULL, pool);
+    leat_gemm_f32_portable(product, a, b, addend, sum->data, NULL, pool);
   } else {
-    leat_gemm_f32(product, 1, a, b, 1, inout_sum->data, NULL, pool);
+    leat_gemm_f32(product, a, b, addend, sum->data, NULL, pool);
   }
 }
 
@@ -143,8 +144,7 @@ static leat_status_t add_repeated(leat_kernel_context_t* c, const leat_gemm_shap
   LEAT_RETURN_IF_ERROR(status);
   if (sum->shape.element_count == 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, y->dtype, shape, &x));
-  leat_tensor_fill_zero(&x);
-  add_product(c, product, &x);
+  add_product(c, product, NULL, &x);
   add_broadcast(&x, y, sum);
   leat_tensor_release(&x);
   return leat_ok_status();
@@ -160,15 +160,12 @@ static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
   const bool is_row = is_row_of(&y->shape, &product);
   if (!is_row && !leat_shape_equal(&shape, &y->shape)) return add_repeated(c, &product, &shape);
-  const void* from = y->data;
-  const size_t from_bytes = leat_tensor_size_bytes(y);
+  const void* addend = y->data;
+  product.ldd = is_row ? 0 : product.n;
   leat_tensor_t* sum;
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, &shape, &sum));
   if (sum->shape.element_count == 0) return leat_ok_status();
-  for (int64_t i = 0; sum->data != from && i < (is_row ? product.m : 1); ++i) {
-    memcpy((char*)sum->data + (size_t)i * from_bytes, from, from_bytes);
-  }
-  add_product(c, &product, sum);
+  add_product(c, &product, addend, sum);
   return leat_ok_status();
 }
 

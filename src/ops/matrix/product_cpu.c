@@ -5,15 +5,15 @@
 
 static void multiply_f32(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
                          leat_thread_pool_t* pool) {
-  leat_gemm_f32(shape, 1, a, b, 0, c, NULL, pool);
+  leat_gemm_f32(shape, a, b, NULL, c, NULL, pool);
 }
 static void multiply_f32_portable(const leat_gemm_shape_t* shape, const void* a, const void* b,
                                   void* c, leat_thread_pool_t* pool) {
-  leat_gemm_f32_portable(shape, 1, a, b, 0, c, NULL, pool);
+  leat_gemm_f32_portable(shape, a, b, NULL, c, NULL, pool);
 }
 static void multiply_f64(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
                          leat_thread_pool_t* pool) {
-  leat_gemm_f64(shape, 1, a, b, 0, c, NULL, pool);
+  leat_gemm_f64(shape, a, b, NULL, c, NULL, pool);
 }
 #define GENERIC_MULTIPLY(name, type)                                                           \
   static void multiply_##name(const leat_gemm_shape_t* shape, const void* a, const void* b,    \

@@ -14,7 +14,7 @@
 
 typedef struct tuple_queue_s {
   leat_queue_t base;
-  leat_turnstile_t turnstile;
+  leat_turnstile_t turnstile LEAT_ALIGNED(64);
   leat_arena_t arena;  // name, types, shapes
   leat_queue_order_t order;
   leat_string_view_t name;
@@ -511,7 +511,8 @@ leat_status_t leat_tuple_queue_create(const leat_queue_options_t* options,
                                       leat_queue_t** out_queue) {
   LEAT_RETURN_IF_ERROR(check_options(options));
   tuple_queue_t* q;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *q, (void**)&q));
+  LEAT_RETURN_IF_ERROR(  // in lines of its own: threads write to it, and read what lies around it
+      leat_allocator_allocate_aligned(leat_allocator_system(), 64, sizeof *q, (void**)&q));
   q->base = (leat_queue_t){.resource = {.kind = &leat_queue_kind},
                            .vtable = &kVtable,
                            .destroy = queue_destroy};

@@ -2,6 +2,9 @@
 // lock: the flush that let it through or its cancellation; |waits| decides between the two. The
 // completer deregisters it from the cancellation before its memory goes, so that a callback that
 // runs meanwhile finds it alive and not waiting, and goes away.
+//
+// A turnstile is not touched after its lock was let go: a call that completes may release the last
+// reference of its owner.
 #include "ops/queue/turnstile_cpu.h"
 
 #include <string.h>
@@ -135,12 +138,8 @@ static void on_cancel(void* data) {
     flush(t, &completed);
   }
   leat_mutex_unlock(&t->mutex);
-  if (!mine) return;
-  leat_resource_retain(t->owner);
-  leat_resource_t* owner = t->owner;
-  end_attempt(attempt);
+  if (mine) end_attempt(attempt);
   settle(completed.first);
-  leat_resource_release(owner);
 }
 
 // ---- Entering -----------------------------------------------------------------------------------
@@ -172,7 +171,6 @@ static bool stand_in_line(leat_turnstile_t* t, leat_attempt_t* attempt) {
 
 void leat_turnstile_enter(leat_turnstile_t* t, leat_line_t line, leat_attempt_t* attempt) {
   completed_t completed = {.end = &completed.first};
-  leat_resource_t* owner = t->owner;
   bool stands = false;
   attempt->turnstile = t;
   attempt->line = (uint8_t)line;
@@ -181,7 +179,6 @@ void leat_turnstile_enter(leat_turnstile_t* t, leat_line_t line, leat_attempt_t*
     attempt->finish(attempt);
     return;
   }
-  leat_resource_retain(owner);  // a completed call may release the last other reference
   leat_mutex_lock(&t->mutex);
   leat_passage_t passage =
       t->first[line] && !t->any_order ? LEAT_PASSAGE_WAITS : attempt->attempt(attempt);
@@ -190,14 +187,11 @@ void leat_turnstile_enter(leat_turnstile_t* t, leat_line_t line, leat_attempt_t*
   leat_mutex_unlock(&t->mutex);
   if (!stands) attempt->finish(attempt);
   settle(completed.first);
-  leat_resource_release(owner);
 }
 
 void leat_turnstile_change(leat_turnstile_t* t, void (*change)(void* data), void* data,
                            uint32_t cancelled) {
   completed_t completed = {.end = &completed.first};
-  leat_resource_t* owner = t->owner;
-  leat_resource_retain(owner);
   leat_mutex_lock(&t->mutex);
   if (change) change(data);
   for (int line = 0; line < LEAT_LINE_COUNT; ++line) {
@@ -212,7 +206,6 @@ void leat_turnstile_change(leat_turnstile_t* t, void (*change)(void* data), void
   flush(t, &completed);
   leat_mutex_unlock(&t->mutex);
   settle(completed.first);
-  leat_resource_release(owner);
 }
 
 leat_status_t leat_output_int32(leat_kernel_context_t* c, int index, int64_t value) {

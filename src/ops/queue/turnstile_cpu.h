@@ -2,6 +2,8 @@
 // take out. Who enters tries at once and goes through without any allocation when it can; else it
 // stands in line until somebody else's success lets it try again, or until its step is cancelled.
 //
+// Who calls holds a reference of the owner.
+//
 // Order is kept within a line, unless the turnstile is |any_order|: the first must go through
 // before the next may try.
 #ifndef LEAT_OPS_QUEUE_TURNSTILE_CPU_H_

@@ -1,0 +1,25 @@
+// _SumOfPads: sums of padded tensors that were made one node by the optimizer (optimize/fuse.c).
+#include "ops/array/paddings.h"
+#include "ops/family.h"
+
+static leat_status_t pad_sum_shape(leat_inference_t* c) {
+  const int count = c->node->input_count / 2;
+  leat_partial_shape_t sum, term;
+  LEAT_RETURN_IF_ERROR(leat_paddings_infer(c, 0, count, 1, &sum));
+  for (int i = 1; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_paddings_infer(c, i, count + i, 1, &term));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, sum, term, &sum));
+  }
+  leat_inference_set_output(c, 0, sum);
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_pad_sum_ops[] = {
+    {.name = "_SumOfPads",
+     .inputs = "inputs: N * T; paddings: N * Tpaddings",
+     .outputs = "sum: T",
+     .attrs = "N: int >= 2; T: type; Tpaddings: {int32, int64} = int32; names: list(string)",
+     .shape = pad_sum_shape,
+     .doc = "The sum, as by AddN, of the inputs padded as by the Pads of those names."},
+    LEAT_OP_ROWS_END,
+};

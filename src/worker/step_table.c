@@ -1,0 +1,138 @@
+#include "worker/step_table.h"
+
+typedef struct step_s {
+  leat_rendezvous_t* rendezvous;
+  leat_resource_manager_t* resources;
+  leat_status_t aborted;
+} step_t;
+
+void leat_step_table_initialize(leat_allocator_t* allocator, leat_step_table_t* out_table) {
+  *out_table = (leat_step_table_t){.allocator = allocator};
+  leat_word_map_initialize(allocator, &out_table->steps);
+}
+
+static void free_step(leat_step_table_t* table, step_t* step) {
+  leat_rendezvous_release(step->rendezvous);
+  leat_resource_manager_free(step->resources);
+  leat_status_free(step->aborted);
+  leat_allocator_free(table->allocator, step);
+}
+
+void leat_step_table_deinitialize(leat_step_table_t* table) {
+  for (size_t i = 0; i < table->steps.capacity; ++i) {
+    if (table->steps.used[i]) free_step(table, (step_t*)(uintptr_t)table->steps.values[i]);
+  }
+  leat_word_map_deinitialize(&table->steps);
+}
+
+// ---- With the lock held -------------------------------------------------------------------------
+
+static step_t* find_step(const leat_step_table_t* table, int64_t step_id) {
+  uint64_t value;
+  if (!leat_word_map_get(&table->steps, (uint64_t)step_id, &value)) return NULL;
+  return (step_t*)(uintptr_t)value;
+}
+
+static leat_status_t find_or_make_step(leat_step_table_t* table, int64_t step_id,
+                                       step_t** out_step) {
+  *out_step = find_step(table, step_id);
+  if (*out_step) return leat_ok_status();
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(table->allocator, sizeof *step, (void**)&step));
+  leat_status_t status =
+      leat_word_map_set(&table->steps, (uint64_t)step_id, (uint64_t)(uintptr_t)step);
+  if (status) {
+    leat_allocator_free(table->allocator, step);
+    return status;
+  }
+  table->count = table->steps.count;
+  *out_step = step;
+  return leat_ok_status();
+}
+
+// NULL: the step was not ended.
+static leat_status_t abort_of(const leat_step_table_t* table, int64_t step_id) {
+  const int64_t ids[] = {step_id, LEAT_EVERY_STEP};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(ids); ++i) {
+    const step_t* step = find_step(table, ids[i]);
+    if (step && step->aborted) return step->aborted;
+  }
+  return NULL;
+}
+
+static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t step_id,
+                                             leat_rendezvous_t** out_rendezvous) {
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(find_or_make_step(table, step_id, &step));
+  if (!step->rendezvous) {
+    LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(table->allocator, &step->rendezvous));
+    leat_status_t aborted = abort_of(table, step_id);
+    if (aborted) step->rendezvous->vtable->abort(step->rendezvous, aborted);
+  }
+  *out_rendezvous = step->rendezvous;
+  leat_rendezvous_retain(step->rendezvous);
+  return leat_ok_status();
+}
+
+static leat_status_t find_or_make_resources(leat_step_table_t* table, int64_t step_id,
+                                            leat_resource_manager_t** out_resources) {
+  step_t* step;
+  LEAT_RETURN_IF_ERROR(find_or_make_step(table, step_id, &step));
+  if (!step->resources) {
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(table->allocator, &step->resources));
+  }
+  *out_resources = step->resources;
+  return leat_ok_status();
+}
+
+// ---- The table ----------------------------------------------------------------------------------
+
+leat_status_t leat_step_table_check(leat_step_table_t* table, int64_t step_id) {
+  leat_spinlock_lock(&table->lock);
+  leat_status_t aborted = abort_of(table, step_id);
+  if (aborted) aborted = leat_status_clone(aborted);
+  leat_spinlock_unlock(&table->lock);
+  return aborted;
+}
+
+leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
+                                         leat_rendezvous_t** out_rendezvous) {
+  leat_spinlock_lock(&table->lock);
+  leat_status_t status = find_or_make_rendezvous(table, step_id, out_rendezvous);
+  leat_spinlock_unlock(&table->lock);
+  return status;
+}
+
+leat_status_t leat_step_table_resources(leat_step_table_t* table, int64_t step_id,
+                                        leat_resource_manager_t** out_resources) {
+  leat_spinlock_lock(&table->lock);
+  leat_status_t status = find_or_make_resources(table, step_id, out_resources);
+  leat_spinlock_unlock(&table->lock);
+  return status;
+}
+
+leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_id,
+                                         leat_status_t status) {
+  leat_rendezvous_t* rendezvous = NULL;
+  step_t* step;
+  leat_spinlock_lock(&table->lock);
+  leat_status_t remembered = find_or_make_step(table, step_id, &step);
+  if (remembered) {
+    leat_status_free(remembered);  // no memory to remember it: running ones still end
+  } else if (!step->aborted) {
+    step->aborted = leat_status_clone(status);
+    rendezvous = step->rendezvous;
+    if (rendezvous) leat_rendezvous_retain(rendezvous);
+  }
+  leat_spinlock_unlock(&table->lock);
+  return rendezvous;
+}
+
+void leat_step_table_forget(leat_step_table_t* table, int64_t step_id) {
+  leat_spinlock_lock(&table->lock);
+  step_t* step = find_step(table, step_id);
+  if (step) leat_word_map_erase(&table->steps, (uint64_t)step_id);
+  table->count = table->steps.count;
+  leat_spinlock_unlock(&table->lock);
+  if (step) free_step(table, step);
+}

@@ -1,0 +1,43 @@
+// What steps leave on a worker until they are cleaned up: the rendezvous of their Sends and Recvs,
+// the container that their kernels share, and why they were ended, should it come before their run.
+// Most steps leave nothing. All functions may be called from any thread.
+#ifndef LEAT_WORKER_STEP_TABLE_H_
+#define LEAT_WORKER_STEP_TABLE_H_
+
+#include "base/map.h"
+#include "base/sync.h"
+#include "kernel/resource.h"
+#include "worker/local_rendezvous.h"
+
+#define LEAT_EVERY_STEP 0  // an abort of it is one of every step; no step has the number
+
+typedef struct leat_step_table_s {
+  leat_allocator_t* allocator;
+  leat_spinlock_t lock;
+  leat_word_map_t steps;  // step id -> step_t*
+  _Atomic(size_t) count;  // the map's
+} leat_step_table_t;
+
+void leat_step_table_initialize(leat_allocator_t* allocator, leat_step_table_t* out_table);
+void leat_step_table_deinitialize(leat_step_table_t* table);
+
+// false: no step was ended early or has anything here.
+static inline bool leat_step_table_has_any(const leat_step_table_t* table) {
+  return atomic_load_explicit(&table->count, memory_order_seq_cst) > 0;
+}
+
+// A clone of what the step was ended with before; NULL: it was not.
+LEAT_MUST_USE leat_status_t leat_step_table_check(leat_step_table_t* table, int64_t step_id);
+// Both are made on first need. A rendezvous is the caller's to release; it is aborted already when
+// its step is. A container lives until the step is forgotten.
+LEAT_MUST_USE leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
+                                                       leat_rendezvous_t** out_rendezvous);
+LEAT_MUST_USE leat_status_t leat_step_table_resources(leat_step_table_t* table, int64_t step_id,
+                                                      leat_resource_manager_t** out_resources);
+// Remembers a clone of |status|, of which the first counts. Returns the rendezvous that now is to
+// be aborted, the caller's to release, or NULL.
+leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_id,
+                                         leat_status_t status);
+void leat_step_table_forget(leat_step_table_t* table, int64_t step_id);
+
+#endif  // LEAT_WORKER_STEP_TABLE_H_
