@@ -1,7 +1,7 @@
-// A direct-mapped table of small numbers leads to patterns that lie in the order in which they came:
-// both stay in the processor's cache, and so do those parts of the file that many nodes are like.
-// A pattern that is lost costs the time to resolve a node. Bytes decide; a glance
-// at a few of them, and then the hash of all, only say where to look.
+// A direct-mapped table of small numbers leads to patterns that lie in the order in which they
+// came: both stay in the processor's cache, and so do those parts of the file that many nodes are
+// like. A pattern that is lost costs the time to resolve a node. Bytes decide; a glance at a few of
+// them, and then the hash of all, only say where to look.
 #include "graph/node_pattern.h"
 
 #include "base/checked.h"
