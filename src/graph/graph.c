@@ -188,8 +188,8 @@ static inline leat_status_t make_inputs(leat_graph_t* graph, const leat_node_spe
   size_t count = (size_t)spec->input_count + (size_t)spec->control_count;
   if (count == 0) return leat_ok_status();
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_arena_take(
-      &graph->storage->arena, leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena,
+                                       leat_edge_capacity(count) * sizeof(leat_output_t), &memory));
   node->inputs = memory;
   for (int i = 0; i < spec->input_count; ++i) node->inputs[i] = spec->inputs[i];
   return spec->control_count > 0 ? make_controls(graph, spec, node) : leat_ok_status();

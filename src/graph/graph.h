@@ -40,7 +40,7 @@ typedef struct leat_node_s {
   int32_t output_count;
   int32_t attr_count;
   int32_t assigned_device;  // index in the placement's device list; -1 before placement
-  bool shapes_follow;  // the output shapes, from those of the inputs: no value was looked at
+  bool shapes_follow;       // the output shapes, from those of the inputs: no value was looked at
 } leat_node_t;
 
 typedef struct leat_graph_storage_s leat_graph_storage_t;  // reference counted

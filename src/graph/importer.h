@@ -85,8 +85,7 @@ static inline int32_t* leat_importer_recent(leat_importer_t* importer, leat_stri
   return &importer->recent[leat_hash_mix(tail, name.size) % LEAT_IMPORTER_RECENT];
 }
 // leat_importer_find in hot code: most nodes read one that was made or read a few nodes before.
-static inline int32_t leat_importer_find_near(leat_importer_t* importer,
-                                              leat_string_view_t name) {
+static inline int32_t leat_importer_find_near(leat_importer_t* importer, leat_string_view_t name) {
   const leat_graph_t* graph = importer->graph;
   int32_t* place = importer->direct_names ? leat_importer_recent(importer, name) : NULL;
   if (place && *place >= importer->first && *place < (int32_t)graph->node_count &&

@@ -121,8 +121,7 @@ LEAT_MUST_USE leat_status_t leat_value_handed_on(leat_inference_t* c);
 // Runs the node's shape function over |node| (not yet in the graph is fine). |*out_follow|, if
 // wanted: the shapes follow from attributes, types and the inputs' shapes alone.
 LEAT_MUST_USE leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
-                                               leat_partial_shape_t* out_shapes,
-                                               bool* out_follow);
+                                               leat_partial_shape_t* out_shapes, bool* out_follow);
 // What is known of the value of a tensor of integers, or of a handle.
 LEAT_MUST_USE leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,
                                                     int depth, leat_partial_value_t* out_value);

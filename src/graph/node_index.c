@@ -69,8 +69,7 @@ int32_t leat_node_index_find(const leat_node_index_t* index, const leat_node_t* 
   return slot ? (int32_t)node_of(index, slot) : -1;
 }
 
-bool leat_node_index_add_behind(leat_node_index_t* index, const leat_node_t* nodes,
-                                uint64_t hash) {
+bool leat_node_index_add_behind(leat_node_index_t* index, const leat_node_t* nodes, uint64_t hash) {
   size_t at = find_slot(index, nodes, nodes[index->count].name, hash);
   if (LEAT_UNLIKELY(index->slots[at])) return false;
   index->slots[at] = leat_node_index_slot(index, hash, index->count++);

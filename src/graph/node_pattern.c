@@ -68,8 +68,7 @@ const leat_node_pattern_t* leat_node_patterns_find(leat_node_patterns_t* pattern
 }
 
 void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writing_t* writing,
-                            uint32_t place, const leat_op_t* op, int32_t node,
-                            bool claims_shapes) {
+                            uint32_t place, const leat_op_t* op, int32_t node, bool claims_shapes) {
   if (!is_short(writing) || !patterns->places || patterns->count == MAX_PATTERNS) return;
   patterns->items[patterns->count++] = (leat_node_pattern_t){
       .op = op,

@@ -45,8 +45,7 @@ static inline uint64_t leat_node_patterns_op_word(leat_string_view_t op) {
 }
 // A mere glance at the encoded attributes of a node of |op|. It tells most patterns apart, and to
 // take it nothing needs to be found among the attributes.
-static inline uint32_t leat_node_patterns_glance(leat_string_view_t op,
-                                                 leat_string_view_t attrs) {
+static inline uint32_t leat_node_patterns_glance(leat_string_view_t op, leat_string_view_t attrs) {
   uint64_t tail = 0;
   if (attrs.size >= sizeof(tail)) {
     memcpy(&tail, attrs.data + attrs.size - sizeof(tail), sizeof(tail));
@@ -69,7 +68,6 @@ const leat_node_pattern_t* leat_node_patterns_find(leat_node_patterns_t* pattern
 // |node|, of |op|, which is written so, is one that others will be like. The bytes must outlive the
 // patterns.
 void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writing_t* writing,
-                            uint32_t place, const leat_op_t* op, int32_t node,
-                            bool claims_shapes);
+                            uint32_t place, const leat_op_t* op, int32_t node, bool claims_shapes);
 
 #endif  // LEAT_GRAPH_NODE_PATTERN_H_
