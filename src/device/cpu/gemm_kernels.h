@@ -3,6 +3,7 @@
 #ifndef LEAT_DEVICE_CPU_GEMM_KERNELS_H_
 #define LEAT_DEVICE_CPU_GEMM_KERNELS_H_
 
+#include "base/checked.h"
 #include "base/cpu.h"
 #include "device/cpu/gemm.h"
 
@@ -12,6 +13,17 @@ typedef struct leat_gemm_blocking_s {
   int64_t rows, columns, depth;
   int64_t tile_rows, tile_columns;
 } leat_gemm_blocking_t;
+
+// An A of at most so many elements is packed once, as a whole; a larger one block by block, for
+// each block of columns anew.
+#define LEAT_GEMM_WHOLE_ELEMENTS (128 * 1024)
+
+// How many elements are packed of an A at a time.
+static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k,
+                                             const leat_gemm_blocking_t* blocking) {
+  if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;
+  return LEAT_MIN(m, blocking->rows) * LEAT_MIN(k, blocking->depth);
+}
 
 #define LEAT_GEMM_KERNEL_FIELDS(type, suffix)                                                  \
   leat_gemm_blocking_t blocking_##suffix;                                                      \
