@@ -168,7 +168,7 @@ static void return_buffer(buffer_t* buffer) {
 // oneDNN can add only to what lies in C already. Where D is not there, laying it there first costs
 // more than oneDNN saves when C is larger than L2 and the product is not deep.
 static bool is_heavy_to_lay(const leat_gemm_shape_t* shape) {
-  return shape->m * shape->n >= 512 * 1024 && shape->k <= 512;
+  return shape->m * shape->n >= 256 * 1024 && shape->k <= 512;
 }
 
 bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape) {
