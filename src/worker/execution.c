@@ -48,11 +48,6 @@ static void set_feeds(leat_execution_t* e) {
 
 void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
                           leat_worker_done_fn_t done, void* data) {
-  leat_status_t status = leat_plan_acquire(e->plan, &e->instance);
-  if (status) {
-    done(data, status);
-    return;
-  }
   e->done = done;
   e->done_data = data;
   e->work.ended = work_ended;
@@ -223,7 +218,7 @@ static void end(leat_execution_t* e, leat_status_t status) {
   }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
-  leat_plan_recycle(e->plan, e->instance, !status && !e->leaves_slots);
+  if (status || e->leaves_slots) leat_plan_empty_instance(e->plan, e->instance);
   e->done(e->done_data, status);
 }
 

@@ -10,6 +10,7 @@
 typedef struct leat_execution_s {
   leat_step_work_t work;  // hears of the plan's kernels that enqueue; the services' |work|
   leat_plan_t* plan;
+  leat_plan_instance_t* instance;  // the run's own; at the end as it was made
   leat_step_services_t services;
   const leat_tensor_t* feeds;
   leat_tensor_t* fetches;
@@ -21,7 +22,6 @@ typedef struct leat_execution_s {
   leat_spinlock_t stop_lock;
   leat_status_t stop_status;
   // The executor's.
-  leat_plan_instance_t* instance;
   bool leaves_slots;  // the dataflow executor does, of what was dead
   leat_kernel_context_t awaited;  // of the record that the linear executor waits for
   _Atomic(int) awaited_state;
@@ -64,7 +64,7 @@ void leat_execution_trace(leat_execution_t* execution, const leat_slot_t* slots,
 LEAT_MUST_USE leat_status_t leat_execution_annotate(leat_execution_t* execution,
                                                     uint32_t record, leat_status_t status);
 // All records have run, or |status| says why not: waits for the device where they enqueued work,
-// then moves or shares the fetches out when all is well, gives the instance back and calls done.
+// then moves or shares the fetches out when all is well, empties the instance and calls done.
 void leat_execution_finish(leat_execution_t* execution, leat_status_t status);
 
 #endif  // LEAT_WORKER_EXECUTOR_H_

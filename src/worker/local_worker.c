@@ -20,12 +20,14 @@ typedef struct run_s run_t;
 typedef struct registered_s {
   leat_executor_kind_t executor;
   bool deterministic;
+  bool ends_at_once;     // a run of it is over when leat_execution_start returns
   struct leat_function_runtime_s* functions;
   int device;
   leat_spinlock_t lock;  // what follows
   bool open;             // not deregistered
   uint32_t references;
   leat_plan_t* plan;
+  leat_plan_instance_t* free_instances;
   run_t* runs;       // under way
   run_t* free_runs;  // by |next|
 } registered_t;
@@ -80,6 +82,9 @@ static void empty_registered(leat_local_worker_t* worker, registered_t* register
   for (run_t *run = registered->free_runs, *next; run; run = next) {
     next = run->next;
     free_run(worker, run);
+  }
+  for (leat_plan_instance_t* kept; (kept = leat_plan_take_instance(&registered->free_instances));) {
+    leat_plan_free_instance(registered->plan, kept);
   }
   leat_plan_free(registered->plan);
 }
@@ -162,6 +167,10 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
                                    worker->devices[device], worker->allocator};
     status = leat_plan_compile(request, &options, &registered->plan);
   }
+  if (!status) {
+    registered->ends_at_once =
+        registered->plan->linear && request->executor != LEAT_EXECUTOR_DATAFLOW;
+  }
   if (status) leat_graph_free(request->graph);
   if (!status) status = add_graph(worker, registered, out_handle);
   if (status && registered) {
@@ -216,6 +225,7 @@ static void leave_run(run_t* run) {
   leat_spinlock_lock(&registered->lock);
   unlink_run(registered, run);
   leat_status_t stop_status = run->execution.stop_status;  // nobody can stop it any more
+  leat_plan_keep_instance(&registered->free_instances, run->execution.instance);
   bool kept = keep_run(run);
   bool unused = was_last(registered);
   leat_spinlock_unlock(&registered->lock);
@@ -233,6 +243,7 @@ static void run_done(void* data, leat_status_t status) {
   done(done_data, status);
 }
 
+// But for the instance. Needs no lock.
 static void fill_run(leat_local_worker_t* worker, registered_t* registered,
                      const leat_run_request_t* request, run_t* run) {
   const leat_device_t* device = worker->devices[registered->device];
@@ -287,25 +298,38 @@ static leat_status_t make_run(leat_local_worker_t* worker, const leat_plan_t* pl
   return leat_ok_status();
 }
 
-// The run of |registered| for |request|, known to aborts: |local|, which is on the stack, where it
-// ends before leat_execution_start returns, one of an earlier step, or a new one. Called with the
-// graph's lock held, which it lets go while it makes one.
+// Makes those of the two that are NULL. Called with the graph's lock held, which it lets go
+// meanwhile.
+static leat_status_t make_missing(leat_local_worker_t* worker, registered_t* registered,
+                                  run_t** inout_run, leat_plan_instance_t** inout_instance) {
+  leat_plan_t* plan = registered->plan;
+  leat_status_t status = leat_ok_status();
+  leat_spinlock_unlock(&registered->lock);
+  if (!*inout_run) status = make_run(worker, plan, inout_run);
+  if (!status && !*inout_instance) {
+    status = leat_plan_make_instance(plan, inout_instance);
+    if (status && !(*inout_run)->on_stack) free_run(worker, *inout_run);
+  }
+  leat_spinlock_lock(&registered->lock);
+  leat_plan_instance_t* spare = status ? *inout_instance : NULL;
+  if (spare) leat_plan_keep_instance(&registered->free_instances, spare);
+  return status;
+}
+
+// The run of |registered| for |request|, known to aborts: |local|, which is filled, or else one of
+// an earlier step or a new one. Called with the graph's lock held, which it lets go while it makes
+// one.
 static leat_status_t begin_run(leat_local_worker_t* worker, registered_t* registered,
                                const leat_run_request_t* request, run_t* local,
                                run_t** out_run) {
-  run_t* run = registered->free_runs;
-  leat_status_t status = leat_ok_status();
-  if (registered->plan->linear && registered->executor != LEAT_EXECUTOR_DATAFLOW) {
-    run = local;
-  } else if (LEAT_LIKELY(run != NULL)) {
-    registered->free_runs = run->next;
-  } else {
-    leat_spinlock_unlock(&registered->lock);
-    status = make_run(worker, registered->plan, &run);
-    leat_spinlock_lock(&registered->lock);
+  leat_plan_instance_t* instance = leat_plan_take_instance(&registered->free_instances);
+  run_t* run = local ? local : registered->free_runs;
+  if (!local && run) registered->free_runs = run->next;
+  if (LEAT_UNLIKELY(!run || !instance)) {
+    LEAT_RETURN_IF_ERROR(make_missing(worker, registered, &run, &instance));
   }
-  LEAT_RETURN_IF_ERROR(status);
-  fill_run(worker, registered, request, run);
+  if (!local) fill_run(worker, registered, request, run);
+  run->execution.instance = instance;
   link_run(registered, run);
   *out_run = run;
   return leat_ok_status();
@@ -317,11 +341,17 @@ static leat_status_t not_registered(uint64_t handle) {
                           (unsigned long long)handle);
 }
 
-// Ends with |*out_run| under way, or with a failure and nothing to undo.
+// Ends with |*out_run| under way, or with a failure and nothing to undo. It is |local|, which is on
+// the stack, where it ends before leat_execution_start returns.
 static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_request_t* request,
                                run_t* local, run_t** out_run) {
   registered_t* registered = find_graph(worker, request->handle);
   if (!registered) return not_registered(request->handle);
+  if (registered->ends_at_once) {
+    fill_run(worker, registered, request, local);
+  } else {
+    local = NULL;
+  }
   leat_spinlock_lock(&registered->lock);
   if (!registered->open) {
     leat_spinlock_unlock(&registered->lock);

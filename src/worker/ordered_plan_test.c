@@ -267,10 +267,10 @@ static void memory_may_end(void** state) {
     leat_plan_t* plan = NULL;
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
     leat_status_t status = partition_compile(p, &y, 1, 1, &plan);
-    if (!status) status = leat_plan_acquire(plan, &instance);
+    if (!status) status = leat_plan_make_instance(plan, &instance);
     bool met = leat_fault_remove(&fault);
     if (!met) assert_non_null(plan->ordered);
-    if (instance) leat_plan_recycle(plan, instance, true);
+    if (instance) leat_plan_free_instance(plan, instance);
     leat_plan_free(plan);
     if (!met) {
       LEAT_EXPECT_OK(status);

@@ -493,7 +493,7 @@ static uint32_t instance_slot_count(const leat_plan_t* plan) {
   return plan->ordered ? plan->ordered->slot_count : plan->slot_count;
 }
 
-static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
+void leat_plan_free_instance(leat_plan_t* plan, leat_plan_instance_t* instance) {
   for (uint32_t i = 0; instance->slots && i < instance_slot_count(plan); ++i) {
     leat_slot_clear(&instance->slots[i]);
   }
@@ -506,11 +506,6 @@ static void instance_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
 
 void leat_plan_free(leat_plan_t* plan) {
   if (!plan) return;
-  while (plan->free_instances) {
-    leat_plan_instance_t* instance = plan->free_instances;
-    plan->free_instances = instance->next;
-    instance_free(plan, instance);
-  }
   for (uint32_t i = 0; plan->records && i < plan->record_count; ++i) {
     leat_kernel_free(plan->records[i].kernel);
   }
@@ -521,7 +516,7 @@ void leat_plan_free(leat_plan_t* plan) {
   leat_allocator_free(plan->allocator, plan);
 }
 
-static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
+leat_status_t leat_plan_make_instance(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
   leat_plan_instance_t* instance;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(plan->allocator, sizeof *instance, (void**)&instance));
@@ -534,7 +529,7 @@ static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** o
                                            (void**)&instance->flags);
   }
   if (status) {
-    instance_free(plan, instance);
+    leat_plan_free_instance(plan, instance);
     return status;
   }
   for (uint32_t i = 0; i < plan->constant_count; ++i) {
@@ -546,31 +541,13 @@ static leat_status_t instance_create(leat_plan_t* plan, leat_plan_instance_t** o
   return leat_ok_status();
 }
 
-leat_status_t leat_plan_acquire(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
-  leat_spinlock_lock(&plan->lock);
-  leat_plan_instance_t* instance = plan->free_instances;
-  if (instance) plan->free_instances = instance->next;
-  leat_spinlock_unlock(&plan->lock);
-  if (LEAT_UNLIKELY(!instance)) return instance_create(plan, out_instance);
-  *out_instance = instance;
-  return leat_ok_status();
-}
-
-static void empty_slots(leat_plan_t* plan, leat_plan_instance_t* instance) {
+void leat_plan_empty_instance(leat_plan_t* plan, leat_plan_instance_t* instance) {
   for (uint32_t i = 0; i < plan->slot_count; ++i) {
     if (plan->readers[i] != LEAT_READERS_CONSTANT) leat_slot_clear(&instance->slots[i]);
   }
   for (uint32_t i = plan->slot_count; i < instance_slot_count(plan); ++i) {
     leat_slot_clear(&instance->slots[i]);
   }
-}
-
-void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean) {
-  if (!clean) empty_slots(plan, instance);
-  leat_spinlock_lock(&plan->lock);
-  instance->next = plan->free_instances;
-  plan->free_instances = instance;
-  leat_spinlock_unlock(&plan->lock);
 }
 
 leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record) {

@@ -119,8 +119,6 @@ typedef struct leat_plan_s {
   bool uses_rendezvous;
   bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
-  leat_spinlock_t lock;
-  leat_plan_instance_t* free_instances;
 } leat_plan_t;
 
 // What a running step owns. Reused.
@@ -146,12 +144,27 @@ typedef struct leat_plan_options_s {
 LEAT_MUST_USE leat_status_t leat_plan_compile(const leat_register_request_t* request,
                                               const leat_plan_options_t* options,
                                               leat_plan_t** out_plan);
+// After its instances.
 void leat_plan_free(leat_plan_t* plan);
-// An instance with its constants set and all other slots empty.
-LEAT_MUST_USE leat_status_t leat_plan_acquire(leat_plan_t* plan,
-                                              leat_plan_instance_t** out_instance);
-// Slots may still hold values (after a failure): |clean| says that all but constants are empty.
-void leat_plan_recycle(leat_plan_t* plan, leat_plan_instance_t* instance, bool clean);
+// An instance with its constants set and all other slots empty. From any thread.
+LEAT_MUST_USE leat_status_t leat_plan_make_instance(leat_plan_t* plan,
+                                                    leat_plan_instance_t** out_instance);
+// Empties all slots but the constants', which may still hold values (after a failure).
+void leat_plan_empty_instance(leat_plan_t* plan, leat_plan_instance_t* instance);
+void leat_plan_free_instance(leat_plan_t* plan, leat_plan_instance_t* instance);
+// |*inout_kept| is a list of instances that are as they were made, kept for later steps beside the
+// plan, whose own memory no step writes to. The newest is taken first, as it is warm; NULL: none is
+// there.
+static inline void leat_plan_keep_instance(leat_plan_instance_t** inout_kept,
+                                           leat_plan_instance_t* instance) {
+  instance->next = *inout_kept;
+  *inout_kept = instance;
+}
+static inline leat_plan_instance_t* leat_plan_take_instance(leat_plan_instance_t** inout_kept) {
+  leat_plan_instance_t* instance = *inout_kept;
+  if (instance) *inout_kept = instance->next;
+  return instance;
+}
 // Empties a slot: leat_slot_release with the usual case inline.
 static inline void leat_slot_clear(leat_slot_t* slot) {
   if (LEAT_UNLIKELY(slot->ref != NULL)) {

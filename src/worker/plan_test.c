@@ -61,17 +61,20 @@ static void constants_stay(void** state) {
   assert_true(mul->last_readers == 2);  // the argument only
   assert_false(partition_releases(plan, mul, plan->constant_slots[0]));
   assert_true(!plan->fetch_moves[0] && plan->fetch_moves[1] && !plan->fetch_moves[2]);
-  leat_plan_instance_t *one, *two;
-  LEAT_EXPECT_OK(leat_plan_acquire(plan, &one));
-  LEAT_EXPECT_OK(leat_plan_acquire(plan, &two));
+  leat_plan_instance_t *one, *two, *kept = NULL;
+  assert_null(leat_plan_take_instance(&kept));
+  LEAT_EXPECT_OK(leat_plan_make_instance(plan, &one));
+  LEAT_EXPECT_OK(leat_plan_make_instance(plan, &two));
   assert_ptr_not_equal(one, two);
   assert_true(one->slots[plan->constant_slots[0]].alive);
-  leat_plan_recycle(plan, one, false);
+  leat_plan_empty_instance(plan, one);
   assert_true(one->slots[plan->constant_slots[0]].alive);
-  leat_plan_recycle(plan, two, true);
-  LEAT_EXPECT_OK(leat_plan_acquire(plan, &one));
-  assert_ptr_equal(one, two);  // the newest first: warm
-  leat_plan_recycle(plan, one, true);
+  leat_plan_keep_instance(&kept, one);
+  leat_plan_keep_instance(&kept, two);
+  assert_ptr_equal(leat_plan_take_instance(&kept), two);  // the newest first: warm
+  assert_ptr_equal(leat_plan_take_instance(&kept), one);
+  leat_plan_free_instance(plan, one);
+  leat_plan_free_instance(plan, two);
 }
 
 // A constant that waits for somebody is a record: it may be read only then.
@@ -163,9 +166,9 @@ static void memory_may_end(void** state) {
     leat_plan_t* plan = NULL;
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
     leat_status_t status = partition_compile(f, &y, 1, 1, &plan);
-    if (!status) status = leat_plan_acquire(plan, &instance);
+    if (!status) status = leat_plan_make_instance(plan, &instance);
     bool met = leat_fault_remove(&fault);
-    if (instance) leat_plan_recycle(plan, instance, true);
+    if (instance) leat_plan_free_instance(plan, instance);
     leat_plan_free(plan);
     if (!met) {
       LEAT_EXPECT_OK(status);
