@@ -275,13 +275,9 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
 static leat_status_t join_step(leat_local_worker_t* worker, run_t* run) {
   leat_step_services_t* services = &run->execution.services;
   const leat_plan_t* plan = run->registered->plan;
-  LEAT_RETURN_IF_ERROR(leat_step_table_check(&worker->steps, run->step_id));
-  if (plan->uses_step_resources) {
-    LEAT_RETURN_IF_ERROR(leat_step_table_resources(&worker->steps, services->container_step_id,
-                                                   &services->step_resources));
-  }
-  if (!plan->uses_rendezvous) return leat_ok_status();
-  return leat_step_table_rendezvous(&worker->steps, run->step_id, &services->rendezvous);
+  return leat_step_table_join(&worker->steps, run->step_id, services->container_step_id,
+                              plan->uses_step_resources ? &services->step_resources : NULL,
+                              plan->uses_rendezvous ? &services->rendezvous : NULL);
 }
 
 static leat_status_t make_run(leat_local_worker_t* worker, const leat_plan_t* plan,

@@ -87,14 +87,6 @@ static leat_status_t find_or_make_resources(leat_step_table_t* table, int64_t st
 
 // ---- The table ----------------------------------------------------------------------------------
 
-leat_status_t leat_step_table_check(leat_step_table_t* table, int64_t step_id) {
-  leat_spinlock_lock(&table->lock);
-  leat_status_t aborted = abort_of(table, step_id);
-  if (aborted) aborted = leat_status_clone(aborted);
-  leat_spinlock_unlock(&table->lock);
-  return aborted;
-}
-
 leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
                                          leat_rendezvous_t** out_rendezvous) {
   leat_spinlock_lock(&table->lock);
@@ -103,10 +95,17 @@ leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_
   return status;
 }
 
-leat_status_t leat_step_table_resources(leat_step_table_t* table, int64_t step_id,
-                                        leat_resource_manager_t** out_resources) {
+leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
+                                   int64_t container_step_id,
+                                   leat_resource_manager_t** out_resources,
+                                   leat_rendezvous_t** out_rendezvous) {
   leat_spinlock_lock(&table->lock);
-  leat_status_t status = find_or_make_resources(table, step_id, out_resources);
+  leat_status_t status = abort_of(table, step_id);
+  if (status) status = leat_status_clone(status);
+  if (!status && out_resources) {
+    status = find_or_make_resources(table, container_step_id, out_resources);
+  }
+  if (!status && out_rendezvous) status = find_or_make_rendezvous(table, step_id, out_rendezvous);
   leat_spinlock_unlock(&table->lock);
   return status;
 }

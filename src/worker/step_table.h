@@ -26,14 +26,17 @@ static inline bool leat_step_table_has_any(const leat_step_table_t* table) {
   return atomic_load_explicit(&table->count, memory_order_seq_cst) > 0;
 }
 
-// A clone of what the step was ended with before; NULL: it was not.
-LEAT_MUST_USE leat_status_t leat_step_table_check(leat_step_table_t* table, int64_t step_id);
-// Both are made on first need. A rendezvous is the caller's to release; it is aborted already when
-// its step is. A container lives until the step is forgotten.
+// The step's rendezvous, made on first need and the caller's to release. It is aborted already when
+// its step is.
 LEAT_MUST_USE leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
                                                        leat_rendezvous_t** out_rendezvous);
-LEAT_MUST_USE leat_status_t leat_step_table_resources(leat_step_table_t* table, int64_t step_id,
-                                                      leat_resource_manager_t** out_resources);
+// For a run that begins: its step's rendezvous and the container of step |container_step_id|, each
+// where it is wanted (else NULL), made on first need. The container lives until that step is
+// forgotten. A clone of what the step was ended with before, should it have been.
+LEAT_MUST_USE leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
+                                                 int64_t container_step_id,
+                                                 leat_resource_manager_t** out_resources,
+                                                 leat_rendezvous_t** out_rendezvous);
 // Remembers a clone of |status|, of which the first counts. Returns the rendezvous that now is to
 // be aborted, the caller's to release, or NULL.
 leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_id,
