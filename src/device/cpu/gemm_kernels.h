@@ -19,10 +19,10 @@ typedef struct leat_gemm_blocking_s {
 #define LEAT_GEMM_WHOLE_ELEMENTS (128 * 1024)
 
 // How many elements are packed of an A at a time.
-static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k,
-                                             const leat_gemm_blocking_t* blocking) {
+static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k, int64_t block_rows,
+                                             int64_t block_depth) {
   if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;
-  return LEAT_MIN(m, blocking->rows) * LEAT_MIN(k, blocking->depth);
+  return LEAT_MIN(m, block_rows) * LEAT_MIN(k, block_depth);
 }
 
 #define LEAT_GEMM_KERNEL_FIELDS(type, suffix)                                                  \

@@ -7,15 +7,12 @@
 #include "device/cpu/vector_math_lanes.h"
 #include "device/cpu/vector_math_tables.h"
 
-// Adding it rounds a small number to an integer, which is then in the low bits.
-#define ROUNDING_MAGIC 0x1.8p23f
-
 // exp(x) = 2^n exp(r), |r| <= ln(2) / 2. 2^n may be a denormal or exceed the range when the result
 // does not. A NaN passes the clamps. |out_relative_error| is what the sum lost, in parts of the
 // result.
 ALWAYS_INLINE floats_t exp_with_error(floats_t x, floats_t* out_relative_error) {
   x = raise_floats(limit_floats(x, 89.0f), -104.0f);
-  const floats_t n = (x * 0x1.715476p0f + ROUNDING_MAGIC) - ROUNDING_MAGIC;
+  const floats_t n = (x * 0x1.715476p0f + ROUNDING_F32) - ROUNDING_F32;
   const floats_t high = x - n * 0.693359375f;  // ln(2) in 9 bits: exact
   const floats_t low = n * -0x1.bd0106p-13f;
   const floats_t r = high - low;
@@ -38,8 +35,8 @@ ALWAYS_INLINE floats_t exp_core(floats_t x) {
 // exp(x) for x <= 0, where 2^n can be added to the exponent: 0 below the normal numbers, NaN for
 // NaN. Two thirds of the operations of exp_core.
 ALWAYS_INLINE floats_t exp_falling(floats_t x) {
-  const floats_t shifted = x * 0x1.715476p0f + ROUNDING_MAGIC;
-  const floats_t n = shifted - ROUNDING_MAGIC;
+  const floats_t shifted = x * 0x1.715476p0f + ROUNDING_F32;
+  const floats_t n = shifted - ROUNDING_F32;
   const floats_t r = (x - n * 0.693359375f) - n * -0x1.bd0106p-13f;
   floats_t p = EXP_4 * r + EXP_3;
   p = p * r + EXP_2;
@@ -119,9 +116,9 @@ ALWAYS_INLINE floats_t log1p_core(floats_t x) {
 // the quotient: ln(2) in one factor and a power of two without care for the range do.
 ALWAYS_INLINE floats_t tanh_core(floats_t x) {
   const floats_t magnitude = limit_floats(absolute_floats(x), 10.0f);  // tanh is 1 there
-  const floats_t shifted = magnitude * 0x1.715476p1f + (ROUNDING_MAGIC + 127.0f);
+  const floats_t shifted = magnitude * 0x1.715476p1f + (ROUNDING_F32 + 127.0f);
   const floats_t twice = magnitude + magnitude;
-  const floats_t r = twice - (shifted - (ROUNDING_MAGIC + 127.0f)) * 0x1.62e43p-1f;
+  const floats_t r = twice - (shifted - (ROUNDING_F32 + 127.0f)) * 0x1.62e43p-1f;
   floats_t p = EXP_4 * r + EXP_3;
   p = p * r + EXP_2;
   p = p * r + EXP_1;
@@ -161,8 +158,8 @@ ALWAYS_INLINE floats_t erf_core(floats_t x) {
   q = q * magnitude + LOG_ERFC_2;
   q = q * magnitude + LOG_ERFC_1;
   q = q * magnitude + LOG_ERFC_0;
-  const floats_t shifted = q * 0x1.715476p0f + (ROUNDING_MAGIC + 127.0f);
-  const floats_t r = q - (shifted - (ROUNDING_MAGIC + 127.0f)) * 0x1.62e43p-1f;
+  const floats_t shifted = q * 0x1.715476p0f + (ROUNDING_F32 + 127.0f);
+  const floats_t r = q - (shifted - (ROUNDING_F32 + 127.0f)) * 0x1.62e43p-1f;
   floats_t p = EXP_4 * r + EXP_3;
   p = p * r + EXP_2;
   p = p * r + EXP_1;

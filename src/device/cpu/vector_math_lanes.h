@@ -114,12 +114,15 @@ ALWAYS_INLINE floats_t raise_floats(floats_t x, float limit) {
 #endif
 }
 
+// Adding it rounds a small number to an integer, which is then in the low bits.
+#define ROUNDING_F32 0x1.8p23f
+
 // |x| 2^|n| for whole numbers n in [-252, 254], |x| near 1: rounded once, also to a denormal.
 ALWAYS_INLINE floats_t scale_floats(floats_t x, floats_t n) {
 #if defined(__AVX512F__)
   return (floats_t)_mm512_scalef_ps((__m512)x, (__m512)n);
 #else
-  const ints_t power = (ints_t)(n + 0x1.8p23f) - 0x4b400000;
+  const ints_t power = (ints_t)(n + ROUNDING_F32) - 0x4b400000;
   const ints_t first = power >> 1, second = power - first;
   return x * (floats_t)((first + 127) << 23) * (floats_t)((second + 127) << 23);
 #endif

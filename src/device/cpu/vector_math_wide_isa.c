@@ -5,7 +5,7 @@
 #include "device/cpu/vector_math_lanes.h"
 #include "device/cpu/vector_math_tables.h"
 
-#define ROUNDING_MAGIC 0x1.8p52
+#define ROUNDING_F64 0x1.8p52
 #define MAGIC_BITS 0x4338000000000000
 
 // x = n ln(2) + r; 2^n as a double. |x| < 700.
@@ -14,8 +14,8 @@ typedef struct reduced_s {
 } reduced_t;
 
 ALWAYS_INLINE reduced_t reduce_exp(doubles_t x) {
-  const doubles_t shifted = x * 0x1.71547652b82fep0 + ROUNDING_MAGIC;
-  const doubles_t n = shifted - ROUNDING_MAGIC;
+  const doubles_t shifted = x * 0x1.71547652b82fep0 + ROUNDING_F64;
+  const doubles_t n = shifted - ROUNDING_F64;
   const doubles_t r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
   const ulongs_t power = (ulongs_t)shifted - MAGIC_BITS;
   return (reduced_t){r, (doubles_t)((power + 1023) << 52)};
@@ -133,10 +133,10 @@ static LEAT_COLD floats_t reduce_huge_lanes(ints_t huge, floats_t x, floats_t r,
 
 // r in [-pi/4, pi/4], nearly, with x = r + |*out_quadrant| pi/2 (modulo 4).
 ALWAYS_INLINE floats_t reduce_angle(floats_t x, uints_t* out_quadrant) {
-  const floats_t shifted = x * 0x1.45f306p-1f + 0x1.8p23f;
+  const floats_t shifted = x * 0x1.45f306p-1f + ROUNDING_F32;
   doubles_t first, last, n_first, n_last;
   split_floats(x, &first, &last);
-  split_floats(shifted - 0x1.8p23f, &n_first, &n_last);
+  split_floats(shifted - ROUNDING_F32, &n_first, &n_last);
   first = (first - n_first * 0x1.921fb544p0) - n_first * 0x1.0b4611a626331p-34;
   last = (last - n_last * 0x1.921fb544p0) - n_last * 0x1.0b4611a626331p-34;
   floats_t r = join_doubles(first, last);
