@@ -3,34 +3,12 @@
 // alone.
 #include <string.h>
 
-#include "optimize/pass.h"
-#include "session/evaluate.h"
-#include "session/scene.h"
-
-typedef struct fixture_s {
-  scene_t s;
-  leat_device_t* device;
-  leat_evaluator_t evaluator;
-  leat_pass_options_t options;
-  leat_rewrite_t rewrite;
-} fixture_t;
+#include "session/pass_scene.h"
 
 static int set_up(void** state) {
-  static fixture_t f;
-  f = (fixture_t){0};
-  scene_open(&f.s);
-  LEAT_EXPECT_OK(leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"),
-                                        NULL, leat_allocator_system(), &f.device));
-  leat_evaluator_initialize(f.s.runtime->kernels, f.device, leat_allocator_system(), &f.evaluator);
+  static pass_scene_t f;
+  pass_scene_open(&f);
   *state = &f;
-  return 0;
-}
-
-static int tear_down(void** state) {
-  fixture_t* f = *state;
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  leat_device_release(f->device);
-  scene_close(&f->s);
   return 0;
 }
 
@@ -113,7 +91,7 @@ static leat_tensor_t neutral(int dtype, unsigned identities) {
 }
 
 // The node with inputs of that type, or -1 when the op takes no such.
-static int32_t make_node(fixture_t* f, const char* op, int dtype, int inputs, int second_dtype) {
+static int32_t make_node(pass_scene_t* f, const char* op, int dtype, int inputs, int second_dtype) {
   leat_output_t in[2];
   for (int i = 0; i < 2; ++i) {
     in[i] = leat_build(&f->s.b, "Placeholder", LEAT_NO_INPUTS,
@@ -131,7 +109,8 @@ static int32_t make_node(fixture_t* f, const char* op, int dtype, int inputs, in
 }
 
 // false: no kernel.
-static bool evaluate(fixture_t* f, int32_t node, const leat_tensor_t* inputs, leat_tensor_t* out) {
+static bool evaluate(pass_scene_t* f, int32_t node, const leat_tensor_t* inputs,
+                     leat_tensor_t* out) {
   leat_status_t status = leat_evaluator_run(&f->evaluator, f->s.graph, node, inputs, out);
   bool ok = !status;
   leat_status_free(status);
@@ -149,7 +128,7 @@ static void expect_same_bits(const char* op, const leat_tensor_t* a, const leat_
 }
 
 // How many pairs of op and type were seen to be exact: 0 or 1.
-static int prove(fixture_t* f, const leat_op_row_t* row, int dtype, bool swapped) {
+static int prove(pass_scene_t* f, const leat_op_row_t* row, int dtype, bool swapped) {
   unsigned identities = row->identities;
   const unsigned neutral_kinds = LEAT_IDENTITY_ZERO | LEAT_IDENTITY_PLUS_ZERO | LEAT_IDENTITY_ONE |
                                  LEAT_IDENTITY_ALL_ONES;
@@ -178,7 +157,7 @@ static int prove(fixture_t* f, const leat_op_row_t* row, int dtype, bool swapped
 }
 
 static void every_claim_is_exact(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   const unsigned shapes = LEAT_IDENTITY_SAME_SHAPE | LEAT_IDENTITY_PERMUTES;  // below
   int proved = 0, ops = 0;
   for (int i = 0; i < leat_op_registry_count(f->s.graph->ops); ++i) {
@@ -199,14 +178,14 @@ static void every_claim_is_exact(void** state) {
 // ---- What the pass does -------------------------------------------------------------------------
 
 // Nodes left of |fetch|; the value is the same with the pass and without, for any |x|.
-static size_t left(fixture_t* f, leat_output_t fetch) {
+static size_t left(pass_scene_t* f, leat_output_t fetch) {
   if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
   LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, &fetch, 1, NULL, 0, &f->rewrite));
   LEAT_EXPECT_OK(leat_pass_arithmetic.run(&f->rewrite, &f->options));
   return f->rewrite.graph->node_count;
 }
 
-static leat_output_t shaped(fixture_t* f, int dtype, int rank, const int64_t* dims) {
+static leat_output_t shaped(pass_scene_t* f, int dtype, int rank, const int64_t* dims) {
   return scene_output(&f->s, "Placeholder", "", "", LEAT_NO_INPUTS,
                       LEAT_ATTRS(LEAT_TYPE("dtype", dtype),
                                  LEAT_SHAPE("shape", ((leat_partial_shape_t){rank, dims}))));
@@ -214,7 +193,7 @@ static leat_output_t shaped(fixture_t* f, int dtype, int rank, const int64_t* di
 #define SHAPED(f, ...)                                                       \
   shaped((f), LEAT_DTYPE_FLOAT, sizeof((int64_t[]){__VA_ARGS__}) / 8, (int64_t[]){__VA_ARGS__})
 
-static leat_output_t ints(fixture_t* f, int count, const int32_t* values) {
+static leat_output_t ints(pass_scene_t* f, int count, const int32_t* values) {
   return leat_build_int32_vector(&f->s.b, values, count);
 }
 #define INTS(f, ...) ints((f), sizeof((int32_t[]){__VA_ARGS__}) / 4, (int32_t[]){__VA_ARGS__})
@@ -222,7 +201,7 @@ static leat_output_t ints(fixture_t* f, int count, const int32_t* values) {
 #define B(op, x, y) scene_binary(&f->s, op, -1, x, y)
 
 static void chains_of_identities(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT), y = x;
   for (int i = 0; i < 5000; ++i) y = U(i % 2 ? "Identity" : "StopGradient", y);
   assert_int_equal(left(f, y), 1);
@@ -235,7 +214,7 @@ static void chains_of_identities(void** state) {
 }
 
 static void control_edges_follow(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t e = U("Exp", x), after = U("Neg", x);
   scene_after(&f->s, after.node, U("Identity", U("Identity", e)).node);
@@ -248,7 +227,7 @@ static void control_edges_follow(void** state) {
 
 // One output of a Switch is dead: whoever waits for it must go on waiting for what reads it.
 static void pivots_stay(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t p = scene_placeholder(&f->s, "p", LEAT_DTYPE_BOOL);
   int32_t s = scene_node(&f->s, "Switch", "s", "", LEAT_INPUTS(x, p), LEAT_NO_ATTRS);
@@ -261,7 +240,7 @@ static void pivots_stay(void** state) {
 }
 
 static void neutral_operands(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t zero = scene_float(&f->s, 0), minus = scene_float(&f->s, -0.0f);
   leat_output_t one = scene_float(&f->s, 1);
@@ -287,7 +266,7 @@ static void neutral_operands(void** state) {
 }
 
 static void pairs(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t b = scene_placeholder(&f->s, "b", LEAT_DTYPE_BOOL);
   assert_int_equal(left(f, U("Neg", U("Neg", x))), 1);
@@ -306,7 +285,7 @@ static void pairs(void** state) {
 }
 
 static void transposes(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = SHAPED(f, 2, 3, 4);
   assert_int_equal(left(f, B("Transpose", x, INTS(f, 0, 1, 2))), 1);
   leat_output_t there = B("Transpose", x, INTS(f, 2, 0, 1));
@@ -325,7 +304,7 @@ static void transposes(void** state) {
 }
 
 static void reshapes(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = SHAPED(f, 4, 6), batch = SHAPED(f, -1, 6), any = SHAPED(f, -1, -1);
   assert_int_equal(left(f, B("Reshape", x, INTS(f, 4, 6))), 1);
   assert_int_equal(left(f, B("Reshape", x, INTS(f, -1, 6))), 1);
@@ -349,7 +328,7 @@ static void reshapes(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
       TEST(every_claim_is_exact),
       TEST(chains_of_identities),
       TEST(control_edges_follow),

@@ -2,33 +2,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "optimize/pass.h"
-#include "session/scene.h"
-
-typedef struct fixture_s {
-  scene_t s;
-  leat_rewrite_t rewrite;
-} fixture_t;
+#include "session/pass_scene.h"
 
 static int set_up(void** state) {
-  static fixture_t f;
-  f = (fixture_t){0};
-  scene_open(&f.s);
+  static pass_scene_t f;
+  pass_scene_open(&f);
   *state = &f;
-  return 0;
-}
-
-static int tear_down(void** state) {
-  fixture_t* f = *state;
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  scene_close(&f->s);
   return 0;
 }
 
 static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
                                             const leat_attr_t* attrs, int attr_count,
                                             int32_t device) {
-  const fixture_t* f = data;
+  const pass_scene_t* f = data;
   const leat_kernel_row_t* row;
   LEAT_EXPECT_OK(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
                                            LEAT_SV("CPU"), &row));
@@ -37,12 +23,10 @@ static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* o
 
 // How many clusters there are after the pass over all that |fetches| need; nodes named "other..."
 // lie on a second device.
-static int cluster(fixture_t* f, leat_outputs_t fetches, int64_t limit) {
+static int cluster(pass_scene_t* f, leat_outputs_t fetches, int64_t limit) {
   const leat_pass_options_t options = {
       .find_kernel = find_kernel, .find_kernel_data = f, .cluster_limit_elements = limit};
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, fetches.items, fetches.count, NULL, 0,
-                            &f->rewrite));
+  pass_scene_prune(f, fetches);
   leat_graph_t* graph = f->rewrite.graph;
   for (size_t i = 0; i < graph->node_count; ++i) {
     graph->nodes[i].assigned_device =
@@ -60,38 +44,28 @@ static int cluster(fixture_t* f, leat_outputs_t fetches, int64_t limit) {
   return count;
 }
 
-static const leat_node_t* fetched(const fixture_t* f, int index) {
-  return &f->rewrite.graph->nodes[f->rewrite.fetches[index].node];
-}
-
 static int steps_of(const leat_node_t* node) {
   const leat_attr_value_t* steps = leat_node_attr(node, LEAT_SV("steps"));
   return steps ? (int)steps->count : 0;
 }
 
-static leat_output_t vector(fixture_t* f, const char* name, int64_t size) {
+static leat_output_t vector(pass_scene_t* f, const char* name, int64_t size) {
   return scene_output(&f->s, "Placeholder", name, "", LEAT_NO_INPUTS,
                       LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
                                  LEAT_SHAPE("shape", ((leat_partial_shape_t){1, &size}))));
-}
-static leat_output_t matrix(fixture_t* f, const char* name, int64_t rows, int64_t columns) {
-  const int64_t dims[] = {rows, columns};
-  return scene_output(&f->s, "Placeholder", name, "", LEAT_NO_INPUTS,
-                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
 }
 #define BINARY(op, x, y) scene_binary(&f->s, op, -1, x, y)
 #define UNARY(op, x) scene_unary(&f->s, op, -1, x)
 
 static void nodes_that_read_each_other_become_one(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), y = vector(f, "y", 5000);
   leat_output_t product = BINARY("Mul", x, y);
   leat_output_t sum = BINARY("AddV2", product, x);
   leat_output_t root = UNARY("Tanh", sum);
   assert_int_equal(cluster(f, LEAT_INPUTS(root, sum), 0), 1);
   assert_int_equal(f->rewrite.graph->node_count, 3);
-  const leat_node_t* node = fetched(f, 0);
+  const leat_node_t* node = pass_scene_fetched(f, 0);
   assert_int_equal(steps_of(node), 3);
   assert_int_equal(node->input_count, 2);
   assert_int_equal(node->output_count, 2);
@@ -101,7 +75,7 @@ static void nodes_that_read_each_other_become_one(void** state) {
 }
 
 static void what_is_known_to_be_small_is_left(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t small = UNARY("Neg", UNARY("Exp", vector(f, "x", 1023)));
   leat_output_t large = UNARY("Neg", UNARY("Exp", vector(f, "y", 1024)));
   leat_output_t unknown = UNARY("Neg", UNARY("Exp", vector(f, "z", -1)));
@@ -114,17 +88,17 @@ static void what_is_known_to_be_small_is_left(void** state) {
 // x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     a and c cannot be one: L2Loss would wait for itself
 //      └───────────────────┘
 static void what_leaves_does_not_come_back(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
   leat_output_t a = BINARY("Mul", UNARY("Exp", x), x);
   leat_output_t b = BINARY("AddV2", UNARY("L2Loss", a), x);
   leat_output_t c = BINARY("Sub", b, a);
   assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
-  assert_int_equal(steps_of(fetched(f, 0)), 2);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 2);
 }
 
 static void a_sum_of_many_is_steps(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), z = vector(f, "z", -1);
   const leat_output_t terms[] = {UNARY("Exp", x), x, UNARY("Neg", x), x};
   const leat_output_t unknown[] = {UNARY("Exp", z), z};
@@ -134,13 +108,13 @@ static void a_sum_of_many_is_steps(void** state) {
                                      LEAT_ATTRS(LEAT_INT("N", 2),
                                                 LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
-  assert_int_equal(steps_of(fetched(f, 0)), 5);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 5);
   assert_int_equal(cluster(f, LEAT_INPUTS(other), 0), 0);  // AddN refuses shapes that differ
 }
 
 // As gradients come: each is handed on when all of its group are there.
 static void a_group_does_not_wait_for_itself(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
   leat_output_t a = UNARY("Exp", x), b = UNARY("Neg", a);
   int32_t group = scene_node(&f->s, "NoOp", "group", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
@@ -155,17 +129,17 @@ static void a_group_does_not_wait_for_itself(void** state) {
   scene_after(&f->s, one.node, from_b.node);
   leat_output_t sum = BINARY("AddV2", BINARY("Mul", from_a, from_b), BINARY("Sub", from_x, one));
   assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
-  assert_int_equal(steps_of(fetched(f, 0)), 5);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 5);
   assert_int_equal(f->rewrite.graph->node_count, 3);  // x, the constant, the cluster
   // What others read of it stays, and waits for the cluster.
   assert_int_equal(cluster(f, LEAT_INPUTS(sum, from_x, one), 0), 1);
-  const leat_node_t* left = fetched(f, 1);
+  const leat_node_t* left = pass_scene_fetched(f, 1);
   assert_int_equal(left->control_count, 1);
   assert_int_equal(left->inputs[1].node, f->rewrite.fetches[0].node);
-  assert_int_equal(fetched(f, 2)->control_count, 1);
+  assert_int_equal(pass_scene_fetched(f, 2)->control_count, 1);
 }
 
-static leat_output_t cast(fixture_t* f, leat_output_t x, bool truncates) {
+static leat_output_t cast(pass_scene_t* f, leat_output_t x, bool truncates) {
   return scene_output(
       &f->s, "Cast", "", "", LEAT_INPUTS(x),
       LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_HALF), LEAT_BOOL("Truncate", truncates)));
@@ -173,7 +147,7 @@ static leat_output_t cast(fixture_t* f, leat_output_t x, bool truncates) {
 
 // Steps have their ops' default attributes.
 static void attributes_keep_nodes_out(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), y = UNARY("Neg", x);
   const leat_attr_t type = LEAT_TYPE("T", LEAT_DTYPE_FLOAT);
   leat_output_t strict = scene_output(&f->s, "Equal", "", "", LEAT_INPUTS(x, y), LEAT_ATTRS(type));
@@ -190,8 +164,9 @@ static void attributes_keep_nodes_out(void** state) {
 
 // A bias is the sum with a row, where it is known to be as long as one.
 static void a_bias_is_a_step(void** state) {
-  fixture_t* f = *state;
-  leat_output_t rows = matrix(f, "rows", -1, 300), unknown = matrix(f, "unknown", 9, -1);
+  pass_scene_t* f = *state;
+  leat_output_t rows = scene_matrix(&f->s, "rows", -1, 300),
+                unknown = scene_matrix(&f->s, "unknown", 9, -1);
   leat_output_t bias = vector(f, "bias", 300);
   const leat_attr_t type = LEAT_TYPE("T", LEAT_DTYPE_FLOAT);
   leat_output_t y = scene_output(&f->s, "BiasAdd", "", "", LEAT_INPUTS(UNARY("Exp", rows), bias),
@@ -203,7 +178,7 @@ static void a_bias_is_a_step(void** state) {
 }
 
 static void devices_are_kept_apart(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
   leat_output_t a = UNARY("Exp", UNARY("Neg", x));
   leat_output_t b = scene_output(&f->s, "Neg", "other", "", LEAT_INPUTS(a),
@@ -214,17 +189,17 @@ static void devices_are_kept_apart(void** state) {
 
 // What waits for something else than the rest does not come with it.
 static void what_comes_later_does_not_hold_up_the_rest(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
   leat_output_t early = UNARY("Exp", UNARY("Neg", x));
   leat_output_t late = BINARY("Mul", early, scene_wait(&f->s, 0, -1, x));
   assert_int_equal(cluster(f, LEAT_INPUTS(late, early), 0), 1);
-  assert_int_equal(steps_of(fetched(f, 0)), 0);
-  assert_int_equal(steps_of(fetched(f, 1)), 2);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 0);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 1)), 2);
 }
 
 static void sides_of_a_switch_are_kept_apart(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
   leat_output_t p = scene_placeholder(&f->s, "p", LEAT_DTYPE_BOOL);
   int32_t fork = scene_node(&f->s, "Switch", "fork", "", LEAT_INPUTS(x, p),
@@ -242,14 +217,14 @@ static void sides_of_a_switch_are_kept_apart(void** state) {
 }
 
 static void large_clusters_are_cut(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), y = x;
   for (int i = 0; i < 150; ++i) y = UNARY(i % 2 ? "Neg" : "Abs", y);
   assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 3);
   assert_int_equal(f->rewrite.graph->node_count, 4);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -1,14 +1,7 @@
 // Sums that are made where their terms are: which become one node, and above all which do not.
 #include <math.h>
 
-#include "optimize/pass.h"
-#include "session/scene.h"
-
-typedef struct fixture_s {
-  scene_t s;
-  leat_pass_options_t options;
-  leat_rewrite_t rewrite;
-} fixture_t;
+#include "session/pass_scene.h"
 
 static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op,
                                            const leat_attr_t* attrs, int attr_count,
@@ -19,7 +12,7 @@ static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op
 static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
                                             const leat_attr_t* attrs, int attr_count,
                                             int32_t device) {
-  const fixture_t* f = data;
+  const pass_scene_t* f = data;
   const leat_kernel_row_t* row = NULL;
   leat_status_free(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
                                              LEAT_SV("CPU"), &row));
@@ -27,25 +20,16 @@ static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* o
 }
 
 static int set_up(void** state) {
-  static fixture_t f;
-  f = (fixture_t){.options = {.find_kernel = find_kernel, .find_kernel_data = &f}};
-  scene_open(&f.s);
+  static pass_scene_t f;
+  pass_scene_open(&f);
+  f.options = (leat_pass_options_t){.find_kernel = find_kernel, .find_kernel_data = &f};
   *state = &f;
   return 0;
 }
 
-static int tear_down(void** state) {
-  fixture_t* f = *state;
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  scene_close(&f->s);
-  return 0;
-}
-
 // How many nodes fewer there are when all lie on one device, but for fetch |other| (-1: none).
-static int fuse(fixture_t* f, leat_outputs_t fetches, int other) {
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  LEAT_EXPECT_OK(
-      leat_prune(f->s.graph, NULL, 0, fetches.items, fetches.count, NULL, 0, &f->rewrite));
+static int fuse(pass_scene_t* f, leat_outputs_t fetches, int other) {
+  pass_scene_prune(f, fetches);
   leat_graph_t* graph = f->rewrite.graph;
   const size_t before = graph->node_count;
   int32_t order[64];
@@ -59,35 +43,25 @@ static int fuse(fixture_t* f, leat_outputs_t fetches, int other) {
   return (int)before - (int)graph->node_count;
 }
 
-static const leat_node_t* fetched(const fixture_t* f, int index) {
-  return &f->rewrite.graph->nodes[f->rewrite.fetches[index].node];
-}
-
 static bool is_op(const leat_node_t* node, const char* op) {
   return leat_string_view_equals(node->op->name, op);
 }
 
 // ---- Products -----------------------------------------------------------------------------------
 
-static leat_output_t matrix(fixture_t* f, const char* name, int64_t rows, int64_t columns) {
-  const int64_t dims[] = {rows, columns};
-  return scene_output(&f->s, "Placeholder", name, "", LEAT_NO_INPUTS,
-                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
-}
-
 static void a_product_goes_into_its_sum(void** state) {
-  fixture_t* f = *state;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", -1, 4);
+  pass_scene_t* f = *state;
+  leat_output_t a = scene_matrix(&f->s, "a", 2, 3), b = scene_matrix(&f->s, "b", 3, 4),
+                y = scene_matrix(&f->s, "y", -1, 4);
   leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
   leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, y);
   leat_output_t reader = scene_unary(&f->s, "Neg", -1, sum);
   scene_after(&f->s, sum.node, scene_mark(&f->s, 1, -1));
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, reader), -1), 1);
-  const leat_node_t* fused = fetched(f, 0);
+  const leat_node_t* fused = pass_scene_fetched(f, 0);
   assert_true(is_op(fused, "_MatMulAdd"));
   assert_int_equal(fused->control_count, 1);
-  assert_int_equal(fetched(f, 1)->inputs[0].node, f->rewrite.fetches[0].node);
+  assert_int_equal(pass_scene_fetched(f, 1)->inputs[0].node, f->rewrite.fetches[0].node);
   assert_true(leat_string_view_equals(f->rewrite.graph->nodes[fused->inputs[2].node].name, "y"));
   // A sum of two products keeps one of them.
   leat_output_t two = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
@@ -96,9 +70,10 @@ static void a_product_goes_into_its_sum(void** state) {
 }
 
 static void a_product_goes_into_its_bias(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   const int64_t four = 4;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), unknown = matrix(f, "c", 3, -1);
+  leat_output_t a = scene_matrix(&f->s, "a", 2, 3), b = scene_matrix(&f->s, "b", 3, 4),
+                unknown = scene_matrix(&f->s, "c", 3, -1);
   leat_output_t bias =
       scene_output(&f->s, "Placeholder", "bias", "", LEAT_NO_INPUTS,
                    LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
@@ -110,22 +85,23 @@ static void a_product_goes_into_its_bias(void** state) {
                                  LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
                                  LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
-  assert_true(is_op(fetched(f, 0), "_MatMulAdd"));
+  assert_true(is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
   assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
 }
 
-static leat_output_t sum_of(fixture_t* f, const leat_output_t* items, int count) {
+static leat_output_t sum_of(pass_scene_t* f, const leat_output_t* items, int count) {
   return scene_output(&f->s, "AddN", "", "", (leat_outputs_t){items, count},
                       LEAT_ATTRS(LEAT_INT("N", count), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
 }
 
 static void a_sum_of_products_is_a_chain(void** state) {
-  fixture_t* f = *state;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
+  pass_scene_t* f = *state;
+  leat_output_t a = scene_matrix(&f->s, "a", 2, 3), b = scene_matrix(&f->s, "b", 3, 4),
+                y = scene_matrix(&f->s, "y", 2, 4);
   leat_output_t items[5];
   for (int i = 0; i < 4; ++i) items[i] = scene_binary(&f->s, "MatMul", -1, a, b);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 3)), -1), 1);
-  const leat_node_t* last = fetched(f, 0);
+  const leat_node_t* last = pass_scene_fetched(f, 0);
   const leat_node_t* before = &f->rewrite.graph->nodes[last->inputs[2].node];
   assert_ptr_equal(last->op, before->op);
   assert_true(
@@ -136,8 +112,9 @@ static void a_sum_of_products_is_a_chain(void** state) {
 }
 
 static void what_is_not_fused(void** state) {
-  fixture_t* f = *state;
-  leat_output_t a = matrix(f, "a", 2, 3), b = matrix(f, "b", 3, 4), y = matrix(f, "y", 2, 4);
+  pass_scene_t* f = *state;
+  leat_output_t a = scene_matrix(&f->s, "a", 2, 3), b = scene_matrix(&f->s, "b", 3, 4),
+                y = scene_matrix(&f->s, "y", 2, 4);
   leat_output_t product = scene_binary(&f->s, "MatMul", -1, a, b);
   leat_output_t sum = scene_binary(&f->s, "AddV2", -1, y, product);
   f->options.find_kernel = serve_none;
@@ -150,7 +127,7 @@ static void what_is_not_fused(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, product), -1), 0);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, scene_unary(&f->s, "Neg", -1, product)), -1), 0);
   leat_output_t column = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "MatMul", -1, a, b),
-                                      matrix(f, "column", 2, 1));
+                                      scene_matrix(&f->s, "column", 2, 1));
   assert_int_equal(fuse(f, LEAT_INPUTS(column), -1), 0);
   leat_output_t twice = scene_binary(&f->s, "MatMul", -1, a, b);
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, twice, twice)), -1), 0);
@@ -165,8 +142,8 @@ typedef struct group_s {
   int32_t node;
 } group_t;
 
-static group_t make_group(fixture_t* f) {
-  group_t g = {.a = matrix(f, "a", 2, 3), .b = matrix(f, "b", 3, 4)};
+static group_t make_group(pass_scene_t* f) {
+  group_t g = {.a = scene_matrix(&f->s, "a", 2, 3), .b = scene_matrix(&f->s, "b", 3, 4)};
   g.product = scene_binary(&f->s, "MatMul", -1, g.a, g.b);
   g.other = scene_unary(&f->s, "Exp", -1, g.b);
   g.node = scene_node(&f->s, "NoOp", "group", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
@@ -179,7 +156,7 @@ static group_t make_group(fixture_t* f) {
   return g;
 }
 
-static bool waits_for(const fixture_t* f, const leat_node_t* node, const char* name) {
+static bool waits_for(const pass_scene_t* f, const leat_node_t* node, const char* name) {
   for (int i = 0; i < node->control_count; ++i) {
     const int32_t source = node->inputs[node->input_count + i].node;
     if (leat_string_view_equals(f->rewrite.graph->nodes[source].name, name)) return true;
@@ -188,18 +165,19 @@ static bool waits_for(const fixture_t* f, const leat_node_t* node, const char* n
 }
 
 static void a_term_comes_through_its_group(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   const group_t g = make_group(f);
-  leat_output_t sums[] = {g.from_product, matrix(f, "y", 2, 4)};
+  leat_output_t sums[] = {g.from_product, scene_matrix(&f->s, "y", 2, 4)};
   leat_output_t sum = sum_of(f, sums, 2);
   // Identity, MatMul and AddN are one; a NoOp stands where the group waited for the product.
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, g.from_other), -1), 1);
-  assert_true(is_op(fetched(f, 0), "_MatMulAdd"));
-  assert_true(waits_for(f, fetched(f, 0), "group"));
-  assert_true(waits_for(f, fetched(f, 1), "group"));
+  assert_true(is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
+  assert_true(waits_for(f, pass_scene_fetched(f, 0), "group"));
+  assert_true(waits_for(f, pass_scene_fetched(f, 1), "group"));
   assert_int_equal(leat_graph_output_shape(f->rewrite.graph, f->rewrite.fetches[0]).dims[1], 4);
   // What is added may itself wait for the group.
-  leat_output_t square = scene_binary(&f->s, "MatMul", -1, matrix(f, "c", 2, 3), g.from_other);
+  leat_output_t square =
+      scene_binary(&f->s, "MatMul", -1, scene_matrix(&f->s, "c", 2, 3), g.from_other);
   leat_output_t again[] = {g.from_product, square};
   assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, again, 2)), -1), 1);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, g.from_product), -1), 0);
@@ -207,21 +185,22 @@ static void a_term_comes_through_its_group(void** state) {
 }
 
 static void what_a_product_waits_for_its_sum_waits_for(void** state) {
-  fixture_t* f = *state;
-  leat_output_t product =
-      scene_binary(&f->s, "MatMul", -1, matrix(f, "a", 2, 3), matrix(f, "b", 3, 4));
-  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, matrix(f, "y", 2, 4));
+  pass_scene_t* f = *state;
+  leat_output_t product = scene_binary(&f->s, "MatMul", -1, scene_matrix(&f->s, "a", 2, 3),
+                                       scene_matrix(&f->s, "b", 3, 4));
+  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, scene_matrix(&f->s, "y", 2, 4));
   scene_after(&f->s, product.node, scene_mark(&f->s, 1, -1));
   scene_after(&f->s, sum.node, product.node);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);  // two nodes are one, and a NoOp
-  assert_true(is_op(fetched(f, 0), "_MatMulAdd"));
-  assert_int_equal(fetched(f, 0)->control_count, 2);
+  assert_true(is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
+  assert_int_equal(pass_scene_fetched(f, 0)->control_count, 2);
 }
 
 static void a_term_does_not_wait_for_more(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   group_t g = make_group(f);
-  leat_output_t y = matrix(f, "y", 2, 4), sum = scene_binary(&f->s, "AddV2", -1, g.from_product, y);
+  leat_output_t y = scene_matrix(&f->s, "y", 2, 4),
+                sum = scene_binary(&f->s, "AddV2", -1, g.from_product, y);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 1);
   scene_after(&f->s, g.node, scene_wait(&f->s, 0, -1, g.a).node);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);
@@ -229,13 +208,14 @@ static void a_term_does_not_wait_for_more(void** state) {
 
 // Who waits for what reads one side of a Switch cannot wait for the Switch.
 static void a_side_of_a_switch_is_waited_for(void** state) {
-  fixture_t* f = *state;
-  leat_output_t a = matrix(f, "a", 2, 3), p = scene_placeholder(&f->s, "p", LEAT_DTYPE_BOOL);
+  pass_scene_t* f = *state;
+  leat_output_t a = scene_matrix(&f->s, "a", 2, 3),
+                p = scene_placeholder(&f->s, "p", LEAT_DTYPE_BOOL);
   const leat_output_t side = {scene_node(&f->s, "Switch", "fork", "", LEAT_INPUTS(a, p),
                                          LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT))),
                               1};
-  leat_output_t product = scene_binary(&f->s, "MatMul", -1, side, matrix(f, "b", 3, 4));
-  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, matrix(f, "y", 2, 4));
+  leat_output_t product = scene_binary(&f->s, "MatMul", -1, side, scene_matrix(&f->s, "b", 3, 4));
+  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, product, scene_matrix(&f->s, "y", 2, 4));
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 1);
   leat_output_t late = scene_unary(&f->s, "Neg", -1, a);
   scene_after(&f->s, late.node, product.node);
@@ -245,24 +225,24 @@ static void a_side_of_a_switch_is_waited_for(void** state) {
 // ---- Pads ---------------------------------------------------------------------------------------
 
 // |x|, a matrix, with rows of zeros around; how many is fed.
-static leat_output_t padded(fixture_t* f, leat_output_t x, leat_output_t paddings) {
+static leat_output_t padded(pass_scene_t* f, leat_output_t x, leat_output_t paddings) {
   return scene_output(
       &f->s, "Pad", "", "", LEAT_INPUTS(x, paddings),
       LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("Tpaddings", LEAT_DTYPE_INT32)));
 }
-static leat_output_t fed_paddings(fixture_t* f, const char* name) {
+static leat_output_t fed_paddings(pass_scene_t* f, const char* name) {
   return scene_placeholder(&f->s, name, LEAT_DTYPE_INT32);
 }
 
 static void a_sum_of_pads_is_one(void** state) {
-  fixture_t* f = *state;
-  leat_output_t x = matrix(f, "x", 2, 3), y = matrix(f, "y", 3, 3);
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 2, 3), y = scene_matrix(&f->s, "y", 3, 3);
   leat_output_t p = fed_paddings(f, "p"), q = fed_paddings(f, "q");
   leat_output_t items[] = {padded(f, x, p), padded(f, y, q), padded(f, x, q)};
   leat_output_t sum = sum_of(f, items, 3);
   scene_after(&f->s, items[1].node, scene_mark(&f->s, 1, -1));
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 3);
-  const leat_node_t* node = fetched(f, 0);
+  const leat_node_t* node = pass_scene_fetched(f, 0);
   assert_true(is_op(node, "_SumOfPads"));
   assert_int_equal(node->control_count, 1);
   assert_int_equal(node->input_count, 6);
@@ -271,9 +251,10 @@ static void a_sum_of_pads_is_one(void** state) {
 }
 
 static void which_pads_stay(void** state) {
-  fixture_t* f = *state;
-  leat_output_t x = matrix(f, "x", 2, 3), p = fed_paddings(f, "p"), q = fed_paddings(f, "q");
-  leat_output_t items[] = {padded(f, x, p), padded(f, x, q), matrix(f, "y", 2, 3)};
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 2, 3), p = fed_paddings(f, "p"),
+                q = fed_paddings(f, "q");
+  leat_output_t items[] = {padded(f, x, p), padded(f, x, q), scene_matrix(&f->s, "y", 2, 3)};
   leat_output_t sum = sum_of(f, items, 2);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 2);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
@@ -354,7 +335,7 @@ static void fused_sums_say_what_sums_say(void** state) {
   scene_run_all_ways(unequal_shapes);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -2,63 +2,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "optimize/pass.h"
-#include "session/evaluate.h"
-#include "session/scene.h"
-
-typedef struct fixture_s {
-  scene_t s;
-  leat_device_t* device;
-  leat_evaluator_t evaluator;
-  leat_pass_options_t options;
-  leat_rewrite_t rewrite;
-} fixture_t;
+#include "session/pass_scene.h"
 
 static int set_up(void** state) {
-  static fixture_t f;
-  f = (fixture_t){0};
-  scene_open(&f.s);
-  LEAT_EXPECT_OK(leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"),
-                                        NULL, leat_allocator_system(), &f.device));
-  leat_evaluator_initialize(f.s.runtime->kernels, f.device, leat_allocator_system(), &f.evaluator);
+  static pass_scene_t f;
+  pass_scene_open(&f);
   f.options = (leat_pass_options_t){.evaluate = leat_evaluator_run, .evaluate_data = &f.evaluator};
   *state = &f;
   return 0;
 }
 
-static int tear_down(void** state) {
-  fixture_t* f = *state;
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  leat_device_release(f->device);
-  scene_close(&f->s);
-  return 0;
-}
-
-static void prune(fixture_t* f, leat_outputs_t fetches) {
-  if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
-  LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, fetches.items, fetches.count, NULL, 0,
-                            &f->rewrite));
-}
-
-static void fold(fixture_t* f, leat_outputs_t fetches) {
-  prune(f, fetches);
+static void fold(pass_scene_t* f, leat_outputs_t fetches) {
+  pass_scene_prune(f, fetches);
   LEAT_EXPECT_OK(leat_pass_fold.run(&f->rewrite, &f->options));
 }
 
-static size_t cse(fixture_t* f, leat_outputs_t fetches) {
-  prune(f, fetches);
+static size_t cse(pass_scene_t* f, leat_outputs_t fetches) {
+  pass_scene_prune(f, fetches);
   size_t before = f->rewrite.graph->node_count;
   LEAT_EXPECT_OK(leat_pass_cse.run(&f->rewrite, &f->options));
   return before - f->rewrite.graph->node_count;
 }
 
-static const leat_node_t* fetched(const fixture_t* f, int index) {
-  return &f->rewrite.graph->nodes[f->rewrite.fetches[index].node];
-}
-
 // The value of fetch |index|, which must be a constant.
-static const leat_tensor_t* constant_of(const fixture_t* f, int index) {
-  const leat_node_t* node = fetched(f, index);
+static const leat_tensor_t* constant_of(const pass_scene_t* f, int index) {
+  const leat_node_t* node = pass_scene_fetched(f, index);
   assert_true(node->op->flags & LEAT_OP_CONSTANT);
   return leat_node_attr(node, LEAT_SV("value"))->tensor;
 }
@@ -66,7 +34,7 @@ static const leat_tensor_t* constant_of(const fixture_t* f, int index) {
 // ---- Folding ------------------------------------------------------------------------------------
 
 static void constants_are_computed(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t a = scene_float(&f->s, 2), b = scene_float(&f->s, 3);
   leat_output_t y = scene_binary(&f->s, "AddV2", -1, scene_binary(&f->s, "Mul", -1, a, b), a);
   fold(f, LEAT_INPUTS(y, a, y));
@@ -77,7 +45,7 @@ static void constants_are_computed(void** state) {
 }
 
 static void every_output_is_kept(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   const float values[] = {1, 2, 3};
   leat_output_t axis = leat_build_scalar(&f->s.b, LEAT_DTYPE_INT32, 0);
   int32_t split = scene_node(&f->s, "Split", "split", "",
@@ -89,7 +57,7 @@ static void every_output_is_kept(void** state) {
 }
 
 static void shapes_are_constants(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   const int64_t dims[] = {3, 4}, partial[] = {-1, 4};
   leat_output_t known = scene_output(
       &f->s, "Placeholder", "known", "", LEAT_NO_INPUTS,
@@ -104,11 +72,11 @@ static void shapes_are_constants(void** state) {
   leat_output_t r = scene_unary(&f->s, "Rank", -1, open);
   fold(f, LEAT_INPUTS(a, b, r));
   assert_int_equal(leat_tensor_data(constant_of(f, 0), const int32_t)[1], 4);
-  assert_false(fetched(f, 1)->op->flags & LEAT_OP_CONSTANT);
+  assert_false(pass_scene_fetched(f, 1)->op->flags & LEAT_OP_CONSTANT);
 }
 
 static void what_must_run_stays(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t c = scene_float(&f->s, 1);
   leat_output_t stateful = scene_pass(&f->s, 1, -1, c);
   leat_output_t ordered = scene_unary(&f->s, "Neg", -1, c);
@@ -118,12 +86,12 @@ static void what_must_run_stays(void** state) {
       LEAT_INPUTS(scene_binary(&f->s, "Div", -1, c, scene_float(&f->s, 0))),
       LEAT_ATTRS(LEAT_STR("message", "inf")));
   fold(f, LEAT_INPUTS(stateful, ordered, fails));
-  for (int i = 0; i < 3; ++i) assert_false(fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
-  assert_int_equal(fetched(f, 1)->control_count, 1);
+  for (int i = 0; i < 3; ++i) assert_false(pass_scene_fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
+  assert_int_equal(pass_scene_fetched(f, 1)->control_count, 1);
 }
 
 static void large_results_stay(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t one = scene_float(&f->s, 1);
   const int64_t sizes[] = {1 << 20, 1 << 10};
   leat_output_t fetches[2];
@@ -135,13 +103,13 @@ static void large_results_stay(void** state) {
     leat_tensor_release(&dims);
   }
   fold(f, (leat_outputs_t){fetches, 2});
-  assert_false(fetched(f, 0)->op->flags & LEAT_OP_CONSTANT);
+  assert_false(pass_scene_fetched(f, 0)->op->flags & LEAT_OP_CONSTANT);
   assert_int_equal(constant_of(f, 1)->shape.element_count, 1 << 10);
 }
 
 // A budget that is spent with the first computation: the rest of the chain stays.
 static void folding_ends_in_time(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t y = scene_float(&f->s, 1);
   for (int i = 0; i < 1000; ++i) y = scene_unary(&f->s, "Exp", -1, y);
   f->options.fold_limit_ns = 1;
@@ -153,7 +121,7 @@ static void folding_ends_in_time(void** state) {
 }
 
 static void no_evaluator_no_folding(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   f->options.evaluate = NULL;
   fold(f, LEAT_INPUTS(scene_unary(&f->s, "Neg", -1, scene_float(&f->s, 1))));
   assert_int_equal(f->rewrite.graph->node_count, 2);
@@ -162,7 +130,7 @@ static void no_evaluator_no_folding(void** state) {
 // ---- Common subexpressions ----------------------------------------------------------------------
 
 static void equal_nodes_are_merged(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t y = scene_placeholder(&f->s, "y", LEAT_DTYPE_FLOAT);
   leat_output_t a = scene_binary(&f->s, "Mul", -1, x, y), b = scene_binary(&f->s, "Mul", -1, x, y);
@@ -173,7 +141,7 @@ static void equal_nodes_are_merged(void** state) {
 }
 
 static void commutative_inputs(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t y = scene_placeholder(&f->s, "y", LEAT_DTYPE_FLOAT);
   assert_int_equal(cse(f, LEAT_INPUTS(scene_binary(&f->s, "Mul", -1, x, y),
@@ -183,7 +151,7 @@ static void commutative_inputs(void** state) {
 }
 
 static void different_nodes_are_not_merged(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   scene_t* s = &f->s;
   leat_output_t x = scene_placeholder(s, "x", LEAT_DTYPE_FLOAT);
   leat_output_t pairs[][2] = {
@@ -206,7 +174,7 @@ static void different_nodes_are_not_merged(void** state) {
 
 // 20,000 nodes in pairs, against the order of building: neither slow nor deep.
 static void many_nodes(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT), y[2] = {x, x};
   for (int i = 0; i < 10000; ++i) {
     for (int k = 0; k < 2; ++k) y[k] = scene_unary(&f->s, i % 2 ? "Neg" : "Exp", -1, y[k]);
@@ -216,7 +184,7 @@ static void many_nodes(void** state) {
 
 // ---- Dependencies -------------------------------------------------------------------------------
 
-static const leat_node_t* clean(fixture_t* f, int32_t target, size_t expected_nodes) {
+static const leat_node_t* clean(pass_scene_t* f, int32_t target, size_t expected_nodes) {
   if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
   LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, NULL, 0, &target, 1, &f->rewrite));
   LEAT_EXPECT_OK(leat_pass_dependency.run(&f->rewrite, &f->options));
@@ -224,14 +192,14 @@ static const leat_node_t* clean(fixture_t* f, int32_t target, size_t expected_no
   return &f->rewrite.graph->nodes[f->rewrite.targets[0]];
 }
 
-static int32_t after(fixture_t* f, int32_t earlier) {
+static int32_t after(pass_scene_t* f, int32_t earlier) {
   int32_t node = scene_node(&f->s, "NoOp", "", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
   if (earlier >= 0) scene_after(&f->s, node, earlier);
   return node;
 }
 
 static void edges_that_say_nothing_go(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   int32_t mark = scene_mark(&f->s, 1, -1), chain = mark;
   for (int i = 0; i < 5000; ++i) chain = after(f, chain);
   const leat_node_t* last = clean(f, chain, 2);
@@ -258,7 +226,7 @@ static void edges_that_say_nothing_go(void** state) {
 }
 
 static void work_that_is_only_waited_for_goes(void** state) {
-  fixture_t* f = *state;
+  pass_scene_t* f = *state;
   leat_output_t x = scene_pass(&f->s, 1, -1, scene_float(&f->s, 1)), y = x;
   for (int i = 0; i < 10; ++i) y = scene_unary(&f->s, "Exp", -1, y);
   const leat_node_t* last = clean(f, after(f, y.node), 3);
@@ -270,7 +238,7 @@ static void work_that_is_only_waited_for_goes(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
       TEST(constants_are_computed),
       TEST(every_output_is_kept),
       TEST(shapes_are_constants),

@@ -75,6 +75,13 @@ leat_output_t scene_placeholder(scene_t* scene, const char* name, int dtype) {
                       LEAT_ATTRS(LEAT_TYPE("dtype", dtype)));
 }
 
+leat_output_t scene_matrix(scene_t* scene, const char* name, int64_t rows, int64_t columns) {
+  const int64_t dims[] = {rows, columns};
+  return scene_output(scene, "Placeholder", name, "", LEAT_NO_INPUTS,
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
+}
+
 leat_output_t scene_floats(scene_t* scene, int count, const float* values) {
   leat_tensor_t tensor;
   LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_FLOAT, values, count, &tensor));

@@ -33,6 +33,8 @@ int32_t scene_node(scene_t* scene, const char* op, const char* name, const char*
 leat_output_t scene_output(scene_t* scene, const char* op, const char* name, const char* device,
                            leat_outputs_t inputs, leat_attrs_t attrs);
 leat_output_t scene_placeholder(scene_t* scene, const char* name, int dtype);
+// A placeholder of floats of that shape; -1: unknown.
+leat_output_t scene_matrix(scene_t* scene, const char* name, int64_t rows, int64_t columns);
 leat_output_t scene_float(scene_t* scene, float value);
 leat_output_t scene_floats(scene_t* scene, int count, const float* values);
 // On /device:CPU:<device>; -1 = any.

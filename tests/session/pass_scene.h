@@ -1,0 +1,25 @@
+// A graph, pruned to what is fetched, for the tests of passes. The device and the evaluator are
+// there for passes that compute; what a pass is told is each test's own.
+#ifndef LEAT_TESTS_SESSION_PASS_SCENE_H_
+#define LEAT_TESTS_SESSION_PASS_SCENE_H_
+
+#include "optimize/pass.h"
+#include "session/evaluate.h"
+#include "session/scene.h"
+
+typedef struct pass_scene_s {
+  scene_t s;
+  leat_device_t* device;  // a CPU
+  leat_evaluator_t evaluator;
+  leat_pass_options_t options;  // none, at first
+  leat_rewrite_t rewrite;
+} pass_scene_t;
+
+void pass_scene_open(pass_scene_t* f);
+int pass_scene_tear_down(void** state);
+// The rewrite becomes that of what |fetches| need.
+void pass_scene_prune(pass_scene_t* f, leat_outputs_t fetches);
+// The node that makes fetch |index| now.
+const leat_node_t* pass_scene_fetched(const pass_scene_t* f, int index);
+
+#endif  // LEAT_TESTS_SESSION_PASS_SCENE_H_
