@@ -1,6 +1,6 @@
 // The worker of this process. A registered graph has a lock of its own, which guards its runs under
-// way (so that an abort reaches them): steps of different graphs share no line of memory that is
-// written.
+// way (so that an abort reaches them): of what lies here, steps of different graphs write to
+// nothing in common.
 //
 // An abort is remembered first and then handed to the runs under way; a run is entered first and
 // then looks for an abort: one of the two finds the other.
