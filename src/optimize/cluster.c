@@ -48,8 +48,8 @@ typedef struct finder_s {
 
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
   switch (leat_node_elementwise(f->c.graph, node, f->options)) {
-    case LEAT_ELEMENTWISE_BROADCAST:
-    case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
+    case LEAT_ELEMENTWISE_BROADCAST: return LEAT_CLUSTER_STEP;
+    case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STRICT;
     case LEAT_ELEMENTWISE_IF_SAME:
       return leat_node_has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_SUM:

@@ -1,5 +1,6 @@
-// Between the halves of the pass "cluster": cluster.c says which nodes make a cluster,
-// cluster_fusion.c puts one node in their place.
+// Between the parts of the pass "cluster": cluster.c says which nodes make a cluster,
+// cluster_fusion.c puts one node in their place, cluster_constant.c says how little of a constant
+// that node has to read.
 #ifndef LEAT_OPTIMIZE_CLUSTER_H_
 #define LEAT_OPTIMIZE_CLUSTER_H_
 
@@ -11,7 +12,8 @@
 // What a node is to a cluster.
 typedef enum leat_cluster_role_e {
   LEAT_CLUSTER_STRANGER,
-  LEAT_CLUSTER_STEP,       // elementwise
+  LEAT_CLUSTER_STEP,       // elementwise, over inputs that are broadcast to one shape or have it
+  LEAT_CLUSTER_STRICT,     // elementwise, over inputs of one shape: others are an error
   LEAT_CLUSTER_SUM,        // of n inputs: n - 1 steps
   LEAT_CLUSTER_HANDED_ON,  // gives what it reads
   LEAT_CLUSTER_CONSTANT,   // that waits for others
@@ -31,7 +33,8 @@ typedef struct leat_clusters_s {
 // How many steps the node is.
 static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t node) {
   switch (clusters->roles[node]) {
-    case LEAT_CLUSTER_STEP: return 1;
+    case LEAT_CLUSTER_STEP:
+    case LEAT_CLUSTER_STRICT: return 1;
     case LEAT_CLUSTER_SUM: return clusters->graph->nodes[node].input_count - 1;
     default: return 0;
   }
@@ -40,5 +43,23 @@ static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t no
 // |members| of one cluster, inputs first. They stay where one node cannot stand for them.
 LEAT_MUST_USE leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters,
                                               const int32_t* members, int count, bool* out_fused);
+
+// ---- Constants ----------------------------------------------------------------------------------
+
+// What there is to a constant.
+typedef enum leat_cluster_part_e {
+  LEAT_CLUSTER_WHOLE,
+  LEAT_CLUSTER_ELEMENT,  // all have its bits
+  LEAT_CLUSTER_ROW,      // of the last dimension: all are alike
+} leat_cluster_part_t;
+
+leat_cluster_part_t leat_cluster_find_part(const leat_tensor_t* constant);
+// |out_part| is a scalar, or a vector; or shares all of |constant|.
+LEAT_MUST_USE leat_status_t leat_cluster_take_part(const leat_tensor_t* constant,
+                                                   leat_cluster_part_t part,
+                                                   leat_tensor_t* out_part);
+// Is an array of |shape| known to be what the constant is broadcast to, so that a part of it gives
+// the same shape, and no error is lost?
+bool leat_cluster_covers(leat_partial_shape_t shape, const leat_tensor_t* constant);
 
 #endif  // LEAT_OPTIMIZE_CLUSTER_H_

@@ -2,12 +2,15 @@
 //
 // An Identity that hands on what comes from outside, once members are there, is no output of the
 // new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
-// of its own, which waits for another input: so it is in that one's frame.
+// of its own, which waits for another input: so it is in that one's frame. It has a constant of its
+// own too where a part of the other one serves.
 #include <string.h>
 
 #include "optimize/cluster.h"
 
 #define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
+
+#define OUTSIDE 0
 
 // What the new node is made of. While it is put together operand -1 - s is what step s gives, and
 // operand i >= 0 is input i.
@@ -15,9 +18,11 @@ typedef struct fusion_s {
   const leat_clusters_t* clusters;
   const int32_t* members;
   int member_count;
-  int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for
+  int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
+  leat_output_t origins[LEAT_CLUSTER_MAX_MEMBERS];  // member -> whose value it hands on from there
   bool shown[LEAT_CLUSTER_MAX_MEMBERS];      // member: others read it, or wait for it
   leat_output_t inputs[MAX_ENDS];
+  uint8_t parts[MAX_ENDS];  // input -> leat_cluster_part_t
   int32_t input_types[MAX_ENDS];
   int32_t controls[MAX_ENDS];
   int input_count, control_count;
@@ -59,23 +64,59 @@ static bool is_shown(const fusion_t* f, int m) {
 
 // ---- Its parts; false: there is no room ---------------------------------------------------------
 
-static bool add_input(fusion_t* f, leat_output_t source, int64_t* out_operand) {
+static bool add_input(fusion_t* f, leat_output_t source, leat_cluster_part_t part,
+                      int64_t* out_operand) {
   int i = 0;
-  while (i < f->input_count && !leat_output_equal(f->inputs[i], source)) ++i;
+  while (i < f->input_count &&
+         !(leat_output_equal(f->inputs[i], source) && f->parts[i] == part)) {
+    ++i;
+  }
   *out_operand = i;
   if (i < f->input_count) return true;
   if (i == MAX_ENDS) return false;
   f->inputs[i] = source;
+  f->parts[i] = (uint8_t)part;
   f->input_types[i] = leat_graph_output_type(f->clusters->graph, source);
   ++f->input_count;
   return true;
 }
 
-static bool find_operand(fusion_t* f, int before, leat_output_t source, int64_t* out_operand) {
-  const int m = find_member(f, before, source.node);
-  if (m < 0) return add_input(f, source, out_operand);
-  *out_operand = f->values[m];
-  return true;
+// What stands for |source|: OUTSIDE and, in its place, the output that it is.
+static int64_t trace(const fusion_t* f, int before, leat_output_t* inout_source) {
+  const int m = find_member(f, before, inout_source->node);
+  if (m < 0) return OUTSIDE;
+  if (f->values[m] == OUTSIDE) *inout_source = f->origins[m];
+  return f->values[m];
+}
+
+// The constant that |source| is, where the new node may have one of its own instead; else NULL.
+static const leat_tensor_t* find_constant(const fusion_t* f, int before, leat_output_t source) {
+  if (trace(f, before, &source) != OUTSIDE) return NULL;
+  const leat_node_t* node = &f->clusters->graph->nodes[source.node];
+  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+  const bool waits = node->control_count && find_member(f, f->member_count, source.node) < 0;
+  return node->op->flags & LEAT_OP_CONSTANT && value && !waits ? value->tensor : NULL;
+}
+
+// How much of input |index| of member |m|, a step, is to be read.
+static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
+  if (!constant || c->roles[f->members[m]] == LEAT_CLUSTER_STRICT) return LEAT_CLUSTER_WHOLE;
+  for (int i = 0; i < node->input_count; ++i) {
+    if (!find_constant(f, m, node->inputs[i]) &&
+        leat_cluster_covers(leat_graph_output_shape(c->graph, node->inputs[i]), constant)) {
+      return leat_cluster_find_part(constant);
+    }
+  }
+  return LEAT_CLUSTER_WHOLE;
+}
+
+static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
+  leat_output_t source = f->clusters->graph->nodes[f->members[m]].inputs[index];
+  *out_operand = trace(f, m, &source);
+  return *out_operand != OUTSIDE || add_input(f, source, find_part(f, m, index), out_operand);
 }
 
 static bool add_control(fusion_t* f, int before, int32_t source) {
@@ -107,7 +148,7 @@ static bool add_steps(fusion_t* f, int m) {
   int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
   for (int i = 0; i < node->input_count; ++i) {
     int64_t* operand = &operands[is_sum && i ? 1 : i];
-    if (!find_operand(f, m, node->inputs[i], operand)) return false;
+    if (!find_operand(f, m, i, operand)) return false;
     if (i < arity - 1) continue;
     add_step(f, is_sum ? c->add : node->op, node, operands, arity);
     operands[0] = -f->step_count;
@@ -124,10 +165,15 @@ static bool add_member(fusion_t* f, int m) {
     if (!add_control(f, m, node->inputs[node->input_count + i].node)) return false;
   }
   switch (c->roles[f->members[m]]) {
-    case LEAT_CLUSTER_HANDED_ON: return find_operand(f, m, node->inputs[0], &f->values[m]);
+    case LEAT_CLUSTER_HANDED_ON:
+      f->origins[m] = node->inputs[0];
+      f->values[m] = trace(f, m, &f->origins[m]);
+      return true;
     case LEAT_CLUSTER_CONSTANT:
-      return add_input(f, (leat_output_t){f->members[m], 0}, &f->values[m]);
-    case LEAT_CLUSTER_GROUP: f->values[m] = 0; return true;
+    case LEAT_CLUSTER_GROUP:
+      f->origins[m] = (leat_output_t){f->members[m], 0};
+      f->values[m] = OUTSIDE;
+      return true;
     default: return add_steps(f, m);
   }
 }
@@ -158,10 +204,10 @@ static bool is_constant_member(const fusion_t* f, int input) {
   return find_member(f, f->member_count, f->inputs[input].node) >= 0;
 }
 
-// The first input that is none; -1: all are.
+// The first input that is none, nor a part of one; -1: all are.
 static int find_anchor(const fusion_t* f) {
   for (int i = 0; i < f->input_count; ++i) {
-    if (!is_constant_member(f, i)) return i;
+    if (!is_constant_member(f, i) && f->parts[i] == LEAT_CLUSTER_WHOLE) return i;
   }
   return -1;
 }
@@ -183,20 +229,30 @@ static bool describe(fusion_t* f) {
                  {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
                   .count = (uint32_t)(item_count), .field = (pointer)}})
 
+// In the place of input |index|, which waits for |anchor| where the constant waits for something.
+static leat_status_t copy_constant(fusion_t* f, int index, int32_t anchor) {
+  const int32_t node = f->inputs[index].node;
+  const leat_node_t* constant = &f->clusters->graph->nodes[node];
+  leat_tensor_t part;
+  LEAT_RETURN_IF_ERROR(leat_cluster_take_part(leat_node_attr(constant, LEAT_SV("value"))->tensor,
+                                              f->parts[index], &part));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &part), LEAT_TYPE("dtype", part.dtype)};
+  leat_node_spec_t spec = {.op = constant->op,
+                           .control_inputs = &anchor,
+                           .control_count = constant->control_count > 0,
+                           .attrs = attrs,
+                           .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  leat_status_t status = leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,
+                                                 &f->inputs[index].node);
+  leat_tensor_release(&part);
+  return status;
+}
+
 static leat_status_t copy_constants(fusion_t* f) {
-  leat_graph_t* graph = f->clusters->graph;
   const int32_t anchor = f->inputs[find_anchor(f)].node;
   for (int i = 0; i < f->input_count; ++i) {
-    const int32_t node = f->inputs[i].node;
-    const leat_node_t* constant = &graph->nodes[node];
-    if (!is_constant_member(f, i)) continue;
-    leat_node_spec_t spec = {.op = constant->op,
-                             .control_inputs = &anchor,
-                             .control_count = 1,
-                             .attrs = constant->attrs,
-                             .attr_count = constant->attr_count};
-    LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,
-                                                 &f->inputs[i].node));
+    if (!is_constant_member(f, i) && f->parts[i] == LEAT_CLUSTER_WHOLE) continue;
+    LEAT_RETURN_IF_ERROR(copy_constant(f, i, anchor));
   }
   return leat_ok_status();
 }

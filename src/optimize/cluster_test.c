@@ -177,6 +177,80 @@ static void a_bias_is_a_step(void** state) {
   assert_int_equal(cluster(f, LEAT_INPUTS(z), 0), 0);
 }
 
+// Rows of |first| and then |rest|, but for |odd| at the very end.
+#define ROWS 64
+#define COLUMNS 80
+static leat_output_t constant(pass_scene_t* f, float first, float rest, float odd) {
+  leat_shape_t shape;
+  leat_tensor_t tensor;
+  LEAT_EXPECT_OK(leat_shape_create(2, (int64_t[]){ROWS, COLUMNS}, &shape));
+  LEAT_EXPECT_OK(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
+  float* items = leat_tensor_data(&tensor, float);
+  for (int i = 0; i < ROWS * COLUMNS; ++i) items[i] = i % COLUMNS ? rest : first;
+  items[ROWS * COLUMNS - 1] = odd;
+  const leat_output_t output = scene_output(
+      &f->s, "Const", "", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TENSOR("value", &tensor), LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)));
+  leat_tensor_release(&tensor);
+  return output;
+}
+
+// The rank of what the cluster, fetch 0, reads at |index|.
+static int rank_of_input(const pass_scene_t* f, int index) {
+  const leat_node_t* node = pass_scene_fetched(f, 0);
+  assert_true(index < node->input_count);
+  return leat_graph_output_shape(f->rewrite.graph, node->inputs[index]).rank;
+}
+
+static void of_a_constant_that_repeats_a_part_is_read(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", ROWS, COLUMNS);
+  leat_output_t zeros = constant(f, 0, 0, 0), ones = constant(f, 1, 1, 1);
+  leat_output_t labels = constant(f, 1, 0, 0), signs = constant(f, 0, 0, -0.0f);
+  leat_output_t positive = BINARY("Greater", x, zeros);
+  leat_output_t relu = scene_output(&f->s, "Select", "", "", LEAT_INPUTS(positive, x, zeros),
+                                    LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  leat_output_t y = BINARY("Mul", BINARY("AddV2", relu, labels), signs);
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(pass_scene_fetched(f, 0)->input_count, 4);
+  assert_int_equal(rank_of_input(f, 1), 0);
+  assert_int_equal(rank_of_input(f, 2), 1);
+  assert_int_equal(rank_of_input(f, 3), 2);
+  assert_int_equal(f->rewrite.graph->node_count, 5);  // the arrays are gone
+  // Every term of a sum may be a part but one.
+  leat_output_t sum = scene_output(&f->s, "AddN", "", "", LEAT_INPUTS(ones, zeros, y),
+                                   LEAT_ATTRS(LEAT_INT("N", 3), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(rank_of_input(f, 4), 0);
+  // Constants alone have their shape from nobody else.
+  leat_output_t alone = BINARY("AddV2", UNARY("Neg", x), BINARY("Mul", zeros, ones));
+  assert_int_equal(cluster(f, LEAT_INPUTS(alone), 0), 1);
+  assert_int_equal(rank_of_input(f, 1), 2);
+  assert_int_equal(rank_of_input(f, 2), 2);
+}
+
+// A part would be broadcast to any number of rows.
+static void a_constant_is_read_whole_where_it_says_the_shape(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", -1, COLUMNS), one = scene_matrix(&f->s, "one", 1, 1);
+  leat_output_t known = scene_matrix(&f->s, "known", ROWS, COLUMNS);
+  leat_output_t zeros = constant(f, 0, 0, 0), labels = constant(f, 1, 0, 0);
+  leat_output_t y = BINARY("Mul", BINARY("AddV2", UNARY("Exp", x), zeros), labels);
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(rank_of_input(f, 1), 2);
+  // The sum has rows enough, so it says it.
+  assert_int_equal(rank_of_input(f, 2), 1);
+  leat_output_t spread = BINARY("AddV2", UNARY("Exp", one), zeros);
+  assert_int_equal(cluster(f, LEAT_INPUTS(spread), 1), 1);
+  assert_int_equal(rank_of_input(f, 1), 2);
+  // The op wants the shape of both, and says so in a step.
+  leat_output_t slope = scene_output(&f->s, "ReluGrad", "", "", LEAT_INPUTS(zeros, known),
+                                     LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", slope)), 0), 1);
+  assert_int_equal(rank_of_input(f, 0), 2);
+}
+
 static void devices_are_kept_apart(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
@@ -235,6 +309,8 @@ int main(void) {
       TEST(a_group_does_not_wait_for_itself),
       TEST(attributes_keep_nodes_out),
       TEST(a_bias_is_a_step),
+      TEST(of_a_constant_that_repeats_a_part_is_read),
+      TEST(a_constant_is_read_whole_where_it_says_the_shape),
       TEST(devices_are_kept_apart),
       TEST(what_comes_later_does_not_hold_up_the_rest),
       TEST(sides_of_a_switch_are_kept_apart),

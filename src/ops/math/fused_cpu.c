@@ -70,17 +70,22 @@ static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shap
   return scalar->element_count == 1 && scalar->rank <= shape->rank;
 }
 
+// A step broadcasts its operands, also where its op did not have to as they were known to have one
+// shape: there may be parts of constants among them now (optimize/cluster_constant.c).
+static inline bool broadcasts(const leat_fused_step_t* step) {
+  return step->kernel.row->elementwise != LEAT_ELEMENTWISE_SAME;
+}
+
 // The operand whose shape the step has because the others have it or are scalars; NULL: it takes
 // more to find out, or they do not fit.
 static const leat_tensor_t* find_widest(const run_t* r, const leat_fused_step_t* step,
                                         const leat_tensor_t** out_operands) {
-  const bool broadcasts = step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST;
   const leat_tensor_t* widest = NULL;
   for (int k = 0; k < step->kernel.input_count; ++k) {
     const leat_tensor_t* operand = out_operands[k] = operand_tensor(r, step, k);
     if (!widest || leat_shape_equal(&widest->shape, &operand->shape)) {
       widest = operand;
-    } else if (!broadcasts) {
+    } else if (!broadcasts(step)) {
       return NULL;
     } else if (is_repeated_along(&widest->shape, &operand->shape)) {
       widest = operand;
@@ -102,7 +107,7 @@ static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
   }
   for (int k = 0; k < count; ++k) operands[k] = operand_tensor(r, step, k);
   leat_kernel_context_t c = step_context(r, step);
-  if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST) {
+  if (broadcasts(step)) {
     return leat_elementwise_shape(&c, count, operands, out_shape);
   }
   // The contract of an elementwise op is that shapes agree.

@@ -50,6 +50,12 @@ static void two_rows(const leat_reference_t* r) {
    STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
    INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
 
+// The same by Select, which does not broadcast alone.
+#define STRICT_CHOICE                                                                         \
+  {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("Select")),   \
+   STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
+   INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
+
 // x where it is less than y, else 0: bool becomes float in two loops.
 #define MASKED                                                                                \
   {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("Cast"), S("Mul")),    \
@@ -152,6 +158,11 @@ static const leat_op_case_t kCases[] = {
      .attrs = SMALL_FIRST,
      .inputs = {X(7, 3001), LEAT_RANDOM(FLOAT, LEAT_DIMS(7, 1), 1, 2)},
      .reference = small_first},
+    {.op = "_FusedElementwise",
+     .name = "a step broadcasts where its op does not",
+     .attrs = STRICT_CHOICE,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1, 5, 3, 4, -1, 2), SCALAR},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1.5, 5, 3, 4, 1.5, 2)}},
     {.op = "_FusedElementwise",
      .name = "a cast",
      .attrs = MASKED,
