@@ -17,7 +17,7 @@
 
 #define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
 #define MAX_TILE 4096
-#define MAX_LAID 24            // operands that are laid out once for all tiles of a shard
+#define MAX_LAID 24            // tensors that are laid out once for all tiles of a shard
 #define MAX_OPERANDS LEAT_ELEMENTWISE_MAX_INPUTS
 
 // Where the pieces of an operand come from.
@@ -32,7 +32,8 @@ typedef enum source_e {
 typedef struct operand_s {
   source_t source;
   const leat_tensor_t* tensor;  // but for a step's
-  int block;                    // to lay it out in
+  int block;                    // to lay it out in, unless it is gathered
+  bool is_laid;                 // there, by an earlier step
 } operand_t;
 
 typedef struct run_s {
@@ -46,8 +47,9 @@ typedef struct run_s {
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
   int64_t row;              // elements of the operands that are rows; 0: none is
-  int64_t tile;
-  int block_count;
+  int64_t tile, block_bytes;
+  const operand_t* laid[MAX_LAID];  // the first of those that share a block, scalar or row
+  int laid_count, gathered_count;   // blocks, behind those of the steps
   _Atomic(int) fault;       // (step + 1) << 8 | faults
 } run_t;
 
@@ -188,23 +190,35 @@ static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* ou
   return true;
 }
 
-static void choose_source(run_t* r, int s, int k, int* inout_laid) {
+// Where a scalar or row is laid out; false: there is no room.
+static bool choose_block(run_t* r, operand_t* operand) {
+  const int64_t count = operand->tensor->shape.element_count;
+  int i = 0;
+  while (i < r->laid_count && r->laid[i]->tensor != operand->tensor) ++i;
+  if (i == MAX_LAID) return false;
+  operand->source = count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
+  operand->block = r->fused->block_count + i;
+  operand->is_laid = i < r->laid_count;
+  if (operand->is_laid) return true;
+  r->laid[r->laid_count++] = operand;
+  if (count > 1) r->row = count;
+  return true;
+}
+
+static void choose_source(run_t* r, int s, int k) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[k] - r->fused->input_count;
   operand_t* operand = &r->operands[s][k];
   operand->tensor = operand_tensor(r, step, k);
-  const int64_t count = operand->tensor->shape.element_count;
+  operand->is_laid = false;
   if (from >= 0 && r->is_tiled[from]) {
     operand->source = SOURCE_STEP;
-  } else if (count == r->count) {
+  } else if (operand->tensor->shape.element_count == r->count) {
     operand->source = SOURCE_WHOLE;
-  } else if (*inout_laid < MAX_LAID && is_row(r, &operand->tensor->shape, &r->values[s]->shape)) {
-    operand->source = count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
-    operand->block = r->fused->block_count + MAX_OPERANDS + (*inout_laid)++;
-    if (count > 1) r->row = count;
-  } else {
+  } else if (!is_row(r, &operand->tensor->shape, &r->values[s]->shape) ||
+             !choose_block(r, operand)) {
     operand->source = SOURCE_GATHERED;
-    operand->block = r->fused->block_count + k;
+    r->gathered_count = LEAT_MAX(r->gathered_count, k + 1);
   }
 }
 
@@ -217,17 +231,18 @@ static int64_t whole_rows(int64_t row, int64_t most) {
 // How each operand of the tiled steps is read, and how long a tile is.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
-  int laid = 0, gathers = 0;
+  int gathers = 0;
   for (int s = 0; s < f->step_count; ++s) {
     bool does_gather = false;
     for (int k = 0; r->is_tiled[s] && k < f->steps[s].kernel.input_count; ++k) {
-      choose_source(r, s, k, &laid);
+      choose_source(r, s, k);
       does_gather |= r->operands[s][k].source >= SOURCE_ROW;
     }
     r->plan_of[s] = (int16_t)(does_gather ? gathers++ : -1);
   }
-  r->block_count = f->block_count + MAX_OPERANDS + laid;
-  r->tile = WORK_BYTES / (r->block_count * f->element_bytes);
+  const int blocks = LEAT_MAX(f->block_count + r->laid_count + r->gathered_count, 1);
+  r->block_bytes = WORK_BYTES / blocks & ~INT64_C(63);
+  r->tile = r->block_bytes / f->element_bytes;
   r->tile = LEAT_MIN(r->tile < 64 ? r->tile : r->tile & ~INT64_C(63), MAX_TILE);
   if (r->row && r->row <= r->tile) r->tile -= r->tile % whole_rows(r->row, r->tile);
   if (!gathers) return leat_ok_status();
@@ -259,7 +274,7 @@ typedef struct walk_s {
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise->output_size};
-  return (lane_t){area + step->block * r->tile * r->fused->element_bytes, 0};
+  return (lane_t){area + step->block * r->block_bytes, 0};
 }
 
 static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
@@ -271,7 +286,9 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   if (operand->source == SOURCE_STEP) {
     return step_lane(r, step->operands[k] - r->fused->input_count, area);
   }
-  return (lane_t){area + operand->block * r->tile * r->fused->element_bytes, 0};
+  const int block = operand->source == SOURCE_GATHERED ? r->fused->block_count + r->laid_count + k
+                                                       : operand->block;
+  return (lane_t){area + block * r->block_bytes, 0};
 }
 
 static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int64_t n) {
@@ -293,7 +310,7 @@ static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, wa
     for (int k = 0; k < step->kernel.input_count; ++k) {
       const operand_t* operand = &r->operands[s][k];
       walk->operands[k] = operand_lane(r, s, k, area);
-      if (operand->source < SOURCE_SCALAR) continue;
+      if (operand->source < SOURCE_SCALAR || operand->is_laid) continue;
       if (operand->source == SOURCE_SCALAR) {
         leat_elementwise_repeat(step->elementwise, k, operand->tensor->data, length,
                                 walk->operands[k].data);
@@ -366,6 +383,7 @@ static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
   r.plans = NULL;
   r.count = 0;
   r.row = 0;
+  r.laid_count = r.gathered_count = 0;
   atomic_init(&r.fault, 0);
   for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};
   leat_status_t status = run(&r);
