@@ -16,6 +16,9 @@
 // NoOp, and constants beside them wait too. Those are members, but no steps: what is computed at
 // once need not wait for itself.
 //
+// A Reshape between members whose shapes are known is one too. What it gives to others it gives
+// beside the cluster.
+//
 // This comes after placement: only then it is known which kernels there are.
 #include "optimize/cluster.h"
 
@@ -27,7 +30,8 @@
 typedef struct cluster_s {
   int32_t became;        // the cluster that it was merged into; itself
   int32_t first_reader;  // the lowest number among clusters of its level that read it
-  int16_t member_count, step_count;
+  int16_t member_count, step_count;  // steps: those that compute
+  int16_t place_count;   // steps of the program, at most
   int32_t begin;         // its members' place in the list of all
 } cluster_t;
 
@@ -72,6 +76,12 @@ static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* n
     return LEAT_CLUSTER_STRANGER;
   }
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
+  if (node->op->flags & LEAT_OP_RESHAPES) {
+    return leat_partial_shape_is_full(node->output_shapes[0]) &&
+                   leat_partial_shape_is_full(leat_graph_output_shape(f->c.graph, node->inputs[0]))
+               ? LEAT_CLUSTER_RESHAPED
+               : LEAT_CLUSTER_STRANGER;
+  }
   return elementwise_role(f, node);
 }
 
@@ -116,9 +126,9 @@ static int32_t find_cluster(const finder_t* f, int32_t node) {
   return cluster;
 }
 
-static bool has_room(const cluster_t* cluster, int members, int steps) {
+static bool has_room(const cluster_t* cluster, int members, int places) {
   return cluster->member_count + members <= LEAT_CLUSTER_MAX_MEMBERS &&
-         cluster->step_count + steps <= LEAT_FUSED_MAX_STEPS;
+         cluster->place_count + places <= LEAT_FUSED_MAX_STEPS;
 }
 
 static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
@@ -134,12 +144,13 @@ static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
 static void merge(finder_t* f, int32_t from, int32_t to) {
   cluster_t* source = &f->items[from];
   cluster_t* target = &f->items[to];
-  if (!has_room(target, source->member_count, source->step_count) || source->first_reader < to) {
+  if (!has_room(target, source->member_count, source->place_count) || source->first_reader < to) {
     return;
   }
   source->became = to;
   target->member_count += source->member_count;
   target->step_count += source->step_count;
+  target->place_count += source->place_count;
   // Who else reads it than |to| is not known.
   const int32_t reader = source->first_reader == to ? to + 1 : source->first_reader;
   target->first_reader = LEAT_MIN(target->first_reader, reader);
@@ -157,7 +168,7 @@ static int32_t choose_cluster(const finder_t* f, int32_t index) {
     if (cluster < highest) continue;
     highest = cluster;
     joins = comes_with(f, source, index) &&
-            has_room(&f->items[cluster], 1, leat_cluster_steps(&f->c, index));
+            has_room(&f->items[cluster], 1, leat_cluster_places(&f->c, index));
   }
   return joins ? highest : LEAT_CLUSTER_NONE;
 }
@@ -177,13 +188,16 @@ static void merge_sources(finder_t* f, int32_t index, int32_t cluster) {
 }
 
 // Has the node, of no step, something to do with |cluster|? What a member gives is handed on in the
-// member's cluster only.
+// member's cluster only, and reshaped only where a member gives it.
 static bool belongs(const finder_t* f, int32_t index, int32_t cluster) {
   const leat_node_t* node = &f->c.graph->nodes[index];
-  if (f->c.roles[index] == LEAT_CLUSTER_HANDED_ON && f->c.roles[node->inputs[0].node]) {
+  const bool reshapes = f->c.roles[index] == LEAT_CLUSTER_RESHAPED;
+  const bool hands_on = reshapes || f->c.roles[index] == LEAT_CLUSTER_HANDED_ON;
+  if (cluster == LEAT_CLUSTER_NONE) return false;
+  if (hands_on && f->c.roles[node->inputs[0].node]) {
     return cluster == find_cluster(f, node->inputs[0].node);
   }
-  return cluster != LEAT_CLUSTER_NONE;
+  return !reshapes;
 }
 
 static void join(finder_t* f, int32_t index) {
@@ -200,6 +214,7 @@ static void join(finder_t* f, int32_t index) {
   f->c.cluster_of[index] = cluster;
   ++f->items[cluster].member_count;
   f->items[cluster].step_count += (int16_t)leat_cluster_steps(&f->c, index);
+  f->items[cluster].place_count += (int16_t)leat_cluster_places(&f->c, index);
   merge_sources(f, index, cluster);
 }
 
@@ -289,7 +304,6 @@ static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t*
   if (!options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_op_registry_find(graph->ops, LEAT_OP_NAME_FUSED_ELEMENTWISE, &f.c.op));
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_ADD, &f.c.add));
   leat_arena_initialize(graph->allocator, 0, &arena);
   leat_status_t status = run(&f);
   leat_arena_deinitialize(&arena);

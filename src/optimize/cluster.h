@@ -16,6 +16,7 @@ typedef enum leat_cluster_role_e {
   LEAT_CLUSTER_STRICT,     // elementwise, over inputs of one shape: others are an error
   LEAT_CLUSTER_SUM,        // of n inputs: n - 1 steps
   LEAT_CLUSTER_HANDED_ON,  // gives what it reads
+  LEAT_CLUSTER_RESHAPED,   // gives what it reads under another shape: a step without work
   LEAT_CLUSTER_CONSTANT,   // that waits for others
   LEAT_CLUSTER_GROUP,      // gives nothing: others wait for it, and it for members
 } leat_cluster_role_t;
@@ -23,14 +24,14 @@ typedef enum leat_cluster_role_e {
 typedef struct leat_clusters_s {
   leat_rewrite_t* rewrite;
   leat_graph_t* graph;
-  const leat_op_t *op, *add;         // _FusedElementwise; what a sum is made of
+  const leat_op_t* op;               // _FusedElementwise
   uint8_t* roles;                    // node -> leat_cluster_role_t
   int32_t* cluster_of;               // node
   bool* kept;                        // node: fetched, or a target
   leat_readers_t readers;
 } leat_clusters_t;
 
-// How many steps the node is.
+// How many steps that compute the node is.
 static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t node) {
   switch (clusters->roles[node]) {
     case LEAT_CLUSTER_STEP:
@@ -38,6 +39,11 @@ static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t no
     case LEAT_CLUSTER_SUM: return clusters->graph->nodes[node].input_count - 1;
     default: return 0;
   }
+}
+
+// How many steps of a program it may take.
+static inline int leat_cluster_places(const leat_clusters_t* clusters, int32_t node) {
+  return clusters->roles[node] == LEAT_CLUSTER_RESHAPED ? 1 : leat_cluster_steps(clusters, node);
 }
 
 // |members| of one cluster, inputs first. They stay where one node cannot stand for them.

@@ -3,7 +3,8 @@
 // An Identity that hands on what comes from outside, once members are there, is no output of the
 // new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
 // of its own, which waits for another input: so it is in that one's frame. It has a constant of its
-// own too where a part of the other one serves.
+// own too where a part of the other one serves. A Reshape that others read stays too, and reads an
+// output; a step it is for members only, and only where one reads it.
 #include <string.h>
 
 #include "optimize/cluster.h"
@@ -30,7 +31,9 @@ typedef struct fusion_s {
   int32_t types[LEAT_FUSED_MAX_STEPS];
   int64_t arities[LEAT_FUSED_MAX_STEPS];
   int64_t operands[LEAT_FUSED_MAX_OPERANDS * LEAT_FUSED_MAX_STEPS];
-  int step_count, operand_count;
+  leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
+  uint64_t reshaping;  // bit s: step s reshapes
+  int step_count, operand_count, shape_count;
   int32_t last;  // the member of the last step
   int64_t results[MAX_ENDS];
   int32_t result_types[MAX_ENDS];
@@ -44,8 +47,11 @@ static int find_member(const fusion_t* f, int before, int32_t node) {
   return -1;
 }
 
-static bool is_from_outside(const fusion_t* f, int m) {
-  return f->clusters->roles[f->members[m]] != LEAT_CLUSTER_GROUP && f->values[m] >= 0;
+// Does the member stay beside the new node if others read it?
+static bool stays(const fusion_t* f, int m) {
+  const int64_t step = -1 - f->values[m];
+  return f->clusters->roles[f->members[m]] != LEAT_CLUSTER_GROUP &&
+         (step < 0 || f->reshaping >> step & 1);
 }
 
 // Readers of a member stand behind it, so that it is known of them.
@@ -57,7 +63,7 @@ static bool is_shown(const fusion_t* f, int m) {
     const int32_t reader = c->readers.readers[r].node;
     if (c->cluster_of[reader] != c->cluster_of[node]) return true;
     const int k = find_member(f, f->member_count, reader);
-    if (f->shown[k] && is_from_outside(f, k)) return true;
+    if (f->shown[k] && stays(f, k)) return true;
   }
   return false;
 }
@@ -81,12 +87,36 @@ static bool add_input(fusion_t* f, leat_output_t source, leat_cluster_part_t par
   return true;
 }
 
+static bool add_control(fusion_t* f, int before, int32_t source) {
+  if (find_member(f, before, source) >= 0) return true;
+  for (int i = 0; i < f->control_count; ++i) {
+    if (f->controls[i] == source) return true;
+  }
+  if (f->control_count == MAX_ENDS) return false;
+  f->controls[f->control_count++] = source;
+  return true;
+}
+
+static void add_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node,
+                     const int64_t* operands, int count) {
+  const int s = f->step_count++;
+  f->ops[s] = op;
+  f->names[s] = node->name;
+  f->types[s] = node->output_types[0];
+  f->arities[s] = count;
+  for (int i = 0; i < count; ++i) f->operands[f->operand_count++] = operands[i];
+}
+
 // What stands for |source|: OUTSIDE and, in its place, the output that it is.
 static int64_t trace(const fusion_t* f, int before, leat_output_t* inout_source) {
-  const int m = find_member(f, before, inout_source->node);
-  if (m < 0) return OUTSIDE;
-  if (f->values[m] == OUTSIDE) *inout_source = f->origins[m];
-  return f->values[m];
+  for (;;) {
+    const int m = find_member(f, before, inout_source->node);
+    if (m < 0) return OUTSIDE;
+    if (f->values[m] != OUTSIDE || leat_output_equal(*inout_source, f->origins[m])) {
+      return f->values[m];
+    }
+    *inout_source = f->origins[m];
+  }
 }
 
 // The constant that |source| is, where the new node may have one of its own instead; else NULL.
@@ -113,30 +143,33 @@ static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
   return LEAT_CLUSTER_WHOLE;
 }
 
-static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
-  leat_output_t source = f->clusters->graph->nodes[f->members[m]].inputs[index];
-  *out_operand = trace(f, m, &source);
-  return *out_operand != OUTSIDE || add_input(f, source, find_part(f, m, index), out_operand);
-}
+static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand);
 
-static bool add_control(fusion_t* f, int before, int32_t source) {
-  if (find_member(f, before, source) >= 0) return true;
-  for (int i = 0; i < f->control_count; ++i) {
-    if (f->controls[i] == source) return true;
-  }
-  if (f->control_count == MAX_ENDS) return false;
-  f->controls[f->control_count++] = source;
+// When a member first reads it.
+static bool add_reshape(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  int64_t operand;
+  if (!find_operand(f, m, 0, &operand)) return false;
+  f->shapes[f->shape_count++] = node->output_shapes[0];
+  f->reshaping |= UINT64_C(1) << f->step_count;
+  add_step(f, LEAT_OP_NAME_RESHAPE, node, &operand, 1);
+  f->values[m] = -f->step_count;
   return true;
 }
 
-static void add_step(fusion_t* f, const leat_op_t* op, const leat_node_t* node,
-                     const int64_t* operands, int count) {
-  const int s = f->step_count++;
-  f->ops[s] = op->name;
-  f->names[s] = node->name;
-  f->types[s] = node->output_types[0];
-  f->arities[s] = count;
-  for (int i = 0; i < count; ++i) f->operands[f->operand_count++] = operands[i];
+// What input |index| of member |m| is read from.
+static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
+  const leat_clusters_t* c = f->clusters;
+  leat_output_t source = c->graph->nodes[f->members[m]].inputs[index];
+  *out_operand = trace(f, m, &source);
+  if (*out_operand != OUTSIDE) return true;
+  const int from = find_member(f, m, source.node);
+  if (from < 0 || c->roles[source.node] != LEAT_CLUSTER_RESHAPED) {
+    return add_input(f, source, find_part(f, m, index), out_operand);
+  }
+  if (!add_reshape(f, from)) return false;
+  *out_operand = f->values[from];
+  return true;
 }
 
 // The cluster's size saw to it that there is room for the steps.
@@ -150,7 +183,7 @@ static bool add_steps(fusion_t* f, int m) {
     int64_t* operand = &operands[is_sum && i ? 1 : i];
     if (!find_operand(f, m, i, operand)) return false;
     if (i < arity - 1) continue;
-    add_step(f, is_sum ? c->add : node->op, node, operands, arity);
+    add_step(f, is_sum ? LEAT_OP_NAME_ADD : node->op->name, node, operands, arity);
     operands[0] = -f->step_count;
   }
   f->values[m] = -f->step_count;
@@ -170,6 +203,7 @@ static bool add_member(fusion_t* f, int m) {
       f->values[m] = trace(f, m, &f->origins[m]);
       return true;
     case LEAT_CLUSTER_CONSTANT:
+    case LEAT_CLUSTER_RESHAPED:
     case LEAT_CLUSTER_GROUP:
       f->origins[m] = (leat_output_t){f->members[m], 0};
       f->values[m] = OUTSIDE;
@@ -189,7 +223,7 @@ static int find_result(const fusion_t* f, int m) {
 static bool add_results(fusion_t* f) {
   for (int m = f->member_count - 1; m >= 0; --m) f->shown[m] = is_shown(f, m);
   for (int m = 0; m < f->member_count; ++m) {
-    if (!f->shown[m] || f->values[m] >= 0) continue;
+    if (!f->shown[m] || f->values[m] >= 0 || stays(f, m)) continue;
     const int i = find_result(f, m);
     if (i < f->result_count) continue;
     if (i == MAX_ENDS) return false;
@@ -266,7 +300,8 @@ static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
       LIST("types", TYPE, f->step_count, types, f->types),
       LIST("arities", INT, f->step_count, ints, f->arities),
       LIST("operands", INT, f->operand_count, ints, f->operands),
-      LIST("results", INT, f->result_count, ints, f->results)};
+      LIST("results", INT, f->result_count, ints, f->results),
+      LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes)};
   leat_node_spec_t spec = {.op = f->clusters->op,
                            .inputs = f->inputs,
                            .input_count = f->input_count,
@@ -286,12 +321,14 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
   f.members = members;
   f.member_count = count;
   f.input_count = f.control_count = f.step_count = f.operand_count = f.result_count = 0;
+  f.shape_count = 0;
+  f.reshaping = 0;
   *out_fused = describe(&f);
   if (!*out_fused) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(copy_constants(&f));
   LEAT_RETURN_IF_ERROR(add_node(&f, &node));
   for (int m = 0; m < count; ++m) {
-    if (!f.shown[m] || is_from_outside(&f, m)) continue;
+    if (!f.shown[m] || stays(&f, m)) continue;
     leat_output_t output = {node, 0};
     if (f.values[m] < 0) {
       output.index = find_result(&f, m);

@@ -251,6 +251,40 @@ static void a_constant_is_read_whole_where_it_says_the_shape(void** state) {
   assert_int_equal(rank_of_input(f, 0), 2);
 }
 
+// What others read of a reshaped value they read beside the cluster.
+static void a_reshape_between_known_shapes_is_crossed(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 500, 20), y = scene_matrix(&f->s, "y", 250, 40);
+  leat_output_t to_y = leat_build_int32_vector(&f->s.b, (const int32_t[]){250, 40}, 2);
+  leat_output_t seen = BINARY("Reshape", UNARY("Exp", x), to_y);
+  leat_output_t product = BINARY("Mul", UNARY("Identity", seen), y);
+  leat_output_t unknown = scene_matrix(&f->s, "unknown", -1, 20);
+  leat_output_t other = BINARY("Mul", BINARY("Reshape", UNARY("Exp", unknown), to_y), y);
+  LEAT_EXPECT_OK(f->s.b.status);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 3);  // x, y, the cluster
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product, seen), 0), 1);
+  const leat_node_t *fused = pass_scene_fetched(f, 0), *left = pass_scene_fetched(f, 1);
+  assert_int_equal(fused->output_count, 2);
+  assert_int_equal(left->inputs[0].node, f->rewrite.fetches[0].node);
+  assert_int_equal(cluster(f, LEAT_INPUTS(other), 0), 0);
+}
+
+// What is handed on from outside and then reshaped is an operand under another shape.
+static void a_reshape_of_what_comes_from_outside_is_crossed(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 500, 20), y = scene_matrix(&f->s, "y", 250, 40);
+  leat_output_t early = UNARY("Exp", UNARY("Neg", y)), from_x = UNARY("Identity", x);
+  scene_after(&f->s, from_x.node, early.node);
+  leat_output_t to_y = leat_build_int32_vector(&f->s.b, (const int32_t[]){250, 40}, 2);
+  leat_output_t sum = BINARY("AddV2", early, BINARY("Reshape", from_x, to_y));
+  LEAT_EXPECT_OK(f->s.b.status);
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 3);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);
+}
+
 static void devices_are_kept_apart(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
@@ -311,6 +345,8 @@ int main(void) {
       TEST(a_bias_is_a_step),
       TEST(of_a_constant_that_repeats_a_part_is_read),
       TEST(a_constant_is_read_whole_where_it_says_the_shape),
+      TEST(a_reshape_between_known_shapes_is_crossed),
+      TEST(a_reshape_of_what_comes_from_outside_is_crossed),
       TEST(devices_are_kept_apart),
       TEST(what_comes_later_does_not_hold_up_the_rest),
       TEST(sides_of_a_switch_are_kept_apart),

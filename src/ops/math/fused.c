@@ -22,6 +22,24 @@ static leat_status_t read_list(const leat_attr_t* attrs, int attr_count, const c
   return leat_ok_status();
 }
 
+bool leat_fused_step_reshapes(const leat_fused_program_t* program, int64_t step) {
+  return leat_string_view_equal(program->ops[step], LEAT_OP_NAME_RESHAPE);
+}
+
+static leat_status_t check_shapes(const leat_fused_program_t* p) {
+  int shapes = 0;
+  for (int s = 0; s < p->step_count; ++s) {
+    if (!leat_fused_step_reshapes(p, s)) continue;
+    if (p->arities[s] != 1) return wrong("arities", p->arities[s], "1 of a Reshape");
+    if (shapes >= p->shape_count || !leat_partial_shape_is_full(p->shapes[shapes])) {
+      return wrong("shapes", shapes, "a known one for each Reshape");
+    }
+    ++shapes;
+  }
+  return shapes == p->shape_count ? leat_ok_status()
+                                  : wrong("shapes", p->shape_count, "one for each Reshape");
+}
+
 static leat_status_t check(const leat_fused_program_t* p) {
   int64_t operands = 0;
   if (p->step_count < 1 || p->step_count > LEAT_FUSED_MAX_STEPS) {
@@ -41,21 +59,22 @@ static leat_status_t check(const leat_fused_program_t* p) {
   }
   if (operands != p->operand_count) return wrong("operands", operands, "one for each operand");
   for (int i = 0; i < p->output_count; ++i) {
-    if (p->results[i] < 0 || p->results[i] >= p->step_count) {
-      return wrong("results", p->results[i], "a step");
+    if (p->results[i] < 0 || p->results[i] >= p->step_count ||
+        leat_fused_step_reshapes(p, p->results[i])) {
+      return wrong("results", p->results[i], "a step that computes");
     }
     for (int k = 0; k < i; ++k) {
       if (p->results[k] == p->results[i]) return wrong("results", p->results[i], "given once");
     }
   }
-  return leat_ok_status();
+  return check_shapes(p);
 }
 
 leat_status_t leat_fused_program_read(const leat_attr_t* attrs, int attr_count, int input_count,
                                       leat_fused_program_t* out_program) {
   leat_fused_program_t* p = out_program;
   *p = (leat_fused_program_t){.input_count = input_count, .operand_count = -1, .output_count = -1};
-  p->step_count = -1;
+  p->step_count = p->shape_count = -1;
   const struct {
     const char* name;
     int* count;
@@ -67,6 +86,7 @@ leat_status_t leat_fused_program_read(const leat_attr_t* attrs, int attr_count, 
       {"arities", &p->step_count, (const void**)&p->arities},
       {"operands", &p->operand_count, (const void**)&p->operands},
       {"results", &p->output_count, (const void**)&p->results},
+      {"shapes", &p->shape_count, (const void**)&p->shapes},
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(lists); ++i) {
     LEAT_RETURN_IF_ERROR(
@@ -75,7 +95,7 @@ leat_status_t leat_fused_program_read(const leat_attr_t* attrs, int attr_count, 
   return check(p);
 }
 
-// Each step's shape is the one to which its operands are broadcast.
+// Each step's shape is the one to which its operands are broadcast, or stated.
 static leat_status_t fused_shape(leat_inference_t* c) {
   leat_fused_program_t p;
   leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
@@ -85,7 +105,13 @@ static leat_status_t fused_shape(leat_inference_t* c) {
     return wrong("results", p.output_count, "as many as Tout has types");
   }
   const int64_t* operand = p.operands;
+  const leat_partial_shape_t* stated = p.shapes;
   for (int s = 0; s < p.step_count; ++s) {
+    if (leat_fused_step_reshapes(&p, s)) {
+      shapes[s] = *stated++;
+      ++operand;
+      continue;
+    }
     for (int64_t k = 0; k < p.arities[s]; ++k, ++operand) {
       leat_partial_shape_t shape = *operand < p.input_count
                                        ? leat_inference_input(c, (int)*operand)
@@ -107,7 +133,8 @@ const leat_op_row_t leat_fused_ops[] = {
      .outputs = "outputs: Tout",
      .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; steps: list(string) >= 1; "
               "names: list(string) >= 1; types: list(type) >= 1; arities: list(int) >= 1; "
-              "operands: list(int) >= 1; results: list(int) >= 1",
+              "operands: list(int) >= 1; results: list(int) >= 1; "
+              "shapes: list(shape) >= 0 = []",
      .shape = fused_shape,
      .doc = "Elementwise ops, one after the other, that read the inputs and each other."},
     LEAT_OP_ROWS_END,

@@ -53,10 +53,13 @@ typedef struct run_s {
   _Atomic(int) fault;       // (step + 1) << 8 | faults
 } run_t;
 
-static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step_t* step, int k) {
-  const int operand = step->operands[k];
+static const leat_tensor_t* value_of(const run_t* r, int operand) {
   const int inputs = r->fused->input_count;
   return operand < inputs ? leat_kernel_input(r->context, operand) : r->values[operand - inputs];
+}
+
+static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step_t* step, int k) {
+  return value_of(r, step->operands[k]);
 }
 
 // The context as the step's own node would have it, for messages.
@@ -127,11 +130,21 @@ static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
   return leat_ok_status();
 }
 
+static leat_status_t find_new_shape(const run_t* r, const leat_fused_step_t* step,
+                                    leat_shape_t* out_shape) {
+  const leat_shape_t* given = &value_of(r, step->base)->shape;
+  leat_shape_share(&step->shape, out_shape);
+  if (LEAT_LIKELY(given->element_count == out_shape->element_count)) return leat_ok_status();
+  return leat_kernel_invalid(r->context, "a step is %s, must have as many elements as %s",
+                             LEAT_SHAPE_TEXT(given), LEAT_SHAPE_TEXT(out_shape));
+}
+
 static leat_status_t find_shapes(run_t* r) {
   bool any_empty = false;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
-    LEAT_RETURN_IF_ERROR(find_shape(r, step, &r->own[s].shape));
+    LEAT_RETURN_IF_ERROR(step->elementwise ? find_shape(r, step, &r->own[s].shape)
+                                           : find_new_shape(r, step, &r->own[s].shape));
     r->own[s].dtype = step->output_type;
     r->values[s] = &r->own[s];
     const int64_t count = r->own[s].shape.element_count;
@@ -140,7 +153,8 @@ static leat_status_t find_shapes(run_t* r) {
   }
   // Only where nothing is there is a reader smaller than what it reads.
   for (int s = 0; s < r->fused->step_count; ++s) {
-    r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count;
+    r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count &&
+                     r->fused->steps[s].base >= r->fused->input_count;
   }
   return leat_ok_status();
 }
@@ -158,7 +172,7 @@ static leat_status_t allocate(run_t* r) {
           r->context, r->is_tiled[s] ? step->forwardable : 0, step->output, &r->own[s].shape,
           &tensor));
       r->values[s] = tensor;
-    } else if (!r->is_tiled[s]) {
+    } else if (!r->is_tiled[s] && step->elementwise) {
       leat_shape_t shape = r->own[s].shape;
       LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(r->context, step->output_type, &shape,
                                                           &r->own[s]));
@@ -168,9 +182,17 @@ static leat_status_t allocate(run_t* r) {
   return leat_ok_status();
 }
 
-static leat_status_t run_whole(const run_t* r, int s) {
+// What step |s| reshapes, under its shape.
+static leat_status_t share_reshaped(run_t* r, int s) {
+  leat_shape_release(&r->own[s].shape);
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  return leat_tensor_reshape(value_of(r, step->base), &step->shape, &r->own[s]);
+}
+
+static leat_status_t run_whole(run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t* operands[MAX_OPERANDS];
+  if (!step->elementwise) return share_reshaped(r, s);
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
   leat_kernel_context_t c = step_context(r, step);
   return leat_elementwise_run(&c, step->elementwise, operands, (leat_tensor_t*)r->values[s]);
@@ -284,7 +306,8 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
     return (lane_t){operand->tensor->data, step->elementwise->input_size[k]};
   }
   if (operand->source == SOURCE_STEP) {
-    return step_lane(r, step->operands[k] - r->fused->input_count, area);
+    const int base = leat_fused_base(r->fused, step->operands[k]);
+    return step_lane(r, base - r->fused->input_count, area);
   }
   const int block = operand->source == SOURCE_GATHERED ? r->fused->block_count + r->laid_count + k
                                                        : operand->block;
@@ -304,7 +327,7 @@ static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, wa
   int count = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
-    if (!r->is_tiled[s]) continue;
+    if (!r->is_tiled[s] || !step->elementwise) continue;
     walk_t* walk = &out_walks[count++];
     *walk = (walk_t){.step = s, .target = step_lane(r, s, area)};
     for (int k = 0; k < step->kernel.input_count; ++k) {
@@ -355,7 +378,8 @@ static leat_status_t run_tiles(run_t* r) {
   LEAT_RETURN_IF_ERROR(plan_tiles(r));
   double cost_ns = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
-    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise->cost_ns;
+    const leat_elementwise_t* e = r->fused->steps[s].elementwise;
+    if (r->is_tiled[s] && e) cost_ns += (double)e->cost_ns;
   }
   leat_kernel_parallel_for(r->context, r->count, cost_ns, run_shard, r);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);

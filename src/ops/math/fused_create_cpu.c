@@ -90,6 +90,12 @@ static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_
   return step->kernel.row->create(&creation, step->kernel.state);
 }
 
+static uint8_t operand_type(const leat_kernel_creation_t* c, const leat_fused_t* f,
+                            int64_t operand) {
+  return operand < f->input_count ? c->kernel->input_types[operand]
+                                  : f->steps[operand - f->input_count].output_type;
+}
+
 static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
                                  const int64_t* operands, leat_fused_t* f) {
   leat_fused_step_t* step = &f->steps[s];
@@ -102,10 +108,8 @@ static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_pro
     return unfit(c, p->ops[s], "given another number of operands");
   }
   for (int k = 0; k < op->input_count; ++k) {
-    const int64_t from = operands[k] - p->input_count;
     step->operands[k] = (int16_t)operands[k];
-    step->input_types[k] =
-        from < 0 ? c->kernel->input_types[operands[k]] : f->steps[from].output_type;
+    step->input_types[k] = operand_type(c, f, operands[k]);
   }
   step->output_type = (uint8_t)p->types[s];
   uint8_t attr_types[MAX_ATTRS] = {0};
@@ -122,12 +126,23 @@ static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_pro
   return create_kernel(c, attr_types, &f->arena, step);
 }
 
+static leat_status_t create_reshape(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
+                                    int64_t operand, leat_partial_shape_t shape, leat_fused_t* f) {
+  leat_fused_step_t* step = &f->steps[s];
+  step->base = (int16_t)leat_fused_base(f, (int)operand);
+  step->output_type = operand_type(c, f, operand);
+  if (p->types[s] != step->output_type) return unfit(c, p->ops[s], "given another type");
+  return leat_shape_create(shape.rank, shape.dims, &step->shape);
+}
+
 // The last step that reads each value: inputs, then what steps give; -1: none.
 static void find_last_readers(const leat_fused_t* f, int16_t* out_last) {
   for (int v = 0; v < f->input_count + f->step_count; ++v) out_last[v] = -1;
   for (int s = 0; s < f->step_count; ++s) {
     const leat_fused_step_t* step = &f->steps[s];
-    for (int k = 0; k < step->kernel.input_count; ++k) out_last[step->operands[k]] = (int16_t)s;
+    for (int k = 0; k < step->kernel.input_count; ++k) {
+      out_last[leat_fused_base(f, step->operands[k])] = (int16_t)s;
+    }
   }
 }
 
@@ -138,8 +153,9 @@ static void assign_blocks(leat_fused_t* f, const int16_t* last_of_steps) {
   for (int s = 0; s < f->step_count; ++s) {
     leat_fused_step_t* step = &f->steps[s];
     uint64_t ended = 0, reusable = 0;
+    if (!step->elementwise) continue;
     for (int k = 0; k < step->kernel.input_count; ++k) {
-      const int from = step->operands[k] - f->input_count;
+      const int from = leat_fused_base(f, step->operands[k]) - f->input_count;
       if (from < 0 || f->steps[from].output >= 0 || last_of_steps[from] != s) continue;
       const uint64_t bit = UINT64_C(1) << f->steps[from].block;
       ended |= bit;
@@ -178,10 +194,16 @@ static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
   memset(f->steps, 0, (size_t)p.step_count * sizeof *f->steps);
   f->step_count = p.step_count;
   const int64_t* operands = p.operands;
+  const leat_partial_shape_t* shapes = p.shapes;
   for (int s = 0; s < p.step_count; operands += p.arities[s++]) {
+    f->steps[s].output = -1;
+    if (leat_fused_step_reshapes(&p, s)) {
+      LEAT_RETURN_IF_ERROR(create_reshape(c, &p, s, *operands, *shapes++, f));
+      continue;
+    }
     LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, f));
     const leat_elementwise_t* e = f->steps[s].elementwise;
-    f->steps[s].output = -1;
+    f->steps[s].base = (int16_t)(p.input_count + s);
     f->element_bytes = LEAT_MAX(f->element_bytes, e->output_size);
     for (int k = 0; k < e->input_count; ++k) {
       f->element_bytes = LEAT_MAX(f->element_bytes, e->input_size[k]);
@@ -214,6 +236,7 @@ void leat_fused_destroy(void* state) {
   for (int s = 0; s < f->step_count; ++s) {
     const leat_kernel_t* kernel = &f->steps[s].kernel;
     if (kernel->state && kernel->row->destroy) kernel->row->destroy(kernel->state);
+    leat_shape_release(&f->steps[s].shape);
   }
   leat_arena_deinitialize(&f->arena);
 }

@@ -10,6 +10,10 @@
 #define F LEAT_DTYPE_FLOAT
 #define INTS LEAT_CASE_INTS
 #define TYPES LEAT_CASE_TYPES
+#define SHAPES(attr, ...) \
+  LEAT_CASE_LIST_(attr, LEAT_ATTR_SHAPE, leat_partial_shape_t, shapes, __VA_ARGS__)
+#define SHAPE(...) \
+  {sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__}}
 
 // (x + y) * x, exp of that; both are given.
 #define TWO_OF_THREE                                                                          \
@@ -76,6 +80,26 @@ static void small_first(const leat_reference_t* r) {
   for (int64_t i = 0; i < n; ++i) {
     const double x = r->in[0][i];
     r->out[1][i] = x / (2 * r->in[1][i / (n / rows)]) - x;
+  }
+}
+
+// (x + x) under another shape, times y; x under that shape, less that.
+#define RESHAPED(...)                                                                         \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F),                                                   \
+   STRINGS("steps", S("AddV2"), S("Reshape"), S("Mul"), S("Reshape"), S("Sub")),              \
+   STRINGS("names", S("twice"), S("seen"), S("product"), S("x_seen"), S("rest")),             \
+   TYPES("types", F, F, F, F, F), INTS("arities", 2, 1, 2, 1, 2),                             \
+   INTS("operands", 0, 0, 2, 3, 1, 0, 5, 4), INTS("results", 0, 4),                           \
+   SHAPES("shapes", SHAPE(__VA_ARGS__), SHAPE(__VA_ARGS__))}
+
+static void reshaped(const leat_reference_t* r) {
+  const leat_shape_t* shape = &r->outputs[1].shape;
+  const int64_t width = leat_shape_dim(shape, 2), rows = r->inputs[1].shape.element_count;
+  const int64_t count = r->inputs[0].shape.element_count;
+  for (int64_t i = 0; i < count; ++i) r->out[0][i] = 2 * r->in[0][i];
+  for (int64_t i = 0; i < shape->element_count; ++i) {
+    const double x = r->in[0][i % count];
+    r->out[1][i] = x - 2 * x * r->in[1][i / width % rows];
   }
 }
 
@@ -163,6 +187,34 @@ static const leat_op_case_t kCases[] = {
      .attrs = STRICT_CHOICE,
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1, 5, 3, 4, -1, 2), SCALAR},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1.5, 5, 3, 4, 1.5, 2)}},
+    {.op = "_FusedElementwise",
+     .name = "another shape in between",
+     .attrs = RESHAPED(1000, 3, 4),
+     .inputs = {X(600, 20), X(3, 1)},
+     .reference = reshaped},
+    {.op = "_FusedElementwise",
+     .name = "another shape in between, smaller than what reads it",
+     .attrs = RESHAPED(1, 3, 4),
+     .inputs = {X(12), X(50, 3, 1)},
+     .reference = reshaped},
+    {.op = "_FusedElementwise",
+     .name = "another shape of nothing",
+     .attrs = RESHAPED(0, 3, 4),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(5, 0)), X(3, 1)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(5, 0)),
+                  LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3, 4))}},
+    {.op = "_FusedElementwise",
+     .name = "a shape of other elements",
+     .attrs = RESHAPED(10, 3, 4),
+     .inputs = {X(30, 5), X(3, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "as many elements"},
+    {.op = "_FusedElementwise",
+     .name = "a shape that is not known",
+     .attrs = RESHAPED(10, 3, -1),
+     .inputs = {X(30, 4), X(3, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "a known one"},
     {.op = "_FusedElementwise",
      .name = "a cast",
      .attrs = MASKED,
