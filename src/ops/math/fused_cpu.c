@@ -17,6 +17,7 @@
 
 #define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
 #define MAX_TILE 4096
+#define MAX_ROW 4096           // elements; longer ones are gathered
 #define MAX_LAID 24            // tensors that are laid out once for all tiles of a shard
 #define MAX_OPERANDS LEAT_ELEMENTWISE_MAX_INPUTS
 
@@ -25,14 +26,14 @@ typedef enum source_e {
   SOURCE_WHOLE,     // a tensor with an element for each of the output
   SOURCE_STEP,      // a step that is run by tiles
   SOURCE_SCALAR,    // laid out once
-  SOURCE_ROW,       // of |row| elements, repeated: laid out once where tiles are whole rows
+  SOURCE_ROW,       // repeated: laid out once, a row longer than a tile
   SOURCE_GATHERED,  // laid out for each tile
 } source_t;
 
 typedef struct operand_s {
   source_t source;
   const leat_tensor_t* tensor;  // but for a step's
-  int block;                    // to lay it out in, unless it is gathered
+  int block;                    // to lay it out in, or the first of two; unless it is gathered
   bool is_laid;                 // there, by an earlier step
 } operand_t;
 
@@ -46,10 +47,10 @@ typedef struct run_s {
   leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
-  int64_t row;              // elements of the operands that are rows; 0: none is
   int64_t tile, block_bytes;
   const operand_t* laid[MAX_LAID];  // the first of those that share a block, scalar or row
-  int laid_count, gathered_count;   // blocks, behind those of the steps
+  int laid_count;
+  int block_count, gathered_count;  // of the latter the last ones are
   _Atomic(int) fault;       // (step + 1) << 8 | faults
 } run_t;
 
@@ -200,11 +201,10 @@ static leat_status_t run_whole(run_t* r, int s) {
 
 // ---- Tiles --------------------------------------------------------------------------------------
 
-// Does |x| lie along the last dimensions of |output| alone, as the other rows do?
-static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* output) {
+// Does |x| lie along the last dimensions of |output| alone?
+static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   int64_t count = 1;
-  if (x->element_count > MAX_TILE) return false;
-  if (r->row && x->element_count > 1 && x->element_count != r->row) return false;
+  if (x->element_count > MAX_ROW) return false;
   for (int d = 1; count < x->element_count; ++d) {
     if (leat_shape_dim(x, x->rank - d) != leat_shape_dim(output, output->rank - d)) return false;
     count *= leat_shape_dim(x, x->rank - d);
@@ -214,16 +214,17 @@ static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* ou
 
 // Where a scalar or row is laid out; false: there is no room.
 static bool choose_block(run_t* r, operand_t* operand) {
-  const int64_t count = operand->tensor->shape.element_count;
-  int i = 0;
-  while (i < r->laid_count && r->laid[i]->tensor != operand->tensor) ++i;
-  if (i == MAX_LAID) return false;
-  operand->source = count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
-  operand->block = r->fused->block_count + i;
-  operand->is_laid = i < r->laid_count;
-  if (operand->is_laid) return true;
+  for (int i = 0; i < r->laid_count; ++i) {
+    if (r->laid[i]->tensor != operand->tensor) continue;
+    *operand = *r->laid[i];
+    operand->is_laid = true;
+    return true;
+  }
+  if (r->laid_count == MAX_LAID) return false;
+  operand->source = operand->tensor->shape.element_count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
+  operand->block = r->block_count;
+  r->block_count += operand->source == SOURCE_ROW ? 2 : 1;
   r->laid[r->laid_count++] = operand;
-  if (count > 1) r->row = count;
   return true;
 }
 
@@ -237,36 +238,30 @@ static void choose_source(run_t* r, int s, int k) {
     operand->source = SOURCE_STEP;
   } else if (operand->tensor->shape.element_count == r->count) {
     operand->source = SOURCE_WHOLE;
-  } else if (!is_row(r, &operand->tensor->shape, &r->values[s]->shape) ||
+  } else if (!is_row(&operand->tensor->shape, &r->values[s]->shape) ||
              !choose_block(r, operand)) {
     operand->source = SOURCE_GATHERED;
     r->gathered_count = LEAT_MAX(r->gathered_count, k + 1);
   }
 }
 
-// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
-static int64_t whole_rows(int64_t row, int64_t most) {
-  while (row % 16 && 2 * row <= most) row *= 2;
-  return row;
-}
-
 // How each operand of the tiled steps is read, and how long a tile is.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
   int gathers = 0;
+  r->block_count = f->block_count;
   for (int s = 0; s < f->step_count; ++s) {
     bool does_gather = false;
     for (int k = 0; r->is_tiled[s] && k < f->steps[s].kernel.input_count; ++k) {
       choose_source(r, s, k);
-      does_gather |= r->operands[s][k].source >= SOURCE_ROW;
+      does_gather |= r->operands[s][k].source >= SOURCE_ROW && !r->operands[s][k].is_laid;
     }
     r->plan_of[s] = (int16_t)(does_gather ? gathers++ : -1);
   }
-  const int blocks = LEAT_MAX(f->block_count + r->laid_count + r->gathered_count, 1);
-  r->block_bytes = WORK_BYTES / blocks & ~INT64_C(63);
+  r->block_count = LEAT_MAX(r->block_count + r->gathered_count, 1);
+  r->block_bytes = WORK_BYTES / r->block_count & ~INT64_C(63);
   r->tile = r->block_bytes / f->element_bytes;
   r->tile = LEAT_MIN(r->tile < 64 ? r->tile : r->tile & ~INT64_C(63), MAX_TILE);
-  if (r->row && r->row <= r->tile) r->tile -= r->tile % whole_rows(r->row, r->tile);
   if (!gathers) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)gathers,
                                                      sizeof *r->plans, (void**)&r->plans));
@@ -280,18 +275,26 @@ static leat_status_t plan_tiles(run_t* r) {
   return leat_ok_status();
 }
 
-// An array as a shard goes along it: its first piece, and the bytes from an element to the next (0:
-// every piece lies at one place).
+// A step as a shard goes along it. The pieces of the next tile are found after each, not before:
+// where a loop reads two pointers at once they have been in memory long enough for that.
+typedef struct walk_s {
+  const leat_elementwise_t* elementwise;
+  const void* pieces[MAX_OPERANDS];
+  char* blocks[MAX_OPERANDS];  // where they are laid out
+  char* target;
+  int64_t strides[MAX_OPERANDS], target_stride;  // bytes from one tile to the next
+  uint8_t gathered;  // bit k: operand k is laid out for each tile
+  uint8_t rows;      // bit k: its piece begins where the tile does in its row
+  uint8_t count;     // operands
+  int step;
+} walk_t;
+
+// Where the first piece of an array lies, and the bytes from an element to the next (0: every piece
+// lies at one place).
 typedef struct lane_s {
   char* data;
   int64_t bytes;
 } lane_t;
-
-typedef struct walk_s {
-  int step;
-  lane_t target, operands[MAX_OPERANDS];
-  uint8_t gathered;  // bit k: operand k is laid out for each tile
-} walk_t;
 
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
@@ -309,60 +312,82 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
     const int base = leat_fused_base(r->fused, step->operands[k]);
     return step_lane(r, base - r->fused->input_count, area);
   }
-  const int block = operand->source == SOURCE_GATHERED ? r->fused->block_count + r->laid_count + k
-                                                       : operand->block;
+  const int block = operand->source == SOURCE_GATHERED
+                        ? r->block_count - r->gathered_count + k
+                        : operand->block;
   return (lane_t){area + block * r->block_bytes, 0};
 }
 
 static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int64_t n) {
-  leat_elementwise_gather(r->fused->steps[walk->step].elementwise,
-                          &r->plans[r->plan_of[walk->step]], k,
-                          r->operands[walk->step][k].tensor->data, index, n,
-                          walk->operands[k].data);
+  leat_elementwise_gather(walk->elementwise, &r->plans[r->plan_of[walk->step]], k,
+                          r->operands[walk->step][k].tensor->data, index, n, walk->blocks[k]);
 }
 
-// Operands that are laid out once lie as the first tile from |begin| on needs them.
-static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, walk_t* out_walks) {
+// Begins the walk along operand |k|, from element |begin| of |end| on.
+static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, int64_t end) {
+  const operand_t* operand = &r->operands[walk->step][k];
+  const int64_t row = operand->tensor->shape.element_count;
   const int64_t length = LEAT_MIN(r->tile, end - begin);
+  const uint8_t bit = (uint8_t)(1 << k);
+  if (operand->source == SOURCE_SCALAR && !operand->is_laid) {
+    leat_elementwise_repeat(walk->elementwise, k, operand->tensor->data, length, walk->blocks[k]);
+  } else if (operand->source == SOURCE_ROW && row <= r->tile) {
+    walk->rows |= bit;
+    if (!operand->is_laid) gather(r, walk, k, 0, LEAT_MIN(r->tile + row, r->count));
+  } else if (operand->source >= SOURCE_ROW && !operand->is_laid) {
+    walk->gathered |= bit;
+  }
+}
+
+static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
+                       walk_t* out_walks) {
   int count = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
     if (!r->is_tiled[s] || !step->elementwise) continue;
     walk_t* walk = &out_walks[count++];
-    *walk = (walk_t){.step = s, .target = step_lane(r, s, area)};
-    for (int k = 0; k < step->kernel.input_count; ++k) {
-      const operand_t* operand = &r->operands[s][k];
-      walk->operands[k] = operand_lane(r, s, k, area);
-      if (operand->source < SOURCE_SCALAR || operand->is_laid) continue;
-      if (operand->source == SOURCE_SCALAR) {
-        leat_elementwise_repeat(step->elementwise, k, operand->tensor->data, length,
-                                walk->operands[k].data);
-      } else if (operand->source == SOURCE_ROW && r->tile % r->row == 0) {
-        gather(r, walk, k, begin, length);
-      } else {
-        walk->gathered |= (uint8_t)(1 << k);
-      }
+    const lane_t target = step_lane(r, s, area);
+    *walk = (walk_t){.elementwise = step->elementwise,
+                     .target = target.data + begin * target.bytes,
+                     .target_stride = r->tile * target.bytes,
+                     .count = step->elementwise->input_count,
+                     .step = s};
+    for (int k = 0; k < walk->count; ++k) {
+      const lane_t lane = operand_lane(r, s, k, area);
+      walk->blocks[k] = lane.data;
+      walk->pieces[k] = lane.data + begin * lane.bytes;
+      walk->strides[k] = r->tile * lane.bytes;
+      begin_operand(r, walk, k, begin, end);
     }
   }
   return count;
 }
 
-static int visit(const run_t* r, const walk_t* walk, int64_t index, int64_t n) {
-  const leat_elementwise_t* e = r->fused->steps[walk->step].elementwise;
-  const void* pieces[MAX_OPERANDS];
-  for (int k = 0; k < e->input_count; ++k) {
-    const lane_t* lane = &walk->operands[k];
-    pieces[k] = lane->data + index * lane->bytes;
-    if (LEAT_UNLIKELY(walk->gathered >> k & 1)) gather(r, walk, k, index, n);
+// Lays out what the step needs for the tile from |index| on.
+static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
+  for (int k = 0; k < walk->count; ++k) {
+    const int64_t row = r->operands[walk->step][k].tensor->shape.element_count;
+    if (walk->gathered >> k & 1) gather(r, walk, k, index, n);
+    if (!(walk->rows >> k & 1)) continue;
+    walk->pieces[k] = walk->blocks[k] + index % row * walk->elementwise->input_size[k];
   }
-  return leat_elementwise_piece(e, pieces, walk->target.data + index * walk->target.bytes, n);
+}
+
+static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
+  if (LEAT_UNLIKELY(walk->gathered | walk->rows)) lay_tile(r, walk, index, n);
+  const int faults = leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
+  for (int k = 0; k < walk->count; ++k) {
+    walk->pieces[k] = (const char*)walk->pieces[k] + walk->strides[k];
+  }
+  walk->target += walk->target_stride;
+  return faults;
 }
 
 static void run_shard(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
-  const int count = begin_walk(r, begin, end, area, walks);
+  const int count = begin_walks(r, begin, end, area, walks);
   for (int64_t i = begin; i < end; i += r->tile) {
     const int64_t n = LEAT_MIN(r->tile, end - i);
     for (int w = 0; w < count; ++w) {
@@ -406,7 +431,6 @@ static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
   r.fused = f;
   r.plans = NULL;
   r.count = 0;
-  r.row = 0;
   r.laid_count = r.gathered_count = 0;
   atomic_init(&r.fault, 0);
   for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};
