@@ -68,7 +68,7 @@ static size_t part_bytes(const leat_gemm_blocking_t* blocking, const grid_t* gri
   const int64_t depth = LEAT_MIN(k, blocking->depth);
   const int64_t columns = round_up(LEAT_MIN(grid->columns, blocking->columns),
                                    blocking->tile_columns);
-  const size_t a = (size_t)leat_gemm_packed_count(grid->rows, k, blocking->rows, blocking->depth) *
+  const size_t a = (size_t)leat_gemm_packed_most(grid->rows, k, blocking->rows, blocking->depth) *
                    item_bytes;
   return leat_align_up(a, 64) + leat_align_up((size_t)(columns * depth) * item_bytes, 64);
 }

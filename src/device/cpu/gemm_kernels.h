@@ -25,6 +25,14 @@ static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k, int64_t block
   return LEAT_MIN(m, block_rows) * LEAT_MIN(k, block_depth);
 }
 
+// The most of that for an A of |m| rows or fewer: a smaller one may be packed as a whole.
+static inline int64_t leat_gemm_packed_most(int64_t m, int64_t k, int64_t block_rows,
+                                            int64_t block_depth) {
+  if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;
+  return LEAT_MAX(LEAT_GEMM_WHOLE_ELEMENTS,
+                  leat_gemm_packed_count(m, k, block_rows, block_depth));
+}
+
 #define LEAT_GEMM_KERNEL_FIELDS(type, suffix)                                                  \
   leat_gemm_blocking_t blocking_##suffix;                                                      \
   /* |workspace| holds a packed block of A, then one of B. */                                  \

@@ -136,7 +136,7 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
     leat_thread_pool_t* pool = *state;                                                             \
     static const int64_t large[][3] = {                                                            \
         {400, 500, 300}, {37, 3000, 129}, {3000, 37, 129}, {1, 5000, 700}, {5000, 1, 700},         \
-        {20, 2001, 300}};                                                                          \
+        {20, 2001, 300}, {128, 64, 1024}};                                                         \
     for (size_t i = 0; i < LEAT_ARRAY_SIZE(large); ++i) {                                          \
       for (int variant = 0; variant < 4; ++variant) {                                              \
         const leat_gemm_shape_t s = make_shape(large[i], variant & 1, variant >> 1, 0);            \
@@ -144,15 +144,18 @@ static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ld
         OURS(&s, o.a, o.b, NULL, o.c, NULL, NULL);                                                 \
         OURS(&s, o.a, o.b, NULL, o.before, NULL, pool);                                            \
         assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                      \
-        const size_t bytes = leat_gemm_##suffix##_workspace_bytes(&s, pool);                       \
-        void* workspace = NULL;                                                                    \
-        assert_int_equal(posix_memalign(&workspace, 64, bytes + 64), 0);                           \
-        memset((char*)workspace + bytes, 0x5a, 64);                                                \
-        OURS(&s, o.a, o.b, NULL, o.before, workspace, pool);                                       \
-        assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                      \
-        const char* past = (char*)workspace + bytes;                                               \
-        for (int t = 0; t < 64; ++t) assert_int_equal(past[t], 0x5a);                              \
-        free(workspace);                                                                           \
+        for (int alone = 0; alone < 2; ++alone) {                                                  \
+          leat_thread_pool_t* threads = alone ? NULL : pool;                                       \
+          const size_t bytes = leat_gemm_##suffix##_workspace_bytes(&s, threads);                  \
+          void* workspace = NULL;                                                                  \
+          assert_int_equal(posix_memalign(&workspace, 64, bytes + 64), 0);                         \
+          memset((char*)workspace + bytes, 0x5a, 64);                                              \
+          OURS(&s, o.a, o.b, NULL, o.before, workspace, threads);                                  \
+          assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                    \
+          const char* past = (char*)workspace + bytes;                                             \
+          for (int t = 0; t < 64; ++t) assert_int_equal(past[t], 0x5a);                            \
+          free(workspace);                                                                         \
+        }                                                                                          \
         free_##suffix(&o);                                                                         \
       }                                                                                            \
     }                                                                                              \
