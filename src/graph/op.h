@@ -104,6 +104,7 @@ typedef enum leat_identity_e {
 
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
+#define LEAT_OP_NAME_BROADCAST_TO LEAT_SV("BroadcastTo")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
 #define LEAT_OP_NAME_ADD LEAT_SV("AddV2")
 #define LEAT_OP_NAME_CAST LEAT_SV("Cast")

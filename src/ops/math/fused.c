@@ -26,18 +26,27 @@ bool leat_fused_step_reshapes(const leat_fused_program_t* program, int64_t step)
   return leat_string_view_equal(program->ops[step], LEAT_OP_NAME_RESHAPE);
 }
 
+bool leat_fused_step_repeats(const leat_fused_program_t* program, int64_t step) {
+  return leat_string_view_equal(program->ops[step], LEAT_OP_NAME_BROADCAST_TO);
+}
+
+static bool has_shape(const leat_fused_program_t* p, int64_t step) {
+  return leat_fused_step_reshapes(p, step) || leat_fused_step_repeats(p, step);
+}
+
 static leat_status_t check_shapes(const leat_fused_program_t* p) {
   int shapes = 0;
   for (int s = 0; s < p->step_count; ++s) {
-    if (!leat_fused_step_reshapes(p, s)) continue;
-    if (p->arities[s] != 1) return wrong("arities", p->arities[s], "1 of a Reshape");
+    if (!has_shape(p, s)) continue;
+    if (p->arities[s] != 1) return wrong("arities", p->arities[s], "1 of a step with a shape");
     if (shapes >= p->shape_count || !leat_partial_shape_is_full(p->shapes[shapes])) {
-      return wrong("shapes", shapes, "a known one for each Reshape");
+      return wrong("shapes", shapes, "a known one for each step that has one");
     }
     ++shapes;
   }
-  return shapes == p->shape_count ? leat_ok_status()
-                                  : wrong("shapes", p->shape_count, "one for each Reshape");
+  return shapes == p->shape_count
+             ? leat_ok_status()
+             : wrong("shapes", p->shape_count, "one for each step that has one");
 }
 
 static leat_status_t check(const leat_fused_program_t* p) {
@@ -107,7 +116,7 @@ static leat_status_t fused_shape(leat_inference_t* c) {
   const int64_t* operand = p.operands;
   const leat_partial_shape_t* stated = p.shapes;
   for (int s = 0; s < p.step_count; ++s) {
-    if (leat_fused_step_reshapes(&p, s)) {
+    if (has_shape(&p, s)) {
       shapes[s] = *stated++;
       ++operand;
       continue;

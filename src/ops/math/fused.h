@@ -2,7 +2,7 @@
 // what earlier steps gave. An operand below |input_count| is an input, |input_count| + s is step s.
 //
 // A step "Reshape" computes nothing: those that read it see its operand under another shape, which
-// is known. It is no result.
+// is known. It is no result. A step "BroadcastTo" repeats its operand to a larger shape, known too.
 #ifndef LEAT_OPS_MATH_FUSED_H_
 #define LEAT_OPS_MATH_FUSED_H_
 
@@ -16,10 +16,11 @@ typedef struct leat_fused_program_s {
   const int64_t* arities;           // how many operands each has
   const int64_t* operands;          // those of the first step, of the second, ...
   const int64_t* results;           // output -> step
-  const leat_partial_shape_t* shapes;  // of the steps that reshape, in their order
+  const leat_partial_shape_t* shapes;  // of the steps that reshape or repeat, in their order
 } leat_fused_program_t;
 
 bool leat_fused_step_reshapes(const leat_fused_program_t* program, int64_t step);
+bool leat_fused_step_repeats(const leat_fused_program_t* program, int64_t step);
 
 // Borrows from |attrs|, those of a node with |input_count| inputs. INVALID_ARGUMENT when numbers do
 // not agree or a step reads what comes later.

@@ -131,10 +131,27 @@ static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
   return leat_ok_status();
 }
 
-static leat_status_t find_new_shape(const run_t* r, const leat_fused_step_t* step,
-                                    leat_shape_t* out_shape) {
-  const leat_shape_t* given = &value_of(r, step->base)->shape;
+static bool is_repeated_to(const leat_shape_t* x, const leat_shape_t* shape) {
+  if (x->rank > shape->rank) return false;
+  for (int d = 1; d <= x->rank; ++d) {
+    const int64_t dim = leat_shape_dim(x, x->rank - d);
+    if (dim != 1 && dim != leat_shape_dim(shape, shape->rank - d)) return false;
+  }
+  return x->element_count != shape->element_count || !x->element_count;
+}
+
+// The shape that the step states, if it fits.
+static leat_status_t find_stated_shape(const run_t* r, const leat_fused_step_t* step,
+                                       leat_shape_t* out_shape) {
+  const bool repeats = step->elementwise != NULL;
+  const leat_shape_t* given =
+      &(repeats ? operand_tensor(r, step, 0) : value_of(r, step->base))->shape;
   leat_shape_share(&step->shape, out_shape);
+  if (repeats) {
+    if (LEAT_LIKELY(is_repeated_to(given, out_shape))) return leat_ok_status();
+    return leat_kernel_invalid(r->context, "a step is %s, must be smaller and broadcast to %s",
+                               LEAT_SHAPE_TEXT(given), LEAT_SHAPE_TEXT(out_shape));
+  }
   if (LEAT_LIKELY(given->element_count == out_shape->element_count)) return leat_ok_status();
   return leat_kernel_invalid(r->context, "a step is %s, must have as many elements as %s",
                              LEAT_SHAPE_TEXT(given), LEAT_SHAPE_TEXT(out_shape));
@@ -144,8 +161,9 @@ static leat_status_t find_shapes(run_t* r) {
   bool any_empty = false;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
-    LEAT_RETURN_IF_ERROR(step->elementwise ? find_shape(r, step, &r->own[s].shape)
-                                           : find_new_shape(r, step, &r->own[s].shape));
+    const bool computes = step->elementwise && !leat_fused_repeats(step->elementwise);
+    LEAT_RETURN_IF_ERROR(computes ? find_shape(r, step, &r->own[s].shape)
+                                  : find_stated_shape(r, step, &r->own[s].shape));
     r->own[s].dtype = step->output_type;
     r->values[s] = &r->own[s];
     const int64_t count = r->own[s].shape.element_count;
@@ -190,10 +208,25 @@ static leat_status_t share_reshaped(run_t* r, int s) {
   return leat_tensor_reshape(value_of(r, step->base), &step->shape, &r->own[s]);
 }
 
+static void repeat_whole(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const leat_tensor_t *operand = operand_tensor(r, step, 0), *target = r->values[s];
+  const leat_shape_t* shape = &operand->shape;
+  leat_broadcast_t plan;
+  if (!target->shape.element_count) return;
+  leat_broadcast_plan(&shape, 1, &target->shape, &plan);
+  leat_elementwise_gather(step->elementwise, &plan, 0, operand->data, 0,
+                          target->shape.element_count, target->data);
+}
+
 static leat_status_t run_whole(run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t* operands[MAX_OPERANDS];
   if (!step->elementwise) return share_reshaped(r, s);
+  if (leat_fused_repeats(step->elementwise)) {
+    repeat_whole(r, s);
+    return leat_ok_status();
+  }
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
   leat_kernel_context_t c = step_context(r, step);
   return leat_elementwise_run(&c, step->elementwise, operands, (leat_tensor_t*)r->values[s]);
@@ -234,7 +267,9 @@ static void choose_source(run_t* r, int s, int k) {
   operand_t* operand = &r->operands[s][k];
   operand->tensor = operand_tensor(r, step, k);
   operand->is_laid = false;
-  if (from >= 0 && r->is_tiled[from]) {
+  if (leat_fused_repeats(step->elementwise)) {
+    operand->source = SOURCE_GATHERED;  // into the step's own block
+  } else if (from >= 0 && r->is_tiled[from]) {
     operand->source = SOURCE_STEP;
   } else if (operand->tensor->shape.element_count == r->count) {
     operand->source = SOURCE_WHOLE;
@@ -319,8 +354,10 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
 }
 
 static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int64_t n) {
-  leat_elementwise_gather(walk->elementwise, &r->plans[r->plan_of[walk->step]], k,
-                          r->operands[walk->step][k].tensor->data, index, n, walk->blocks[k]);
+  const leat_elementwise_t* e = walk->elementwise;
+  leat_elementwise_gather(e, &r->plans[r->plan_of[walk->step]], k,
+                          r->operands[walk->step][k].tensor->data, index, n,
+                          leat_fused_repeats(e) ? walk->target : walk->blocks[k]);
 }
 
 // Begins the walk along operand |k|, from element |begin| of |end| on.
@@ -363,7 +400,7 @@ static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
   return count;
 }
 
-// Lays out what the step needs for the tile from |index| on.
+// Lays out what the step needs for the tile from |index| on, or gives.
 static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   for (int k = 0; k < walk->count; ++k) {
     const int64_t row = r->operands[walk->step][k].tensor->shape.element_count;
@@ -375,7 +412,9 @@ static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
 
 static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   if (LEAT_UNLIKELY(walk->gathered | walk->rows)) lay_tile(r, walk, index, n);
-  const int faults = leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
+  const leat_elementwise_t* e = walk->elementwise;
+  const int faults =
+      leat_fused_repeats(e) ? 0 : leat_elementwise_piece(e, walk->pieces, walk->target, n);
   for (int k = 0; k < walk->count; ++k) {
     walk->pieces[k] = (const char*)walk->pieces[k] + walk->strides[k];
   }

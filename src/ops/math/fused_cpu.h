@@ -10,7 +10,7 @@ _Static_assert(LEAT_FUSED_MAX_OPERANDS == LEAT_ELEMENTWISE_MAX_INPUTS, "a step i
 typedef struct leat_fused_step_s {
   leat_kernel_t kernel;  // as the node's own would be: what messages name
   const leat_elementwise_t* elementwise;  // the kernel's state; NULL: it reshapes
-  leat_shape_t shape;                     // of a step that reshapes
+  leat_shape_t shape;                     // of a step that reshapes or repeats
   int16_t base;  // the operand whose elements it gives: itself, unless it reshapes
   uint8_t input_types[LEAT_ELEMENTWISE_MAX_INPUTS];
   uint8_t output_type;
@@ -31,6 +31,11 @@ typedef struct leat_fused_s {
 // The operand whose elements |operand| gives: an input, or a step that computes.
 static inline int leat_fused_base(const leat_fused_t* fused, int operand) {
   return operand < fused->input_count ? operand : fused->steps[operand - fused->input_count].base;
+}
+
+// Repeats its operand: there is no loop, its pieces are gathered.
+static inline bool leat_fused_repeats(const leat_elementwise_t* elementwise) {
+  return !elementwise->loop;
 }
 
 LEAT_MUST_USE leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state);

@@ -135,6 +135,28 @@ static leat_status_t create_reshape(leat_kernel_creation_t* c, const leat_fused_
   return leat_shape_create(shape.rank, shape.dims, &step->shape);
 }
 
+// As if there were a kernel without a loop.
+static leat_status_t create_repeat(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
+                                   int64_t operand, leat_partial_shape_t shape, leat_fused_t* f) {
+  leat_fused_step_t* step = &f->steps[s];
+  leat_elementwise_t* elementwise;
+  LEAT_RETURN_IF_ERROR(create_reshape(c, p, s, operand, shape, f));
+  if (leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT)) {
+    return unfit(c, p->ops[s], "given objects");
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate(&f->arena, sizeof *elementwise, (void**)&elementwise));
+  const uint8_t size = (uint8_t)leat_dtype_size(step->output_type);
+  *elementwise = (leat_elementwise_t){
+      .cost_ns = 0.2f, .input_count = 1, .input_size = {size}, .output_size = size};
+  step->elementwise = elementwise;
+  step->operands[0] = (int16_t)operand;
+  step->kernel = *c->kernel;
+  step->kernel.state = NULL;
+  step->kernel.input_count = step->kernel.output_count = 1;
+  return leat_arena_copy_string(&f->arena, p->names[s], &step->kernel.node_name);
+}
+
 // The last step that reads each value: inputs, then what steps give; -1: none.
 static void find_last_readers(const leat_fused_t* f, int16_t* out_last) {
   for (int v = 0; v < f->input_count + f->step_count; ++v) out_last[v] = -1;
@@ -201,7 +223,9 @@ static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
       LEAT_RETURN_IF_ERROR(create_reshape(c, &p, s, *operands, *shapes++, f));
       continue;
     }
-    LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, f));
+    LEAT_RETURN_IF_ERROR(leat_fused_step_repeats(&p, s)
+                             ? create_repeat(c, &p, s, *operands, *shapes++, f)
+                             : create_step(c, &p, s, operands, f));
     const leat_elementwise_t* e = f->steps[s].elementwise;
     f->steps[s].base = (int16_t)(p.input_count + s);
     f->element_bytes = LEAT_MAX(f->element_bytes, e->output_size);

@@ -92,6 +92,23 @@ static void small_first(const leat_reference_t* r) {
    INTS("operands", 0, 0, 2, 3, 1, 0, 5, 4), INTS("results", 0, 4),                           \
    SHAPES("shapes", SHAPE(__VA_ARGS__), SHAPE(__VA_ARGS__))}
 
+// y repeated to a shape, and that by x; the product is given first.
+#define REPEATED(...)                                                                         \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F), STRINGS("steps", S("BroadcastTo"), S("Mul")),     \
+   STRINGS("names", S("spread"), S("product")), TYPES("types", F, F), INTS("arities", 1, 2),  \
+   INTS("operands", 1, 2, 0), INTS("results", 1, 0), SHAPES("shapes", SHAPE(__VA_ARGS__))}
+
+// y is one row, or one element for each row.
+static void repeated(const leat_reference_t* r) {
+  const leat_shape_t* shape = &r->outputs[1].shape;
+  const int64_t ny = r->inputs[1].shape.element_count, width = leat_shape_dim(shape, 1);
+  for (int64_t i = 0; i < shape->element_count; ++i) {
+    const double y = r->in[1][ny == 1 ? 0 : ny == width ? i % width : i / width];
+    r->out[1][i] = y;
+    r->out[0][i] = y * r->in[0][i];
+  }
+}
+
 static void reshaped(const leat_reference_t* r) {
   const leat_shape_t* shape = &r->outputs[1].shape;
   const int64_t width = leat_shape_dim(shape, 2), rows = r->inputs[1].shape.element_count;
@@ -215,6 +232,48 @@ static const leat_op_case_t kCases[] = {
      .inputs = {X(30, 4), X(3, 1)},
      .code = LEAT_INVALID_ARGUMENT,
      .message = "a known one"},
+    {.op = "_FusedElementwise",
+     .name = "a column repeated",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(900, 1)},
+     .reference = repeated},
+    {.op = "_FusedElementwise",
+     .name = "a row repeated",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(33)},
+     .reference = repeated},
+    {.op = "_FusedElementwise",
+     .name = "an element repeated",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), SCALAR},
+     .reference = repeated},
+    {.op = "_FusedElementwise",
+     .name = "a column repeated, smaller than what reads it",
+     .attrs = {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("BroadcastTo"), S("Mul")),
+               STRINGS("names", S("spread"), S("product")), TYPES("types", F, F),
+               INTS("arities", 1, 2), INTS("operands", 1, 2, 0), INTS("results", 1),
+               SHAPES("shapes", SHAPE(2, 3))},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1), 1, 10),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 2, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 3), 2, 2, 2, 3, 3, 3, 20, 20, 20, 30, 30,
+                             30)}},
+    {.op = "_FusedElementwise",
+     .name = "repeated to nothing",
+     .attrs = REPEATED(0, 33),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 33)), X(33)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 33)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 33))}},
+    {.op = "_FusedElementwise",
+     .name = "repeated to a shape that does not fit",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(30, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "broadcast to"},
+    {.op = "_FusedElementwise",
+     .name = "repeated to what it is",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(900, 33)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "smaller"},
     {.op = "_FusedElementwise",
      .name = "a cast",
      .attrs = MASKED,
