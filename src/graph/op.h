@@ -109,6 +109,7 @@ typedef enum leat_identity_e {
 #define LEAT_OP_NAME_ADD LEAT_SV("AddV2")
 #define LEAT_OP_NAME_CAST LEAT_SV("Cast")
 #define LEAT_OP_NAME_IDENTITY LEAT_SV("Identity")
+#define LEAT_OP_NAME_MUL LEAT_SV("Mul")
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
 #define LEAT_OP_NAME_RESHAPE LEAT_SV("Reshape")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")

@@ -50,6 +50,46 @@ typedef struct finder_s {
 
 // ---- Roles --------------------------------------------------------------------------------------
 
+// What is tiled may be broadcast, or not be tiled at all.
+static leat_cluster_role_t repeated_role(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[0]);
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  bool is_same = true;
+  if (!leat_partial_shape_is_full(given) || !leat_partial_shape_is_full(shape)) {
+    return LEAT_CLUSTER_STRANGER;
+  }
+  for (int d = 0; d < shape.rank; ++d) {
+    const int from = d - (shape.rank - given.rank);
+    const int64_t dim = from < 0 ? 1 : given.dims[from];
+    if (dim == shape.dims[d]) continue;
+    if (dim != 1) return LEAT_CLUSTER_STRANGER;
+    is_same = false;
+  }
+  return is_same ? LEAT_CLUSTER_RESHAPED : LEAT_CLUSTER_REPEATED;
+}
+
+// Is a side of the product, a column (0) or a row (1), as long as the product, so that it is no more
+// than that? It must be of that shape, or known to have as many elements.
+static bool is_side(const leat_graph_t* graph, const leat_node_t* product, int side,
+                    bool* inout_sums_one) {
+  const leat_partial_shape_t given = leat_graph_output_shape(graph, product->inputs[side]);
+  const int64_t length = product->output_shapes[0].dims[side];
+  if (given.rank != 2) return false;
+  if (!leat_partial_shape_is_full(given)) {
+    return given.dims[side] == length && given.dims[1 - side] == 1;
+  }
+  *inout_sums_one |= length > 0 && given.dims[0] * given.dims[1] == length;
+  return true;
+}
+
+// Both sides are known to be one thick when one is; -0 is looked after for these types.
+static bool is_outer_product(const leat_graph_t* graph, const leat_node_t* node) {
+  bool sums_one = false;
+  return node->output_shapes[0].rank == 2 &&
+         leat_dtype_in(node->output_types[0], LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE)) &&
+         is_side(graph, node, 0, &sums_one) && is_side(graph, node, 1, &sums_one) && sums_one;
+}
+
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
   switch (leat_node_elementwise(f->c.graph, node, f->options)) {
     case LEAT_ELEMENTWISE_BROADCAST: return LEAT_CLUSTER_STEP;
@@ -61,6 +101,9 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
                  ? LEAT_CLUSTER_SUM
                  : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
+    case LEAT_ELEMENTWISE_REPEATED: return repeated_role(f->c.graph, node);
+    case LEAT_ELEMENTWISE_PRODUCT:
+      return is_outer_product(f->c.graph, node) ? LEAT_CLUSTER_PRODUCT : LEAT_CLUSTER_STRANGER;
     default: return LEAT_CLUSTER_STRANGER;
   }
 }

@@ -15,6 +15,8 @@ typedef enum leat_cluster_role_e {
   LEAT_CLUSTER_STEP,       // elementwise, over inputs that are broadcast to one shape or have it
   LEAT_CLUSTER_STRICT,     // elementwise, over inputs of one shape: others are an error
   LEAT_CLUSTER_SUM,        // of n inputs: n - 1 steps
+  LEAT_CLUSTER_REPEATED,   // gives what it reads, broadcast to its shape
+  LEAT_CLUSTER_PRODUCT,    // of a column and a row
   LEAT_CLUSTER_HANDED_ON,  // gives what it reads
   LEAT_CLUSTER_RESHAPED,   // gives what it reads under another shape: a step without work
   LEAT_CLUSTER_CONSTANT,   // that waits for others
@@ -35,7 +37,9 @@ typedef struct leat_clusters_s {
 static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t node) {
   switch (clusters->roles[node]) {
     case LEAT_CLUSTER_STEP:
-    case LEAT_CLUSTER_STRICT: return 1;
+    case LEAT_CLUSTER_STRICT:
+    case LEAT_CLUSTER_REPEATED:
+    case LEAT_CLUSTER_PRODUCT: return 1;
     case LEAT_CLUSTER_SUM: return clusters->graph->nodes[node].input_count - 1;
     default: return 0;
   }
@@ -43,7 +47,11 @@ static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t no
 
 // How many steps of a program it may take.
 static inline int leat_cluster_places(const leat_clusters_t* clusters, int32_t node) {
-  return clusters->roles[node] == LEAT_CLUSTER_RESHAPED ? 1 : leat_cluster_steps(clusters, node);
+  switch (clusters->roles[node]) {
+    case LEAT_CLUSTER_RESHAPED: return 1;
+    case LEAT_CLUSTER_PRODUCT: return 4;
+    default: return leat_cluster_steps(clusters, node);
+  }
 }
 
 // |members| of one cluster, inputs first. They stay where one node cannot stand for them.
@@ -57,9 +65,11 @@ typedef enum leat_cluster_part_e {
   LEAT_CLUSTER_WHOLE,
   LEAT_CLUSTER_ELEMENT,  // all have its bits
   LEAT_CLUSTER_ROW,      // of the last dimension: all are alike
+  LEAT_CLUSTER_ZERO,     // no part: where a sum of the constant's type begins
 } leat_cluster_part_t;
 
 leat_cluster_part_t leat_cluster_find_part(const leat_tensor_t* constant);
+bool leat_cluster_is_one(const leat_tensor_t* constant);  // each of its elements
 // |out_part| is a scalar, or a vector; or shares all of |constant|.
 LEAT_MUST_USE leat_status_t leat_cluster_take_part(const leat_tensor_t* constant,
                                                    leat_cluster_part_t part,

@@ -5,7 +5,6 @@
 
 #include "optimize/cluster.h"
 
-#define SMALL 1024  // elements that cost nothing to read
 // Rows that a program lays out once. Shorter ones would cost as much as they spare.
 #define SHORTEST_ROW 16
 #define LONGEST_ROW 4096
@@ -22,7 +21,7 @@ static int64_t row_of(const leat_tensor_t* tensor) {
 
 leat_cluster_part_t leat_cluster_find_part(const leat_tensor_t* constant) {
   const size_t size = leat_dtype_size(constant->dtype);
-  if (constant->shape.element_count < SMALL || leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
+  if (!constant->shape.element_count || leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
     return LEAT_CLUSTER_WHOLE;
   }
   if (repeats(constant, size)) return LEAT_CLUSTER_ELEMENT;
@@ -30,6 +29,15 @@ leat_cluster_part_t leat_cluster_find_part(const leat_tensor_t* constant) {
   const bool is_laid_once = constant->shape.rank > 1 && row >= SHORTEST_ROW && row <= LONGEST_ROW;
   return is_laid_once && repeats(constant, (size_t)row * size) ? LEAT_CLUSTER_ROW
                                                                : LEAT_CLUSTER_WHOLE;
+}
+
+bool leat_cluster_is_one(const leat_tensor_t* constant) {
+  if (leat_cluster_find_part(constant) != LEAT_CLUSTER_ELEMENT) return false;
+  switch (constant->dtype) {
+    case LEAT_DTYPE_FLOAT: return *leat_tensor_data(constant, const float) == 1;
+    case LEAT_DTYPE_DOUBLE: return *leat_tensor_data(constant, const double) == 1;
+    default: return false;
+  }
 }
 
 leat_status_t leat_cluster_take_part(const leat_tensor_t* constant, leat_cluster_part_t part,

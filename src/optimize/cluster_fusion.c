@@ -12,6 +12,7 @@
 #define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
 
 #define OUTSIDE 0
+#define SMALL 1024   // elements of a constant that cost nothing to read
 
 // What the new node is made of. While it is put together operand -1 - s is what step s gives, and
 // operand i >= 0 is input i.
@@ -32,6 +33,7 @@ typedef struct fusion_s {
   int64_t arities[LEAT_FUSED_MAX_STEPS];
   int64_t operands[LEAT_FUSED_MAX_OPERANDS * LEAT_FUSED_MAX_STEPS];
   leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
+  int64_t side_dims[LEAT_FUSED_MAX_STEPS][2];  // of those that are no node's
   uint64_t reshaping;  // bit s: step s reshapes
   int step_count, operand_count, shape_count;
   int32_t last;  // the member of the last step
@@ -132,8 +134,12 @@ static const leat_tensor_t* find_constant(const fusion_t* f, int before, leat_ou
 static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
   const leat_clusters_t* c = f->clusters;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  const leat_cluster_role_t role = c->roles[f->members[m]];
   const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
-  if (!constant || c->roles[f->members[m]] == LEAT_CLUSTER_STRICT) return LEAT_CLUSTER_WHOLE;
+  if (!constant || constant->shape.element_count < SMALL ||
+      (role != LEAT_CLUSTER_STEP && role != LEAT_CLUSTER_SUM)) {
+    return LEAT_CLUSTER_WHOLE;
+  }
   for (int i = 0; i < node->input_count; ++i) {
     if (!find_constant(f, m, node->inputs[i]) &&
         leat_cluster_covers(leat_graph_output_shape(c->graph, node->inputs[i]), constant)) {
@@ -145,15 +151,21 @@ static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
 
 static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand);
 
+// Gives the step as an operand.
+static int64_t add_shaped_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node,
+                               int64_t operand, leat_partial_shape_t shape) {
+  f->shapes[f->shape_count++] = shape;
+  add_step(f, op, node, &operand, 1);
+  return -f->step_count;
+}
+
 // When a member first reads it.
 static bool add_reshape(fusion_t* f, int m) {
   const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
   int64_t operand;
   if (!find_operand(f, m, 0, &operand)) return false;
-  f->shapes[f->shape_count++] = node->output_shapes[0];
   f->reshaping |= UINT64_C(1) << f->step_count;
-  add_step(f, LEAT_OP_NAME_RESHAPE, node, &operand, 1);
-  f->values[m] = -f->step_count;
+  f->values[m] = add_shaped_step(f, LEAT_OP_NAME_RESHAPE, node, operand, node->output_shapes[0]);
   return true;
 }
 
@@ -172,6 +184,78 @@ static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
   return true;
 }
 
+static bool add_repeated(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  int64_t operand;
+  if (!find_operand(f, m, 0, &operand)) return false;
+  f->values[m] =
+      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, operand, node->output_shapes[0]);
+  return true;
+}
+
+// ---- Products of a column and a row -------------------------------------------------------------
+
+// Input |side| of product |m| as a column (0) or a row (1).
+static bool find_side(fusion_t* f, int m, int side, int64_t* out_operand) {
+  const leat_graph_t* graph = f->clusters->graph;
+  const leat_node_t* node = &graph->nodes[f->members[m]];
+  const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[side]);
+  int64_t* dims = f->side_dims[f->shape_count];
+  if (!find_operand(f, m, side, out_operand)) return false;
+  if (given.dims[1 - side] == 1) return true;
+  dims[side] = given.dims[1 - side];
+  dims[1 - side] = 1;
+  *out_operand = add_shaped_step(f, LEAT_OP_NAME_RESHAPE, node, *out_operand,
+                                 (leat_partial_shape_t){2, dims});
+  return true;
+}
+
+// The product's sum begins at 0, so that -0 becomes 0.
+static bool add_to_zero(fusion_t* f, int m, int64_t* inout_operand) {
+  int64_t terms[] = {*inout_operand, 0};
+  if (!add_input(f, (leat_output_t){f->members[m], 0}, LEAT_CLUSTER_ZERO, &terms[1])) return false;
+  add_step(f, LEAT_OP_NAME_ADD, &f->clusters->graph->nodes[f->members[m]], terms, 2);
+  *inout_operand = -f->step_count;
+  return true;
+}
+
+// One number repeats along |side|: it goes with that before it is repeated.
+static bool add_scaled_side(fusion_t* f, int m, int side) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  leat_output_t source = node->inputs[1 - side];
+  int64_t operands[2];
+  if (!find_side(f, m, side, &operands[0])) return false;
+  if (!leat_cluster_is_one(find_constant(f, m, source))) {
+    trace(f, m, &source);
+    if (!add_input(f, source, LEAT_CLUSTER_ELEMENT, &operands[1])) return false;
+    add_step(f, LEAT_OP_NAME_MUL, node, operands, 2);
+    operands[0] = -f->step_count;
+  }
+  if (!add_to_zero(f, m, &operands[0])) return false;
+  f->values[m] =
+      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, operands[0], node->output_shapes[0]);
+  return true;
+}
+
+static bool add_product(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  int64_t sides[2];
+  for (int side = 0; side < 2; ++side) {
+    const leat_tensor_t* other = find_constant(f, m, node->inputs[1 - side]);
+    if (other && leat_cluster_find_part(other) == LEAT_CLUSTER_ELEMENT &&
+        leat_partial_shape_is_full(shape) && shape.dims[1 - side] > 1) {
+      return add_scaled_side(f, m, side);
+    }
+  }
+  if (!find_side(f, m, 0, &sides[0]) || !find_side(f, m, 1, &sides[1])) return false;
+  add_step(f, LEAT_OP_NAME_MUL, node, sides, 2);
+  f->values[m] = -f->step_count;
+  return add_to_zero(f, m, &f->values[m]);
+}
+
+// ---- Members ------------------------------------------------------------------------------------
+
 // The cluster's size saw to it that there is room for the steps.
 static bool add_steps(fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
@@ -187,13 +271,13 @@ static bool add_steps(fusion_t* f, int m) {
     operands[0] = -f->step_count;
   }
   f->values[m] = -f->step_count;
-  f->last = f->members[m];
   return true;
 }
 
 static bool add_member(fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  if (leat_cluster_steps(c, f->members[m])) f->last = f->members[m];
   for (int i = 0; i < node->control_count; ++i) {
     if (!add_control(f, m, node->inputs[node->input_count + i].node)) return false;
   }
@@ -208,6 +292,8 @@ static bool add_member(fusion_t* f, int m) {
       f->origins[m] = (leat_output_t){f->members[m], 0};
       f->values[m] = OUTSIDE;
       return true;
+    case LEAT_CLUSTER_REPEATED: return add_repeated(f, m);
+    case LEAT_CLUSTER_PRODUCT: return add_product(f, m);
     default: return add_steps(f, m);
   }
 }
@@ -263,17 +349,30 @@ static bool describe(fusion_t* f) {
                  {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
                   .count = (uint32_t)(item_count), .field = (pointer)}})
 
-// In the place of input |index|, which waits for |anchor| where the constant waits for something.
+static leat_status_t make_constant(const fusion_t* f, int index, leat_tensor_t* out_constant) {
+  static const double kZero = 0;
+  const leat_node_t* node = &f->clusters->graph->nodes[f->inputs[index].node];
+  if (f->parts[index] == LEAT_CLUSTER_ZERO) {
+    return leat_tensor_scalar(f->input_types[index], &kZero, out_constant);
+  }
+  return leat_cluster_take_part(leat_node_attr(node, LEAT_SV("value"))->tensor, f->parts[index],
+                                out_constant);
+}
+
+// In the place of input |index|. It waits for |anchor| where the constant waits for something, or
+// there is none.
 static leat_status_t copy_constant(fusion_t* f, int index, int32_t anchor) {
+  const leat_graph_t* graph = f->clusters->graph;
   const int32_t node = f->inputs[index].node;
-  const leat_node_t* constant = &f->clusters->graph->nodes[node];
   leat_tensor_t part;
-  LEAT_RETURN_IF_ERROR(leat_cluster_take_part(leat_node_attr(constant, LEAT_SV("value"))->tensor,
-                                              f->parts[index], &part));
+  const leat_op_t* op;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_CONSTANT, &op));
+  LEAT_RETURN_IF_ERROR(make_constant(f, index, &part));
   const leat_attr_t attrs[] = {LEAT_TENSOR("value", &part), LEAT_TYPE("dtype", part.dtype)};
-  leat_node_spec_t spec = {.op = constant->op,
+  leat_node_spec_t spec = {.op = op,
                            .control_inputs = &anchor,
-                           .control_count = constant->control_count > 0,
+                           .control_count = graph->nodes[node].control_count > 0 ||
+                                            f->parts[index] == LEAT_CLUSTER_ZERO,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
   leat_status_t status = leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,

@@ -21,12 +21,10 @@ static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* o
   return row;
 }
 
-// How many clusters there are after the pass over all that |fetches| need; nodes named "other..."
-// lie on a second device.
-static int cluster(pass_scene_t* f, leat_outputs_t fetches, int64_t limit) {
+// How many clusters there are after the pass; nodes named "other..." lie on a second device.
+static int cluster_pruned(pass_scene_t* f, int64_t limit) {
   const leat_pass_options_t options = {
       .find_kernel = find_kernel, .find_kernel_data = f, .cluster_limit_elements = limit};
-  pass_scene_prune(f, fetches);
   leat_graph_t* graph = f->rewrite.graph;
   for (size_t i = 0; i < graph->node_count; ++i) {
     graph->nodes[i].assigned_device =
@@ -42,6 +40,12 @@ static int cluster(pass_scene_t* f, leat_outputs_t fetches, int64_t limit) {
     count += leat_string_view_equal(graph->nodes[i].op->name, LEAT_OP_NAME_FUSED_ELEMENTWISE);
   }
   return count;
+}
+
+// The same over all that |fetches| need.
+static int cluster(pass_scene_t* f, leat_outputs_t fetches, int64_t limit) {
+  pass_scene_prune(f, fetches);
+  return cluster_pruned(f, limit);
 }
 
 static int steps_of(const leat_node_t* node) {
@@ -285,6 +289,86 @@ static void a_reshape_of_what_comes_from_outside_is_crossed(void** state) {
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);
 }
 
+static void a_tile_that_broadcasts_is_a_step(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 64, 80), column = scene_matrix(&f->s, "column", 64, 1);
+  leat_output_t half = scene_matrix(&f->s, "half", 32, 80);
+  leat_output_t along = leat_build_int32_vector(&f->s.b, (const int32_t[]){1, 80}, 2);
+  leat_output_t twice = leat_build_int32_vector(&f->s.b, (const int32_t[]){2, 1}, 2);
+  leat_output_t once = leat_build_int32_vector(&f->s.b, (const int32_t[]){1, 1}, 2);
+  leat_output_t shape = leat_build_int32_vector(&f->s.b, (const int32_t[]){64, 80}, 2);
+  assert_int_equal(cluster(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", column, along), x)), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 3);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 2);
+  leat_output_t spread = BINARY("BroadcastTo", column, shape);
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Exp", spread), spread), 0), 1);
+  assert_int_equal(f->rewrite.fetches[0].node, f->rewrite.fetches[1].node);
+  assert_int_equal(cluster(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", half, twice), x)), 0), 0);
+  // One time is another shape, at most.
+  leat_output_t same = BINARY("Mul", BINARY("Tile", UNARY("Exp", x), once), x);
+  assert_int_equal(cluster(f, LEAT_INPUTS(same), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 2);
+}
+
+static leat_output_t product(pass_scene_t* f, leat_output_t x, leat_output_t y, bool turns_y) {
+  return scene_output(&f->s, "MatMul", "", "", LEAT_INPUTS(x, y),
+                      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                                 LEAT_BOOL("transpose_b", turns_y)));
+}
+
+static bool has_step(const leat_node_t* node, const char* op) {
+  const leat_attr_value_t* steps = leat_node_attr(node, LEAT_SV("steps"));
+  for (uint32_t s = 0; steps && s < steps->count; ++s) {
+    if (leat_string_view_equals(steps->strings[s], op)) return true;
+  }
+  return false;
+}
+
+// |count| times |value|, in a column.
+static leat_output_t repeated(pass_scene_t* f, float value, int count) {
+  float items[128];
+  for (int i = 0; i < count; ++i) items[i] = value;
+  return BINARY("ExpandDims", scene_floats(&f->s, count, items),
+                leat_build_scalar(&f->s.b, LEAT_DTYPE_INT32, 1));
+}
+
+static void a_product_of_a_column_and_a_row_is_steps(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 64, 80), column = scene_matrix(&f->s, "column", 64, 1);
+  leat_output_t row = scene_matrix(&f->s, "row", 1, 80), turned = scene_matrix(&f->s, "w", 80, 1);
+  leat_output_t any = scene_matrix(&f->s, "any", -1, 1), two = scene_matrix(&f->s, "two", 64, 2);
+  leat_output_t y = BINARY("Mul", product(f, column, row, false), x);
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);  // Mul, + 0, Mul
+  y = UNARY("Neg", product(f, any, turned, true));
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);  // the row is a Reshape
+  y = UNARY("Neg", product(f, two, scene_matrix(&f->s, "v", 2, 80), false));
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);
+  y = UNARY("Neg", product(f, any, scene_matrix(&f->s, "u", -1, 80), false));
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);
+  y = product(f, column, row, false);
+  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);  // alone it stays
+}
+
+// Of one number many times the row need not be read.
+static void a_product_with_one_number_is_scaled_before_it_is_repeated(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t column = scene_matrix(&f->s, "column", 64, 1), x = scene_matrix(&f->s, "x", 64, 80);
+  for (int value = 1; value <= 2; ++value) {
+    leat_output_t y = BINARY("Mul", product(f, column, repeated(f, (float)value, 80), true), x);
+    LEAT_EXPECT_OK(f->s.b.status);
+    pass_scene_prune(f, LEAT_INPUTS(y));
+    LEAT_EXPECT_OK(leat_pass_fold.run(&f->rewrite, &(leat_pass_options_t){
+        .evaluate = leat_evaluator_run, .evaluate_data = &f->evaluator}));
+    cluster_pruned(f, 0);
+    const leat_node_t* node = pass_scene_fetched(f, 0);
+    assert_true(has_step(node, "BroadcastTo"));
+    assert_int_equal(steps_of(node), 2 + value);
+    assert_int_equal(f->rewrite.graph->node_count, 3 + value);
+  }
+}
+
 static void devices_are_kept_apart(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
@@ -347,6 +431,9 @@ int main(void) {
       TEST(a_constant_is_read_whole_where_it_says_the_shape),
       TEST(a_reshape_between_known_shapes_is_crossed),
       TEST(a_reshape_of_what_comes_from_outside_is_crossed),
+      TEST(a_tile_that_broadcasts_is_a_step),
+      TEST(a_product_of_a_column_and_a_row_is_steps),
+      TEST(a_product_with_one_number_is_scaled_before_it_is_repeated),
       TEST(devices_are_kept_apart),
       TEST(what_comes_later_does_not_hold_up_the_rest),
       TEST(sides_of_a_switch_are_kept_apart),

@@ -190,7 +190,8 @@ const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
                                               const leat_pass_options_t* options) {
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
-  if (!kernel || !kernel->elementwise || !has_default_attrs(node) ||
+  if (!kernel || !kernel->elementwise ||
+      (kernel->elementwise != LEAT_ELEMENTWISE_PRODUCT && !has_default_attrs(node)) ||
       (kernel->elementwise == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
     return LEAT_ELEMENTWISE_NO;
   }

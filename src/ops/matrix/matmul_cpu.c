@@ -328,7 +328,8 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
       converting_matmul__cpu)
 
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
-    ROW("MatMul", TYPES, create_matmul, matmul__cpu),
+    LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, create_matmul, matmul__cpu, .expensive = true,
+                    .elementwise = LEAT_ELEMENTWISE_PRODUCT),
     ROW("_MatMulAdd", "T: float, double", create_matmul, matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
     ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),
