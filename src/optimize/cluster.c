@@ -17,7 +17,8 @@
 // once need not wait for itself.
 //
 // A Reshape between members whose shapes are known is one too. What it gives to others it gives
-// beside the cluster.
+// beside the cluster. A Tile that does what broadcasting does is a step, and so is a product of
+// matrices that sums over one element: each of its numbers is a product of two.
 //
 // This comes after placement: only then it is known which kernels there are.
 #include "optimize/cluster.h"
@@ -68,8 +69,8 @@ static leat_cluster_role_t repeated_role(const leat_graph_t* graph, const leat_n
   return is_same ? LEAT_CLUSTER_RESHAPED : LEAT_CLUSTER_REPEATED;
 }
 
-// Is a side of the product, a column (0) or a row (1), as long as the product, so that it is no more
-// than that? It must be of that shape, or known to have as many elements.
+// Is a side of the product, a column (0) or a row (1), no more than that? It must be of that shape,
+// or known: then the product sums over one element if it has as many as the product is long.
 static bool is_side(const leat_graph_t* graph, const leat_node_t* product, int side,
                     bool* inout_sums_one) {
   const leat_partial_shape_t given = leat_graph_output_shape(graph, product->inputs[side]);
