@@ -1,6 +1,7 @@
 # leat_isa_objects(OUT sources...): compiles each source once per instruction set, with LEAT_ISA
 # naming it (base, avx2, avx512), and sets OUT to the objects. base/cpu.h makes the names and
-# chooses at run time. Files *_isa_avx2.c have nothing to gain from AVX-512.
+# chooses at run time. Files *_isa_avx2.c have nothing to gain from AVX-512. Files *_amx.c are
+# compiled once, for the matrix unit where the compiler knows it, else empty.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set(LEAT_ISAS base avx2 avx512)
 else()
@@ -13,6 +14,17 @@ if(count GREATER 1 AND NOT LEAT_SANITIZE)
 endif()
 set(LEAT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(LEAT_ISA_FLAGS_avx512 -march=skylake-avx512 -mprefer-vector-width=512)
+set(LEAT_AMX_FLAGS ${LEAT_ISA_FLAGS_avx512} -mamx-tile -mamx-bf16)
+include(CheckCCompilerFlag)
+if("avx512" IN_LIST LEAT_ISAS)
+  check_c_compiler_flag("-mamx-tile -mamx-bf16" LEAT_KNOWS_AMX)
+endif()
+
+function(leat_amx_sources)
+  if(LEAT_KNOWS_AMX)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${LEAT_AMX_FLAGS}")
+  endif()
+endfunction()
 
 function(leat_isa_objects out)
   set(objects "")

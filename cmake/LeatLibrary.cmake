@@ -54,6 +54,9 @@ target_include_directories(leat_objects PRIVATE
 target_compile_definitions(leat_objects PRIVATE LEAT_BUILDING_LIBRARY=1)
 set_target_properties(leat_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 leat_isa_objects(isa_objects ${isa_sources})
+set(amx_sources ${sources})
+list(FILTER amx_sources INCLUDE REGEX "_amx\\.c$")
+leat_amx_sources(${amx_sources})
 
 add_library(leat SHARED $<TARGET_OBJECTS:leat_objects> ${isa_objects})
 add_library(leat_static STATIC $<TARGET_OBJECTS:leat_objects> ${isa_objects})

@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
+
 #if defined(__x86_64__)
 #define CPUID_1_ECX (1u << 12 | 1u << 27 | 1u << 28 | 1u << 29)  // FMA, OSXSAVE, AVX, F16C
 #define CPUID_7_EBX_AVX2 (1u << 3 | 1u << 5 | 1u << 8)             // BMI1, AVX2, BMI2
 // F, DQ, CD, BW, VL
 #define CPUID_7_EBX_AVX512 (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31)
+#define CPUID_7_EDX_AMX (1u << 22 | 1u << 24)  // products of bfloat16, tiles
+#define XCR0_AMX 0x60000u                       // the layout of tiles, and their data
 #define XCR0_AVX 0x6u      // SSE and AVX state
 #define XCR0_AVX512 0xe6u  // and the mask, upper and high registers
 
@@ -48,6 +52,11 @@ static leat_isa_t detect_isa(void) {
   return avx512 ? LEAT_ISA_AVX512 : LEAT_ISA_AVX2;
 }
 
+static bool detect_matrix_unit(void) {
+  return leat_cpu_isa() == LEAT_ISA_AVX512 && has_all(read_xcr0(), XCR0_AMX) &&
+         has_all(read_cpuid(7).edx, CPUID_7_EDX_AMX);
+}
+
 // Leaves 0x80000002 to 4 hold the name, 16 bytes each.
 static void read_name(char name[49]) {
   if (read_cpuid(0x80000000u).eax < 0x80000004u) return;
@@ -58,6 +67,7 @@ static void read_name(char name[49]) {
 }
 #else
 static leat_isa_t detect_isa(void) { return LEAT_ISA_BASE; }
+static bool detect_matrix_unit(void) { return false; }
 static void read_name(char name[49]) {}
 #endif
 
@@ -78,6 +88,15 @@ leat_isa_t leat_cpu_isa(void) {
   isa = (int)(supported < allowed ? supported : allowed);
   atomic_store_explicit(&cached, isa + 1, memory_order_relaxed);
   return (leat_isa_t)isa;
+}
+
+bool leat_cpu_has_matrix_unit(void) {
+  static _Atomic int cached;  // 1 + whether
+  int found = atomic_load_explicit(&cached, memory_order_relaxed);
+  if (found) return found > 1;
+  bool has = !getenv("LEAT_ISA") && detect_matrix_unit() && leat_host_permits_tiles();
+  atomic_store_explicit(&cached, 1 + has, memory_order_relaxed);
+  return has;
 }
 
 const char* leat_isa_name(leat_isa_t isa) {

@@ -3,15 +3,20 @@
 // LEAT_ISA_NAME(x); LEAT_ISA_SELECT(x) is the pointer to the best of them on this machine. Loops
 // that wait for memory stand in files `x_isa_avx2.c` and are chosen with LEAT_ISA_SELECT_AVX2(x):
 // AVX-512 would add nothing.
-// The environment variable LEAT_ISA=base|avx2|avx512 lowers the choice (tests run all of them).
+// The environment variable LEAT_ISA=base|avx2|avx512 lowers the choice (tests run all of them);
+// files `x_amx.c` use a unit that comes on top of AVX-512.
 #ifndef LEAT_BASE_CPU_H_
 #define LEAT_BASE_CPU_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum leat_isa_e { LEAT_ISA_BASE = 0, LEAT_ISA_AVX2 = 1, LEAT_ISA_AVX512 = 2 } leat_isa_t;
 
 leat_isa_t leat_cpu_isa(void);        // best allowed and supported; cached
+// Whether there is a unit that multiplies tiles of bfloat16 (AMX) and the system lets this process
+// use it; never where LEAT_ISA lowers the choice. The first call asks the system. Cached.
+bool leat_cpu_has_matrix_unit(void);
 int leat_cpu_count(void);             // CPUs that the process may use (affinity, cgroup); >= 1
 size_t leat_cpu_l1_bytes(void);       // data cache, per core
 size_t leat_cpu_l2_bytes(void);

@@ -25,8 +25,10 @@ static void it_has_a_name(void** state) {
 static void environment_lowers_the_set(void** state) {
   setenv("LEAT_ISA", "base", 1);
   assert_int_equal(leat_cpu_isa(), LEAT_ISA_BASE);
+  assert_false(leat_cpu_has_matrix_unit());
   unsetenv("LEAT_ISA");
   assert_int_equal(leat_cpu_isa(), LEAT_ISA_BASE);
+  assert_false(leat_cpu_has_matrix_unit());
 }
 
 int main(void) {

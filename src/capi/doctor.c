@@ -46,6 +46,7 @@ static void append_machine(leat_string_builder_t* out) {
   leat_cpu_name(name, sizeof name);
   append_text(out, "cpu", name);
   append_text(out, "isa", leat_isa_name(leat_cpu_isa()));
+  append_text(out, "matrix_unit", leat_cpu_has_matrix_unit() ? "amx" : "none");
   append_number(out, "cores", leat_cpu_count());
   append_number(out, "l1_bytes", (double)leat_cpu_l1_bytes());
   append_number(out, "l2_bytes", (double)leat_cpu_l2_bytes());
@@ -82,6 +83,7 @@ static leat_status_t append_figures(leat_string_builder_t* out) {
       {"peak_gflops_all_cores", f.multiply_add_all},
       {"gemm_portable_gflops", f.gemm_portable},
       {"gemm_onednn_gflops", f.gemm_onednn},
+      {"gemm_matrix_unit_gflops", f.gemm_matrix_unit},
       {"read_gb_per_s", f.read},
       {"read_gb_per_s_all_cores", f.read_all},
       {"copy_gb_per_s", f.copy},

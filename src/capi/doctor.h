@@ -7,7 +7,8 @@
 // Each is the best of several runs; speeds are 10^9 a second, "all" means all cores at once.
 typedef struct leat_doctor_figures_s {
   double multiply_add, multiply_add_all;  // float operations in registers
-  double gemm_portable, gemm_onednn;      // of a 768 x 768 x 768 product, one core; 0: no module
+  // Of a 768 x 768 x 768 product, one core; 0: no module, or no unit.
+  double gemm_portable, gemm_onednn, gemm_matrix_unit;
   double read, read_all;                  // bytes from memory
   double copy, copy_all;                  // bytes read and written
   double futex_wake_us;                   // until a thread that sleeps on another core runs

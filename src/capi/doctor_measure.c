@@ -64,6 +64,15 @@ static double gemm_portable(bench_t* b) {
   return 2.0 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE;
 }
 
+// leat_gemm_f32 takes the matrix unit for these shapes.
+static double gemm_matrix_unit(bench_t* b) {
+  if (!leat_cpu_has_matrix_unit()) return 0;
+  leat_gemm_shape_t shape = leat_gemm_shape_dense(LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, GEMM_SIZE,
+                                                  GEMM_SIZE, GEMM_SIZE);
+  leat_gemm_f32(&shape, (float*)b->from, (float*)b->from, NULL, (float*)b->to, NULL, NULL);
+  return 2.0 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE;
+}
+
 static double gemm_onednn(bench_t* b) {
   const int64_t n = GEMM_SIZE;
   const leat_onednn_module_t* module = leat_cpu_onednn();
@@ -275,6 +284,7 @@ leat_status_t leat_doctor_measure(leat_doctor_figures_t* out_figures) {
     f->multiply_add_all = best_rate(&bench, multiply_add_all, 8);
     f->gemm_portable = best_rate(&bench, gemm_portable, 12);
     f->gemm_onednn = best_rate(&bench, gemm_onednn, 12);
+    f->gemm_matrix_unit = best_rate(&bench, gemm_matrix_unit, 12);
     f->read = best_rate(&bench, read_one, 6);
     f->read_all = best_rate(&bench, read_all, 6);
     f->copy = best_rate(&bench, copy_one, 4);

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/sync.h"
 #include "device/cpu/gemm_kernels.h"
+#include "device/cpu/gemm_split.h"
 #include "device/cpu/module.h"
 
 #define MOST_PARTS 64
@@ -65,6 +66,7 @@ static grid_t choose_grid(const leat_gemm_shape_t* shape, const leat_gemm_blocki
 
 static size_t part_bytes(const leat_gemm_blocking_t* blocking, const grid_t* grid, int64_t k,
                          size_t item_bytes) {
+  if (blocking->packed_bytes) return blocking->packed_bytes(grid->rows, grid->columns, k);
   const int64_t depth = LEAT_MIN(k, blocking->depth);
   const int64_t columns = round_up(LEAT_MIN(grid->columns, blocking->columns),
                                    blocking->tile_columns);
@@ -86,6 +88,14 @@ static bool is_dots_shape(const leat_gemm_shape_t* shape) {
          shape->m <= DOTS_MOST_ROWS && shape->n >= 64 && shape->k >= 256;
 }
 
+// As measured: both operands must be used often enough to pay for their packing.
+static const leat_gemm_kernels_t* select_split(const leat_gemm_shape_t* shape) {
+  const bool pays = shape->m >= 48 && shape->n >= 48 && shape->k >= 40 &&
+                    shape->m + shape->n >= 160 &&
+                    (double)shape->m * (double)shape->n * (double)shape->k >= 80.0 * 80.0 * 80.0;
+  return pays ? leat_gemm_split_kernels() : NULL;
+}
+
 static int pool_width(const leat_thread_pool_t* pool) {
   return pool ? leat_thread_pool_size(pool) : 1;
 }
@@ -100,7 +110,10 @@ static size_t workspace_bytes(const leat_gemm_shape_t* shape, const leat_gemm_bl
 
 size_t leat_gemm_f32_workspace_bytes(const leat_gemm_shape_t* shape,
                                      const leat_thread_pool_t* pool) {
-  return workspace_bytes(shape, &select_kernels()->blocking_f32, sizeof(float), pool);
+  const leat_gemm_kernels_t* split = select_split(shape);
+  const size_t ours = workspace_bytes(shape, &select_kernels()->blocking_f32, sizeof(float), pool);
+  return split ? LEAT_MAX(ours, workspace_bytes(shape, &split->blocking_f32, sizeof(float), pool))
+               : ours;
 }
 
 size_t leat_gemm_f64_workspace_bytes(const leat_gemm_shape_t* shape,
@@ -180,18 +193,24 @@ bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape) {
 
 void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, const float* a, const float* b,
                             const float* d, float* c, void* workspace, leat_thread_pool_t* pool) {
-  run_product_f32(shape, a, b, d, c, workspace, pool, NULL);
+  run_product_f32(select_kernels(), shape, a, b, d, c, workspace, pool, NULL);
 }
 
 void leat_gemm_f32(const leat_gemm_shape_t* shape, const float* a, const float* b, const float* d,
                    float* c, void* workspace, leat_thread_pool_t* pool) {
+  const leat_gemm_kernels_t* split = select_split(shape);
+  if (split) {
+    run_product_f32(split, shape, a, b, d, c, workspace, pool, NULL);
+    return;
+  }
   const bool adds_on_the_way = d && d != c && is_heavy_to_lay(shape);
   const leat_onednn_module_t* onednn =
       !adds_on_the_way && leat_gemm_f32_prefers_onednn(shape) ? leat_cpu_onednn() : NULL;
-  run_product_f32(shape, a, b, d, c, workspace, pool, onednn ? onednn->gemm_f32 : NULL);
+  run_product_f32(select_kernels(), shape, a, b, d, c, workspace, pool,
+                  onednn ? onednn->gemm_f32 : NULL);
 }
 
 void leat_gemm_f64(const leat_gemm_shape_t* shape, const double* a, const double* b,
                    const double* d, double* c, void* workspace, leat_thread_pool_t* pool) {
-  run_product_f64(shape, a, b, d, c, workspace, pool, NULL);
+  run_product_f64(select_kernels(), shape, a, b, d, c, workspace, pool, NULL);
 }

@@ -12,6 +12,8 @@
 typedef struct leat_gemm_blocking_s {
   int64_t rows, columns, depth;
   int64_t tile_rows, tile_columns;
+  // What is packed for a part of C of |rows| x |columns|, where it is not those blocks; or NULL.
+  size_t (*packed_bytes)(int64_t rows, int64_t columns, int64_t depth);
 } leat_gemm_blocking_t;
 
 // An A of at most so many elements is packed once, as a whole; a larger one block by block, for
