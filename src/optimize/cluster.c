@@ -20,10 +20,12 @@
 // beside the cluster. A Tile that does what broadcasting does is a step, and so is a product of
 // matrices that sums over one element: each of its numbers is a product of two.
 //
+// A reduction of rows may end a cluster: what reads it comes after that.
+//
 // This comes after placement: only then it is known which kernels there are.
 #include "optimize/cluster.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "optimize/conditions.h"
@@ -31,6 +33,7 @@
 typedef struct cluster_s {
   int32_t became;        // the cluster that it was merged into; itself
   int32_t first_reader;  // the lowest number among clusters of its level that read it
+  int32_t level;
   int16_t member_count, step_count;  // steps: those that compute
   int16_t place_count;   // steps of the program, at most
   int32_t begin;         // its members' place in the list of all
@@ -38,7 +41,6 @@ typedef struct cluster_s {
 
 typedef struct finder_s {
   leat_clusters_t c;
-  const leat_pass_options_t* options;
   leat_arena_t* arena;
   size_t count;     // of nodes that were there at first
   int64_t limit;    // elements of a step's output
@@ -92,7 +94,7 @@ static bool is_outer_product(const leat_graph_t* graph, const leat_node_t* node)
 }
 
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
-  switch (leat_node_elementwise(f->c.graph, node, f->options)) {
+  switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
     case LEAT_ELEMENTWISE_BROADCAST: return LEAT_CLUSTER_STEP;
     case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STRICT;
     case LEAT_ELEMENTWISE_IF_SAME:
@@ -109,16 +111,24 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
   }
 }
 
+static bool reduces_rows(const finder_t* f, const leat_node_t* node) {
+  leat_cluster_reduction_t reduction;
+  return node->input_count == 2 &&
+         leat_shape_may_reach(leat_graph_output_shape(f->c.graph, node->inputs[0]), f->limit) &&
+         leat_cluster_find_reduction(f->c.graph, node, f->c.options, &reduction);
+}
+
 // What the node could be, whatever the others are.
 static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* node) {
   if (leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP)) return LEAT_CLUSTER_GROUP;
   if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_CLUSTER_CONSTANT;
   if (node->output_count != 1 || node->input_count == 0 ||
       leat_dtype_in(node->output_types[0], LEAT_DTYPES_OBJECT) ||
-      !leat_shape_may_reach(node->output_shapes[0], f->limit) ||
       !leat_node_is_pure(f->c.graph, node)) {
     return LEAT_CLUSTER_STRANGER;
   }
+  if (reduces_rows(f, node)) return LEAT_CLUSTER_REDUCTION;
+  if (!leat_shape_may_reach(node->output_shapes[0], f->limit)) return LEAT_CLUSTER_STRANGER;
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
   if (node->op->flags & LEAT_OP_RESHAPES) {
     return leat_partial_shape_is_full(node->output_shapes[0]) &&
@@ -155,7 +165,8 @@ static int32_t find_level(const finder_t* f, int32_t index) {
     const int32_t source = node->inputs[i].node;
     if (leat_edge_closes_loop(f->c.graph, node, node->inputs[i])) continue;
     const bool crosses = !f->c.roles[source] != !f->c.roles[index];
-    level = LEAT_MAX(level, f->levels[source] + crosses);
+    const bool reads_rest = i < node->input_count && f->c.roles[source] == LEAT_CLUSTER_REDUCTION;
+    level = LEAT_MAX(level, f->levels[source] + (crosses || reads_rest));
   }
   return level;
 }
@@ -231,29 +242,35 @@ static void merge_sources(finder_t* f, int32_t index, int32_t cluster) {
   }
 }
 
-// Has the node, of no step, something to do with |cluster|? What a member gives is handed on in the
-// member's cluster only, and reshaped only where a member gives it.
+// May the node be the first of a cluster?
+static bool may_begin(const finder_t* f, int32_t index) {
+  return f->c.roles[index] != LEAT_CLUSTER_REDUCTION && leat_cluster_steps(&f->c, index) > 0;
+}
+
+// Has the node, which begins none, something to do with |cluster|? What a member gives is handed on
+// in the member's cluster only, and reshaped or reduced only where a member gives it.
 static bool belongs(const finder_t* f, int32_t index, int32_t cluster) {
   const leat_node_t* node = &f->c.graph->nodes[index];
-  const bool reshapes = f->c.roles[index] == LEAT_CLUSTER_RESHAPED;
-  const bool hands_on = reshapes || f->c.roles[index] == LEAT_CLUSTER_HANDED_ON;
   if (cluster == LEAT_CLUSTER_NONE) return false;
-  if (hands_on && f->c.roles[node->inputs[0].node]) {
+  if (node->input_count == 0) return true;
+  const uint8_t source = f->c.roles[node->inputs[0].node];
+  if (source && source != LEAT_CLUSTER_REDUCTION) {
     return cluster == find_cluster(f, node->inputs[0].node);
   }
-  return !reshapes;
+  return f->c.roles[index] == LEAT_CLUSTER_HANDED_ON;
 }
 
 static void join(finder_t* f, int32_t index) {
   int32_t cluster = choose_cluster(f, index);
-  if (!leat_cluster_steps(&f->c, index) && !belongs(f, index, cluster)) {
+  if (!may_begin(f, index) && !belongs(f, index, cluster)) {
     f->c.roles[index] = LEAT_CLUSTER_STRANGER;
     f->levels[index] = find_level(f, index);
     return;
   }
   if (cluster == LEAT_CLUSTER_NONE) {
     cluster = f->item_count++;
-    f->items[cluster] = (cluster_t){.became = cluster, .first_reader = INT32_MAX};
+    f->items[cluster] = (cluster_t){
+        .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index]};
   }
   f->c.cluster_of[index] = cluster;
   ++f->items[cluster].member_count;
@@ -264,7 +281,7 @@ static void join(finder_t* f, int32_t index) {
 
 static leat_status_t find_clusters(finder_t* f) {
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->c.graph, f->order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->options, f->order, f->arena,
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
                                             &f->conditions));
   for (size_t i = 0; i < f->count; ++i) {
     const int32_t node = f->order[i];
@@ -283,7 +300,8 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   int32_t total = 0;
   for (int32_t k = 0; k < f->item_count; ++k) {
     f->items[k].begin = total;
-    if (f->items[k].became == k) total += f->items[k].member_count;
+    if (f->items[k].became != k) f->items[k].member_count = f->items[k].step_count = 0;
+    total += f->items[k].member_count;
   }
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof **out_members,
                                                  (void**)out_members));
@@ -294,14 +312,23 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   return leat_ok_status();
 }
 
+// No cluster reads one behind it.
+static int comes_later(const void* a, const void* b) {
+  const cluster_t *x = a, *y = b;
+  return x->level != y->level ? (x->level > y->level) - (x->level < y->level)
+                              : (x->became > y->became) - (x->became < y->became);
+}
+
+// Those that are read come first, so that who reads one reads the node that it became.
 static leat_status_t fuse_clusters(finder_t* f) {
   int32_t* members;
   bool any_fused = false;
   LEAT_RETURN_IF_ERROR(list_members(f, &members));
+  qsort(f->items, (size_t)f->item_count, sizeof *f->items, comes_later);
   for (int32_t k = 0; k < f->item_count; ++k) {
     const cluster_t* item = &f->items[k];
     bool is_fused = false;
-    if (item->became != k || item->step_count < 2) continue;
+    if (item->step_count < 2) continue;
     LEAT_RETURN_IF_ERROR(leat_cluster_fuse(&f->c, members + item->begin - item->member_count,
                                            item->member_count, &is_fused));
     any_fused |= is_fused;
@@ -340,8 +367,7 @@ static leat_status_t run(finder_t* f) {
 static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
   leat_arena_t arena;
   leat_graph_t* graph = rewrite->graph;
-  finder_t f = {.c = {.rewrite = rewrite, .graph = graph},
-                .options = options,
+  finder_t f = {.c = {.rewrite = rewrite, .graph = graph, .options = options},
                 .arena = &arena,
                 .count = graph->node_count,
                 .limit = options->cluster_limit_elements ? options->cluster_limit_elements : 1024};

@@ -1,6 +1,6 @@
 // Between the parts of the pass "cluster": cluster.c says which nodes make a cluster,
 // cluster_fusion.c puts one node in their place, cluster_constant.c says how little of a constant
-// that node has to read.
+// that node has to read, cluster_reduction.c what it reduces.
 #ifndef LEAT_OPTIMIZE_CLUSTER_H_
 #define LEAT_OPTIMIZE_CLUSTER_H_
 
@@ -19,6 +19,7 @@ typedef enum leat_cluster_role_e {
   LEAT_CLUSTER_PRODUCT,    // of a column and a row
   LEAT_CLUSTER_HANDED_ON,  // gives what it reads
   LEAT_CLUSTER_RESHAPED,   // gives what it reads under another shape: a step without work
+  LEAT_CLUSTER_REDUCTION,  // of rows of what it reads: a step that no member reads
   LEAT_CLUSTER_CONSTANT,   // that waits for others
   LEAT_CLUSTER_GROUP,      // gives nothing: others wait for it, and it for members
 } leat_cluster_role_t;
@@ -26,6 +27,7 @@ typedef enum leat_cluster_role_e {
 typedef struct leat_clusters_s {
   leat_rewrite_t* rewrite;
   leat_graph_t* graph;
+  const leat_pass_options_t* options;
   const leat_op_t* op;               // _FusedElementwise
   uint8_t* roles;                    // node -> leat_cluster_role_t
   int32_t* cluster_of;               // node
@@ -39,7 +41,8 @@ static inline int leat_cluster_steps(const leat_clusters_t* clusters, int32_t no
     case LEAT_CLUSTER_STEP:
     case LEAT_CLUSTER_STRICT:
     case LEAT_CLUSTER_REPEATED:
-    case LEAT_CLUSTER_PRODUCT: return 1;
+    case LEAT_CLUSTER_PRODUCT:
+    case LEAT_CLUSTER_REDUCTION: return 1;
     case LEAT_CLUSTER_SUM: return clusters->graph->nodes[node].input_count - 1;
     default: return 0;
   }
@@ -57,6 +60,20 @@ static inline int leat_cluster_places(const leat_clusters_t* clusters, int32_t n
 // |members| of one cluster, inputs first. They stay where one node cannot stand for them.
 LEAT_MUST_USE leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters,
                                               const int32_t* members, int count, bool* out_fused);
+
+// ---- Reductions ---------------------------------------------------------------------------------
+
+// Of the last axes of a node's first input.
+typedef struct leat_cluster_reduction_s {
+  leat_string_view_t op;
+  int64_t axes;
+  bool keep_dims;
+} leat_cluster_reduction_t;
+
+// False: the node is no such reduction, or it is not known.
+bool leat_cluster_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
+                                 const leat_pass_options_t* options,
+                                 leat_cluster_reduction_t* out_reduction);
 
 // ---- Constants ----------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ typedef struct fusion_s {
   int member_count;
   int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
   leat_output_t origins[LEAT_CLUSTER_MAX_MEMBERS];  // member -> whose value it hands on from there
-  bool shown[LEAT_CLUSTER_MAX_MEMBERS];      // member: others read it, or wait for it
+  bool shown[LEAT_CLUSTER_MAX_MEMBERS];             // member: others read it
   leat_output_t inputs[MAX_ENDS];
   uint8_t parts[MAX_ENDS];  // input -> leat_cluster_part_t
   int32_t input_types[MAX_ENDS];
@@ -35,7 +35,9 @@ typedef struct fusion_s {
   leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
   int64_t side_dims[LEAT_FUSED_MAX_STEPS][2];  // of those that are no node's
   uint64_t reshaping;  // bit s: step s reshapes
-  int step_count, operand_count, shape_count;
+  int64_t axes[LEAT_FUSED_MAX_STEPS];
+  bool keep_dims[LEAT_FUSED_MAX_STEPS];
+  int step_count, operand_count, shape_count, reduction_count;
   int32_t last;  // the member of the last step
   int64_t results[MAX_ENDS];
   int32_t result_types[MAX_ENDS];
@@ -60,11 +62,12 @@ static bool stays(const fusion_t* f, int m) {
 static bool is_shown(const fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const int32_t node = f->members[m];
-  if (c->kept[node]) return true;
+  if (c->kept[node] || c->roles[node] == LEAT_CLUSTER_REDUCTION) return true;
   for (uint32_t r = c->readers.begin[node]; r < c->readers.begin[node + 1]; ++r) {
-    const int32_t reader = c->readers.readers[r].node;
-    if (c->cluster_of[reader] != c->cluster_of[node]) return true;
-    const int k = find_member(f, f->member_count, reader);
+    const leat_reader_t reader = c->readers.readers[r];
+    if (reader.position >= c->graph->nodes[reader.node].input_count) continue;  // only waits
+    if (c->cluster_of[reader.node] != c->cluster_of[node]) return true;
+    const int k = find_member(f, f->member_count, reader.node);
     if (f->shown[k] && stays(f, k)) return true;
   }
   return false;
@@ -274,6 +277,23 @@ static bool add_steps(fusion_t* f, int m) {
   return true;
 }
 
+static bool add_reduction(fusion_t* f, int m) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  leat_cluster_reduction_t reduction;
+  int64_t operand;
+  if (!leat_cluster_find_reduction(c->graph, node, c->options, &reduction) ||
+      !find_operand(f, m, 0, &operand)) {
+    return false;
+  }
+  f->axes[f->reduction_count] = reduction.axes;
+  f->keep_dims[f->reduction_count++] = reduction.keep_dims;
+  add_step(f, reduction.op, node, &operand, 1);
+  f->values[m] = -f->step_count;
+  f->last = f->members[m];
+  return true;
+}
+
 static bool add_member(fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
@@ -294,6 +314,7 @@ static bool add_member(fusion_t* f, int m) {
       return true;
     case LEAT_CLUSTER_REPEATED: return add_repeated(f, m);
     case LEAT_CLUSTER_PRODUCT: return add_product(f, m);
+    case LEAT_CLUSTER_REDUCTION: return add_reduction(f, m);
     default: return add_steps(f, m);
   }
 }
@@ -400,7 +421,9 @@ static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
       LIST("arities", INT, f->step_count, ints, f->arities),
       LIST("operands", INT, f->operand_count, ints, f->operands),
       LIST("results", INT, f->result_count, ints, f->results),
-      LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes)};
+      LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes),
+      LIST("axes", INT, f->reduction_count, ints, f->axes),
+      LIST("keep_dims", BOOL, f->reduction_count, bools, f->keep_dims)};
   leat_node_spec_t spec = {.op = f->clusters->op,
                            .inputs = f->inputs,
                            .input_count = f->input_count,
@@ -420,16 +443,16 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
   f.members = members;
   f.member_count = count;
   f.input_count = f.control_count = f.step_count = f.operand_count = f.result_count = 0;
-  f.shape_count = 0;
+  f.shape_count = f.reduction_count = 0;
   f.reshaping = 0;
   *out_fused = describe(&f);
   if (!*out_fused) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(copy_constants(&f));
   LEAT_RETURN_IF_ERROR(add_node(&f, &node));
   for (int m = 0; m < count; ++m) {
-    if (!f.shown[m] || stays(&f, m)) continue;
-    leat_output_t output = {node, 0};
-    if (f.values[m] < 0) {
+    if (f.shown[m] && stays(&f, m)) continue;
+    leat_output_t output = {node, 0};  // for those that only wait
+    if (f.shown[m] && f.values[m] < 0) {
       output.index = find_result(&f, m);
       LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
           graph, output, graph->nodes[members[m]].output_shapes[0]));

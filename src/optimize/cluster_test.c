@@ -101,6 +101,17 @@ static void what_leaves_does_not_come_back(void** state) {
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 2);
 }
 
+// x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     y ─▶ d ─▶ e, which c reads: b and c are found first
+static void a_cluster_that_is_found_later_may_be_read(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = vector(f, "x", 5000), y = vector(f, "y", 5000);
+  leat_output_t b = BINARY("AddV2", UNARY("L2Loss", UNARY("Exp", x)), x);
+  leat_output_t e = UNARY("Neg", UNARY("Exp", y));
+  leat_output_t c = BINARY("Sub", b, e);
+  assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
+  assert_int_equal(f->rewrite.graph->node_count, 6);  // x, y, a, L2Loss, two clusters
+}
+
 static void a_sum_of_many_is_steps(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), z = vector(f, "z", -1);
@@ -184,20 +195,25 @@ static void a_bias_is_a_step(void** state) {
 // Rows of |first| and then |rest|, but for |odd| at the very end.
 #define ROWS 64
 #define COLUMNS 80
-static leat_output_t constant(pass_scene_t* f, float first, float rest, float odd) {
+static leat_output_t matrix(pass_scene_t* f, int rows, int columns, float first, float rest,
+                            float odd) {
   leat_shape_t shape;
   leat_tensor_t tensor;
-  LEAT_EXPECT_OK(leat_shape_create(2, (int64_t[]){ROWS, COLUMNS}, &shape));
+  LEAT_EXPECT_OK(leat_shape_create(2, (int64_t[]){rows, columns}, &shape));
   LEAT_EXPECT_OK(
       leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
   float* items = leat_tensor_data(&tensor, float);
-  for (int i = 0; i < ROWS * COLUMNS; ++i) items[i] = i % COLUMNS ? rest : first;
-  items[ROWS * COLUMNS - 1] = odd;
+  for (int i = 0; i < rows * columns; ++i) items[i] = i % columns ? rest : first;
+  items[rows * columns - 1] = odd;
   const leat_output_t output = scene_output(
       &f->s, "Const", "", "", LEAT_NO_INPUTS,
       LEAT_ATTRS(LEAT_TENSOR("value", &tensor), LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)));
   leat_tensor_release(&tensor);
   return output;
+}
+
+static leat_output_t constant(pass_scene_t* f, float first, float rest, float odd) {
+  return matrix(f, ROWS, COLUMNS, first, rest, odd);
 }
 
 // The rank of what the cluster, fetch 0, reads at |index|.
@@ -310,10 +326,12 @@ static void a_tile_that_broadcasts_is_a_step(void** state) {
   assert_int_equal(f->rewrite.graph->node_count, 2);
 }
 
-static leat_output_t product(pass_scene_t* f, leat_output_t x, leat_output_t y, bool turns_y) {
-  return scene_output(&f->s, "MatMul", "", "", LEAT_INPUTS(x, y),
-                      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
-                                 LEAT_BOOL("transpose_b", turns_y)));
+// |turned|: "a" or "b", or "".
+static leat_output_t product(pass_scene_t* f, leat_output_t a, leat_output_t b,
+                             const char* turned) {
+  return scene_output(&f->s, "MatMul", "", "", LEAT_INPUTS(a, b),
+                      LEAT_ATTRS(LEAT_BOOL("transpose_a", *turned == 'a'),
+                                 LEAT_BOOL("transpose_b", *turned == 'b')));
 }
 
 static bool has_step(const leat_node_t* node, const char* op) {
@@ -337,17 +355,17 @@ static void a_product_of_a_column_and_a_row_is_steps(void** state) {
   leat_output_t x = scene_matrix(&f->s, "x", 64, 80), column = scene_matrix(&f->s, "column", 64, 1);
   leat_output_t row = scene_matrix(&f->s, "row", 1, 80), turned = scene_matrix(&f->s, "w", 80, 1);
   leat_output_t any = scene_matrix(&f->s, "any", -1, 1), two = scene_matrix(&f->s, "two", 64, 2);
-  leat_output_t y = BINARY("Mul", product(f, column, row, false), x);
+  leat_output_t y = BINARY("Mul", product(f, column, row, ""), x);
   assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);  // Mul, + 0, Mul
-  y = UNARY("Neg", product(f, any, turned, true));
+  y = UNARY("Neg", product(f, any, turned, "b"));
   assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);  // the row is a Reshape
-  y = UNARY("Neg", product(f, two, scene_matrix(&f->s, "v", 2, 80), false));
+  y = UNARY("Neg", product(f, two, scene_matrix(&f->s, "v", 2, 80), ""));
   assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);
-  y = UNARY("Neg", product(f, any, scene_matrix(&f->s, "u", -1, 80), false));
+  y = UNARY("Neg", product(f, any, scene_matrix(&f->s, "u", -1, 80), ""));
   assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);
-  y = product(f, column, row, false);
+  y = product(f, column, row, "");
   assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);  // alone it stays
 }
 
@@ -356,7 +374,7 @@ static void a_product_with_one_number_is_scaled_before_it_is_repeated(void** sta
   pass_scene_t* f = *state;
   leat_output_t column = scene_matrix(&f->s, "column", 64, 1), x = scene_matrix(&f->s, "x", 64, 80);
   for (int value = 1; value <= 2; ++value) {
-    leat_output_t y = BINARY("Mul", product(f, column, repeated(f, (float)value, 80), true), x);
+    leat_output_t y = BINARY("Mul", product(f, column, repeated(f, (float)value, 80), "b"), x);
     LEAT_EXPECT_OK(f->s.b.status);
     pass_scene_prune(f, LEAT_INPUTS(y));
     LEAT_EXPECT_OK(leat_pass_fold.run(&f->rewrite, &(leat_pass_options_t){
@@ -367,6 +385,97 @@ static void a_product_with_one_number_is_scaled_before_it_is_repeated(void** sta
     assert_int_equal(steps_of(node), 2 + value);
     assert_int_equal(f->rewrite.graph->node_count, 3 + value);
   }
+}
+
+static leat_output_t reduce(pass_scene_t* f, const char* op, leat_output_t x, int axis_count,
+                            const int32_t* axes, bool keep_dims) {
+  leat_output_t constant = leat_build_int32_vector(&f->s.b, axes, axis_count);
+  LEAT_EXPECT_OK(f->s.b.status);
+  return scene_output(&f->s, op, "", "", LEAT_INPUTS(x, constant),
+                      LEAT_ATTRS(LEAT_BOOL("keep_dims", keep_dims)));
+}
+#define REDUCE(op, x, keep_dims, ...) \
+  reduce(f, op, x, (int)(sizeof((int32_t[]){__VA_ARGS__}) / 4), (int32_t[]){__VA_ARGS__}, keep_dims)
+
+static int64_t reduced_axes(const leat_node_t* node, int index) {
+  return leat_node_attr(node, LEAT_SV("axes"))->ints[index];
+}
+
+static void a_reduction_of_rows_ends_a_cluster(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 500, 20);
+  leat_output_t unknown = scene_placeholder(&f->s, "unknown", LEAT_DTYPE_FLOAT);
+  leat_output_t product = BINARY("Mul", UNARY("Exp", x), x);
+  leat_output_t sum = REDUCE("Sum", product, false, -1), max = REDUCE("Max", product, true, 1);
+  leat_output_t all = REDUCE("Mean", product, false, 1, -2);
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum, max, all), 0), 1);
+  const leat_node_t* node = pass_scene_fetched(f, 0);
+  assert_int_equal(steps_of(node), 5);
+  assert_int_equal(node->output_count, 3);
+  for (int i = 0; i < 3; ++i) {
+    const leat_output_t output = f->rewrite.fetches[i];
+    assert_int_equal(leat_graph_output_shape(f->rewrite.graph, output).rank, i == 2 ? 0 : i + 1);
+    assert_int_equal(reduced_axes(node, output.index), i == 2 ? 2 : 1);
+  }
+  // One step is enough, and its rank need not be known.
+  assert_int_equal(cluster(f, LEAT_INPUTS(REDUCE("Sum", UNARY("Exp", unknown), true, -1)), 0), 1);
+}
+
+// What is reduced may be read by others, also by those that read the reduction; they come later.
+static void what_reads_a_reduction_is_outside(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 500, 20);
+  leat_output_t e = UNARY("Exp", x), sum = REDUCE("Sum", e, true, -1);
+  leat_output_t ratio = BINARY("RealDiv", UNARY("Neg", e), UNARY("Identity", sum));
+  assert_int_equal(cluster(f, LEAT_INPUTS(ratio), 0), 1);
+  const leat_node_t* last = pass_scene_fetched(f, 0);
+  assert_int_equal(last->op->name.size, strlen("RealDiv"));
+  const leat_node_t* fused = &f->rewrite.graph->nodes[last->inputs[0].node];
+  assert_int_equal(steps_of(fused), 3);
+  assert_int_equal(fused->output_count, 2);
+}
+
+// Nobody reads what only is waited for.
+static void who_waits_for_a_member_waits_for_the_cluster(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 500, 20);
+  leat_output_t product = BINARY("Mul", UNARY("Exp", x), x);
+  leat_output_t sum = REDUCE("Sum", product, false, -1), later = UNARY("L2Loss", x);
+  scene_after(&f->s, later.node, product.node);
+  assert_int_equal(cluster(f, LEAT_INPUTS(sum, later), 0), 1);
+  assert_int_equal(pass_scene_fetched(f, 0)->output_count, 1);
+  assert_int_equal(pass_scene_fetched(f, 1)->inputs[1].node, f->rewrite.fetches[0].node);
+}
+
+static void other_reductions_are_left(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", 500, 20), small = vector(f, "small", 20);
+  leat_output_t unknown = scene_placeholder(&f->s, "unknown", LEAT_DTYPE_FLOAT);
+  leat_output_t axis = scene_placeholder(&f->s, "axis", LEAT_DTYPE_INT32);
+  const leat_output_t left[] = {
+      REDUCE("Sum", UNARY("Exp", x), false, 0),        // not the last one
+      REDUCE("Sum", UNARY("Exp", x), false, 1, 1),     // which is an error
+      REDUCE("Sum", UNARY("Exp", unknown), false, 1),  // perhaps not the last one
+      BINARY("Sum", UNARY("Exp", x), axis),
+      REDUCE("Sum", x, false, -1),  // of no step
+      REDUCE("Sum", UNARY("Exp", small), false, -1),
+      scene_output(&f->s, "Neg", "other", "", LEAT_INPUTS(REDUCE("Sum", x, false, -1)),
+                   LEAT_NO_ATTRS),
+      REDUCE("Sum", scene_wait(&f->s, 0, -1, UNARY("Exp", x)), false, -1)};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(left); ++i) {
+    assert_int_equal(cluster(f, LEAT_INPUTS(left[i]), 0), 0);
+  }
+}
+
+static void a_product_with_ones_is_a_sum_of_rows(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = scene_matrix(&f->s, "x", -1, 60), unknown = scene_matrix(&f->s, "y", 60, -1);
+  leat_output_t ones = matrix(f, 60, 1, 1, 1, 1), others = matrix(f, 60, 1, 1, 1, -1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", x), ones, "")), 0), 1);
+  assert_int_equal(reduced_axes(pass_scene_fetched(f, 0), 0), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", x), others, "")), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", unknown), ones, "")), 0), 0);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", unknown), ones, "a")), 0), 0);
 }
 
 static void devices_are_kept_apart(void** state) {
@@ -423,6 +532,7 @@ int main(void) {
       TEST(nodes_that_read_each_other_become_one),
       TEST(what_is_known_to_be_small_is_left),
       TEST(what_leaves_does_not_come_back),
+      TEST(a_cluster_that_is_found_later_may_be_read),
       TEST(a_sum_of_many_is_steps),
       TEST(a_group_does_not_wait_for_itself),
       TEST(attributes_keep_nodes_out),
@@ -434,6 +544,11 @@ int main(void) {
       TEST(a_tile_that_broadcasts_is_a_step),
       TEST(a_product_of_a_column_and_a_row_is_steps),
       TEST(a_product_with_one_number_is_scaled_before_it_is_repeated),
+      TEST(a_reduction_of_rows_ends_a_cluster),
+      TEST(what_reads_a_reduction_is_outside),
+      TEST(who_waits_for_a_member_waits_for_the_cluster),
+      TEST(other_reductions_are_left),
+      TEST(a_product_with_ones_is_a_sum_of_rows),
       TEST(devices_are_kept_apart),
       TEST(what_comes_later_does_not_hold_up_the_rest),
       TEST(sides_of_a_switch_are_kept_apart),

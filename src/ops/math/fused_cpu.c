@@ -5,6 +5,9 @@
 //   x ─┬─▶ Mul ─▶ [piece] ─▶ Exp ─▶ y      [piece]: in the work area, on the stack of the shard
 //   s ─┘ (repeated)
 //
+// Rows are reduced in the tile that makes them where tiles can be whole rows. Longer rows are
+// reduced after that, from memory.
+//
 // Steps that give fewer elements than the largest run before that, whole (usually scalars). Those
 // never read a step that is run by tiles, as what reads it is no smaller.
 #include <string.h>
@@ -14,6 +17,7 @@
 #include "ops/family.h"
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused_cpu.h"
+#include "ops/math/reduction_plan_cpu.h"
 
 #define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
 #define MAX_TILE 4096
@@ -47,6 +51,7 @@ typedef struct run_s {
   leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
+  int64_t reduced_row;      // of which tiles and shards have a whole number
   int64_t tile, block_bytes;
   const operand_t* laid[MAX_LAID];  // the first of those that share a block, scalar or row
   int laid_count;
@@ -143,7 +148,7 @@ static bool is_repeated_to(const leat_shape_t* x, const leat_shape_t* shape) {
 // The shape that the step states, if it fits.
 static leat_status_t find_stated_shape(const run_t* r, const leat_fused_step_t* step,
                                        leat_shape_t* out_shape) {
-  const bool repeats = step->elementwise != NULL;
+  const bool repeats = leat_fused_repeats(step->elementwise);
   const leat_shape_t* given =
       &(repeats ? operand_tensor(r, step, 0) : value_of(r, step->base))->shape;
   leat_shape_share(&step->shape, out_shape);
@@ -157,28 +162,61 @@ static leat_status_t find_stated_shape(const run_t* r, const leat_fused_step_t* 
                              LEAT_SHAPE_TEXT(given), LEAT_SHAPE_TEXT(out_shape));
 }
 
+static void mark_last(int rank, int64_t axes, bool* out_reduced) {
+  for (int d = 0; d < rank; ++d) out_reduced[d] = d >= rank - axes;
+}
+
+static leat_status_t find_reduced_shape(const run_t* r, const leat_fused_step_t* step,
+                                        leat_shape_t* out_shape) {
+  const leat_shape_t* given = &operand_tensor(r, step, 0)->shape;
+  bool reduced[LEAT_SHAPE_MAX_RANK];
+  if (step->axes > given->rank) {
+    const leat_kernel_context_t c = step_context(r, step);
+    return leat_kernel_invalid(&c, "axis is %lld, must be in [%d, %d)", -(long long)step->axes,
+                               -given->rank, given->rank);
+  }
+  mark_last(given->rank, step->axes, reduced);
+  return leat_reduction_shape(given, reduced, step->reduction->keep_dims, out_shape);
+}
+
+static leat_status_t find_step_shape(const run_t* r, const leat_fused_step_t* step,
+                                     leat_shape_t* out_shape) {
+  if (step->reduction) return find_reduced_shape(r, step, out_shape);
+  return step->elementwise && !leat_fused_repeats(step->elementwise)
+             ? find_shape(r, step, out_shape)
+             : find_stated_shape(r, step, out_shape);
+}
+
 static leat_status_t find_shapes(run_t* r) {
   bool any_empty = false;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
-    const bool computes = step->elementwise && !leat_fused_repeats(step->elementwise);
-    LEAT_RETURN_IF_ERROR(computes ? find_shape(r, step, &r->own[s].shape)
-                                  : find_stated_shape(r, step, &r->own[s].shape));
+    LEAT_RETURN_IF_ERROR(find_step_shape(r, step, &r->own[s].shape));
     r->own[s].dtype = step->output_type;
     r->values[s] = &r->own[s];
+    if (step->reduction) continue;
     const int64_t count = r->own[s].shape.element_count;
     r->count = LEAT_MAX(r->count, count);
     any_empty |= count == 0;
   }
   // Only where nothing is there is a reader smaller than what it reads.
   for (int s = 0; s < r->fused->step_count; ++s) {
+    const leat_fused_step_t* step = &r->fused->steps[s];
     r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count &&
-                     r->fused->steps[s].base >= r->fused->input_count;
+                     step->base >= r->fused->input_count && !step->reduction;
   }
   return leat_ok_status();
 }
 
 // ---- Memory -------------------------------------------------------------------------------------
+
+static leat_status_t allocate_own(run_t* r, int s) {
+  leat_shape_t shape = r->own[s].shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(
+      r->context, r->fused->steps[s].output_type, &shape, &r->own[s]));
+  leat_shape_release(&shape);
+  return leat_ok_status();
+}
 
 static leat_status_t allocate(run_t* r) {
   const leat_fused_t* f = r->fused;
@@ -192,10 +230,7 @@ static leat_status_t allocate(run_t* r) {
           &tensor));
       r->values[s] = tensor;
     } else if (!r->is_tiled[s] && step->elementwise) {
-      leat_shape_t shape = r->own[s].shape;
-      LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(r->context, step->output_type, &shape,
-                                                          &r->own[s]));
-      leat_shape_release(&shape);
+      LEAT_RETURN_IF_ERROR(allocate_own(r, s));
     }
   }
   return leat_ok_status();
@@ -217,6 +252,22 @@ static void repeat_whole(const run_t* r, int s) {
   leat_broadcast_plan(&shape, 1, &target->shape, &plan);
   leat_elementwise_gather(step->elementwise, &plan, 0, operand->data, 0,
                           target->shape.element_count, target->data);
+}
+
+// Over what lies in memory.
+static leat_status_t reduce(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const leat_shape_t* shape = &operand_tensor(r, step, 0)->shape;
+  const int base = leat_fused_base(r->fused, step->operands[0]);
+  leat_kernel_context_t c = step_context(r, step);
+  bool reduced[LEAT_SHAPE_MAX_RANK];
+  leat_tensor_t input;
+  LEAT_RETURN_IF_ERROR(leat_tensor_reshape(value_of(r, base), shape, &input));
+  mark_last(shape->rank, step->axes, reduced);
+  leat_status_t status =
+      leat_reduction_run(&c, step->reduction, &input, reduced, (leat_tensor_t*)r->values[s]);
+  leat_tensor_release(&input);
+  return status;
 }
 
 static leat_status_t run_whole(run_t* r, int s) {
@@ -310,6 +361,43 @@ static leat_status_t plan_tiles(run_t* r) {
   return leat_ok_status();
 }
 
+static int64_t terms_of(const run_t* r, int s) {
+  return r->count / r->values[s]->shape.element_count;
+}
+
+// Does step |s| reduce what is made by tiles?
+static bool reduces_tiles(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const int from = step->operands[0] - r->fused->input_count;
+  return step->reduction && from >= 0 && r->is_tiled[from];
+}
+
+// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
+static int64_t whole_rows(int64_t row, int64_t most) {
+  while (row % 16 && 2 * row <= most) row *= 2;
+  return row;
+}
+
+// Which reductions find whole rows in a tile, which becomes a number of those. What others reduce
+// is kept in memory.
+static leat_status_t plan_rows(run_t* r) {
+  const leat_fused_t* f = r->fused;
+  for (int s = 0; s < f->step_count; ++s) {
+    if (!reduces_tiles(r, s) || terms_of(r, s) > r->tile) continue;
+    r->reduced_row = LEAT_MAX(r->reduced_row, terms_of(r, s));
+  }
+  r->tile -= r->tile % whole_rows(r->reduced_row, r->tile);
+  for (int s = 0; s < f->step_count; ++s) {
+    if (!reduces_tiles(r, s)) continue;
+    const int64_t terms = terms_of(r, s);
+    r->is_tiled[s] = terms > 1 && r->reduced_row % terms == 0;
+    const int base = leat_fused_base(f, f->steps[s].operands[0]) - f->input_count;
+    if (r->is_tiled[s] || r->values[base]->data) continue;
+    LEAT_RETURN_IF_ERROR(allocate_own(r, base));
+  }
+  return leat_ok_status();
+}
+
 // A step as a shard goes along it. The pieces of the next tile are found after each, not before:
 // where a loop reads two pointers at once they have been in memory long enough for that.
 typedef struct walk_s {
@@ -322,6 +410,8 @@ typedef struct walk_s {
   uint8_t rows;      // bit k: its piece begins where the tile does in its row
   uint8_t count;     // operands
   int step;
+  const leat_reduction_state_t* reduction;  // it is no elementwise step
+  int64_t terms;                            // of a row that is reduced
 } walk_t;
 
 // Where the first piece of an array lies, and the bytes from an element to the next (0: every piece
@@ -333,7 +423,8 @@ typedef struct lane_s {
 
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
-  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise->output_size};
+  void* data = r->values[s]->data;
+  if (data) return (lane_t){data, step->elementwise->output_size};
   return (lane_t){area + step->block * r->block_bytes, 0};
 }
 
@@ -376,12 +467,29 @@ static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, in
   }
 }
 
+static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, walk_t* out_walk) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const int base = leat_fused_base(r->fused, step->operands[0]) - r->fused->input_count;
+  const lane_t lane = step_lane(r, base, area);
+  const int64_t terms = terms_of(r, s), bytes = step->reduction->reducer.element_bytes;
+  *out_walk = (walk_t){.pieces = {lane.data + begin * lane.bytes},
+                       .strides = {r->tile * lane.bytes},
+                       .target = (char*)r->values[s]->data + begin / terms * bytes,
+                       .target_stride = r->tile / terms * bytes,
+                       .count = 1,
+                       .step = s,
+                       .reduction = step->reduction,
+                       .terms = terms};
+}
+
 static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
                        walk_t* out_walks) {
   int count = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
-    if (!r->is_tiled[s] || !step->elementwise) continue;
+    if (!r->is_tiled[s]) continue;
+    if (step->reduction) begin_reduction(r, s, begin, area, &out_walks[count++]);
+    if (!step->elementwise) continue;
     walk_t* walk = &out_walks[count++];
     const lane_t target = step_lane(r, s, area);
     *walk = (walk_t){.elementwise = step->elementwise,
@@ -410,11 +518,19 @@ static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   }
 }
 
+static int compute(const walk_t* walk, int64_t n) {
+  if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;  // laid out
+  if (LEAT_LIKELY(!walk->reduction)) {
+    return leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
+  }
+  leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
+                             walk->target);
+  return LEAT_ELEMENTWISE_FINE;
+}
+
 static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   if (LEAT_UNLIKELY(walk->gathered | walk->rows)) lay_tile(r, walk, index, n);
-  const leat_elementwise_t* e = walk->elementwise;
-  const int faults =
-      leat_fused_repeats(e) ? 0 : leat_elementwise_piece(e, walk->pieces, walk->target, n);
+  const int faults = compute(walk, n);
   for (int k = 0; k < walk->count; ++k) {
     walk->pieces[k] = (const char*)walk->pieces[k] + walk->strides[k];
   }
@@ -422,8 +538,11 @@ static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   return faults;
 }
 
+// Of rows that are reduced, or of elements.
 static void run_shard(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
+  begin *= r->reduced_row;
+  end *= r->reduced_row;
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
   const int count = begin_walks(r, begin, end, area, walks);
@@ -440,12 +559,16 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
 
 static leat_status_t run_tiles(run_t* r) {
   LEAT_RETURN_IF_ERROR(plan_tiles(r));
+  LEAT_RETURN_IF_ERROR(plan_rows(r));
   double cost_ns = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
-    const leat_elementwise_t* e = r->fused->steps[s].elementwise;
-    if (r->is_tiled[s] && e) cost_ns += (double)e->cost_ns;
+    const leat_fused_step_t* step = &r->fused->steps[s];
+    if (!r->is_tiled[s]) continue;
+    if (step->elementwise) cost_ns += (double)step->elementwise->cost_ns;
+    if (step->reduction) cost_ns += LEAT_REDUCTION_COST_NS;
   }
-  leat_kernel_parallel_for(r->context, r->count, cost_ns, run_shard, r);
+  leat_kernel_parallel_for(r->context, r->count / r->reduced_row, cost_ns * (double)r->reduced_row,
+                           run_shard, r);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);
   if (LEAT_LIKELY(!fault)) return leat_ok_status();
   const leat_kernel_context_t c = step_context(r, &r->fused->steps[(fault >> 8) - 1]);
@@ -453,14 +576,19 @@ static leat_status_t run_tiles(run_t* r) {
 }
 
 static leat_status_t run(run_t* r) {
+  const leat_fused_t* f = r->fused;
   bool any_tiled = false;
   LEAT_RETURN_IF_ERROR(find_shapes(r));
   LEAT_RETURN_IF_ERROR(allocate(r));
-  for (int s = 0; s < r->fused->step_count; ++s) {
+  for (int s = 0; s < f->step_count; ++s) {
     any_tiled |= r->is_tiled[s];
-    if (!r->is_tiled[s]) LEAT_RETURN_IF_ERROR(run_whole(r, s));
+    if (!r->is_tiled[s] && !f->steps[s].reduction) LEAT_RETURN_IF_ERROR(run_whole(r, s));
   }
-  return any_tiled ? run_tiles(r) : leat_ok_status();
+  if (any_tiled) LEAT_RETURN_IF_ERROR(run_tiles(r));
+  for (int s = 0; s < f->step_count; ++s) {
+    if (!r->is_tiled[s] && f->steps[s].reduction) LEAT_RETURN_IF_ERROR(reduce(r, s));
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
@@ -470,6 +598,7 @@ static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
   r.fused = f;
   r.plans = NULL;
   r.count = 0;
+  r.reduced_row = 1;
   r.laid_count = r.gathered_count = 0;
   atomic_init(&r.fault, 0);
   for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};

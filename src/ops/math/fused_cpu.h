@@ -4,12 +4,16 @@
 
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused.h"
+#include "ops/math/reduction_cpu.h"
 
 _Static_assert(LEAT_FUSED_MAX_OPERANDS == LEAT_ELEMENTWISE_MAX_INPUTS, "a step is a loop's call");
 
 typedef struct leat_fused_step_s {
   leat_kernel_t kernel;  // as the node's own would be: what messages name
-  const leat_elementwise_t* elementwise;  // the kernel's state; NULL: it reshapes
+  // The kernel's state, one of these; of a step that reshapes neither.
+  const leat_elementwise_t* elementwise;
+  const leat_reduction_state_t* reduction;
+  int64_t axes;                           // that a reduction reduces
   leat_shape_t shape;                     // of a step that reshapes or repeats
   int16_t base;  // the operand whose elements it gives: itself, unless it reshapes
   uint8_t input_types[LEAT_ELEMENTWISE_MAX_INPUTS];
@@ -35,7 +39,7 @@ static inline int leat_fused_base(const leat_fused_t* fused, int operand) {
 
 // Repeats its operand: there is no loop, its pieces are gathered.
 static inline bool leat_fused_repeats(const leat_elementwise_t* elementwise) {
-  return !elementwise->loop;
+  return elementwise && !elementwise->loop;
 }
 
 LEAT_MUST_USE leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state);

@@ -120,6 +120,56 @@ static void reshaped(const leat_reference_t* r) {
   }
 }
 
+// The sums of the rows of x y, their last axis or two, and x y.
+#define DOTS(axes, keep)                                                                      \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F), STRINGS("steps", S("Mul"), S("Sum")),             \
+   STRINGS("names", S("product"), S("sum")), TYPES("types", F, F), INTS("arities", 2, 1),     \
+   INTS("operands", 0, 1, 2), INTS("results", 1, 0), INTS("axes", axes),                      \
+   LEAT_CASE_BOOLS("keep_dims", keep)}
+
+static void dots(const leat_reference_t* r) {
+  const int64_t n = r->inputs[0].shape.element_count, rows = r->outputs[0].shape.element_count;
+  for (int64_t i = 0; i < rows; ++i) r->out[0][i] = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    r->out[1][i] = r->in[0][i] * r->in[1][i];
+    r->out[0][i / (n / rows)] += r->out[1][i];
+  }
+}
+
+// Of |x| the largest of each row and, under another shape, the means of its pairs.
+#define TWO_REDUCTIONS(...)                                                                   \
+  {TYPES("Tin", F), TYPES("Tout", F, F),                                                      \
+   STRINGS("steps", S("Abs"), S("Max"), S("Reshape"), S("Mean")),                             \
+   STRINGS("names", S("size"), S("max"), S("pairs"), S("mean")), TYPES("types", F, F, F, F),  \
+   INTS("arities", 1, 1, 1, 1), INTS("operands", 0, 1, 1, 3), INTS("results", 1, 3),          \
+   SHAPES("shapes", SHAPE(__VA_ARGS__)), INTS("axes", 1, 1),                                  \
+   LEAT_CASE_BOOLS("keep_dims", false, true)}
+
+static void two_reductions(const leat_reference_t* r) {
+  const int64_t n = r->inputs[0].shape.element_count, rows = r->outputs[0].shape.element_count;
+  for (int64_t i = 0; i < rows; ++i) r->out[0][i] = 0;
+  for (int64_t i = 0; i < n / 2; ++i) r->out[1][i] = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double size = fabs(r->in[0][i]);
+    r->out[0][i / (n / rows)] = fmax(r->out[0][i / (n / rows)], size);
+    r->out[1][i / 2] += size / 2;
+  }
+}
+
+// Are all of a row of x less than y's?
+#define ALL_LESS                                                                              \
+  {TYPES("Tin", F, F), TYPES("Tout", LEAT_DTYPE_BOOL), STRINGS("steps", S("Less"), S("All")), \
+   STRINGS("names", S("less"), S("all")), TYPES("types", LEAT_DTYPE_BOOL, LEAT_DTYPE_BOOL),   \
+   INTS("arities", 2, 1), INTS("operands", 0, 1, 2), INTS("results", 1), INTS("axes", 1),     \
+   LEAT_CASE_BOOLS("keep_dims", false)}
+
+// Negates a sum.
+#define AFTER_A_SUM                                                                           \
+  {TYPES("Tin", F), TYPES("Tout", F, F), STRINGS("steps", S("Abs"), S("Sum"), S("Neg")),      \
+   STRINGS("names", S("a"), S("b"), S("c")), TYPES("types", F, F, F), INTS("arities", 1, 1, 1), \
+   INTS("operands", 0, 1, 2), INTS("results", 1, 2), INTS("axes", 1),                         \
+   LEAT_CASE_BOOLS("keep_dims", false)}
+
 // softplus(relu_grad(dy, x)): one loop takes halves through float, one as they are.
 #define H LEAT_DTYPE_HALF
 #define ACTIVATIONS                                                                           \
@@ -274,6 +324,80 @@ static const leat_op_case_t kCases[] = {
      .inputs = {X(900, 33), X(900, 33)},
      .code = LEAT_INVALID_ARGUMENT,
      .message = "smaller"},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows",
+     .attrs = DOTS(1, false),
+     .inputs = {X(300, 65), X(300, 65)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of short rows, in shards",
+     .attrs = DOTS(1, true),
+     .inputs = {X(90000, 3), X(90000, 3)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows longer than a tile",
+     .attrs = DOTS(1, false),
+     .inputs = {X(3, 20011), X(3, 20011)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums over two axes",
+     .attrs = DOTS(2, true),
+     .inputs = {X(40, 7, 31), X(40, 7, 31)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "the sum of all",
+     .attrs = DOTS(2, false),
+     .inputs = {X(12, 31), X(12, 31)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows of one",
+     .attrs = DOTS(1, false),
+     .inputs = {X(2000, 1), X(2000, 1)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of no rows",
+     .attrs = DOTS(1, false),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))}},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows of nothing",
+     .attrs = DOTS(1, false),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0))},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 0, 0),
+                  LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0))}},
+    {.op = "_FusedElementwise",
+     .name = "two reductions, one of reshaped rows",
+     .attrs = TWO_REDUCTIONS(700, 3, 2),
+     .inputs = {X(100, 42)},
+     .reference = two_reductions},
+    {.op = "_FusedElementwise",
+     .name = "two reductions whose rows do not fit each other",
+     .attrs = TWO_REDUCTIONS(700, 3, 2),
+     .inputs = {X(200, 21)},
+     .reference = two_reductions},
+    {.op = "_FusedElementwise",
+     .name = "rows of bool",
+     .attrs = ALL_LESS,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 1, 2, 1, 4), LEAT_ITEMS(FLOAT, LEAT_DIMS(), 3)},
+     .expected = {LEAT_ITEMS(BOOL, LEAT_DIMS(2), 1, 0)}},
+    {.op = "_FusedElementwise",
+     .name = "an axis that is not there",
+     .attrs = DOTS(2, false),
+     .inputs = {X(5), X(5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "ax"},
+    {.op = "_FusedElementwise",
+     .name = "no axis",
+     .attrs = DOTS(0, false),
+     .inputs = {X(5), X(5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "one or more"},
+    {.op = "_FusedElementwise",
+     .name = "a step that reads a reduction",
+     .attrs = AFTER_A_SUM,
+     .inputs = {X(5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "no reduction"},
     {.op = "_FusedElementwise",
      .name = "a cast",
      .attrs = MASKED,
