@@ -17,7 +17,6 @@
 #include "ops/family.h"
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused_cpu.h"
-#include "ops/math/reduction_plan_cpu.h"
 
 #define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
 #define MAX_TILE 4096
@@ -68,123 +67,14 @@ static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step
   return value_of(r, step->operands[k]);
 }
 
-// The context as the step's own node would have it, for messages.
-static leat_kernel_context_t step_context(const run_t* r, const leat_fused_step_t* step) {
-  leat_kernel_context_t c = *r->context;
-  c.kernel = &step->kernel;
-  return c;
-}
-
 // ---- Shapes -------------------------------------------------------------------------------------
-
-static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shape_t* shape) {
-  return scalar->element_count == 1 && scalar->rank <= shape->rank;
-}
-
-// A step broadcasts its operands, also where its op did not have to as they were known to have one
-// shape: there may be parts of constants among them now (optimize/cluster_constant.c).
-static inline bool broadcasts(const leat_fused_step_t* step) {
-  return step->kernel.row->elementwise != LEAT_ELEMENTWISE_SAME;
-}
-
-// The operand whose shape the step has because the others have it or are scalars; NULL: it takes
-// more to find out, or they do not fit.
-static const leat_tensor_t* find_widest(const run_t* r, const leat_fused_step_t* step,
-                                        const leat_tensor_t** out_operands) {
-  const leat_tensor_t* widest = NULL;
-  for (int k = 0; k < step->kernel.input_count; ++k) {
-    const leat_tensor_t* operand = out_operands[k] = operand_tensor(r, step, k);
-    if (!widest || leat_shape_equal(&widest->shape, &operand->shape)) {
-      widest = operand;
-    } else if (!broadcasts(step)) {
-      return NULL;
-    } else if (is_repeated_along(&widest->shape, &operand->shape)) {
-      widest = operand;
-    } else if (!is_repeated_along(&operand->shape, &widest->shape)) {
-      return NULL;
-    }
-  }
-  return widest;
-}
-
-static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
-                                leat_shape_t* out_shape) {
-  const int count = step->kernel.input_count;
-  const leat_tensor_t* operands[MAX_OPERANDS] = {NULL};
-  const leat_tensor_t* widest = find_widest(r, step, operands);
-  if (LEAT_LIKELY(widest != NULL)) {
-    leat_shape_share(&widest->shape, out_shape);
-    return leat_ok_status();
-  }
-  for (int k = 0; k < count; ++k) operands[k] = operand_tensor(r, step, k);
-  leat_kernel_context_t c = step_context(r, step);
-  if (broadcasts(step)) {
-    return leat_elementwise_shape(&c, count, operands, out_shape);
-  }
-  // The contract of an elementwise op is that shapes agree.
-  const bool is_strict = step->kernel.contract != NULL;
-  for (int k = 1; k < count; ++k) {
-    const leat_shape_t *first = &operands[0]->shape, *other = &operands[k]->shape;
-    if (is_strict ? leat_shape_equal(first, other) : first->element_count == other->element_count) {
-      continue;
-    }
-    return leat_kernel_invalid(&c, "input %d is %s, must have %s %s", k, LEAT_SHAPE_TEXT(other),
-                               is_strict ? "the shape" : "as many elements as",
-                               LEAT_SHAPE_TEXT(first));
-  }
-  *out_shape = leat_shape_retain(&operands[0]->shape);
-  return leat_ok_status();
-}
-
-static bool is_repeated_to(const leat_shape_t* x, const leat_shape_t* shape) {
-  if (x->rank > shape->rank) return false;
-  for (int d = 1; d <= x->rank; ++d) {
-    const int64_t dim = leat_shape_dim(x, x->rank - d);
-    if (dim != 1 && dim != leat_shape_dim(shape, shape->rank - d)) return false;
-  }
-  return x->element_count != shape->element_count || !x->element_count;
-}
-
-// The shape that the step states, if it fits.
-static leat_status_t find_stated_shape(const run_t* r, const leat_fused_step_t* step,
-                                       leat_shape_t* out_shape) {
-  const bool repeats = leat_fused_repeats(step->elementwise);
-  const leat_shape_t* given =
-      &(repeats ? operand_tensor(r, step, 0) : value_of(r, step->base))->shape;
-  leat_shape_share(&step->shape, out_shape);
-  if (repeats) {
-    if (LEAT_LIKELY(is_repeated_to(given, out_shape))) return leat_ok_status();
-    return leat_kernel_invalid(r->context, "a step is %s, must be smaller and broadcast to %s",
-                               LEAT_SHAPE_TEXT(given), LEAT_SHAPE_TEXT(out_shape));
-  }
-  if (LEAT_LIKELY(given->element_count == out_shape->element_count)) return leat_ok_status();
-  return leat_kernel_invalid(r->context, "a step is %s, must have as many elements as %s",
-                             LEAT_SHAPE_TEXT(given), LEAT_SHAPE_TEXT(out_shape));
-}
-
-static void mark_last(int rank, int64_t axes, bool* out_reduced) {
-  for (int d = 0; d < rank; ++d) out_reduced[d] = d >= rank - axes;
-}
-
-static leat_status_t find_reduced_shape(const run_t* r, const leat_fused_step_t* step,
-                                        leat_shape_t* out_shape) {
-  const leat_shape_t* given = &operand_tensor(r, step, 0)->shape;
-  bool reduced[LEAT_SHAPE_MAX_RANK];
-  if (step->axes > given->rank) {
-    const leat_kernel_context_t c = step_context(r, step);
-    return leat_kernel_invalid(&c, "axis is %lld, must be in [%d, %d)", -(long long)step->axes,
-                               -given->rank, given->rank);
-  }
-  mark_last(given->rank, step->axes, reduced);
-  return leat_reduction_shape(given, reduced, step->reduction->keep_dims, out_shape);
-}
 
 static leat_status_t find_step_shape(const run_t* r, const leat_fused_step_t* step,
                                      leat_shape_t* out_shape) {
-  if (step->reduction) return find_reduced_shape(r, step, out_shape);
-  return step->elementwise && !leat_fused_repeats(step->elementwise)
-             ? find_shape(r, step, out_shape)
-             : find_stated_shape(r, step, out_shape);
+  const leat_tensor_t* operands[MAX_OPERANDS];
+  if (!step->kernel.input_count) operands[0] = value_of(r, step->base);  // it reshapes
+  for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
+  return leat_fused_step_shape(r->context, step, operands, out_shape);
 }
 
 static leat_status_t find_shapes(run_t* r) {
@@ -259,11 +149,11 @@ static leat_status_t reduce(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_shape_t* shape = &operand_tensor(r, step, 0)->shape;
   const int base = leat_fused_base(r->fused, step->operands[0]);
-  leat_kernel_context_t c = step_context(r, step);
+  leat_kernel_context_t c = leat_fused_step_context(r->context, step);
   bool reduced[LEAT_SHAPE_MAX_RANK];
   leat_tensor_t input;
   LEAT_RETURN_IF_ERROR(leat_tensor_reshape(value_of(r, base), shape, &input));
-  mark_last(shape->rank, step->axes, reduced);
+  leat_fused_mark_reduced(step, shape->rank, reduced);
   leat_status_t status =
       leat_reduction_run(&c, step->reduction, &input, reduced, (leat_tensor_t*)r->values[s]);
   leat_tensor_release(&input);
@@ -279,7 +169,7 @@ static leat_status_t run_whole(run_t* r, int s) {
     return leat_ok_status();
   }
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
-  leat_kernel_context_t c = step_context(r, step);
+  leat_kernel_context_t c = leat_fused_step_context(r->context, step);
   return leat_elementwise_run(&c, step->elementwise, operands, (leat_tensor_t*)r->values[s]);
 }
 
@@ -571,7 +461,8 @@ static leat_status_t run_tiles(run_t* r) {
                            run_shard, r);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);
   if (LEAT_LIKELY(!fault)) return leat_ok_status();
-  const leat_kernel_context_t c = step_context(r, &r->fused->steps[(fault >> 8) - 1]);
+  const leat_fused_step_t* step = &r->fused->steps[(fault >> 8) - 1];
+  const leat_kernel_context_t c = leat_fused_step_context(r->context, step);
   return leat_elementwise_fault_status(&c, fault & 0xff);
 }
 

@@ -42,6 +42,26 @@ static inline bool leat_fused_repeats(const leat_elementwise_t* elementwise) {
   return elementwise && !elementwise->loop;
 }
 
+// The program's context as the step's own node would have it, for messages.
+static inline leat_kernel_context_t leat_fused_step_context(const leat_kernel_context_t* program,
+                                                            const leat_fused_step_t* step) {
+  leat_kernel_context_t c = *program;
+  c.kernel = &step->kernel;
+  return c;
+}
+
+// The axes that a reduction reduces, of |rank|.
+static inline void leat_fused_mark_reduced(const leat_fused_step_t* step, int rank,
+                                           bool* out_reduced) {
+  for (int d = 0; d < rank; ++d) out_reduced[d] = d >= rank - step->axes;
+}
+
+// The shape of what |step| gives of |operands|; operand 0 of one that reshapes is what it shows.
+LEAT_MUST_USE leat_status_t leat_fused_step_shape(const leat_kernel_context_t* program,
+                                                  const leat_fused_step_t* step,
+                                                  const leat_tensor_t* const operands[],
+                                                  leat_shape_t* out_shape);
+
 LEAT_MUST_USE leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state);
 void leat_fused_destroy(void* state);
 
