@@ -21,6 +21,8 @@ typedef enum leat_op_flag_e {
   LEAT_OP_ALLOWS_UNINITIALIZED_INPUT = 1 << 3,
   LEAT_OP_DISTRIBUTED_COMMUNICATION = 1 << 4,
   // Leat's: what the runtime asks instead of an op's name.
+  LEAT_OP_RESHAPES = 1 << 5,       // output 0 is input 0, the same elements under another shape
+  LEAT_OP_MATRIX_PRODUCT = 1 << 6,  // of inputs 0 and 1, as they are where attributes have defaults
   LEAT_OP_CONSTANT = 1 << 8,       // output 0 is attribute "value"
   LEAT_OP_PLACEHOLDER = 1 << 9,    // must be fed
   LEAT_OP_NEVER_FOLD = 1 << 10,    // pure, but not to be computed at optimisation time
@@ -103,12 +105,16 @@ typedef enum leat_identity_e {
 
 // The ops that the runtime itself puts into graphs.
 #define LEAT_OP_NAME_ARGUMENT LEAT_SV("_Arg")
+#define LEAT_OP_NAME_BROADCAST_TO LEAT_SV("BroadcastTo")
 #define LEAT_OP_NAME_CONSTANT LEAT_SV("Const")
 #define LEAT_OP_NAME_ADD LEAT_SV("AddV2")
 #define LEAT_OP_NAME_CAST LEAT_SV("Cast")
 #define LEAT_OP_NAME_IDENTITY LEAT_SV("Identity")
+#define LEAT_OP_NAME_MUL LEAT_SV("Mul")
 #define LEAT_OP_NAME_NO_OP LEAT_SV("NoOp")
+#define LEAT_OP_NAME_RESHAPE LEAT_SV("Reshape")
 #define LEAT_OP_NAME_SEND LEAT_SV("_Send")
+#define LEAT_OP_NAME_SUM LEAT_SV("Sum")
 #define LEAT_OP_NAME_RECV LEAT_SV("_Recv")
 #define LEAT_OP_NAME_CALL LEAT_SV("PartitionedCall")
 #define LEAT_OP_NAME_STATEFUL_CALL LEAT_SV("StatefulPartitionedCall")

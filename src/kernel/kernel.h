@@ -20,7 +20,7 @@ typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_statu
 
 // Does each element of the output follow from those of the inputs at its place alone? Then several
 // nodes may be fused into one (optimize/cluster.c): where all attributes but types have their
-// defaults. But for the last two kinds the kernel's state begins with a leat_elementwise_t
+// defaults. For the first three kinds the kernel's state begins with a leat_elementwise_t
 // (ops/math/elementwise_cpu.h), whose loop computes any stretch of the output.
 typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_NO,
@@ -29,6 +29,9 @@ typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_IF_SAME,    // where they have one shape; elsewhere the kernel does more
   LEAT_ELEMENTWISE_SUM,        // of any number of inputs of one shape: AddV2 repeated
   LEAT_ELEMENTWISE_BIAS,       // AddV2 of input 0 and a vector as long as its last dimension
+  LEAT_ELEMENTWISE_REPEATED,   // input 0 broadcast to the output's shape, if their shapes say so
+  LEAT_ELEMENTWISE_PRODUCT,    // of matrices, any attributes: 0 + x y where they are one thick
+  LEAT_ELEMENTWISE_REDUCTION,  // none; but it may reduce rows where such a kernel makes them
 } leat_elementwise_kind_t;
 
 typedef struct leat_kernel_row_s {

@@ -163,7 +163,7 @@ static bool neutral_bits(int dtype, unsigned identities, size_t* out_bytes, uint
   return true;
 }
 
-static bool is_neutral(const leat_tensor_t* tensor, unsigned identities) {
+bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities) {
   size_t bytes = 0;
   uint64_t bits = 0;
   if (tensor->shape.element_count == 0 || tensor->shape.element_count > MAX_COMPARED_ITEMS ||
@@ -183,7 +183,7 @@ static leat_output_t without_neutral(const arithmetic_t* a, const leat_node_t* n
   int sides = identities & LEAT_IDENTITY_EITHER_SIDE ? 2 : 1;
   for (int x = 0; x < sides; ++x) {
     const leat_tensor_t* e = constant_input(a, node, 1 - x);
-    if (!e || !is_neutral(e, identities)) continue;
+    if (!e || !leat_tensor_is_neutral(e, identities)) continue;
     leat_output_t rest = input_of(a, node, x);
     if (e->shape.rank == 0 ||
         shapes_agree(leat_graph_output_shape(a->graph, rest), node->output_shapes[0])) {

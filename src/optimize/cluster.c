@@ -16,10 +16,16 @@
 // NoOp, and constants beside them wait too. Those are members, but no steps: what is computed at
 // once need not wait for itself.
 //
+// A Reshape between members whose shapes are known is one too. What it gives to others it gives
+// beside the cluster. A Tile that does what broadcasting does is a step, and so is a product of
+// matrices that sums over one element: each of its numbers is a product of two.
+//
+// A reduction of rows may end a cluster: what reads it comes after that.
+//
 // This comes after placement: only then it is known which kernels there are.
 #include "optimize/cluster.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "optimize/conditions.h"
@@ -27,13 +33,14 @@
 typedef struct cluster_s {
   int32_t became;        // the cluster that it was merged into; itself
   int32_t first_reader;  // the lowest number among clusters of its level that read it
-  int16_t member_count, step_count;
+  int32_t level;
+  int16_t member_count, step_count;  // steps: those that compute
+  int16_t place_count;   // steps of the program, at most
   int32_t begin;         // its members' place in the list of all
 } cluster_t;
 
 typedef struct finder_s {
   leat_clusters_t c;
-  const leat_pass_options_t* options;
   leat_arena_t* arena;
   size_t count;     // of nodes that were there at first
   int64_t limit;    // elements of a step's output
@@ -46,10 +53,50 @@ typedef struct finder_s {
 
 // ---- Roles --------------------------------------------------------------------------------------
 
+// What is tiled may be broadcast, or not be tiled at all.
+static leat_cluster_role_t repeated_role(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[0]);
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  bool is_same = true;
+  if (!leat_partial_shape_is_full(given) || !leat_partial_shape_is_full(shape)) {
+    return LEAT_CLUSTER_STRANGER;
+  }
+  for (int d = 0; d < shape.rank; ++d) {
+    const int from = d - (shape.rank - given.rank);
+    const int64_t dim = from < 0 ? 1 : given.dims[from];
+    if (dim == shape.dims[d]) continue;
+    if (dim != 1) return LEAT_CLUSTER_STRANGER;
+    is_same = false;
+  }
+  return is_same ? LEAT_CLUSTER_RESHAPED : LEAT_CLUSTER_REPEATED;
+}
+
+// Is a side of the product, a column (0) or a row (1), no more than that? It must be of that shape,
+// or known: then the product sums over one element if it has as many as the product is long.
+static bool is_side(const leat_graph_t* graph, const leat_node_t* product, int side,
+                    bool* inout_sums_one) {
+  const leat_partial_shape_t given = leat_graph_output_shape(graph, product->inputs[side]);
+  const int64_t length = product->output_shapes[0].dims[side];
+  if (given.rank != 2) return false;
+  if (!leat_partial_shape_is_full(given)) {
+    return given.dims[side] == length && given.dims[1 - side] == 1;
+  }
+  *inout_sums_one |= length > 0 && given.dims[0] * given.dims[1] == length;
+  return true;
+}
+
+// Both sides are known to be one thick when one is; -0 is looked after for these types.
+static bool is_outer_product(const leat_graph_t* graph, const leat_node_t* node) {
+  bool sums_one = false;
+  return node->output_shapes[0].rank == 2 &&
+         leat_dtype_in(node->output_types[0], LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE)) &&
+         is_side(graph, node, 0, &sums_one) && is_side(graph, node, 1, &sums_one) && sums_one;
+}
+
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
-  switch (leat_node_elementwise(f->c.graph, node, f->options)) {
-    case LEAT_ELEMENTWISE_BROADCAST:
-    case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STEP;
+  switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
+    case LEAT_ELEMENTWISE_BROADCAST: return LEAT_CLUSTER_STEP;
+    case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STRICT;
     case LEAT_ELEMENTWISE_IF_SAME:
       return leat_node_has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_SUM:
@@ -57,8 +104,18 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
                  ? LEAT_CLUSTER_SUM
                  : LEAT_CLUSTER_STRANGER;
     case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
+    case LEAT_ELEMENTWISE_REPEATED: return repeated_role(f->c.graph, node);
+    case LEAT_ELEMENTWISE_PRODUCT:
+      return is_outer_product(f->c.graph, node) ? LEAT_CLUSTER_PRODUCT : LEAT_CLUSTER_STRANGER;
     default: return LEAT_CLUSTER_STRANGER;
   }
+}
+
+static bool reduces_rows(const finder_t* f, const leat_node_t* node) {
+  leat_cluster_reduction_t reduction;
+  return node->input_count == 2 &&
+         leat_shape_may_reach(leat_graph_output_shape(f->c.graph, node->inputs[0]), f->limit) &&
+         leat_cluster_find_reduction(f->c.graph, node, f->c.options, &reduction);
 }
 
 // What the node could be, whatever the others are.
@@ -67,11 +124,18 @@ static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* n
   if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_CLUSTER_CONSTANT;
   if (node->output_count != 1 || node->input_count == 0 ||
       leat_dtype_in(node->output_types[0], LEAT_DTYPES_OBJECT) ||
-      !leat_shape_may_reach(node->output_shapes[0], f->limit) ||
       !leat_node_is_pure(f->c.graph, node)) {
     return LEAT_CLUSTER_STRANGER;
   }
+  if (reduces_rows(f, node)) return LEAT_CLUSTER_REDUCTION;
+  if (!leat_shape_may_reach(node->output_shapes[0], f->limit)) return LEAT_CLUSTER_STRANGER;
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
+  if (node->op->flags & LEAT_OP_RESHAPES) {
+    return leat_partial_shape_is_full(node->output_shapes[0]) &&
+                   leat_partial_shape_is_full(leat_graph_output_shape(f->c.graph, node->inputs[0]))
+               ? LEAT_CLUSTER_RESHAPED
+               : LEAT_CLUSTER_STRANGER;
+  }
   return elementwise_role(f, node);
 }
 
@@ -101,7 +165,8 @@ static int32_t find_level(const finder_t* f, int32_t index) {
     const int32_t source = node->inputs[i].node;
     if (leat_edge_closes_loop(f->c.graph, node, node->inputs[i])) continue;
     const bool crosses = !f->c.roles[source] != !f->c.roles[index];
-    level = LEAT_MAX(level, f->levels[source] + crosses);
+    const bool reads_rest = i < node->input_count && f->c.roles[source] == LEAT_CLUSTER_REDUCTION;
+    level = LEAT_MAX(level, f->levels[source] + (crosses || reads_rest));
   }
   return level;
 }
@@ -116,9 +181,9 @@ static int32_t find_cluster(const finder_t* f, int32_t node) {
   return cluster;
 }
 
-static bool has_room(const cluster_t* cluster, int members, int steps) {
+static bool has_room(const cluster_t* cluster, int members, int places) {
   return cluster->member_count + members <= LEAT_CLUSTER_MAX_MEMBERS &&
-         cluster->step_count + steps <= LEAT_FUSED_MAX_STEPS;
+         cluster->place_count + places <= LEAT_FUSED_MAX_STEPS;
 }
 
 static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
@@ -134,12 +199,13 @@ static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
 static void merge(finder_t* f, int32_t from, int32_t to) {
   cluster_t* source = &f->items[from];
   cluster_t* target = &f->items[to];
-  if (!has_room(target, source->member_count, source->step_count) || source->first_reader < to) {
+  if (!has_room(target, source->member_count, source->place_count) || source->first_reader < to) {
     return;
   }
   source->became = to;
   target->member_count += source->member_count;
   target->step_count += source->step_count;
+  target->place_count += source->place_count;
   // Who else reads it than |to| is not known.
   const int32_t reader = source->first_reader == to ? to + 1 : source->first_reader;
   target->first_reader = LEAT_MIN(target->first_reader, reader);
@@ -157,7 +223,7 @@ static int32_t choose_cluster(const finder_t* f, int32_t index) {
     if (cluster < highest) continue;
     highest = cluster;
     joins = comes_with(f, source, index) &&
-            has_room(&f->items[cluster], 1, leat_cluster_steps(&f->c, index));
+            has_room(&f->items[cluster], 1, leat_cluster_places(&f->c, index));
   }
   return joins ? highest : LEAT_CLUSTER_NONE;
 }
@@ -176,36 +242,46 @@ static void merge_sources(finder_t* f, int32_t index, int32_t cluster) {
   }
 }
 
-// Has the node, of no step, something to do with |cluster|? What a member gives is handed on in the
-// member's cluster only.
+// May the node be the first of a cluster?
+static bool may_begin(const finder_t* f, int32_t index) {
+  return f->c.roles[index] != LEAT_CLUSTER_REDUCTION && leat_cluster_steps(&f->c, index) > 0;
+}
+
+// Has the node, which begins none, something to do with |cluster|? What a member gives is handed on
+// in the member's cluster only, and reshaped or reduced only where a member gives it.
 static bool belongs(const finder_t* f, int32_t index, int32_t cluster) {
   const leat_node_t* node = &f->c.graph->nodes[index];
-  if (f->c.roles[index] == LEAT_CLUSTER_HANDED_ON && f->c.roles[node->inputs[0].node]) {
+  if (cluster == LEAT_CLUSTER_NONE) return false;
+  if (node->input_count == 0) return true;
+  const uint8_t source = f->c.roles[node->inputs[0].node];
+  if (source && source != LEAT_CLUSTER_REDUCTION) {
     return cluster == find_cluster(f, node->inputs[0].node);
   }
-  return cluster != LEAT_CLUSTER_NONE;
+  return f->c.roles[index] == LEAT_CLUSTER_HANDED_ON;
 }
 
 static void join(finder_t* f, int32_t index) {
   int32_t cluster = choose_cluster(f, index);
-  if (!leat_cluster_steps(&f->c, index) && !belongs(f, index, cluster)) {
+  if (!may_begin(f, index) && !belongs(f, index, cluster)) {
     f->c.roles[index] = LEAT_CLUSTER_STRANGER;
     f->levels[index] = find_level(f, index);
     return;
   }
   if (cluster == LEAT_CLUSTER_NONE) {
     cluster = f->item_count++;
-    f->items[cluster] = (cluster_t){.became = cluster, .first_reader = INT32_MAX};
+    f->items[cluster] = (cluster_t){
+        .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index]};
   }
   f->c.cluster_of[index] = cluster;
   ++f->items[cluster].member_count;
   f->items[cluster].step_count += (int16_t)leat_cluster_steps(&f->c, index);
+  f->items[cluster].place_count += (int16_t)leat_cluster_places(&f->c, index);
   merge_sources(f, index, cluster);
 }
 
 static leat_status_t find_clusters(finder_t* f) {
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->c.graph, f->order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->options, f->order, f->arena,
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
                                             &f->conditions));
   for (size_t i = 0; i < f->count; ++i) {
     const int32_t node = f->order[i];
@@ -224,7 +300,8 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   int32_t total = 0;
   for (int32_t k = 0; k < f->item_count; ++k) {
     f->items[k].begin = total;
-    if (f->items[k].became == k) total += f->items[k].member_count;
+    if (f->items[k].became != k) f->items[k].member_count = f->items[k].step_count = 0;
+    total += f->items[k].member_count;
   }
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof **out_members,
                                                  (void**)out_members));
@@ -235,14 +312,23 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   return leat_ok_status();
 }
 
+// No cluster reads one behind it.
+static int comes_later(const void* a, const void* b) {
+  const cluster_t *x = a, *y = b;
+  return x->level != y->level ? (x->level > y->level) - (x->level < y->level)
+                              : (x->became > y->became) - (x->became < y->became);
+}
+
+// Those that are read come first, so that who reads one reads the node that it became.
 static leat_status_t fuse_clusters(finder_t* f) {
   int32_t* members;
   bool any_fused = false;
   LEAT_RETURN_IF_ERROR(list_members(f, &members));
+  qsort(f->items, (size_t)f->item_count, sizeof *f->items, comes_later);
   for (int32_t k = 0; k < f->item_count; ++k) {
     const cluster_t* item = &f->items[k];
     bool is_fused = false;
-    if (item->became != k || item->step_count < 2) continue;
+    if (item->step_count < 2) continue;
     LEAT_RETURN_IF_ERROR(leat_cluster_fuse(&f->c, members + item->begin - item->member_count,
                                            item->member_count, &is_fused));
     any_fused |= is_fused;
@@ -281,15 +367,13 @@ static leat_status_t run(finder_t* f) {
 static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
   leat_arena_t arena;
   leat_graph_t* graph = rewrite->graph;
-  finder_t f = {.c = {.rewrite = rewrite, .graph = graph},
-                .options = options,
+  finder_t f = {.c = {.rewrite = rewrite, .graph = graph, .options = options},
                 .arena = &arena,
                 .count = graph->node_count,
                 .limit = options->cluster_limit_elements ? options->cluster_limit_elements : 1024};
   if (!options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_op_registry_find(graph->ops, LEAT_OP_NAME_FUSED_ELEMENTWISE, &f.c.op));
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_ADD, &f.c.add));
   leat_arena_initialize(graph->allocator, 0, &arena);
   leat_status_t status = run(&f);
   leat_arena_deinitialize(&arena);

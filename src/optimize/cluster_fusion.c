@@ -2,12 +2,17 @@
 //
 // An Identity that hands on what comes from outside, once members are there, is no output of the
 // new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
-// of its own, which waits for another input: so it is in that one's frame.
+// of its own, which waits for another input: so it is in that one's frame. It has a constant of its
+// own too where a part of the other one serves. A Reshape that others read stays too, and reads an
+// output; a step it is for members only, and only where one reads it.
 #include <string.h>
 
 #include "optimize/cluster.h"
 
 #define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
+
+#define OUTSIDE 0
+#define SMALL 1024   // elements of a constant that cost nothing to read
 
 // What the new node is made of. While it is put together operand -1 - s is what step s gives, and
 // operand i >= 0 is input i.
@@ -15,9 +20,11 @@ typedef struct fusion_s {
   const leat_clusters_t* clusters;
   const int32_t* members;
   int member_count;
-  int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for
-  bool shown[LEAT_CLUSTER_MAX_MEMBERS];      // member: others read it, or wait for it
+  int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
+  leat_output_t origins[LEAT_CLUSTER_MAX_MEMBERS];  // member -> whose value it hands on from there
+  bool shown[LEAT_CLUSTER_MAX_MEMBERS];             // member: others read it
   leat_output_t inputs[MAX_ENDS];
+  uint8_t parts[MAX_ENDS];  // input -> leat_cluster_part_t
   int32_t input_types[MAX_ENDS];
   int32_t controls[MAX_ENDS];
   int input_count, control_count;
@@ -25,7 +32,12 @@ typedef struct fusion_s {
   int32_t types[LEAT_FUSED_MAX_STEPS];
   int64_t arities[LEAT_FUSED_MAX_STEPS];
   int64_t operands[LEAT_FUSED_MAX_OPERANDS * LEAT_FUSED_MAX_STEPS];
-  int step_count, operand_count;
+  leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
+  int64_t side_dims[LEAT_FUSED_MAX_STEPS][2];  // of those that are no node's
+  uint64_t reshaping;  // bit s: step s reshapes
+  int64_t axes[LEAT_FUSED_MAX_STEPS];
+  bool keep_dims[LEAT_FUSED_MAX_STEPS];
+  int step_count, operand_count, shape_count, reduction_count;
   int32_t last;  // the member of the last step
   int64_t results[MAX_ENDS];
   int32_t result_types[MAX_ENDS];
@@ -39,42 +51,44 @@ static int find_member(const fusion_t* f, int before, int32_t node) {
   return -1;
 }
 
-static bool is_from_outside(const fusion_t* f, int m) {
-  return f->clusters->roles[f->members[m]] != LEAT_CLUSTER_GROUP && f->values[m] >= 0;
+// Does the member stay beside the new node if others read it?
+static bool stays(const fusion_t* f, int m) {
+  const int64_t step = -1 - f->values[m];
+  return f->clusters->roles[f->members[m]] != LEAT_CLUSTER_GROUP &&
+         (step < 0 || f->reshaping >> step & 1);
 }
 
 // Readers of a member stand behind it, so that it is known of them.
 static bool is_shown(const fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const int32_t node = f->members[m];
-  if (c->kept[node]) return true;
+  if (c->kept[node] || c->roles[node] == LEAT_CLUSTER_REDUCTION) return true;
   for (uint32_t r = c->readers.begin[node]; r < c->readers.begin[node + 1]; ++r) {
-    const int32_t reader = c->readers.readers[r].node;
-    if (c->cluster_of[reader] != c->cluster_of[node]) return true;
-    const int k = find_member(f, f->member_count, reader);
-    if (f->shown[k] && is_from_outside(f, k)) return true;
+    const leat_reader_t reader = c->readers.readers[r];
+    if (reader.position >= c->graph->nodes[reader.node].input_count) continue;  // only waits
+    if (c->cluster_of[reader.node] != c->cluster_of[node]) return true;
+    const int k = find_member(f, f->member_count, reader.node);
+    if (f->shown[k] && stays(f, k)) return true;
   }
   return false;
 }
 
 // ---- Its parts; false: there is no room ---------------------------------------------------------
 
-static bool add_input(fusion_t* f, leat_output_t source, int64_t* out_operand) {
+static bool add_input(fusion_t* f, leat_output_t source, leat_cluster_part_t part,
+                      int64_t* out_operand) {
   int i = 0;
-  while (i < f->input_count && !leat_output_equal(f->inputs[i], source)) ++i;
+  while (i < f->input_count &&
+         !(leat_output_equal(f->inputs[i], source) && f->parts[i] == part)) {
+    ++i;
+  }
   *out_operand = i;
   if (i < f->input_count) return true;
   if (i == MAX_ENDS) return false;
   f->inputs[i] = source;
+  f->parts[i] = (uint8_t)part;
   f->input_types[i] = leat_graph_output_type(f->clusters->graph, source);
   ++f->input_count;
-  return true;
-}
-
-static bool find_operand(fusion_t* f, int before, leat_output_t source, int64_t* out_operand) {
-  const int m = find_member(f, before, source.node);
-  if (m < 0) return add_input(f, source, out_operand);
-  *out_operand = f->values[m];
   return true;
 }
 
@@ -88,15 +102,162 @@ static bool add_control(fusion_t* f, int before, int32_t source) {
   return true;
 }
 
-static void add_step(fusion_t* f, const leat_op_t* op, const leat_node_t* node,
+static void add_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node,
                      const int64_t* operands, int count) {
   const int s = f->step_count++;
-  f->ops[s] = op->name;
+  f->ops[s] = op;
   f->names[s] = node->name;
   f->types[s] = node->output_types[0];
   f->arities[s] = count;
   for (int i = 0; i < count; ++i) f->operands[f->operand_count++] = operands[i];
 }
+
+// What stands for |source|: OUTSIDE and, in its place, the output that it is.
+static int64_t trace(const fusion_t* f, int before, leat_output_t* inout_source) {
+  for (;;) {
+    const int m = find_member(f, before, inout_source->node);
+    if (m < 0) return OUTSIDE;
+    if (f->values[m] != OUTSIDE || leat_output_equal(*inout_source, f->origins[m])) {
+      return f->values[m];
+    }
+    *inout_source = f->origins[m];
+  }
+}
+
+// The constant that |source| is, where the new node may have one of its own instead; else NULL.
+static const leat_tensor_t* find_constant(const fusion_t* f, int before, leat_output_t source) {
+  if (trace(f, before, &source) != OUTSIDE) return NULL;
+  const leat_node_t* node = &f->clusters->graph->nodes[source.node];
+  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+  const bool waits = node->control_count && find_member(f, f->member_count, source.node) < 0;
+  return node->op->flags & LEAT_OP_CONSTANT && value && !waits ? value->tensor : NULL;
+}
+
+// How much of input |index| of member |m|, a step, is to be read.
+static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  const leat_cluster_role_t role = c->roles[f->members[m]];
+  const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
+  if (!constant || constant->shape.element_count < SMALL ||
+      (role != LEAT_CLUSTER_STEP && role != LEAT_CLUSTER_SUM)) {
+    return LEAT_CLUSTER_WHOLE;
+  }
+  for (int i = 0; i < node->input_count; ++i) {
+    if (!find_constant(f, m, node->inputs[i]) &&
+        leat_cluster_covers(leat_graph_output_shape(c->graph, node->inputs[i]), constant)) {
+      return leat_cluster_find_part(constant);
+    }
+  }
+  return LEAT_CLUSTER_WHOLE;
+}
+
+static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand);
+
+// Gives the step as an operand.
+static int64_t add_shaped_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node,
+                               int64_t operand, leat_partial_shape_t shape) {
+  f->shapes[f->shape_count++] = shape;
+  add_step(f, op, node, &operand, 1);
+  return -f->step_count;
+}
+
+// When a member first reads it.
+static bool add_reshape(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  int64_t operand;
+  if (!find_operand(f, m, 0, &operand)) return false;
+  f->reshaping |= UINT64_C(1) << f->step_count;
+  f->values[m] = add_shaped_step(f, LEAT_OP_NAME_RESHAPE, node, operand, node->output_shapes[0]);
+  return true;
+}
+
+// What input |index| of member |m| is read from.
+static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
+  const leat_clusters_t* c = f->clusters;
+  leat_output_t source = c->graph->nodes[f->members[m]].inputs[index];
+  *out_operand = trace(f, m, &source);
+  if (*out_operand != OUTSIDE) return true;
+  const int from = find_member(f, m, source.node);
+  if (from < 0 || c->roles[source.node] != LEAT_CLUSTER_RESHAPED) {
+    return add_input(f, source, find_part(f, m, index), out_operand);
+  }
+  if (!add_reshape(f, from)) return false;
+  *out_operand = f->values[from];
+  return true;
+}
+
+static bool add_repeated(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  int64_t operand;
+  if (!find_operand(f, m, 0, &operand)) return false;
+  f->values[m] =
+      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, operand, node->output_shapes[0]);
+  return true;
+}
+
+// ---- Products of a column and a row -------------------------------------------------------------
+
+// Input |side| of product |m| as a column (0) or a row (1).
+static bool find_side(fusion_t* f, int m, int side, int64_t* out_operand) {
+  const leat_graph_t* graph = f->clusters->graph;
+  const leat_node_t* node = &graph->nodes[f->members[m]];
+  const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[side]);
+  int64_t* dims = f->side_dims[f->shape_count];
+  if (!find_operand(f, m, side, out_operand)) return false;
+  if (given.dims[1 - side] == 1) return true;
+  dims[side] = given.dims[1 - side];
+  dims[1 - side] = 1;
+  *out_operand = add_shaped_step(f, LEAT_OP_NAME_RESHAPE, node, *out_operand,
+                                 (leat_partial_shape_t){2, dims});
+  return true;
+}
+
+// The product's sum begins at 0, so that -0 becomes 0.
+static bool add_to_zero(fusion_t* f, int m, int64_t* inout_operand) {
+  int64_t terms[] = {*inout_operand, 0};
+  if (!add_input(f, (leat_output_t){f->members[m], 0}, LEAT_CLUSTER_ZERO, &terms[1])) return false;
+  add_step(f, LEAT_OP_NAME_ADD, &f->clusters->graph->nodes[f->members[m]], terms, 2);
+  *inout_operand = -f->step_count;
+  return true;
+}
+
+// One number repeats along |side|: it goes with that before it is repeated.
+static bool add_scaled_side(fusion_t* f, int m, int side) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  leat_output_t source = node->inputs[1 - side];
+  int64_t operands[2];
+  if (!find_side(f, m, side, &operands[0])) return false;
+  if (!leat_cluster_is_one(find_constant(f, m, source))) {
+    trace(f, m, &source);
+    if (!add_input(f, source, LEAT_CLUSTER_ELEMENT, &operands[1])) return false;
+    add_step(f, LEAT_OP_NAME_MUL, node, operands, 2);
+    operands[0] = -f->step_count;
+  }
+  if (!add_to_zero(f, m, &operands[0])) return false;
+  f->values[m] =
+      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, operands[0], node->output_shapes[0]);
+  return true;
+}
+
+static bool add_product(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  int64_t sides[2];
+  for (int side = 0; side < 2; ++side) {
+    const leat_tensor_t* other = find_constant(f, m, node->inputs[1 - side]);
+    if (other && leat_cluster_find_part(other) == LEAT_CLUSTER_ELEMENT &&
+        leat_partial_shape_is_full(shape) && shape.dims[1 - side] > 1) {
+      return add_scaled_side(f, m, side);
+    }
+  }
+  if (!find_side(f, m, 0, &sides[0]) || !find_side(f, m, 1, &sides[1])) return false;
+  add_step(f, LEAT_OP_NAME_MUL, node, sides, 2);
+  f->values[m] = -f->step_count;
+  return add_to_zero(f, m, &f->values[m]);
+}
+
+// ---- Members ------------------------------------------------------------------------------------
 
 // The cluster's size saw to it that there is room for the steps.
 static bool add_steps(fusion_t* f, int m) {
@@ -107,11 +268,27 @@ static bool add_steps(fusion_t* f, int m) {
   int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
   for (int i = 0; i < node->input_count; ++i) {
     int64_t* operand = &operands[is_sum && i ? 1 : i];
-    if (!find_operand(f, m, node->inputs[i], operand)) return false;
+    if (!find_operand(f, m, i, operand)) return false;
     if (i < arity - 1) continue;
-    add_step(f, is_sum ? c->add : node->op, node, operands, arity);
+    add_step(f, is_sum ? LEAT_OP_NAME_ADD : node->op->name, node, operands, arity);
     operands[0] = -f->step_count;
   }
+  f->values[m] = -f->step_count;
+  return true;
+}
+
+static bool add_reduction(fusion_t* f, int m) {
+  const leat_clusters_t* c = f->clusters;
+  const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  leat_cluster_reduction_t reduction;
+  int64_t operand;
+  if (!leat_cluster_find_reduction(c->graph, node, c->options, &reduction) ||
+      !find_operand(f, m, 0, &operand)) {
+    return false;
+  }
+  f->axes[f->reduction_count] = reduction.axes;
+  f->keep_dims[f->reduction_count++] = reduction.keep_dims;
+  add_step(f, reduction.op, node, &operand, 1);
   f->values[m] = -f->step_count;
   f->last = f->members[m];
   return true;
@@ -120,14 +297,24 @@ static bool add_steps(fusion_t* f, int m) {
 static bool add_member(fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  if (leat_cluster_steps(c, f->members[m])) f->last = f->members[m];
   for (int i = 0; i < node->control_count; ++i) {
     if (!add_control(f, m, node->inputs[node->input_count + i].node)) return false;
   }
   switch (c->roles[f->members[m]]) {
-    case LEAT_CLUSTER_HANDED_ON: return find_operand(f, m, node->inputs[0], &f->values[m]);
+    case LEAT_CLUSTER_HANDED_ON:
+      f->origins[m] = node->inputs[0];
+      f->values[m] = trace(f, m, &f->origins[m]);
+      return true;
     case LEAT_CLUSTER_CONSTANT:
-      return add_input(f, (leat_output_t){f->members[m], 0}, &f->values[m]);
-    case LEAT_CLUSTER_GROUP: f->values[m] = 0; return true;
+    case LEAT_CLUSTER_RESHAPED:
+    case LEAT_CLUSTER_GROUP:
+      f->origins[m] = (leat_output_t){f->members[m], 0};
+      f->values[m] = OUTSIDE;
+      return true;
+    case LEAT_CLUSTER_REPEATED: return add_repeated(f, m);
+    case LEAT_CLUSTER_PRODUCT: return add_product(f, m);
+    case LEAT_CLUSTER_REDUCTION: return add_reduction(f, m);
     default: return add_steps(f, m);
   }
 }
@@ -143,7 +330,7 @@ static int find_result(const fusion_t* f, int m) {
 static bool add_results(fusion_t* f) {
   for (int m = f->member_count - 1; m >= 0; --m) f->shown[m] = is_shown(f, m);
   for (int m = 0; m < f->member_count; ++m) {
-    if (!f->shown[m] || f->values[m] >= 0) continue;
+    if (!f->shown[m] || f->values[m] >= 0 || stays(f, m)) continue;
     const int i = find_result(f, m);
     if (i < f->result_count) continue;
     if (i == MAX_ENDS) return false;
@@ -158,10 +345,10 @@ static bool is_constant_member(const fusion_t* f, int input) {
   return find_member(f, f->member_count, f->inputs[input].node) >= 0;
 }
 
-// The first input that is none; -1: all are.
+// The first input that is none, nor a part of one; -1: all are.
 static int find_anchor(const fusion_t* f) {
   for (int i = 0; i < f->input_count; ++i) {
-    if (!is_constant_member(f, i)) return i;
+    if (!is_constant_member(f, i) && f->parts[i] == LEAT_CLUSTER_WHOLE) return i;
   }
   return -1;
 }
@@ -183,20 +370,43 @@ static bool describe(fusion_t* f) {
                  {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
                   .count = (uint32_t)(item_count), .field = (pointer)}})
 
+static leat_status_t make_constant(const fusion_t* f, int index, leat_tensor_t* out_constant) {
+  static const double kZero = 0;
+  const leat_node_t* node = &f->clusters->graph->nodes[f->inputs[index].node];
+  if (f->parts[index] == LEAT_CLUSTER_ZERO) {
+    return leat_tensor_scalar(f->input_types[index], &kZero, out_constant);
+  }
+  return leat_cluster_take_part(leat_node_attr(node, LEAT_SV("value"))->tensor, f->parts[index],
+                                out_constant);
+}
+
+// In the place of input |index|. It waits for |anchor| where the constant waits for something, or
+// there is none.
+static leat_status_t copy_constant(fusion_t* f, int index, int32_t anchor) {
+  const leat_graph_t* graph = f->clusters->graph;
+  const int32_t node = f->inputs[index].node;
+  leat_tensor_t part;
+  const leat_op_t* op;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_CONSTANT, &op));
+  LEAT_RETURN_IF_ERROR(make_constant(f, index, &part));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &part), LEAT_TYPE("dtype", part.dtype)};
+  leat_node_spec_t spec = {.op = op,
+                           .control_inputs = &anchor,
+                           .control_count = graph->nodes[node].control_count > 0 ||
+                                            f->parts[index] == LEAT_CLUSTER_ZERO,
+                           .attrs = attrs,
+                           .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  leat_status_t status = leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,
+                                                 &f->inputs[index].node);
+  leat_tensor_release(&part);
+  return status;
+}
+
 static leat_status_t copy_constants(fusion_t* f) {
-  leat_graph_t* graph = f->clusters->graph;
   const int32_t anchor = f->inputs[find_anchor(f)].node;
   for (int i = 0; i < f->input_count; ++i) {
-    const int32_t node = f->inputs[i].node;
-    const leat_node_t* constant = &graph->nodes[node];
-    if (!is_constant_member(f, i)) continue;
-    leat_node_spec_t spec = {.op = constant->op,
-                             .control_inputs = &anchor,
-                             .control_count = 1,
-                             .attrs = constant->attrs,
-                             .attr_count = constant->attr_count};
-    LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,
-                                                 &f->inputs[i].node));
+    if (!is_constant_member(f, i) && f->parts[i] == LEAT_CLUSTER_WHOLE) continue;
+    LEAT_RETURN_IF_ERROR(copy_constant(f, i, anchor));
   }
   return leat_ok_status();
 }
@@ -210,7 +420,10 @@ static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
       LIST("types", TYPE, f->step_count, types, f->types),
       LIST("arities", INT, f->step_count, ints, f->arities),
       LIST("operands", INT, f->operand_count, ints, f->operands),
-      LIST("results", INT, f->result_count, ints, f->results)};
+      LIST("results", INT, f->result_count, ints, f->results),
+      LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes),
+      LIST("axes", INT, f->reduction_count, ints, f->axes),
+      LIST("keep_dims", BOOL, f->reduction_count, bools, f->keep_dims)};
   leat_node_spec_t spec = {.op = f->clusters->op,
                            .inputs = f->inputs,
                            .input_count = f->input_count,
@@ -230,14 +443,16 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
   f.members = members;
   f.member_count = count;
   f.input_count = f.control_count = f.step_count = f.operand_count = f.result_count = 0;
+  f.shape_count = f.reduction_count = 0;
+  f.reshaping = 0;
   *out_fused = describe(&f);
   if (!*out_fused) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(copy_constants(&f));
   LEAT_RETURN_IF_ERROR(add_node(&f, &node));
   for (int m = 0; m < count; ++m) {
-    if (!f.shown[m] || is_from_outside(&f, m)) continue;
-    leat_output_t output = {node, 0};
-    if (f.values[m] < 0) {
+    if (f.shown[m] && stays(&f, m)) continue;
+    leat_output_t output = {node, 0};  // for those that only wait
+    if (f.shown[m] && f.values[m] < 0) {
       output.index = find_result(&f, m);
       LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
           graph, output, graph->nodes[members[m]].output_shapes[0]));

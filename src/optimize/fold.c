@@ -2,6 +2,9 @@
 // contracts as in a step; so are nodes whose value follows from shapes alone (Shape of a tensor
 // whose sizes are known). A node that cannot be computed, or whose result is too large, stays, and
 // so do all that are left when the time for it is up.
+//
+// Gradients hand constants on when all of their group are there: what is computed of such a one
+// waits for it as a constant. What hands it on stays, as it would be no less of a node.
 #include <string.h>
 
 #include "base/clock.h"
@@ -21,6 +24,7 @@ typedef struct fold_s {
   bool* needed;            // by readers that stay
   bool* harmless;          // nothing on the way to the node can fail or be seen from outside
   bool* controlled;        // behind a Switch or Enter: may be dead, or of many iterations
+  bool* waits;             // the value comes when something else is done, though it may be known
   size_t folded;
   int64_t deadline_ns;     // of the first computation on
 } fold_t;
@@ -58,7 +62,6 @@ static bool may_be_huge(const fold_t* f, const leat_node_t* node) {
 }
 
 static bool inputs_are_constant(const fold_t* f, const leat_node_t* node) {
-  if (node->control_count) return false;
   for (int i = 0; i < node->input_count; ++i) {
     if (!f->values[node->inputs[i].node]) return false;
   }
@@ -175,14 +178,19 @@ static bool is_controlled(const fold_t* f, const leat_node_t* node) {
   return controlled;
 }
 
+static bool find_waits(const fold_t* f, const leat_node_t* node) {
+  bool waits = node->control_count > 0;
+  for (int i = 0; i < node->input_count; ++i) waits |= f->waits[node->inputs[i].node];
+  return waits;
+}
+
 static leat_status_t try_node(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
+  f->waits[index] = find_waits(f, node);
   f->harmless[index] = is_harmless(f, node);
   f->controlled[index] = is_controlled(f, node);
   if (f->controlled[index]) return leat_ok_status();
-  if (node->op->flags & LEAT_OP_CONSTANT) {
-    return node->control_count ? leat_ok_status() : take_constant(f, index);
-  }
+  if (node->op->flags & LEAT_OP_CONSTANT) return take_constant(f, index);
   bool foldable = leat_node_is_pure(f->graph, node) && !(node->op->flags & LEAT_OP_NEVER_FOLD);
   if (!foldable) return leat_ok_status();
   if (node->op->flags & LEAT_OP_ONLY_SHAPE) {
@@ -210,7 +218,9 @@ static leat_status_t add_constant(leat_graph_t* child, const leat_node_t* node, 
 }
 
 static bool is_folded(const fold_t* f, int32_t index) {
-  return f->values[index] && !(f->graph->nodes[index].op->flags & LEAT_OP_CONSTANT);
+  const uint32_t flags = f->graph->nodes[index].op->flags;
+  return f->values[index] && !(flags & LEAT_OP_CONSTANT) &&
+         !(f->waits[index] && flags & LEAT_OP_PASS_THROUGH);
 }
 
 // Kept nodes keep their order; a folded one becomes a constant for each output, side by side.
@@ -248,6 +258,33 @@ static leat_status_t copy_nodes(fold_t* f, leat_graph_t* child, const leat_node_
   return leat_ok_status();
 }
 
+// Of a folded node's edges those are left that it waits along.
+static void drop_inputs(const fold_t* f, leat_node_t* node) {
+  const int total = node->input_count + node->control_count;
+  int count = 0;
+  for (int i = 0; i < total; ++i) {
+    const int32_t source = node->inputs[i].node;
+    if (i < node->input_count && !f->waits[source]) continue;
+    node->inputs[count++] = (leat_output_t){source, LEAT_CONTROL_INDEX};
+  }
+  node->input_count = 0;
+  node->control_count = count;
+}
+
+static leat_status_t add_waits(const fold_t* f, leat_graph_t* child, const leat_node_map_t* map) {
+  for (size_t i = 0; i < f->graph->node_count; ++i) {
+    const leat_node_t* node = &f->graph->nodes[i];
+    if (!f->needed[i] || !is_folded(f, (int32_t)i) || !f->waits[i]) continue;
+    for (int k = 0; k < node->output_count; ++k) {
+      for (int w = 0; w < node->control_count; ++w) {
+        LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(child, map->outputs[i][k].node,
+                                                          map->nodes[node->inputs[w].node]));
+      }
+    }
+  }
+  return leat_ok_status();
+}
+
 // What stays: fetches, targets and what they read, not looking behind folded nodes. But where a
 // shape was asked of something that reads state, that still runs: an uninitialised variable must be
 // reported, though its shape is known.
@@ -255,7 +292,7 @@ static leat_status_t mark_needed(fold_t* f) {
   for (size_t i = 0; i < f->graph->node_count; ++i) {
     leat_node_t* node = &f->graph->nodes[i];  // the old graph goes away
     bool asks_state = (node->op->flags & LEAT_OP_ONLY_SHAPE) && !f->harmless[i];
-    if (is_folded(f, (int32_t)i) && !asks_state) node->input_count = 0;
+    if (is_folded(f, (int32_t)i) && !asks_state) drop_inputs(f, node);
   }
   return leat_rewrite_mark_needed(f->rewrite, f->needed);
 }
@@ -272,6 +309,7 @@ static leat_status_t rebuild(fold_t* f) {
   leat_graph_t* child;
   LEAT_RETURN_IF_ERROR(leat_graph_create_child(f->graph, &child));
   leat_status_t status = copy_nodes(f, child, &map);
+  if (!status) status = add_waits(f, child, &map);
   if (status) {
     leat_graph_free(child);
     return status;
@@ -288,6 +326,7 @@ static leat_status_t run(fold_t* f) {
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->needed));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->harmless));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->controlled));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->waits));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, f->order));
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
   return f->folded ? rebuild(f) : leat_ok_status();

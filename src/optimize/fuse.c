@@ -7,7 +7,8 @@
 //   w, q ─▶ Pad ──┘
 //
 // A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
-// differ and what is added is no row, one is repeated along the other, which is the sum's trade.
+// differ and what is added is no row, one is repeated along the other, which is the sum's trade. A
+// product that sums rows may end a cluster, and is left alone.
 //
 // Nobody else reads a term. An Identity may hand it on that waits for a group of gradients, and so
 // for the term: who waits for the term waits for what it read instead, as in the pass "dependency".
@@ -175,6 +176,7 @@ static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int 
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
   if (!product || product->op->row->sums != LEAT_SUMS_TO_ONE ||
+      leat_node_sums_rows(f->graph, product) ||
       !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
     return NULL;
   }

@@ -133,6 +133,29 @@ static void what_is_not_fused(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, twice, twice)), -1), 0);
 }
 
+static leat_output_t constant_column(pass_scene_t* f, float first) {
+  const float values[] = {first, 1, 1};
+  leat_shape_t shape;
+  leat_tensor_t tensor;
+  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){3, 1}, &shape));
+  LEAT_EXPECT_OK(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
+  memcpy(tensor.data, values, sizeof values);
+  leat_output_t column = leat_build_constant(&f->s.b, &tensor);
+  leat_tensor_release(&tensor);
+  return column;
+}
+
+// They may end a cluster.
+static void sums_of_rows_are_left(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t a = scene_matrix(&f->s, "a", 2, 3), y = scene_matrix(&f->s, "y", 2, 1);
+  leat_output_t ones = scene_binary(&f->s, "MatMul", -1, a, constant_column(f, 1));
+  leat_output_t others = scene_binary(&f->s, "MatMul", -1, a, constant_column(f, 2));
+  assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, ones, y)), -1), 0);
+  assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, others, y)), -1), 1);
+}
+
 // ---- Terms that are handed on -------------------------------------------------------------------
 
 // A group of gradients as tf.gradients makes it: each is handed on when both are there.
@@ -343,6 +366,7 @@ int main(void) {
       TEST(a_product_goes_into_its_bias),
       TEST(a_sum_of_products_is_a_chain),
       TEST(what_is_not_fused),
+      TEST(sums_of_rows_are_left),
       TEST(a_term_comes_through_its_group),
       TEST(what_a_product_waits_for_its_sum_waits_for),
       TEST(a_term_does_not_wait_for_more),

@@ -101,6 +101,11 @@ LEAT_MUST_USE leat_status_t leat_rewrite_add_beside(leat_rewrite_t* rewrite, int
 // Who read |node|, as |readers| say, has |output| instead; who waited for it waits for that.
 void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
                            leat_output_t output);
+// Are all numbers (few enough to look at) what |identities| (leat_identity_e) says is neutral?
+bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities);
+// Is the node a product with a column of ones? That is the sum of each row of its first input, but
+// for the order of additions.
+bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node);
 // What a Send and its Recv have in common: devices and tensor name.
 LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                                leat_string_view_t* out_name);

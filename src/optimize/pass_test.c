@@ -79,15 +79,38 @@ static void what_must_run_stays(void** state) {
   pass_scene_t* f = *state;
   leat_output_t c = scene_float(&f->s, 1);
   leat_output_t stateful = scene_pass(&f->s, 1, -1, c);
-  leat_output_t ordered = scene_unary(&f->s, "Neg", -1, c);
-  scene_after(&f->s, ordered.node, scene_mark(&f->s, 2, -1));
   leat_output_t fails = scene_output(
       &f->s, "CheckNumerics", "check", "",
       LEAT_INPUTS(scene_binary(&f->s, "Div", -1, c, scene_float(&f->s, 0))),
       LEAT_ATTRS(LEAT_STR("message", "inf")));
-  fold(f, LEAT_INPUTS(stateful, ordered, fails));
-  for (int i = 0; i < 3; ++i) assert_false(pass_scene_fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
-  assert_int_equal(pass_scene_fetched(f, 1)->control_count, 1);
+  fold(f, LEAT_INPUTS(stateful, fails));
+  for (int i = 0; i < 2; ++i) assert_false(pass_scene_fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
+}
+
+// c ─▶ handed ─▶ Neg ─▶ Split ─▶    A value that is known comes when it would have come.
+//        ▲         ▲
+//      early      late
+static void what_waits_is_a_constant_that_waits(void** state) {
+  pass_scene_t* f = *state;
+  const float values[] = {1, 2};
+  const int32_t early = scene_mark(&f->s, 1, -1), late = scene_mark(&f->s, 2, -1);
+  leat_output_t handed = scene_unary(&f->s, "Identity", -1, scene_floats(&f->s, 2, values));
+  leat_output_t negative = scene_unary(&f->s, "Neg", -1, handed);
+  leat_output_t axis = leat_build_scalar(&f->s.b, LEAT_DTYPE_INT32, 0);
+  const int32_t split = scene_node(&f->s, "Split", "split", "", LEAT_INPUTS(axis, negative),
+                                   LEAT_ATTRS(LEAT_INT("num_split", 2)));
+  scene_after(&f->s, handed.node, early);
+  scene_after(&f->s, negative.node, late);
+  fold(f, LEAT_INPUTS(leat_node_output(split, 1), negative, handed));
+  const leat_node_t* nodes = f->rewrite.graph->nodes;
+  const leat_node_t *second = pass_scene_fetched(f, 0), *whole = pass_scene_fetched(f, 1);
+  assert_true(leat_tensor_data(constant_of(f, 0), const float)[0] == -2);
+  assert_int_equal(second->control_count, 1);
+  assert_true(&nodes[second->inputs[0].node] == whole);
+  assert_true(leat_tensor_data(constant_of(f, 1), const float)[0] == -1);
+  assert_int_equal(whole->control_count, 2);
+  assert_true(&nodes[whole->inputs[0].node] == pass_scene_fetched(f, 2));
+  assert_int_equal(pass_scene_fetched(f, 2)->input_count, 1);
 }
 
 static void large_results_stay(void** state) {
@@ -244,6 +267,7 @@ int main(void) {
       TEST(shapes_are_constants),
       TEST(what_must_run_stays),
       TEST(large_results_stay),
+      TEST(what_waits_is_a_constant_that_waits),
       TEST(folding_ends_in_time),
       TEST(no_evaluator_no_folding),
       TEST(equal_nodes_are_merged),

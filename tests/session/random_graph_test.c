@@ -11,6 +11,8 @@ typedef enum kind_e {
   KIND_FEED, KIND_CONSTANT,
   KIND_ADD, KIND_SUB, KIND_MAXIMUM, KIND_MINIMUM, KIND_NEG, KIND_IDENTITY, KIND_PASS, KIND_WORK,
   KIND_JOIN,  // the first items of a, then those of b, summed as the gradients of slices are
+  KIND_ROW,   // a and the largest item of b
+  KIND_END,
 } kind_t;
 
 typedef struct plan_s {
@@ -29,6 +31,7 @@ static int draw(int below) {
 static float apply(kind_t kind, int item, float a, float b) {
   switch (kind) {
     case KIND_JOIN: return (item < kJoint ? a : b) + 0.0f;
+    case KIND_ROW:
     case KIND_ADD: return a + b;
     case KIND_SUB: return a - b;
     case KIND_MAXIMUM: return a > b ? a : b;
@@ -39,15 +42,24 @@ static float apply(kind_t kind, int item, float a, float b) {
   }
 }
 
+static float largest(const float* items) {
+  float best = items[0];
+  for (int k = 1; k < kWidth; ++k) best = items[k] > best ? items[k] : best;
+  return best;
+}
+
 static void describe(plan_t* p) {
   for (int i = 0; i < kNodes; ++i) {
-    p->kinds[i] = i < 3 ? KIND_FEED : i < 6 ? KIND_CONSTANT : (kind_t)(KIND_ADD + draw(9));
+    const kind_t drawn = (kind_t)(KIND_ADD + draw(KIND_END - KIND_ADD));
+    p->kinds[i] = i < 3 ? KIND_FEED : i < 6 ? KIND_CONSTANT : drawn;
     p->a[i] = i ? draw(i) : 0;
     p->b[i] = i ? draw(i) : 0;
     if (i > 20 && draw(3)) p->a[i] = i - 1 - draw(10);  // depth
+    const float *a = p->values[p->a[i]], *b = p->values[p->b[i]];
     for (int k = 0; k < kWidth; ++k) {
-      p->values[i][k] = i < 6 ? (float)(draw(2001) - 1000) / 16
-                              : apply(p->kinds[i], k, p->values[p->a[i]][k], p->values[p->b[i]][k]);
+      const float other = p->kinds[i] == KIND_ROW ? largest(b) : b[k];
+      p->values[i][k] =
+          i < 6 ? (float)(draw(2001) - 1000) / 16 : apply(p->kinds[i], k, a[k], other);
     }
   }
 }
@@ -84,6 +96,10 @@ static void build(scene_t* s, plan_t* p, int devices) {
     } else if (kind == KIND_JOIN) {
       leat_output_t parts[] = {build_part(s, a, 0, kJoint), build_part(s, b, kJoint, kWidth)};
       p->outputs[i] = scene_output(s, "AddN", "", "", (leat_outputs_t){parts, 2}, LEAT_NO_ATTRS);
+    } else if (kind == KIND_ROW) {
+      leat_output_t axis = leat_build_int32_vector(&s->b, &(int32_t){-1}, 1);
+      p->outputs[i] =
+          scene_binary(s, "AddV2", device, a, scene_binary(s, "Max", device, b, axis));
     } else if (kind < KIND_NEG) {
       p->outputs[i] = scene_binary(s, ops[kind], device, a, b);
     } else {

@@ -5,6 +5,9 @@
 //   x ─┬─▶ Mul ─▶ [piece] ─▶ Exp ─▶ y      [piece]: in the work area, on the stack of the shard
 //   s ─┘ (repeated)
 //
+// Rows are reduced in the tile that makes them where tiles can be whole rows. Longer rows are
+// reduced after that, from memory.
+//
 // Steps that give fewer elements than the largest run before that, whole (usually scalars). Those
 // never read a step that is run by tiles, as what reads it is no smaller.
 #include <string.h>
@@ -17,7 +20,8 @@
 
 #define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
 #define MAX_TILE 4096
-#define MAX_LAID 24            // operands that are laid out once for all tiles of a shard
+#define MAX_ROW 4096           // elements; longer ones are gathered
+#define MAX_LAID 24            // tensors that are laid out once for all tiles of a shard
 #define MAX_OPERANDS LEAT_ELEMENTWISE_MAX_INPUTS
 
 // Where the pieces of an operand come from.
@@ -25,14 +29,15 @@ typedef enum source_e {
   SOURCE_WHOLE,     // a tensor with an element for each of the output
   SOURCE_STEP,      // a step that is run by tiles
   SOURCE_SCALAR,    // laid out once
-  SOURCE_ROW,       // of |row| elements, repeated: laid out once where tiles are whole rows
+  SOURCE_ROW,       // repeated: laid out once, a row longer than a tile
   SOURCE_GATHERED,  // laid out for each tile
 } source_t;
 
 typedef struct operand_s {
   source_t source;
   const leat_tensor_t* tensor;  // but for a step's
-  int block;                    // to lay it out in
+  int block;                    // to lay it out in, or the first of two; unless it is gathered
+  bool is_laid;                 // there, by an earlier step
 } operand_t;
 
 typedef struct run_s {
@@ -45,100 +50,63 @@ typedef struct run_s {
   leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
-  int64_t row;              // elements of the operands that are rows; 0: none is
-  int64_t tile;
-  int block_count;
+  int64_t reduced_row;      // of which tiles and shards have a whole number
+  int64_t tile, block_bytes;
+  const operand_t* laid[MAX_LAID];  // the first of those that share a block, scalar or row
+  int laid_count;
+  int block_count, gathered_count;  // of the latter the last ones are
   _Atomic(int) fault;       // (step + 1) << 8 | faults
 } run_t;
 
-static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step_t* step, int k) {
-  const int operand = step->operands[k];
+static const leat_tensor_t* value_of(const run_t* r, int operand) {
   const int inputs = r->fused->input_count;
   return operand < inputs ? leat_kernel_input(r->context, operand) : r->values[operand - inputs];
 }
 
-// The context as the step's own node would have it, for messages.
-static leat_kernel_context_t step_context(const run_t* r, const leat_fused_step_t* step) {
-  leat_kernel_context_t c = *r->context;
-  c.kernel = &step->kernel;
-  return c;
+static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step_t* step, int k) {
+  return value_of(r, step->operands[k]);
 }
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shape_t* shape) {
-  return scalar->element_count == 1 && scalar->rank <= shape->rank;
-}
-
-// The operand whose shape the step has because the others have it or are scalars; NULL: it takes
-// more to find out, or they do not fit.
-static const leat_tensor_t* find_widest(const run_t* r, const leat_fused_step_t* step,
-                                        const leat_tensor_t** out_operands) {
-  const bool broadcasts = step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST;
-  const leat_tensor_t* widest = NULL;
-  for (int k = 0; k < step->kernel.input_count; ++k) {
-    const leat_tensor_t* operand = out_operands[k] = operand_tensor(r, step, k);
-    if (!widest || leat_shape_equal(&widest->shape, &operand->shape)) {
-      widest = operand;
-    } else if (!broadcasts) {
-      return NULL;
-    } else if (is_repeated_along(&widest->shape, &operand->shape)) {
-      widest = operand;
-    } else if (!is_repeated_along(&operand->shape, &widest->shape)) {
-      return NULL;
-    }
-  }
-  return widest;
-}
-
-static leat_status_t find_shape(const run_t* r, const leat_fused_step_t* step,
-                                leat_shape_t* out_shape) {
-  const int count = step->kernel.input_count;
-  const leat_tensor_t* operands[MAX_OPERANDS] = {NULL};
-  const leat_tensor_t* widest = find_widest(r, step, operands);
-  if (LEAT_LIKELY(widest != NULL)) {
-    leat_shape_share(&widest->shape, out_shape);
-    return leat_ok_status();
-  }
-  for (int k = 0; k < count; ++k) operands[k] = operand_tensor(r, step, k);
-  leat_kernel_context_t c = step_context(r, step);
-  if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_BROADCAST) {
-    return leat_elementwise_shape(&c, count, operands, out_shape);
-  }
-  // The contract of an elementwise op is that shapes agree.
-  const bool is_strict = step->kernel.contract != NULL;
-  for (int k = 1; k < count; ++k) {
-    const leat_shape_t *first = &operands[0]->shape, *other = &operands[k]->shape;
-    if (is_strict ? leat_shape_equal(first, other) : first->element_count == other->element_count) {
-      continue;
-    }
-    return leat_kernel_invalid(&c, "input %d is %s, must have %s %s", k, LEAT_SHAPE_TEXT(other),
-                               is_strict ? "the shape" : "as many elements as",
-                               LEAT_SHAPE_TEXT(first));
-  }
-  *out_shape = leat_shape_retain(&operands[0]->shape);
-  return leat_ok_status();
+static leat_status_t find_step_shape(const run_t* r, const leat_fused_step_t* step,
+                                     leat_shape_t* out_shape) {
+  const leat_tensor_t* operands[MAX_OPERANDS];
+  if (!step->kernel.input_count) operands[0] = value_of(r, step->base);  // it reshapes
+  for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
+  return leat_fused_step_shape(r->context, step, operands, out_shape);
 }
 
 static leat_status_t find_shapes(run_t* r) {
   bool any_empty = false;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
-    LEAT_RETURN_IF_ERROR(find_shape(r, step, &r->own[s].shape));
+    LEAT_RETURN_IF_ERROR(find_step_shape(r, step, &r->own[s].shape));
     r->own[s].dtype = step->output_type;
     r->values[s] = &r->own[s];
+    if (step->reduction) continue;
     const int64_t count = r->own[s].shape.element_count;
     r->count = LEAT_MAX(r->count, count);
     any_empty |= count == 0;
   }
   // Only where nothing is there is a reader smaller than what it reads.
   for (int s = 0; s < r->fused->step_count; ++s) {
-    r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count;
+    const leat_fused_step_t* step = &r->fused->steps[s];
+    r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count &&
+                     step->base >= r->fused->input_count && !step->reduction;
   }
   return leat_ok_status();
 }
 
 // ---- Memory -------------------------------------------------------------------------------------
+
+static leat_status_t allocate_own(run_t* r, int s) {
+  leat_shape_t shape = r->own[s].shape;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(
+      r->context, r->fused->steps[s].output_type, &shape, &r->own[s]));
+  leat_shape_release(&shape);
+  return leat_ok_status();
+}
 
 static leat_status_t allocate(run_t* r) {
   const leat_fused_t* f = r->fused;
@@ -151,31 +119,66 @@ static leat_status_t allocate(run_t* r) {
           r->context, r->is_tiled[s] ? step->forwardable : 0, step->output, &r->own[s].shape,
           &tensor));
       r->values[s] = tensor;
-    } else if (!r->is_tiled[s]) {
-      leat_shape_t shape = r->own[s].shape;
-      LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(r->context, step->output_type, &shape,
-                                                          &r->own[s]));
-      leat_shape_release(&shape);
+    } else if (!r->is_tiled[s] && step->elementwise) {
+      LEAT_RETURN_IF_ERROR(allocate_own(r, s));
     }
   }
   return leat_ok_status();
 }
 
-static leat_status_t run_whole(const run_t* r, int s) {
+// What step |s| reshapes, under its shape.
+static leat_status_t share_reshaped(run_t* r, int s) {
+  leat_shape_release(&r->own[s].shape);
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  return leat_tensor_reshape(value_of(r, step->base), &step->shape, &r->own[s]);
+}
+
+static void repeat_whole(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const leat_tensor_t *operand = operand_tensor(r, step, 0), *target = r->values[s];
+  const leat_shape_t* shape = &operand->shape;
+  leat_broadcast_t plan;
+  if (!target->shape.element_count) return;
+  leat_broadcast_plan(&shape, 1, &target->shape, &plan);
+  leat_elementwise_gather(step->elementwise, &plan, 0, operand->data, 0,
+                          target->shape.element_count, target->data);
+}
+
+// Over what lies in memory.
+static leat_status_t reduce(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const leat_shape_t* shape = &operand_tensor(r, step, 0)->shape;
+  const int base = leat_fused_base(r->fused, step->operands[0]);
+  leat_kernel_context_t c = leat_fused_step_context(r->context, step);
+  bool reduced[LEAT_SHAPE_MAX_RANK];
+  leat_tensor_t input;
+  LEAT_RETURN_IF_ERROR(leat_tensor_reshape(value_of(r, base), shape, &input));
+  leat_fused_mark_reduced(step, shape->rank, reduced);
+  leat_status_t status =
+      leat_reduction_run(&c, step->reduction, &input, reduced, (leat_tensor_t*)r->values[s]);
+  leat_tensor_release(&input);
+  return status;
+}
+
+static leat_status_t run_whole(run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t* operands[MAX_OPERANDS];
+  if (!step->elementwise) return share_reshaped(r, s);
+  if (leat_fused_repeats(step->elementwise)) {
+    repeat_whole(r, s);
+    return leat_ok_status();
+  }
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
-  leat_kernel_context_t c = step_context(r, step);
+  leat_kernel_context_t c = leat_fused_step_context(r->context, step);
   return leat_elementwise_run(&c, step->elementwise, operands, (leat_tensor_t*)r->values[s]);
 }
 
 // ---- Tiles --------------------------------------------------------------------------------------
 
-// Does |x| lie along the last dimensions of |output| alone, as the other rows do?
-static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* output) {
+// Does |x| lie along the last dimensions of |output| alone?
+static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   int64_t count = 1;
-  if (x->element_count > MAX_TILE) return false;
-  if (r->row && x->element_count > 1 && x->element_count != r->row) return false;
+  if (x->element_count > MAX_ROW) return false;
   for (int d = 1; count < x->element_count; ++d) {
     if (leat_shape_dim(x, x->rank - d) != leat_shape_dim(output, output->rank - d)) return false;
     count *= leat_shape_dim(x, x->rank - d);
@@ -183,48 +186,58 @@ static bool is_row(const run_t* r, const leat_shape_t* x, const leat_shape_t* ou
   return true;
 }
 
-static void choose_source(run_t* r, int s, int k, int* inout_laid) {
+// Where a scalar or row is laid out; false: there is no room.
+static bool choose_block(run_t* r, operand_t* operand) {
+  for (int i = 0; i < r->laid_count; ++i) {
+    if (r->laid[i]->tensor != operand->tensor) continue;
+    *operand = *r->laid[i];
+    operand->is_laid = true;
+    return true;
+  }
+  if (r->laid_count == MAX_LAID) return false;
+  operand->source = operand->tensor->shape.element_count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
+  operand->block = r->block_count;
+  r->block_count += operand->source == SOURCE_ROW ? 2 : 1;
+  r->laid[r->laid_count++] = operand;
+  return true;
+}
+
+static void choose_source(run_t* r, int s, int k) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[k] - r->fused->input_count;
   operand_t* operand = &r->operands[s][k];
   operand->tensor = operand_tensor(r, step, k);
-  const int64_t count = operand->tensor->shape.element_count;
-  if (from >= 0 && r->is_tiled[from]) {
+  operand->is_laid = false;
+  if (leat_fused_repeats(step->elementwise)) {
+    operand->source = SOURCE_GATHERED;  // into the step's own block
+  } else if (from >= 0 && r->is_tiled[from]) {
     operand->source = SOURCE_STEP;
-  } else if (count == r->count) {
+  } else if (operand->tensor->shape.element_count == r->count) {
     operand->source = SOURCE_WHOLE;
-  } else if (*inout_laid < MAX_LAID && is_row(r, &operand->tensor->shape, &r->values[s]->shape)) {
-    operand->source = count == 1 ? SOURCE_SCALAR : SOURCE_ROW;
-    operand->block = r->fused->block_count + MAX_OPERANDS + (*inout_laid)++;
-    if (count > 1) r->row = count;
-  } else {
+  } else if (!is_row(&operand->tensor->shape, &r->values[s]->shape) ||
+             !choose_block(r, operand)) {
     operand->source = SOURCE_GATHERED;
-    operand->block = r->fused->block_count + k;
+    r->gathered_count = LEAT_MAX(r->gathered_count, k + 1);
   }
-}
-
-// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
-static int64_t whole_rows(int64_t row, int64_t most) {
-  while (row % 16 && 2 * row <= most) row *= 2;
-  return row;
 }
 
 // How each operand of the tiled steps is read, and how long a tile is.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
-  int laid = 0, gathers = 0;
+  int gathers = 0;
+  r->block_count = f->block_count;
   for (int s = 0; s < f->step_count; ++s) {
     bool does_gather = false;
     for (int k = 0; r->is_tiled[s] && k < f->steps[s].kernel.input_count; ++k) {
-      choose_source(r, s, k, &laid);
-      does_gather |= r->operands[s][k].source >= SOURCE_ROW;
+      choose_source(r, s, k);
+      does_gather |= r->operands[s][k].source >= SOURCE_ROW && !r->operands[s][k].is_laid;
     }
     r->plan_of[s] = (int16_t)(does_gather ? gathers++ : -1);
   }
-  r->block_count = f->block_count + MAX_OPERANDS + laid;
-  r->tile = WORK_BYTES / (r->block_count * f->element_bytes);
+  r->block_count = LEAT_MAX(r->block_count + r->gathered_count, 1);
+  r->block_bytes = WORK_BYTES / r->block_count & ~INT64_C(63);
+  r->tile = r->block_bytes / f->element_bytes;
   r->tile = LEAT_MIN(r->tile < 64 ? r->tile : r->tile & ~INT64_C(63), MAX_TILE);
-  if (r->row && r->row <= r->tile) r->tile -= r->tile % whole_rows(r->row, r->tile);
   if (!gathers) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)gathers,
                                                      sizeof *r->plans, (void**)&r->plans));
@@ -238,23 +251,71 @@ static leat_status_t plan_tiles(run_t* r) {
   return leat_ok_status();
 }
 
-// An array as a shard goes along it: its first piece, and the bytes from an element to the next (0:
-// every piece lies at one place).
+static int64_t terms_of(const run_t* r, int s) {
+  return r->count / r->values[s]->shape.element_count;
+}
+
+// Does step |s| reduce what is made by tiles?
+static bool reduces_tiles(const run_t* r, int s) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const int from = step->operands[0] - r->fused->input_count;
+  return step->reduction && from >= 0 && r->is_tiled[from];
+}
+
+// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
+static int64_t whole_rows(int64_t row, int64_t most) {
+  while (row % 16 && 2 * row <= most) row *= 2;
+  return row;
+}
+
+// Which reductions find whole rows in a tile, which becomes a number of those. What others reduce
+// is kept in memory.
+static leat_status_t plan_rows(run_t* r) {
+  const leat_fused_t* f = r->fused;
+  for (int s = 0; s < f->step_count; ++s) {
+    if (!reduces_tiles(r, s) || terms_of(r, s) > r->tile) continue;
+    r->reduced_row = LEAT_MAX(r->reduced_row, terms_of(r, s));
+  }
+  r->tile -= r->tile % whole_rows(r->reduced_row, r->tile);
+  for (int s = 0; s < f->step_count; ++s) {
+    if (!reduces_tiles(r, s)) continue;
+    const int64_t terms = terms_of(r, s);
+    r->is_tiled[s] = terms > 1 && r->reduced_row % terms == 0;
+    const int base = leat_fused_base(f, f->steps[s].operands[0]) - f->input_count;
+    if (r->is_tiled[s] || r->values[base]->data) continue;
+    LEAT_RETURN_IF_ERROR(allocate_own(r, base));
+  }
+  return leat_ok_status();
+}
+
+// A step as a shard goes along it. The pieces of the next tile are found after each, not before:
+// where a loop reads two pointers at once they have been in memory long enough for that.
+typedef struct walk_s {
+  const leat_elementwise_t* elementwise;
+  const void* pieces[MAX_OPERANDS];
+  char* blocks[MAX_OPERANDS];  // where they are laid out
+  char* target;
+  int64_t strides[MAX_OPERANDS], target_stride;  // bytes from one tile to the next
+  uint8_t gathered;  // bit k: operand k is laid out for each tile
+  uint8_t rows;      // bit k: its piece begins where the tile does in its row
+  uint8_t count;     // operands
+  int step;
+  const leat_reduction_state_t* reduction;  // it is no elementwise step
+  int64_t terms;                            // of a row that is reduced
+} walk_t;
+
+// Where the first piece of an array lies, and the bytes from an element to the next (0: every piece
+// lies at one place).
 typedef struct lane_s {
   char* data;
   int64_t bytes;
 } lane_t;
 
-typedef struct walk_s {
-  int step;
-  lane_t target, operands[MAX_OPERANDS];
-  uint8_t gathered;  // bit k: operand k is laid out for each tile
-} walk_t;
-
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
-  if (step->output >= 0) return (lane_t){r->values[s]->data, step->elementwise->output_size};
-  return (lane_t){area + step->block * r->tile * r->fused->element_bytes, 0};
+  void* data = r->values[s]->data;
+  if (data) return (lane_t){data, step->elementwise->output_size};
+  return (lane_t){area + step->block * r->block_bytes, 0};
 }
 
 static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
@@ -264,60 +325,117 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
     return (lane_t){operand->tensor->data, step->elementwise->input_size[k]};
   }
   if (operand->source == SOURCE_STEP) {
-    return step_lane(r, step->operands[k] - r->fused->input_count, area);
+    const int base = leat_fused_base(r->fused, step->operands[k]);
+    return step_lane(r, base - r->fused->input_count, area);
   }
-  return (lane_t){area + operand->block * r->tile * r->fused->element_bytes, 0};
+  const int block = operand->source == SOURCE_GATHERED
+                        ? r->block_count - r->gathered_count + k
+                        : operand->block;
+  return (lane_t){area + block * r->block_bytes, 0};
 }
 
 static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int64_t n) {
-  leat_elementwise_gather(r->fused->steps[walk->step].elementwise,
-                          &r->plans[r->plan_of[walk->step]], k,
+  const leat_elementwise_t* e = walk->elementwise;
+  leat_elementwise_gather(e, &r->plans[r->plan_of[walk->step]], k,
                           r->operands[walk->step][k].tensor->data, index, n,
-                          walk->operands[k].data);
+                          leat_fused_repeats(e) ? walk->target : walk->blocks[k]);
 }
 
-// Operands that are laid out once lie as the first tile from |begin| on needs them.
-static int begin_walk(const run_t* r, int64_t begin, int64_t end, char* area, walk_t* out_walks) {
+// Begins the walk along operand |k|, from element |begin| of |end| on.
+static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, int64_t end) {
+  const operand_t* operand = &r->operands[walk->step][k];
+  const int64_t row = operand->tensor->shape.element_count;
   const int64_t length = LEAT_MIN(r->tile, end - begin);
+  const uint8_t bit = (uint8_t)(1 << k);
+  if (operand->source == SOURCE_SCALAR && !operand->is_laid) {
+    leat_elementwise_repeat(walk->elementwise, k, operand->tensor->data, length, walk->blocks[k]);
+  } else if (operand->source == SOURCE_ROW && row <= r->tile) {
+    walk->rows |= bit;
+    if (!operand->is_laid) gather(r, walk, k, 0, LEAT_MIN(r->tile + row, r->count));
+  } else if (operand->source >= SOURCE_ROW && !operand->is_laid) {
+    walk->gathered |= bit;
+  }
+}
+
+static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, walk_t* out_walk) {
+  const leat_fused_step_t* step = &r->fused->steps[s];
+  const int base = leat_fused_base(r->fused, step->operands[0]) - r->fused->input_count;
+  const lane_t lane = step_lane(r, base, area);
+  const int64_t terms = terms_of(r, s), bytes = step->reduction->reducer.element_bytes;
+  *out_walk = (walk_t){.pieces = {lane.data + begin * lane.bytes},
+                       .strides = {r->tile * lane.bytes},
+                       .target = (char*)r->values[s]->data + begin / terms * bytes,
+                       .target_stride = r->tile / terms * bytes,
+                       .count = 1,
+                       .step = s,
+                       .reduction = step->reduction,
+                       .terms = terms};
+}
+
+static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
+                       walk_t* out_walks) {
   int count = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
     if (!r->is_tiled[s]) continue;
+    if (step->reduction) begin_reduction(r, s, begin, area, &out_walks[count++]);
+    if (!step->elementwise) continue;
     walk_t* walk = &out_walks[count++];
-    *walk = (walk_t){.step = s, .target = step_lane(r, s, area)};
-    for (int k = 0; k < step->kernel.input_count; ++k) {
-      const operand_t* operand = &r->operands[s][k];
-      walk->operands[k] = operand_lane(r, s, k, area);
-      if (operand->source < SOURCE_SCALAR) continue;
-      if (operand->source == SOURCE_SCALAR) {
-        leat_elementwise_repeat(step->elementwise, k, operand->tensor->data, length,
-                                walk->operands[k].data);
-      } else if (operand->source == SOURCE_ROW && r->tile % r->row == 0) {
-        gather(r, walk, k, begin, length);
-      } else {
-        walk->gathered |= (uint8_t)(1 << k);
-      }
+    const lane_t target = step_lane(r, s, area);
+    *walk = (walk_t){.elementwise = step->elementwise,
+                     .target = target.data + begin * target.bytes,
+                     .target_stride = r->tile * target.bytes,
+                     .count = step->elementwise->input_count,
+                     .step = s};
+    for (int k = 0; k < walk->count; ++k) {
+      const lane_t lane = operand_lane(r, s, k, area);
+      walk->blocks[k] = lane.data;
+      walk->pieces[k] = lane.data + begin * lane.bytes;
+      walk->strides[k] = r->tile * lane.bytes;
+      begin_operand(r, walk, k, begin, end);
     }
   }
   return count;
 }
 
-static int visit(const run_t* r, const walk_t* walk, int64_t index, int64_t n) {
-  const leat_elementwise_t* e = r->fused->steps[walk->step].elementwise;
-  const void* pieces[MAX_OPERANDS];
-  for (int k = 0; k < e->input_count; ++k) {
-    const lane_t* lane = &walk->operands[k];
-    pieces[k] = lane->data + index * lane->bytes;
-    if (LEAT_UNLIKELY(walk->gathered >> k & 1)) gather(r, walk, k, index, n);
+// Lays out what the step needs for the tile from |index| on, or gives.
+static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
+  for (int k = 0; k < walk->count; ++k) {
+    const int64_t row = r->operands[walk->step][k].tensor->shape.element_count;
+    if (walk->gathered >> k & 1) gather(r, walk, k, index, n);
+    if (!(walk->rows >> k & 1)) continue;
+    walk->pieces[k] = walk->blocks[k] + index % row * walk->elementwise->input_size[k];
   }
-  return leat_elementwise_piece(e, pieces, walk->target.data + index * walk->target.bytes, n);
 }
 
+static int compute(const walk_t* walk, int64_t n) {
+  if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;  // laid out
+  if (LEAT_LIKELY(!walk->reduction)) {
+    return leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
+  }
+  leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
+                             walk->target);
+  return LEAT_ELEMENTWISE_FINE;
+}
+
+static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
+  if (LEAT_UNLIKELY(walk->gathered | walk->rows)) lay_tile(r, walk, index, n);
+  const int faults = compute(walk, n);
+  for (int k = 0; k < walk->count; ++k) {
+    walk->pieces[k] = (const char*)walk->pieces[k] + walk->strides[k];
+  }
+  walk->target += walk->target_stride;
+  return faults;
+}
+
+// Of rows that are reduced, or of elements.
 static void run_shard(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
+  begin *= r->reduced_row;
+  end *= r->reduced_row;
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
-  const int count = begin_walk(r, begin, end, area, walks);
+  const int count = begin_walks(r, begin, end, area, walks);
   for (int64_t i = begin; i < end; i += r->tile) {
     const int64_t n = LEAT_MIN(r->tile, end - i);
     for (int w = 0; w < count; ++w) {
@@ -331,26 +449,37 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
 
 static leat_status_t run_tiles(run_t* r) {
   LEAT_RETURN_IF_ERROR(plan_tiles(r));
+  LEAT_RETURN_IF_ERROR(plan_rows(r));
   double cost_ns = 0;
   for (int s = 0; s < r->fused->step_count; ++s) {
-    if (r->is_tiled[s]) cost_ns += (double)r->fused->steps[s].elementwise->cost_ns;
+    const leat_fused_step_t* step = &r->fused->steps[s];
+    if (!r->is_tiled[s]) continue;
+    if (step->elementwise) cost_ns += (double)step->elementwise->cost_ns;
+    if (step->reduction) cost_ns += LEAT_REDUCTION_COST_NS;
   }
-  leat_kernel_parallel_for(r->context, r->count, cost_ns, run_shard, r);
+  leat_kernel_parallel_for(r->context, r->count / r->reduced_row, cost_ns * (double)r->reduced_row,
+                           run_shard, r);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);
   if (LEAT_LIKELY(!fault)) return leat_ok_status();
-  const leat_kernel_context_t c = step_context(r, &r->fused->steps[(fault >> 8) - 1]);
+  const leat_fused_step_t* step = &r->fused->steps[(fault >> 8) - 1];
+  const leat_kernel_context_t c = leat_fused_step_context(r->context, step);
   return leat_elementwise_fault_status(&c, fault & 0xff);
 }
 
 static leat_status_t run(run_t* r) {
+  const leat_fused_t* f = r->fused;
   bool any_tiled = false;
   LEAT_RETURN_IF_ERROR(find_shapes(r));
   LEAT_RETURN_IF_ERROR(allocate(r));
-  for (int s = 0; s < r->fused->step_count; ++s) {
+  for (int s = 0; s < f->step_count; ++s) {
     any_tiled |= r->is_tiled[s];
-    if (!r->is_tiled[s]) LEAT_RETURN_IF_ERROR(run_whole(r, s));
+    if (!r->is_tiled[s] && !f->steps[s].reduction) LEAT_RETURN_IF_ERROR(run_whole(r, s));
   }
-  return any_tiled ? run_tiles(r) : leat_ok_status();
+  if (any_tiled) LEAT_RETURN_IF_ERROR(run_tiles(r));
+  for (int s = 0; s < f->step_count; ++s) {
+    if (!r->is_tiled[s] && f->steps[s].reduction) LEAT_RETURN_IF_ERROR(reduce(r, s));
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
@@ -360,7 +489,8 @@ static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
   r.fused = f;
   r.plans = NULL;
   r.count = 0;
-  r.row = 0;
+  r.reduced_row = 1;
+  r.laid_count = r.gathered_count = 0;
   atomic_init(&r.fault, 0);
   for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};
   leat_status_t status = run(&r);

@@ -7,16 +7,18 @@
 #include "ops/family.h"
 #include "ops/math/fused_cpu.h"
 
-// The sources whose kernels may be elementwise.
+// The sources whose kernels may be elementwise, or reduce.
 #define SOURCES(X)                                                                          \
-  X(binary) X(bitwise) X(cast) X(compare) X(complex) X(relu) X(select) X(special) X(unary)
+  X(binary) X(bitwise) X(cast) X(compare) X(complex) X(reduction) X(relu) X(select)         \
+  X(special) X(unary)
 #define MAX_ATTRS 8  // of an op
 SOURCES(LEAT_OP_FAMILY_DECLARE_)
 static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_)};
 static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_OP_FAMILY_KERNELS_)};
 
 static bool is_step(const leat_kernel_row_t* row) {
-  return row->elementwise && row->elementwise < LEAT_ELEMENTWISE_SUM;
+  return (row->elementwise && row->elementwise < LEAT_ELEMENTWISE_SUM) ||
+         row->elementwise == LEAT_ELEMENTWISE_REDUCTION;
 }
 
 // NULL: no such op. Rows of one op differ in their types, which are checked, and in how they begin,
@@ -67,9 +69,9 @@ static bool types_fit(const leat_fused_step_t* step, const leat_op_t* op, uint8_
          !leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT);
 }
 
-// The kernel of a node with those types and defaults for all else.
+// The kernel of a node with those types, |keep_dims| where it has that, and defaults for all else.
 static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_t* attr_types,
-                                   leat_arena_t* arena, leat_fused_step_t* step) {
+                                   bool keep_dims, leat_arena_t* arena, leat_fused_step_t* step) {
   const leat_op_t* op = step->kernel.op;
   leat_kernel_creation_t creation = *c;
   leat_attr_t* attrs;
@@ -77,8 +79,10 @@ static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_
                                                  (void**)&attrs));
   for (int i = 0; i < op->attr_count; ++i) {
     attrs[i] = (leat_attr_t){op->attrs[i].name, op->attrs[i].default_value};
-    if (op->attrs[i].kind != LEAT_ATTR_TYPE) continue;
-    attrs[i].value = (leat_attr_value_t){.kind = LEAT_ATTR_TYPE, .type = attr_types[i]};
+    if (op->attrs[i].kind == LEAT_ATTR_TYPE) {
+      attrs[i].value = (leat_attr_value_t){.kind = LEAT_ATTR_TYPE, .type = attr_types[i]};
+    }
+    if (leat_string_view_equals(attrs[i].name, "keep_dims")) attrs[i].value.b = keep_dims;
   }
   creation.kernel = &step->kernel;
   creation.attrs = attrs;
@@ -86,27 +90,39 @@ static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate(arena, step->kernel.row->state_bytes, &step->kernel.state));
   memset(step->kernel.state, 0, step->kernel.row->state_bytes);
-  step->elementwise = step->kernel.state;
+  if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_REDUCTION) {
+    step->reduction = step->kernel.state;
+  } else {
+    step->elementwise = step->kernel.state;
+  }
   return step->kernel.row->create(&creation, step->kernel.state);
 }
 
+static uint8_t operand_type(const leat_kernel_creation_t* c, const leat_fused_t* f,
+                            int64_t operand) {
+  return operand < f->input_count ? c->kernel->input_types[operand]
+                                  : f->steps[operand - f->input_count].output_type;
+}
+
+// |keep_dims| is that of a reduction, whose axes are no operand.
 static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
-                                 const int64_t* operands, leat_fused_t* f) {
+                                 const int64_t* operands, bool keep_dims, leat_fused_t* f) {
   leat_fused_step_t* step = &f->steps[s];
   leat_op_t* op;
   const leat_op_row_t* op_row = find_op(p->ops[s]);
   const leat_kernel_row_t* row = find_kernel(p->ops[s]);
   if (!op_row || !row) return unfit(c, p->ops[s], "no such op");
   LEAT_RETURN_IF_ERROR(leat_op_parse(op_row, &f->arena, &op));
-  if (op->input_count != p->arities[s] || op->output_count != 1) {
+  const bool reduces = row->elementwise == LEAT_ELEMENTWISE_REDUCTION;
+  const int arity = op->input_count - reduces;
+  if (arity != p->arities[s] || op->output_count != 1) {
     return unfit(c, p->ops[s], "given another number of operands");
   }
-  for (int k = 0; k < op->input_count; ++k) {
-    const int64_t from = operands[k] - p->input_count;
+  for (int k = 0; k < arity; ++k) {
     step->operands[k] = (int16_t)operands[k];
-    step->input_types[k] =
-        from < 0 ? c->kernel->input_types[operands[k]] : f->steps[from].output_type;
+    step->input_types[k] = operand_type(c, f, operands[k]);
   }
+  if (reduces) step->input_types[arity] = LEAT_DTYPE_INT32;
   step->output_type = (uint8_t)p->types[s];
   uint8_t attr_types[MAX_ATTRS] = {0};
   if (!types_fit(step, op, attr_types)) return unfit(c, p->ops[s], "given other types");
@@ -115,11 +131,43 @@ static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_pro
                                  .device = c->kernel->device,
                                  .input_types = step->input_types,
                                  .output_types = &step->output_type,
-                                 .input_count = op->input_count,
+                                 .input_count = arity,
                                  .output_count = 1,
                                  .contract = op_row->contract};
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&f->arena, p->names[s], &step->kernel.node_name));
-  return create_kernel(c, attr_types, &f->arena, step);
+  return create_kernel(c, attr_types, keep_dims, &f->arena, step);
+}
+
+static leat_status_t create_reshape(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
+                                    int64_t operand, leat_partial_shape_t shape, leat_fused_t* f) {
+  leat_fused_step_t* step = &f->steps[s];
+  step->base = (int16_t)leat_fused_base(f, (int)operand);
+  step->output_type = operand_type(c, f, operand);
+  if (p->types[s] != step->output_type) return unfit(c, p->ops[s], "given another type");
+  return leat_shape_create(shape.rank, shape.dims, &step->shape);
+}
+
+// As if there were a kernel without a loop.
+static leat_status_t create_repeat(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
+                                   int64_t operand, leat_partial_shape_t shape, leat_fused_t* f) {
+  leat_fused_step_t* step = &f->steps[s];
+  leat_elementwise_t* elementwise;
+  LEAT_RETURN_IF_ERROR(create_reshape(c, p, s, operand, shape, f));
+  if (leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT)) {
+    return unfit(c, p->ops[s], "given objects");
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate(&f->arena, sizeof *elementwise, (void**)&elementwise));
+  const uint8_t size = (uint8_t)leat_dtype_size(step->output_type);
+  *elementwise = (leat_elementwise_t){
+      .cost_ns = 0.2f, .input_count = 1, .input_size = {size}, .output_size = size};
+  step->elementwise = elementwise;
+  step->base = (int16_t)(f->input_count + s);
+  step->operands[0] = (int16_t)operand;
+  step->kernel = *c->kernel;
+  step->kernel.state = NULL;
+  step->kernel.input_count = step->kernel.output_count = 1;
+  return leat_arena_copy_string(&f->arena, p->names[s], &step->kernel.node_name);
 }
 
 // The last step that reads each value: inputs, then what steps give; -1: none.
@@ -127,7 +175,9 @@ static void find_last_readers(const leat_fused_t* f, int16_t* out_last) {
   for (int v = 0; v < f->input_count + f->step_count; ++v) out_last[v] = -1;
   for (int s = 0; s < f->step_count; ++s) {
     const leat_fused_step_t* step = &f->steps[s];
-    for (int k = 0; k < step->kernel.input_count; ++k) out_last[step->operands[k]] = (int16_t)s;
+    for (int k = 0; k < step->kernel.input_count; ++k) {
+      out_last[leat_fused_base(f, step->operands[k])] = (int16_t)s;
+    }
   }
 }
 
@@ -138,21 +188,24 @@ static void assign_blocks(leat_fused_t* f, const int16_t* last_of_steps) {
   for (int s = 0; s < f->step_count; ++s) {
     leat_fused_step_t* step = &f->steps[s];
     uint64_t ended = 0, reusable = 0;
+    const bool takes_block = step->elementwise && step->output < 0;
     for (int k = 0; k < step->kernel.input_count; ++k) {
-      const int from = step->operands[k] - f->input_count;
+      const int from = leat_fused_base(f, step->operands[k]) - f->input_count;
       if (from < 0 || f->steps[from].output >= 0 || last_of_steps[from] != s) continue;
       const uint64_t bit = UINT64_C(1) << f->steps[from].block;
       ended |= bit;
-      if (f->steps[from].elementwise->output_size == step->elementwise->output_size)
+      if (takes_block &&
+          f->steps[from].elementwise->output_size == step->elementwise->output_size) {
         reusable |= bit;
+      }
     }
-    if (step->output < 0) {
+    if (takes_block) {
       const uint64_t block = ~(taken & ~reusable);
       step->block = (int16_t)__builtin_ctzll(block);
       f->block_count = LEAT_MAX(f->block_count, step->block + 1);
     }
     taken &= ~ended;
-    if (step->output < 0 && last_of_steps[s] >= 0) taken |= UINT64_C(1) << step->block;
+    if (takes_block && last_of_steps[s] >= 0) taken |= UINT64_C(1) << step->block;
   }
 }
 
@@ -162,6 +215,12 @@ static void find_forwardable(leat_fused_t* f, const int16_t* last_of_inputs) {
       if (last_of_inputs[i] <= s) f->steps[s].forwardable |= UINT64_C(1) << i;
     }
   }
+}
+
+static int64_t largest_element(const leat_elementwise_t* e) {
+  int64_t bytes = e->output_size;
+  for (int k = 0; k < e->input_count; ++k) bytes = LEAT_MAX(bytes, e->input_size[k]);
+  return bytes;
 }
 
 static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
@@ -178,13 +237,23 @@ static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
   memset(f->steps, 0, (size_t)p.step_count * sizeof *f->steps);
   f->step_count = p.step_count;
   const int64_t* operands = p.operands;
+  int shapes = 0, reductions = 0;
   for (int s = 0; s < p.step_count; operands += p.arities[s++]) {
-    LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, f));
-    const leat_elementwise_t* e = f->steps[s].elementwise;
-    f->steps[s].output = -1;
-    f->element_bytes = LEAT_MAX(f->element_bytes, e->output_size);
-    for (int k = 0; k < e->input_count; ++k) {
-      f->element_bytes = LEAT_MAX(f->element_bytes, e->input_size[k]);
+    leat_fused_step_t* step = &f->steps[s];
+    step->output = -1;
+    step->base = (int16_t)(p.input_count + s);
+    if (leat_fused_step_reshapes(&p, s)) {
+      LEAT_RETURN_IF_ERROR(create_reshape(c, &p, s, *operands, p.shapes[shapes++], f));
+    } else if (leat_fused_step_repeats(&p, s)) {
+      LEAT_RETURN_IF_ERROR(create_repeat(c, &p, s, *operands, p.shapes[shapes++], f));
+    } else if (leat_fused_step_reduces(&p, s)) {
+      step->axes = p.axes[reductions];
+      LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, p.keep_dims[reductions++], f));
+    } else {
+      LEAT_RETURN_IF_ERROR(create_step(c, &p, s, operands, false, f));
+    }
+    if (step->elementwise) {
+      f->element_bytes = LEAT_MAX(f->element_bytes, largest_element(step->elementwise));
     }
   }
   for (int i = 0; i < p.output_count; ++i) {
@@ -214,6 +283,7 @@ void leat_fused_destroy(void* state) {
   for (int s = 0; s < f->step_count; ++s) {
     const leat_kernel_t* kernel = &f->steps[s].kernel;
     if (kernel->state && kernel->row->destroy) kernel->row->destroy(kernel->state);
+    leat_shape_release(&f->steps[s].shape);
   }
   leat_arena_deinitialize(&f->arena);
 }

@@ -10,6 +10,10 @@
 #define F LEAT_DTYPE_FLOAT
 #define INTS LEAT_CASE_INTS
 #define TYPES LEAT_CASE_TYPES
+#define SHAPES(attr, ...) \
+  LEAT_CASE_LIST_(attr, LEAT_ATTR_SHAPE, leat_partial_shape_t, shapes, __VA_ARGS__)
+#define SHAPE(...) \
+  {sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__}}
 
 // (x + y) * x, exp of that; both are given.
 #define TWO_OF_THREE                                                                          \
@@ -50,6 +54,12 @@ static void two_rows(const leat_reference_t* r) {
    STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
    INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
 
+// The same by Select, which does not broadcast alone.
+#define STRICT_CHOICE                                                                         \
+  {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("Select")),   \
+   STRINGS("names", S("less"), S("select")), TYPES("types", LEAT_DTYPE_BOOL, F),          \
+   INTS("arities", 2, 3), INTS("operands", 0, 1, 2, 1, 0), INTS("results", 1)}
+
 // x where it is less than y, else 0: bool becomes float in two loops.
 #define MASKED                                                                                \
   {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("Less"), S("Cast"), S("Mul")),    \
@@ -72,6 +82,93 @@ static void small_first(const leat_reference_t* r) {
     r->out[1][i] = x / (2 * r->in[1][i / (n / rows)]) - x;
   }
 }
+
+// (x + x) under another shape, times y; x under that shape, less that.
+#define RESHAPED(...)                                                                         \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F),                                                   \
+   STRINGS("steps", S("AddV2"), S("Reshape"), S("Mul"), S("Reshape"), S("Sub")),              \
+   STRINGS("names", S("twice"), S("seen"), S("product"), S("x_seen"), S("rest")),             \
+   TYPES("types", F, F, F, F, F), INTS("arities", 2, 1, 2, 1, 2),                             \
+   INTS("operands", 0, 0, 2, 3, 1, 0, 5, 4), INTS("results", 0, 4),                           \
+   SHAPES("shapes", SHAPE(__VA_ARGS__), SHAPE(__VA_ARGS__))}
+
+// y repeated to a shape, and that by x; the product is given first.
+#define REPEATED(...)                                                                         \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F), STRINGS("steps", S("BroadcastTo"), S("Mul")),     \
+   STRINGS("names", S("spread"), S("product")), TYPES("types", F, F), INTS("arities", 1, 2),  \
+   INTS("operands", 1, 2, 0), INTS("results", 1, 0), SHAPES("shapes", SHAPE(__VA_ARGS__))}
+
+// y is one row, or one element for each row.
+static void repeated(const leat_reference_t* r) {
+  const leat_shape_t* shape = &r->outputs[1].shape;
+  const int64_t ny = r->inputs[1].shape.element_count, width = leat_shape_dim(shape, 1);
+  for (int64_t i = 0; i < shape->element_count; ++i) {
+    const double y = r->in[1][ny == 1 ? 0 : ny == width ? i % width : i / width];
+    r->out[1][i] = y;
+    r->out[0][i] = y * r->in[0][i];
+  }
+}
+
+static void reshaped(const leat_reference_t* r) {
+  const leat_shape_t* shape = &r->outputs[1].shape;
+  const int64_t width = leat_shape_dim(shape, 2), rows = r->inputs[1].shape.element_count;
+  const int64_t count = r->inputs[0].shape.element_count;
+  for (int64_t i = 0; i < count; ++i) r->out[0][i] = 2 * r->in[0][i];
+  for (int64_t i = 0; i < shape->element_count; ++i) {
+    const double x = r->in[0][i % count];
+    r->out[1][i] = x - 2 * x * r->in[1][i / width % rows];
+  }
+}
+
+// The sums of the rows of x y, their last axis or two, and x y.
+#define DOTS(axes, keep)                                                                      \
+  {TYPES("Tin", F, F), TYPES("Tout", F, F), STRINGS("steps", S("Mul"), S("Sum")),             \
+   STRINGS("names", S("product"), S("sum")), TYPES("types", F, F), INTS("arities", 2, 1),     \
+   INTS("operands", 0, 1, 2), INTS("results", 1, 0), INTS("axes", axes),                      \
+   LEAT_CASE_BOOLS("keep_dims", keep)}
+
+static void dots(const leat_reference_t* r) {
+  const int64_t n = r->inputs[0].shape.element_count, rows = r->outputs[0].shape.element_count;
+  for (int64_t i = 0; i < rows; ++i) r->out[0][i] = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    r->out[1][i] = r->in[0][i] * r->in[1][i];
+    r->out[0][i / (n / rows)] += r->out[1][i];
+  }
+}
+
+// Of |x| the largest of each row and, under another shape, the means of its pairs.
+#define TWO_REDUCTIONS(...)                                                                   \
+  {TYPES("Tin", F), TYPES("Tout", F, F),                                                      \
+   STRINGS("steps", S("Abs"), S("Max"), S("Reshape"), S("Mean")),                             \
+   STRINGS("names", S("size"), S("max"), S("pairs"), S("mean")), TYPES("types", F, F, F, F),  \
+   INTS("arities", 1, 1, 1, 1), INTS("operands", 0, 1, 1, 3), INTS("results", 1, 3),          \
+   SHAPES("shapes", SHAPE(__VA_ARGS__)), INTS("axes", 1, 1),                                  \
+   LEAT_CASE_BOOLS("keep_dims", false, true)}
+
+static void two_reductions(const leat_reference_t* r) {
+  const int64_t n = r->inputs[0].shape.element_count, rows = r->outputs[0].shape.element_count;
+  for (int64_t i = 0; i < rows; ++i) r->out[0][i] = 0;
+  for (int64_t i = 0; i < n / 2; ++i) r->out[1][i] = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double size = fabs(r->in[0][i]);
+    r->out[0][i / (n / rows)] = fmax(r->out[0][i / (n / rows)], size);
+    r->out[1][i / 2] += size / 2;
+  }
+}
+
+// Are all of a row of x less than y's?
+#define ALL_LESS                                                                              \
+  {TYPES("Tin", F, F), TYPES("Tout", LEAT_DTYPE_BOOL), STRINGS("steps", S("Less"), S("All")), \
+   STRINGS("names", S("less"), S("all")), TYPES("types", LEAT_DTYPE_BOOL, LEAT_DTYPE_BOOL),   \
+   INTS("arities", 2, 1), INTS("operands", 0, 1, 2), INTS("results", 1), INTS("axes", 1),     \
+   LEAT_CASE_BOOLS("keep_dims", false)}
+
+// Negates a sum.
+#define AFTER_A_SUM                                                                           \
+  {TYPES("Tin", F), TYPES("Tout", F, F), STRINGS("steps", S("Abs"), S("Sum"), S("Neg")),      \
+   STRINGS("names", S("a"), S("b"), S("c")), TYPES("types", F, F, F), INTS("arities", 1, 1, 1), \
+   INTS("operands", 0, 1, 2), INTS("results", 1, 2), INTS("axes", 1),                         \
+   LEAT_CASE_BOOLS("keep_dims", false)}
 
 // softplus(relu_grad(dy, x)): one loop takes halves through float, one as they are.
 #define H LEAT_DTYPE_HALF
@@ -152,6 +249,155 @@ static const leat_op_case_t kCases[] = {
      .attrs = SMALL_FIRST,
      .inputs = {X(7, 3001), LEAT_RANDOM(FLOAT, LEAT_DIMS(7, 1), 1, 2)},
      .reference = small_first},
+    {.op = "_FusedElementwise",
+     .name = "a step broadcasts where its op does not",
+     .attrs = STRICT_CHOICE,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1, 5, 3, 4, -1, 2), SCALAR},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1.5, 5, 3, 4, 1.5, 2)}},
+    {.op = "_FusedElementwise",
+     .name = "another shape in between",
+     .attrs = RESHAPED(1000, 3, 4),
+     .inputs = {X(600, 20), X(3, 1)},
+     .reference = reshaped},
+    {.op = "_FusedElementwise",
+     .name = "another shape in between, smaller than what reads it",
+     .attrs = RESHAPED(1, 3, 4),
+     .inputs = {X(12), X(50, 3, 1)},
+     .reference = reshaped},
+    {.op = "_FusedElementwise",
+     .name = "another shape of nothing",
+     .attrs = RESHAPED(0, 3, 4),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(5, 0)), X(3, 1)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(5, 0)),
+                  LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3, 4))}},
+    {.op = "_FusedElementwise",
+     .name = "a shape of other elements",
+     .attrs = RESHAPED(10, 3, 4),
+     .inputs = {X(30, 5), X(3, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "as many elements"},
+    {.op = "_FusedElementwise",
+     .name = "a shape that is not known",
+     .attrs = RESHAPED(10, 3, -1),
+     .inputs = {X(30, 4), X(3, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "a known one"},
+    {.op = "_FusedElementwise",
+     .name = "a column repeated",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(900, 1)},
+     .reference = repeated},
+    {.op = "_FusedElementwise",
+     .name = "a row repeated",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(33)},
+     .reference = repeated},
+    {.op = "_FusedElementwise",
+     .name = "an element repeated",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), SCALAR},
+     .reference = repeated},
+    {.op = "_FusedElementwise",
+     .name = "a column repeated, smaller than what reads it",
+     .attrs = {TYPES("Tin", F, F), TYPES("Tout", F), STRINGS("steps", S("BroadcastTo"), S("Mul")),
+               STRINGS("names", S("spread"), S("product")), TYPES("types", F, F),
+               INTS("arities", 1, 2), INTS("operands", 1, 2, 0), INTS("results", 1),
+               SHAPES("shapes", SHAPE(2, 3))},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1), 1, 10),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 2, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 3), 2, 2, 2, 3, 3, 3, 20, 20, 20, 30, 30,
+                             30)}},
+    {.op = "_FusedElementwise",
+     .name = "repeated to nothing",
+     .attrs = REPEATED(0, 33),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 33)), X(33)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 33)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 33))}},
+    {.op = "_FusedElementwise",
+     .name = "repeated to a shape that does not fit",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(30, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "broadcast to"},
+    {.op = "_FusedElementwise",
+     .name = "repeated to what it is",
+     .attrs = REPEATED(900, 33),
+     .inputs = {X(900, 33), X(900, 33)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "smaller"},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows",
+     .attrs = DOTS(1, false),
+     .inputs = {X(300, 65), X(300, 65)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of short rows, in shards",
+     .attrs = DOTS(1, true),
+     .inputs = {X(90000, 3), X(90000, 3)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows longer than a tile",
+     .attrs = DOTS(1, false),
+     .inputs = {X(3, 20011), X(3, 20011)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums over two axes",
+     .attrs = DOTS(2, true),
+     .inputs = {X(40, 7, 31), X(40, 7, 31)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "the sum of all",
+     .attrs = DOTS(2, false),
+     .inputs = {X(12, 31), X(12, 31)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows of one",
+     .attrs = DOTS(1, false),
+     .inputs = {X(2000, 1), X(2000, 1)},
+     .reference = dots},
+    {.op = "_FusedElementwise",
+     .name = "sums of no rows",
+     .attrs = DOTS(1, false),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3))}},
+    {.op = "_FusedElementwise",
+     .name = "sums of rows of nothing",
+     .attrs = DOTS(1, false),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0))},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 0, 0),
+                  LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0))}},
+    {.op = "_FusedElementwise",
+     .name = "two reductions, one of reshaped rows",
+     .attrs = TWO_REDUCTIONS(700, 3, 2),
+     .inputs = {X(100, 42)},
+     .reference = two_reductions},
+    {.op = "_FusedElementwise",
+     .name = "two reductions whose rows do not fit each other",
+     .attrs = TWO_REDUCTIONS(700, 3, 2),
+     .inputs = {X(200, 21)},
+     .reference = two_reductions},
+    {.op = "_FusedElementwise",
+     .name = "rows of bool",
+     .attrs = ALL_LESS,
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 1, 2, 1, 4), LEAT_ITEMS(FLOAT, LEAT_DIMS(), 3)},
+     .expected = {LEAT_ITEMS(BOOL, LEAT_DIMS(2), 1, 0)}},
+    {.op = "_FusedElementwise",
+     .name = "an axis that is not there",
+     .attrs = DOTS(2, false),
+     .inputs = {X(5), X(5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "ax"},
+    {.op = "_FusedElementwise",
+     .name = "no axis",
+     .attrs = DOTS(0, false),
+     .inputs = {X(5), X(5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "one or more"},
+    {.op = "_FusedElementwise",
+     .name = "a step that reads a reduction",
+     .attrs = AFTER_A_SUM,
+     .inputs = {X(5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "no reduction"},
     {.op = "_FusedElementwise",
      .name = "a cast",
      .attrs = MASKED,

@@ -9,25 +9,16 @@
 #include "ops/family.h"
 #include "ops/math/reduction_plan_cpu.h"
 
-#define CHUNK 65536      // terms that one piece folds, about
+#define CHUNK LEAT_REDUCTION_MAX_ROW  // terms that one piece folds, about
 #define COLUMNS 512      // outputs that one piece of an inner kept dimension covers
 #define NARROW 64        // inner kept dimensions below are folded several rows at a time
 #define MAX_ACCUMULATOR_BYTES 16
-
-typedef struct leat_reduction_state_s {
-  leat_reducer_t reducer;
-  leat_finish_t finish;
-  int64_t element_bytes;
-  bool keep_dims;
-  bool changes_single_values;  // the reduction of one element may differ from it
-} leat_reduction_state_t;
 
 static leat_status_t create_reduction(leat_kernel_creation_t* c, void* state,
                                       leat_reduction_t reduction, leat_finish_t finish) {
   leat_reduction_state_t* s = state;
   LEAT_RETURN_IF_ERROR(leat_reducer_create(c, reduction, &s->reducer));
   s->finish = finish;
-  s->element_bytes = s->reducer.element_bytes;
   s->changes_single_values = reduction == LEAT_REDUCTION_NORM;
   return leat_kernel_attr_bool(c, "keep_dims", &s->keep_dims);
 }
@@ -77,7 +68,7 @@ static void fold_short_rows(const leat_reduction_job_t* job, const char* base, i
   leat_reducer_start(reducer, wide, width);
   while (first < last) {
     int64_t n = LEAT_MIN(run - first % run, last - first);
-    const char* x = base + leat_reduction_offset(walk, first) * job->state->element_bytes;
+    const char* x = base + leat_reduction_offset(walk, first) * reducer->element_bytes;
     leat_reducer_rows(reducer, x, stride, n, width, wide);
     first += n;
   }
@@ -95,7 +86,8 @@ static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_
   const leat_reduction_plan_t* plan = job->plan;
   const leat_reduction_state_t* s = job->state;
   if (plan->reduced.rank == 0) {
-    leat_reducer_row(&s->reducer, base + begin * s->element_bytes, end - begin, accumulator);
+    const char* x = base + begin * s->reducer.element_bytes;
+    leat_reducer_row(&s->reducer, x, end - begin, accumulator);
     return;
   }
   if (plan->inner <= COLUMNS && plan->inner >= 4 && end - begin >= 4 * plan->inner) {
@@ -108,7 +100,7 @@ static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_
     int64_t row = begin / plan->inner, column = begin % plan->inner;
     int64_t n = LEAT_MIN(plan->inner - column, end - begin);
     int64_t offset = leat_reduction_offset(&plan->reduced, row) + column;
-    leat_reducer_row(&s->reducer, base + offset * s->element_bytes, n, accumulator);
+    leat_reducer_row(&s->reducer, base + offset * s->reducer.element_bytes, n, accumulator);
     begin += n;
   }
 }
@@ -126,8 +118,8 @@ static void fold_narrow_rows(const leat_reduction_job_t* job, const char* x, int
     leat_reducer_merge(reducer, wide + g * width * reducer->accumulator_bytes, accumulators, width);
   }
   int64_t done = wide_rows * joined;
-  leat_reducer_rows(reducer, x + done * width * job->state->element_bytes, width, rows - done,
-                    width, accumulators);
+  leat_reducer_rows(reducer, x + done * width * reducer->element_bytes, width, rows - done, width,
+                    accumulators);
 }
 
 // Folds rows [begin, end) of |width| columns at |base|, whose inner dimension is kept.
@@ -142,7 +134,7 @@ static void fold_rows(const leat_reduction_job_t* job, const char* base, int64_t
   int64_t inner_rows = walk->dims[walk->rank - 1], stride = walk->strides[walk->rank - 1];
   while (begin < end) {
     int64_t n = LEAT_MIN(inner_rows - begin % inner_rows, end - begin);
-    const char* x = base + leat_reduction_offset(walk, begin) * s->element_bytes;
+    const char* x = base + leat_reduction_offset(walk, begin) * s->reducer.element_bytes;
     if (width == stride && width < NARROW && n * width >= 4 * COLUMNS) {
       fold_narrow_rows(job, x, n, width, accumulators);
     } else {
@@ -166,7 +158,30 @@ static void deliver(const leat_reduction_job_t* job, char* accumulators, int64_t
 }
 
 static const char* kept_base(const leat_reduction_job_t* job, int64_t kept) {
-  return job->input + leat_reduction_offset(&job->plan->kept, kept) * job->state->element_bytes;
+  const int64_t offset = leat_reduction_offset(&job->plan->kept, kept);
+  return job->input + offset * job->state->reducer.element_bytes;
+}
+
+// The first |terms| of each of |n| rows that lie |stride| bytes apart.
+static void fold_matrix(const leat_reducer_t* reducer, const char* x, int64_t stride, int64_t n,
+                        int64_t terms, char* accumulators) {
+  leat_reducer_start(reducer, accumulators, n);
+  for (int64_t i = 0; i < n; ++i, x += stride) {
+    leat_reducer_row(reducer, x, terms, accumulators + i * reducer->accumulator_bytes);
+  }
+}
+
+void leat_reduction_reduce_rows(const leat_reduction_state_t* state, const void* x, int64_t rows,
+                                int64_t terms, void* out) {
+  const leat_reducer_t* reducer = &state->reducer;
+  const int64_t stride = terms * reducer->element_bytes;
+  _Alignas(64) char accumulators[NARROW * MAX_ACCUMULATOR_BYTES];
+  for (int64_t i = 0; i < rows; i += NARROW) {
+    const int64_t n = LEAT_MIN(rows - i, NARROW);
+    fold_matrix(reducer, (const char*)x + i * stride, stride, n, terms, accumulators);
+    leat_reducer_finish(reducer, state->finish, accumulators,
+                        (char*)out + i * reducer->element_bytes, n, terms);
+  }
 }
 
 static void run_group(const leat_reduction_job_t* job, int64_t piece) {
@@ -175,16 +190,14 @@ static void run_group(const leat_reduction_job_t* job, int64_t piece) {
   int64_t begin = chunk * job->chunk_terms, end = LEAT_MIN(begin + job->chunk_terms, job->terms);
   int64_t n = LEAT_MIN(job->group, job->outputs - output);
   _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
-  leat_reducer_start(reducer, accumulators, n);
   if (job->plan->reduced.rank == 0 && job->plan->kept.rank == 1) {  // the rows of a matrix
-    int64_t stride = job->plan->inner * job->state->element_bytes;
-    const char* x = job->input + output * stride + begin * job->state->element_bytes;
-    for (int64_t i = 0; i < n; ++i, x += stride) {
-      leat_reducer_row(reducer, x, end - begin, accumulators + i * reducer->accumulator_bytes);
-    }
+    int64_t stride = job->plan->inner * reducer->element_bytes;
+    const char* x = job->input + output * stride + begin * reducer->element_bytes;
+    fold_matrix(reducer, x, stride, n, end - begin, accumulators);
     deliver(job, accumulators, chunk, output, n);
     return;
   }
+  leat_reducer_start(reducer, accumulators, n);
   for (int64_t i = 0; i < n; ++i) {
     fold_terms(job, kept_base(job, output + i), begin, end,
                accumulators + i * reducer->accumulator_bytes);
@@ -200,8 +213,8 @@ static void run_columns(const leat_reduction_job_t* job, int64_t piece) {
   int64_t column = block * COLUMNS, width = LEAT_MIN(job->width - column, COLUMNS);
   _Alignas(64) char accumulators[COLUMNS * MAX_ACCUMULATOR_BYTES];
   leat_reducer_start(&job->state->reducer, accumulators, width);
-  fold_rows(job, kept_base(job, kept) + column * job->state->element_bytes, begin, end, width,
-            accumulators);
+  const char* base = kept_base(job, kept) + column * job->state->reducer.element_bytes;
+  fold_rows(job, base, begin, end, width, accumulators);
   deliver(job, accumulators, chunk, kept * job->width + column, width);
 }
 
@@ -260,12 +273,13 @@ static int64_t cut(leat_reduction_job_t* job) {
   return plan->kept.total * job->column_blocks * job->chunks;
 }
 
-static leat_status_t reduce(leat_kernel_context_t* c, const leat_tensor_t* input,
-                            const bool* reduced, leat_tensor_t* output) {
+static leat_status_t reduce(leat_kernel_context_t* c, const leat_reduction_state_t* state,
+                            const leat_tensor_t* input, const bool* reduced,
+                            leat_tensor_t* output) {
   leat_reduction_plan_t plan;
   leat_reduction_plan(&input->shape, reduced, &plan);
   leat_reduction_job_t job = {
-      .state = leat_kernel_state(c),
+      .state = state,
       .plan = &plan,
       .input = input->data,
       .output = output->data,
@@ -274,7 +288,8 @@ static leat_status_t reduce(leat_kernel_context_t* c, const leat_tensor_t* input
       .terms = input->shape.element_count / output->shape.element_count,
   };
   int64_t pieces = cut(&job);
-  double cost_ns = 10 + 0.15 * (double)input->shape.element_count / (double)pieces;
+  double cost_ns =
+      10 + LEAT_REDUCTION_COST_NS * (double)input->shape.element_count / (double)pieces;
   if (job.chunks > 1) return run_chunked(c, &job, pieces, cost_ns);
   leat_kernel_parallel_for(c, pieces, cost_ns, reduction_shard, &job);
   return leat_ok_status();
@@ -290,20 +305,33 @@ static void fill_empty(const leat_reduction_state_t* s, leat_tensor_t* output) {
   }
 }
 
-static leat_status_t reduce_into(leat_kernel_context_t* c, const leat_tensor_t* input,
-                                 const bool* reduced, const leat_shape_t* shape) {
-  const leat_reduction_state_t* s = leat_kernel_state(c);
-  if (shape->element_count == input->shape.element_count && !s->changes_single_values) {
-    return leat_kernel_pass_input_reshaped(c, 0, 0, shape);
+static bool gives_input(const leat_reduction_state_t* s, const leat_tensor_t* input,
+                        const leat_shape_t* output) {
+  return output->element_count == input->shape.element_count && !s->changes_single_values;
+}
+
+leat_status_t leat_reduction_run(leat_kernel_context_t* c, const leat_reduction_state_t* s,
+                                 const leat_tensor_t* input, const bool* reduced,
+                                 leat_tensor_t* output) {
+  if (output->shape.element_count == 0) return leat_ok_status();
+  if (gives_input(s, input, &output->shape)) {
+    return leat_tensor_copy_elements(input->dtype, input->data, output->data,
+                                     output->shape.element_count);
   }
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
-  if (shape->element_count == 0) return leat_ok_status();
   if (input->shape.element_count == 0) {
     fill_empty(s, output);
     return leat_ok_status();
   }
-  return reduce(c, input, reduced, output);
+  return reduce(c, s, input, reduced, output);
+}
+
+static leat_status_t reduce_into(leat_kernel_context_t* c, const leat_tensor_t* input,
+                                 const bool* reduced, const leat_shape_t* shape) {
+  const leat_reduction_state_t* s = leat_kernel_state(c);
+  if (gives_input(s, input, shape)) return leat_kernel_pass_input_reshaped(c, 0, 0, shape);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  return leat_reduction_run(c, s, input, reduced, output);
 }
 
 static leat_status_t reduction__cpu(leat_kernel_context_t* c) {
@@ -325,6 +353,7 @@ static leat_status_t reduction__cpu(leat_kernel_context_t* c) {
    .constraints = types,                              \
    .create = create_##name,                           \
    .state_bytes = sizeof(leat_reduction_state_t),     \
+   .elementwise = LEAT_ELEMENTWISE_REDUCTION,         \
    .compute = reduction__cpu}
 #define REAL                                                                                 \
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"

@@ -94,4 +94,27 @@ typedef enum leat_finish_e { LEAT_FINISH_PLAIN, LEAT_FINISH_MEAN, LEAT_FINISH_RO
 void leat_reducer_finish(const leat_reducer_t* reducer, leat_finish_t finish, void* accumulators,
                          void* out, int64_t n, int64_t count);
 
+// ---- For whoever has the rows (fused_cpu.c) -----------------------------------------------------
+
+// The state of a reduction's kernel.
+typedef struct leat_reduction_state_s {
+  leat_reducer_t reducer;
+  leat_finish_t finish;
+  bool keep_dims;
+  bool changes_single_values;  // the reduction of one element may differ from it
+} leat_reduction_state_t;
+
+#define LEAT_REDUCTION_MAX_ROW 65536  // terms that are folded in one go
+#define LEAT_REDUCTION_COST_NS 0.15   // of a term
+
+// What the kernel gives of |rows| rows of 2 to LEAT_REDUCTION_MAX_ROW neighbours each.
+void leat_reduction_reduce_rows(const leat_reduction_state_t* state, const void* x, int64_t rows,
+                                int64_t terms, void* out);
+// What it gives of |input| over the axes that |reduced| [rank] marks, into |output|, as large as
+// leat_reduction_shape says.
+LEAT_MUST_USE leat_status_t leat_reduction_run(leat_kernel_context_t* c,
+                                               const leat_reduction_state_t* state,
+                                               const leat_tensor_t* input, const bool* reduced,
+                                               leat_tensor_t* output);
+
 #endif  // LEAT_OPS_MATH_REDUCTION_CPU_H_

@@ -27,7 +27,15 @@ ALWAYS_INLINE doubles_t widen_floats(const float* p) {
   return __builtin_convertvector(v, doubles_t);
 }
 
+typedef float float_lanes_t __attribute__((vector_size(64)));
+typedef double double_lanes_t __attribute__((vector_size(64)));
 typedef double quad_doubles_t __attribute__((vector_size(32)));
+typedef double pair_t __attribute__((vector_size(16)));
+// Neighbouring lanes of |v| from lane |i| on.
+#define TWO_OF(v, i) __builtin_shufflevector(v, v, i, (i) + 1)
+#define FOUR_OF(v, i) __builtin_shufflevector(v, v, i, (i) + 1, (i) + 2, (i) + 3)
+#define EIGHT_OF(v, i)                                                                         \
+  __builtin_shufflevector(v, v, i, (i) + 1, (i) + 2, (i) + 3, (i) + 4, (i) + 5, (i) + 6, (i) + 7)
 ALWAYS_INLINE quad_doubles_t widen_quad(const float* p) {
 #if defined(__AVX2__)
   return (quad_doubles_t)_mm256_cvtps_pd(_mm_loadu_ps(p));
@@ -38,9 +46,30 @@ ALWAYS_INLINE quad_doubles_t widen_quad(const float* p) {
 
 // ---- Rows of floats and doubles -----------------------------------------------------------------
 
+// The sums of the even and of the odd lanes, in two: halves are added to each other.
+ALWAYS_INLINE pair_t add_lanes(const floats_t sums[FLOAT_VECTORS]) {
+  float_lanes_t parts[4];
+  memcpy(parts, sums, sizeof parts);
+  const float_lanes_t all = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+  const double_lanes_t wide = __builtin_convertvector(EIGHT_OF(all, 0), double_lanes_t) +
+                              __builtin_convertvector(EIGHT_OF(all, 8), double_lanes_t);
+  const quad_doubles_t four = FOUR_OF(wide, 0) + FOUR_OF(wide, 4);
+  return TWO_OF(four, 0) + TWO_OF(four, 2);
+}
+
+// Too few elements for lanes.
+ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
+  quad_doubles_t sums = {0};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) sums += widen_quad(x + i);
+  const double a = i < n ? (double)x[i] : 0, b = i + 1 < n ? (double)x[i + 1] : 0;
+  const double c = i + 2 < n ? (double)x[i + 2] : 0;
+  return (TWO_OF(sums, 0) + (pair_t){a, b}) + (TWO_OF(sums, 2) + (pair_t){c, 0});
+}
+
 // Sums of the even and of the odd elements; |n| may be odd.
-static void sum_pairs_f32(const float* x, int64_t n, double* out_even, double* out_odd) {
-  double even = 0, odd = 0;
+static pair_t sum_pairs_f32(const float* x, int64_t n) {
+  pair_t sum = {0};
   int64_t i = 0;
   while (i + FLOAT_LANES <= n) {
     floats_t sums[FLOAT_VECTORS];
@@ -49,50 +78,18 @@ static void sum_pairs_f32(const float* x, int64_t n, double* out_even, double* o
     for (; i <= end; i += FLOAT_LANES) {
       LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] += load_floats(x + i + v * LANES);
     }
-    float lanes[FLOAT_LANES];
-    memcpy(lanes, sums, sizeof lanes);
-    LEAT_UNROLL for (int l = 0; l < 16; ++l) {
-      lanes[l] = (lanes[l] + lanes[l + 16]) + (lanes[l + 32] + lanes[l + 48]);
-    }
-    LEAT_UNROLL for (int l = 0; l < 16; l += 2) even += (double)lanes[l];
-    LEAT_UNROLL for (int l = 1; l < 16; l += 2) odd += (double)lanes[l];
+    sum += add_lanes(sums);
   }
-  double later_even = 0, later_odd = 0;
-  for (; i + 4 <= n; i += 4) {
-    even += (double)x[i];
-    odd += (double)x[i + 1];
-    later_even += (double)x[i + 2];
-    later_odd += (double)x[i + 3];
-  }
-  if (i + 2 <= n) {
-    even += (double)x[i];
-    odd += (double)x[i + 1];
-    i += 2;
-  }
-  if (i < n) even += (double)x[i];
-  *out_even = even + later_even;
-  *out_odd = odd + later_odd;
+  return i < n ? sum + sum_few_f32(x + i, n - i) : sum;
 }
 static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
-  if (n < FLOAT_LANES) {  // too short for lanes
-    const float* p = x;
-    quad_doubles_t sums = {0};
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) sums += widen_quad(p + i);
-    const double a = i < n ? (double)p[i] : 0, b = i + 1 < n ? (double)p[i + 1] : 0;
-    const double c = i + 2 < n ? (double)p[i + 2] : 0;
-    *(double*)accumulator += ((sums[0] + a) + (sums[1] + b)) + ((sums[2] + c) + sums[3]);
-    return;
-  }
-  double even, odd;
-  sum_pairs_f32(x, n, &even, &odd);
-  *(double*)accumulator += even + odd;
+  const pair_t sum = n < FLOAT_LANES ? sum_few_f32(x, n) : sum_pairs_f32(x, n);
+  *(double*)accumulator += sum[0] + sum[1];
 }
 static void sum_row_c64(const void* x, int64_t n, void* accumulator) {
-  double re, im;
-  sum_pairs_f32(x, 2 * n, &re, &im);
-  ((double*)accumulator)[0] += re;
-  ((double*)accumulator)[1] += im;
+  const pair_t sum = sum_pairs_f32(x, 2 * n);
+  ((double*)accumulator)[0] += sum[0];
+  ((double*)accumulator)[1] += sum[1];
 }
 #define ADD(total, x) ((total) + (x))
 #define MULTIPLY(total, x) ((total) * (x))

@@ -335,7 +335,8 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
       converting_matmul__cpu)
 
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
-    ROW("MatMul", TYPES, leat_matmul_create, matmul__cpu),
+    LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, leat_matmul_create, matmul__cpu,
+                    .expensive = true, .elementwise = LEAT_ELEMENTWISE_PRODUCT),
     ROW("_MatMulAdd", "T: float, double", leat_matmul_create, matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
     ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),

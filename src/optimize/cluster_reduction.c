@@ -1,0 +1,42 @@
+// Reductions that may end a cluster: over the last axes, so that they find in a tile what they
+// need. A product with a column of ones is one too: that is how sums of rows were written before
+// there were axes to name.
+#include "optimize/cluster.h"
+
+static const leat_tensor_t* find_constant(const leat_graph_t* graph, leat_output_t source) {
+  const leat_node_t* node = &graph->nodes[source.node];
+  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+  return node->op->flags & LEAT_OP_CONSTANT && value ? value->tensor : NULL;
+}
+
+// How many they are when they are the last ones, each named once; else 0. A rank of -1 is unknown.
+static int64_t count_last(const leat_tensor_t* axes, int rank) {
+  bool seen[LEAT_SHAPE_MAX_RANK] = {false};
+  const int64_t count = axes->shape.element_count;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t axis = leat_tensor_index_at(axes, i);
+    if (axis >= 0) axis = rank < 0 ? 0 : axis - rank;
+    if (axis >= 0 || axis < -count || axis < -LEAT_SHAPE_MAX_RANK || seen[-axis - 1]) return 0;
+    seen[-axis - 1] = true;
+  }
+  return count;
+}
+
+bool leat_cluster_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
+                                 const leat_pass_options_t* options,
+                                 leat_cluster_reduction_t* out_reduction) {
+  if (leat_node_sums_rows(graph, node)) {
+    *out_reduction = (leat_cluster_reduction_t){LEAT_OP_NAME_SUM, 1, true};
+    return true;
+  }
+  const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
+  if (!kernel || kernel->elementwise != LEAT_ELEMENTWISE_REDUCTION) return false;
+  const leat_tensor_t* axes = find_constant(graph, node->inputs[1]);
+  if (!axes) return false;
+  const int rank = leat_graph_output_shape(graph, node->inputs[0]).rank;
+  *out_reduction =
+      (leat_cluster_reduction_t){.op = node->op->name,
+                                 .axes = count_last(axes, rank),
+                                 .keep_dims = leat_node_attr_bool(node, "keep_dims", false)};
+  return out_reduction->axes > 0;
+}
