@@ -12,7 +12,7 @@
 #define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
 
 #define OUTSIDE 0
-#define SMALL 1024   // elements of a constant that cost nothing to read
+#define SMALL 1024  // elements of a constant that cost nothing to read
 
 // What the new node is made of. While it is put together operand -1 - s is what step s gives, and
 // operand i >= 0 is input i.
@@ -203,9 +203,9 @@ static bool find_side(fusion_t* f, int m, int side, int64_t* out_operand) {
   const leat_graph_t* graph = f->clusters->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
   const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[side]);
-  int64_t* dims = f->side_dims[f->shape_count];
   if (!find_operand(f, m, side, out_operand)) return false;
   if (given.dims[1 - side] == 1) return true;
+  int64_t* dims = f->side_dims[f->shape_count];
   dims[side] = given.dims[1 - side];
   dims[1 - side] = 1;
   *out_operand = add_shaped_step(f, LEAT_OP_NAME_RESHAPE, node, *out_operand,
@@ -290,7 +290,6 @@ static bool add_reduction(fusion_t* f, int m) {
   f->keep_dims[f->reduction_count++] = reduction.keep_dims;
   add_step(f, reduction.op, node, &operand, 1);
   f->values[m] = -f->step_count;
-  f->last = f->members[m];
   return true;
 }
 
