@@ -28,13 +28,13 @@ typedef struct leat_node_pattern_s {
 typedef struct leat_node_patterns_s {
   leat_allocator_t* allocator;
   leat_node_pattern_t* items;
-  size_t count;
+  size_t count, capacity;
   // Item + 1, of the last one that fell there; NULL: none are kept.
   uint16_t* places;   // by hash
   uint16_t* guesses;  // by a mere glance
 } leat_node_patterns_t;
 
-// For a file of |node_count| nodes.
+// For a file of about |node_count| nodes.
 LEAT_MUST_USE leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator,
                                                           size_t node_count,
                                                           leat_node_patterns_t* out_patterns);
