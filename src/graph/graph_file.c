@@ -3,7 +3,7 @@
 #include "graph/graph_file.h"
 
 #define SCAN_AHEAD_BYTES 4096          // another page, mostly: its translation comes too
-#define SAMPLE_NODES 256               // whose size tells that of the others
+#define SAMPLE_NODES 64                // whose size tells that of the others
 #define MAX_GUESSED_NODES (64 * 1024)  // of more the room is not taken before they are counted
 #define MAX_VERSIONS_BYTES 127         // their size is one byte, then
 
@@ -26,7 +26,7 @@ static leat_string_view_t view_of(const uint8_t* data, size_t size) {
 
 // ---- opening ------------------------------------------------------------------------------------
 
-// How many nodes there are if all are like the first, and an eighth more; 0: there are too few.
+// How many nodes there are if all are like the first, which tend to be small; 0: there are too few.
 static size_t guess_count(const leat_node_cursor_t* nodes) {
   const uint8_t* next = nodes->next;
   leat_string_view_t node;
@@ -35,7 +35,7 @@ static size_t guess_count(const leat_node_cursor_t* nodes) {
     if (!next) return 0;
   }
   size_t sample_bytes = (size_t)(next - nodes->next), bytes = (size_t)(nodes->end - nodes->next);
-  return bytes / (sample_bytes / SAMPLE_NODES) / 8 * 9;
+  return bytes / (sample_bytes / SAMPLE_NODES);
 }
 
 // The field that ends the file, if it looks like its versions.

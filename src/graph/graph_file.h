@@ -53,6 +53,8 @@ static inline const uint8_t* leat_node_cursor_read(const uint8_t* next, const ui
                                           : NULL;
 }
 
+#define LEAT_NODE_CURSOR_AHEAD_BYTES 512  // two usual nodes
+
 // Begins to bring into the processor's cache what a node at |next| takes up, mostly four lines.
 static inline void leat_node_cursor_fetch(const uint8_t* next) {
   for (int i = 0; i < 4; ++i) __builtin_prefetch(next + i * LEAT_CACHE_LINE_BYTES);
@@ -67,7 +69,7 @@ static inline bool leat_node_cursor_take(leat_node_cursor_t* cursor,
   const uint8_t* next = leat_node_cursor_read(cursor->next, cursor->end, out_node_def);
   if (LEAT_UNLIKELY(!next)) return leat_node_cursor_take_behind_others(cursor, out_node_def);
   cursor->next = next;
-  leat_node_cursor_fetch(next);
+  leat_node_cursor_fetch(next + LEAT_NODE_CURSOR_AHEAD_BYTES);
   return true;
 }
 // How many it would take yet.
