@@ -331,6 +331,7 @@ static void importer_initialize(leat_graph_t* graph, leat_graph_file_t* file,
 }
 
 static void importer_deinitialize(leat_importer_t* importer) {
+  leat_attr_reader_deinitialize(&importer->attr_reader);
   leat_arena_deinitialize(&importer->scratch);
   leat_string_map_deinitialize(&importer->imported);
   leat_string_map_deinitialize(&importer->taken);

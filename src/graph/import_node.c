@@ -380,7 +380,7 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
                            ? leat_graph_add_like(importer->graph, &draft->spec, &node)
                            : leat_graph_add_node(importer->graph, &draft->spec, &node));
   if (importer->direct_names) {
-    leat_importer_note(importer, node);
+    leat_importer_note(importer, draft->def->name, node);
   } else {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));

@@ -92,8 +92,12 @@ static inline int32_t leat_importer_find_near(leat_importer_t* importer, leat_st
   }
   return leat_importer_find(importer, name);
 }
-// |node| was made just now: it will be read soon.
-void leat_importer_note(leat_importer_t* importer, int32_t node);
+// |name|, which is |node|'s, was made or read: it will be read again soon.
+static inline void leat_importer_note(leat_importer_t* importer, leat_string_view_t name,
+                                      int32_t node) {
+  int32_t* place = leat_importer_recent(importer, name);
+  if (place) *place = node;
+}
 // Index of the mapping of that tensor, or -1.
 int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_t from);
 // Corrects colocations with renamed nodes, and checks that all name imported ones.
