@@ -290,7 +290,6 @@ static bool add_reduction(fusion_t* f, int m) {
   f->keep_dims[f->reduction_count++] = reduction.keep_dims;
   add_step(f, reduction.op, node, &operand, 1);
   f->values[m] = -f->step_count;
-  f->last = f->members[m];
   return true;
 }
 

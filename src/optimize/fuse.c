@@ -175,7 +175,8 @@ static void replace_sum(fuse_t* f, int32_t index, leat_output_t sum) {
 static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
-  if (!product || product->op->row->sums_many || leat_node_sums_rows(f->graph, product) ||
+  if (!product || product->op->row->sums_many ||
+      leat_node_sums_rows(f->graph, product, f->options) ||
       !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
     return NULL;
   }
