@@ -141,6 +141,19 @@ typedef enum leat_cost_rule_e {
 // One op as its family's file writes it. Arguments and attributes are separated by ';':
 //   .inputs = "a: T; b: T", .outputs = "product: T",
 //   .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}"
+// How the op |sum| of a row makes a sum of what nodes of this one give.
+typedef enum leat_sums_t {
+  // It has one input more, which it adds as AddV2 would.
+  LEAT_SUMS_TO_ONE,
+  // It gives what AddN would of N >= 2 nodes: its inputs are lists of theirs, and N and |names|,
+  // the nodes', are attributes besides.
+  LEAT_SUMS_OF_MANY,
+  // The node itself adds to its last input; a loop that carries such a sum from turn to turn may
+  // put it off. The op |sum| has a variant in the place of that input and of its output; its own
+  // |sum| makes a value of the variant, and the |sum| of that one a variant of a value.
+  LEAT_SUMS_IN_LOOPS,
+} leat_sums_t;
+
 typedef struct leat_op_row_s {
   const char* name;
   const char* inputs;
@@ -149,7 +162,7 @@ typedef struct leat_op_row_s {
   uint32_t flags;
   int16_t deprecated_since;  // GraphDef producer version; 0 = never
   uint8_t cost;             // leat_cost_rule_t
-  bool sums_many;           // see |sum|
+  uint8_t sums;             // leat_sums_t: see |sum|
   const char* deprecation;  // TensorFlow's explanation text
   uint16_t identities;  // leat_identity_t
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
@@ -162,10 +175,7 @@ typedef struct leat_op_row_s {
   leat_gradient_fn_t gradient;  // NULL: none registered (an error); see leat_gradient_none
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
-  // The op that makes a sum of output 0, with the same attributes; NULL: none. It has one input
-  // more, which it adds as AddV2 would. Or, where |sums_many|, it gives what AddN would of N >= 2
-  // nodes: its inputs are lists of theirs, and N and |names|, the nodes', are attributes besides.
-  const char* sum;
+  const char* sum;  // the op that makes a sum of output 0, with the same attributes; NULL: none
   const char* doc;
 } leat_op_row_t;
 

@@ -3,7 +3,7 @@
 //
 //   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z
 //                 y ──┘
-//   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (sums_many)
+//   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (of many)
 //   w, q ─▶ Pad ──┘
 //
 // A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
@@ -175,7 +175,7 @@ static void replace_sum(fuse_t* f, int32_t index, leat_output_t sum) {
 static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
-  if (!product || product->op->row->sums_many ||
+  if (!product || product->op->row->sums != LEAT_SUMS_TO_ONE ||
       leat_node_sums_rows(f->graph, product, f->options) ||
       !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
     return NULL;
@@ -252,7 +252,7 @@ static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
 static const leat_op_t* find_sum_of_many(const fuse_t* f, const leat_node_t* sum) {
   if (sum->input_count < 2 || !is_strict_sum(f, sum)) return NULL;
   const leat_node_t* first = find_term(f, sum, 0);
-  if (!first || !first->op->row->sums_many) return NULL;
+  if (!first || first->op->row->sums != LEAT_SUMS_OF_MANY) return NULL;
   for (int i = 1; i < sum->input_count; ++i) {
     const leat_node_t* term = find_term(f, sum, i);
     if (!term || !is_alike(first, term)) return NULL;

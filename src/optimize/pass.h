@@ -26,10 +26,11 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_RECV_SCHEDULE = 1 << 7,
   LEAT_PASS_BIT_FUSE = 1 << 8,
   LEAT_PASS_BIT_CLUSTER = 1 << 9,
+  LEAT_PASS_BIT_DEFER = 1 << 10,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_CLUSTER)
+   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_DEFER | LEAT_PASS_BIT_CLUSTER)
 
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -133,6 +134,7 @@ extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_fuse;
+extern const leat_pass_t leat_pass_defer;
 extern const leat_pass_t leat_pass_cluster;
 extern const leat_pass_t leat_pass_recompute;
 extern const leat_pass_t leat_pass_swap;

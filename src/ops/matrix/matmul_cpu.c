@@ -4,13 +4,8 @@
 
 #include "device/cpu/half.h"
 #include "ops/family.h"
+#include "ops/matrix/matmul_cpu.h"
 #include "ops/matrix/product_cpu.h"
-
-typedef struct leat_matmul_s {
-  leat_gemm_op_t op_a, op_b;
-  bool broadcasts;  // batch dimensions
-  int dtype;  // of the product
-} leat_matmul_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
                             const char* flag_b, const char* type, leat_gemm_op_t turned) {
@@ -23,7 +18,7 @@ static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, co
   return leat_ok_status();
 }
 
-static leat_status_t create_matmul(leat_kernel_creation_t* c, void* state) {
+leat_status_t leat_matmul_create(leat_kernel_creation_t* c, void* state) {
   return create(c, state, "transpose_a", "transpose_b", "T", LEAT_GEMM_TRANSPOSE);
 }
 static leat_status_t create_batch_matmul(leat_kernel_creation_t* c, void* state) {
@@ -39,9 +34,9 @@ static leat_status_t create_batch_matmul_v3(leat_kernel_creation_t* c, void* sta
 }
 
 // The product of the last two dimensions of |a| and |b|.
-static leat_status_t find_product(const leat_kernel_context_t* c, const leat_shape_t* a,
-                                  const leat_shape_t* b, leat_gemm_shape_t* out_shape) {
-  const leat_matmul_t* matmul = leat_kernel_state(c);
+static leat_status_t find_product(const leat_kernel_context_t* c, const leat_matmul_t* matmul,
+                                  const leat_shape_t* a, const leat_shape_t* b,
+                                  leat_gemm_shape_t* out_shape) {
   const int64_t* a_dims = leat_shape_dims(a) + a->rank - 2;
   const int64_t* b_dims = leat_shape_dims(b) + b->rank - 2;
   const int turned_a = matmul->op_a != LEAT_GEMM_PLAIN, turned_b = matmul->op_b != LEAT_GEMM_PLAIN;
@@ -61,12 +56,18 @@ static leat_status_t find_product(const leat_kernel_context_t* c, const leat_sha
   return leat_ok_status();
 }
 
+leat_status_t leat_matmul_find(const leat_kernel_context_t* c, const leat_matmul_t* matmul,
+                               leat_gemm_shape_t* out_product) {
+  return find_product(c, matmul, &leat_kernel_input(c, 0)->shape, &leat_kernel_input(c, 1)->shape,
+                      out_product);
+}
+
 static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* a = leat_kernel_input(c, 0);
   const leat_tensor_t* b = leat_kernel_input(c, 1);
   const leat_matmul_t* matmul = leat_kernel_state(c);
   leat_gemm_shape_t product;
-  LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &product));
+  LEAT_RETURN_IF_ERROR(leat_matmul_find(c, matmul, &product));
   leat_shape_t shape;
   const int64_t dims[] = {product.m, product.n};
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
@@ -80,11 +81,8 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
 
 // ---- Products added to something ----------------------------------------------------------------
 
-// |addend| is the D of gemm.h.
-static void add_product(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
-                        const void* addend, leat_tensor_t* sum) {
-  const void* a = leat_kernel_input(c, 0)->data;
-  const void* b = leat_kernel_input(c, 1)->data;
+void leat_matmul_add(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
+                     const void* a, const void* b, const void* addend, leat_tensor_t* sum) {
   leat_thread_pool_t* pool = c->services->pool;
   if (sum->dtype == LEAT_DTYPE_DOUBLE) {
     leat_gemm_f64(product, a, b, addend, sum->data, NULL, pool);
@@ -127,25 +125,30 @@ static bool is_row_of(const leat_shape_t* shape, const leat_gemm_shape_t* produc
          leat_shape_dim(shape, shape->rank - 1) == product->n;
 }
 
-// One is repeated along the other: seldom, as such sums are fused only where shapes are unknown.
-static leat_status_t add_repeated(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
-                                  const leat_shape_t* shape) {
-  const leat_tensor_t* y = leat_kernel_input(c, 2);
+// Seldom, as such sums are fused only where shapes are unknown.
+leat_status_t leat_matmul_add_repeated(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
+                                       const leat_shape_t* shape, const leat_tensor_t* y,
+                                       leat_tensor_t* out_sum) {
   leat_shape_t sum_shape;
-  leat_tensor_t x, *sum;
+  leat_tensor_t x;
   leat_status_t status = leat_shape_broadcast(shape, &y->shape, &sum_shape);
   if (status) {
     leat_status_free(status);
     return leat_kernel_invalid(c, "Incompatible shapes: %s vs. %s", LEAT_SHAPE_TEXT(shape),
                                LEAT_SHAPE_TEXT(&y->shape));
   }
-  status = leat_kernel_allocate_output(c, 0, &sum_shape, &sum);
+  status = leat_kernel_allocate_temporary(c, y->dtype, &sum_shape, out_sum);
   leat_shape_release(&sum_shape);
   LEAT_RETURN_IF_ERROR(status);
-  if (sum->shape.element_count == 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, y->dtype, shape, &x));
-  add_product(c, product, NULL, &x);
-  add_broadcast(&x, y, sum);
+  if (out_sum->shape.element_count == 0) return leat_ok_status();
+  status = leat_kernel_allocate_temporary(c, y->dtype, shape, &x);
+  if (status) {
+    leat_tensor_release(out_sum);
+    return status;
+  }
+  leat_matmul_add(c, product, leat_kernel_input(c, 0)->data, leat_kernel_input(c, 1)->data, NULL,
+                  &x);
+  add_broadcast(&x, y, out_sum);
   leat_tensor_release(&x);
   return leat_ok_status();
 }
@@ -153,19 +156,23 @@ static leat_status_t add_repeated(leat_kernel_context_t* c, const leat_gemm_shap
 static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* y = leat_kernel_input(c, 2);
   leat_gemm_shape_t product;
-  LEAT_RETURN_IF_ERROR(
-      find_product(c, &leat_kernel_input(c, 0)->shape, &leat_kernel_input(c, 1)->shape, &product));
+  LEAT_RETURN_IF_ERROR(leat_matmul_find(c, leat_kernel_state(c), &product));
   leat_shape_t shape;
+  leat_tensor_t repeated, *sum;
   const int64_t dims[] = {product.m, product.n};
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
   const bool is_row = is_row_of(&y->shape, &product);
-  if (!is_row && !leat_shape_equal(&shape, &y->shape)) return add_repeated(c, &product, &shape);
+  if (!is_row && !leat_shape_equal(&shape, &y->shape)) {
+    LEAT_RETURN_IF_ERROR(leat_matmul_add_repeated(c, &product, &shape, y, &repeated));
+    leat_kernel_set_output(c, 0, repeated);
+    return leat_ok_status();
+  }
   const void* addend = y->data;
   product.ldd = is_row ? 0 : product.n;
-  leat_tensor_t* sum;
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, &shape, &sum));
   if (sum->shape.element_count == 0) return leat_ok_status();
-  add_product(c, &product, addend, sum);
+  leat_matmul_add(c, &product, leat_kernel_input(c, 0)->data, leat_kernel_input(c, 1)->data,
+                  addend, sum);
   return leat_ok_status();
 }
 
@@ -251,7 +258,7 @@ static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tenso
   }
   batch_t batch = {.multiply = leat_multiply_of(matmul->dtype, c->services->deterministic),
                    .shapes = {&a->shape, &b->shape}};
-  LEAT_RETURN_IF_ERROR(find_product(c, &a->shape, &b->shape, &batch.product));
+  LEAT_RETURN_IF_ERROR(find_product(c, matmul, &a->shape, &b->shape, &batch.product));
   leat_shape_t shape;
   const leat_gemm_shape_t* p = &batch.product;
   LEAT_RETURN_IF_ERROR(make_batch_shape(&a->shape, &b->shape, p->m, p->n, &shape));
@@ -328,9 +335,9 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
       converting_matmul__cpu)
 
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
-    LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, create_matmul, matmul__cpu, .expensive = true,
-                    .elementwise = LEAT_ELEMENTWISE_PRODUCT),
-    ROW("_MatMulAdd", "T: float, double", create_matmul, matmul_add__cpu),
+    LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, leat_matmul_create, matmul__cpu,
+                    .expensive = true, .elementwise = LEAT_ELEMENTWISE_PRODUCT),
+    ROW("_MatMulAdd", "T: float, double", leat_matmul_create, matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
     ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),
     SAME("bfloat16"),

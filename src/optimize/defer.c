@@ -1,0 +1,251 @@
+// A sum that a loop carries from turn to turn and nothing else reads is put off: what is added is
+// kept, and added many turns at a time (the gradient of a weight that every turn multiplies by).
+//
+//   y ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ z         with _MatMulAdd (a, b) in the loop
+//   y ─▶ Start ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ Finish ─▶ z
+//                   a, b ─▶ Add ─┘ (a variant goes round)
+//
+// The ops are what the sum's op says of itself (LEAT_SUMS_IN_LOOPS). This comes after "fuse", which
+// makes such sums of products and additions.
+#include <string.h>
+
+#include "optimize/pass.h"
+
+// The nodes through which the sum goes round; all but |add| stay, with another type.
+typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t;
+typedef struct round_s {
+  int32_t nodes[ROLE_COUNT];
+  const leat_op_t *start, *add, *finish;
+} round_t;
+
+typedef struct defer_s {
+  const leat_pass_options_t* options;
+  leat_rewrite_t* rewrite;
+  leat_graph_t* graph;
+  bool* kept;  // fetched, or a target
+  leat_readers_t readers;
+  leat_arena_t* arena;
+} defer_t;
+
+static const leat_node_t* node_of(const defer_t* d, const round_t* round, role_t role) {
+  return &d->graph->nodes[round->nodes[role]];
+}
+
+// ---- Finding ------------------------------------------------------------------------------------
+
+// Does |reader| alone read |node|, its output |index|, and nobody wait for it?
+static bool is_read_by(const defer_t* d, int32_t node, int32_t reader) {
+  return !d->kept[node] && d->readers.begin[node + 1] - d->readers.begin[node] == 1 &&
+         d->readers.readers[d->readers.begin[node]].node == reader;
+}
+
+// The node that reads output |index| of |node| alone, with nobody else reading the node but one
+// that reads its other output; -1: there is none.
+static int32_t find_reader(const defer_t* d, int32_t node, int index) {
+  int32_t found = -1;
+  const uint32_t begin = d->readers.begin[node], end = d->readers.begin[node + 1];
+  if (d->kept[node] || end - begin != 2) return -1;
+  for (uint32_t r = begin; r < end; ++r) {
+    const leat_reader_t reader = d->readers.readers[r];
+    const leat_node_t* reading = &d->graph->nodes[reader.node];
+    if (reader.position >= reading->input_count) return -1;
+    if (reading->inputs[reader.position].index != index) continue;
+    if (found >= 0) return -1;
+    found = reader.node;
+  }
+  return found;
+}
+
+static bool has_flag(const defer_t* d, int32_t node, uint32_t flag) {
+  const leat_node_t* n = &d->graph->nodes[node];
+  return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
+}
+
+// The nodes of the round that closes at |next|.
+static bool find_round(const defer_t* d, int32_t next, round_t* out_round) {
+  const leat_node_t* nodes = d->graph->nodes;
+  int32_t* found = out_round->nodes;
+  found[NEXT] = next;
+  if (!has_flag(d, next, LEAT_OP_NEXT_ITERATION)) return false;
+  found[ADD] = nodes[next].inputs[0].node;
+  const leat_node_t* add = &nodes[found[ADD]];
+  if (add->op->row->sums != LEAT_SUMS_IN_LOOPS || add->output_count != 1) return false;
+  const leat_output_t sum = add->inputs[add->input_count - 1];
+  found[SWITCH] = sum.node;
+  if (sum.index != 1 || !has_flag(d, sum.node, LEAT_OP_SWITCH)) return false;
+  found[MERGE] = nodes[sum.node].inputs[0].node;
+  const leat_node_t* merge = &nodes[found[MERGE]];
+  if (!has_flag(d, found[MERGE], LEAT_OP_MERGE) || merge->input_count != 2) return false;
+  found[ENTER] = merge->inputs[merge->inputs[0].node == next].node;
+  found[EXIT] = find_reader(d, sum.node, 0);
+  return has_flag(d, found[ENTER], LEAT_OP_ENTER) && found[EXIT] >= 0 &&
+         has_flag(d, found[EXIT], LEAT_OP_EXIT);
+}
+
+static bool is_closed(const defer_t* d, const round_t* round) {
+  const int32_t* n = round->nodes;
+  const leat_node_t* first = &d->graph->nodes[n[ENTER]];
+  for (int role = 0; role < ROLE_COUNT; ++role) {
+    if (d->graph->nodes[n[role]].assigned_device != first->assigned_device) return false;
+  }
+  return is_read_by(d, n[ENTER], n[MERGE]) && is_read_by(d, n[MERGE], n[SWITCH]) &&
+         find_reader(d, n[SWITCH], 1) == n[ADD] && is_read_by(d, n[ADD], n[NEXT]) &&
+         is_read_by(d, n[NEXT], n[MERGE]) && !leat_node_attr_bool(first, "is_constant", false);
+}
+
+// ---- The ops and kernels that it takes ----------------------------------------------------------
+
+static const leat_op_t* find_op(const defer_t* d, const leat_op_t* of) {
+  const leat_op_t* op = NULL;
+  if (!of || !of->row->sum) return NULL;
+  leat_status_free(leat_op_registry_find(d->graph->ops, leat_string_view_from(of->row->sum), &op));
+  return op;
+}
+
+static bool has_kernel(const defer_t* d, const leat_op_t* op, const leat_attr_t* attrs, int count,
+                       int32_t device) {
+  return op && d->options->find_kernel(d->options->find_kernel_data, op, attrs, count, device);
+}
+
+// Attribute T of a node that hands on sums, and of one that makes or ends one.
+#define TYPE_ATTRS(t) \
+  (leat_attr_t[]) { LEAT_TYPE("T", t) }
+
+static bool find_ops(const defer_t* d, round_t* round) {
+  const leat_node_t* add = node_of(d, round, ADD);
+  const int32_t device = add->assigned_device;
+  const leat_attr_t* type = TYPE_ATTRS(add->output_types[0]);
+  round->add = find_op(d, add->op);
+  round->finish = find_op(d, round->add);
+  round->start = find_op(d, round->finish);
+  for (int role = 0; role < ROLE_COUNT; ++role) {
+    const leat_op_t* op = node_of(d, round, (role_t)role)->op;
+    if (role != ADD && !has_kernel(d, op, TYPE_ATTRS(LEAT_DTYPE_VARIANT), 1, device)) return false;
+  }
+  return has_kernel(d, round->add, add->attrs, add->attr_count, device) &&
+         has_kernel(d, round->start, type, 1, device) &&
+         has_kernel(d, round->finish, type, 1, device);
+}
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+
+// What goes round is a variant from now on.
+static leat_status_t retype(defer_t* d, int32_t index) {
+  leat_node_t* node = &d->graph->nodes[index];
+  leat_arena_t* arena = leat_graph_arena(d->graph);
+  const size_t attr_count = (size_t)node->attr_count, outputs = (size_t)node->output_count;
+  leat_attr_t* attrs;
+  uint8_t* types;
+  leat_partial_shape_t* shapes;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, attr_count, sizeof *attrs, (void**)&attrs));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, outputs, sizeof *types, (void**)&types));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, outputs, sizeof *shapes, (void**)&shapes));
+  memcpy(attrs, node->attrs, attr_count * sizeof *attrs);
+  memcpy(types, node->output_types, outputs);
+  for (size_t i = 0; i < attr_count; ++i) {
+    if (leat_string_view_equals(attrs[i].name, "T")) attrs[i].value.type = LEAT_DTYPE_VARIANT;
+  }
+  for (size_t i = 0; i < outputs; ++i) {
+    if (types[i] == node->output_types[0]) types[i] = LEAT_DTYPE_VARIANT;
+    shapes[i] = leat_partial_shape_scalar();
+  }
+  node->attrs = attrs;
+  node->output_types = types;
+  node->output_shapes = shapes;
+  return leat_ok_status();
+}
+
+static leat_status_t add_conversion(defer_t* d, const leat_op_t* op, int32_t beside,
+                                    const char* suffix, leat_output_t input, int type,
+                                    int32_t* out_node) {
+  leat_node_spec_t spec = {
+      .op = op, .inputs = &input, .input_count = 1, .attrs = TYPE_ATTRS(type), .attr_count = 1};
+  return leat_rewrite_add_beside(d->rewrite, beside, suffix, &spec, out_node);
+}
+
+static leat_status_t replace_add(defer_t* d, const round_t* round) {
+  const leat_node_t* add = node_of(d, round, ADD);
+  int32_t* controls;
+  int32_t added;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(d->arena, (size_t)add->control_count + 1,
+                                                 sizeof *controls, (void**)&controls));
+  for (int i = 0; i < add->control_count; ++i) {
+    controls[i] = add->inputs[add->input_count + i].node;
+  }
+  leat_node_spec_t spec = {.op = round->add,
+                           .inputs = add->inputs,
+                           .input_count = add->input_count,
+                           .control_inputs = controls,
+                           .control_count = add->control_count,
+                           .attrs = add->attrs,
+                           .attr_count = add->attr_count};
+  LEAT_RETURN_IF_ERROR(
+      leat_rewrite_add_beside(d->rewrite, round->nodes[ADD], "/_deferred", &spec, &added));
+  leat_rewrite_redirect(d->rewrite, &d->readers, round->nodes[ADD], (leat_output_t){added, 0});
+  return leat_ok_status();
+}
+
+static leat_status_t rewrite_round(defer_t* d, const round_t* round) {
+  const int type = node_of(d, round, ADD)->output_types[0];
+  const int32_t enter = round->nodes[ENTER], leaves = round->nodes[EXIT];
+  int32_t start, finish;
+  LEAT_RETURN_IF_ERROR(add_conversion(d, round->start, enter, "/_start",
+                                      d->graph->nodes[enter].inputs[0], type, &start));
+  d->graph->nodes[enter].inputs[0] = (leat_output_t){start, 0};
+  for (int role = 0; role < ROLE_COUNT; ++role) {
+    if (role != ADD) LEAT_RETURN_IF_ERROR(retype(d, round->nodes[role]));
+  }
+  LEAT_RETURN_IF_ERROR(replace_add(d, round));
+  LEAT_RETURN_IF_ERROR(add_conversion(d, round->finish, leaves, "/_finish",
+                                      (leat_output_t){leaves, 0}, type, &finish));
+  leat_rewrite_redirect(d->rewrite, &d->readers, leaves, (leat_output_t){finish, 0});
+  return leat_ok_status();
+}
+
+// ---- The pass -----------------------------------------------------------------------------------
+
+static leat_status_t run(defer_t* d) {
+  const size_t count = d->graph->node_count;
+  bool any = false;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(d->arena, count + 1, 1, (void**)&d->kept));
+  leat_rewrite_mark_kept(d->rewrite, d->kept);
+  LEAT_RETURN_IF_ERROR(leat_readers_initialize(d->graph, &d->readers));
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; i < count && !status; ++i) {
+    round_t round;
+    if (!find_round(d, (int32_t)i, &round) || !is_closed(d, &round) || !find_ops(d, &round)) {
+      continue;
+    }
+    status = rewrite_round(d, &round);
+    any = true;
+  }
+  leat_readers_deinitialize(&d->readers);
+  if (status || !any) return status;
+  return leat_rewrite_sweep(d->rewrite);
+}
+
+static bool has_sums_in_loops(const leat_graph_t* graph) {
+  bool sums = false, turns = false;
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    sums |= graph->nodes[i].op->row->sums == LEAT_SUMS_IN_LOOPS;
+    turns |= (graph->nodes[i].op->flags & LEAT_OP_NEXT_ITERATION) != 0;
+  }
+  return sums && turns;
+}
+
+static leat_status_t defer(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  defer_t d = {.options = options, .rewrite = rewrite, .graph = rewrite->graph};
+  if (!options->find_kernel || !has_sums_in_loops(d.graph)) return leat_ok_status();
+  leat_arena_t arena;
+  leat_arena_initialize(d.graph->allocator, 0, &arena);
+  d.arena = &arena;
+  leat_status_t status = run(&d);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+const leat_pass_t leat_pass_defer = {
+    .name = "defer",
+    .doc = "products that a loop sums are kept and multiplied many turns at a time",
+    .bit = LEAT_PASS_BIT_DEFER,
+    .run_placed = defer};
