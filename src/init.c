@@ -209,9 +209,7 @@ static _Atomic(const leat_runtime_t*) runtime_ready;
 
 static leat_status_t register_ops(leat_op_registry_t* registry) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
-    for (const leat_op_row_t* const* rows = kFamilies[i]->ops; *rows; ++rows) {
-      LEAT_RETURN_IF_ERROR(leat_op_registry_add(registry, *rows));
-    }
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, kFamilies[i]->ops));
   }
   return leat_ok_status();
 }

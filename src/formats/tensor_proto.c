@@ -2,6 +2,7 @@
 // of small types are wider on the wire than in memory; complex numbers take two items.
 #include "formats/tensor_proto.h"
 
+#include "base/checked.h"
 #include "formats/decode.h"
 #include "formats/shape_proto.h"
 #include "formats/wire.h"
@@ -103,17 +104,18 @@ static void read_values(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tens
   }
 }
 
-static leat_status_t read_strings(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tensor) {
-  int64_t count = tensor->shape.element_count;
-  size_t given = proto->string_val.count;
-  if (proto->tensor_content.size > 0) {
-    return leat_string_elements_decode(proto->tensor_content, count,
-                                       leat_tensor_data(tensor, TF_TString));
-  }
-  for (int64_t i = 0; i < count && given > 0; ++i) {
-    size_t from = (size_t)i < given ? (size_t)i : given - 1;
-    LEAT_RETURN_IF_ERROR(leat_tensor_set_string(tensor, i, proto->string_val.items[from]));
-  }
+// The texts of the list, in one block with their elements.
+static leat_status_t make_texts(const leat_pb_string_list_t* list, leat_buffer_source_t* source,
+                                const leat_shape_t* shape, leat_tensor_t* out_tensor) {
+  size_t count = (size_t)shape->element_count, given = LEAT_MIN(list->count, count);
+  size_t text_bytes = 0;
+  char* text = NULL;
+  for (size_t i = 0; i < given; ++i) text_bytes += leat_tensor_text_bytes(list->items[i]);
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate_texts(source, shape, text_bytes, out_tensor, &text));
+  TF_TString* elements = leat_tensor_data(out_tensor, TF_TString);
+  for (size_t i = 0; i < given; ++i) leat_tensor_place_text(&elements[i], list->items[i], &text);
+  // None of them owns what it refers to.
+  for (size_t i = given; i < count && given > 0; ++i) elements[i] = elements[given - 1];
   return leat_ok_status();
 }
 
@@ -177,7 +179,8 @@ static leat_status_t read_variants(const leat_pb_tensor_proto_t* proto,
 static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tensor) {
   switch (tensor->dtype) {
     case LEAT_DTYPE_STRING:
-      return read_strings(proto, tensor);
+      return leat_string_elements_decode(proto->tensor_content, tensor->shape.element_count,
+                                         leat_tensor_data(tensor, TF_TString));
     case LEAT_DTYPE_RESOURCE:
       return read_handles(proto, tensor);
     case LEAT_DTYPE_VARIANT:
@@ -188,6 +191,16 @@ static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_ten
   if (proto->tensor_content.size > 0) return read_content(proto, tensor);
   read_values(proto, tensor);
   return leat_ok_status();
+}
+
+static leat_status_t make_elements(const leat_pb_tensor_proto_t* proto,
+                                   leat_buffer_source_t* source, const leat_shape_t* shape,
+                                   leat_tensor_t* out_tensor) {
+  if (proto->dtype == LEAT_DTYPE_STRING && proto->tensor_content.size == 0) {
+    return make_texts(&proto->string_val, source, shape, out_tensor);
+  }
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(source, proto->dtype, shape, out_tensor));
+  return shape->element_count > 0 ? read_elements(proto, out_tensor) : leat_ok_status();
 }
 
 // No machine has an address for more: the message is wrong, not the memory short.
@@ -224,12 +237,9 @@ leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
                               "bytes",
                               LEAT_SHAPE_TEXT(&shape), leat_dtype_name(proto->dtype));
   } else {
-    status = leat_tensor_allocate(source, proto->dtype, &shape, out_tensor);
+    status = make_elements(proto, source, &shape, out_tensor);
   }
   leat_shape_release(&shape);
-  if (leat_status_is_ok(status) && out_tensor->shape.element_count > 0) {
-    status = read_elements(proto, out_tensor);
-  }
   if (!leat_status_is_ok(status)) leat_tensor_release(out_tensor);
   return status;
 }

@@ -60,7 +60,13 @@ static void strings_are_read_both_ways(void** state) {
       .dtype = LEAT_DTYPE_STRING, .tensor_shape = &vector_3, .string_val = {strings, 2}};
   leat_tensor_t tensor;
   LEAT_EXPECT_OK(leat_tensor_from_proto(&proto, leat_buffer_source_host(), &tensor));
+  assert_true(leat_string_view_equal(leat_tensor_string_at(&tensor, 0), strings[0]));
   assert_true(leat_string_view_equal(leat_tensor_string_at(&tensor, 2), strings[1]));
+  assert_ptr_equal(leat_tensor_string_at(&tensor, 1).data, leat_tensor_string_at(&tensor, 2).data);
+  leat_tensor_release(&tensor);
+  proto.string_val.count = 0;
+  LEAT_EXPECT_OK(leat_tensor_from_proto(&proto, leat_buffer_source_host(), &tensor));
+  assert_int_equal(leat_tensor_string_at(&tensor, 2).size, 0);
   leat_tensor_release(&tensor);
   proto.tensor_content = LEAT_SV("\1\0\2xyz");
   LEAT_EXPECT_OK(leat_tensor_from_proto(&proto, leat_buffer_source_host(), &tensor));

@@ -85,7 +85,6 @@ typedef struct plain_tensor_s {
   leat_pb_tensor_proto_t message;
   leat_pb_tensor_shape_proto_t shape;
   leat_pb_tensor_shape_proto_dim_t dims[MAX_RANK];
-  leat_string_view_t string;
   int64_t numbers[MAX_PACKED];
 } plain_tensor_t;
 
@@ -138,8 +137,8 @@ static bool read_values(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* t
 }
 
 // The strings that fill the rest of the tensor.
-static leat_status_t read_texts(const uint8_t* begin, const uint8_t* end, leat_arena_t* scratch,
-                                plain_tensor_t* tensor, bool* out_plain) {
+static leat_status_t read_texts(leat_attr_reader_t* reader, const uint8_t* begin,
+                                const uint8_t* end, plain_tensor_t* tensor, bool* out_plain) {
   leat_pb_string_list_t* list = &tensor->message.string_val;
   leat_string_view_t text;
   for (const uint8_t* next = begin; next != end; ++list->count) {
@@ -148,11 +147,11 @@ static leat_status_t read_texts(const uint8_t* begin, const uint8_t* end, leat_a
     *out_plain = next != NULL;
     if (!next) return leat_ok_status();
   }
-  list->items = &tensor->string;
-  if (list->count > 1) {
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-        scratch, list->count, sizeof(leat_string_view_t), (void**)&list->items));
-  }
+  void* texts = reader->texts;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(reader->scratch->allocator, list->count,
+                                                 sizeof(leat_string_view_t), &texts,
+                                                 &reader->text_capacity));
+  list->items = reader->texts = texts;
   for (size_t i = 0; i < list->count; ++i) {
     begin = leat_wire_read_bytes(begin + 1, end, &list->items[i]);
   }
@@ -160,7 +159,7 @@ static leat_status_t read_texts(const uint8_t* begin, const uint8_t* end, leat_a
 }
 
 // A dtype, a shape, and the values: strings, or all of them in one field.
-static leat_status_t read_tensor(leat_string_view_t bytes, leat_arena_t* scratch,
+static leat_status_t read_tensor(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                  plain_tensor_t* tensor, bool* out_plain) {
   const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
   uint64_t dtype = 0;
@@ -171,7 +170,7 @@ static leat_status_t read_tensor(leat_string_view_t bytes, leat_arena_t* scratch
     uint8_t tag = *next;
     leat_string_view_t text;
     if (tag == TENSOR_STRING && !has_values) {
-      return read_texts(next, end, scratch, tensor, out_plain);
+      return read_texts(reader, next, end, tensor, out_plain);
     }
     next = leat_wire_read_bytes(next + 1, end, &text);
     *out_plain = next && !has_values;
@@ -190,7 +189,7 @@ static leat_status_t read_tensor(leat_string_view_t bytes, leat_arena_t* scratch
 static leat_status_t read_single_tensor(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                         leat_attr_value_t* value, bool* out_plain) {
   plain_tensor_t plain;
-  LEAT_RETURN_IF_ERROR(read_tensor(bytes, reader->scratch, &plain, out_plain));
+  LEAT_RETURN_IF_ERROR(read_tensor(reader, bytes, &plain, out_plain));
   if (!*out_plain) return leat_ok_status();
   leat_tensor_t tensor;
   value->kind = LEAT_ATTR_TENSOR;
@@ -348,6 +347,10 @@ void leat_attr_reader_initialize(leat_graph_storage_t* storage, leat_arena_t* sc
   memset(out_reader, 0, sizeof(*out_reader));
   out_reader->storage = storage;
   out_reader->scratch = scratch;
+}
+
+void leat_attr_reader_deinitialize(leat_attr_reader_t* reader) {
+  leat_allocator_free(reader->scratch->allocator, reader->texts);
 }
 
 leat_status_t leat_attr_reader_read(leat_attr_reader_t* reader, leat_string_view_t bytes,

@@ -11,6 +11,8 @@
 typedef struct leat_attr_reader_s {
   leat_graph_storage_t* storage;
   leat_arena_t* scratch;
+  leat_string_view_t* texts;  // of the tensor at hand
+  size_t text_capacity;
   struct {
     leat_string_view_t bytes;
     leat_attr_value_t value;
@@ -20,6 +22,7 @@ typedef struct leat_attr_reader_s {
 // What is read lies in |storage|; |scratch| serves the general decoder.
 void leat_attr_reader_initialize(leat_graph_storage_t* storage, leat_arena_t* scratch,
                                  leat_attr_reader_t* out_reader);
+void leat_attr_reader_deinitialize(leat_attr_reader_t* reader);
 // The value that |bytes|, an encoded AttrValue, hold: what decoding the message and
 // leat_attr_value_from_proto give. |bytes| must outlive the reader.
 LEAT_MUST_USE leat_status_t leat_attr_reader_read(leat_attr_reader_t* reader,

@@ -22,6 +22,7 @@ static void open_fixture(fixture_t* f) {
 }
 
 static void close_fixture(fixture_t* f) {
+  leat_attr_reader_deinitialize(&f->reader);
   leat_arena_deinitialize(&f->arena);
   leat_graph_storage_release(f->storage);
 }

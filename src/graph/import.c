@@ -1,13 +1,13 @@
 // A file whose nodes stand behind what they read, as nearly all do, is imported in one pass that
 // decodes a node, adds it and forgets the message. At the first node that reads a later one the
-// rest goes through import_order.c. What fails is undone.
+// rest goes through import_order.c. What fails is undone; a large file, whose library and versions
+// are read behind its nodes, is then imported once more as others are.
 #include "graph/import.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
 #include "formats/decode.h"
-#include "formats/wire.h"
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
@@ -15,96 +15,7 @@
 
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
-#define SCAN_AHEAD_BYTES 4096  // another page, mostly: its translation comes too
-#define USUAL_LINES 4          // of the processor's cache, that a node takes
 #define NODES_AT_ONCE 1024  // whose pages are taken together
-
-// Field numbers of GraphDef.
-enum { FIELD_NODE = 1, FIELD_LIBRARY = 2, FIELD_VERSIONS = 4 };
-enum { TAG_NODE = FIELD_NODE << 3 | LEAT_WIRE_LENGTH };
-
-// ---- the file -----------------------------------------------------------------------------------
-
-typedef struct graph_file_s {
-  leat_node_cursor_t nodes;
-  size_t node_count;
-  leat_string_builder_t library, versions;  // encoded; several are merged by standing in a row
-} graph_file_t;
-
-static leat_string_view_t view_of(const uint8_t* data, size_t size) {
-  return leat_string_view_make((const char*)data, size);
-}
-
-// The node that begins at |next|, in one byte's tag; NULL when something else does.
-static inline const uint8_t* read_node(const uint8_t* next, const uint8_t* end,
-                                       leat_string_view_t* out_node_def) {
-  return *next == TAG_NODE ? leat_wire_read_bytes(next + 1, end, out_node_def) : NULL;
-}
-
-// Begins to bring into the processor's cache what a node at |next| takes up.
-static inline void fetch_node(const uint8_t* next) {
-  for (int i = 0; i < USUAL_LINES; ++i) __builtin_prefetch(next + i * LEAT_CACHE_LINE_BYTES);
-}
-
-// What is no node is passed over.
-static bool take_behind_others(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
-  while (cursor->next < cursor->end) {
-    uint32_t number, type;
-    const uint8_t* next = leat_wire_read_tag(cursor->next, cursor->end, &number, &type);
-    bool is_node = next && number == FIELD_NODE && type == LEAT_WIRE_LENGTH;
-    next = !next     ? NULL
-           : is_node ? leat_wire_read_bytes(next, cursor->end, out_node_def)
-                     : leat_wire_skip(next, cursor->end, number, type);
-    if (!next) break;  // the scan has seen that it is well formed
-    cursor->next = next;
-    if (is_node) return true;
-  }
-  return false;
-}
-
-static inline bool take_node(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
-  if (cursor->next == cursor->end) return false;
-  const uint8_t* next = read_node(cursor->next, cursor->end, out_node_def);
-  if (LEAT_UNLIKELY(!next)) return take_behind_others(cursor, out_node_def);
-  cursor->next = next;
-  fetch_node(next);
-  return true;
-}
-
-bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def) {
-  return take_node(cursor, out_node_def);
-}
-
-// Checks the outer structure and gathers what is no node.
-static leat_status_t scan(leat_string_view_t bytes, graph_file_t* file) {
-  const uint8_t* next = (const uint8_t*)(bytes.size ? bytes.data : "");
-  const uint8_t* end = next + bytes.size;
-  file->nodes = (leat_node_cursor_t){next, end};
-  while (next && next < end) {
-    leat_string_view_t node;
-    const uint8_t* after = read_node(next, end, &node);
-    if (LEAT_LIKELY(after)) {
-      // One node tells where the next one is: without this each would be waited for.
-      fetch_node(after + SCAN_AHEAD_BYTES);
-      ++file->node_count;
-      next = after;
-      continue;
-    }
-    uint32_t number, type;
-    const uint8_t* value = leat_wire_read_tag(next, end, &number, &type);
-    next = value ? leat_wire_skip(value, end, number, type) : NULL;
-    if (!next || type != LEAT_WIRE_LENGTH) continue;
-    if (number == FIELD_NODE) ++file->node_count;
-    if (number != FIELD_LIBRARY && number != FIELD_VERSIONS) continue;
-    size_t size = 0;
-    value = leat_wire_read_length(value, end, &size);
-    leat_string_builder_append(number == FIELD_LIBRARY ? &file->library : &file->versions,
-                               view_of(value, size));
-  }
-  if (!next) return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid GraphDef");
-  LEAT_RETURN_IF_ERROR(leat_status_clone(file->library.status));
-  return leat_status_clone(file->versions.status);
-}
 
 static leat_status_t check_versions(const leat_pb_version_def_t* versions) {
   if (versions->producer < 0) {
@@ -322,33 +233,43 @@ static void empty_scratch(leat_importer_t* importer) {
   leat_arena_initialize(importer->allocator, SCRATCH_BLOCK_BYTES, &importer->scratch);
 }
 
-// Adds |count| nodes as they come until one reads a later one; says how many were added.
-static leat_status_t import_in_order(leat_importer_t* importer, leat_node_cursor_t* cursor,
-                                     size_t count, size_t* out_added) {
+leat_status_t leat_importer_read_file(leat_importer_t* importer) {
+  leat_graph_file_t* file = importer->file;
+  if (file->is_read) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_graph_file_read(file));
+  return import_library(importer->graph, leat_string_builder_view(&file->library));
+}
+
+// Adds the file's nodes as they come until one reads a later one.
+static leat_status_t import_in_order(leat_importer_t* importer) {
+  leat_node_cursor_t* cursor = &importer->file->nodes;
+  size_t node_bytes =
+      (size_t)(cursor->end - cursor->next) / LEAT_MAX(importer->file->node_count, (size_t)1) + 1;
   leat_node_def_reader_t reader;
   leat_node_def_reader_initialize(&importer->scratch, &importer->patterns, &reader);
   leat_status_t status = leat_ok_status();
-  leat_node_cursor_t before = *cursor;
+  const uint8_t* before = cursor->next;
   leat_string_view_t bytes;
   bool deferred = false;
-  while (take_node(cursor, &bytes)) {
-    if (*out_added % NODES_AT_ONCE == 0) {
-      leat_graph_expect(importer->graph, LEAT_MIN(count - *out_added, (size_t)NODES_AT_ONCE));
+  for (size_t added = 0; leat_node_cursor_take(cursor, &bytes); ++added) {
+    if (added % NODES_AT_ONCE == 0) {
+      size_t left = (size_t)(cursor->end - before) / node_bytes + 1;
+      leat_graph_expect(importer->graph, LEAT_MIN(left, (size_t)NODES_AT_ONCE));
     }
     if (importer->scratch.used_bytes > SCRATCH_LIMIT_BYTES) empty_scratch(importer);
     leat_node_def_t def;
     status = leat_node_def_read(&reader, bytes, &def);
     if (!status) status = leat_importer_add(importer, &def, true, &deferred);
     if (status || deferred) break;
-    before = *cursor;
-    ++*out_added;
+    before = cursor->next;
   }
   leat_node_def_reader_deinitialize(&reader);
-  *cursor = before;
+  cursor->next = before;
   return status;
 }
 
-static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
+static leat_status_t add_nodes(leat_importer_t* importer) {
+  leat_graph_file_t* file = importer->file;
   LEAT_RETURN_IF_ERROR(leat_importer_prepare_names(importer));
   LEAT_RETURN_IF_ERROR(prepare_mappings(importer));
   LEAT_RETURN_IF_ERROR(check_controls(importer));
@@ -358,15 +279,11 @@ static leat_status_t add_nodes(leat_importer_t* importer, graph_file_t* file) {
     LEAT_RETURN_IF_ERROR(leat_node_patterns_initialize(importer->allocator, file->node_count,
                                                        &importer->patterns));
   }
-  size_t added = 0;
   // New names must avoid those that are still to come, so that all are read first.
-  if (!importer->renames) {
-    LEAT_RETURN_IF_ERROR(import_in_order(importer, &file->nodes, file->node_count, &added));
-  }
-  if (added < file->node_count) {
-    LEAT_RETURN_IF_ERROR(
-        leat_importer_add_ordered(importer, &file->nodes, file->node_count - added));
-  }
+  if (!importer->renames) LEAT_RETURN_IF_ERROR(import_in_order(importer));
+  LEAT_RETURN_IF_ERROR(leat_importer_read_file(importer));
+  size_t left = leat_node_cursor_count(file->nodes);
+  if (left > 0) LEAT_RETURN_IF_ERROR(leat_importer_add_ordered(importer, &file->nodes, left));
   return leat_importer_finish_colocations(importer);
 }
 
@@ -389,16 +306,18 @@ static leat_status_t explain(leat_importer_t* importer, leat_node_cursor_t nodes
   return refusal ? leat_status_join(refusal, status) : status;
 }
 
-static leat_status_t import_nodes(leat_importer_t* importer, graph_file_t* file) {
-  leat_node_cursor_t nodes = file->nodes;
-  leat_status_t status = add_nodes(importer, file);
+static leat_status_t import_nodes(leat_importer_t* importer) {
+  leat_node_cursor_t nodes = importer->file->nodes;
+  leat_status_t status = add_nodes(importer);
   return status ? explain(importer, nodes, status) : status;
 }
 
-static void importer_initialize(leat_graph_t* graph, const leat_import_options_t* options,
+static void importer_initialize(leat_graph_t* graph, leat_graph_file_t* file,
+                                const leat_import_options_t* options,
                                 leat_importer_t* out_importer) {
   static const leat_import_options_t defaults = {.prefix = {NULL, 0}};
   *out_importer = (leat_importer_t){.graph = graph,
+                                    .file = file,
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
                                     .blank = {.borrow_storage = true},
@@ -412,6 +331,7 @@ static void importer_initialize(leat_graph_t* graph, const leat_import_options_t
 }
 
 static void importer_deinitialize(leat_importer_t* importer) {
+  leat_attr_reader_deinitialize(&importer->attr_reader);
   leat_arena_deinitialize(&importer->scratch);
   leat_string_map_deinitialize(&importer->imported);
   leat_string_map_deinitialize(&importer->taken);
@@ -428,16 +348,16 @@ static void importer_deinitialize(leat_importer_t* importer) {
 }
 
 // |versions| and the library count while nodes are added, and stay on success.
-static leat_status_t import_file(leat_graph_t* graph, graph_file_t* file,
+static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
                                  const leat_pb_version_def_t* versions,
                                  const leat_import_options_t* options,
                                  leat_import_results_t* results) {
   leat_importer_t importer;
-  importer_initialize(graph, options, &importer);
+  importer_initialize(graph, file, options, &importer);
   int32_t producer = graph->producer_version;
   graph->producer_version = versions->producer;
   leat_status_t status = import_library(graph, leat_string_builder_view(&file->library));
-  if (!status) status = import_nodes(&importer, file);
+  if (!status) status = import_nodes(&importer);
   if (!status && results) status = return_all(&importer, results);
   if (!status && results) status = list_unused(&importer, results);
   if (!status) status = merge_bad_consumers(graph, &versions->bad_consumers);
@@ -455,15 +375,15 @@ static leat_status_t import_file(leat_graph_t* graph, graph_file_t* file,
   return status;
 }
 
-static leat_status_t import_scanned(leat_graph_t* graph, graph_file_t* file,
+static leat_status_t import_checked(leat_graph_t* graph, leat_graph_file_t* file,
                                     const leat_import_options_t* options,
                                     leat_import_results_t* results) {
   leat_arena_t arena;
   leat_arena_initialize(graph->allocator, 0, &arena);
   leat_pb_version_def_t versions;
   leat_status_t status =
-      leat_message_decode(&leat_pb_version_def_descriptor,
-                          leat_string_builder_view(&file->versions), &arena, NULL, &versions);
+      leat_message_decode(&leat_pb_version_def_descriptor, leat_graph_file_versions(file), &arena,
+                          NULL, &versions);
   if (!status) status = check_versions(&versions);
   leat_graph_mark_t before = leat_graph_mark(graph);
   if (!status) {
@@ -474,20 +394,31 @@ static leat_status_t import_scanned(leat_graph_t* graph, graph_file_t* file,
   return status;
 }
 
+static leat_status_t import_bytes(leat_graph_t* graph, leat_string_view_t bytes, bool reads_last,
+                                  const leat_import_options_t* options,
+                                  leat_import_results_t* out_results) {
+  if (out_results) *out_results = (leat_import_results_t){.allocator = graph->allocator};
+  leat_graph_file_t file;
+  leat_graph_file_initialize(graph->allocator, bytes, &file);
+  leat_status_t status = leat_ok_status();
+  if (!reads_last || !leat_graph_file_open(&file)) status = leat_graph_file_read(&file);
+  if (!status) status = import_checked(graph, &file, options, out_results);
+  leat_graph_file_deinitialize(&file);
+  if (status && out_results) leat_import_results_deinitialize(out_results);
+  return status;
+}
+
 leat_status_t leat_graph_import(leat_graph_t* graph, leat_string_view_t graph_def,
                                 const leat_import_options_t* options,
                                 leat_import_results_t* out_results) {
-  if (out_results) *out_results = (leat_import_results_t){.allocator = graph->allocator};
-  graph_file_t file = {.node_count = 0};
-  leat_string_builder_initialize(graph->allocator, &file.library);
-  leat_string_builder_initialize(graph->allocator, &file.versions);
-  // Clearing many pages drives from the processor's cache what is there: before the scan that is
-  // nothing yet of the file, nor of the tables.
+  // Clearing many pages drives from the processor's cache what is there: now that is nothing yet
+  // of the file, nor of the tables.
   leat_arena_expect(&graph->storage->arena, graph_def.size);
-  leat_status_t status = scan(graph_def, &file);
-  if (!status) status = import_scanned(graph, &file, options, out_results);
-  leat_string_builder_deinitialize(&file.library);
-  leat_string_builder_deinitialize(&file.versions);
-  if (status && out_results) leat_import_results_deinitialize(out_results);
-  return status;
+  bool renames = options && options->uniquify_names;
+  if (graph_def.size >= LEAT_GRAPH_FILE_LARGE_BYTES && !renames) {
+    leat_status_t status = import_bytes(graph, graph_def, true, options, out_results);
+    if (!status || leat_status_code(status) == LEAT_RESOURCE_EXHAUSTED) return status;
+    leat_status_free(status);  // what is wrong with a file is what reading it first will say
+  }
+  return import_bytes(graph, graph_def, false, options, out_results);
 }

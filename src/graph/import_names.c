@@ -112,11 +112,6 @@ leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t n
                                    : leat_graph_storage_copy_text(storage, name, out_name);
 }
 
-void leat_importer_note(leat_importer_t* importer, int32_t node) {
-  int32_t* place = leat_importer_recent(importer, importer->graph->nodes[node].name);
-  if (place) *place = node;
-}
-
 int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name) {
   if (!importer->direct_names) {
     uint64_t found = 0;
@@ -124,8 +119,7 @@ int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name) {
   }
   int32_t node = leat_graph_find_node(importer->graph, name);
   if (node < importer->first) return -1;
-  int32_t* place = leat_importer_recent(importer, name);
-  if (place) *place = node;
+  leat_importer_note(importer, name, node);
   return node;
 }
 

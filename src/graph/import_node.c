@@ -28,9 +28,15 @@ leat_status_t leat_importer_op(leat_importer_t* importer, const leat_node_def_t*
   size_t slot = (def->op.size * 5 + (uint8_t)def->op.data[0]) % LEAT_IMPORTER_OPS;
   *out_op = importer->last_ops[slot];
   if (*out_op && leat_string_view_equal((*out_op)->name, def->op)) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_graph_find_op(importer->graph, def->op, out_op));
-  importer->last_ops[slot] = *out_op;
-  return leat_ok_status();
+  leat_status_t status = leat_graph_find_op(importer->graph, def->op, out_op);
+  bool wants_functions = status || ((*out_op)->flags & LEAT_OP_CALLS);
+  if (wants_functions && !importer->file->is_read) {
+    leat_status_free(status);
+    LEAT_RETURN_IF_ERROR(leat_importer_read_file(importer));
+    status = leat_graph_find_op(importer->graph, def->op, out_op);
+  }
+  if (!status) importer->last_ops[slot] = *out_op;
+  return status;
 }
 
 // ---- inputs -------------------------------------------------------------------------------------
@@ -374,7 +380,7 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
                            ? leat_graph_add_like(importer->graph, &draft->spec, &node)
                            : leat_graph_add_node(importer->graph, &draft->spec, &node));
   if (importer->direct_names) {
-    leat_importer_note(importer, node);
+    leat_importer_note(importer, draft->def->name, node);
   } else {
     LEAT_RETURN_IF_ERROR(
         leat_string_map_set(&importer->imported, draft->def->name, (uint64_t)node));

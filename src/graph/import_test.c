@@ -3,12 +3,10 @@
 // 2.21 does with the same GraphDef was recorded by hand for every case.
 #include "graph/import.h"
 
-#include "formats/encode.h"
-#include "formats/text.h"
 #include "graph/export.h"
 #include "graph/graph_functions.h"
 #include "graph/op_def.h"
-#include "toy_graph/toy_ops.h"
+#include "toy_graph/graph_text.h"
 
 #define V "versions { producer: 1000 } "
 #define FLOAT "attr { key: 'T' value { type: DT_FLOAT } }"
@@ -19,14 +17,8 @@
 
 // Encoded bytes of a GraphDef in text.
 static void encode(const char* text, leat_string_builder_t* out) {
-  leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_pb_graph_def_t message;
-  toy_ok(leat_text_parse(&leat_pb_graph_def_descriptor, leat_string_view_from(text), &arena,
-                         &message));
   leat_string_builder_initialize(leat_allocator_system(), out);
-  toy_ok(leat_message_encode(&leat_pb_graph_def_descriptor, &message, out));
-  leat_arena_deinitialize(&arena);
+  toy_append_graph(text, out);
 }
 
 static leat_status_t import_text(toy_t* toy, const char* text,

@@ -4,15 +4,9 @@
 #define LEAT_GRAPH_IMPORTER_H_
 
 #include "graph/attr_wire.h"
+#include "graph/graph_file.h"
 #include "graph/import.h"
 #include "graph/node_def_reader.h"
-
-// Walks the nodes of an encoded GraphDef.
-typedef struct leat_node_cursor_s {
-  const uint8_t* next;
-  const uint8_t* end;
-} leat_node_cursor_t;
-bool leat_node_cursor_take(leat_node_cursor_t* cursor, leat_string_view_t* out_node_def);
 
 typedef struct leat_back_edge_s {
   int32_t node;
@@ -30,6 +24,7 @@ typedef struct leat_colocation_s {
 
 typedef struct leat_importer_s {
   leat_graph_t* graph;
+  leat_graph_file_t* file;
   const leat_import_options_t* options;
   leat_allocator_t* allocator;
   leat_arena_t scratch;  // of what the general decoder makes; emptied when it has grown
@@ -63,6 +58,9 @@ typedef struct leat_importer_s {
   size_t colocation_count, colocation_capacity;
 } leat_importer_t;
 
+// Reads the file, if it is not read yet: the graph has its functions then.
+LEAT_MUST_USE leat_status_t leat_importer_read_file(leat_importer_t* importer);
+
 // ---- names (import_names.c) ---------------------------------------------------------------------
 
 // INVALID_ARGUMENT when |name| cannot be a node's.
@@ -94,8 +92,12 @@ static inline int32_t leat_importer_find_near(leat_importer_t* importer, leat_st
   }
   return leat_importer_find(importer, name);
 }
-// |node| was made just now: it will be read soon.
-void leat_importer_note(leat_importer_t* importer, int32_t node);
+// |name|, which is |node|'s, was made or read: it will be read again soon.
+static inline void leat_importer_note(leat_importer_t* importer, leat_string_view_t name,
+                                      int32_t node) {
+  int32_t* place = leat_importer_recent(importer, name);
+  if (place) *place = node;
+}
 // Index of the mapping of that tensor, or -1.
 int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_t from);
 // Corrects colocations with renamed nodes, and checks that all name imported ones.

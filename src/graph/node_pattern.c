@@ -24,6 +24,7 @@ leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator, size_t 
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, bytes, &memory));
   out_patterns->places = memory;
   out_patterns->guesses = out_patterns->places + PLACES;
+  out_patterns->capacity = most;
   return leat_ok_status();
 }
 
@@ -69,7 +70,7 @@ const leat_node_pattern_t* leat_node_patterns_find(leat_node_patterns_t* pattern
 
 void leat_node_patterns_add(leat_node_patterns_t* patterns, const leat_node_writing_t* writing,
                             uint32_t place, const leat_op_t* op, int32_t node, bool claims_shapes) {
-  if (!is_short(writing) || !patterns->places || patterns->count == MAX_PATTERNS) return;
+  if (!is_short(writing) || patterns->count == patterns->capacity) return;
   patterns->items[patterns->count++] = (leat_node_pattern_t){
       .op = op,
       .before = writing->before.data,

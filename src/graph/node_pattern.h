@@ -28,13 +28,13 @@ typedef struct leat_node_pattern_s {
 typedef struct leat_node_patterns_s {
   leat_allocator_t* allocator;
   leat_node_pattern_t* items;
-  size_t count;
+  size_t count, capacity;
   // Item + 1, of the last one that fell there; NULL: none are kept.
   uint16_t* places;   // by hash
   uint16_t* guesses;  // by a mere glance
 } leat_node_patterns_t;
 
-// For a file of |node_count| nodes.
+// For a file of about |node_count| nodes.
 LEAT_MUST_USE leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator,
                                                           size_t node_count,
                                                           leat_node_patterns_t* out_patterns);
@@ -46,12 +46,15 @@ static inline uint64_t leat_node_patterns_op_word(leat_string_view_t op) {
 // A mere glance at the encoded attributes of a node of |op|. It tells most patterns apart, and to
 // take it nothing needs to be found among the attributes.
 static inline uint32_t leat_node_patterns_glance(leat_string_view_t op, leat_string_view_t attrs) {
-  uint64_t tail = 0;
+  uint64_t tail = 0, before = 0;
   if (attrs.size >= sizeof(tail)) {
-    memcpy(&tail, attrs.data + attrs.size - sizeof(tail), sizeof(tail));
+    size_t at = attrs.size - sizeof(tail);
+    memcpy(&tail, attrs.data + at, sizeof(tail));
+    memcpy(&before, attrs.data + (at > sizeof(tail) ? at - sizeof(tail) : 0), sizeof(before));
   }
-  uint64_t hash = leat_hash_mix(tail, attrs.size << 20 ^ leat_node_patterns_op_word(op));
-  return (hash >> 32) % LEAT_NODE_PATTERN_GUESSES;
+  uint64_t word = attrs.size << 20 ^ leat_node_patterns_op_word(op);
+  return leat_hash_fold(tail ^ UINT64_C(0x9e3779b97f4a7c15), before ^ word) %
+         LEAT_NODE_PATTERN_GUESSES;
 }
 // What a node that looks so is probably written like; or NULL.
 static inline const leat_node_pattern_t* leat_node_patterns_guess(

@@ -248,6 +248,9 @@ void leat_op_registry_free(leat_op_registry_t* registry);
 // of a name. Before any look-up.
 LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
                                                  const leat_op_row_t* rows);
+// Such tables of rows, up to NULL.
+LEAT_MUST_USE leat_status_t leat_op_registry_add_all(leat_op_registry_t* registry,
+                                                     const leat_op_row_t* const* tables);
 // One row more, at any time, from any thread; it must outlive the registry. Parsed at once:
 // INVALID_ARGUMENT when it is malformed.
 LEAT_MUST_USE leat_status_t leat_op_registry_extend(leat_op_registry_t* registry,

@@ -69,27 +69,54 @@ void leat_op_registry_free(leat_op_registry_t* registry) {
   leat_allocator_free(registry->allocator, registry);
 }
 
-leat_status_t leat_op_registry_add(leat_op_registry_t* registry, const leat_op_row_t* rows) {
-  const leat_op_row_t* ahead = rows;
-  for (const leat_op_row_t* row = rows; row->name; ++row) {
-    // In a process that begins no name is in a cache, and each would be waited for.
-    for (; ahead - row < NAMES_AHEAD && ahead->name; ++ahead) __builtin_prefetch(ahead->name);
-    void* ops = registry->ops;
-    size_t index = registry->names.count;
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(registry->allocator, index + 1,
-                                                   sizeof(registered_op_t), &ops,
-                                                   &registry->capacity));
-    registry->ops = ops;
-    bool inserted = false;
-    LEAT_RETURN_IF_ERROR(leat_string_map_insert(&registry->names, leat_string_view_from(row->name),
-                                                index, NULL, &inserted));
-    if (!inserted) {
-      return leat_make_status(LEAT_ALREADY_EXISTS,
-                              "Registering op '%s' failed: name is taken, must be new", row->name);
-    }
-    registry->ops[index].row = row;
+static leat_status_t add_row(leat_op_registry_t* registry, const leat_op_row_t* row) {
+  void* ops = registry->ops;
+  size_t index = registry->names.count;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(registry->allocator, index + 1,
+                                                 sizeof(registered_op_t), &ops,
+                                                 &registry->capacity));
+  registry->ops = ops;
+  bool inserted = false;
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&registry->names, leat_string_view_from(row->name),
+                                              index, NULL, &inserted));
+  if (!inserted) {
+    return leat_make_status(LEAT_ALREADY_EXISTS,
+                            "Registering op '%s' failed: name is taken, must be new", row->name);
+  }
+  registry->ops[index].row = row;
+  return leat_ok_status();
+}
+
+// The rows of tables, one after another.
+typedef struct row_cursor_s {
+  const leat_op_row_t* const* tables;
+  const leat_op_row_t* next;
+} row_cursor_t;
+
+static inline const leat_op_row_t* take_row(row_cursor_t* cursor) {
+  while (cursor->next && !cursor->next->name) cursor->next = *++cursor->tables;
+  return cursor->next ? cursor->next++ : NULL;
+}
+
+// In a process that begins no name is in a cache, and each would be waited for.
+static inline void fetch_name(row_cursor_t* cursor) {
+  const leat_op_row_t* row = take_row(cursor);
+  if (row) __builtin_prefetch(row->name);
+}
+
+leat_status_t leat_op_registry_add_all(leat_op_registry_t* registry,
+                                       const leat_op_row_t* const* tables) {
+  row_cursor_t rows = {tables, *tables}, ahead = rows;
+  for (int i = 0; i < NAMES_AHEAD; ++i) fetch_name(&ahead);
+  for (const leat_op_row_t* row; (row = take_row(&rows));) {
+    fetch_name(&ahead);
+    LEAT_RETURN_IF_ERROR(add_row(registry, row));
   }
   return leat_ok_status();
+}
+
+leat_status_t leat_op_registry_add(leat_op_registry_t* registry, const leat_op_row_t* rows) {
+  return leat_op_registry_add_all(registry, (const leat_op_row_t* const[]){rows, NULL});
 }
 
 // ---- rows of plugins ----------------------------------------------------------------------------

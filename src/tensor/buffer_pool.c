@@ -18,6 +18,7 @@
 #include "base/attributes.h"
 
 #if !defined(LEAT_ASAN)
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ struct block_s {
   block_t* next;    // in a list: towards the older
   block_t* newer;   // in a shared list
   uint32_t tick;    // when it came to the shared list
-  uint32_t size_class;
+  uint16_t size_class;
+  uint16_t shift;   // from where malloc's begins
 };
 _Static_assert(sizeof(block_t) == LEAT_BUFFER_ALIGNMENT, "data follow the header, aligned");
 
@@ -102,13 +104,26 @@ static bool is_of_pages(unsigned size_class) {
   return leat_buffer_pool_class_bytes(size_class) >= PAGES_BYTES;
 }
 
+// Aligned by hand: small blocks are many, and malloc's own way of it takes five times as long.
+static block_t* heap_take(size_t size_bytes) {
+  size_t most = LEAT_BUFFER_ALIGNMENT - _Alignof(max_align_t);
+  char* memory = malloc(sizeof(block_t) + size_bytes + most);
+  if (!memory) return NULL;
+  size_t shift = -(uintptr_t)memory % LEAT_BUFFER_ALIGNMENT;
+  block_t* block = (block_t*)(memory + shift);
+  block->shift = (uint16_t)shift;
+  return block;
+}
+
+static void heap_give(block_t* block) { free((char*)block - block->shift); }
+
 static block_t* system_take_pages(size_t size_bytes) {
-  block_t* block = aligned_alloc(LEAT_BUFFER_ALIGNMENT, sizeof(block_t));
+  block_t* block = heap_take(0);
   if (!block) return NULL;
   leat_status_t status = leat_pages_allocate(size_bytes, LEAT_PAGES_HUGE_BYTES, &block->memory);
   if (status) {
     leat_status_free(status);
-    free(block);
+    heap_give(block);
     return NULL;
   }
   leat_pages_advise(block->memory, size_bytes, LEAT_PAGES_HUGE);
@@ -121,11 +136,11 @@ static block_t* system_take(unsigned size_class) {
   if (is_of_pages(size_class)) {
     block = system_take_pages(size_bytes);
   } else {
-    block = aligned_alloc(LEAT_BUFFER_ALIGNMENT, sizeof(block_t) + size_bytes);
+    block = heap_take(size_bytes);
     if (block) block->memory = block + 1;
   }
   if (!block) return NULL;
-  block->size_class = size_class;
+  block->size_class = (uint16_t)size_class;
   block->buffer.vtable = &buffer_vtable;
   block->buffer.data = block->memory;
   atomic_fetch_add_explicit(&pool.total_bytes, size_bytes, memory_order_relaxed);
@@ -135,7 +150,7 @@ static block_t* system_take(unsigned size_class) {
 static void system_give(block_t* block) {
   size_t size_bytes = leat_buffer_pool_class_bytes(block->size_class);
   if (is_of_pages(block->size_class)) leat_pages_free(block->memory, size_bytes);
-  free(block);
+  heap_give(block);
   atomic_fetch_sub_explicit(&pool.total_bytes, size_bytes, memory_order_relaxed);
 }
 

@@ -72,6 +72,40 @@ leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, int dtype,
   return leat_ok_status();
 }
 
+leat_status_t leat_tensor_allocate_texts(leat_buffer_source_t* source, const leat_shape_t* shape,
+                                         size_t text_bytes, leat_tensor_t* out_tensor,
+                                         char** out_text) {
+  size_t element_bytes = 0, size_bytes = 0;
+  leat_buffer_t* buffer = NULL;
+  *out_text = NULL;
+  if (text_bytes == 0) return leat_tensor_allocate(source, LEAT_DTYPE_STRING, shape, out_tensor);
+  leat_status_t status = count_bytes(LEAT_DTYPE_STRING, shape, &element_bytes);
+  if (LEAT_UNLIKELY(status)) return fail(status, out_tensor);
+  if (!leat_checked_add(element_bytes, text_bytes, &size_bytes)) size_bytes = SIZE_MAX;
+  status = leat_buffer_allocate(source, size_bytes, &buffer);
+  if (LEAT_UNLIKELY(status)) {
+    return fail_allocation(status, LEAT_DTYPE_STRING, shape, out_tensor);
+  }
+  buffer->size_bytes = element_bytes;  // of which so many are ended with it
+  buffer->object_dtype = LEAT_DTYPE_STRING;
+  memset(buffer->data, 0, element_bytes);
+  *out_text = (char*)buffer->data + element_bytes;
+  become(buffer, buffer->data, LEAT_DTYPE_STRING, shape, out_tensor);
+  return leat_ok_status();
+}
+
+void leat_tensor_place_text(TF_TString* element, leat_string_view_t value, char** inout_text) {
+  size_t text_bytes = leat_tensor_text_bytes(value);
+  if (text_bytes == 0) {
+    TF_TString_Copy(element, value.data, value.size);
+    return;
+  }
+  char* text = memcpy(*inout_text, value.data, value.size);
+  text[value.size] = 0;
+  *inout_text += text_bytes;
+  TF_TString_AssignView(element, text, value.size);
+}
+
 leat_status_t leat_tensor_of_buffer(leat_buffer_t* buffer, int dtype, const leat_shape_t* shape,
                                     leat_tensor_t* out_tensor) {
   size_t size_bytes = 0;

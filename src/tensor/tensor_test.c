@@ -172,6 +172,41 @@ static void string_tensors_begin_empty_and_end_freed(void** state) {
   leat_tensor_release(&strings);
 }
 
+static void texts_lie_in_the_block_of_their_elements(void** state) {
+  (void)state;
+  const leat_string_view_t texts[] = {LEAT_SV(LONG_TEXT), LEAT_SV("short"), LEAT_SV(LONG_TEXT "!")};
+  int64_t dims[] = {4};
+  leat_shape_t shape;
+  leat_tensor_t tensor, slice, copy;
+  size_t text_bytes = 0;
+  for (int i = 0; i < 3; ++i) text_bytes += leat_tensor_text_bytes(texts[i]);
+  assert_int_equal(text_bytes, 2 * sizeof(LONG_TEXT) + 1);
+  assert_null(leat_shape_create(1, dims, &shape));
+  char* text = NULL;
+  assert_null(leat_tensor_allocate_texts(leat_buffer_source_host(), &shape, text_bytes, &tensor,
+                                         &text));
+  char* end = text + text_bytes;
+  TF_TString* elements = leat_tensor_data(&tensor, TF_TString);
+  assert_ptr_equal(text, elements + 4);
+  for (int i = 0; i < 3; ++i) leat_tensor_place_text(&elements[i], texts[i], &text);
+  assert_ptr_equal(text, end);
+  assert_null(leat_tensor_slice(&tensor, 2, 4, &slice));
+  assert_null(leat_tensor_copy(leat_buffer_source_host(), &tensor, &copy));
+  // An element may still become any other text.
+  assert_null(leat_tensor_set_string(&tensor, 0, LEAT_SV(LONG_TEXT LONG_TEXT)));
+  assert_true(leat_string_view_equals(leat_tensor_string_at(&tensor, 0), LONG_TEXT LONG_TEXT));
+  assert_null(leat_tensor_set_string(&tensor, 0, LEAT_SV("less")));
+  leat_tensor_release(&tensor);
+  assert_true(leat_string_view_equal(leat_tensor_string_at(&slice, 0), texts[2]));
+  assert_int_equal(leat_tensor_string_at(&slice, 1).size, 0);
+  leat_tensor_fill_zero(&slice);
+  leat_tensor_release(&slice);
+  for (int i = 0; i < 3; ++i) {
+    assert_true(leat_string_view_equal(leat_tensor_string_at(&copy, i), texts[i]));
+  }
+  leat_tensor_release(&copy);
+}
+
 static void small_tensors_hold_their_values(void** state) {
   (void)state;
   leat_tensor_t tensor;
@@ -229,6 +264,9 @@ static leat_status_t build_and_release(void) {
   LEAT_GOTO_IF_ERROR(status, leat_tensor_slice(&tensor, 0, 1, &slice));
   LEAT_GOTO_IF_ERROR(status, leat_tensor_copy(host, &slice, &copy));
   LEAT_GOTO_IF_ERROR(status, leat_tensor_scalar_string(LEAT_SV(LONG_TEXT), &text));
+  leat_tensor_release(&text);
+  char* end = NULL;
+  LEAT_GOTO_IF_ERROR(status, leat_tensor_allocate_texts(host, &shape, 100, &text, &end));
 cleanup:
   leat_tensor_release(&tensor);
   leat_tensor_release(&slice);
@@ -262,6 +300,7 @@ int main(void) {
       cmocka_unit_test(reshape_keeps_the_bytes),
       cmocka_unit_test(tensors_over_buffers_fit_them),
       cmocka_unit_test(string_tensors_begin_empty_and_end_freed),
+      cmocka_unit_test(texts_lie_in_the_block_of_their_elements),
       cmocka_unit_test(small_tensors_hold_their_values),
       cmocka_unit_test(ranks_beyond_inline_travel_with_the_tensor),
       cmocka_unit_test(every_allocation_may_fail),

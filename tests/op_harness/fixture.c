@@ -80,9 +80,7 @@ static leat_status_t add_rows(leat_fixture_t* fixture) {
     const leat_op_family_t* family = leat_fixture_families[i];
     has_constant |= family_has(family, "Const");
     has_placeholder |= family_has(family, "Placeholder");
-    for (int t = 0; family->ops[t]; ++t) {
-      LEAT_RETURN_IF_ERROR(leat_op_registry_add(fixture->ops, family->ops[t]));
-    }
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(fixture->ops, family->ops));
     for (int t = 0; family->kernels[t]; ++t) {
       LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(fixture->kernels, family->kernels[t]));
     }

@@ -1,6 +1,7 @@
 // One of A and B, the one with fewer lines, stays: a block of it is packed at once and rests in L2.
-// The other passes: each panel of it is multiplied by all panels of the block, and meanwhile the
-// next one is packed, for vectors have nothing to do while the unit multiplies.
+// The other passes: each panel of it is multiplied by all panels of the block. Meanwhile the next
+// one is packed, and the sums of the last tile are added to D, for vectors have nothing to do while
+// the unit multiplies.
 //
 //   line    a row of A, a column of B
 //   strip   16 lines and 32 of the depth, a tile of 1 KiB for each part; a row of A's tile and a
@@ -291,69 +292,100 @@ static void configure_tiles(void) {
     if ((a_strips) > 1 && (b_strips) > 1) _tile_dpbf16ps(3, 5, 7); \
   } while (0)
 
-// C of a panel of A and one of B; the parts' products from small to large, each with one new
-// operand. |packer| has its rows packed between them.
+// A tile of C.
+typedef struct target_s {
+  int64_t rows, columns;
+  float* c;
+  const float* d;  // or NULL
+  int64_t ldd;
+} target_t;
+
+// The sums of the last tile wait while those of the next one are made.
+typedef struct sums_s {
+  target_t target;
+  int64_t row, ldc;  // the next row to be stored; none is left from target.rows on
+  const float* last;
+  float tiles[2][PANEL * PANEL] LEAT_ALIGNED(64);
+} sums_t;
+
+// C = sums + D of so many rows.
+ALWAYS_INLINE void store_rows(sums_t* sums, int64_t count) {
+  const target_t* target = &sums->target;
+  const int64_t end = LEAT_MIN(target->rows, sums->row + count);
+  for (; sums->row < end; ++sums->row) {
+    for (int64_t j = 0; j < target->columns; j += STRIP) {
+      const __mmask16 lanes = mask_of(target->columns - j);
+      __m512 sum = _mm512_load_ps(sums->last + sums->row * PANEL + j);
+      if (target->d) {
+        const float* d = target->d + sums->row * target->ldd + j;
+        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, d));
+      }
+      _mm512_mask_storeu_ps(target->c + sums->row * sums->ldc + j, lanes, sum);
+    }
+  }
+}
+
+// What vectors do while the unit multiplies.
+typedef struct aside_s {
+  packer_t packer;
+  sums_t sums;
+  int64_t rows;  // of sums at a time
+} aside_t;
+
+ALWAYS_INLINE void do_aside(aside_t* aside, int packed_rows) {
+  pack_rows(&aside->packer, packed_rows);
+  store_rows(&aside->sums, aside->rows);
+}
+
+// The sums of a panel of A and one of B; the parts' products from small to large, each with one new
+// operand.
 ALWAYS_INLINE void multiply_strips(const int a_strips, const int b_strips, int64_t steps,
-                                   const char* a, const char* b, float* c, int64_t ldc,
-                                   packer_t* packer) {
+                                   const char* a, const char* b, float* sums, aside_t* aside) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
   for (int64_t s = 0; s < steps; ++s, a += STEP_BYTES, b += STEP_BYTES) {
-    if (has_strips(packer)) begin_strip(packer);
+    if (has_strips(&aside->packer)) begin_strip(&aside->packer);
     LOAD_A(0);
     LOAD_B(2);
     MULTIPLY_PARTS(a_strips, b_strips);
-    pack_rows(packer, 3);
+    do_aside(aside, 3);
     LOAD_B(1);
     MULTIPLY_PARTS(a_strips, b_strips);
-    pack_rows(packer, 3);
+    do_aside(aside, 3);
     LOAD_A(1);
     MULTIPLY_PARTS(a_strips, b_strips);
-    pack_rows(packer, 3);
+    do_aside(aside, 3);
     LOAD_B(0);
     MULTIPLY_PARTS(a_strips, b_strips);
-    pack_rows(packer, 3);
+    do_aside(aside, 3);
     LOAD_A(2);
     MULTIPLY_PARTS(a_strips, b_strips);
-    pack_rows(packer, 2);
+    do_aside(aside, 2);
     LOAD_A(0);
     MULTIPLY_PARTS(a_strips, b_strips);
-    pack_rows(packer, 2);
+    do_aside(aside, 2);
   }
-  const size_t stride = (size_t)ldc * sizeof(float);
-  _tile_stored(0, c, stride);
-  if (b_strips > 1) _tile_stored(1, c + STRIP, stride);
-  if (a_strips > 1) _tile_stored(2, c + STRIP * ldc, stride);
-  if (a_strips > 1 && b_strips > 1) _tile_stored(3, c + STRIP * ldc + STRIP, stride);
+  const size_t stride = PANEL * sizeof(float);
+  _tile_stored(0, sums, stride);
+  if (b_strips > 1) _tile_stored(1, sums + STRIP, stride);
+  if (a_strips > 1) _tile_stored(2, sums + STRIP * PANEL, stride);
+  if (a_strips > 1 && b_strips > 1) _tile_stored(3, sums + STRIP * PANEL + STRIP, stride);
 }
 
 static void multiply_panels(int a_strips, int b_strips, int64_t steps, const char* a, const char* b,
-                            float* c, int64_t ldc, packer_t* packer) {
+                            float* sums, aside_t* aside) {
   if (a_strips > 1) {
     if (b_strips > 1) {
-      multiply_strips(2, 2, steps, a, b, c, ldc, packer);
+      multiply_strips(2, 2, steps, a, b, sums, aside);
     } else {
-      multiply_strips(2, 1, steps, a, b, c, ldc, packer);
+      multiply_strips(2, 1, steps, a, b, sums, aside);
     }
   } else if (b_strips > 1) {
-    multiply_strips(1, 2, steps, a, b, c, ldc, packer);
+    multiply_strips(1, 2, steps, a, b, sums, aside);
   } else {
-    multiply_strips(1, 1, steps, a, b, c, ldc, packer);
-  }
-}
-
-// The rows of |c| = those of |sums| (a panel) and of |d|, where there is one.
-static void store_sums(const float* sums, int64_t rows, int64_t columns, const float* d,
-                       int64_t ldd, float* c, int64_t ldc) {
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; j += STRIP) {
-      const __mmask16 lanes = mask_of(columns - j);
-      __m512 sum = _mm512_load_ps(sums + i * PANEL + j);
-      if (d) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, d + i * ldd + j));
-      _mm512_mask_storeu_ps(c + i * ldc + j, lanes, sum);
-    }
+    multiply_strips(1, 1, steps, a, b, sums, aside);
   }
 }
 
@@ -376,14 +408,6 @@ typedef struct panel_s {
   bool suits;
 } panel_t;
 
-// A tile of C.
-typedef struct target_s {
-  int64_t rows, columns;
-  float* c;
-  const float* d;  // or NULL
-  int64_t ldd;
-} target_t;
-
 // Without the unit.
 static void multiply_plainly(const product_t* product, const panel_t* a, const panel_t* b,
                              const target_t* target) {
@@ -398,25 +422,26 @@ static void multiply_plainly(const product_t* product, const panel_t* a, const p
 }
 
 static void multiply_packed(const product_t* product, const panel_t* a, const panel_t* b,
-                            const target_t* target, packer_t* packer) {
-  const int64_t steps = round_up(product->depth, STEP) / STEP, ldc = product->shape->ldc;
+                            const target_t* target, aside_t* aside) {
+  const int64_t steps = round_up(product->depth, STEP) / STEP;
   const int a_strips = target->rows > STRIP ? 2 : 1, b_strips = target->columns > STRIP ? 2 : 1;
+  sums_t* sums = &aside->sums;
   for (int64_t row = 0; row < target->rows; ++row) {
-    __builtin_prefetch(target->c + row * ldc, 1);
-    __builtin_prefetch(target->c + row * ldc + target->columns - 1, 1);
+    __builtin_prefetch(target->c + row * sums->ldc, 1);
+    __builtin_prefetch(target->c + row * sums->ldc + target->columns - 1, 1);
   }
-  if (!target->d && target->rows % STRIP == 0 && target->columns % STRIP == 0) {
-    multiply_panels(a_strips, b_strips, steps, a->packed, b->packed, target->c, ldc, packer);
-    return;
-  }
-  float sums[PANEL * PANEL] LEAT_ALIGNED(64);
-  multiply_panels(a_strips, b_strips, steps, a->packed, b->packed, sums, PANEL, packer);
-  store_sums(sums, target->rows, target->columns, target->d, target->ldd, target->c, ldc);
+  aside->rows = (PANEL + 6 * steps - 1) / (6 * steps);
+  float* next = sums->tiles[sums->last == sums->tiles[0]];
+  multiply_panels(a_strips, b_strips, steps, a->packed, b->packed, next, aside);
+  store_rows(sums, PANEL);
+  sums->target = *target;
+  sums->row = 0;
+  sums->last = next;
 }
 
 // C of a panel of what stays and one of what passes.
 static void multiply(const product_t* product, const panel_t* stays, const panel_t* passes,
-                     packer_t* packer) {
+                     aside_t* aside) {
   const panel_t* a = product->staying == ROWS ? stays : passes;
   const panel_t* b = product->staying == ROWS ? passes : stays;
   const leat_gemm_shape_t* shape = product->shape;
@@ -429,8 +454,9 @@ static void multiply(const product_t* product, const panel_t* stays, const panel
                            .d = added ? added + a->line * ldd + b->line : NULL,
                            .ldd = ldd};
   if (a->suits && b->suits) {
-    multiply_packed(product, a, b, &target, packer);
+    multiply_packed(product, a, b, &target, aside);
   } else {
+    store_rows(&aside->sums, PANEL);
     multiply_plainly(product, a, b, &target);
   }
 }
@@ -443,21 +469,22 @@ static void start_panel(packer_t* packer, const product_t* product, side_t side,
 
 // The lines from |first| on that stay, by all that pass. |packed| has room for the block and two
 // panels more.
-static void multiply_block(const product_t* product, int64_t first, int64_t count, char* packed) {
+static void multiply_block(const product_t* product, int64_t first, int64_t count, char* packed,
+                           aside_t* aside) {
   const side_t passing = product->staying == ROWS ? COLUMNS : ROWS;
   const int64_t size = panel_bytes(product->depth);
   panel_t block[BLOCK_BYTES / STEP_BYTES];
+  packer_t* packer = &aside->packer;
   int panels = 0;
-  packer_t packer;
   for (int64_t line = first; line < first + count; line += PANEL, packed += size) {
-    start_panel(&packer, product, product->staying, line, packed);
-    block[panels++] = (panel_t){line, packed, finish_packing(&packer)};
+    start_panel(packer, product, product->staying, line, packed);
+    block[panels++] = (panel_t){line, packed, finish_packing(packer)};
   }
-  start_panel(&packer, product, passing, 0, packed);
+  start_panel(packer, product, passing, 0, packed);
   for (int64_t line = 0, turn = 0; line < product->lines[passing]; line += PANEL, turn ^= 1) {
-    const panel_t passes = {line, packed + turn * size, finish_packing(&packer)};
-    start_panel(&packer, product, passing, line + PANEL, packed + (turn ^ 1) * size);
-    for (int i = 0; i < panels; ++i) multiply(product, &block[i], &passes, &packer);
+    const panel_t passes = {line, packed + turn * size, finish_packing(packer)};
+    start_panel(packer, product, passing, line + PANEL, packed + (turn ^ 1) * size);
+    for (int i = 0; i < panels; ++i) multiply(product, &block[i], &passes, aside);
   }
 }
 
@@ -473,13 +500,18 @@ static void run_block(const leat_gemm_shape_t* shape, const float* a, const floa
       .staying = shape->n < shape->m ? COLUMNS : ROWS};
   const int64_t depth = cut_depth(shape->k), lines = product.lines[product.staying];
   const int64_t most = cut_lines(lines, depth);
+  aside_t aside;  // the rest is given when there is something to do
+  aside.sums.target.rows = aside.sums.row = 0;
+  aside.sums.ldc = shape->ldc;
+  aside.sums.last = aside.sums.tiles[0];
   configure_tiles();
   for (product.p = 0; product.p < shape->k; product.p += depth) {
     product.depth = LEAT_MIN(shape->k - product.p, depth);
     for (int64_t line = 0; line < lines; line += most) {
-      multiply_block(&product, line, LEAT_MIN(lines - line, most), workspace);
+      multiply_block(&product, line, LEAT_MIN(lines - line, most), workspace, &aside);
     }
   }
+  store_rows(&aside.sums, PANEL);
   _tile_release();
 }
 
