@@ -471,7 +471,10 @@ static void other_reductions_are_left(void** state) {
   leat_output_t x = scene_matrix(&f->s, "x", 500, 20), small = vector(f, "small", 20);
   leat_output_t unknown = scene_placeholder(&f->s, "unknown", LEAT_DTYPE_FLOAT);
   leat_output_t axis = scene_placeholder(&f->s, "axis", LEAT_DTYPE_INT32);
+  leat_output_t late = REDUCE("Sum", UNARY("Exp", x), false, -1);
+  scene_after(&f->s, late.node, scene_wait(&f->s, 0, -1, x).node);
   const leat_output_t left[] = {
+      late,
       REDUCE("Sum", UNARY("Exp", x), false, 0),        // not the last one
       REDUCE("Sum", UNARY("Exp", x), false, 1, 1),     // which is an error
       REDUCE("Sum", UNARY("Exp", unknown), false, 1),  // perhaps not the last one
