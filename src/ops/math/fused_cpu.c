@@ -44,7 +44,8 @@ typedef struct run_s {
   leat_kernel_context_t* context;
   const leat_fused_t* fused;
   const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];  // outputs, or |own|
-  leat_tensor_t own[LEAT_FUSED_MAX_STEPS];            // shape; of a step that runs whole all
+  // Shapes; whole where a step runs whole, or is reduced so; accumulators of long rows' parts.
+  leat_tensor_t own[LEAT_FUSED_MAX_STEPS];
   bool is_tiled[LEAT_FUSED_MAX_STEPS];
   operand_t operands[LEAT_FUSED_MAX_STEPS][MAX_OPERANDS];
   leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
