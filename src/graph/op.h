@@ -22,7 +22,6 @@ typedef enum leat_op_flag_e {
   LEAT_OP_DISTRIBUTED_COMMUNICATION = 1 << 4,
   // Leat's: what the runtime asks instead of an op's name.
   LEAT_OP_RESHAPES = 1 << 5,       // output 0 is input 0, the same elements under another shape
-  LEAT_OP_MATRIX_PRODUCT = 1 << 6,  // of inputs 0 and 1, as they are where attributes have defaults
   LEAT_OP_CONSTANT = 1 << 8,       // output 0 is attribute "value"
   LEAT_OP_PLACEHOLDER = 1 << 9,    // must be fed
   LEAT_OP_NEVER_FOLD = 1 << 10,    // pure, but not to be computed at optimisation time

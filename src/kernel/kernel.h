@@ -31,7 +31,7 @@ typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_BIAS,       // AddV2 of input 0 and a vector as long as its last dimension
   LEAT_ELEMENTWISE_REPEATED,   // input 0 broadcast to the output's shape, if their shapes say so
   LEAT_ELEMENTWISE_PRODUCT,    // of matrices, any attributes: 0 + x y where they are one thick
-  LEAT_ELEMENTWISE_REDUCTION,  // none; but it may reduce rows where such a kernel makes them
+  LEAT_ELEMENTWISE_REDUCTION,  // none, any attributes: it may reduce rows that such kernels make
 } leat_elementwise_kind_t;
 
 typedef struct leat_kernel_row_s {

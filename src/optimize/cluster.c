@@ -93,6 +93,13 @@ static bool is_outer_product(const leat_graph_t* graph, const leat_node_t* node)
          is_side(graph, node, 0, &sums_one) && is_side(graph, node, 1, &sums_one) && sums_one;
 }
 
+static leat_cluster_role_t reduction_role(const finder_t* f, const leat_node_t* node) {
+  leat_cluster_reduction_t reduction;
+  return leat_cluster_find_reduction(f->c.graph, node, f->c.options, &reduction)
+             ? LEAT_CLUSTER_REDUCTION
+             : LEAT_CLUSTER_STRANGER;
+}
+
 static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
   switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
     case LEAT_ELEMENTWISE_BROADCAST: return LEAT_CLUSTER_STEP;
@@ -106,16 +113,22 @@ static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t
     case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
     case LEAT_ELEMENTWISE_REPEATED: return repeated_role(f->c.graph, node);
     case LEAT_ELEMENTWISE_PRODUCT:
-      return is_outer_product(f->c.graph, node) ? LEAT_CLUSTER_PRODUCT : LEAT_CLUSTER_STRANGER;
+      if (is_outer_product(f->c.graph, node)) return LEAT_CLUSTER_PRODUCT;
+      return reduction_role(f, node);
+    case LEAT_ELEMENTWISE_REDUCTION: return reduction_role(f, node);
     default: return LEAT_CLUSTER_STRANGER;
   }
 }
 
-static bool reduces_rows(const finder_t* f, const leat_node_t* node) {
-  leat_cluster_reduction_t reduction;
-  return node->input_count == 2 &&
-         leat_shape_may_reach(leat_graph_output_shape(f->c.graph, node->inputs[0]), f->limit) &&
-         leat_cluster_find_reduction(f->c.graph, node, f->c.options, &reduction);
+static leat_cluster_role_t role_of_any_size(const finder_t* f, const leat_node_t* node) {
+  if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
+  if (node->op->flags & LEAT_OP_RESHAPES) {
+    return leat_partial_shape_is_full(node->output_shapes[0]) &&
+                   leat_partial_shape_is_full(leat_graph_output_shape(f->c.graph, node->inputs[0]))
+               ? LEAT_CLUSTER_RESHAPED
+               : LEAT_CLUSTER_STRANGER;
+  }
+  return elementwise_role(f, node);
 }
 
 // What the node could be, whatever the others are.
@@ -127,16 +140,12 @@ static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* n
       !leat_node_is_pure(f->c.graph, node)) {
     return LEAT_CLUSTER_STRANGER;
   }
-  if (reduces_rows(f, node)) return LEAT_CLUSTER_REDUCTION;
-  if (!leat_shape_may_reach(node->output_shapes[0], f->limit)) return LEAT_CLUSTER_STRANGER;
-  if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
-  if (node->op->flags & LEAT_OP_RESHAPES) {
-    return leat_partial_shape_is_full(node->output_shapes[0]) &&
-                   leat_partial_shape_is_full(leat_graph_output_shape(f->c.graph, node->inputs[0]))
-               ? LEAT_CLUSTER_RESHAPED
-               : LEAT_CLUSTER_STRANGER;
-  }
-  return elementwise_role(f, node);
+  const leat_partial_shape_t read = leat_graph_output_shape(f->c.graph, node->inputs[0]);
+  const bool reads_many = leat_shape_may_reach(read, f->limit);
+  const bool gives_many = leat_shape_may_reach(node->output_shapes[0], f->limit);
+  if (!reads_many && !gives_many) return LEAT_CLUSTER_STRANGER;
+  const leat_cluster_role_t role = role_of_any_size(f, node);
+  return (role == LEAT_CLUSTER_REDUCTION ? reads_many : gives_many) ? role : LEAT_CLUSTER_STRANGER;
 }
 
 // True when a step reads what may be one, so that there may be a cluster.
@@ -382,6 +391,6 @@ static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t*
 
 const leat_pass_t leat_pass_cluster = {
     .name = "cluster",
-    .doc = "elementwise nodes that read each other become one, which goes over its inputs once",
+    .doc = "elementwise nodes that read each other, and what reduces their rows, become one",
     .bit = LEAT_PASS_BIT_CLUSTER,
     .run_placed = cluster};

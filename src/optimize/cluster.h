@@ -91,8 +91,8 @@ bool leat_cluster_is_one(const leat_tensor_t* constant);  // each of its element
 LEAT_MUST_USE leat_status_t leat_cluster_take_part(const leat_tensor_t* constant,
                                                    leat_cluster_part_t part,
                                                    leat_tensor_t* out_part);
-// Is an array of |shape| known to be what the constant is broadcast to, so that a part of it gives
-// the same shape, and no error is lost?
-bool leat_cluster_covers(leat_partial_shape_t shape, const leat_tensor_t* constant);
+// Is an array of |shape| known to be what one of |operand|, a full shape, is broadcast to? Then a
+// part of that one gives the same shape, and no error is lost.
+bool leat_cluster_covers(leat_partial_shape_t shape, leat_partial_shape_t operand);
 
 #endif  // LEAT_OPTIMIZE_CLUSTER_H_

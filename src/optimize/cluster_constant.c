@@ -51,12 +51,11 @@ leat_status_t leat_cluster_take_part(const leat_tensor_t* constant, leat_cluster
   }
 }
 
-bool leat_cluster_covers(leat_partial_shape_t shape, const leat_tensor_t* constant) {
-  const int rank = constant->shape.rank;
-  if (shape.rank < rank) return false;
-  for (int d = 0; d < rank; ++d) {
-    const int64_t dim = leat_shape_dim(&constant->shape, d);
-    if (dim != 1 && shape.dims[shape.rank - rank + d] != dim) return false;
+bool leat_cluster_covers(leat_partial_shape_t shape, leat_partial_shape_t operand) {
+  if (shape.rank < operand.rank) return false;
+  for (int d = 0; d < operand.rank; ++d) {
+    const int64_t dim = operand.dims[d];
+    if (dim != 1 && shape.dims[shape.rank - operand.rank + d] != dim) return false;
   }
   return true;
 }

@@ -5,6 +5,10 @@
 // of its own, which waits for another input: so it is in that one's frame. It has a constant of its
 // own too where a part of the other one serves. A Reshape that others read stays too, and reads an
 // output; a step it is for members only, and only where one reads it.
+//
+// What is repeated is repeated as late as possible: a step over it and single numbers is computed
+// before (the gradient of a mean is divided as a column, not as a matrix), and not at all where
+// another operand of its reader has the whole shape.
 #include <string.h>
 
 #include "optimize/cluster.h"
@@ -23,6 +27,9 @@ typedef struct fusion_s {
   int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
   leat_output_t origins[LEAT_CLUSTER_MAX_MEMBERS];  // member -> whose value it hands on from there
   bool shown[LEAT_CLUSTER_MAX_MEMBERS];             // member: others read it
+  // Member: until it stands for an operand, one that is to be repeated to its shape.
+  bool is_narrow[LEAT_CLUSTER_MAX_MEMBERS];
+  int64_t narrow[LEAT_CLUSTER_MAX_MEMBERS];
   leat_output_t inputs[MAX_ENDS];
   uint8_t parts[MAX_ENDS];  // input -> leat_cluster_part_t
   int32_t input_types[MAX_ENDS];
@@ -133,23 +140,35 @@ static const leat_tensor_t* find_constant(const fusion_t* f, int before, leat_ou
   return node->op->flags & LEAT_OP_CONSTANT && value && !waits ? value->tensor : NULL;
 }
 
-// How much of input |index| of member |m|, a step, is to be read.
-static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
-  const leat_clusters_t* c = f->clusters;
-  const leat_node_t* node = &c->graph->nodes[f->members[m]];
-  const leat_cluster_role_t role = c->roles[f->members[m]];
-  const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
-  if (!constant || constant->shape.element_count < SMALL ||
-      (role != LEAT_CLUSTER_STEP && role != LEAT_CLUSTER_SUM)) {
-    return LEAT_CLUSTER_WHOLE;
-  }
+// The member that is to be repeated when |source| is read; -1: none.
+static int find_narrow(const fusion_t* f, int before, leat_output_t source) {
+  if (trace(f, before, &source) != OUTSIDE) return -1;
+  const int m = find_member(f, before, source.node);
+  return m >= 0 && f->is_narrow[m] ? m : -1;
+}
+
+// Does another operand of step |m|, all of which is read, have the shape of input |index|?
+static bool is_covered(const fusion_t* f, int m, int index) {
+  const leat_graph_t* graph = f->clusters->graph;
+  const leat_node_t* node = &graph->nodes[f->members[m]];
+  const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[index]);
+  const leat_cluster_role_t role = f->clusters->roles[f->members[m]];
+  if (role != LEAT_CLUSTER_STEP && role != LEAT_CLUSTER_SUM) return false;
   for (int i = 0; i < node->input_count; ++i) {
-    if (!find_constant(f, m, node->inputs[i]) &&
-        leat_cluster_covers(leat_graph_output_shape(c->graph, node->inputs[i]), constant)) {
-      return leat_cluster_find_part(constant);
+    if (!find_constant(f, m, node->inputs[i]) && find_narrow(f, m, node->inputs[i]) < 0 &&
+        leat_cluster_covers(leat_graph_output_shape(graph, node->inputs[i]), shape)) {
+      return true;
     }
   }
-  return LEAT_CLUSTER_WHOLE;
+  return false;
+}
+
+// How much of input |index| of member |m|, a step, is to be read.
+static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
+  if (!constant || constant->shape.element_count < SMALL) return LEAT_CLUSTER_WHOLE;
+  return is_covered(f, m, index) ? leat_cluster_find_part(constant) : LEAT_CLUSTER_WHOLE;
 }
 
 static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand);
@@ -172,6 +191,22 @@ static bool add_reshape(fusion_t* f, int m) {
   return true;
 }
 
+// When a member reads all of it, or others do.
+static bool repeat(fusion_t* f, int m) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  if (f->step_count == LEAT_FUSED_MAX_STEPS) return false;
+  f->values[m] =
+      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, f->narrow[m], node->output_shapes[0]);
+  return true;
+}
+
+static void stay_narrow(fusion_t* f, int m, int64_t operand) {
+  f->is_narrow[m] = true;
+  f->narrow[m] = operand;
+  f->values[m] = OUTSIDE;
+  f->origins[m] = (leat_output_t){f->members[m], 0};
+}
+
 // What input |index| of member |m| is read from.
 static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
   const leat_clusters_t* c = f->clusters;
@@ -179,6 +214,12 @@ static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
   *out_operand = trace(f, m, &source);
   if (*out_operand != OUTSIDE) return true;
   const int from = find_member(f, m, source.node);
+  if (from >= 0 && f->is_narrow[from]) {
+    const bool is_repeated = !is_covered(f, m, index);
+    if (is_repeated && !repeat(f, from)) return false;
+    *out_operand = is_repeated ? f->values[from] : f->narrow[from];
+    return true;
+  }
   if (from < 0 || c->roles[source.node] != LEAT_CLUSTER_RESHAPED) {
     return add_input(f, source, find_part(f, m, index), out_operand);
   }
@@ -188,11 +229,9 @@ static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
 }
 
 static bool add_repeated(fusion_t* f, int m) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
   int64_t operand;
   if (!find_operand(f, m, 0, &operand)) return false;
-  f->values[m] =
-      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, operand, node->output_shapes[0]);
+  stay_narrow(f, m, operand);
   return true;
 }
 
@@ -235,8 +274,7 @@ static bool add_scaled_side(fusion_t* f, int m, int side) {
     operands[0] = -f->step_count;
   }
   if (!add_to_zero(f, m, &operands[0])) return false;
-  f->values[m] =
-      add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, operands[0], node->output_shapes[0]);
+  stay_narrow(f, m, operands[0]);
   return true;
 }
 
@@ -259,9 +297,54 @@ static bool add_product(fusion_t* f, int m) {
 
 // ---- Members ------------------------------------------------------------------------------------
 
+// The only input that is to be repeated, where all others are one number each; -1: there is none.
+static int find_narrow_input(const fusion_t* f, int m) {
+  const leat_graph_t* graph = f->clusters->graph;
+  const leat_node_t* node = &graph->nodes[f->members[m]];
+  const leat_cluster_role_t role = f->clusters->roles[f->members[m]];
+  int found = -1;
+  if (role != LEAT_CLUSTER_STEP && node->input_count > 1) return -1;
+  for (int i = 0; i < node->input_count; ++i) {
+    const leat_tensor_t* constant = find_constant(f, m, node->inputs[i]);
+    if (find_narrow(f, m, node->inputs[i]) >= 0) {
+      if (found >= 0) return -1;
+      found = i;
+    } else if (!(constant && leat_cluster_find_part(constant) == LEAT_CLUSTER_ELEMENT) &&
+               leat_graph_output_shape(graph, node->inputs[i]).rank != 0) {
+      return -1;
+    }
+  }
+  return found >= 0 && leat_partial_shape_equal(leat_graph_output_shape(graph, node->inputs[found]),
+                                                node->output_shapes[0])
+             ? found
+             : -1;
+}
+
+// A step over what is to be repeated, before it is.
+static bool add_narrow_step(fusion_t* f, int m, int narrow_input) {
+  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+  int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
+  for (int i = 0; i < node->input_count; ++i) {
+    leat_output_t source = node->inputs[i];
+    if (i == narrow_input) {
+      operands[i] = f->narrow[find_narrow(f, m, source)];
+    } else if (find_constant(f, m, source)) {
+      trace(f, m, &source);
+      if (!add_input(f, source, LEAT_CLUSTER_ELEMENT, &operands[i])) return false;
+    } else if (!find_operand(f, m, i, &operands[i])) {
+      return false;
+    }
+  }
+  add_step(f, node->op->name, node, operands, node->input_count);
+  stay_narrow(f, m, -f->step_count);
+  return true;
+}
+
 // The cluster's size saw to it that there is room for the steps.
 static bool add_steps(fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
+  const int narrow_input = find_narrow_input(f, m);
+  if (narrow_input >= 0) return add_narrow_step(f, m, narrow_input);
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
   const bool is_sum = c->roles[f->members[m]] == LEAT_CLUSTER_SUM;
   const int arity = is_sum ? 2 : node->input_count;
@@ -296,6 +379,7 @@ static bool add_reduction(fusion_t* f, int m) {
 static bool add_member(fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
+  f->is_narrow[m] = false;
   if (leat_cluster_steps(c, f->members[m])) f->last = f->members[m];
   for (int i = 0; i < node->control_count; ++i) {
     if (!add_control(f, m, node->inputs[node->input_count + i].node)) return false;
@@ -327,7 +411,10 @@ static int find_result(const fusion_t* f, int m) {
 }
 
 static bool add_results(fusion_t* f) {
-  for (int m = f->member_count - 1; m >= 0; --m) f->shown[m] = is_shown(f, m);
+  for (int m = f->member_count - 1; m >= 0; --m) {
+    f->shown[m] = is_shown(f, m);
+    if (f->shown[m] && f->is_narrow[m] && f->values[m] == OUTSIDE && !repeat(f, m)) return false;
+  }
   for (int m = 0; m < f->member_count; ++m) {
     if (!f->shown[m] || f->values[m] >= 0 || stays(f, m)) continue;
     const int i = find_result(f, m);
@@ -356,10 +443,11 @@ static bool describe(fusion_t* f) {
   for (int m = 0; m < f->member_count; ++m) {
     if (!add_member(f, m)) return false;
   }
+  if (find_anchor(f) < 0 || !add_results(f)) return false;
   for (int i = 0; i < f->operand_count; ++i) {
     if (f->operands[i] < 0) f->operands[i] = f->input_count - 1 - f->operands[i];
   }
-  return find_anchor(f) >= 0 && add_results(f);
+  return true;
 }
 
 // ---- The node -----------------------------------------------------------------------------------

@@ -25,12 +25,11 @@ static int64_t count_last(const leat_tensor_t* axes, int rank) {
 bool leat_cluster_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
                                  const leat_pass_options_t* options,
                                  leat_cluster_reduction_t* out_reduction) {
-  if (leat_node_sums_rows(graph, node)) {
+  if (leat_node_sums_rows(graph, node, options)) {
     *out_reduction = (leat_cluster_reduction_t){LEAT_OP_NAME_SUM, 1, true};
     return true;
   }
-  const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
-  if (!kernel || kernel->elementwise != LEAT_ELEMENTWISE_REDUCTION) return false;
+  if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_REDUCTION) return false;
   const leat_tensor_t* axes = find_constant(graph, node->inputs[1]);
   if (!axes) return false;
   const int rank = leat_graph_output_shape(graph, node->inputs[0]).rank;

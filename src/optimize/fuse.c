@@ -176,7 +176,7 @@ static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int 
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
   if (!product || product->op->row->sums != LEAT_SUMS_TO_ONE ||
-      leat_node_sums_rows(f->graph, product) ||
+      leat_node_sums_rows(f->graph, product, f->options) ||
       !may_be_added(product->output_shapes[0], leat_graph_output_shape(f->graph, other))) {
     return NULL;
   }

@@ -105,7 +105,8 @@ void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* reader
 bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities);
 // Is the node a product with a column of ones? That is the sum of each row of its first input, but
 // for the order of additions.
-bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node);
+bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
+                         const leat_pass_options_t* options);
 // What a Send and its Recv have in common: devices and tensor name.
 LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                                leat_string_view_t* out_name);

@@ -181,18 +181,6 @@ static bool has_default_attrs(const leat_node_t* node) {
   return true;
 }
 
-bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node) {
-  if (!(node->op->flags & LEAT_OP_MATRIX_PRODUCT) || !has_default_attrs(node)) return false;
-  const leat_node_t* column = &graph->nodes[node->inputs[1].node];
-  const leat_attr_value_t* value = leat_node_attr(column, LEAT_SV("value"));
-  if (!(column->op->flags & LEAT_OP_CONSTANT) || !value) return false;
-  const leat_shape_t* shape = &value->tensor->shape;
-  const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
-  return shape->rank == 2 && leat_shape_dim(shape, 0) > 1 && leat_shape_dim(shape, 1) == 1 &&
-         x.rank == 2 && x.dims[1] == leat_shape_dim(shape, 0) &&
-         leat_tensor_is_neutral(value->tensor, LEAT_IDENTITY_ONE);
-}
-
 const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
                                           const leat_pass_options_t* options) {
   return options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
@@ -202,12 +190,29 @@ const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
                                               const leat_pass_options_t* options) {
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
-  if (!kernel || !kernel->elementwise ||
-      (kernel->elementwise != LEAT_ELEMENTWISE_PRODUCT && !has_default_attrs(node)) ||
-      (kernel->elementwise == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
+  const int kind = kernel ? kernel->elementwise : LEAT_ELEMENTWISE_NO;
+  const bool has_attrs = kind == LEAT_ELEMENTWISE_PRODUCT || kind == LEAT_ELEMENTWISE_REDUCTION;
+  if (kind == LEAT_ELEMENTWISE_NO || (!has_attrs && !has_default_attrs(node)) ||
+      (kind == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
     return LEAT_ELEMENTWISE_NO;
   }
-  return (leat_elementwise_kind_t)kernel->elementwise;
+  return (leat_elementwise_kind_t)kind;
+}
+
+bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
+                         const leat_pass_options_t* options) {
+  if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_PRODUCT ||
+      !has_default_attrs(node)) {
+    return false;
+  }
+  const leat_node_t* column = &graph->nodes[node->inputs[1].node];
+  const leat_attr_value_t* value = leat_node_attr(column, LEAT_SV("value"));
+  if (!(column->op->flags & LEAT_OP_CONSTANT) || !value) return false;
+  const leat_shape_t* shape = &value->tensor->shape;
+  const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
+  return shape->rank == 2 && leat_shape_dim(shape, 0) > 1 && leat_shape_dim(shape, 1) == 1 &&
+         x.rank == 2 && x.dims[1] == leat_shape_dim(shape, 0) &&
+         leat_tensor_is_neutral(value->tensor, LEAT_IDENTITY_ONE);
 }
 
 static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {

@@ -86,6 +86,16 @@ static leat_output_t tiles(test_t* t) {
   return binary(t, "Mul", binary(t, "Sub", columns, rows), t->x);
 }
 
+// As the gradients of means are.
+static leat_output_t quotients(test_t* t) {
+  const int32_t along[] = {1, (int32_t)t->size.columns};
+  leat_output_t columns = binary(t, "Tile", t->column, leat_build_int32_vector(&t->s.b, along, 2));
+  leat_output_t mean = binary(t, "RealDiv", columns, leat_build_scalar(&t->s.b, t->type, 3));
+  leat_output_t twice = binary(t, "Mul", constant(t, t->size.rows, t->size.columns, 2, 2), mean);
+  leat_output_t signs = scene_unary(&t->s, "Neg", -1, twice);
+  return binary(t, "AddV2", binary(t, "Mul", twice, t->x), binary(t, "Mul", signs, t->row));
+}
+
 static leat_output_t products(test_t* t) {
   return binary(t, "Mul", product(t, t->column, t->row, false), t->x);
 }
@@ -121,8 +131,9 @@ static leat_tensor_t run(build_fn_t build, int type, extent_t size, bool is_know
 }
 
 static void programs_have_the_bits_of_nodes(void** state) {
-  static const build_fn_t kBuilds[] = {constants, tiles, products, products_with_ones,
-                                       products_with_a_number};
+  static const build_fn_t kBuilds[] = {constants,          tiles,
+                                       quotients,          products,
+                                       products_with_ones, products_with_a_number};
   static const int kTypes[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_DOUBLE};
   (void)state;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kBuilds) * LEAT_ARRAY_SIZE(kSizes) * 4; ++i) {

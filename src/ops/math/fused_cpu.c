@@ -5,8 +5,8 @@
 //   x ─┬─▶ Mul ─▶ [piece] ─▶ Exp ─▶ y      [piece]: in the work area, on the stack of the shard
 //   s ─┘ (repeated)
 //
-// Rows are reduced in the tile that makes them where tiles can be whole rows. Longer rows are
-// reduced after that, from memory.
+// Rows are reduced in the tile that makes them, several in one where they fit, else parts of one in
+// many. Where neither goes they are reduced after that, from memory.
 //
 // Steps that give fewer elements than the largest run before that, whole (usually scalars). Those
 // never read a step that is run by tiles, as what reads it is no smaller.
@@ -44,13 +44,15 @@ typedef struct run_s {
   leat_kernel_context_t* context;
   const leat_fused_t* fused;
   const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];  // outputs, or |own|
-  leat_tensor_t own[LEAT_FUSED_MAX_STEPS];            // shape; of a step that runs whole all
+  // Shapes; whole where a step runs whole, or is reduced so; accumulators of long rows' parts.
+  leat_tensor_t own[LEAT_FUSED_MAX_STEPS];
   bool is_tiled[LEAT_FUSED_MAX_STEPS];
   operand_t operands[LEAT_FUSED_MAX_STEPS][MAX_OPERANDS];
   leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
   int64_t reduced_row;      // of which tiles and shards have a whole number
+  int64_t long_row;         // that is reduced in parts, of many tiles each; 0: none is
   int64_t tile, block_bytes;
   const operand_t* laid[MAX_LAID];  // the first of those that share a block, scalar or row
   int laid_count;
@@ -268,18 +270,47 @@ static int64_t whole_rows(int64_t row, int64_t most) {
   return row;
 }
 
-// Which reductions find whole rows in a tile, which becomes a number of those. What others reduce
-// is kept in memory.
+static bool resumes(const run_t* r, int s) {
+  return reduces_tiles(r, s) && r->fused->steps[s].reduction->reducer.resumes;
+}
+
+static int64_t parts_of_row(const run_t* r) {
+  return (r->long_row + LEAT_REDUCTION_MAX_ROW - 1) / LEAT_REDUCTION_MAX_ROW;
+}
+
+// The longest rows that fit a tile, or else the longest that can be reduced in parts.
+static void choose_rows(run_t* r) {
+  const int64_t tile = r->tile - r->tile % LEAT_REDUCTION_PIECE;
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    if (!reduces_tiles(r, s)) continue;
+    const int64_t terms = terms_of(r, s);
+    if (terms <= r->tile) r->reduced_row = LEAT_MAX(r->reduced_row, terms);
+    if (terms > r->tile && tile && resumes(r, s)) r->long_row = LEAT_MAX(r->long_row, terms);
+  }
+  if (r->reduced_row > 1) r->long_row = 0;
+  r->tile = r->long_row ? tile : r->tile - r->tile % whole_rows(r->reduced_row, r->tile);
+}
+
+static leat_status_t allocate_parts(run_t* r, int s) {
+  const int64_t count = parts_of_row(r) * r->values[s]->shape.element_count;
+  const leat_shape_t shape =
+      leat_shape_vector(count * r->fused->steps[s].reduction->reducer.accumulator_bytes);
+  leat_shape_release(&r->own[s].shape);
+  return leat_kernel_allocate_temporary(r->context, LEAT_DTYPE_UINT8, &shape, &r->own[s]);
+}
+
+// Which reductions are made of tiles. What others reduce is kept in memory.
 static leat_status_t plan_rows(run_t* r) {
   const leat_fused_t* f = r->fused;
-  for (int s = 0; s < f->step_count; ++s) {
-    if (!reduces_tiles(r, s) || terms_of(r, s) > r->tile) continue;
-    r->reduced_row = LEAT_MAX(r->reduced_row, terms_of(r, s));
-  }
-  r->tile -= r->tile % whole_rows(r->reduced_row, r->tile);
+  choose_rows(r);
   for (int s = 0; s < f->step_count; ++s) {
     if (!reduces_tiles(r, s)) continue;
     const int64_t terms = terms_of(r, s);
+    if (terms == r->long_row && resumes(r, s)) {
+      r->is_tiled[s] = true;
+      LEAT_RETURN_IF_ERROR(allocate_parts(r, s));
+      continue;
+    }
     r->is_tiled[s] = terms > 1 && r->reduced_row % terms == 0;
     const int base = leat_fused_base(f, f->steps[s].operands[0]) - f->input_count;
     if (r->is_tiled[s] || r->values[base]->data) continue;
@@ -357,6 +388,16 @@ static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, in
   }
 }
 
+// The accumulator of the part of a long row that begins at |begin|, which is one of nothing yet.
+static char* begin_part(const run_t* r, int s, int64_t begin) {
+  const leat_reducer_t* reducer = &r->fused->steps[s].reduction->reducer;
+  const int64_t part = begin % r->long_row / LEAT_REDUCTION_MAX_ROW;
+  const int64_t place = part * r->values[s]->shape.element_count + begin / r->long_row;
+  char* accumulator = (char*)r->own[s].data + place * reducer->accumulator_bytes;
+  leat_reducer_start(reducer, accumulator, 1);
+  return accumulator;
+}
+
 static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, walk_t* out_walk) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int base = leat_fused_base(r->fused, step->operands[0]) - r->fused->input_count;
@@ -370,6 +411,10 @@ static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, wa
                        .step = s,
                        .reduction = step->reduction,
                        .terms = terms};
+  if (r->long_row) {
+    out_walk->target = begin_part(r, s, begin);
+    out_walk->target_stride = 0;
+  }
 }
 
 static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
@@ -408,13 +453,21 @@ static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   }
 }
 
+static void reduce_tile(const walk_t* walk, int64_t n) {
+  if (walk->target_stride) {
+    leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
+                               walk->target);
+  } else {  // it is part of a row
+    leat_reducer_row(&walk->reduction->reducer, walk->pieces[0], n, walk->target);
+  }
+}
+
 static int compute(const walk_t* walk, int64_t n) {
   if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;  // laid out
   if (LEAT_LIKELY(!walk->reduction)) {
     return leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
   }
-  leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
-                             walk->target);
+  reduce_tile(walk, n);
   return LEAT_ELEMENTWISE_FINE;
 }
 
@@ -428,11 +481,7 @@ static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   return faults;
 }
 
-// Of rows that are reduced, or of elements.
-static void run_shard(void* data, int64_t begin, int64_t end) {
-  run_t* r = data;
-  begin *= r->reduced_row;
-  end *= r->reduced_row;
+static void run_span(run_t* r, int64_t begin, int64_t end) {
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
   const int count = begin_walks(r, begin, end, area, walks);
@@ -445,7 +494,38 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+static void run_rows(void* data, int64_t begin, int64_t end) {
+  run_t* r = data;
+  run_span(r, begin * r->reduced_row, end * r->reduced_row);
+}
+
+static void run_parts(void* data, int64_t begin, int64_t end) {
+  run_t* r = data;
+  const int64_t count = parts_of_row(r);
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t row = i / count * r->long_row, first = i % count * LEAT_REDUCTION_MAX_ROW;
+    run_span(r, row + first, row + LEAT_MIN(first + LEAT_REDUCTION_MAX_ROW, r->long_row));
+  }
+}
+
 // ---- The kernel ---------------------------------------------------------------------------------
+
+static void run_shards(run_t* r, double cost_ns) {
+  if (!r->long_row) {
+    leat_kernel_parallel_for(r->context, r->count / r->reduced_row,
+                             cost_ns * (double)r->reduced_row, run_rows, r);
+    return;
+  }
+  const int64_t count = parts_of_row(r), part = LEAT_MIN(r->long_row, LEAT_REDUCTION_MAX_ROW);
+  leat_kernel_parallel_for(r->context, r->count / r->long_row * count, cost_ns * (double)part,
+                           run_parts, r);
+  for (int s = 0; s < r->fused->step_count; ++s) {
+    const leat_reduction_state_t* reduction = r->fused->steps[s].reduction;
+    if (!r->is_tiled[s] || !reduction) continue;
+    leat_reduction_finish_parts(reduction, r->own[s].data, count, r->values[s]->shape.element_count,
+                                r->long_row, r->values[s]->data);
+  }
+}
 
 static leat_status_t run_tiles(run_t* r) {
   LEAT_RETURN_IF_ERROR(plan_tiles(r));
@@ -457,8 +537,7 @@ static leat_status_t run_tiles(run_t* r) {
     if (step->elementwise) cost_ns += (double)step->elementwise->cost_ns;
     if (step->reduction) cost_ns += LEAT_REDUCTION_COST_NS;
   }
-  leat_kernel_parallel_for(r->context, r->count / r->reduced_row, cost_ns * (double)r->reduced_row,
-                           run_shard, r);
+  run_shards(r, cost_ns);
   const int fault = atomic_load_explicit(&r->fault, memory_order_relaxed);
   if (LEAT_LIKELY(!fault)) return leat_ok_status();
   const leat_fused_step_t* step = &r->fused->steps[(fault >> 8) - 1];
@@ -490,6 +569,7 @@ static leat_status_t fused_elementwise__cpu(leat_kernel_context_t* c) {
   r.plans = NULL;
   r.count = 0;
   r.reduced_row = 1;
+  r.long_row = 0;
   r.laid_count = r.gathered_count = 0;
   atomic_init(&r.fault, 0);
   for (int s = 0; s < f->step_count; ++s) r.own[s] = (leat_tensor_t){0};

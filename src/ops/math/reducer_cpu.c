@@ -146,6 +146,8 @@ leat_status_t leat_reducer_create(const leat_kernel_creation_t* c, leat_reductio
   if (reduction == LEAT_REDUCTION_ANY) reduction = LEAT_REDUCTION_MAX;
   const leat_reduced_type_t* type = &types[dtype];
   const bool is_norm = reduction == LEAT_REDUCTION_NORM;
+  // Of zeros that differ in their sign a fold of lanes takes one by its place in the row.
+  const bool is_extremum = reduction == LEAT_REDUCTION_MAX || reduction == LEAT_REDUCTION_MIN;
   *out_reducer = (leat_reducer_t){
       .fold = find_fold(reduction, type->kind),
       .merge = find_fold(is_norm ? LEAT_REDUCTION_SUM : reduction, type->total).rows,
@@ -155,6 +157,7 @@ leat_status_t leat_reducer_create(const leat_kernel_creation_t* c, leat_reductio
       .accumulator_bytes = type->total == LEAT_FOLD_C128 ? 16 : 8,
       .element_bytes = (int)leat_dtype_size(dtype),
       .total = type->total,
+      .resumes = !(is_extremum && (type->kind == LEAT_FOLD_F32 || type->kind == LEAT_FOLD_F64)),
   };
   if (type->narrow && out_reducer->fold.rows) return leat_ok_status();
   return leat_make_status(LEAT_UNIMPLEMENTED,

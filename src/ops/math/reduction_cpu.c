@@ -231,14 +231,14 @@ static void reduction_shard(void* data, int64_t begin, int64_t end) {
 
 // ---- The run ------------------------------------------------------------------------------------
 
-static void merge_partials(const leat_reduction_job_t* job) {
-  const leat_reducer_t* reducer = &job->state->reducer;
-  for (int64_t chunk = 1; chunk < job->chunks; ++chunk) {
-    leat_reducer_merge(reducer, job->partials + chunk * job->outputs * reducer->accumulator_bytes,
-                   job->partials, job->outputs);
+void leat_reduction_finish_parts(const leat_reduction_state_t* state, void* parts, int64_t count,
+                                 int64_t outputs, int64_t terms, void* out) {
+  const leat_reducer_t* reducer = &state->reducer;
+  for (int64_t i = 1; i < count; ++i) {
+    const char* part = (char*)parts + i * outputs * reducer->accumulator_bytes;
+    leat_reducer_merge(reducer, part, parts, outputs);
   }
-  leat_reducer_finish(reducer, job->state->finish, job->partials, job->output, job->outputs,
-                      job->terms);
+  leat_reducer_finish(reducer, state->finish, parts, out, outputs, terms);
 }
 
 static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t* job,
@@ -253,7 +253,8 @@ static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t*
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_UINT8, &shape, &partials));
   job->partials = partials.data;
   leat_kernel_parallel_for(c, pieces, cost_ns, reduction_shard, job);
-  merge_partials(job);
+  leat_reduction_finish_parts(job->state, job->partials, job->chunks, job->outputs, job->terms,
+                              job->output);
   leat_tensor_release(&partials);
   return leat_ok_status();
 }

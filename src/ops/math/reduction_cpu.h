@@ -54,6 +54,7 @@ typedef struct leat_reducer_s {
   uint64_t start;  // an accumulator of nothing, or its real part
   int accumulator_bytes, element_bytes;
   leat_fold_kind_t total;  // F64, I64, U64 or C128
+  bool resumes;            // a row may be folded in pieces of LEAT_REDUCTION_PIECE elements
 } leat_reducer_t;
 
 // For the node's first input; UNIMPLEMENTED when its type does not fold so.
@@ -104,12 +105,17 @@ typedef struct leat_reduction_state_s {
   bool changes_single_values;  // the reduction of one element may differ from it
 } leat_reduction_state_t;
 
-#define LEAT_REDUCTION_MAX_ROW 65536  // terms that are folded in one go
+#define LEAT_REDUCTION_MAX_ROW 65536  // terms that are folded in one go, a part of an output
+#define LEAT_REDUCTION_PIECE 1024     // of those, in which they may be given
 #define LEAT_REDUCTION_COST_NS 0.15   // of a term
 
 // What the kernel gives of |rows| rows of 2 to LEAT_REDUCTION_MAX_ROW neighbours each.
 void leat_reduction_reduce_rows(const leat_reduction_state_t* state, const void* x, int64_t rows,
                                 int64_t terms, void* out);
+// What it gives of outputs of |terms| each from the accumulators of their parts, [part][output],
+// which are used up.
+void leat_reduction_finish_parts(const leat_reduction_state_t* state, void* parts, int64_t count,
+                                 int64_t outputs, int64_t terms, void* out);
 // What it gives of |input| over the axes that |reduced| [rank] marks, into |output|, as large as
 // leat_reduction_shape says.
 LEAT_MUST_USE leat_status_t leat_reduction_run(leat_kernel_context_t* c,

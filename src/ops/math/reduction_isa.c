@@ -1,5 +1,5 @@
 // Folds per instruction set. Floats are folded in 64 lanes (doubles in 16), element i in lane
-// i % 64, emptied into a double every RUN steps; integers as the compiler likes, for their order
+// i % 64, emptied into a double every few steps; integers as the compiler likes, for their order
 // does not matter.
 #include "ops/math/reduction_cpu.h"
 
@@ -13,6 +13,7 @@
 #define FLOAT_VECTORS (FLOAT_LANES / LANES)
 #define DOUBLE_LANES 16
 #define DOUBLE_VECTORS (DOUBLE_LANES / HALF_LANES)
+#define FLOAT_RUN 16
 #define RUN 64
 #define BLOCK 512
 
@@ -67,29 +68,42 @@ ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   return (TWO_OF(sums, 0) + (pair_t){a, b}) + (TWO_OF(sums, 2) + (pair_t){c, 0});
 }
 
-// Sums of the even and of the odd elements; |n| may be odd.
-static pair_t sum_pairs_f32(const float* x, int64_t n) {
-  pair_t sum = {0};
-  int64_t i = 0;
-  while (i + FLOAT_LANES <= n) {
-    floats_t sums[FLOAT_VECTORS];
-    LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};
-    const int64_t end = LEAT_MIN(n - FLOAT_LANES, i + (RUN - 1) * FLOAT_LANES);
-    for (; i <= end; i += FLOAT_LANES) {
-      LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] += load_floats(x + i + v * LANES);
-    }
-    sum += add_lanes(sums);
+// Sums of the even and of the odd elements of whole lanes, a run of them at most.
+ALWAYS_INLINE pair_t sum_run_f32(const float* x, int64_t n) {
+  floats_t sums[FLOAT_VECTORS];
+  LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};
+  for (int64_t i = 0; i < n; i += FLOAT_LANES) {
+    LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] += load_floats(x + i + v * LANES);
   }
-  return i < n ? sum + sum_few_f32(x + i, n - i) : sum;
+  return add_lanes(sums);
 }
-static void sum_row_f32(const void* x, int64_t n, void* accumulator) {
-  const pair_t sum = n < FLOAT_LANES ? sum_few_f32(x, n) : sum_pairs_f32(x, n);
-  *(double*)accumulator += sum[0] + sum[1];
+
+// Those of the next run, or of the rest, which is taken from the row.
+ALWAYS_INLINE pair_t take_run_f32(const float** inout_x, int64_t* inout_n) {
+  const float* x = *inout_x;
+  const int64_t n = *inout_n;
+  const int64_t whole = LEAT_MIN(n - n % FLOAT_LANES, FLOAT_RUN * FLOAT_LANES);
+  *inout_x += whole ? whole : n;
+  *inout_n -= whole ? whole : n;
+  return whole ? sum_run_f32(x, whole) : sum_few_f32(x, n);
 }
-static void sum_row_c64(const void* x, int64_t n, void* accumulator) {
-  const pair_t sum = sum_pairs_f32(x, 2 * n);
-  ((double*)accumulator)[0] += sum[0];
-  ((double*)accumulator)[1] += sum[1];
+
+// Each run by itself, so that a row may be given in pieces of whole runs.
+static void sum_row_f32(const void* data, int64_t n, void* accumulator) {
+  const float* x = data;
+  double total = *(double*)accumulator;
+  while (n > 0) {
+    const pair_t sum = take_run_f32(&x, &n);
+    total += sum[0] + sum[1];
+  }
+  *(double*)accumulator = total;
+}
+static void sum_row_c64(const void* data, int64_t n, void* accumulator) {
+  const float* x = data;
+  pair_t total;
+  memcpy(&total, accumulator, sizeof total);
+  for (n *= 2; n > 0;) total += take_run_f32(&x, &n);
+  memcpy(accumulator, &total, sizeof total);
 }
 #define ADD(total, x) ((total) + (x))
 #define MULTIPLY(total, x) ((total) * (x))

@@ -140,7 +140,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .shape = matmul_shape,
      .gradient = matmul_gradient,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
-     .flags = LEAT_OP_MATRIX_PRODUCT,
      .sum = "_MatMulAdd",
      .doc = "The product of two matrices, each perhaps transposed."},
     {.name = "_MatMulAdd",
