@@ -11,20 +11,11 @@ static int set_up(void** state) {
   return 0;
 }
 
-static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
-                                            const leat_attr_t* attrs, int attr_count,
-                                            int32_t device) {
-  const pass_scene_t* f = data;
-  const leat_kernel_row_t* row;
-  LEAT_EXPECT_OK(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
-                                           LEAT_SV("CPU"), &row));
-  return row;
-}
-
 // How many clusters there are after the pass; nodes named "other..." lie on a second device.
 static int cluster_pruned(pass_scene_t* f, int64_t limit) {
-  const leat_pass_options_t options = {
-      .find_kernel = find_kernel, .find_kernel_data = f, .cluster_limit_elements = limit};
+  const leat_pass_options_t options = {.find_kernel = pass_scene_find_kernel,
+                                       .find_kernel_data = f,
+                                       .cluster_limit_elements = limit};
   leat_graph_t* graph = f->rewrite.graph;
   for (size_t i = 0; i < graph->node_count; ++i) {
     graph->nodes[i].assigned_device =

@@ -5,24 +5,6 @@
 #include "session/flow.h"
 #include "session/pass_scene.h"
 
-static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
-                                            const leat_attr_t* attrs, int attr_count,
-                                            int32_t device) {
-  const pass_scene_t* f = data;
-  const leat_kernel_row_t* row = NULL;
-  leat_status_free(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
-                                             LEAT_SV("CPU"), &row));
-  return row;
-}
-
-static int set_up(void** state) {
-  static pass_scene_t f;
-  pass_scene_open(&f);
-  f.options = (leat_pass_options_t){.find_kernel = find_kernel, .find_kernel_data = &f};
-  *state = &f;
-  return 0;
-}
-
 // [rows, columns] of |x|, a scalar.
 static leat_output_t fill(scene_t* s, leat_output_t x, int rows, int columns) {
   leat_output_t dims[] = {flow_int(s, rows), flow_int(s, columns)};
@@ -183,9 +165,9 @@ ALL_WAYS(sum_of_another_size)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_sum_that_goes_round_is_put_off, set_up,
+      cmocka_unit_test_setup_teardown(a_sum_that_goes_round_is_put_off, pass_scene_set_up,
                                       pass_scene_tear_down),
-      cmocka_unit_test_setup_teardown(what_is_not_put_off, set_up, pass_scene_tear_down),
+      cmocka_unit_test_setup_teardown(what_is_not_put_off, pass_scene_set_up, pass_scene_tear_down),
       cmocka_unit_test(sum_in_a_loop_all_ways),
       cmocka_unit_test(sum_that_grows_all_ways),
       cmocka_unit_test(sum_of_deep_products_all_ways),

@@ -9,24 +9,6 @@ static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op
   return NULL;
 }
 
-static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
-                                            const leat_attr_t* attrs, int attr_count,
-                                            int32_t device) {
-  const pass_scene_t* f = data;
-  const leat_kernel_row_t* row = NULL;
-  leat_status_free(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
-                                             LEAT_SV("CPU"), &row));
-  return row;
-}
-
-static int set_up(void** state) {
-  static pass_scene_t f;
-  pass_scene_open(&f);
-  f.options = (leat_pass_options_t){.find_kernel = find_kernel, .find_kernel_data = &f};
-  *state = &f;
-  return 0;
-}
-
 // How many nodes fewer there are when all lie on one device, but for fetch |other| (-1: none).
 static int fuse(pass_scene_t* f, leat_outputs_t fetches, int other) {
   pass_scene_prune(f, fetches);
@@ -121,7 +103,7 @@ static void what_is_not_fused(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);
   f->options.find_kernel = NULL;  // nobody knows of kernels
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);
-  f->options.find_kernel = find_kernel;
+  f->options.find_kernel = pass_scene_find_kernel;
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 1);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), 0), 0);  // on another device
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, product), -1), 0);
@@ -358,7 +340,7 @@ static void fused_sums_say_what_sums_say(void** state) {
   scene_run_all_ways(unequal_shapes);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pass_scene_set_up, pass_scene_tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -9,6 +9,25 @@ void pass_scene_open(pass_scene_t* f) {
                             &f->evaluator);
 }
 
+const leat_kernel_row_t* pass_scene_find_kernel(const void* data, const leat_op_t* op,
+                                                const leat_attr_t* attrs, int attr_count,
+                                                int32_t device) {
+  const pass_scene_t* f = data;
+  const leat_kernel_row_t* row = NULL;
+  leat_status_free(leat_kernel_registry_find(f->s.runtime->kernels, op, attrs, attr_count,
+                                             LEAT_SV("CPU"), &row));
+  return row;
+}
+
+int pass_scene_set_up(void** state) {
+  static pass_scene_t f;
+  pass_scene_open(&f);
+  f.options =
+      (leat_pass_options_t){.find_kernel = pass_scene_find_kernel, .find_kernel_data = &f};
+  *state = &f;
+  return 0;
+}
+
 int pass_scene_tear_down(void** state) {
   pass_scene_t* f = *state;
   if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);

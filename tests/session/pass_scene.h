@@ -16,6 +16,12 @@ typedef struct pass_scene_s {
 } pass_scene_t;
 
 void pass_scene_open(pass_scene_t* f);
+// The kernels for CPUs, whatever the device; |data| is the scene. (leat_pass_options_t)
+const leat_kernel_row_t* pass_scene_find_kernel(const void* data, const leat_op_t* op,
+                                                const leat_attr_t* attrs, int attr_count,
+                                                int32_t device);
+// A scene whose options say those: |state| points to it.
+int pass_scene_set_up(void** state);
 int pass_scene_tear_down(void** state);
 // The rewrite becomes that of what |fetches| need.
 void pass_scene_prune(pass_scene_t* f, leat_outputs_t fetches);
