@@ -154,6 +154,9 @@ typedef enum leat_sums_t {
   LEAT_SUMS_IN_LOOPS,
 } leat_sums_t;
 
+// Output |index| in the place of an input. Its own inverse.
+#define LEAT_SCALES_OUTPUT(index) (-1 - (index))
+
 typedef struct leat_op_row_s {
   const char* name;
   const char* inputs;
@@ -165,6 +168,7 @@ typedef struct leat_op_row_s {
   uint8_t sums;             // leat_sums_t: see |sum|
   const char* deprecation;  // TensorFlow's explanation text
   uint16_t identities;  // leat_identity_t
+  int8_t scales;        // see |scaled|
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -176,6 +180,10 @@ typedef struct leat_op_row_s {
   leat_lower_fn_t lower;        // of an op that CALLS: the ordinary nodes that it stands for
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
   const char* sum;  // the op that makes a sum of output 0, with the same attributes; NULL: none
+  // The op that multiplies besides, as Mul would, with the same attributes: by its last input, one
+  // more. |scales| says what: input i, by a scalar; or LEAT_SCALES_OUTPUT(i), each of its rows by a
+  // number of a column. NULL: none.
+  const char* scaled;
   const char* doc;
 } leat_op_row_t;
 

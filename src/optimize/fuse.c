@@ -92,16 +92,8 @@ static const leat_node_t* find_term(const fuse_t* f, const leat_node_t* sum, int
 
 // The op that makes a sum of |term|; NULL: none that is served.
 static const leat_op_t* find_sum_op(const fuse_t* f, const leat_node_t* term) {
-  const leat_op_t* op;
-  if (!term->op->row->sum) return NULL;
-  leat_status_t status =
-      leat_op_registry_find(f->graph->ops, leat_string_view_from(term->op->row->sum), &op);
-  const leat_kernel_row_t* kernel =
-      status ? NULL
-             : f->options->find_kernel(f->options->find_kernel_data, op, term->attrs,
-                                       term->attr_count, term->assigned_device);
-  leat_status_free(status);
-  return kernel ? op : NULL;
+  const char* name = term->op->row->sum;
+  return name ? leat_node_served_as(f->graph, term, name, f->options) : NULL;
 }
 
 // ---- The node that stands for a sum and its terms -----------------------------------------------

@@ -27,10 +27,12 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_FUSE = 1 << 8,
   LEAT_PASS_BIT_CLUSTER = 1 << 9,
   LEAT_PASS_BIT_DEFER = 1 << 10,
+  LEAT_PASS_BIT_SCALE = 1 << 11,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_DEFER | LEAT_PASS_BIT_CLUSTER)
+   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_SCALE | LEAT_PASS_BIT_DEFER | \
+   LEAT_PASS_BIT_CLUSTER)
 
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -101,6 +103,9 @@ LEAT_MUST_USE leat_status_t leat_rewrite_add_beside(leat_rewrite_t* rewrite, int
 // Who read |node|, as |readers| say, has |output| instead; who waited for it waits for that.
 void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
                            leat_output_t output);
+// The same of |by| in the place of |node|, output for output.
+void leat_rewrite_replace_node(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
+                               int32_t by);
 // Are all numbers (few enough to look at) what |identities| (leat_identity_e) says is neutral?
 bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities);
 // Is the node a product with a column of ones? That is the sum of each row of its first input, but
@@ -124,6 +129,9 @@ bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node)
 // The kernel that serves a placed node, or NULL.
 const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
                                           const leat_pass_options_t* options);
+// The op |name|, where a kernel serves it with the attributes of |node| on its device; else NULL.
+const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_t* node,
+                                     const char* name, const leat_pass_options_t* options);
 // What the kernel that serves a placed node says of itself, where the node is what that means:
 // its attributes but for types have their defaults, a bias is known to be as long as a row.
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
@@ -134,6 +142,7 @@ extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_fuse;
+extern const leat_pass_t leat_pass_scale;
 extern const leat_pass_t leat_pass_defer;
 extern const leat_pass_t leat_pass_cluster;
 extern const leat_pass_t leat_pass_recompute;

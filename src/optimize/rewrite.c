@@ -5,9 +5,9 @@
 
 const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_arithmetic,
                                           &leat_pass_dependency, &leat_pass_cse,
-                                          &leat_pass_recompute, &leat_pass_fuse, &leat_pass_defer,
-                                          &leat_pass_cluster, &leat_pass_swap, &leat_pass_compress,
-                                          &leat_pass_recv_schedule, NULL};
+                                          &leat_pass_recompute, &leat_pass_fuse, &leat_pass_scale,
+                                          &leat_pass_defer, &leat_pass_cluster, &leat_pass_swap,
+                                          &leat_pass_compress, &leat_pass_recv_schedule, NULL};
 
 leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                  leat_string_view_t* out_name) {
@@ -124,21 +124,36 @@ leat_status_t leat_rewrite_add_beside(leat_rewrite_t* rewrite, int32_t beside, c
   return leat_ok_status();
 }
 
-void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
-                           leat_output_t output) {
+#define SAME_INDEX (-1)  // the output that was read is read
+
+static void redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
+                     int32_t by, int index) {
   for (uint32_t r = readers->begin[node]; r < readers->begin[node + 1]; ++r) {
     const leat_reader_t reader = readers->readers[r];
     leat_node_t* reading = &rewrite->graph->nodes[reader.node];
     leat_output_t* input = &reading->inputs[reader.position];
-    input->node = output.node;
-    if (reader.position < reading->input_count) input->index = output.index;
+    input->node = by;
+    if (index != SAME_INDEX && reader.position < reading->input_count) input->index = index;
   }
   for (int i = 0; i < rewrite->fetch_count; ++i) {
-    if (rewrite->fetches[i].node == node) rewrite->fetches[i] = output;
+    leat_output_t* fetch = &rewrite->fetches[i];
+    if (fetch->node != node) continue;
+    fetch->node = by;
+    if (index != SAME_INDEX) fetch->index = index;
   }
   for (int i = 0; i < rewrite->target_count; ++i) {
-    if (rewrite->targets[i] == node) rewrite->targets[i] = output.node;
+    if (rewrite->targets[i] == node) rewrite->targets[i] = by;
   }
+}
+
+void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
+                           leat_output_t output) {
+  redirect(rewrite, readers, node, output.node, output.index);
+}
+
+void leat_rewrite_replace_node(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
+                               int32_t by) {
+  redirect(rewrite, readers, node, by, SAME_INDEX);
 }
 
 bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
@@ -185,6 +200,18 @@ const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
                                           const leat_pass_options_t* options) {
   return options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
                               node->assigned_device);
+}
+
+const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_t* node,
+                                     const char* name, const leat_pass_options_t* options) {
+  const leat_op_t* op;
+  leat_status_t status = leat_op_registry_find(graph->ops, leat_string_view_from(name), &op);
+  const leat_kernel_row_t* kernel =
+      status ? NULL
+             : options->find_kernel(options->find_kernel_data, op, node->attrs, node->attr_count,
+                                    node->assigned_device);
+  leat_status_free(status);
+  return kernel ? op : NULL;
 }
 
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,

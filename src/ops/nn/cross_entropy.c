@@ -1,4 +1,5 @@
 // SoftmaxCrossEntropyWithLogits and its sparse form: the loss, and already the gradient of its sum.
+// Scaled, each row of that is multiplied by a number: the gradient of what the loss goes into.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/family.h"
@@ -84,24 +85,36 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
   return set_logits_gradient(g, leat_gradient_of_output(g, 0));
 }
 
+#define DENSE_ROW(op_name, more_inputs, ...)                                                  \
+  {.name = op_name,                                                                           \
+   .cost = LEAT_COST_FUNCTION,                                                                \
+   .inputs = "features: T; labels: T" more_inputs,                                            \
+   .outputs = "loss: T; backprop: T",                                                         \
+   .attrs = "T: {half, bfloat16, float, double}",                                             \
+   .shape = cross_entropy_shape,                                                              \
+   .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)),        \
+   __VA_ARGS__}
+#define SPARSE_ROW(op_name, more_inputs, ...)                                                 \
+  {.name = op_name,                                                                           \
+   .inputs = "features: T; labels: Tlabels" more_inputs,                                      \
+   .outputs = "loss: T; backprop: T",                                                         \
+   .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",            \
+   .shape = sparse_cross_entropy_shape,                                                       \
+   .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1),                           \
+                          LEAT_RULE_SAME_DIM(0, 0, 1, 0)),                                    \
+   __VA_ARGS__}
+#define SCALES_BACKPROP(by) .scaled = (by), .scales = LEAT_SCALES_OUTPUT(1)
+
 const leat_op_row_t leat_cross_entropy_ops[] = {
-    {.name = "SoftmaxCrossEntropyWithLogits",
-     .cost = LEAT_COST_FUNCTION,
-     .inputs = "features: T; labels: T",
-     .outputs = "loss: T; backprop: T",
-     .attrs = "T: {half, bfloat16, float, double}",
-     .shape = cross_entropy_shape,
-     .gradient = cross_entropy_gradient,
-     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)),
-     .doc = "Cross entropy between softmax(features) and labels, and its gradient."},
-    {.name = "SparseSoftmaxCrossEntropyWithLogits",
-     .inputs = "features: T; labels: Tlabels",
-     .outputs = "loss: T; backprop: T",
-     .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
-     .shape = sparse_cross_entropy_shape,
-     .gradient = sparse_cross_entropy_gradient,
-     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1),
-                            LEAT_RULE_SAME_DIM(0, 0, 1, 0)),
-     .doc = "Cross entropy where the label of a row is the number of its class."},
+    DENSE_ROW("SoftmaxCrossEntropyWithLogits", "", .gradient = cross_entropy_gradient,
+              SCALES_BACKPROP("_ScaledSoftmaxCrossEntropyWithLogits"),
+              .doc = "Cross entropy between softmax(features) and labels, and its gradient."),
+    DENSE_ROW("_ScaledSoftmaxCrossEntropyWithLogits", "; scale: T",
+              .doc = "Cross entropy, and its gradient with each row times its scale."),
+    SPARSE_ROW("SparseSoftmaxCrossEntropyWithLogits", "", .gradient = sparse_cross_entropy_gradient,
+               SCALES_BACKPROP("_ScaledSparseSoftmaxCrossEntropyWithLogits"),
+               .doc = "Cross entropy where the label of a row is the number of its class."),
+    SPARSE_ROW("_ScaledSparseSoftmaxCrossEntropyWithLogits", "; scale: T",
+               .doc = "Sparse cross entropy, and its gradient with each row times its scale."),
     LEAT_OP_ROWS_END,
 };

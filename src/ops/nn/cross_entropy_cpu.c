@@ -10,11 +10,18 @@ typedef struct rows_s {
   const char* x;
   const char* labels;              // a row each; or
   const leat_tensor_t* sparse;     // a number each
+  const leat_tensor_t* scale;      // of dx, a number each; NULL: 1
   char* loss;
   char* dx;
   int64_t classes;
   size_t item_bytes;
 } rows_t;
+
+static double scale_of(const leat_tensor_t* scale, int64_t row) {
+  if (!scale) return 1;
+  return scale->dtype == LEAT_DTYPE_DOUBLE ? leat_tensor_data(scale, const double)[row]
+                                           : leat_tensor_data(scale, const float)[row];
+}
 
 static void run_rows(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
@@ -23,14 +30,20 @@ static void run_rows(void* data, int64_t begin, int64_t end) {
     const char* x = rows->x + (size_t)i * row_bytes;
     char* dx = rows->dx + (size_t)i * row_bytes;
     char* loss = rows->loss + (size_t)i * rows->item_bytes;
+    const double scale = scale_of(rows->scale, i);
     if (rows->sparse) {
-      rows->functions->sparse_cross_entropy(x, leat_tensor_index_at(rows->sparse, i), loss, dx,
-                                            rows->classes);
+      rows->functions->sparse_cross_entropy(x, leat_tensor_index_at(rows->sparse, i), scale, loss,
+                                            dx, rows->classes);
     } else {
-      rows->functions->cross_entropy(x, rows->labels + (size_t)i * row_bytes, loss, dx,
+      rows->functions->cross_entropy(x, rows->labels + (size_t)i * row_bytes, scale, loss, dx,
                                      rows->classes);
     }
   }
+}
+
+// The third input, of those that have one, which are served for wide types only.
+static const leat_tensor_t* find_scale(const leat_kernel_context_t* c) {
+  return c->kernel->op->input_count > 2 ? leat_kernel_input(c, 2) : NULL;
 }
 
 // Everything wide; |logits| may be |dx|.
@@ -42,6 +55,7 @@ static void run(const leat_kernel_context_t* c, const leat_tensor_t* logits,
                  .x = logits->data,
                  .labels = is_sparse ? NULL : labels->data,
                  .sparse = is_sparse ? labels : NULL,
+                 .scale = find_scale(c),
                  .loss = loss->data,
                  .dx = dx->data,
                  .classes = classes,
@@ -89,6 +103,11 @@ static leat_status_t find_shape(const leat_kernel_context_t* c, leat_shape_t* ou
 static leat_status_t allocate(leat_kernel_context_t* c, const leat_shape_t* shape,
                               leat_tensor_t** out_loss, leat_tensor_t** out_dx) {
   const leat_shape_t vector = leat_shape_vector(leat_shape_dim(shape, 0));
+  const leat_tensor_t* scale = find_scale(c);
+  if (scale && scale->shape.element_count != vector.element_count) {
+    return leat_kernel_invalid(c, "scale has shape %s, must be a number for each row of %s",
+                               LEAT_SHAPE_TEXT(&scale->shape), LEAT_SHAPE_TEXT(shape));
+  }
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, out_loss));
   return leat_kernel_forward_or_allocate(c, 0, 1, shape, out_dx);
 }
@@ -153,14 +172,23 @@ static leat_status_t sparse_cross_entropy__cpu(leat_kernel_context_t* c) {
 }
 
 #define FLOATING "T: half, bfloat16, float, double"
+#define WIDE "T: float, double"
 const leat_kernel_row_t leat_cross_entropy_kernels_cpu[] = {
     {.op = "SoftmaxCrossEntropyWithLogits",
      .device_type = "CPU",
      .constraints = FLOATING,
      .compute = cross_entropy__cpu},
+    {.op = "_ScaledSoftmaxCrossEntropyWithLogits",
+     .device_type = "CPU",
+     .constraints = WIDE,
+     .compute = cross_entropy__cpu},
     {.op = "SparseSoftmaxCrossEntropyWithLogits",
      .device_type = "CPU",
      .constraints = FLOATING "; Tlabels: int32, int64",
+     .compute = sparse_cross_entropy__cpu},
+    {.op = "_ScaledSparseSoftmaxCrossEntropyWithLogits",
+     .device_type = "CPU",
+     .constraints = WIDE "; Tlabels: int32, int64",
      .compute = sparse_cross_entropy__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -32,10 +32,27 @@ static void sparse_reference(const leat_reference_t* r) {
     y[label] -= 1;
   }
 }
+
+static void scale_rows(const leat_reference_t* r) {
+  const int64_t n = leat_shape_dim(&r->outputs[1].shape, 1);
+  for (int64_t i = 0; i < r->outputs[1].shape.element_count; ++i) r->out[1][i] *= r->in[2][i / n];
+}
+
+static void scaled_dense_reference(const leat_reference_t* r) {
+  dense_reference(r);
+  scale_rows(r);
+}
+
+static void scaled_sparse_reference(const leat_reference_t* r) {
+  sparse_reference(r);
+  scale_rows(r);
+}
+
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -6, 6)
 #define P(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), 0, 1)
 #define DENSE "SoftmaxCrossEntropyWithLogits"
 #define SPARSE "SparseSoftmaxCrossEntropyWithLogits"
+#define WIDE (LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE))
 
 static const leat_op_case_t kCases[] = {
     {.op = DENSE,
@@ -73,6 +90,19 @@ static const leat_op_case_t kCases[] = {
      .name = "too few labels",
      .inputs = {X(2, 4), LEAT_ITEMS(INT64, LEAT_DIMS(1), 1)},
      .code = LEAT_INVALID_ARGUMENT},
+    {.op = "_Scaled" DENSE,
+     .inputs = {X(4, 5), P(1, 5), X(4, 1)},
+     .types = WIDE,
+     .reference = scaled_dense_reference},
+    {.op = "_Scaled" SPARSE,
+     .inputs = {X(3, 4), LEAT_ITEMS(INT64, LEAT_DIMS(3), 3, 0, 1), X(3, 1)},
+     .types = WIDE,
+     .reference = scaled_sparse_reference},
+    {.op = "_Scaled" DENSE,
+     .name = "too few numbers",
+     .inputs = {X(4, 5), P(4, 5), X(3, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "scale has shape [3,1], must be a number for each row of [4,5]"},
     {.op = DENSE, .name = "ten classes", .inputs = {X(128, 10), P(128, 10)},
      .reference = dense_reference, .bench = true, .bench_only = true},
     {.op = DENSE, .name = "a thousand classes", .inputs = {X(1024, 1000), P(1024, 1000)},

@@ -71,8 +71,8 @@ static double exp_sum_f64(const double* x, double shift, double* y, int64_t n) {
     const type log_sum = log_sum_##suffix(x, shift, n);                                           \
     _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - shift) - log_sum;         \
   }                                                                                               \
-  static void cross_entropy_##suffix(const void* logits, const void* targets, void* loss,         \
-                                     void* result, int64_t n) {                                   \
+  static void cross_entropy_##suffix(const void* logits, const void* targets, double scale,       \
+                                     void* loss, void* result, int64_t n) {                       \
     const type* x = logits;                                                                       \
     const type* labels = targets;                                                                 \
     type* dx = result;                                                                            \
@@ -83,20 +83,21 @@ static double exp_sum_f64(const double* x, double shift, double* y, int64_t n) {
       sum_logits += (double)labels[i] * (double)(x[i] - shift);                                   \
     }                                                                                             \
     const double sum = exp_sum_##suffix(x, shift, dx, n);                                         \
-    const type factor = (type)(1 / sum);                                                          \
-    for (int64_t i = 0; i < n; ++i) dx[i] = dx[i] * factor - labels[i];                           \
+    const type factor = (type)(1 / sum), by = (type)scale;                                        \
+    for (int64_t i = 0; i < n; ++i) dx[i] = (dx[i] * factor - labels[i]) * by;                    \
     *(type*)loss = (type)(sum_labels * log(sum) - sum_logits);                                    \
   }                                                                                               \
-  static void sparse_cross_entropy_##suffix(const void* logits, int64_t label, void* loss,        \
-                                            void* result, int64_t n) {                            \
+  static void sparse_cross_entropy_##suffix(const void* logits, int64_t label, double scale,      \
+                                            void* loss, void* result, int64_t n) {                \
     const type* x = logits;                                                                       \
     type* dx = result;                                                                            \
     const type shift = greatest_##suffix(x, n);                                                   \
     const type logit = x[label] - shift;                                                          \
     const double sum = exp_sum_##suffix(x, shift, dx, n);                                         \
-    const type factor = (type)(1 / sum);                                                          \
-    for (int64_t i = 0; i < n; ++i) dx[i] *= factor;                                              \
-    dx[label] -= 1;                                                                               \
+    const type factor = (type)(1 / sum), by = (type)scale;                                        \
+    const type at_label = dx[label] * factor - 1;                                                 \
+    for (int64_t i = 0; i < n; ++i) dx[i] = dx[i] * factor * by;                                  \
+    dx[label] = at_label * by;                                                                    \
     *(type*)loss = (type)(log(sum) - (double)logit);                                              \
   }                                                                                               \
   extern const leat_softmax_rows_t LEAT_ISA_NAME(leat_softmax_rows_##suffix);                     \

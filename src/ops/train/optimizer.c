@@ -84,18 +84,31 @@ static leat_status_t optimizer_shape(leat_inference_t* c) {
 #define LINEAR "; multiply_linear_by_lr: bool = false"
 
 #define ROW_TAIL(words) .shape = optimizer_shape, .doc = words
-#define DENSE(op, VARIABLES, before, grad, after, extra, words)                    \
-  {.name = "Apply" op,                                                             \
+#define DENSE_ROW(op, VARIABLES, before, grad, after, extra, ...)                  \
+  {.name = op,                                                                     \
    .inputs = VARIABLES("Ref(T)") "; " before grad ": T" after,                     \
    .outputs = "out: Ref(T)",                                                       \
    .attrs = NUMBER LOCKING extra,                                                  \
-   ROW_TAIL(words)}
-#define RESOURCE_DENSE(op, VARIABLES, before, grad, after, extra, words)           \
-  {.name = "ResourceApply" op,                                                     \
+   __VA_ARGS__}
+#define RESOURCE_DENSE_ROW(op, VARIABLES, before, grad, after, extra, ...)         \
+  {.name = op,                                                                     \
    .inputs = VARIABLES("resource") "; " before grad ": T" after,                   \
    .attrs = NUMBER LOCKING extra,                                                  \
    .flags = LEAT_OP_STATEFUL,                                                      \
-   ROW_TAIL(words)}
+   __VA_ARGS__}
+#define DENSE(op, VARIABLES, before, grad, after, extra, words) \
+  DENSE_ROW("Apply" op, VARIABLES, before, grad, after, extra, ROW_TAIL(words))
+#define RESOURCE_DENSE(op, VARIABLES, before, grad, after, extra, words) \
+  RESOURCE_DENSE_ROW("ResourceApply" op, VARIABLES, before, grad, after, extra, ROW_TAIL(words))
+// Both forms, and those that multiply the gradient, which is input |index|.
+#define SCALED_ROWS(ROW, name, VARIABLES, before, grad, index, after, extra, words)              \
+  ROW(name, VARIABLES, before, grad, after, extra, ROW_TAIL(words), .scaled = "_Scaled" name,    \
+      .scales = index),                                                                          \
+      ROW("_Scaled" name, VARIABLES, before, grad, after "; scale: T", extra,                    \
+          ROW_TAIL(words " The gradient is multiplied by scale first."))
+#define SCALED_PAIR(op, ...)                          \
+  SCALED_ROWS(DENSE_ROW, "Apply" op, __VA_ARGS__),    \
+      SCALED_ROWS(RESOURCE_DENSE_ROW, "ResourceApply" op, __VA_ARGS__)
 #define SPARSE(op, VARIABLES, before, after, extra, words)                         \
   {.name = "SparseApply" op,                                                       \
    .inputs = VARIABLES("Ref(T)") "; " before "grad: T; indices: Tindices" after,   \
@@ -110,16 +123,19 @@ static leat_status_t optimizer_shape(leat_inference_t* c) {
    ROW_TAIL(words)}
 #define DENSE_PAIR(...) DENSE(__VA_ARGS__), RESOURCE_DENSE(__VA_ARGS__)
 #define SPARSE_PAIR(...) SPARSE(__VA_ARGS__), RESOURCE_SPARSE(__VA_ARGS__)
-#define ALL_FORMS(op, VARIABLES, before, grad, after, extra, words)       \
-  DENSE_PAIR(op, VARIABLES, before, grad, after, extra, words),           \
-      SPARSE_PAIR(op, VARIABLES, before, after, extra, words " Only the rows that indices names.")
+#define SPARSE_FORMS(op, VARIABLES, before, after, extra, words) \
+  SPARSE_PAIR(op, VARIABLES, before, after, extra, words " Only the rows that indices names.")
+#define ALL_FORMS(op, VARIABLES, before, grad, after, extra, words) \
+  DENSE_PAIR(op, VARIABLES, before, grad, after, extra, words),     \
+      SPARSE_FORMS(op, VARIABLES, before, after, extra, words)
+#define MOMENTUM_WORDS "A step with momentum: accum = accum * momentum + grad."
 
 #define RMS "lr: T; rho: T; momentum: T; epsilon: T; "
 #define ADAM "beta1_power: T; beta2_power: T; lr: T; beta1: T; beta2: T; epsilon: T; "
 
 const leat_op_row_t leat_optimizer_ops[] = {
-    DENSE_PAIR("GradientDescent", VAR, "alpha: T; ", "delta", "", "",
-               "Subtracts alpha times delta from a variable."),
+    SCALED_PAIR("GradientDescent", VAR, "alpha: T; ", "delta", 2, "", "",
+                "Subtracts alpha times delta from a variable."),
     DENSE_PAIR("ProximalGradientDescent", VAR, "alpha: T; l1: T; l2: T; ", "delta", "", "",
                "A gradient step with the FOBOS rule's shrinking for l1 and l2."),
     SPARSE_PAIR("ProximalGradientDescent", VAR, "alpha: T; l1: T; l2: T; ", "", "",
@@ -139,14 +155,15 @@ const leat_op_row_t leat_optimizer_ops[] = {
     ALL_FORMS("FtrlV2", VAR_LINEAR, "", "grad",
               "; lr: T; l1: T; l2: T; l2_shrinkage: T; lr_power: T", LINEAR,
               "A step of FTRL-proximal with l2 shrinkage of the gradient."),
-    ALL_FORMS("Momentum", VAR_ACCUM, "lr: T; ", "grad", "; momentum: T", NESTEROV,
-              "A step with momentum: accum = accum * momentum + grad."),
+    SCALED_PAIR("Momentum", VAR_ACCUM, "lr: T; ", "grad", 3, "; momentum: T", NESTEROV,
+                MOMENTUM_WORDS),
+    SPARSE_FORMS("Momentum", VAR_ACCUM, "lr: T; ", "; momentum: T", NESTEROV, MOMENTUM_WORDS),
     RESOURCE_DENSE("KerasMomentum", VAR_ACCUM, "lr: T; ", "grad", "; momentum: T", NESTEROV,
                    "A step with momentum: accum = accum * momentum - lr * grad."),
     RESOURCE_SPARSE("KerasMomentum", VAR_ACCUM, "lr: T; ", "; momentum: T", NESTEROV,
                     "A step with momentum on the rows that indices names."),
-    DENSE_PAIR("Adam", VAR_M_V, ADAM, "grad", "", NESTEROV,
-               "A step of Adam: decayed first and second moments, corrected for their start."),
+    SCALED_PAIR("Adam", VAR_M_V, ADAM, "grad", 9, "", NESTEROV,
+                "A step of Adam: decayed first and second moments, corrected for their start."),
     RESOURCE_DENSE("AdamWithAmsgrad", VAR_M_V_VHAT, ADAM, "grad", "", "",
                    "A step of Adam over the largest second moment so far."),
     DENSE_PAIR("AdaMax", VAR_M_V, "beta1_power: T; lr: T; beta1: T; beta2: T; epsilon: T; ", "grad",

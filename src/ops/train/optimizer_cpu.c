@@ -17,7 +17,7 @@ static bool is_variable(const leat_op_argument_t* input) {
 }
 
 static void read_inputs(const leat_op_t* op, leat_optimizer_plan_t* plan) {
-  plan->indices = -1;
+  plan->indices = plan->scale = -1;
   for (int i = 0; i < op->input_count; ++i) {
     leat_string_view_t name = op->inputs[i].name;
     if (is_variable(&op->inputs[i])) {
@@ -26,6 +26,8 @@ static void read_inputs(const leat_op_t* op, leat_optimizer_plan_t* plan) {
       plan->gradient = i;
     } else if (leat_string_view_equals(name, "indices")) {
       plan->indices = i;
+    } else if (leat_string_view_equals(name, "scale")) {
+      plan->scale = i;
     } else {
       plan->scalars[plan->scalar_count++] = (int8_t)i;
     }
@@ -123,16 +125,24 @@ static void convert_integer(int64_t value, int dtype, void* target) {
   }
 }
 
+static leat_status_t check_scalar(leat_kernel_context_t* c, int index) {
+  const leat_shape_t* shape = &leat_kernel_input(c, index)->shape;
+  if (LEAT_LIKELY(shape->rank == 0)) return leat_ok_status();
+  return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
+                             LEAT_SV_ARG(c->kernel->op->inputs[index].name),
+                             LEAT_SHAPE_TEXT(shape));
+}
+
 static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
   const leat_optimizer_plan_t* plan = step->plan;
   size_t size = leat_dtype_size(plan->dtype);
+  if (plan->scale >= 0) {
+    LEAT_RETURN_IF_ERROR(check_scalar(c, plan->scale));
+    step->arrays.scale = leat_kernel_input(c, plan->scale)->data;
+  }
   for (int i = 0; i < plan->scalar_count; ++i) {
     const leat_tensor_t* scalar = leat_kernel_input(c, plan->scalars[i]);
-    if (LEAT_UNLIKELY(scalar->shape.rank != 0)) {
-      return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
-                                 LEAT_SV_ARG(c->kernel->op->inputs[plan->scalars[i]].name),
-                                 LEAT_SHAPE_TEXT(&scalar->shape));
-    }
+    LEAT_RETURN_IF_ERROR(check_scalar(c, plan->scalars[i]));
     uint8_t* target = step->scalars + (size_t)i * size;
     if (scalar->dtype == LEAT_DTYPE_INT64) {
       convert_integer(*leat_tensor_data(scalar, int64_t), plan->dtype, target);
@@ -254,11 +264,15 @@ LEAT_OPTIMIZER_FORMULAS(CREATE)
                   .expensive = true)
 #define DENSE(op, formula, types) \
   KERNEL("Apply" op, formula, types), KERNEL("ResourceApply" op, formula, types)
+// Those that optimizer.c gives scaled too.
+#define SCALED_DENSE(op, formula, types)                                       \
+  DENSE(op, formula, types), KERNEL("_ScaledApply" op, formula, WIDE),         \
+      KERNEL("_ScaledResourceApply" op, formula, WIDE)
 #define SPARSE(op, formula, types) \
   KERNEL("SparseApply" op, formula, types), KERNEL("ResourceSparseApply" op, formula, types)
 
 const leat_kernel_row_t leat_optimizer_kernels_cpu[] = {
-    DENSE("GradientDescent", gradient_descent, ALL),
+    SCALED_DENSE("GradientDescent", gradient_descent, ALL),
     DENSE("ProximalGradientDescent", proximal_gradient_descent, WIDE),
     SPARSE("ProximalGradientDescent", proximal_gradient_descent, WIDE),
     DENSE("Adadelta", adadelta, ALL),
@@ -275,11 +289,11 @@ const leat_kernel_row_t leat_optimizer_kernels_cpu[] = {
     SPARSE("Ftrl", ftrl, REAL),
     DENSE("FtrlV2", ftrl_v2, REAL),
     SPARSE("FtrlV2", ftrl_v2, REAL),
-    DENSE("Momentum", momentum, ALL),
+    SCALED_DENSE("Momentum", momentum, ALL),
     SPARSE("Momentum", momentum, ALL),
     KERNEL("ResourceApplyKerasMomentum", keras_momentum, ALL),
     KERNEL("ResourceSparseApplyKerasMomentum", keras_momentum, ALL),
-    DENSE("Adam", adam, ALL),
+    SCALED_DENSE("Adam", adam, ALL),
     KERNEL("ResourceApplyAdamWithAmsgrad", amsgrad, REAL),
     DENSE("AdaMax", ada_max, REAL_NO_BFLOAT16),
     DENSE("RMSProp", rms_prop, ALL),

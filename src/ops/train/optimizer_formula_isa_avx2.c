@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdbool.h>
 
+#define REAL
 #include "ops/train/formula_cpu.h"
 
-#define REAL
 #define ROUND(x) (x)
 
 #define T float

@@ -1,7 +1,8 @@
 // The optimizers: one list that gives rows, kernels and formulas. An optimizer's op comes in up to
 // four forms: Apply (references), ResourceApply (handles), and SparseApply of both, which update
 // the rows that |indices| names. In all of them the inputs are variables (the parameter first, then
-// its slots), scalars, the gradient and the indices; their order is the op definition's.
+// its slots), scalars, the gradient and the indices; their order is the op definition's. Some come
+// scaled too: their last input is a scalar by which the gradient is multiplied first.
 #ifndef LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
 #define LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
 
@@ -49,6 +50,7 @@ typedef struct leat_optimizer_arrays_s {
   const void* in[LEAT_OPTIMIZER_MAX_VARIABLES];
   void* out[LEAT_OPTIMIZER_MAX_VARIABLES];
   const void* gradient;
+  const void* scale;    // of float and double: what multiplies the gradient first; NULL: 1
   const void* scalars;  // of the element type, in the op's order
   bool flag;            // use_nesterov, update_slots, multiply_linear_by_lr
 } leat_optimizer_arrays_t;
@@ -71,6 +73,7 @@ typedef struct leat_optimizer_plan_s {
   int variable_count;  // inputs [0, variable_count)
   int gradient;        // input
   int indices;         // input, or -1
+  int scale;           // input, or -1
   int scalar_count;
   int8_t scalars[LEAT_OPTIMIZER_MAX_SCALARS];  // inputs
   bool flag;
