@@ -153,7 +153,7 @@ typedef struct packer_s {
   operand_t x;
   int64_t lines, depth;  // at most PANEL lines
   int64_t line, p;       // of the strip that comes next
-  int64_t ahead;         // where in memory the next step lies, from this one
+  int64_t ahead;         // where in memory the strip lies that will come a little later
   char* packed;
   __m512i largest;  // magnitude so far
   // The rows of the strip at hand: how many are left, where they are and where they go.
@@ -171,7 +171,7 @@ static void start_packing(packer_t* packer, const operand_t* x, int64_t line, in
   packer->lines = lines;
   packer->depth = depth;
   packer->line = packer->p = 0;
-  packer->ahead = x->depth_in_rows ? STEP * x->ld : STEP;
+  packer->ahead = (x->depth_in_rows ? STEP : STRIP) * x->ld;
   packer->packed = packed;
   packer->largest = _mm512_setzero_si512();
   packer->rows_left = 0;
@@ -235,15 +235,20 @@ static void begin_strip(packer_t* packer) {
 ALWAYS_INLINE void pack_rows(packer_t* packer, int count) {
   if (packer->rows_left < count) count = packer->rows_left;
   packer->rows_left -= count;
-  for (; count > 0; --count) {
-    _mm_prefetch((const char*)(packer->low + packer->ahead), _MM_HINT_T1);
-    _mm_prefetch((const char*)(packer->high + packer->ahead), _MM_HINT_T1);
-    packer->largest = pack_row(_mm512_loadu_ps(packer->low), _mm512_loadu_ps(packer->high),
-                               packer->to, packer->largest);
-    packer->low += packer->low_ld;
-    packer->high += packer->high_ld;
-    packer->to += 64;
+  // What is stored could be the packer, as far as the compiler can tell.
+  const float *low = packer->low, *high = packer->high;
+  const int64_t low_ld = packer->low_ld, high_ld = packer->high_ld, ahead = packer->ahead;
+  __m512i largest = packer->largest;
+  char* to = packer->to;
+  for (; count > 0; --count, low += low_ld, high += high_ld, to += 64) {
+    _mm_prefetch((const char*)(low + ahead), _MM_HINT_T1);
+    _mm_prefetch((const char*)(high + ahead), _MM_HINT_T1);
+    largest = pack_row(_mm512_loadu_ps(low), _mm512_loadu_ps(high), to, largest);
   }
+  packer->low = low;
+  packer->high = high;
+  packer->to = to;
+  packer->largest = largest;
 }
 
 // Packs what is left and says whether all the numbers suit the unit.
@@ -426,9 +431,13 @@ static void multiply_packed(const product_t* product, const panel_t* a, const pa
   const int64_t steps = round_up(product->depth, STEP) / STEP;
   const int a_strips = target->rows > STRIP ? 2 : 1, b_strips = target->columns > STRIP ? 2 : 1;
   sums_t* sums = &aside->sums;
+  const bool reads_d = target->d && target->d != target->c && target->ldd > 0;
   for (int64_t row = 0; row < target->rows; ++row) {
     __builtin_prefetch(target->c + row * sums->ldc, 1);
     __builtin_prefetch(target->c + row * sums->ldc + target->columns - 1, 1);
+    if (!reads_d) continue;
+    __builtin_prefetch(target->d + row * target->ldd);
+    __builtin_prefetch(target->d + row * target->ldd + target->columns - 1);
   }
   aside->rows = (PANEL + 6 * steps - 1) / (6 * steps);
   float* next = sums->tiles[sums->last == sums->tiles[0]];
