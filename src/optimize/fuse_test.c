@@ -9,24 +9,8 @@ static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op
   return NULL;
 }
 
-// How many nodes fewer there are when all lie on one device, but for fetch |other| (-1: none).
 static int fuse(pass_scene_t* f, leat_outputs_t fetches, int other) {
-  pass_scene_prune(f, fetches);
-  leat_graph_t* graph = f->rewrite.graph;
-  const size_t before = graph->node_count;
-  int32_t order[64];
-  for (size_t i = 0; i < before; ++i) graph->nodes[i].assigned_device = 0;
-  if (other >= 0) graph->nodes[f->rewrite.fetches[other].node].assigned_device = 1;
-  LEAT_EXPECT_OK(leat_pass_fuse.run_placed(&f->rewrite, &f->options));
-  graph = f->rewrite.graph;
-  for (size_t i = 0; i < graph->node_count; ++i) assert_true(graph->nodes[i].assigned_device >= 0);
-  assert_true(graph->node_count <= LEAT_ARRAY_SIZE(order));
-  LEAT_EXPECT_OK(leat_graph_sort(graph, order));  // no cycle
-  return (int)before - (int)graph->node_count;
-}
-
-static bool is_op(const leat_node_t* node, const char* op) {
-  return leat_string_view_equals(node->op->name, op);
+  return pass_scene_shrink(f, &leat_pass_fuse, fetches, other);
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -41,7 +25,7 @@ static void a_product_goes_into_its_sum(void** state) {
   scene_after(&f->s, sum.node, scene_mark(&f->s, 1, -1));
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, reader), -1), 1);
   const leat_node_t* fused = pass_scene_fetched(f, 0);
-  assert_true(is_op(fused, "_MatMulAdd"));
+  assert_true(pass_scene_is_op(fused, "_MatMulAdd"));
   assert_int_equal(fused->control_count, 1);
   assert_int_equal(pass_scene_fetched(f, 1)->inputs[0].node, f->rewrite.fetches[0].node);
   assert_true(leat_string_view_equals(f->rewrite.graph->nodes[fused->inputs[2].node].name, "y"));
@@ -67,7 +51,7 @@ static void a_product_goes_into_its_bias(void** state) {
                                  LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
                                  LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
-  assert_true(is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
   assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
 }
 
@@ -176,7 +160,7 @@ static void a_term_comes_through_its_group(void** state) {
   leat_output_t sum = sum_of(f, sums, 2);
   // Identity, MatMul and AddN are one; a NoOp stands where the group waited for the product.
   assert_int_equal(fuse(f, LEAT_INPUTS(sum, g.from_other), -1), 1);
-  assert_true(is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
   assert_true(waits_for(f, pass_scene_fetched(f, 0), "group"));
   assert_true(waits_for(f, pass_scene_fetched(f, 1), "group"));
   assert_int_equal(leat_graph_output_shape(f->rewrite.graph, f->rewrite.fetches[0]).dims[1], 4);
@@ -197,7 +181,7 @@ static void what_a_product_waits_for_its_sum_waits_for(void** state) {
   scene_after(&f->s, product.node, scene_mark(&f->s, 1, -1));
   scene_after(&f->s, sum.node, product.node);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 0);  // two nodes are one, and a NoOp
-  assert_true(is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
   assert_int_equal(pass_scene_fetched(f, 0)->control_count, 2);
 }
 
@@ -248,7 +232,7 @@ static void a_sum_of_pads_is_one(void** state) {
   scene_after(&f->s, items[1].node, scene_mark(&f->s, 1, -1));
   assert_int_equal(fuse(f, LEAT_INPUTS(sum), -1), 3);
   const leat_node_t* node = pass_scene_fetched(f, 0);
-  assert_true(is_op(node, "_SumOfPads"));
+  assert_true(pass_scene_is_op(node, "_SumOfPads"));
   assert_int_equal(node->control_count, 1);
   assert_int_equal(node->input_count, 6);
   assert_int_equal(node->inputs[0].node, node->inputs[2].node);

@@ -6,24 +6,8 @@
 #include "session/flow.h"
 #include "session/pass_scene.h"
 
-// How many nodes fewer there are when all lie on one device, but for fetch |other| (-1: none).
 static int scale(pass_scene_t* f, leat_outputs_t fetches, int other) {
-  pass_scene_prune(f, fetches);
-  leat_graph_t* graph = f->rewrite.graph;
-  const size_t before = graph->node_count;
-  int32_t order[64];
-  for (size_t i = 0; i < before; ++i) graph->nodes[i].assigned_device = 0;
-  if (other >= 0) graph->nodes[f->rewrite.fetches[other].node].assigned_device = 1;
-  LEAT_EXPECT_OK(leat_pass_scale.run_placed(&f->rewrite, &f->options));
-  graph = f->rewrite.graph;
-  for (size_t i = 0; i < graph->node_count; ++i) assert_true(graph->nodes[i].assigned_device >= 0);
-  assert_true(graph->node_count <= LEAT_ARRAY_SIZE(order));
-  LEAT_EXPECT_OK(leat_graph_sort(graph, order));  // no cycle
-  return (int)before - (int)graph->node_count;
-}
-
-static bool is_op(const leat_node_t* node, const char* op) {
-  return leat_string_view_equals(node->op->name, op);
+  return pass_scene_shrink(f, &leat_pass_scale, fetches, other);
 }
 
 static bool reads(const pass_scene_t* f, const leat_node_t* node, int input, const char* name) {
@@ -63,7 +47,7 @@ static void rows_are_multiplied_where_they_are_made(void** state) {
   scene_after(&f->s, product.node, scene_mark(&f->s, 1, -1));
   assert_int_equal(scale(f, LEAT_INPUTS(product, sparse.loss, reader), -1), 1);
   const leat_node_t* scaled = pass_scene_fetched(f, 0);
-  assert_true(is_op(scaled, "_ScaledSparseSoftmaxCrossEntropyWithLogits"));
+  assert_true(pass_scene_is_op(scaled, "_ScaledSparseSoftmaxCrossEntropyWithLogits"));
   assert_int_equal(scaled->control_count, 1);
   assert_ptr_equal(pass_scene_fetched(f, 1), scaled);
   assert_int_equal(f->rewrite.fetches[0].index, 1);
@@ -72,7 +56,7 @@ static void rows_are_multiplied_where_they_are_made(void** state) {
   assert_int_equal(leat_graph_output_shape(f->rewrite.graph, f->rewrite.fetches[0]).dims[0], 4);
   product = scene_binary(&f->s, "Mul", -1, dense.backprop, dense.numbers);
   assert_int_equal(scale(f, LEAT_INPUTS(product), -1), 1);
-  assert_true(is_op(pass_scene_fetched(f, 0), "_ScaledSoftmaxCrossEntropyWithLogits"));
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_ScaledSoftmaxCrossEntropyWithLogits"));
 }
 
 static void rows_that_others_read_stay(void** state) {
@@ -169,7 +153,7 @@ static void a_gradient_is_multiplied_in_the_update(void** state) {
     scene_after(&f->s, updated.node, scene_mark(&f->s, 2, -1));
     assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 1);
     const leat_node_t* scaled = pass_scene_fetched(f, 0);
-    assert_true(is_op(scaled, "_ScaledApplyGradientDescent"));
+    assert_true(pass_scene_is_op(scaled, "_ScaledApplyGradientDescent"));
     assert_true(reads(f, scaled, 0, "v") && reads(f, scaled, 2, "g"));
     assert_int_equal(scaled->control_count, 2);
   }
@@ -199,7 +183,7 @@ static void expect_scaled(pass_scene_t* f, const char* optimizer, int slots, int
               scene_node(&f->s, op, "", "", (leat_outputs_t){inputs, count}, LEAT_NO_ATTRS));
   assert_int_equal(scale(f, LEAT_INPUTS(done), -1), 1);
   const leat_node_t* waiting = pass_scene_fetched(f, 0);
-  assert_true(is_op(&f->rewrite.graph->nodes[waiting->inputs[0].node], scaled));
+  assert_true(pass_scene_is_op(&f->rewrite.graph->nodes[waiting->inputs[0].node], scaled));
 }
 
 static void updates_that_take_a_product(void** state) {

@@ -42,6 +42,22 @@ void pass_scene_prune(pass_scene_t* f, leat_outputs_t fetches) {
       leat_prune(f->s.graph, NULL, 0, fetches.items, fetches.count, NULL, 0, &f->rewrite));
 }
 
+int pass_scene_shrink(pass_scene_t* f, const leat_pass_t* pass, leat_outputs_t fetches,
+                      int other) {
+  pass_scene_prune(f, fetches);
+  leat_graph_t* graph = f->rewrite.graph;
+  const size_t before = graph->node_count;
+  int32_t order[64];
+  for (size_t i = 0; i < before; ++i) graph->nodes[i].assigned_device = 0;
+  if (other >= 0) graph->nodes[f->rewrite.fetches[other].node].assigned_device = 1;
+  LEAT_EXPECT_OK(pass->run_placed(&f->rewrite, &f->options));
+  graph = f->rewrite.graph;
+  for (size_t i = 0; i < graph->node_count; ++i) assert_true(graph->nodes[i].assigned_device >= 0);
+  assert_true(graph->node_count <= LEAT_ARRAY_SIZE(order));
+  LEAT_EXPECT_OK(leat_graph_sort(graph, order));
+  return (int)before - (int)graph->node_count;
+}
+
 const leat_node_t* pass_scene_fetched(const pass_scene_t* f, int index) {
   return &f->rewrite.graph->nodes[f->rewrite.fetches[index].node];
 }

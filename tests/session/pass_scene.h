@@ -25,7 +25,14 @@ int pass_scene_set_up(void** state);
 int pass_scene_tear_down(void** state);
 // The rewrite becomes that of what |fetches| need.
 void pass_scene_prune(pass_scene_t* f, leat_outputs_t fetches);
+// How many nodes fewer there are after |pass| over what |fetches| need: all on one device, but for
+// the node of fetch |other| (-1: none). Fails the test where a node has no device, or there is a
+// cycle.
+int pass_scene_shrink(pass_scene_t* f, const leat_pass_t* pass, leat_outputs_t fetches, int other);
 // The node that makes fetch |index| now.
 const leat_node_t* pass_scene_fetched(const pass_scene_t* f, int index);
+static inline bool pass_scene_is_op(const leat_node_t* node, const char* op) {
+  return leat_string_view_equals(node->op->name, op);
+}
 
 #endif  // LEAT_TESTS_SESSION_PASS_SCENE_H_

@@ -20,6 +20,7 @@
 #include "device/cpu/convolution_plan.h"
 #include "device/cpu/half.h"
 #include "device/cpu/module.h"
+#include "device/cpu/pool_test.h"
 
 typedef struct small_shape_s {
   int batch, in_height, in_width, in_channels, filter_height, filter_width, out_channels;
@@ -432,17 +433,6 @@ static void test_plan(void** state) {
   }
 }
 
-static int make_pool(void** state) {
-  leat_thread_pool_t* pool = NULL;
-  leat_status_t status = leat_thread_pool_create(4, leat_allocator_system(), &pool);
-  *state = pool;
-  return leat_status_is_ok(status) ? 0 : -1;
-}
-static int release_pool(void** state) {
-  leat_thread_pool_release(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_f32),    cmocka_unit_test(test_f64),
@@ -452,5 +442,5 @@ int main(void) {
       cmocka_unit_test(test_onednn_threads),
       cmocka_unit_test(test_plan),
   };
-  return cmocka_run_group_tests(tests, make_pool, release_pool);
+  return cmocka_run_group_tests(tests, pool_test_set_up, pool_test_tear_down);
 }

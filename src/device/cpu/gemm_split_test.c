@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "device/cpu/pool_test.h"
+
 typedef struct operands_s {
   leat_gemm_shape_t shape;
   float *a, *b, *c, *d;
@@ -201,17 +203,6 @@ static void test_pool(void** state) {
   }
 }
 
-static int make_pool(void** state) {
-  leat_thread_pool_t* pool = NULL;
-  leat_status_t status = leat_thread_pool_create(4, leat_allocator_system(), &pool);
-  *state = pool;
-  return leat_status_is_ok(status) ? 0 : -1;
-}
-static int release_pool(void** state) {
-  leat_thread_pool_release(*state);
-  return 0;
-}
-
 int main(void) {
   if (!leat_gemm_split_kernels()) {
     printf("this machine has no matrix unit: nothing to test\n");
@@ -225,5 +216,5 @@ int main(void) {
       cmocka_unit_test(test_small_numbers),
       cmocka_unit_test(test_pool),
   };
-  return cmocka_run_group_tests(tests, make_pool, release_pool);
+  return cmocka_run_group_tests(tests, pool_test_set_up, pool_test_tear_down);
 }

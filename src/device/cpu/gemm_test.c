@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "device/cpu/gemm_kernels.h"
 #include "device/cpu/half.h"
+#include "device/cpu/pool_test.h"
 
 static const int64_t shapes[][3] = {
     {1, 1, 1},    {1, 7, 5},     {1, 1500, 37}, {7, 1, 5},      {37, 1, 2500},  {2, 2, 2},
@@ -304,17 +305,6 @@ static void test_sixteen_bits(void** state) {
   }
 }
 
-static int make_pool(void** state) {
-  leat_thread_pool_t* pool = NULL;
-  leat_status_t status = leat_thread_pool_create(4, leat_allocator_system(), &pool);
-  *state = pool;
-  return leat_status_is_ok(status) ? 0 : -1;
-}
-static int release_pool(void** state) {
-  leat_thread_pool_release(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_f32),          cmocka_unit_test(test_f64),
@@ -325,5 +315,5 @@ int main(void) {
       cmocka_unit_test(test_i32),          cmocka_unit_test(test_i64),
       cmocka_unit_test(test_complex),      cmocka_unit_test(test_sixteen_bits),
   };
-  return cmocka_run_group_tests(tests, make_pool, release_pool);
+  return cmocka_run_group_tests(tests, pool_test_set_up, pool_test_tear_down);
 }
