@@ -56,9 +56,12 @@ static double multiply_add_all(bench_t* b) {
   return b->peak->multiply_add(1) * PEAK_ROUNDS * b->cores;
 }
 
+static leat_gemm_shape_t gemm_shape(void) {
+  return leat_gemm_shape_dense(LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE);
+}
+
 static double gemm_portable(bench_t* b) {
-  leat_gemm_shape_t shape = leat_gemm_shape_dense(LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, GEMM_SIZE,
-                                                  GEMM_SIZE, GEMM_SIZE);
+  const leat_gemm_shape_t shape = gemm_shape();
   leat_gemm_f32_portable(&shape, (float*)b->from, (float*)b->from, NULL, (float*)b->to, NULL,
                          NULL);
   return 2.0 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE;
@@ -67,8 +70,7 @@ static double gemm_portable(bench_t* b) {
 // leat_gemm_f32 takes the matrix unit for these shapes.
 static double gemm_matrix_unit(bench_t* b) {
   if (!leat_cpu_has_matrix_unit()) return 0;
-  leat_gemm_shape_t shape = leat_gemm_shape_dense(LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, GEMM_SIZE,
-                                                  GEMM_SIZE, GEMM_SIZE);
+  const leat_gemm_shape_t shape = gemm_shape();
   leat_gemm_f32(&shape, (float*)b->from, (float*)b->from, NULL, (float*)b->to, NULL, NULL);
   return 2.0 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE;
 }

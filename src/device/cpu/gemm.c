@@ -88,7 +88,8 @@ static bool is_dots_shape(const leat_gemm_shape_t* shape) {
          shape->m <= DOTS_MOST_ROWS && shape->n >= 64 && shape->k >= 256;
 }
 
-// As measured: both operands must be used often enough to pay for their packing.
+// As measured: both operands must be used often enough to pay for their packing. No such shape is a
+// vector's, or one of few rows: those kernels are not there.
 static const leat_gemm_kernels_t* select_split(const leat_gemm_shape_t* shape) {
   const bool pays = shape->m >= 48 && shape->n >= 48 && shape->k >= 40 &&
                     shape->m + shape->n >= 160 &&

@@ -164,19 +164,6 @@ typedef struct packer_s {
   float turned[2][STRIP * STRIP] LEAT_ALIGNED(64);
 } packer_t;
 
-static void start_packing(packer_t* packer, const operand_t* x, int64_t line, int64_t lines,
-                          int64_t p, int64_t depth, char* packed) {
-  packer->x = *x;
-  packer->x.data = find_element(x, line, p);
-  packer->lines = lines;
-  packer->depth = depth;
-  packer->line = packer->p = 0;
-  packer->ahead = (x->depth_in_rows ? STEP : STRIP) * x->ld;
-  packer->packed = packed;
-  packer->largest = _mm512_setzero_si512();
-  packer->rows_left = 0;
-}
-
 // The square of |x| at |line| and depth |p|.
 static square_t find_square(const packer_t* packer, int64_t line, int64_t p) {
   const operand_t* x = &packer->x;
@@ -470,10 +457,19 @@ static void multiply(const product_t* product, const panel_t* stays, const panel
   }
 }
 
+// From |line| on; past the last one nothing is packed.
 static void start_panel(packer_t* packer, const product_t* product, side_t side, int64_t line,
                         char* packed) {
-  const int64_t lines = LEAT_MAX(0, LEAT_MIN(product->lines[side] - line, PANEL));
-  start_packing(packer, &product->operands[side], line, lines, product->p, product->depth, packed);
+  const operand_t* x = &product->operands[side];
+  packer->x = *x;
+  packer->x.data = find_element(x, line, product->p);
+  packer->lines = LEAT_MAX(0, LEAT_MIN(product->lines[side] - line, PANEL));
+  packer->depth = product->depth;
+  packer->line = packer->p = 0;
+  packer->ahead = (x->depth_in_rows ? STEP : STRIP) * x->ld;
+  packer->packed = packed;
+  packer->largest = _mm512_setzero_si512();
+  packer->rows_left = 0;
 }
 
 // The lines from |first| on that stay, by all that pass. |packed| has room for the block and two
