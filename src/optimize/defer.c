@@ -95,16 +95,10 @@ static bool is_closed(const defer_t* d, const round_t* round) {
 
 // ---- The ops and kernels that it takes ----------------------------------------------------------
 
-static const leat_op_t* find_op(const defer_t* d, const leat_op_t* of) {
-  const leat_op_t* op = NULL;
-  if (!of || !of->row->sum) return NULL;
-  leat_status_free(leat_op_registry_find(d->graph->ops, leat_string_view_from(of->row->sum), &op));
-  return op;
-}
-
-static bool has_kernel(const defer_t* d, const leat_op_t* op, const leat_attr_t* attrs, int count,
-                       int32_t device) {
-  return op && d->options->find_kernel(d->options->find_kernel_data, op, attrs, count, device);
+// The op |sum| of |op|, where it is served as the sum |add| is; else NULL.
+static const leat_op_t* find_op(const defer_t* d, const leat_node_t* add, const leat_op_t* op) {
+  const char* name = op ? op->row->sum : NULL;
+  return name ? leat_node_served_as(d->graph, add, name, d->options) : NULL;
 }
 
 // Attribute T of a node that hands on sums, and of one that makes or ends one.
@@ -113,18 +107,19 @@ static bool has_kernel(const defer_t* d, const leat_op_t* op, const leat_attr_t*
 
 static bool find_ops(const defer_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
-  const int32_t device = add->assigned_device;
-  const leat_attr_t* type = TYPE_ATTRS(add->output_types[0]);
-  round->add = find_op(d, add->op);
-  round->finish = find_op(d, round->add);
-  round->start = find_op(d, round->finish);
+  round->add = find_op(d, add, add->op);
+  round->finish = find_op(d, add, round->add);
+  round->start = find_op(d, add, round->finish);
+  if (!round->start) return false;
   for (int role = 0; role < ROLE_COUNT; ++role) {
-    const leat_op_t* op = node_of(d, round, (role_t)role)->op;
-    if (role != ADD && !has_kernel(d, op, TYPE_ATTRS(LEAT_DTYPE_VARIANT), 1, device)) return false;
+    const leat_node_t* node = node_of(d, round, (role_t)role);
+    if (role != ADD &&
+        !d->options->find_kernel(d->options->find_kernel_data, node->op,
+                                 TYPE_ATTRS(LEAT_DTYPE_VARIANT), 1, node->assigned_device)) {
+      return false;
+    }
   }
-  return has_kernel(d, round->add, add->attrs, add->attr_count, device) &&
-         has_kernel(d, round->start, type, 1, device) &&
-         has_kernel(d, round->finish, type, 1, device);
+  return true;
 }
 
 // ---- Rewriting ----------------------------------------------------------------------------------
