@@ -50,11 +50,9 @@ static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value)
 }
 
 static bool is_int32(const leat_graph_t* graph, leat_output_t value, int32_t wanted) {
-  const leat_node_t* node = &graph->nodes[see_through(graph, value).node];
-  const leat_attr_value_t* found =
-      node->op->flags & LEAT_OP_CONSTANT ? leat_node_attr(node, LEAT_SV("value")) : NULL;
-  return found && found->kind == LEAT_ATTR_TENSOR && found->tensor->dtype == LEAT_DTYPE_INT32 &&
-         found->tensor->shape.rank == 0 && *leat_tensor_data(found->tensor, int32_t) == wanted;
+  const leat_tensor_t* found = leat_node_constant(&graph->nodes[see_through(graph, value).node]);
+  return found && found->dtype == LEAT_DTYPE_INT32 && found->shape.rank == 0 &&
+         *leat_tensor_data(found, int32_t) == wanted;
 }
 
 // Many loops count already: a variable that starts with 0 and becomes one more.

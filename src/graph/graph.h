@@ -138,6 +138,8 @@ LEAT_MUST_USE leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_ou
 
 // NULL when the node has none of that name.
 const leat_attr_value_t* leat_node_attr(const leat_node_t* node, leat_string_view_t name);
+// The tensor that a constant is; NULL for other nodes, and where a call is yet to give it.
+const leat_tensor_t* leat_node_constant(const leat_node_t* node);
 // Is an attribute of the node to be given by a call of the function that it will stand in? Such a
 // node has no known shapes and cannot run.
 bool leat_node_waits(const leat_node_t* node);

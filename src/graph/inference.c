@@ -30,10 +30,7 @@ const leat_tensor_t* leat_inference_input_tensor(leat_inference_t* c, int index)
   c->saw_values = true;
   leat_output_t source = origin(c->graph, c->node->inputs[index]);
   if (!leat_output_exists(source) || source.index != 0) return NULL;
-  const leat_node_t* node = &c->graph->nodes[source.node];
-  if (!(node->op->flags & LEAT_OP_CONSTANT)) return NULL;
-  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
-  return value && value->kind == LEAT_ATTR_TENSOR && !value->is_list ? value->tensor : NULL;
+  return leat_node_constant(&c->graph->nodes[source.node]);
 }
 
 bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,

@@ -112,9 +112,8 @@ static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int dept
   const leat_node_t* node = &graph->nodes[output.node];
   if (recall(&graph->storage->referents, output, out_value)) return leat_ok_status();
   if ((node->op->flags & LEAT_OP_CONSTANT) && output.index == 0) {
-    const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
-    if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list) return leat_ok_status();
-    return value_of_tensor(graph, value->tensor, out_value);
+    const leat_tensor_t* constant = leat_node_constant(node);
+    return constant ? value_of_tensor(graph, constant, out_value) : leat_ok_status();
   }
   if ((node->op->flags & LEAT_OP_PASS_THROUGH) && output.index == 0 && node->input_count > 0) {
     return leat_inference_value_of(graph, node->inputs[0], depth + 1, out_value);

@@ -5,6 +5,12 @@ const leat_attr_value_t* leat_node_attr(const leat_node_t* node, leat_string_vie
   return leat_attr_find(node->attrs, node->attr_count, name);
 }
 
+const leat_tensor_t* leat_node_constant(const leat_node_t* node) {
+  if (!(node->op->flags & LEAT_OP_CONSTANT)) return NULL;
+  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+  return value && value->kind == LEAT_ATTR_TENSOR && !value->is_list ? value->tensor : NULL;
+}
+
 bool leat_node_waits(const leat_node_t* node) {
   for (int i = 0; i < node->op->attr_count; ++i) {
     if (node->attrs[i].value.kind == LEAT_ATTR_PLACEHOLDER) return true;

@@ -44,9 +44,7 @@ static leat_output_t input_of(const arithmetic_t* a, const leat_node_t* node, in
 static const leat_tensor_t* constant_input(const arithmetic_t* a, const leat_node_t* node,
                                            int index) {
   const leat_node_t* source = &a->graph->nodes[input_of(a, node, index).node];
-  if (!(source->op->flags & LEAT_OP_CONSTANT) || source->control_count) return NULL;
-  const leat_attr_value_t* value = leat_node_attr(source, LEAT_SV("value"));
-  return value && value->kind == LEAT_ATTR_TENSOR && !value->is_list ? value->tensor : NULL;
+  return source->control_count ? NULL : leat_node_constant(source);
 }
 
 // The node of the same op, free of control edges, whose output 0 is the first input; or NULL.

@@ -135,9 +135,8 @@ static int64_t trace(const fusion_t* f, int before, leat_output_t* inout_source)
 static const leat_tensor_t* find_constant(const fusion_t* f, int before, leat_output_t source) {
   if (trace(f, before, &source) != OUTSIDE) return NULL;
   const leat_node_t* node = &f->clusters->graph->nodes[source.node];
-  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
   const bool waits = node->control_count && find_member(f, f->member_count, source.node) < 0;
-  return node->op->flags & LEAT_OP_CONSTANT && value && !waits ? value->tensor : NULL;
+  return waits ? NULL : leat_node_constant(node);
 }
 
 // The member that is to be repeated when |source| is read; -1: none.
@@ -463,8 +462,7 @@ static leat_status_t make_constant(const fusion_t* f, int index, leat_tensor_t* 
   if (f->parts[index] == LEAT_CLUSTER_ZERO) {
     return leat_tensor_scalar(f->input_types[index], &kZero, out_constant);
   }
-  return leat_cluster_take_part(leat_node_attr(node, LEAT_SV("value"))->tensor, f->parts[index],
-                                out_constant);
+  return leat_cluster_take_part(leat_node_constant(node), f->parts[index], out_constant);
 }
 
 // In the place of input |index|. It waits for |anchor| where the constant waits for something, or

@@ -3,12 +3,6 @@
 // there were axes to name.
 #include "optimize/cluster.h"
 
-static const leat_tensor_t* find_constant(const leat_graph_t* graph, leat_output_t source) {
-  const leat_node_t* node = &graph->nodes[source.node];
-  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
-  return node->op->flags & LEAT_OP_CONSTANT && value ? value->tensor : NULL;
-}
-
 // How many they are when they are the last ones, each named once; else 0. A rank of -1 is unknown.
 static int64_t count_last(const leat_tensor_t* axes, int rank) {
   bool seen[LEAT_SHAPE_MAX_RANK] = {false};
@@ -30,7 +24,7 @@ bool leat_cluster_find_reduction(const leat_graph_t* graph, const leat_node_t* n
     return true;
   }
   if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_REDUCTION) return false;
-  const leat_tensor_t* axes = find_constant(graph, node->inputs[1]);
+  const leat_tensor_t* axes = leat_node_constant(&graph->nodes[node->inputs[1].node]);
   if (!axes) return false;
   const int rank = leat_graph_output_shape(graph, node->inputs[0]).rank;
   *out_reduction =

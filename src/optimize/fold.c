@@ -155,10 +155,10 @@ static leat_status_t fold_shape(fold_t* f, int32_t index) {
 }
 
 static leat_status_t take_constant(fold_t* f, int32_t index) {
-  const leat_attr_value_t* value = leat_node_attr(&f->graph->nodes[index], LEAT_SV("value"));
-  if (!value || value->kind != LEAT_ATTR_TENSOR) return leat_ok_status();
+  const leat_tensor_t* constant = leat_node_constant(&f->graph->nodes[index]);
+  if (!constant) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(allocate_values(f, 1, &f->values[index]));
-  f->values[index][0] = leat_tensor_share(value->tensor);
+  f->values[index][0] = leat_tensor_share(constant);
   return leat_ok_status();
 }
 

@@ -232,14 +232,13 @@ bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
       !has_default_attrs(node)) {
     return false;
   }
-  const leat_node_t* column = &graph->nodes[node->inputs[1].node];
-  const leat_attr_value_t* value = leat_node_attr(column, LEAT_SV("value"));
-  if (!(column->op->flags & LEAT_OP_CONSTANT) || !value) return false;
-  const leat_shape_t* shape = &value->tensor->shape;
+  const leat_tensor_t* column = leat_node_constant(&graph->nodes[node->inputs[1].node]);
+  if (!column) return false;
+  const leat_shape_t* shape = &column->shape;
   const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
   return shape->rank == 2 && leat_shape_dim(shape, 0) > 1 && leat_shape_dim(shape, 1) == 1 &&
          x.rank == 2 && x.dims[1] == leat_shape_dim(shape, 0) &&
-         leat_tensor_is_neutral(value->tensor, LEAT_IDENTITY_ONE);
+         leat_tensor_is_neutral(column, LEAT_IDENTITY_ONE);
 }
 
 static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {

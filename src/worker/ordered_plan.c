@@ -263,7 +263,6 @@ static leat_status_t add_move(maker_t* m, uint32_t record, uint32_t* checks, uin
 }
 
 static leat_status_t add_constant(maker_t* m, uint32_t record, uint32_t* checks, uint32_t count) {
-  const leat_attr_value_t* value = leat_node_attr(node_of(m, record), LEAT_SV("value"));
   uint32_t flag = count ? checks[0] : LEAT_FLAG_ALWAYS;
   if (count > 1) {
     leat_ordered_step_t* step;
@@ -272,16 +271,15 @@ static leat_status_t add_constant(maker_t* m, uint32_t record, uint32_t* checks,
   }
   set_flags(m, record, flag);
   m->ordered->constant_slots[m->ordered->constant_count] = output_slot(m, record, 0);
-  m->ordered->constant_tensors[m->ordered->constant_count++] = value->tensor;
+  m->ordered->constant_tensors[m->ordered->constant_count++] =
+      leat_node_constant(node_of(m, record));
   return leat_ok_status();
 }
 
 static bool is_constant(const maker_t* m, uint32_t record) {
   const leat_node_t* node = node_of(m, record);
-  if (!(node->op->flags & LEAT_OP_CONSTANT)) return false;
-  const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
-  return value && value->kind == LEAT_ATTR_TENSOR && !value->is_list &&
-         value->tensor->dtype == node->output_types[0] &&
+  const leat_tensor_t* constant = leat_node_constant(node);
+  return constant && constant->dtype == node->output_types[0] &&
          !m->is_fetched[output_slot(m, record, 0)];
 }
 

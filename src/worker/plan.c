@@ -111,16 +111,15 @@ static leat_status_t set_constants_and_feeds(compiler_t* c) {
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     const leat_node_t* node = &c->graph->nodes[i];
     if (is_constant(node)) {
-      const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
-      if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list ||
-          value->tensor->dtype != node->output_types[0]) {
+      const leat_tensor_t* constant = leat_node_constant(node);
+      if (!constant || constant->dtype != node->output_types[0]) {
         return leat_make_status(LEAT_INVALID_ARGUMENT,
                                 "Compile failed for node '%.*s' (%.*s): attribute value is no "
                                 "tensor of the node's type, must be one",
                                 LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
       }
       plan->constant_slots[constants] = c->first_slot[i];
-      plan->constant_tensors[constants++] = value->tensor;
+      plan->constant_tensors[constants++] = constant;
     } else if (is_argument(node)) {
       int64_t index = leat_node_attr_int(node, "index", -1);
       if (index < 0 || index >= plan->feed_count) {

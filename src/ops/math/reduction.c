@@ -78,13 +78,11 @@ static bool known_kept_shape(const leat_gradient_t* g, int32_t* out_kept, int32_
                              int* out_rank) {
   const leat_node_t* node = leat_gradient_node(g);
   leat_partial_shape_t input = leat_graph_output_shape(g->builder.graph, node->inputs[0]);
-  const leat_node_t* axes_node = &g->builder.graph->nodes[node->inputs[1].node];
-  const leat_attr_value_t* axes = leat_node_attr(axes_node, LEAT_SV("value"));
-  if (!(axes_node->op->flags & LEAT_OP_CONSTANT) || !axes || !leat_partial_shape_is_full(input)) {
-    return false;
-  }
+  const leat_tensor_t* axes =
+      leat_node_constant(&g->builder.graph->nodes[node->inputs[1].node]);
+  if (!axes || !leat_partial_shape_is_full(input)) return false;
   bool reduced[LEAT_SHAPE_MAX_RANK] = {false};
-  leat_status_t status = mark_axes(axes->tensor, input.rank, reduced);
+  leat_status_t status = mark_axes(axes, input.rank, reduced);
   if (status) {
     leat_status_free(status);
     return false;
