@@ -9,7 +9,7 @@
 // makes such sums of products and additions.
 #include <string.h>
 
-#include "optimize/pass.h"
+#include "optimize/placed.h"
 
 // The nodes through which the sum goes round; all but |add| stay, with another type.
 typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t;
@@ -18,30 +18,21 @@ typedef struct round_s {
   const leat_op_t *start, *add, *finish;
 } round_t;
 
-typedef struct defer_s {
-  const leat_pass_options_t* options;
-  leat_rewrite_t* rewrite;
-  leat_graph_t* graph;
-  bool* kept;  // fetched, or a target
-  leat_readers_t readers;
-  leat_arena_t* arena;
-} defer_t;
-
-static const leat_node_t* node_of(const defer_t* d, const round_t* round, role_t role) {
+static const leat_node_t* node_of(const leat_placed_t* d, const round_t* round, role_t role) {
   return &d->graph->nodes[round->nodes[role]];
 }
 
 // ---- Finding ------------------------------------------------------------------------------------
 
 // Does |reader| alone read |node|, its output |index|, and nobody wait for it?
-static bool is_read_by(const defer_t* d, int32_t node, int32_t reader) {
+static bool is_read_by(const leat_placed_t* d, int32_t node, int32_t reader) {
   return !d->kept[node] && d->readers.begin[node + 1] - d->readers.begin[node] == 1 &&
          d->readers.readers[d->readers.begin[node]].node == reader;
 }
 
 // The node that reads output |index| of |node| alone, with nobody else reading the node but one
 // that reads its other output; -1: there is none.
-static int32_t find_reader(const defer_t* d, int32_t node, int index) {
+static int32_t find_reader(const leat_placed_t* d, int32_t node, int index) {
   int32_t found = -1;
   const uint32_t begin = d->readers.begin[node], end = d->readers.begin[node + 1];
   if (d->kept[node] || end - begin != 2) return -1;
@@ -56,13 +47,13 @@ static int32_t find_reader(const defer_t* d, int32_t node, int index) {
   return found;
 }
 
-static bool has_flag(const defer_t* d, int32_t node, uint32_t flag) {
+static bool has_flag(const leat_placed_t* d, int32_t node, uint32_t flag) {
   const leat_node_t* n = &d->graph->nodes[node];
   return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
 }
 
 // The nodes of the round that closes at |next|.
-static bool find_round(const defer_t* d, int32_t next, round_t* out_round) {
+static bool find_round(const leat_placed_t* d, int32_t next, round_t* out_round) {
   const leat_node_t* nodes = d->graph->nodes;
   int32_t* found = out_round->nodes;
   found[NEXT] = next;
@@ -82,7 +73,7 @@ static bool find_round(const defer_t* d, int32_t next, round_t* out_round) {
          has_flag(d, found[EXIT], LEAT_OP_EXIT);
 }
 
-static bool is_closed(const defer_t* d, const round_t* round) {
+static bool is_closed(const leat_placed_t* d, const round_t* round) {
   const int32_t* n = round->nodes;
   const leat_node_t* first = &d->graph->nodes[n[ENTER]];
   for (int role = 0; role < ROLE_COUNT; ++role) {
@@ -96,7 +87,8 @@ static bool is_closed(const defer_t* d, const round_t* round) {
 // ---- The ops and kernels that it takes ----------------------------------------------------------
 
 // The op |sum| of |op|, where it is served as the sum |add| is; else NULL.
-static const leat_op_t* find_op(const defer_t* d, const leat_node_t* add, const leat_op_t* op) {
+static const leat_op_t* find_op(const leat_placed_t* d, const leat_node_t* add,
+                                const leat_op_t* op) {
   const char* name = op ? op->row->sum : NULL;
   return name ? leat_node_served_as(d->graph, add, name, d->options) : NULL;
 }
@@ -105,7 +97,7 @@ static const leat_op_t* find_op(const defer_t* d, const leat_node_t* add, const 
 #define TYPE_ATTRS(t) \
   (leat_attr_t[]) { LEAT_TYPE("T", t) }
 
-static bool find_ops(const defer_t* d, round_t* round) {
+static bool find_ops(const leat_placed_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   round->add = find_op(d, add, add->op);
   round->finish = find_op(d, add, round->add);
@@ -125,7 +117,7 @@ static bool find_ops(const defer_t* d, round_t* round) {
 // ---- Rewriting ----------------------------------------------------------------------------------
 
 // What goes round is a variant from now on.
-static leat_status_t retype(defer_t* d, int32_t index) {
+static leat_status_t retype(leat_placed_t* d, int32_t index) {
   leat_node_t* node = &d->graph->nodes[index];
   leat_arena_t* arena = leat_graph_arena(d->graph);
   const size_t attr_count = (size_t)node->attr_count, outputs = (size_t)node->output_count;
@@ -150,7 +142,7 @@ static leat_status_t retype(defer_t* d, int32_t index) {
   return leat_ok_status();
 }
 
-static leat_status_t add_conversion(defer_t* d, const leat_op_t* op, int32_t beside,
+static leat_status_t add_conversion(leat_placed_t* d, const leat_op_t* op, int32_t beside,
                                     const char* suffix, leat_output_t input, int type,
                                     int32_t* out_node) {
   leat_node_spec_t spec = {
@@ -158,7 +150,7 @@ static leat_status_t add_conversion(defer_t* d, const leat_op_t* op, int32_t bes
   return leat_rewrite_add_beside(d->rewrite, beside, suffix, &spec, out_node);
 }
 
-static leat_status_t replace_add(defer_t* d, const round_t* round) {
+static leat_status_t replace_add(leat_placed_t* d, const round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   int32_t* controls;
   int32_t added;
@@ -180,7 +172,7 @@ static leat_status_t replace_add(defer_t* d, const round_t* round) {
   return leat_ok_status();
 }
 
-static leat_status_t rewrite_round(defer_t* d, const round_t* round) {
+static leat_status_t rewrite_round(leat_placed_t* d, const round_t* round) {
   const int type = node_of(d, round, ADD)->output_types[0];
   const int32_t enter = round->nodes[ENTER], leaves = round->nodes[EXIT];
   int32_t start, finish;
@@ -199,24 +191,13 @@ static leat_status_t rewrite_round(defer_t* d, const round_t* round) {
 
 // ---- The pass -----------------------------------------------------------------------------------
 
-static leat_status_t run(defer_t* d) {
-  const size_t count = d->graph->node_count;
-  bool any = false;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(d->arena, count + 1, 1, (void**)&d->kept));
-  leat_rewrite_mark_kept(d->rewrite, d->kept);
-  LEAT_RETURN_IF_ERROR(leat_readers_initialize(d->graph, &d->readers));
-  leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < count && !status; ++i) {
-    round_t round;
-    if (!find_round(d, (int32_t)i, &round) || !is_closed(d, &round) || !find_ops(d, &round)) {
-      continue;
-    }
-    status = rewrite_round(d, &round);
-    any = true;
+static leat_status_t try_node(leat_placed_t* d, int32_t index) {
+  round_t round;
+  if (!find_round(d, index, &round) || !is_closed(d, &round) || !find_ops(d, &round)) {
+    return leat_ok_status();
   }
-  leat_readers_deinitialize(&d->readers);
-  if (status || !any) return status;
-  return leat_rewrite_sweep(d->rewrite);
+  d->any_changed = true;
+  return rewrite_round(d, &round);
 }
 
 static bool has_sums_in_loops(const leat_graph_t* graph) {
@@ -229,14 +210,8 @@ static bool has_sums_in_loops(const leat_graph_t* graph) {
 }
 
 static leat_status_t defer(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  defer_t d = {.options = options, .rewrite = rewrite, .graph = rewrite->graph};
-  if (!options->find_kernel || !has_sums_in_loops(d.graph)) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(d.graph->allocator, 0, &arena);
-  d.arena = &arena;
-  leat_status_t status = run(&d);
-  leat_arena_deinitialize(&arena);
-  return status;
+  if (!options->find_kernel || !has_sums_in_loops(rewrite->graph)) return leat_ok_status();
+  return leat_placed_rewrite(rewrite, options, try_node);
 }
 
 const leat_pass_t leat_pass_defer = {

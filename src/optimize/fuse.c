@@ -16,20 +16,7 @@
 // This comes after placement, as only then it is known which kernels there are.
 #include <string.h>
 
-#include "optimize/conditions.h"
-
-typedef struct fuse_s {
-  const leat_pass_options_t* options;
-  leat_rewrite_t* rewrite;
-  leat_graph_t* graph;
-  const leat_op_t* no_op;
-  size_t count;  // of nodes that were there at first
-  bool* kept;    // fetched, or a target
-  leat_readers_t readers;
-  leat_condition_set_t* conditions;  // node
-  leat_arena_t* arena;
-  bool any_fused;
-} fuse_t;
+#include "optimize/placed.h"
 
 static bool may_agree(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
 
@@ -57,7 +44,7 @@ static bool waits(const leat_graph_t* graph, leat_reader_t reader) {
 }
 
 // Does one node read |node|, and nobody need it otherwise? Others may wait for what computes.
-static bool has_one_reader(const fuse_t* f, int32_t node) {
+static bool has_one_reader(const leat_placed_t* f, int32_t node) {
   uint32_t waiting = 0;
   if ((size_t)node >= f->count || f->kept[node]) return false;
   const uint32_t begin = f->readers.begin[node], end = f->readers.begin[node + 1];
@@ -67,14 +54,14 @@ static bool has_one_reader(const fuse_t* f, int32_t node) {
          (!waiting || !(hands_on(read) || leat_node_reads_switch(f->graph, read)));
 }
 
-static bool comes_with(const fuse_t* f, const leat_node_t* a, const leat_node_t* b) {
+static bool comes_with(const leat_placed_t* f, const leat_node_t* a, const leat_node_t* b) {
   const leat_node_t* nodes = f->graph->nodes;
   return leat_condition_set_equal(f->conditions[a - nodes], f->conditions[b - nodes]);
 }
 
 // The node that makes input |side| of |sum|, for it alone; NULL: others have something of it, or it
 // would come later if it waited for what hands it on.
-static const leat_node_t* find_term(const fuse_t* f, const leat_node_t* sum, int side) {
+static const leat_node_t* find_term(const leat_placed_t* f, const leat_node_t* sum, int side) {
   leat_output_t input = sum->inputs[side];
   const leat_node_t* reader = NULL;
   for (;;) {
@@ -91,7 +78,7 @@ static const leat_node_t* find_term(const fuse_t* f, const leat_node_t* sum, int
 }
 
 // The op that makes a sum of |term|; NULL: none that is served.
-static const leat_op_t* find_sum_op(const fuse_t* f, const leat_node_t* term) {
+static const leat_op_t* find_sum_op(const leat_placed_t* f, const leat_node_t* term) {
   const char* name = term->op->row->sum;
   return name ? leat_node_served_as(f->graph, term, name, f->options) : NULL;
 }
@@ -99,14 +86,16 @@ static const leat_op_t* find_sum_op(const fuse_t* f, const leat_node_t* term) {
 // ---- The node that stands for a sum and its terms -----------------------------------------------
 
 // Who waits for |term|, which goes, is to wait for what it reads and waits for.
-static leat_status_t move_waiters(fuse_t* f, const leat_node_t* term) {
+static leat_status_t move_waiters(leat_placed_t* f, const leat_node_t* term) {
   const int32_t index = (int32_t)(term - f->graph->nodes);
   const int total = term->input_count + term->control_count;
   int32_t waiter = -1, *sources;
+  const leat_op_t* no_op;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(f->graph->ops, LEAT_OP_NAME_NO_OP, &no_op));
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof *sources, (void**)&sources));
   for (int i = 0; i < total; ++i) sources[i] = term->inputs[i].node;
-  leat_node_spec_t spec = {.op = f->no_op, .control_inputs = sources, .control_count = total};
+  leat_node_spec_t spec = {.op = no_op, .control_inputs = sources, .control_count = total};
   for (uint32_t r = f->readers.begin[index]; r < f->readers.begin[index + 1]; ++r) {
     const leat_reader_t reader = f->readers.readers[r];
     if (!waits(f->graph, reader)) continue;
@@ -120,7 +109,7 @@ static leat_status_t move_waiters(fuse_t* f, const leat_node_t* term) {
 
 // What |sum| waits for, and each node on the way to its inputs from |begin| to |end|: how many they
 // are, and into |out_controls| if that is there.
-static int list_controls(const fuse_t* f, const leat_node_t* sum, int begin, int end,
+static int list_controls(const leat_placed_t* f, const leat_node_t* sum, int begin, int end,
                          int32_t* out_controls) {
   int count = 0;
   const leat_node_t* node = sum;
@@ -139,8 +128,8 @@ static int list_controls(const fuse_t* f, const leat_node_t* sum, int begin, int
 }
 
 // Adds the node |spec|, which stands for node |index| and what makes its inputs |begin| to |end|.
-static leat_status_t add_fused(fuse_t* f, int32_t index, int begin, int end, leat_node_spec_t* spec,
-                               int32_t* out_node) {
+static leat_status_t add_fused(leat_placed_t* f, int32_t index, int begin, int end,
+                               leat_node_spec_t* spec, int32_t* out_node) {
   int32_t* controls;
   for (int side = begin; side < end; ++side) {
     LEAT_RETURN_IF_ERROR(move_waiters(f, find_term(f, &f->graph->nodes[index], side)));
@@ -156,15 +145,15 @@ static leat_status_t add_fused(fuse_t* f, int32_t index, int begin, int end, lea
                                  f->graph->nodes[index].output_shapes[0]);
 }
 
-static void replace_sum(fuse_t* f, int32_t index, leat_output_t sum) {
+static void replace_sum(leat_placed_t* f, int32_t index, leat_output_t sum) {
   leat_rewrite_redirect(f->rewrite, &f->readers, index, sum);
-  f->any_fused = true;
+  f->any_changed = true;
 }
 
 // ---- Sums of products ---------------------------------------------------------------------------
 
 // The op that adds to the product that input |side| of |sum| is; NULL: there is none.
-static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int side) {
+static const leat_op_t* find_fused(const leat_placed_t* f, const leat_node_t* sum, int side) {
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
   if (!product || product->op->row->sums != LEAT_SUMS_TO_ONE ||
@@ -176,7 +165,8 @@ static const leat_op_t* find_fused(const fuse_t* f, const leat_node_t* sum, int 
 }
 
 // Adds |inout_sum| to the product at input |side| of node |index|.
-static leat_status_t add_product(fuse_t* f, int32_t index, int side, leat_output_t* inout_sum) {
+static leat_status_t add_product(leat_placed_t* f, int32_t index, int side,
+                                 leat_output_t* inout_sum) {
   const leat_node_t* sum = &f->graph->nodes[index];
   const leat_node_t* product = find_term(f, sum, side);
   leat_node_spec_t spec = {.op = find_fused(f, sum, side),
@@ -195,7 +185,7 @@ static leat_status_t add_product(fuse_t* f, int32_t index, int side, leat_output
 
 // Does the node add its inputs as AddV2 does? What refuses inputs that differ (AddN) would not see
 // them any more.
-static bool is_sum(const fuse_t* f, const leat_node_t* node) {
+static bool is_sum(const leat_placed_t* f, const leat_node_t* node) {
   if (!leat_node_is_pure(f->graph, node)) return false;
   if (node->op->flags & LEAT_OP_AGGREGATE) {
     return leat_op_find_attr(node->op, LEAT_SV("N")) < 0 ||
@@ -204,7 +194,7 @@ static bool is_sum(const fuse_t* f, const leat_node_t* node) {
   return leat_node_elementwise(f->graph, node, f->options) == LEAT_ELEMENTWISE_BIAS;
 }
 
-static leat_status_t try_products(fuse_t* f, int32_t index) {
+static leat_status_t try_products(leat_placed_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   const int count = node->input_count;
   int first = -1;  // the input that the others are added to
@@ -226,7 +216,7 @@ static leat_status_t try_products(fuse_t* f, int32_t index) {
 // ---- Sums of many -------------------------------------------------------------------------------
 
 // Does the node refuse inputs whose shapes differ, or are they known not to?
-static bool is_strict_sum(const fuse_t* f, const leat_node_t* node) {
+static bool is_strict_sum(const leat_placed_t* f, const leat_node_t* node) {
   return node->op->flags & LEAT_OP_AGGREGATE && leat_node_is_pure(f->graph, node) &&
          (leat_op_find_attr(node->op, LEAT_SV("N")) >= 0 ||
           leat_node_has_one_shape(f->graph, node));
@@ -241,7 +231,7 @@ static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
 }
 
 // The op that gives the sum of all terms of |sum|, which are alike; NULL: there is none.
-static const leat_op_t* find_sum_of_many(const fuse_t* f, const leat_node_t* sum) {
+static const leat_op_t* find_sum_of_many(const leat_placed_t* f, const leat_node_t* sum) {
   if (sum->input_count < 2 || !is_strict_sum(f, sum)) return NULL;
   const leat_node_t* first = find_term(f, sum, 0);
   if (!first || first->op->row->sums != LEAT_SUMS_OF_MANY) return NULL;
@@ -253,7 +243,7 @@ static const leat_op_t* find_sum_of_many(const fuse_t* f, const leat_node_t* sum
 }
 
 // The terms' inputs, list by list.
-static leat_status_t list_inputs(const fuse_t* f, const leat_node_t* sum,
+static leat_status_t list_inputs(const leat_placed_t* f, const leat_node_t* sum,
                                  leat_node_spec_t* inout_spec) {
   const int count = sum->input_count, arity = find_term(f, sum, 0)->input_count;
   leat_output_t* inputs;
@@ -268,7 +258,7 @@ static leat_status_t list_inputs(const fuse_t* f, const leat_node_t* sum,
   return leat_ok_status();
 }
 
-static leat_status_t list_attrs(const fuse_t* f, const leat_node_t* sum,
+static leat_status_t list_attrs(const leat_placed_t* f, const leat_node_t* sum,
                                 leat_node_spec_t* inout_spec) {
   const leat_node_t* first = find_term(f, sum, 0);
   const int count = sum->input_count, shared = first->op->attr_count;
@@ -289,7 +279,7 @@ static leat_status_t list_attrs(const fuse_t* f, const leat_node_t* sum,
   return leat_ok_status();
 }
 
-static leat_status_t try_many(fuse_t* f, int32_t index, const leat_op_t* op) {
+static leat_status_t try_many(leat_placed_t* f, int32_t index, const leat_op_t* op) {
   const leat_node_t* sum = &f->graph->nodes[index];
   leat_node_spec_t spec = {.op = op};
   leat_output_t output = {0};
@@ -304,29 +294,12 @@ static leat_status_t try_many(fuse_t* f, int32_t index, const leat_op_t* op) {
   return leat_ok_status();
 }
 
-static leat_status_t try_node(fuse_t* f, int32_t index) {
+static leat_status_t try_node(leat_placed_t* f, int32_t index) {
   const leat_op_t* op = find_sum_of_many(f, &f->graph->nodes[index]);
   return op ? try_many(f, index, op) : try_products(f, index);
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
-
-static leat_status_t run(fuse_t* f) {
-  int32_t* order;
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(f->graph->ops, LEAT_OP_NAME_NO_OP, &f->no_op));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, f->count + 1, 1, (void**)&f->kept));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(f->arena, f->count + 1, sizeof *order, (void**)&order));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->graph, f->options, order, f->arena, &f->conditions));
-  leat_rewrite_mark_kept(f->rewrite, f->kept);
-  LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->graph, &f->readers));
-  leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < f->count && !status; ++i) status = try_node(f, (int32_t)i);
-  leat_readers_deinitialize(&f->readers);
-  if (status || !f->any_fused) return status;
-  return leat_rewrite_sweep(f->rewrite);
-}
 
 static bool has_terms(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
@@ -336,15 +309,8 @@ static bool has_terms(const leat_graph_t* graph) {
 }
 
 static leat_status_t fuse(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  fuse_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph,
-              .count = rewrite->graph->node_count};
-  if (!options->find_kernel || !has_terms(f.graph)) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(f.graph->allocator, 0, &arena);
-  f.arena = &arena;
-  leat_status_t status = run(&f);
-  leat_arena_deinitialize(&arena);
-  return status;
+  if (!options->find_kernel || !has_terms(rewrite->graph)) return leat_ok_status();
+  return leat_placed_rewrite(rewrite, options, try_node);
 }
 
 const leat_pass_t leat_pass_fuse = {.name = "fuse",

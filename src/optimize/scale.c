@@ -12,20 +12,7 @@
 // This comes after placement, as only then it is known which kernels there are.
 #include <string.h>
 
-#include "optimize/conditions.h"
-
-typedef struct scaler_s {
-  const leat_pass_options_t* options;
-  leat_rewrite_t* rewrite;
-  leat_graph_t* graph;
-  const leat_op_t* mul;
-  size_t count;  // of nodes that were there at first
-  bool* kept;    // fetched, or a target
-  leat_readers_t readers;
-  leat_condition_set_t* conditions;  // node
-  leat_arena_t* arena;
-  bool any_scaled;
-} scaler_t;
+#include "optimize/placed.h"
 
 // A node and the product of what it gives or reads.
 typedef struct pair_s {
@@ -34,24 +21,24 @@ typedef struct pair_s {
   const leat_op_t* op;  // does both
 } pair_t;
 
-static const leat_node_t* node_at(const scaler_t* s, int32_t index) {
+static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
   return &s->graph->nodes[index];
 }
 
-static bool is_product(const scaler_t* s, int32_t index, const leat_node_t* beside) {
+static bool is_product(const leat_placed_t* s, int32_t index, const leat_node_t* beside) {
   const leat_node_t* node = node_at(s, index);
-  return (size_t)index < s->count && node->op == s->mul &&
+  return (size_t)index < s->count && leat_string_view_equal(node->op->name, LEAT_OP_NAME_MUL) &&
          node->assigned_device == beside->assigned_device && leat_node_is_pure(s->graph, node);
 }
 
-static leat_partial_shape_t input_shape(const scaler_t* s, int32_t node, int index) {
+static leat_partial_shape_t input_shape(const leat_placed_t* s, int32_t node, int index) {
   return leat_graph_output_shape(s->graph, node_at(s, node)->inputs[index]);
 }
 
 // ---- Products of what a node gives --------------------------------------------------------------
 
 // The one place where |output| is read; false: there are more or none, or it is fetched.
-static bool find_reader(const scaler_t* s, leat_output_t output, leat_reader_t* out_reader) {
+static bool find_reader(const leat_placed_t* s, leat_output_t output, leat_reader_t* out_reader) {
   int count = 0;
   for (int i = 0; i < s->rewrite->fetch_count; ++i) {
     if (leat_output_equal(s->rewrite->fetches[i], output)) return false;
@@ -80,7 +67,7 @@ static bool is_column(leat_partial_shape_t factor, leat_partial_shape_t shape) {
 }
 
 // Does what the product reads and waits for besides come from |pair|'s node?
-static leat_status_t find_cycle(const scaler_t* s, const pair_t* pair, bool* out_found) {
+static leat_status_t find_cycle(const leat_placed_t* s, const pair_t* pair, bool* out_found) {
   const leat_node_t* product = node_at(s, pair->product);
   const int total = product->input_count + product->control_count, other = 1 - pair->factor;
   leat_output_t* roots;
@@ -98,7 +85,7 @@ static leat_status_t find_cycle(const scaler_t* s, const pair_t* pair, bool* out
 }
 
 // |out_found| stays false where the node gives nothing that is to be multiplied.
-static leat_status_t find_product_of_output(const scaler_t* s, pair_t* pair, bool* out_found) {
+static leat_status_t find_product_of_output(const leat_placed_t* s, pair_t* pair, bool* out_found) {
   const leat_node_t* node = node_at(s, pair->node);
   const leat_output_t output = {pair->node, LEAT_SCALES_OUTPUT(node->op->row->scales)};
   leat_reader_t reader;
@@ -121,12 +108,12 @@ static leat_status_t find_product_of_output(const scaler_t* s, pair_t* pair, boo
 // ---- Products of what a node reads --------------------------------------------------------------
 
 // Does one node read |node|, and nobody need it otherwise?
-static bool has_one_reader(const scaler_t* s, int32_t node) {
+static bool has_one_reader(const leat_placed_t* s, int32_t node) {
   return !s->kept[node] && s->readers.begin[node + 1] - s->readers.begin[node] == 1;
 }
 
 // A product with a scalar has the shape of what the scalar multiplies.
-static bool find_product_at_input(const scaler_t* s, pair_t* pair) {
+static bool find_product_at_input(const leat_placed_t* s, pair_t* pair) {
   const leat_node_t* node = node_at(s, pair->node);
   pair->product = node->inputs[node->op->row->scales].node;
   if (!is_product(s, pair->product, node) || !has_one_reader(s, pair->product)) return false;
@@ -137,7 +124,8 @@ static bool find_product_at_input(const scaler_t* s, pair_t* pair) {
 // ---- The node that stands for both --------------------------------------------------------------
 
 // What the node reads, the factor, and what both wait for.
-static leat_status_t describe(const scaler_t* s, const pair_t* pair, leat_node_spec_t* out_spec) {
+static leat_status_t describe(const leat_placed_t* s, const pair_t* pair,
+                              leat_node_spec_t* out_spec) {
   const leat_node_t *node = node_at(s, pair->node), *product = node_at(s, pair->product);
   const int count = node->input_count, scales = node->op->row->scales;
   const int own = node->control_count, more = product->control_count;
@@ -162,7 +150,7 @@ static leat_status_t describe(const scaler_t* s, const pair_t* pair, leat_node_s
   return leat_ok_status();
 }
 
-static leat_status_t replace(scaler_t* s, const pair_t* pair) {
+static leat_status_t replace(leat_placed_t* s, const pair_t* pair) {
   leat_node_spec_t spec;
   int32_t scaled;
   LEAT_RETURN_IF_ERROR(describe(s, pair, &spec));
@@ -178,11 +166,11 @@ static leat_status_t replace(scaler_t* s, const pair_t* pair) {
                           (leat_output_t){scaled, LEAT_SCALES_OUTPUT(scales)});
   }
   leat_rewrite_replace_node(s->rewrite, &s->readers, pair->node, scaled);
-  s->any_scaled = true;
+  s->any_changed = true;
   return leat_ok_status();
 }
 
-static leat_status_t try_node(scaler_t* s, int32_t index) {
+static leat_status_t try_node(leat_placed_t* s, int32_t index) {
   const leat_node_t* node = node_at(s, index);
   const leat_op_row_t* row = node->op->row;
   pair_t pair = {.node = index};
@@ -200,23 +188,6 @@ static leat_status_t try_node(scaler_t* s, int32_t index) {
 
 // ---- The pass -----------------------------------------------------------------------------------
 
-static leat_status_t run(scaler_t* s) {
-  int32_t* order;
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(s->graph->ops, LEAT_OP_NAME_MUL, &s->mul));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, s->count, 1, (void**)&s->kept));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(s->arena, s->count, sizeof *order, (void**)&order));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(s->graph, order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(s->graph, s->options, order, s->arena, &s->conditions));
-  leat_rewrite_mark_kept(s->rewrite, s->kept);
-  LEAT_RETURN_IF_ERROR(leat_readers_initialize(s->graph, &s->readers));
-  leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < s->count && !status; ++i) status = try_node(s, (int32_t)i);
-  leat_readers_deinitialize(&s->readers);
-  if (status || !s->any_scaled) return status;
-  return leat_rewrite_sweep(s->rewrite);
-}
-
 static bool has_scaled(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].op->row->scaled) return true;
@@ -225,17 +196,8 @@ static bool has_scaled(const leat_graph_t* graph) {
 }
 
 static leat_status_t scale(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  scaler_t s = {.options = options,
-                .rewrite = rewrite,
-                .graph = rewrite->graph,
-                .count = rewrite->graph->node_count};
-  if (!options->find_kernel || !has_scaled(s.graph)) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(s.graph->allocator, 0, &arena);
-  s.arena = &arena;
-  leat_status_t status = run(&s);
-  leat_arena_deinitialize(&arena);
-  return status;
+  if (!options->find_kernel || !has_scaled(rewrite->graph)) return leat_ok_status();
+  return leat_placed_rewrite(rewrite, options, try_node);
 }
 
 const leat_pass_t leat_pass_scale = {
