@@ -103,7 +103,7 @@ const command_t command_inspect = {
     "      GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) or saved_model.pb: its inputs, outputs,\n"
     "      ops; --text all of it as text, --node one node; --pass what a pass of the optimizer\n"
     "      removes, adds and rewires (fold, arithmetic, dependency, cse, recompute, fuse,\n"
-    "      cluster; on N devices swap, compress, recv_schedule)\n"
+    "      defer, parts, scale, cluster; on N devices swap, compress, recv_schedule)\n"
     "  leat inspect saved_model DIR [--json]\n"
     "      its graphs by their tags, with signatures, assets and variables\n"
     "  leat inspect checkpoint PREFIX [--tensor NAME | --objects] [--json]\n"

@@ -154,6 +154,17 @@ typedef enum leat_sums_t {
   LEAT_SUMS_IN_LOOPS,
 } leat_sums_t;
 
+// What a node does with a concatenation, or as one: what the pass "parts" asks.
+typedef enum leat_parting_t {
+  LEAT_PARTING_NONE,
+  LEAT_PARTING_JOINS,     // gives its inputs along the axis that the last one names (ConcatV2)
+  LEAT_PARTING_PADS,      // gives the sum of its first N inputs, padded as the other N say
+  LEAT_PARTING_TAKES,     // gives a box of input 0: from input 1 on, of the size at input 2 (Slice)
+  LEAT_PARTING_GATHERS,   // gives rows of input 0, one for each number at input 1 (GatherV2, where
+                          // input 2 and |batch_dims|, if there are such, are 0)
+  LEAT_PARTING_SCATTERS,  // changes such rows, one after the other, by those of input 2
+} leat_parting_t;
+
 // Output |index| in the place of an input. Its own inverse.
 #define LEAT_SCALES_OUTPUT(index) (-1 - (index))
 
@@ -169,6 +180,7 @@ typedef struct leat_op_row_s {
   const char* deprecation;  // TensorFlow's explanation text
   uint16_t identities;  // leat_identity_t
   int8_t scales;        // see |scaled|
+  uint8_t parting;      // leat_parting_t
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;

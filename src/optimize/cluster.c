@@ -22,6 +22,9 @@
 //
 // A reduction of rows may end a cluster: what reads it comes after that.
 //
+// A program goes along its largest arrays; what is smaller is made before that, whole. So members
+// that are known not to give equally many elements go into programs of their own.
+//
 // This comes after placement: only then it is known which kernels there are.
 #include "optimize/cluster.h"
 
@@ -36,6 +39,7 @@ typedef struct cluster_s {
   int32_t level;
   int16_t member_count, step_count;  // steps: those that compute
   int16_t place_count;   // steps of the program, at most
+  int64_t elements;      // that each step gives or reduces, or UNKNOWN
   int32_t begin;         // its members' place in the list of all
 } cluster_t;
 
@@ -195,6 +199,21 @@ static bool has_room(const cluster_t* cluster, int members, int places) {
          cluster->place_count + places <= LEAT_FUSED_MAX_STEPS;
 }
 
+#define UNKNOWN (-1)
+
+// How many elements the node gives, or reduces; UNKNOWN where it computes none, too.
+static int64_t count_elements(const finder_t* f, int32_t index) {
+  const leat_node_t* node = &f->c.graph->nodes[index];
+  if (!leat_cluster_steps(&f->c, index)) return UNKNOWN;
+  return leat_shape_count_known(f->c.roles[index] == LEAT_CLUSTER_REDUCTION
+                                    ? leat_graph_output_shape(f->c.graph, node->inputs[0])
+                                    : node->output_shapes[0]);
+}
+
+static bool go_together(int64_t elements, int64_t others) {
+  return elements == others || elements == UNKNOWN || others == UNKNOWN;
+}
+
 static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
   return f->c.roles[source] && f->levels[source] == f->levels[reader];
 }
@@ -208,13 +227,15 @@ static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
 static void merge(finder_t* f, int32_t from, int32_t to) {
   cluster_t* source = &f->items[from];
   cluster_t* target = &f->items[to];
-  if (!has_room(target, source->member_count, source->place_count) || source->first_reader < to) {
+  if (!has_room(target, source->member_count, source->place_count) ||
+      !go_together(target->elements, source->elements) || source->first_reader < to) {
     return;
   }
   source->became = to;
   target->member_count += source->member_count;
   target->step_count += source->step_count;
   target->place_count += source->place_count;
+  target->elements = LEAT_MAX(target->elements, source->elements);
   // Who else reads it than |to| is not known.
   const int32_t reader = source->first_reader == to ? to + 1 : source->first_reader;
   target->first_reader = LEAT_MIN(target->first_reader, reader);
@@ -232,7 +253,8 @@ static int32_t choose_cluster(const finder_t* f, int32_t index) {
     if (cluster < highest) continue;
     highest = cluster;
     joins = comes_with(f, source, index) &&
-            has_room(&f->items[cluster], 1, leat_cluster_places(&f->c, index));
+            has_room(&f->items[cluster], 1, leat_cluster_places(&f->c, index)) &&
+            go_together(f->items[cluster].elements, count_elements(f, index));
   }
   return joins ? highest : LEAT_CLUSTER_NONE;
 }
@@ -279,12 +301,14 @@ static void join(finder_t* f, int32_t index) {
   if (cluster == LEAT_CLUSTER_NONE) {
     cluster = f->item_count++;
     f->items[cluster] = (cluster_t){
-        .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index]};
+        .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index],
+        .elements = UNKNOWN};
   }
   f->c.cluster_of[index] = cluster;
   ++f->items[cluster].member_count;
   f->items[cluster].step_count += (int16_t)leat_cluster_steps(&f->c, index);
   f->items[cluster].place_count += (int16_t)leat_cluster_places(&f->c, index);
+  f->items[cluster].elements = LEAT_MAX(f->items[cluster].elements, count_elements(f, index));
   merge_sources(f, index, cluster);
 }
 

@@ -80,6 +80,23 @@ static void what_is_known_to_be_small_is_left(void** state) {
   assert_int_equal(cluster(f, LEAT_INPUTS(small), 100), 1);
 }
 
+// A program would make the few before all else, whole and step by step.
+static void steps_of_one_program_give_equally_many(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t few = scene_matrix(&f->s, "few", 2000, 1), unknown = vector(f, "x", -1);
+  leat_output_t many = scene_matrix(&f->s, "many", 2000, 5);
+  leat_output_t factor = UNARY("Neg", UNARY("Exp", few));
+  leat_output_t product = BINARY("Mul", UNARY("Tanh", many), factor);
+  assert_int_equal(cluster(f, LEAT_INPUTS(product), 0), 2);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 2);
+  // A cluster that both would belong to does not bring them together.
+  leat_output_t both = BINARY("AddV2", UNARY("Neg", BINARY("Mul", few, few)), UNARY("Exp", many));
+  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", both)), 0), 2);
+  assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
+  leat_output_t any = BINARY("AddV2", UNARY("Neg", unknown), UNARY("Exp", vector(f, "y", 3000)));
+  assert_int_equal(cluster(f, LEAT_INPUTS(any), 0), 1);
+}
+
 // x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     a and c cannot be one: L2Loss would wait for itself
 //      └───────────────────┘
 static void what_leaves_does_not_come_back(void** state) {
@@ -244,7 +261,7 @@ static void of_a_constant_that_repeats_a_part_is_read(void** state) {
 // A part would be broadcast to any number of rows.
 static void a_constant_is_read_whole_where_it_says_the_shape(void** state) {
   pass_scene_t* f = *state;
-  leat_output_t x = scene_matrix(&f->s, "x", -1, COLUMNS), one = scene_matrix(&f->s, "one", 1, 1);
+  leat_output_t x = scene_matrix(&f->s, "x", -1, COLUMNS), one = scene_matrix(&f->s, "one", -1, 1);
   leat_output_t known = scene_matrix(&f->s, "known", ROWS, COLUMNS);
   leat_output_t zeros = constant(f, 0, 0, 0), labels = constant(f, 1, 0, 0);
   leat_output_t y = BINARY("Mul", BINARY("AddV2", UNARY("Exp", x), zeros), labels);
@@ -253,7 +270,7 @@ static void a_constant_is_read_whole_where_it_says_the_shape(void** state) {
   // The sum has rows enough, so it says it.
   assert_int_equal(rank_of_input(f, 2), 1);
   leat_output_t spread = BINARY("AddV2", UNARY("Exp", one), zeros);
-  assert_int_equal(cluster(f, LEAT_INPUTS(spread), 1), 1);
+  assert_int_equal(cluster(f, LEAT_INPUTS(spread), 0), 1);
   assert_int_equal(rank_of_input(f, 1), 2);
   // The op wants the shape of both, and says so in a step.
   leat_output_t slope = scene_output(&f->s, "ReluGrad", "", "", LEAT_INPUTS(zeros, known),
@@ -544,6 +561,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(nodes_that_read_each_other_become_one),
       TEST(what_is_known_to_be_small_is_left),
+      TEST(steps_of_one_program_give_equally_many),
       TEST(what_leaves_does_not_come_back),
       TEST(a_cluster_that_is_found_later_may_be_read),
       TEST(a_sum_of_many_is_steps),

@@ -28,11 +28,12 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_CLUSTER = 1 << 9,
   LEAT_PASS_BIT_DEFER = 1 << 10,
   LEAT_PASS_BIT_SCALE = 1 << 11,
+  LEAT_PASS_BIT_PARTS = 1 << 12,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
    LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_SCALE | LEAT_PASS_BIT_DEFER | \
-   LEAT_PASS_BIT_CLUSTER)
+   LEAT_PASS_BIT_PARTS | LEAT_PASS_BIT_CLUSTER)
 
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -122,6 +123,8 @@ bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 // as a control edge does not tell which output it is.
 bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
 
+// How many elements an array of that shape has; -1: it is not known.
+int64_t leat_shape_count_known(leat_partial_shape_t shape);
 // False where an array of that shape is known to have fewer elements, or none.
 bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count);
 // Are all inputs known to have one shape? (A sum that repeats nothing refuses them otherwise.)
@@ -144,6 +147,7 @@ extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_fuse;
 extern const leat_pass_t leat_pass_scale;
 extern const leat_pass_t leat_pass_defer;
+extern const leat_pass_t leat_pass_parts;
 extern const leat_pass_t leat_pass_cluster;
 extern const leat_pass_t leat_pass_recompute;
 extern const leat_pass_t leat_pass_swap;

@@ -1,4 +1,4 @@
-// What the passes ask of a graph that they rewrite node by node where it is placed.
+// What the passes ask of a graph that they rewrite where it is placed, most of them node by node.
 #ifndef LEAT_OPTIMIZE_PLACED_H_
 #define LEAT_OPTIMIZE_PLACED_H_
 
@@ -9,15 +9,19 @@ typedef struct leat_placed_s {
   leat_rewrite_t* rewrite;
   leat_graph_t* graph;
   size_t count;  // of nodes that were there at first: what follows is about those
-  bool* kept;    // fetched, or a target
+  int32_t* order;  // those, inputs first
+  bool* kept;      // fetched, or a target
   leat_readers_t readers;
   leat_condition_set_t* conditions;
   leat_arena_t* arena;  // ends with the pass
   bool any_changed;     // to be set where a node was replaced
 } leat_placed_t;
 
-// Calls |try_node| for each node that is there at first, and drops the nodes that nobody needs any
-// more where something changed. The first failure ends it.
+// Calls |rewrite_graph|, and drops the nodes that nobody needs any more where something changed.
+LEAT_MUST_USE leat_status_t leat_placed_rewrite_graph(
+    leat_rewrite_t* rewrite, const leat_pass_options_t* options,
+    leat_status_t (*rewrite_graph)(leat_placed_t* placed));
+// The same, calling |try_node| for each node that is there at first. The first failure ends it.
 LEAT_MUST_USE leat_status_t leat_placed_rewrite(leat_rewrite_t* rewrite,
                                                 const leat_pass_options_t* options,
                                                 leat_status_t (*try_node)(leat_placed_t* placed,

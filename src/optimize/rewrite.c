@@ -6,8 +6,9 @@
 const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_arithmetic,
                                           &leat_pass_dependency, &leat_pass_cse,
                                           &leat_pass_recompute, &leat_pass_fuse, &leat_pass_scale,
-                                          &leat_pass_defer, &leat_pass_cluster, &leat_pass_swap,
-                                          &leat_pass_compress, &leat_pass_recv_schedule, NULL};
+                                          &leat_pass_defer, &leat_pass_parts, &leat_pass_cluster,
+                                          &leat_pass_swap, &leat_pass_compress,
+                                          &leat_pass_recv_schedule, NULL};
 
 leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                  leat_string_view_t* out_name) {
@@ -156,14 +157,18 @@ void leat_rewrite_replace_node(leat_rewrite_t* rewrite, const leat_readers_t* re
   redirect(rewrite, readers, node, by, SAME_INDEX);
 }
 
-bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
+int64_t leat_shape_count_known(leat_partial_shape_t shape) {
   int64_t count = 1;
-  if (!leat_partial_shape_is_full(shape)) return true;
+  if (!leat_partial_shape_is_full(shape)) return -1;
   for (int d = 0; d < shape.rank; ++d) {
-    if (shape.dims[d] == 0) return false;
-    if (__builtin_mul_overflow(count, shape.dims[d], &count)) return true;
+    if (__builtin_mul_overflow(count, shape.dims[d], &count)) return INT64_MAX;
   }
-  return count >= element_count;
+  return count;
+}
+
+bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
+  const int64_t count = leat_shape_count_known(shape);
+  return count < 0 || (count > 0 && count >= element_count);
 }
 
 bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {

@@ -12,6 +12,7 @@ typedef enum kind_e {
   KIND_ADD, KIND_SUB, KIND_MAXIMUM, KIND_MINIMUM, KIND_NEG, KIND_IDENTITY, KIND_PASS, KIND_WORK,
   KIND_JOIN,  // the first items of a, then those of b, summed as the gradients of slices are
   KIND_ROW,   // a and the largest item of b
+  KIND_HALVES,  // the same items of both, at least node FIRST_CONSTANT's, joined before and after
   KIND_END,
 } kind_t;
 
@@ -21,6 +22,8 @@ typedef struct plan_s {
   float values[kNodes][kWidth];
   leat_output_t outputs[kNodes];
 } plan_t;
+
+enum { FIRST_CONSTANT = 3 };
 
 static uint64_t seed;
 static int draw(int below) {
@@ -58,21 +61,42 @@ static void describe(plan_t* p) {
     const float *a = p->values[p->a[i]], *b = p->values[p->b[i]];
     for (int k = 0; k < kWidth; ++k) {
       const float other = p->kinds[i] == KIND_ROW ? largest(b) : b[k];
+      const float least = p->values[FIRST_CONSTANT][k];
       p->values[i][k] =
           i < 6 ? (float)(draw(2001) - 1000) / 16 : apply(p->kinds[i], k, a[k], other);
+      if (p->kinds[i] == KIND_HALVES) {
+        p->values[i][k] = apply(KIND_MAXIMUM, k, k < kJoint ? a[k] : other, least);
+      }
     }
   }
+}
+
+static leat_output_t slice(scene_t* s, leat_output_t x, int begin, int end) {
+  leat_builder_t* b = &s->b;
+  return leat_build(b, "Slice",
+                    LEAT_INPUTS(x, leat_build_int32_vector(b, &begin, 1),
+                                leat_build_int32_vector(b, &(int32_t){end - begin}, 1)),
+                    LEAT_NO_ATTRS);
+}
+
+static leat_output_t join(scene_t* s, leat_output_t x, leat_output_t y) {
+  leat_output_t axis = leat_build_scalar(&s->b, LEAT_DTYPE_INT32, 0);
+  return leat_build(&s->b, "ConcatV2", LEAT_INPUTS(x, y, axis), LEAT_NO_ATTRS);
+}
+
+static leat_output_t build_halves(scene_t* s, const plan_t* p, leat_output_t a, leat_output_t b) {
+  leat_output_t joined = join(s, slice(s, a, 0, kJoint), slice(s, b, kJoint, kWidth));
+  leat_output_t most = leat_build_binary(&s->b, "Maximum", joined, p->outputs[FIRST_CONSTANT]);
+  leat_output_t both = join(s, slice(s, most, 0, kJoint), slice(s, most, kJoint, kWidth));
+  LEAT_EXPECT_OK(s->b.status);
+  return both;
 }
 
 // Items [begin, end) of |x|, and zeros in the place of the others.
 static leat_output_t build_part(scene_t* s, leat_output_t x, int begin, int end) {
   leat_builder_t* b = &s->b;
   const int32_t paddings[] = {begin, kWidth - end};
-  leat_output_t part =
-      leat_build(b, "Slice",
-                 LEAT_INPUTS(x, leat_build_int32_vector(b, &begin, 1),
-                             leat_build_int32_vector(b, &(int32_t){end - begin}, 1)),
-                 LEAT_NO_ATTRS);
+  leat_output_t part = slice(s, x, begin, end);
   leat_output_t row = leat_build_binary(b, "Reshape", leat_build_int32_vector(b, paddings, 2),
                                         leat_build_int32_vector(b, (const int32_t[]){1, 2}, 2));
   leat_output_t padded = leat_build_binary(b, "Pad", part, row);
@@ -96,6 +120,8 @@ static void build(scene_t* s, plan_t* p, int devices) {
     } else if (kind == KIND_JOIN) {
       leat_output_t parts[] = {build_part(s, a, 0, kJoint), build_part(s, b, kJoint, kWidth)};
       p->outputs[i] = scene_output(s, "AddN", "", "", (leat_outputs_t){parts, 2}, LEAT_NO_ATTRS);
+    } else if (kind == KIND_HALVES) {
+      p->outputs[i] = build_halves(s, p, a, b);
     } else if (kind == KIND_ROW) {
       leat_output_t axis = leat_build_int32_vector(&s->b, &(int32_t){-1}, 1);
       p->outputs[i] =
@@ -145,6 +171,7 @@ static void all_ways_agree(void** state) {
       s.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_AUTOMATIC;
       s.options.intra_op_threads = way & 2 ? 4 : 1;
       s.options.optimize = way & 4;
+      s.options.optimizer.cluster_limit_elements = 1;
       s.options.cpu_device_count = 1 + (int)(first % 3);
       seed = first;
       describe(plan);

@@ -47,6 +47,7 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
    .inputs = "ref: Ref(T); indices: Tindices; updates: T",                                  \
    .outputs = "output_ref: Ref(T)",                                                         \
    .attrs = "T: " types "; Tindices: {int32, int64}; use_locking: bool = " locking,         \
+   .parting = LEAT_PARTING_SCATTERS,                                                        \
    .shape = scatter_shape,                                                                  \
    .gradient = leat_gradient_none,                                                          \
    .doc = words}
@@ -55,6 +56,7 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
    .inputs = "resource: resource; indices: Tindices; updates: dtype",                       \
    .attrs = "dtype: " types "; Tindices: {int32, int64}",                                   \
    .flags = LEAT_OP_STATEFUL,                                                               \
+   .parting = LEAT_PARTING_SCATTERS,                                                        \
    .shape = scatter_shape,                                                                  \
    .doc = words}
 #define BOTH(how, types, words)                     \

@@ -1,0 +1,547 @@
+// What is joined, worked on and then taken apart again is worked on in parts, and never joined.
+//
+//   a, b ─▶ ConcatV2 ─▶ Exp ─▶ Slice ─▶ y      a ─▶ Exp ─▶ y
+//                        └──▶ Slice ─▶ z       b ─▶ Exp ─▶ z
+//
+// The loss over true and sampled classes is made so, and the rows of their weights and biases are
+// read so; gradients are taken apart where values were joined, and padded and added where values
+// were taken apart.
+//
+// Joined values and what is made of them in parts form groups. All of a group's readers must be
+// content with parts (slices at the cuts, sums along the axis, updates of rows), else the values
+// would have to be joined all the same, and the group stays.
+//
+// This comes after "fuse", which makes sums of padded terms one node, and before "cluster": the
+// parts go into the programs of those who make and read them.
+#include "optimize/parts.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "optimize/cluster.h"
+
+#define MAX_PARTS 16
+#define MAX_INPUTS 64  // of a node: bits
+
+// Elements that must be spared for each node that there is more.
+#define ELEMENTS_A_NODE 1024
+
+static const leat_node_t* node_at(const leat_parts_t* p, int32_t index) {
+  return &p->placed->graph->nodes[index];
+}
+
+static leat_partial_shape_t shape_of(const leat_parts_t* p, leat_output_t output) {
+  return leat_graph_output_shape(p->placed->graph, output);
+}
+
+const leat_tensor_t* leat_parts_constant(const leat_parts_t* p, int32_t index, bool* out_waits) {
+  const leat_node_t* node = node_at(p, index);
+  int waits = node->control_count;
+  while (node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1) {
+    node = node_at(p, node->inputs[0].node);
+    waits += node->control_count;
+  }
+  if (out_waits) *out_waits = waits > 0;
+  return leat_node_constant(node);
+}
+
+static const leat_tensor_t* constant_at(const leat_parts_t* p, const leat_node_t* node, int input) {
+  return leat_parts_constant(p, node->inputs[input].node, NULL);
+}
+
+// ---- Groups -------------------------------------------------------------------------------------
+
+int32_t leat_parts_group(const leat_parts_t* p, int32_t node) {
+  while (p->values[node].group != node) node = p->values[node].group;
+  return node;
+}
+
+static void unite(leat_parts_t* p, int32_t a, int32_t b) {
+  p->values[leat_parts_group(p, a)].group = leat_parts_group(p, b);
+}
+
+// ---- Joined values ------------------------------------------------------------------------------
+
+static leat_status_t allocate_division(leat_parts_t* p, int count, leat_parted_t* value,
+                                       int64_t** out_lengths) {
+  leat_arena_t* arena = p->placed->arena;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)count, sizeof *value->parts,
+                                                 (void**)&value->parts));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)count, sizeof **out_lengths,
+                                                 (void**)out_lengths));
+  value->division = (leat_division_t){count, *out_lengths};
+  return leat_ok_status();
+}
+
+// Each part must come when the whole does, and be something.
+static bool may_be_part(const leat_parts_t* p, int32_t whole, leat_output_t part, int axis) {
+  const leat_partial_shape_t shape = shape_of(p, part);
+  const leat_condition_set_t* conditions = p->placed->conditions;
+  return shape.rank > axis && shape.dims[axis] > 0 &&
+         leat_condition_set_equal(conditions[whole], conditions[part.node]);
+}
+
+// The axis that a constant names of an array of |rank|; -1: it names none.
+static int read_axis(const leat_tensor_t* axis, int rank) {
+  if (!axis || rank < 1 || axis->shape.element_count != 1) return -1;
+  const int64_t given = leat_tensor_index_at(axis, 0);
+  return given < -rank || given >= rank ? -1 : (int)(given < 0 ? given + rank : given);
+}
+
+static leat_status_t look_at_concatenation(leat_parts_t* p, int32_t index) {
+  const leat_node_t* node = node_at(p, index);
+  leat_parted_t* value = &p->values[index];
+  const int count = node->input_count - 1;
+  int64_t* lengths;
+  value->axis = read_axis(constant_at(p, node, count), node->output_shapes[0].rank);
+  if (value->axis < 0 || count < 2 || count > MAX_PARTS) return leat_ok_status();
+  for (int i = 0; i < count; ++i) {
+    if (!may_be_part(p, index, node->inputs[i], value->axis)) return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(allocate_division(p, count, value, &lengths));
+  for (int i = 0; i < count; ++i) {
+    value->parts[i] = node->inputs[i];
+    lengths[i] = shape_of(p, node->inputs[i]).dims[value->axis];
+  }
+  value->role = LEAT_PARTS_JOINED;
+  return leat_ok_status();
+}
+
+// The one axis that |paddings| [rank, 2] leave room along; -1: there is none, or there are more.
+static int padded_axis(const leat_tensor_t* paddings) {
+  int axis = -1;
+  if (!paddings) return -1;
+  for (int64_t i = 0; i < paddings->shape.element_count; ++i) {
+    const int d = (int)(i / 2);
+    if (leat_tensor_index_at(paddings, i) == 0 || d == axis) continue;
+    if (axis >= 0) return -1;
+    axis = d;
+  }
+  return axis;
+}
+
+// The term of |node| that begins at |begin| of |axis|; -1: none does.
+static int find_term(const leat_parts_t* p, const leat_node_t* node, int axis, int64_t begin) {
+  const int count = node->input_count / 2;
+  for (int i = 0; i < count; ++i) {
+    const leat_tensor_t* paddings = constant_at(p, node, count + i);
+    if (padded_axis(paddings) == axis && leat_tensor_index_at(paddings, 2 * axis) == begin) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+// Padded terms that lie side by side and leave nothing free.
+static leat_status_t look_at_pads(leat_parts_t* p, int32_t index) {
+  const leat_node_t* node = node_at(p, index);
+  const int count = node->input_count / 2;
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  leat_parted_t* value = &p->values[index];
+  int64_t* lengths;
+  int64_t begin = 0;
+  value->axis = padded_axis(constant_at(p, node, count));
+  if (value->axis < 0 || value->axis >= shape.rank || count > MAX_PARTS) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(allocate_division(p, count, value, &lengths));
+  for (int i = 0; i < count; ++i) {
+    const int term = find_term(p, node, value->axis, begin);
+    if (term < 0 || !may_be_part(p, index, node->inputs[term], value->axis)) {
+      return leat_ok_status();
+    }
+    value->parts[i] = node->inputs[term];
+    lengths[i] = shape_of(p, node->inputs[term]).dims[value->axis];
+    begin += lengths[i];
+  }
+  if (begin == shape.dims[value->axis]) value->role = LEAT_PARTS_JOINED;
+  return leat_ok_status();
+}
+
+// ---- Nodes that are content with parts ----------------------------------------------------------
+
+// The value in parts at an input; NULL: it is whole.
+static const leat_parted_t* value_at(const leat_parts_t* p, const leat_node_t* node, int input) {
+  const int32_t source = node->inputs[input].node;
+  return input < node->input_count && leat_parts_gives(p, source) ? &p->values[source] : NULL;
+}
+
+static int64_t length_of(leat_division_t division) {
+  int64_t length = 0;
+  for (int i = 0; i < division.count; ++i) length += division.lengths[i];
+  return length;
+}
+
+// Is the value at an input repeated along the axis, so that each part reads it as it is?
+static bool is_repeated(leat_partial_shape_t shape, int from_end) {
+  return shape.rank >= 0 && (shape.rank < from_end || shape.dims[shape.rank - from_end] == 1);
+}
+
+// How the node reads input |k| of a function of elements, which is cut |from_end|.
+static bool admit_operand(const leat_parts_t* p, const leat_node_t* node, int k, int from_end,
+                          bool may_repeat, leat_parted_t* inout_value) {
+  const leat_partial_shape_t shape = shape_of(p, node->inputs[k]);
+  const leat_parted_t* operand = value_at(p, node, k);
+  const uint64_t bit = UINT64_C(1) << k;
+  if (operand && shape.rank - operand->axis == from_end &&
+      leat_division_equal(operand->division, inout_value->division)) {
+    inout_value->in_parts |= bit;
+    return true;
+  }
+  bool waits;
+  const leat_tensor_t* constant = leat_parts_constant(p, node->inputs[k].node, &waits);
+  const bool repeats = may_repeat && is_repeated(shape, from_end);
+  if (constant && !leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
+    const bool is_cut = shape.rank >= from_end &&
+                        shape.dims[shape.rank - from_end] == length_of(inout_value->division);
+    if (is_cut || (repeats && waits)) inout_value->constants |= bit;
+    return is_cut || repeats;
+  }
+  return repeats;
+}
+
+static bool may_repeat(leat_elementwise_kind_t kind) {
+  return kind == LEAT_ELEMENTWISE_BROADCAST || kind == LEAT_ELEMENTWISE_BIAS;
+}
+
+// Is the node a function of elements?
+static bool works_on_elements(const leat_parts_t* p, const leat_node_t* node,
+                              leat_elementwise_kind_t kind) {
+  if (node->op->flags & LEAT_OP_PASS_THROUGH) return true;
+  switch (kind) {
+    case LEAT_ELEMENTWISE_BROADCAST:
+    case LEAT_ELEMENTWISE_BIAS:
+    case LEAT_ELEMENTWISE_SAME: return true;
+    case LEAT_ELEMENTWISE_IF_SAME:
+    case LEAT_ELEMENTWISE_SUM: return leat_node_has_one_shape(p->placed->graph, node);
+    default: return false;
+  }
+}
+
+// Of which a value at input |first| is in parts.
+static bool works_on_parts(const leat_parts_t* p, const leat_node_t* node, int first,
+                           leat_parted_t* inout_value) {
+  const leat_elementwise_kind_t kind =
+      leat_node_elementwise(p->placed->graph, node, p->placed->options);
+  const leat_parted_t* operand = value_at(p, node, first);
+  const int from_end = shape_of(p, node->inputs[first]).rank - operand->axis;
+  if (node->output_count != 1 || node->output_shapes[0].rank < from_end ||
+      !leat_node_is_pure(p->placed->graph, node) || !works_on_elements(p, node, kind)) {
+    return false;
+  }
+  inout_value->division = operand->division;
+  inout_value->from_end = from_end;
+  inout_value->axis = node->output_shapes[0].rank - from_end;
+  for (int k = 0; k < node->input_count; ++k) {
+    if (!admit_operand(p, node, k, from_end, may_repeat(kind), inout_value)) return false;
+  }
+  return true;
+}
+
+static bool is_zero(const leat_tensor_t* constant) {
+  return constant && constant->shape.element_count == 1 && leat_tensor_index_at(constant, 0) == 0;
+}
+
+static bool gathers_parts(const leat_parts_t* p, const leat_node_t* node,
+                          leat_parted_t* inout_value) {
+  const leat_parted_t* indices = value_at(p, node, 1);
+  if (!indices || node->output_shapes[0].rank < 0 ||
+      leat_node_attr_int(node, "batch_dims", 0) != 0 ||
+      (node->input_count > 2 && !is_zero(constant_at(p, node, 2)))) {
+    return false;
+  }
+  inout_value->division = indices->division;
+  inout_value->axis = indices->axis;
+  inout_value->in_parts = 1 << 1;
+  return true;
+}
+
+static bool hands_parts_on(const leat_parts_t* p, const leat_node_t* node,
+                           leat_parted_t* inout_value) {
+  const leat_parted_t* value = value_at(p, node, 0);
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  if (!value || node->control_count || !leat_partial_shape_is_full(shape) ||
+      !leat_partial_shape_equal(shape, shape_of(p, node->inputs[0]))) {
+    return false;
+  }
+  inout_value->division = value->division;
+  inout_value->axis = value->axis;
+  inout_value->in_parts = 1 << 0;
+  return true;
+}
+
+// The part from |begin| on, |size| long (-1: up to the end); -1: there is none such.
+static int find_part(leat_division_t division, int64_t begin, int64_t size) {
+  int i = 0;
+  for (; i < division.count && begin > 0; ++i) begin -= division.lengths[i];
+  if (begin || i == division.count) return -1;
+  const bool is_rest = size == -1 && i + 1 == division.count;
+  return is_rest || size == division.lengths[i] ? i : -1;
+}
+
+static bool takes_part(const leat_parts_t* p, const leat_node_t* node, leat_parted_t* inout_value) {
+  const leat_parted_t* value = value_at(p, node, 0);
+  const leat_tensor_t *begin = constant_at(p, node, 1), *size = constant_at(p, node, 2);
+  if (!value || !begin || !size || node->control_count) return false;
+  const leat_partial_shape_t shape = shape_of(p, node->inputs[0]);
+  if (begin->shape.element_count != shape.rank || size->shape.element_count != shape.rank) {
+    return false;
+  }
+  for (int d = 0; d < shape.rank; ++d) {
+    const int64_t from = leat_tensor_index_at(begin, d), length = leat_tensor_index_at(size, d);
+    if (d == value->axis) {
+      inout_value->taken = find_part(value->division, from, length);
+    } else if (from != 0 || (length != -1 && length != shape.dims[d])) {
+      return false;
+    }
+  }
+  inout_value->in_parts = 1 << 0;
+  return inout_value->taken >= 0;
+}
+
+static bool sums_parts(const leat_parts_t* p, const leat_node_t* node, leat_parted_t* inout_value) {
+  const leat_placed_t* placed = p->placed;
+  const leat_parted_t* value = value_at(p, node, 0);
+  leat_cluster_reduction_t reduction;
+  if (!value || !leat_node_is_pure(placed->graph, node) ||
+      !leat_cluster_find_reduction(placed->graph, node, placed->options, &reduction) ||
+      !leat_string_view_equal(reduction.op, LEAT_OP_NAME_SUM) ||
+      shape_of(p, node->inputs[0]).rank - value->axis > reduction.axes ||
+      !leat_node_served_as(placed->graph, node, "AddV2", placed->options)) {
+    return false;
+  }
+  inout_value->division = value->division;
+  inout_value->in_parts = 1 << 0;
+  if (leat_node_sums_rows(placed->graph, node, placed->options)) {  // a product with a column
+    inout_value->constants = 1 << 1;
+    inout_value->from_end = 2;
+  }
+  return true;
+}
+
+static bool scatters_parts(const leat_parts_t* p, const leat_node_t* node,
+                           leat_parted_t* inout_value) {
+  const leat_parted_t *indices = value_at(p, node, 1), *updates = value_at(p, node, 2);
+  if (!indices || !updates || indices->axis != 0 || updates->axis != 0 ||
+      !leat_division_equal(indices->division, updates->division) ||
+      leat_node_attr_bool(node, "use_locking", false)) {
+    return false;
+  }
+  inout_value->division = indices->division;
+  inout_value->in_parts = 1 << 1 | 1 << 2;
+  return true;
+}
+
+// What the node, which reads a value in parts at input |first|, may become.
+static leat_parts_role_t find_role(const leat_parts_t* p, const leat_node_t* node, int first,
+                                   leat_parted_t* inout_value) {
+  const uint32_t flags = node->op->flags;
+  switch (node->op->row->parting) {
+    case LEAT_PARTING_GATHERS:
+      return gathers_parts(p, node, inout_value) ? LEAT_PARTS_EACH : LEAT_PARTS_STRANGER;
+    case LEAT_PARTING_TAKES:
+      return takes_part(p, node, inout_value) ? LEAT_PARTS_TAKEN : LEAT_PARTS_STRANGER;
+    case LEAT_PARTING_SCATTERS:
+      return scatters_parts(p, node, inout_value) ? LEAT_PARTS_APPLIED : LEAT_PARTS_STRANGER;
+    default: break;
+  }
+  if (flags & LEAT_OP_RESHAPES) {
+    return hands_parts_on(p, node, inout_value) ? LEAT_PARTS_HANDED_ON : LEAT_PARTS_STRANGER;
+  }
+  if (sums_parts(p, node, inout_value)) return LEAT_PARTS_SUMMED;
+  return works_on_parts(p, node, first, inout_value) ? LEAT_PARTS_EACH : LEAT_PARTS_STRANGER;
+}
+
+// ---- The groups of a graph ----------------------------------------------------------------------
+
+static void look_at_reader(leat_parts_t* p, int32_t index) {
+  const leat_node_t* node = node_at(p, index);
+  leat_parted_t* value = &p->values[index];
+  int first = 0;
+  while (first < node->input_count && !value_at(p, node, first)) ++first;
+  if (first == node->input_count || node->input_count > MAX_INPUTS) return;
+  value->role = find_role(p, node, first, value);
+  if (value->role == LEAT_PARTS_STRANGER) return;
+  for (int k = 0; k < node->input_count; ++k) {
+    if (value->in_parts >> k & 1) unite(p, index, node->inputs[k].node);
+  }
+}
+
+static leat_status_t look_at(leat_parts_t* p, int32_t index) {
+  const leat_node_t* node = node_at(p, index);
+  const uint8_t parting = node->op->row->parting;
+  if (parting != LEAT_PARTING_JOINS && parting != LEAT_PARTING_PADS) {
+    look_at_reader(p, index);
+    return leat_ok_status();
+  }
+  if (!leat_node_is_pure(p->placed->graph, node)) return leat_ok_status();
+  return parting == LEAT_PARTING_JOINS ? look_at_concatenation(p, index)
+                                       : look_at_pads(p, index);
+}
+
+// Does |reader| want the whole of what it reads at that place?
+static bool wants_whole(const leat_parts_t* p, leat_reader_t reader) {
+  const leat_parted_t* value = &p->values[reader.node];
+  if (reader.position >= node_at(p, reader.node)->input_count) return false;
+  return value->role <= LEAT_PARTS_JOINED || !(value->in_parts >> reader.position & 1);
+}
+
+static bool is_wanted_whole(const leat_parts_t* p, int32_t index) {
+  const leat_readers_t* readers = &p->placed->readers;
+  if (p->placed->kept[index]) return true;
+  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
+    if (wants_whole(p, readers->readers[r])) return true;
+  }
+  return false;
+}
+
+// Of a value whose size is not known there may be many elements.
+static int64_t count_spared(const leat_node_t* node) {
+  const int64_t many = 1 << 20;
+  const int64_t count = leat_shape_count_known(node->output_shapes[0]);
+  return count < 0 ? many : LEAT_MIN(count, many);
+}
+
+// What the group gains and costs by the node.
+static void weigh(leat_parts_t* p, int32_t index) {
+  const leat_parted_t* value = &p->values[index];
+  leat_parted_t* group = &p->values[leat_parts_group(p, index)];
+  switch (value->role) {
+    case LEAT_PARTS_JOINED:
+    case LEAT_PARTS_TAKEN: group->spared += count_spared(node_at(p, index)); break;
+    case LEAT_PARTS_EACH:
+    case LEAT_PARTS_APPLIED: group->added += value->division.count - 1; break;
+    case LEAT_PARTS_SUMMED: group->added += 2 * (value->division.count - 1); break;
+    default: break;
+  }
+  if (leat_parts_gives(p, index)) group->is_refused |= is_wanted_whole(p, index);
+}
+
+static bool is_refused(const leat_parts_t* p, int32_t index) {
+  const leat_placed_t* placed = p->placed;
+  const int64_t limit = placed->options->cluster_limit_elements;
+  const leat_parted_t* group = &p->values[leat_parts_group(p, index)];
+  return group->is_refused || group->spared < group->added * (limit ? limit : ELEMENTS_A_NODE);
+}
+
+// ---- Followers ----------------------------------------------------------------------------------
+
+// Who takes a part of a value followed on all parts, and so did what happens because of it: an
+// update of a variable comes after all that read the variable to make the value. The first nodes on
+// each way from the value's slices that are more than functions of their inputs wait for all parts
+// by themselves then.
+
+typedef struct walk_s {
+  int32_t *found, *followers;  // nodes, each once: all, and those that end a way
+  bool* seen;
+  int count, follower_count;
+} walk_t;
+
+static leat_status_t allocate_walk(const leat_parts_t* p, walk_t* out_walk) {
+  leat_arena_t* arena = p->placed->arena;
+  const size_t count = p->placed->count + 1;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *out_walk->found,
+                                                 (void**)&out_walk->found));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *out_walk->followers,
+                                                 (void**)&out_walk->followers));
+  return leat_arena_allocate_array(arena, count, 1, (void**)&out_walk->seen);
+}
+
+static void go_to_readers(const leat_parts_t* p, int32_t index, walk_t* w) {
+  const leat_readers_t* readers = &p->placed->readers;
+  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
+    const int32_t reader = readers->readers[r].node;
+    if (w->seen[reader]) continue;
+    w->seen[reader] = true;
+    w->found[w->count++] = reader;
+  }
+}
+
+// Begins at the slices of the value.
+static void begin_walk(const leat_parts_t* p, int32_t index, walk_t* w) {
+  const leat_readers_t* readers = &p->placed->readers;
+  for (int i = 0; i < w->count; ++i) w->seen[w->found[i]] = false;
+  w->count = w->follower_count = 0;
+  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
+    const int32_t reader = readers->readers[r].node;
+    if (p->values[reader].role == LEAT_PARTS_TAKEN) go_to_readers(p, reader, w);
+  }
+}
+
+// False where a way leads through control flow: what lies behind waits by other rules.
+static bool walk(const leat_parts_t* p, walk_t* w) {
+  for (int i = 0; i < w->count; ++i) {
+    const leat_node_t* node = node_at(p, w->found[i]);
+    const bool is_no_op = leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP);
+    if (node->op->flags & LEAT_OP_CONTROL_FLOW) return false;
+    if (is_no_op || leat_node_is_pure(p->placed->graph, node)) {
+      go_to_readers(p, w->found[i], w);
+    } else {
+      w->followers[w->follower_count++] = w->found[i];
+    }
+  }
+  return true;
+}
+
+static leat_status_t find_followers(leat_parts_t* p, int32_t index, walk_t* w) {
+  leat_parted_t* value = &p->values[index];
+  begin_walk(p, index, w);
+  if (!walk(p, w)) p->values[leat_parts_group(p, index)].is_refused = true;
+  value->follower_count = w->follower_count;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
+      p->placed->arena, (size_t)w->follower_count + 1, sizeof *value->followers,
+      (void**)&value->followers));
+  memcpy(value->followers, w->followers, (size_t)w->follower_count * sizeof *w->followers);
+  return leat_ok_status();
+}
+
+// ---- The pass -----------------------------------------------------------------------------------
+
+static leat_status_t find_groups(leat_parts_t* p) {
+  const leat_placed_t* placed = p->placed;
+  for (size_t i = 0; i < placed->count; ++i) {
+    p->values[i] = (leat_parted_t){.group = (int32_t)i, .gate = -1};
+  }
+  for (size_t i = 0; i < placed->count; ++i) {
+    LEAT_RETURN_IF_ERROR(look_at(p, placed->order[i]));
+  }
+  for (size_t i = 0; i < placed->count; ++i) weigh(p, (int32_t)i);
+  walk_t w = {0};
+  LEAT_RETURN_IF_ERROR(allocate_walk(p, &w));
+  for (size_t i = 0; i < placed->count; ++i) {
+    const int32_t index = (int32_t)i;
+    if (!leat_parts_gives(p, index) || is_refused(p, index)) continue;
+    LEAT_RETURN_IF_ERROR(find_followers(p, index, &w));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t rewrite_graph(leat_placed_t* placed) {
+  leat_parts_t p = {.placed = placed};
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(placed->arena, placed->count + 1,
+                                                 sizeof *p.values, (void**)&p.values));
+  LEAT_RETURN_IF_ERROR(find_groups(&p));
+  for (size_t i = 0; i < placed->count; ++i) {
+    if (is_refused(&p, (int32_t)i)) p.values[i].role = LEAT_PARTS_STRANGER;
+    if (p.values[i].role == LEAT_PARTS_STRANGER) p.values[i].parts = NULL;
+    placed->any_changed |= p.values[i].role != LEAT_PARTS_STRANGER;
+  }
+  return placed->any_changed ? leat_parts_rewrite(&p) : leat_ok_status();
+}
+
+static bool joins(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const uint8_t parting = graph->nodes[i].op->row->parting;
+    if (parting == LEAT_PARTING_JOINS || parting == LEAT_PARTING_PADS) return true;
+  }
+  return false;
+}
+
+static leat_status_t parts(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  if (!options->find_kernel || !joins(rewrite->graph)) return leat_ok_status();
+  return leat_placed_rewrite_graph(rewrite, options, rewrite_graph);
+}
+
+const leat_pass_t leat_pass_parts = {
+    .name = "parts",
+    .doc = "what is joined and taken apart again is worked on in parts",
+    .bit = LEAT_PASS_BIT_PARTS,
+    .run_placed = parts};
