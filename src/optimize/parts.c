@@ -236,16 +236,13 @@ static bool works_on_parts(const leat_parts_t* p, const leat_node_t* node, int f
   return true;
 }
 
-static bool is_zero(const leat_tensor_t* constant) {
-  return constant && constant->shape.element_count == 1 && leat_tensor_index_at(constant, 0) == 0;
-}
-
 static bool gathers_parts(const leat_parts_t* p, const leat_node_t* node,
                           leat_parted_t* inout_value) {
   const leat_parted_t* indices = value_at(p, node, 1);
+  const int rank = shape_of(p, node->inputs[0]).rank;
   if (!indices || node->output_shapes[0].rank < 0 ||
       leat_node_attr_int(node, "batch_dims", 0) != 0 ||
-      (node->input_count > 2 && !is_zero(constant_at(p, node, 2)))) {
+      (node->input_count > 2 && read_axis(constant_at(p, node, 2), rank) != 0)) {
     return false;
   }
   inout_value->division = indices->division;
