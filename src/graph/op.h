@@ -181,6 +181,7 @@ typedef struct leat_op_row_s {
   uint16_t identities;  // leat_identity_t
   int8_t scales;        // see |scaled|
   uint8_t parting;      // leat_parting_t
+  bool scales_rows;     // see |scaled|
   // Which flattened inputs may outlive the step or be kept by the kernel (Assign, enqueue, Send):
   // bit i; bit 63 = every input from 63 on.
   uint64_t escaping_inputs;
@@ -193,8 +194,9 @@ typedef struct leat_op_row_s {
   const leat_rule_t* contract;  // LEAT_RULES(...); NULL: none
   const char* sum;  // the op that makes a sum of output 0, with the same attributes; NULL: none
   // The op that multiplies besides, as Mul would, with the same attributes: by its last input, one
-  // more. |scales| says what: input i, by a scalar; or LEAT_SCALES_OUTPUT(i), each of its rows by a
-  // number of a column. NULL: none.
+  // more. |scales| says what: input i, by a scalar, or if |scales_rows| by a number for each row of
+  // dimension 0, under any shape; or LEAT_SCALES_OUTPUT(i), each of its rows by a number of a
+  // column. NULL: none.
   const char* scaled;
   const char* doc;
 } leat_op_row_t;

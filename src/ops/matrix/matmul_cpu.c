@@ -2,7 +2,9 @@
 // small ones each thread takes some.
 #include <string.h>
 
+#include "base/checked.h"
 #include "device/cpu/half.h"
+#include "ops/array/row_scale_cpu.h"
 #include "ops/family.h"
 #include "ops/matrix/matmul_cpu.h"
 #include "ops/matrix/product_cpu.h"
@@ -81,16 +83,22 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
 
 // ---- Products added to something ----------------------------------------------------------------
 
+static void add_product(const leat_kernel_context_t* c, int dtype,
+                        const leat_gemm_shape_t* product, const void* a, const void* b,
+                        const void* addend, void* sum) {
+  leat_thread_pool_t* pool = c->services->pool;
+  if (dtype == LEAT_DTYPE_DOUBLE) {
+    leat_gemm_f64(product, a, b, addend, sum, NULL, pool);
+  } else if (c->services->deterministic) {
+    leat_gemm_f32_portable(product, a, b, addend, sum, NULL, pool);
+  } else {
+    leat_gemm_f32(product, a, b, addend, sum, NULL, pool);
+  }
+}
+
 void leat_matmul_add(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
                      const void* a, const void* b, const void* addend, leat_tensor_t* sum) {
-  leat_thread_pool_t* pool = c->services->pool;
-  if (sum->dtype == LEAT_DTYPE_DOUBLE) {
-    leat_gemm_f64(product, a, b, addend, sum->data, NULL, pool);
-  } else if (c->services->deterministic) {
-    leat_gemm_f32_portable(product, a, b, addend, sum->data, NULL, pool);
-  } else {
-    leat_gemm_f32(product, a, b, addend, sum->data, NULL, pool);
-  }
+  add_product(c, sum->dtype, product, a, b, addend, sum->data);
 }
 
 // The element of a tensor of |shape| that lies under element |index| of |output|.
@@ -153,26 +161,120 @@ leat_status_t leat_matmul_add_repeated(leat_kernel_context_t* c, const leat_gemm
   return leat_ok_status();
 }
 
-static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
-  const leat_tensor_t* y = leat_kernel_input(c, 2);
-  leat_gemm_shape_t product;
-  LEAT_RETURN_IF_ERROR(leat_matmul_find(c, leat_kernel_state(c), &product));
-  leat_shape_t shape;
+// Output 0 becomes the product, of |shape|, and |y|: input 2, or what takes its place.
+static leat_status_t add_to(leat_kernel_context_t* c, leat_gemm_shape_t product,
+                            const leat_shape_t* shape, const leat_tensor_t* y) {
   leat_tensor_t repeated, *sum;
-  const int64_t dims[] = {product.m, product.n};
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
   const bool is_row = is_row_of(&y->shape, &product);
-  if (!is_row && !leat_shape_equal(&shape, &y->shape)) {
-    LEAT_RETURN_IF_ERROR(leat_matmul_add_repeated(c, &product, &shape, y, &repeated));
+  if (!is_row && !leat_shape_equal(shape, &y->shape)) {
+    LEAT_RETURN_IF_ERROR(leat_matmul_add_repeated(c, &product, shape, y, &repeated));
     leat_kernel_set_output(c, 0, repeated);
     return leat_ok_status();
   }
   const void* addend = y->data;
   product.ldd = is_row ? 0 : product.n;
-  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, &shape, &sum));
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, shape, &sum));
   if (sum->shape.element_count == 0) return leat_ok_status();
   leat_matmul_add(c, &product, leat_kernel_input(c, 0)->data, leat_kernel_input(c, 1)->data,
                   addend, sum);
+  return leat_ok_status();
+}
+
+static leat_status_t find_sum(leat_kernel_context_t* c, leat_gemm_shape_t* out_product,
+                              leat_shape_t* out_shape) {
+  LEAT_RETURN_IF_ERROR(leat_matmul_find(c, leat_kernel_state(c), out_product));
+  return leat_shape_create(2, (const int64_t[]){out_product->m, out_product->n}, out_shape);
+}
+
+static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
+  leat_gemm_shape_t product;
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(find_sum(c, &product, &shape));
+  return add_to(c, product, &shape, leat_kernel_input(c, 2));
+}
+
+// ---- Products added to rows that are multiplied -------------------------------------------------
+
+// Rows of the sum are laid, multiplied, where it is to be, and the product is added to them while
+// the cache still holds them: so many bytes, but no fewer rows, as B is packed for each block.
+#define BLOCK_BYTES (512 * 1024)
+#define BLOCK_ROWS 256
+
+typedef struct scaled_sum_s {
+  leat_row_scale_t scale;
+  leat_gemm_shape_t product;
+  size_t item_bytes;
+  char* sum;
+} scaled_sum_t;
+
+static void lay_rows(void* data, int64_t begin, int64_t end) {
+  const scaled_sum_t* s = data;
+  const int64_t n = s->product.n;
+  leat_row_scale_apply(&s->scale, LEAT_ROW_SCALE_LAY, begin * n, (end - begin) * n,
+                       s->sum + (size_t)(begin * n) * s->item_bytes);
+}
+
+static void add_to_rows(const leat_kernel_context_t* c, const scaled_sum_t* s, int64_t begin,
+                        int64_t end) {
+  leat_gemm_shape_t product = s->product;
+  const int64_t from = product.op_a == LEAT_GEMM_PLAIN ? begin * product.lda : begin;
+  const char* a = leat_tensor_data(leat_kernel_input(c, 0), const char);
+  char* rows = s->sum + (size_t)(begin * product.n) * s->item_bytes;
+  product.m = end - begin;
+  product.ldd = product.n;
+  add_product(c, s->scale.dtype, &product, a + (size_t)from * s->item_bytes,
+              leat_kernel_input(c, 1)->data, rows, rows);
+}
+
+// Blocks are for one thread. They may change bits, which is why a step whose bits must not depend
+// on the number of threads has none.
+static int64_t count_blocks(const leat_kernel_context_t* c, const scaled_sum_t* s) {
+  leat_thread_pool_t* pool = c->services->pool;
+  if (c->services->deterministic || (pool && leat_thread_pool_size(pool) > 1)) return 1;
+  const int64_t fitting = BLOCK_BYTES / (s->product.n * (int64_t)s->item_bytes);
+  const int64_t rows = LEAT_MAX(fitting, BLOCK_ROWS);
+  return (s->product.m + rows - 1) / rows;
+}
+
+static void add_to_scaled(const leat_kernel_context_t* c, scaled_sum_t* s) {
+  const int64_t m = s->product.m, blocks = count_blocks(c, s);
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t begin = m * i / blocks, end = m * (i + 1) / blocks;
+    if (blocks == 1) {
+      leat_kernel_parallel_for(c, m, (double)s->product.n * 0.1, lay_rows, s);
+    } else {
+      lay_rows(s, begin, end);
+    }
+    add_to_rows(c, s, begin, end);
+  }
+}
+
+// The addend is no row for each of the product's: it is multiplied apart.
+static leat_status_t add_to_product(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
+                                    const leat_shape_t* shape, const leat_row_scale_t* scale) {
+  leat_tensor_t y;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_temporary(c, scale->dtype, &leat_kernel_input(c, 2)->shape, &y));
+  leat_row_scale_apply(scale, LEAT_ROW_SCALE_LAY, 0, y.shape.element_count, y.data);
+  leat_status_t status = add_to(c, *product, shape, &y);
+  leat_tensor_release(&y);
+  return status;
+}
+
+static leat_status_t scaled_matmul_add__cpu(leat_kernel_context_t* c) {
+  scaled_sum_t s;
+  leat_shape_t shape;
+  leat_tensor_t* sum;
+  LEAT_RETURN_IF_ERROR(find_sum(c, &s.product, &shape));
+  LEAT_RETURN_IF_ERROR(leat_row_scale_open(c, 2, 3, &s.scale));
+  if (!leat_shape_equal(&shape, &leat_kernel_input(c, 2)->shape)) {
+    return add_to_product(c, &s.product, &shape, &s.scale);
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 2, 0, &shape, &sum));
+  if (sum->shape.element_count == 0) return leat_ok_status();
+  s.item_bytes = leat_dtype_size(s.scale.dtype);
+  s.sum = sum->data;
+  add_to_scaled(c, &s);
   return leat_ok_status();
 }
 
@@ -338,6 +440,8 @@ const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
     LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, leat_matmul_create, matmul__cpu,
                     .expensive = true, .elementwise = LEAT_ELEMENTWISE_PRODUCT),
     ROW("_MatMulAdd", "T: float, double", leat_matmul_create, matmul_add__cpu),
+    ROW("_ScaledMatMulAdd", "T: " LEAT_ROW_SCALE_TYPES, leat_matmul_create,
+        scaled_matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
     ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),
     SAME("bfloat16"),

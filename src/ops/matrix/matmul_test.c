@@ -32,6 +32,15 @@ static void sum_reference(const leat_reference_t* r) {
   product_reference(r);
   for (int64_t i = 0; i < r->outputs[0].shape.element_count; ++i) r->out[0][i] += r->in[2][i];
 }
+// What it is added to is multiplied first, by a number for each row.
+static void scaled_sum_reference(const leat_reference_t* r) {
+  const int64_t row = leat_shape_dim(&r->outputs[0].shape, 1);
+  const int64_t numbers = r->inputs[3].shape.element_count;
+  product_reference(r);
+  for (int64_t i = 0; i < r->outputs[0].shape.element_count; ++i) {
+    r->out[0][i] += r->in[2][i] * r->in[3][numbers == 1 ? 0 : i / row];
+  }
+}
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
 #define TURNED(a, b) {LEAT_CASE_BOOL("transpose_a", a), LEAT_CASE_BOOL("transpose_b", b)}
 #define TURNED_BATCH(a, b) {LEAT_CASE_BOOL("adj_x", a), LEAT_CASE_BOOL("adj_y", b)}
@@ -111,6 +120,45 @@ static const leat_op_case_t kCases[] = {
     {.op = "_MatMulAdd",
      .name = "shapes that do not fit",
      .inputs = {X(2, 3), X(3, 4), X(3, 4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "_ScaledMatMulAdd",
+     .inputs = {X(3, 4), X(4, 5), X(3, 5), X(3, 1)},
+     .types = LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE),
+     .reference = scaled_sum_reference},
+    {.op = "_ScaledMatMulAdd",
+     .name = "blocks of rows",
+     .inputs = {X(700, 60), X(60, 400), X(700, 400), X(700, 1)},
+     .reference = scaled_sum_reference,
+     .tolerance = 1e-4},
+    {.op = "_ScaledMatMulAdd",
+     .name = "blocks of rows of doubles, both turned",
+     .attrs = TURNED(true, true),
+     .inputs = {X(20, 700), X(400, 20), X(700, 400), X(1)},
+     .types = LEAT_DTYPE_BIT(DOUBLE),
+     .reference = scaled_sum_reference},
+    {.op = "_ScaledMatMulAdd",
+     .name = "a row is repeated",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 1, 2), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 1, 10),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 100, 200), LEAT_SCALAR_ITEM(FLOAT, 2)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 201, 410, 202, 420)}},
+    {.op = "_ScaledMatMulAdd",
+     .name = "the product is repeated",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1), 2), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 1, 10),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 1, 2), LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 3, 4)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 5, 23, 10, 28)}},
+    {.op = "_ScaledMatMulAdd",
+     .name = "nothing to add up, and no rows",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 3)), X(3, 2),
+                LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2)), LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 1))},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2))}},
+    {.op = "_ScaledMatMulAdd",
+     .name = "numbers for other rows",
+     .inputs = {X(2, 3), X(3, 4), X(2, 4), X(4)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "factor has shape [4]"},
+    {.op = "_ScaledMatMulAdd",
+     .name = "shapes that do not fit",
+     .inputs = {X(2, 3), X(3, 4), X(3, 4), X(1)},
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "BatchMatMul",
      .inputs = {X(2, 3, 4), X(2, 4, 2)},

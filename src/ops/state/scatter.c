@@ -42,26 +42,40 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
 #define ORDERED "{half, bfloat16, float, double, int32, int64}"
 #define POLICY "; bad_indices_policy: string = ''"
 
-#define SCATTER(op_name, types, locking, words)                                             \
+#define SCATTER_ROW(op_name, more, types, locking, ...)                                     \
   {.name = op_name,                                                                         \
-   .inputs = "ref: Ref(T); indices: Tindices; updates: T",                                  \
+   .inputs = "ref: Ref(T); indices: Tindices; updates: T" more,                             \
    .outputs = "output_ref: Ref(T)",                                                         \
    .attrs = "T: " types "; Tindices: {int32, int64}; use_locking: bool = " locking,         \
-   .parting = LEAT_PARTING_SCATTERS,                                                        \
    .shape = scatter_shape,                                                                  \
    .gradient = leat_gradient_none,                                                          \
-   .doc = words}
-#define RESOURCE_SCATTER(op_name, types, words)                                             \
+   __VA_ARGS__}
+#define RESOURCE_SCATTER_ROW(op_name, more, types, ...)                                     \
   {.name = op_name,                                                                         \
-   .inputs = "resource: resource; indices: Tindices; updates: dtype",                       \
+   .inputs = "resource: resource; indices: Tindices; updates: dtype" more,                  \
    .attrs = "dtype: " types "; Tindices: {int32, int64}",                                   \
    .flags = LEAT_OP_STATEFUL,                                                               \
-   .parting = LEAT_PARTING_SCATTERS,                                                        \
    .shape = scatter_shape,                                                                  \
-   .doc = words}
+   __VA_ARGS__}
+#define TAIL(words) .parting = LEAT_PARTING_SCATTERS, .doc = words
+#define SCATTER(op_name, types, locking, words) \
+  SCATTER_ROW(op_name, "", types, locking, TAIL(words))
+#define RESOURCE_SCATTER(op_name, types, words) \
+  RESOURCE_SCATTER_ROW(op_name, "", types, TAIL(words))
 #define BOTH(how, types, words)                     \
   SCATTER("Scatter" how, types, "false", words),    \
       RESOURCE_SCATTER("ResourceScatter" how, NUMBER, words)
+// Both forms, and those that multiply the updates.
+#define SCALED(op_name) .scaled = "_Scaled" op_name, .scales = 2, .scales_rows = true
+#define SCALED_WORDS(words) \
+  .doc = words " The updates are multiplied by factor first, a scalar or a number for each row."
+#define SCALED_BOTH(how, words)                                                             \
+  SCATTER_ROW("Scatter" how, "", NUMBER, "false", TAIL(words), SCALED("Scatter" how)),      \
+      SCATTER_ROW("_ScaledScatter" how, "; factor: T", NUMBER, "false", SCALED_WORDS(words)), \
+      RESOURCE_SCATTER_ROW("ResourceScatter" how, "", NUMBER, TAIL(words),                  \
+                           SCALED("ResourceScatter" how)),                                  \
+      RESOURCE_SCATTER_ROW("_ScaledResourceScatter" how, "; factor: dtype", NUMBER,         \
+                           SCALED_WORDS(words))
 #define SCATTER_ND(how, types, locking, words)                                              \
   {.name = "ScatterNd" how,                                                                 \
    .inputs = "ref: Ref(T); indices: Tindices; updates: T",                                  \
@@ -80,8 +94,8 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
 const leat_op_row_t leat_scatter_ops[] = {
     SCATTER("ScatterUpdate", "type", "true", "Replaces rows of a variable."),
     RESOURCE_SCATTER("ResourceScatterUpdate", "type", "Replaces rows of a variable."),
-    BOTH("Add", NUMBER, "Adds to rows of a variable; a row named twice gets both."),
-    BOTH("Sub", NUMBER, "Subtracts from rows of a variable."),
+    SCALED_BOTH("Add", "Adds to rows of a variable; a row named twice gets both."),
+    SCALED_BOTH("Sub", "Subtracts from rows of a variable."),
     BOTH("Mul", NUMBER, "Multiplies rows of a variable."),
     BOTH("Div", NUMBER, "Divides rows of a variable."),
     BOTH("Min", ORDERED, "Lowers rows of a variable to the updates."),

@@ -3,13 +3,17 @@
 #include "base/checked.h"
 #include "ops/array/combine_cpu.h"
 #include "ops/array/index_cpu.h"
+#include "ops/array/row_scale_cpu.h"
 #include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/types.h"
 #include "ops/family.h"
 #include "ops/state/update_cpu.h"
 
+#define FACTOR 3  // the input of those that multiply
+
 typedef struct scatter_s {
   leat_combine_t how;
+  bool multiplies;
 } scatter_t;
 
 static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
@@ -21,6 +25,7 @@ static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
       {"Mul", LEAT_COMBINE_MUL},       {"Div", LEAT_COMBINE_DIV}, {"Min", LEAT_COMBINE_MIN},
       {"Max", LEAT_COMBINE_MAX},
   };
+  ((scatter_t*)state)->multiplies = c->kernel->input_count > FACTOR;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kEndings); ++i) {
     leat_string_view_t ending = leat_string_view_from(kEndings[i].ending);
     if (leat_string_view_ends_with(c->kernel->op->name, ending)) {
@@ -96,49 +101,80 @@ static leat_status_t check_divisors(leat_kernel_context_t* c, leat_combine_t how
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-static leat_status_t apply_row(leat_combine_fn_t combine, int dtype, void* to, const void* from,
-                               int64_t count) {
-  if (LEAT_UNLIKELY(!combine)) return leat_tensor_copy_elements(dtype, from, to, count);
-  combine(to, from, count);
+typedef struct rows_s {
+  leat_combine_t how;
+  leat_combine_fn_t combine;       // NULL: elements are copied
+  const leat_tensor_t* updates;
+  const leat_row_scale_t* scale;   // multiplies them; NULL: nothing does
+  int64_t row;                     // elements
+} rows_t;
+
+static leat_status_t apply_elements(const rows_t* r, void* to, const void* from, int64_t count) {
+  if (LEAT_UNLIKELY(!r->combine)) {
+    return leat_tensor_copy_elements(r->updates->dtype, from, to, count);
+  }
+  r->combine(to, from, count);
   return leat_ok_status();
 }
 
-static leat_status_t apply_rows(leat_kernel_context_t* c, leat_combine_fn_t combine,
+// One update for the whole row.
+static leat_status_t apply_scalar(const rows_t* r, uint8_t* to) {
+  _Alignas(16) uint8_t product[16];
+  const size_t item = leat_dtype_size(r->updates->dtype);
+  if (r->scale) leat_row_scale_apply(r->scale, LEAT_ROW_SCALE_LAY, 0, 1, product);
+  for (int64_t k = 0; k < r->row; ++k) {
+    LEAT_RETURN_IF_ERROR(apply_elements(r, to + (size_t)k * item,
+                                        r->scale ? product : r->updates->data, 1));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t apply_row(const rows_t* r, int64_t index, uint8_t* to) {
+  const int64_t begin = index * r->row;
+  if (r->updates->shape.rank == 0) return apply_scalar(r, to);
+  if (r->scale) {
+    leat_row_scale_apply(r->scale,
+                         r->how == LEAT_COMBINE_ADD ? LEAT_ROW_SCALE_ADD : LEAT_ROW_SCALE_SUB,
+                         begin, r->row, to);
+    return leat_ok_status();
+  }
+  const uint8_t* updates = r->updates->data;
+  return apply_elements(r, to, updates + (size_t)begin * leat_dtype_size(r->updates->dtype),
+                        r->row);
+}
+
+static leat_status_t apply_rows(const rows_t* r, const leat_tensor_t* indices,
                                 leat_tensor_t* var) {
-  const leat_tensor_t* indices = leat_kernel_input(c, 1);
-  const leat_tensor_t* updates = leat_kernel_input(c, 2);
-  int64_t row = leat_shape_product(&var->shape, 1, var->shape.rank);
-  size_t item = leat_dtype_size(var->dtype), row_bytes = (size_t)row * item;
-  bool is_scalar = updates->shape.rank == 0;
+  const size_t row_bytes = (size_t)r->row * leat_dtype_size(var->dtype);
   uint8_t* target = var->data;
-  const uint8_t* source = updates->data;
-  int64_t count = indices->shape.element_count;
+  const int64_t count = indices->shape.element_count;
   for (int64_t i = 0; i < count; ++i) {
-    uint8_t* to = target + (size_t)leat_tensor_index_at(indices, i) * row_bytes;
     if (i + LEAT_ROWS_AHEAD < count) {
       int64_t later = leat_tensor_index_at(indices, i + LEAT_ROWS_AHEAD);
       leat_row_fetch(target + (size_t)later * row_bytes, row_bytes);
     }
-    if (!is_scalar) {
-      const uint8_t* from = source + (size_t)i * row_bytes;
-      LEAT_RETURN_IF_ERROR(apply_row(combine, var->dtype, to, from, row));
-      continue;
-    }
-    for (int64_t k = 0; k < row; ++k) {
-      LEAT_RETURN_IF_ERROR(apply_row(combine, var->dtype, to + (size_t)k * item, source, 1));
-    }
+    uint8_t* to = target + (size_t)leat_tensor_index_at(indices, i) * row_bytes;
+    LEAT_RETURN_IF_ERROR(apply_row(r, i, to));
   }
   return leat_ok_status();
 }
 
 static leat_status_t scatter_locked(leat_kernel_context_t* c, leat_cell_t* cell) {
   const scatter_t* scatter = leat_kernel_state(c);
-  LEAT_RETURN_IF_ERROR(check_variable(c, &cell->tensor));
-  LEAT_RETURN_IF_ERROR(check_shapes(c, &cell->tensor.shape));
-  LEAT_RETURN_IF_ERROR(check_indices(c, leat_shape_dim(&cell->tensor.shape, 0)));
+  leat_tensor_t* var = &cell->tensor;
+  leat_row_scale_t scale;
+  LEAT_RETURN_IF_ERROR(check_variable(c, var));
+  LEAT_RETURN_IF_ERROR(check_shapes(c, &var->shape));
+  LEAT_RETURN_IF_ERROR(check_indices(c, leat_shape_dim(&var->shape, 0)));
   LEAT_RETURN_IF_ERROR(check_divisors(c, scatter->how));
+  if (scatter->multiplies) LEAT_RETURN_IF_ERROR(leat_row_scale_open(c, 2, FACTOR, &scale));
   LEAT_RETURN_IF_ERROR(leat_cell_make_exclusive(cell, c->services->memory));
-  return apply_rows(c, leat_combine_find(scatter->how, cell->tensor.dtype), &cell->tensor);
+  const rows_t rows = {.how = scatter->how,
+                       .combine = leat_combine_find(scatter->how, var->dtype),
+                       .updates = leat_kernel_input(c, 2),
+                       .scale = scatter->multiplies ? &scale : NULL,
+                       .row = leat_shape_product(&var->shape, 1, var->shape.rank)};
+  return apply_rows(&rows, leat_kernel_input(c, 1), var);
 }
 
 static leat_status_t scatter_nd_locked(leat_kernel_context_t* c, leat_cell_t* cell) {
@@ -171,6 +207,11 @@ static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
 #define SCATTER(how, types)                                                                    \
   KERNEL("Scatter" how, "T: " types, scatter_t, scatter_create, scatter__cpu),                 \
       KERNEL("ResourceScatter" how, "dtype: " types, scatter_t, scatter_create, scatter__cpu)
+#define SCALED_SCATTER(how)                                                                    \
+  KERNEL("_ScaledScatter" how, "T: " LEAT_ROW_SCALE_TYPES, scatter_t, scatter_create,          \
+         scatter__cpu),                                                                        \
+      KERNEL("_ScaledResourceScatter" how, "dtype: " LEAT_ROW_SCALE_TYPES, scatter_t,          \
+             scatter_create, scatter__cpu)
 #define SCATTER_ND(how, types)                                                                 \
   KERNEL("ScatterNd" how, "T: " types, leat_scatter_nd_t, leat_scatter_nd_create,              \
          scatter_nd__cpu),                                                                     \
@@ -181,6 +222,8 @@ const leat_kernel_row_t leat_scatter_kernels_cpu[] = {
     SCATTER("Update", LEAT_TYPES_ALL),
     SCATTER("Add", LEAT_TYPES_NUMBER),
     SCATTER("Sub", LEAT_TYPES_NUMBER),
+    SCALED_SCATTER("Add"),
+    SCALED_SCATTER("Sub"),
     SCATTER("Mul", LEAT_TYPES_NUMBER),
     SCATTER("Div", LEAT_TYPES_NUMBER),
     SCATTER("Min", LEAT_TYPES_REAL),
