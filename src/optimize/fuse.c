@@ -35,25 +35,6 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
 
 // ---- Terms --------------------------------------------------------------------------------------
 
-static bool hands_on(const leat_node_t* node) {
-  return node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1;
-}
-
-static bool waits(const leat_graph_t* graph, leat_reader_t reader) {
-  return reader.position >= graph->nodes[reader.node].input_count;
-}
-
-// Does one node read |node|, and nobody need it otherwise? Others may wait for what computes.
-static bool has_one_reader(const leat_placed_t* f, int32_t node) {
-  uint32_t waiting = 0;
-  if ((size_t)node >= f->count || f->kept[node]) return false;
-  const uint32_t begin = f->readers.begin[node], end = f->readers.begin[node + 1];
-  for (uint32_t r = begin; r < end; ++r) waiting += waits(f->graph, f->readers.readers[r]);
-  const leat_node_t* read = &f->graph->nodes[node];
-  return end - begin - waiting == 1 &&
-         (!waiting || !(hands_on(read) || leat_node_reads_switch(f->graph, read)));
-}
-
 static bool comes_with(const leat_placed_t* f, const leat_node_t* a, const leat_node_t* b) {
   const leat_node_t* nodes = f->graph->nodes;
   return leat_condition_set_equal(f->conditions[a - nodes], f->conditions[b - nodes]);
@@ -67,11 +48,11 @@ static const leat_node_t* find_term(const leat_placed_t* f, const leat_node_t* s
   for (;;) {
     const leat_node_t* node = &f->graph->nodes[input.node];
     if (input.index != 0 || node->assigned_device != sum->assigned_device ||
-        !has_one_reader(f, input.node) || !leat_node_is_pure(f->graph, node) ||
+        !leat_placed_has_one_reader(f, input.node) || !leat_node_is_pure(f->graph, node) ||
         (reader && !comes_with(f, reader, node))) {
       return NULL;
     }
-    if (!hands_on(node)) return node;
+    if (!leat_node_hands_on(node)) return node;
     input = node->inputs[0];
     reader = node;
   }
@@ -85,28 +66,6 @@ static const leat_op_t* find_sum_op(const leat_placed_t* f, const leat_node_t* t
 
 // ---- The node that stands for a sum and its terms -----------------------------------------------
 
-// Who waits for |term|, which goes, is to wait for what it reads and waits for.
-static leat_status_t move_waiters(leat_placed_t* f, const leat_node_t* term) {
-  const int32_t index = (int32_t)(term - f->graph->nodes);
-  const int total = term->input_count + term->control_count;
-  int32_t waiter = -1, *sources;
-  const leat_op_t* no_op;
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(f->graph->ops, LEAT_OP_NAME_NO_OP, &no_op));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof *sources, (void**)&sources));
-  for (int i = 0; i < total; ++i) sources[i] = term->inputs[i].node;
-  leat_node_spec_t spec = {.op = no_op, .control_inputs = sources, .control_count = total};
-  for (uint32_t r = f->readers.begin[index]; r < f->readers.begin[index + 1]; ++r) {
-    const leat_reader_t reader = f->readers.readers[r];
-    if (!waits(f->graph, reader)) continue;
-    if (waiter < 0) {
-      LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->rewrite, index, "/_waited", &spec, &waiter));
-    }
-    f->graph->nodes[reader.node].inputs[reader.position].node = waiter;
-  }
-  return leat_ok_status();
-}
-
 // What |sum| waits for, and each node on the way to its inputs from |begin| to |end|: how many they
 // are, and into |out_controls| if that is there.
 static int list_controls(const leat_placed_t* f, const leat_node_t* sum, int begin, int end,
@@ -117,7 +76,7 @@ static int list_controls(const leat_placed_t* f, const leat_node_t* sum, int beg
     for (int i = 0; i < node->control_count; ++i, ++count) {
       if (out_controls) out_controls[count] = node->inputs[node->input_count + i].node;
     }
-    if (node != sum && hands_on(node)) {
+    if (node != sum && leat_node_hands_on(node)) {
       node = &f->graph->nodes[node->inputs[0].node];
     } else if (side < end) {
       node = &f->graph->nodes[sum->inputs[side++].node];
@@ -132,7 +91,8 @@ static leat_status_t add_fused(leat_placed_t* f, int32_t index, int begin, int e
                                leat_node_spec_t* spec, int32_t* out_node) {
   int32_t* controls;
   for (int side = begin; side < end; ++side) {
-    LEAT_RETURN_IF_ERROR(move_waiters(f, find_term(f, &f->graph->nodes[index], side)));
+    const leat_node_t* term = find_term(f, &f->graph->nodes[index], side);
+    LEAT_RETURN_IF_ERROR(leat_placed_pass_waiters(f, (int32_t)(term - f->graph->nodes)));
   }
   const leat_node_t* sum = &f->graph->nodes[index];
   spec->control_count = list_controls(f, sum, begin, end, NULL);

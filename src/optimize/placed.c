@@ -51,3 +51,47 @@ leat_status_t leat_placed_rewrite(leat_rewrite_t* rewrite, const leat_pass_optio
                                   try_node_t try_node) {
   return open_and_run(rewrite, options, NULL, try_node);
 }
+
+// ---- Readers and waiters ------------------------------------------------------------------------
+
+static bool waits(const leat_graph_t* graph, leat_reader_t reader) {
+  return reader.position >= graph->nodes[reader.node].input_count;
+}
+
+bool leat_placed_has_one_reader(const leat_placed_t* p, int32_t node) {
+  uint32_t waiting = 0;
+  if ((size_t)node >= p->count || p->kept[node]) return false;
+  const uint32_t begin = p->readers.begin[node], end = p->readers.begin[node + 1];
+  for (uint32_t r = begin; r < end; ++r) waiting += waits(p->graph, p->readers.readers[r]);
+  const leat_node_t* read = &p->graph->nodes[node];
+  return end - begin - waiting == 1 &&
+         (!waiting || !(leat_node_hands_on(read) || leat_node_reads_switch(p->graph, read)));
+}
+
+leat_status_t leat_placed_move_waiters(leat_placed_t* p, int32_t node, const int32_t* sources,
+                                       int count) {
+  int32_t waiter = -1;
+  const leat_op_t* no_op;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(p->graph->ops, LEAT_OP_NAME_NO_OP, &no_op));
+  leat_node_spec_t spec = {.op = no_op, .control_inputs = sources, .control_count = count};
+  for (uint32_t r = p->readers.begin[node]; r < p->readers.begin[node + 1]; ++r) {
+    const leat_reader_t reader = p->readers.readers[r];
+    const leat_node_t* waiting = &p->graph->nodes[reader.node];
+    if (!waits(p->graph, reader) || waiting->inputs[reader.position].node != node) continue;
+    if (waiter < 0) {
+      LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(p->rewrite, node, "/_waited", &spec, &waiter));
+    }
+    p->graph->nodes[reader.node].inputs[reader.position].node = waiter;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_placed_pass_waiters(leat_placed_t* p, int32_t index) {
+  const leat_node_t* node = &p->graph->nodes[index];
+  const int total = node->input_count + node->control_count;
+  int32_t* sources;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_allocate_array(p->arena, (size_t)total + 1, sizeof *sources, (void**)&sources));
+  for (int i = 0; i < total; ++i) sources[i] = node->inputs[i].node;
+  return leat_placed_move_waiters(p, index, sources, total);
+}

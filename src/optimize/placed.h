@@ -27,4 +27,20 @@ LEAT_MUST_USE leat_status_t leat_placed_rewrite(leat_rewrite_t* rewrite,
                                                 leat_status_t (*try_node)(leat_placed_t* placed,
                                                                           int32_t node));
 
+// ---- Nodes that go ------------------------------------------------------------------------------
+
+// Does the node give what it reads, and nothing else?
+static inline bool leat_node_hands_on(const leat_node_t* node) {
+  return node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1;
+}
+
+// Does one node read |node|, which was there at first, and nobody need it otherwise? Others may
+// wait for what computes.
+bool leat_placed_has_one_reader(const leat_placed_t* placed, int32_t node);
+// Who waits for |node| waits for |sources| instead, which must not follow from it.
+LEAT_MUST_USE leat_status_t leat_placed_move_waiters(leat_placed_t* placed, int32_t node,
+                                                     const int32_t* sources, int count);
+// The same for all that |node|, which reads no Switch, reads and waits for.
+LEAT_MUST_USE leat_status_t leat_placed_pass_waiters(leat_placed_t* placed, int32_t node);
+
 #endif  // LEAT_OPTIMIZE_PLACED_H_

@@ -5,6 +5,7 @@
 //                └─▶ Mul ─▶ dx                               └─▶ dx              (s: a column)
 //                s ───┘
 //   g, s ─▶ Mul ─▶ ApplyGradientDescent    g, s ─▶ _ScaledApplyGradientDescent   (s: a scalar)
+//   x, s ─▶ Mul ─▶ ScatterSub              x, s ─▶ _ScaledScatterSub   (s: a scalar or a column)
 //
 // Nobody else reads the array that goes. The other outputs of what makes it then wait for the
 // factor: it does not follow from them, and comes under the same conditions.
@@ -12,27 +13,16 @@
 // This comes after placement, as only then it is known which kernels there are.
 #include <string.h>
 
-#include "optimize/placed.h"
-
-// A node and the product of what it gives or reads.
-typedef struct pair_s {
-  int32_t node, product;
-  int factor;           // input of the product: the few numbers
-  const leat_op_t* op;  // does both
-} pair_t;
+#include "optimize/scale.h"
 
 static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
   return &s->graph->nodes[index];
 }
 
-static bool is_product(const leat_placed_t* s, int32_t index, const leat_node_t* beside) {
+bool leat_scaling_is_product(const leat_placed_t* s, int32_t index, const leat_node_t* beside) {
   const leat_node_t* node = node_at(s, index);
   return (size_t)index < s->count && leat_string_view_equal(node->op->name, LEAT_OP_NAME_MUL) &&
          node->assigned_device == beside->assigned_device && leat_node_is_pure(s->graph, node);
-}
-
-static leat_partial_shape_t input_shape(const leat_placed_t* s, int32_t node, int index) {
-  return leat_graph_output_shape(s->graph, node_at(s, node)->inputs[index]);
 }
 
 // ---- Products of what a node gives --------------------------------------------------------------
@@ -66,69 +56,70 @@ static bool is_column(leat_partial_shape_t factor, leat_partial_shape_t shape) {
   return true;
 }
 
-// Does what the product reads and waits for besides come from |pair|'s node?
-static leat_status_t find_cycle(const leat_placed_t* s, const pair_t* pair, bool* out_found) {
-  const leat_node_t* product = node_at(s, pair->product);
-  const int total = product->input_count + product->control_count, other = 1 - pair->factor;
+// Does what the product reads and waits for besides come from the node?
+static leat_status_t find_cycle(const leat_placed_t* s, const leat_scaling_t* g, bool* out_found) {
+  const leat_node_t* product = node_at(s, g->product);
   leat_output_t* roots;
   bool* needed;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(s->arena, (size_t)total, sizeof *roots, (void**)&roots));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, (size_t)product->control_count + 1,
+                                                 sizeof *roots, (void**)&roots));
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(s->arena, s->graph->node_count, 1, (void**)&needed));
-  memcpy(roots, product->inputs, (size_t)total * sizeof *roots);
-  roots[other] = roots[pair->factor];
-  const leat_rewrite_t wanted = {.graph = s->graph, .fetches = roots, .fetch_count = total};
+  roots[0] = g->factor;
+  memcpy(roots + 1, product->inputs + product->input_count,
+         (size_t)product->control_count * sizeof *roots);
+  const leat_rewrite_t wanted = {
+      .graph = s->graph, .fetches = roots, .fetch_count = product->control_count + 1};
   LEAT_RETURN_IF_ERROR(leat_rewrite_mark_needed(&wanted, needed));
-  *out_found = needed[pair->node];
+  *out_found = needed[g->node];
   return leat_ok_status();
 }
 
 // |out_found| stays false where the node gives nothing that is to be multiplied.
-static leat_status_t find_product_of_output(const leat_placed_t* s, pair_t* pair, bool* out_found) {
-  const leat_node_t* node = node_at(s, pair->node);
-  const leat_output_t output = {pair->node, LEAT_SCALES_OUTPUT(node->op->row->scales)};
+static leat_status_t find_product_of_output(const leat_placed_t* s, leat_scaling_t* g,
+                                            bool* out_found) {
+  const leat_node_t* node = node_at(s, g->node);
+  const leat_output_t output = {g->node, LEAT_SCALES_OUTPUT(node->op->row->scales)};
   leat_reader_t reader;
   bool is_cycle;
   if (!leat_node_is_pure(s->graph, node) || !find_reader(s, output, &reader) ||
-      !is_product(s, reader.node, node) ||
-      !leat_condition_set_equal(s->conditions[pair->node], s->conditions[reader.node])) {
+      !leat_scaling_is_product(s, reader.node, node) ||
+      !leat_condition_set_equal(s->conditions[g->node], s->conditions[reader.node])) {
     return leat_ok_status();
   }
-  pair->product = reader.node;
-  pair->factor = reader.position == 0;
-  if (!is_column(input_shape(s, reader.node, pair->factor), node->output_shapes[output.index])) {
+  g->product = reader.node;
+  g->factor = node_at(s, reader.node)->inputs[1 - reader.position];
+  g->passed[g->passed_count++] = reader.node;
+  if (!is_column(leat_graph_output_shape(s->graph, g->factor), node->output_shapes[output.index])) {
     return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(find_cycle(s, pair, &is_cycle));
+  LEAT_RETURN_IF_ERROR(find_cycle(s, g, &is_cycle));
   *out_found = !is_cycle;
   return leat_ok_status();
 }
 
-// ---- Products of what a node reads --------------------------------------------------------------
-
-// Does one node read |node|, and nobody need it otherwise?
-static bool has_one_reader(const leat_placed_t* s, int32_t node) {
-  return !s->kept[node] && s->readers.begin[node + 1] - s->readers.begin[node] == 1;
-}
-
-// A product with a scalar has the shape of what the scalar multiplies.
-static bool find_product_at_input(const leat_placed_t* s, pair_t* pair) {
-  const leat_node_t* node = node_at(s, pair->node);
-  pair->product = node->inputs[node->op->row->scales].node;
-  if (!is_product(s, pair->product, node) || !has_one_reader(s, pair->product)) return false;
-  pair->factor = input_shape(s, pair->product, 1).rank == 0;
-  return input_shape(s, pair->product, pair->factor).rank == 0;
-}
-
 // ---- The node that stands for both --------------------------------------------------------------
 
+// What those that are passed from place |begin| on wait for: how many they are, and into
+// |out_controls| if that is there.
+static int list_controls(const leat_placed_t* s, const leat_scaling_t* g, int begin,
+                         int32_t* out_controls) {
+  int count = 0;
+  for (int i = begin; i < g->passed_count; ++i) {
+    const leat_node_t* node = node_at(s, g->passed[i]);
+    for (int k = 0; k < node->control_count; ++k, ++count) {
+      if (out_controls) out_controls[count] = node->inputs[node->input_count + k].node;
+    }
+  }
+  return count;
+}
+
 // What the node reads, the factor, and what both wait for.
-static leat_status_t describe(const leat_placed_t* s, const pair_t* pair,
+static leat_status_t describe(const leat_placed_t* s, const leat_scaling_t* g,
                               leat_node_spec_t* out_spec) {
-  const leat_node_t *node = node_at(s, pair->node), *product = node_at(s, pair->product);
-  const int count = node->input_count, scales = node->op->row->scales;
-  const int own = node->control_count, more = product->control_count;
+  const leat_node_t* node = node_at(s, g->node);
+  const int count = node->input_count, own = node->control_count, scales = node->op->row->scales;
+  const int more = list_controls(s, g, 0, NULL);
   leat_output_t* inputs;
   int32_t* controls;
   LEAT_RETURN_IF_ERROR(
@@ -136,11 +127,11 @@ static leat_status_t describe(const leat_placed_t* s, const pair_t* pair,
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, (size_t)(own + more) + 1,
                                                  sizeof *controls, (void**)&controls));
   memcpy(inputs, node->inputs, (size_t)count * sizeof *inputs);
-  if (scales >= 0) inputs[scales] = product->inputs[1 - pair->factor];
-  inputs[count] = product->inputs[pair->factor];
+  if (scales >= 0) inputs[scales] = g->value;
+  inputs[count] = g->factor;
   for (int i = 0; i < own; ++i) controls[i] = node->inputs[count + i].node;
-  for (int i = 0; i < more; ++i) controls[own + i] = product->inputs[2 + i].node;
-  *out_spec = (leat_node_spec_t){.op = pair->op,
+  list_controls(s, g, 0, controls + own);
+  *out_spec = (leat_node_spec_t){.op = g->op,
                                  .attrs = node->attrs,
                                  .attr_count = node->attr_count,
                                  .inputs = inputs,
@@ -150,22 +141,37 @@ static leat_status_t describe(const leat_placed_t* s, const pair_t* pair,
   return leat_ok_status();
 }
 
-static leat_status_t replace(leat_placed_t* s, const pair_t* pair) {
+// Who waited for the product, or for what repeated its factor, waits for what is still there.
+static leat_status_t move_waiters(leat_placed_t* s, const leat_scaling_t* g) {
+  const int more = list_controls(s, g, g->behind, NULL);
+  int32_t* sources;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, (size_t)more + 2, sizeof *sources,
+                                                 (void**)&sources));
+  sources[0] = g->value.node;
+  sources[1] = g->factor.node;
+  list_controls(s, g, g->behind, sources + 2);
+  LEAT_RETURN_IF_ERROR(leat_placed_move_waiters(s, g->product, sources, more + 2));
+  return g->repeats < 0 ? leat_ok_status() : leat_placed_pass_waiters(s, g->repeats);
+}
+
+static leat_status_t replace(leat_placed_t* s, const leat_scaling_t* g) {
   leat_node_spec_t spec;
   int32_t scaled;
-  LEAT_RETURN_IF_ERROR(describe(s, pair, &spec));
-  LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(s->rewrite, pair->node, "/_scaled", &spec, &scaled));
-  const leat_node_t* node = node_at(s, pair->node);
+  LEAT_RETURN_IF_ERROR(describe(s, g, &spec));
+  LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(s->rewrite, g->node, "/_scaled", &spec, &scaled));
+  const leat_node_t* node = node_at(s, g->node);
   for (int i = 0; i < node->output_count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_graph_refine_shape(s->graph, (leat_output_t){scaled, i}, node->output_shapes[i]));
   }
   const int scales = node->op->row->scales;
   if (scales < 0) {
-    leat_rewrite_redirect(s->rewrite, &s->readers, pair->product,
+    leat_rewrite_redirect(s->rewrite, &s->readers, g->product,
                           (leat_output_t){scaled, LEAT_SCALES_OUTPUT(scales)});
+  } else {
+    LEAT_RETURN_IF_ERROR(move_waiters(s, g));
   }
-  leat_rewrite_replace_node(s->rewrite, &s->readers, pair->node, scaled);
+  leat_rewrite_replace_node(s->rewrite, &s->readers, g->node, scaled);
   s->any_changed = true;
   return leat_ok_status();
 }
@@ -173,17 +179,17 @@ static leat_status_t replace(leat_placed_t* s, const pair_t* pair) {
 static leat_status_t try_node(leat_placed_t* s, int32_t index) {
   const leat_node_t* node = node_at(s, index);
   const leat_op_row_t* row = node->op->row;
-  pair_t pair = {.node = index};
+  leat_scaling_t scaling = {.node = index, .repeats = LEAT_SCALING_NONE};
   bool found = false;
   if (!row->scaled) return leat_ok_status();
+  scaling.op = leat_node_served_as(s->graph, node, row->scaled, s->options);
+  if (!scaling.op) return leat_ok_status();
   if (row->scales < 0) {
-    LEAT_RETURN_IF_ERROR(find_product_of_output(s, &pair, &found));
+    LEAT_RETURN_IF_ERROR(find_product_of_output(s, &scaling, &found));
   } else {
-    found = find_product_at_input(s, &pair);
+    found = leat_scaling_find_at_input(s, &scaling);
   }
-  if (!found) return leat_ok_status();
-  pair.op = leat_node_served_as(s->graph, node, row->scaled, s->options);
-  return pair.op ? replace(s, &pair) : leat_ok_status();
+  return found ? replace(s, &scaling) : leat_ok_status();
 }
 
 // ---- The pass -----------------------------------------------------------------------------------

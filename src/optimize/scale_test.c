@@ -1,17 +1,12 @@
-// Products with few numbers that go into the node that makes the many, or reads them: which do, and
-// above all which do not.
+// Products with few numbers that go into the node that makes the many: which do, and above all
+// which do not. Those that go into readers are scale_input_test.c's.
 #include <math.h>
-#include <stdio.h>
 
 #include "session/flow.h"
 #include "session/pass_scene.h"
 
 static int scale(pass_scene_t* f, leat_outputs_t fetches, int other) {
   return pass_scene_shrink(f, &leat_pass_scale, fetches, other);
-}
-
-static bool reads(const pass_scene_t* f, const leat_node_t* node, int input, const char* name) {
-  return leat_string_view_equals(f->rewrite.graph->nodes[node->inputs[input].node].name, name);
 }
 
 static leat_output_t output_of(leat_output_t output, int index) {
@@ -127,92 +122,6 @@ static void nodes_do_not_wait_for_each_other(void** state) {
   assert_int_equal(scale(f, LEAT_INPUTS(from_a, from_b), -1), 1);
 }
 
-// ---- What a node reads --------------------------------------------------------------------------
-
-static leat_output_t variable(scene_t* s, const char* name) {
-  const int64_t dims[] = {4, 5};
-  return scene_output(s, "VariableV2", name, "", LEAT_NO_INPUTS,
-                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
-                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
-}
-
-static leat_output_t update(scene_t* s, leat_output_t v, leat_output_t alpha,
-                            leat_output_t gradient) {
-  return scene_output(s, "ApplyGradientDescent", "", "", LEAT_INPUTS(v, alpha, gradient),
-                      LEAT_NO_ATTRS);
-}
-
-static void a_gradient_is_multiplied_in_the_update(void** state) {
-  pass_scene_t* f = *state;
-  leat_output_t v = variable(&f->s, "v"), g = scene_matrix(&f->s, "g", -1, 5);
-  for (int side = 0; side < 2; ++side) {
-    leat_output_t number = scene_float(&f->s, 2);
-    leat_output_t product = scene_binary(&f->s, "Mul", -1, side ? number : g, side ? g : number);
-    leat_output_t updated = update(&f->s, v, scene_float(&f->s, 3), product);
-    scene_after(&f->s, product.node, scene_mark(&f->s, 1, -1));
-    scene_after(&f->s, updated.node, scene_mark(&f->s, 2, -1));
-    assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 1);
-    const leat_node_t* scaled = pass_scene_fetched(f, 0);
-    assert_true(pass_scene_is_op(scaled, "_ScaledApplyGradientDescent"));
-    assert_true(reads(f, scaled, 0, "v") && reads(f, scaled, 2, "g"));
-    assert_int_equal(scaled->control_count, 2);
-  }
-}
-
-// Whether the update of a resource by |optimizer| takes the product in.
-static void expect_scaled(pass_scene_t* f, const char* optimizer, int slots, int numbers,
-                          int numbers_behind) {
-  leat_output_t inputs[12];
-  int count = 0;
-  const leat_attr_t dtype = LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT);
-  const int64_t dims[] = {4, 5};
-  for (int i = 0; i < slots; ++i) {
-    inputs[count++] =
-        scene_output(&f->s, "VarHandleOp", "", "", LEAT_NO_INPUTS,
-                     LEAT_ATTRS(dtype, LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims}))));
-  }
-  for (int i = 0; i < numbers; ++i) inputs[count++] = scene_float(&f->s, 1);
-  inputs[count++] =
-      scene_binary(&f->s, "Mul", -1, scene_matrix(&f->s, "", 4, 5), scene_float(&f->s, 2));
-  for (int i = 0; i < numbers_behind; ++i) inputs[count++] = scene_float(&f->s, 1);
-  leat_output_t done = scene_float(&f->s, 0);
-  char op[64], scaled[64];
-  snprintf(op, sizeof op, "ResourceApply%s", optimizer);
-  snprintf(scaled, sizeof scaled, "_ScaledResourceApply%s", optimizer);
-  scene_after(&f->s, done.node,
-              scene_node(&f->s, op, "", "", (leat_outputs_t){inputs, count}, LEAT_NO_ATTRS));
-  assert_int_equal(scale(f, LEAT_INPUTS(done), -1), 1);
-  const leat_node_t* waiting = pass_scene_fetched(f, 0);
-  assert_true(pass_scene_is_op(&f->rewrite.graph->nodes[waiting->inputs[0].node], scaled));
-}
-
-static void updates_that_take_a_product(void** state) {
-  expect_scaled(*state, "GradientDescent", 1, 1, 0);
-  expect_scaled(*state, "Momentum", 2, 1, 1);
-  expect_scaled(*state, "Adam", 3, 6, 0);
-}
-
-static void gradients_that_stay(void** state) {
-  pass_scene_t* f = *state;
-  leat_output_t v = variable(&f->s, "v"), g = scene_matrix(&f->s, "g", 4, 5);
-  leat_output_t number = scene_placeholder(&f->s, "", LEAT_DTYPE_FLOAT);  // perhaps no scalar
-  leat_output_t alpha =
-      scene_binary(&f->s, "Mul", -1, scene_float(&f->s, 2), scene_float(&f->s, 3));
-  leat_output_t product = scene_binary(&f->s, "Mul", -1, g, number);
-  assert_int_equal(scale(f, LEAT_INPUTS(update(&f->s, v, scene_float(&f->s, 1), product)), -1), 0);
-  assert_int_equal(scale(f, LEAT_INPUTS(update(&f->s, v, alpha, g)), -1), 0);
-  product = scene_binary(&f->s, "Mul", -1, g, scene_float(&f->s, 2));
-  leat_output_t updated = update(&f->s, v, scene_float(&f->s, 1), product);
-  assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 1);
-  assert_int_equal(scale(f, LEAT_INPUTS(updated), 0), 0);  // on another device
-  assert_int_equal(scale(f, LEAT_INPUTS(updated, product), -1), 0);
-  assert_int_equal(scale(f, LEAT_INPUTS(updated, scene_unary(&f->s, "Neg", -1, product)), -1), 0);
-  // What is read through a reference is read when the product is made.
-  product = scene_binary(&f->s, "Mul", -1, variable(&f->s, ""), scene_float(&f->s, 2));
-  updated = update(&f->s, v, scene_float(&f->s, 1), product);
-  assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 0);
-}
-
 // ---- Runs, as they are and scaled ---------------------------------------------------------------
 
 enum { kRows = 4, kColumns = 5 };
@@ -324,32 +233,11 @@ static void rows_in_a_loop(scene_t* s) {
   for (int i = 0; i < 2; ++i) leat_tensor_release(&values[i]);
 }
 
-static void bits_of_updates(scene_t* s) {
-  const float alpha = 0.7f;
-  leat_output_t v = variable(s, "v"), logits = scene_matrix(s, "", kRows, kColumns);
-  leat_output_t assigned = scene_binary(s, "Assign", -1, v, matrix(s, kLogits, kRows, kColumns));
-  for (int i = 0; i < kRows; ++i) {
-    leat_tensor_t value;
-    leat_output_t product = scene_binary(s, "Mul", -1, logits, scene_float(s, kNumbers[i]));
-    leat_output_t updated = update(s, v, scene_float(s, alpha), product);
-    float expected[kRows * kColumns];
-    for (int k = 0; k < kRows * kColumns; ++k) {
-      const float step = kLogits[k] * kNumbers[i];
-      expected[k] = kLogits[k] - step * alpha;
-    }
-    LEAT_EXPECT_OK(scene_target(s, assigned.node));
-    LEAT_EXPECT_OK(run(s, logits, LEAT_INPUTS(updated), &value));
-    expect_bits(&value, expected, kRows * kColumns);
-    leat_tensor_release(&value);
-  }
-}
-
 #define ALL_WAYS(test) \
   static void test##_all_ways(void** state) { scene_run_all_ways(test); }
 ALL_WAYS(bits_of_rows)
 ALL_WAYS(no_class)
 ALL_WAYS(rows_in_a_loop)
-ALL_WAYS(bits_of_updates)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pass_scene_set_up, pass_scene_tear_down)
 
@@ -360,13 +248,9 @@ int main(void) {
       TEST(only_columns_multiply_rows),
       TEST(numbers_that_come_after_the_loss_stay),
       TEST(nodes_do_not_wait_for_each_other),
-      TEST(a_gradient_is_multiplied_in_the_update),
-      TEST(updates_that_take_a_product),
-      TEST(gradients_that_stay),
       cmocka_unit_test(bits_of_rows_all_ways),
       cmocka_unit_test(no_class_all_ways),
       cmocka_unit_test(rows_in_a_loop_all_ways),
-      cmocka_unit_test(bits_of_updates_all_ways),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

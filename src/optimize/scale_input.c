@@ -1,0 +1,179 @@
+// Products that a node is to make of what it reads, found through what lies between.
+//
+//   node ◀── (Reshape, Identity: nobody else reads them) ── Mul ◀── (Reshape, Identity) ── value
+//                                                            ▲
+//                    (Reshape, Identity) ── a column, repeated along each row ◀── factor
+//
+// All that is seen through gives the same elements in the same order, so that only the ends need
+// to agree: value has the shape that the node reads, and both the product and what the node reads
+// have as many rows as the factor has numbers. Inputs that are not followed are constants. Of
+// control edges none is lost, so that the new node comes when the old one did, or not at all.
+//
+// A MatMul with ones that repeats the factor gives 0 + number: where the number is -0, the node
+// multiplies by -0 instead of +0. Only the sign of a zero depends on that. What is added to, or
+// subtracted from, differs only if it is a zero itself; so ops that do no more than that may have
+// numbers by row.
+#include "optimize/scale.h"
+
+static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
+  return &s->graph->nodes[index];
+}
+
+static leat_output_t read_output(const leat_placed_t* s, const leat_scaling_t* g) {
+  const leat_node_t* node = node_at(s, g->node);
+  return node->inputs[node->op->row->scales];
+}
+
+// ---- What is seen through -----------------------------------------------------------------------
+
+static bool keeps_elements(const leat_node_t* node) {
+  return node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_RESHAPES);
+}
+
+static bool add_passed(leat_scaling_t* g, int32_t node) {
+  if (g->passed_count == LEAT_SCALING_MAX_PASSED) return false;
+  g->passed[g->passed_count++] = node;
+  return true;
+}
+
+// Sees through node |index| to its input 0; false: it cannot be left out on the way.
+static bool pass(const leat_placed_t* s, leat_scaling_t* g, int32_t index) {
+  const leat_node_t* node = node_at(s, index);
+  if (node->assigned_device != node_at(s, g->node)->assigned_device || node->output_count != 1 ||
+      !leat_node_is_pure(s->graph, node) || leat_node_reads_switch(s->graph, node) ||
+      !add_passed(g, index)) {
+    return false;
+  }
+  for (int i = 1; i < node->input_count; ++i) {
+    const int32_t other = node->inputs[i].node;
+    if (!leat_node_constant(node_at(s, other)) || !add_passed(g, other)) return false;
+  }
+  return true;
+}
+
+static bool has_no_waiters(const leat_placed_t* s, int32_t node) {
+  return s->readers.begin[node + 1] - s->readers.begin[node] == 1;
+}
+
+// What is left out between the product and the node: it must not put the product off.
+static bool may_go(const leat_placed_t* s, int32_t index) {
+  const leat_node_t* node = node_at(s, index);
+  return keeps_elements(node) && leat_placed_has_one_reader(s, index) && has_no_waiters(s, index) &&
+         (size_t)node->inputs[0].node < s->count &&
+         leat_condition_set_equal(s->conditions[index], s->conditions[node->inputs[0].node]);
+}
+
+static bool find_product(const leat_placed_t* s, leat_scaling_t* g) {
+  int32_t index = read_output(s, g).node;
+  while (!leat_scaling_is_product(s, index, node_at(s, g->node))) {
+    if (!may_go(s, index) || !pass(s, g, index)) return false;
+    index = node_at(s, index)->inputs[0].node;
+  }
+  g->product = index;
+  g->behind = g->passed_count;
+  return leat_placed_has_one_reader(s, index) && add_passed(g, index);
+}
+
+// ---- What is multiplied -------------------------------------------------------------------------
+
+static bool is_reshaped(const leat_placed_t* s, const leat_scaling_t* g) {
+  for (int i = 0; i < g->behind; ++i) {
+    if (node_at(s, g->passed[i])->op->flags & LEAT_OP_RESHAPES) return true;
+  }
+  return false;
+}
+
+// The elements of |side| in the shape that the node reads.
+static bool find_value(const leat_placed_t* s, leat_scaling_t* g, leat_output_t side) {
+  const leat_partial_shape_t wanted = leat_graph_output_shape(s->graph, read_output(s, g));
+  if (is_reshaped(s, g)) {
+    if (!leat_partial_shape_is_full(wanted)) return false;
+    while (!leat_partial_shape_equal(leat_graph_output_shape(s->graph, side), wanted)) {
+      if (!keeps_elements(node_at(s, side.node)) || !pass(s, g, side.node)) return false;
+      side = node_at(s, side.node)->inputs[0];
+    }
+  }
+  g->value = side;
+  return true;
+}
+
+// ---- What it is multiplied by -------------------------------------------------------------------
+
+static bool is_column(leat_partial_shape_t shape, int64_t rows) {
+  if (shape.rank < 1 || shape.dims[0] != rows) return false;
+  for (int d = 1; d < shape.rank; ++d) {
+    if (shape.dims[d] != 1) return false;
+  }
+  return true;
+}
+
+// Does the node give each of the |rows| numbers of the column that it reads as a row of them?
+static bool repeats_column(const leat_placed_t* s, const leat_node_t* node, int64_t rows) {
+  const leat_elementwise_kind_t kind = leat_node_elementwise(s->graph, node, s->options);
+  if (kind == LEAT_ELEMENTWISE_PRODUCT) {
+    const leat_tensor_t* ones = leat_node_constant(node_at(s, node->inputs[1].node));
+    if (!ones || !leat_tensor_is_neutral(ones, LEAT_IDENTITY_ONE)) return false;
+  } else if (kind != LEAT_ELEMENTWISE_REPEATED) {
+    return false;
+  }
+  const leat_partial_shape_t shape = node->output_shapes[0];
+  const leat_partial_shape_t column = leat_graph_output_shape(s->graph, node->inputs[0]);
+  return shape.rank == column.rank && shape.rank > 0 && shape.dims[0] == rows &&
+         is_column(column, rows);
+}
+
+// A column that |side| is, or repeats.
+static bool find_column(const leat_placed_t* s, leat_scaling_t* g, leat_output_t side,
+                        int64_t rows) {
+  while (!is_column(leat_graph_output_shape(s->graph, side), rows)) {
+    const leat_node_t* node = node_at(s, side.node);
+    if (repeats_column(s, node, rows)) {
+      g->repeats = side.node;
+    } else if (!keeps_elements(node)) {
+      return false;
+    }
+    if (!pass(s, g, side.node)) return false;
+    side = node->inputs[0];
+  }
+  g->factor = side;
+  return true;
+}
+
+static bool has_rows(leat_partial_shape_t shape, int64_t rows) {
+  return leat_partial_shape_is_full(shape) && shape.rank > 0 && shape.dims[0] == rows;
+}
+
+// Is input |side| of the product a number for each row of the other?
+static bool find_rows(const leat_placed_t* s, leat_scaling_t* g, int side) {
+  const leat_node_t* product = node_at(s, g->product);
+  const leat_output_t factor = product->inputs[side], value = product->inputs[1 - side];
+  const leat_partial_shape_t shape = product->output_shapes[0];
+  const leat_partial_shape_t numbers = leat_graph_output_shape(s->graph, factor);
+  if (shape.rank <= 0 || !has_rows(shape, shape.dims[0])) return false;
+  const int64_t rows = shape.dims[0];
+  return has_rows(leat_graph_output_shape(s->graph, read_output(s, g)), rows) &&
+         has_rows(numbers, rows) && numbers.rank == shape.rank &&
+         leat_partial_shape_equal(leat_graph_output_shape(s->graph, value), shape) &&
+         find_column(s, g, factor, rows) && find_value(s, g, value);
+}
+
+// A product with a scalar has the shape of what the scalar multiplies.
+static bool find_scalar(const leat_placed_t* s, leat_scaling_t* g, int side) {
+  const leat_node_t* product = node_at(s, g->product);
+  g->factor = product->inputs[side];
+  return leat_graph_output_shape(s->graph, g->factor).rank == 0 &&
+         find_value(s, g, product->inputs[1 - side]);
+}
+
+bool leat_scaling_find_at_input(const leat_placed_t* s, leat_scaling_t* inout_scaling) {
+  const bool takes_rows = node_at(s, inout_scaling->node)->op->row->scales_rows;
+  if (!find_product(s, inout_scaling)) return false;
+  const leat_scaling_t found = *inout_scaling;
+  for (int side = 1; side >= 0; --side) {
+    if (find_scalar(s, inout_scaling, side)) return true;
+    *inout_scaling = found;
+    if (takes_rows && find_rows(s, inout_scaling, side)) return true;
+    *inout_scaling = found;
+  }
+  return false;
+}
