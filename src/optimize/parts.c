@@ -37,7 +37,7 @@ static leat_partial_shape_t shape_of(const leat_parts_t* p, leat_output_t output
 const leat_tensor_t* leat_parts_constant(const leat_parts_t* p, int32_t index, bool* out_waits) {
   const leat_node_t* node = node_at(p, index);
   int waits = node->control_count;
-  while (node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1) {
+  while (leat_node_hands_on(node)) {
     node = node_at(p, node->inputs[0].node);
     waits += node->control_count;
   }

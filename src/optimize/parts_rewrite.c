@@ -85,8 +85,8 @@ static bool has_parts(const leat_parts_t* p, int32_t node, int32_t group) {
   return is_old(p, node) && p->values[node].parts && leat_parts_group(p, node) == group;
 }
 
-// The node that hands on to |index| the constant that it gives; -1: it is the constant.
-static int32_t hands_on(const leat_parts_t* p, int32_t index) {
+// The node from which |index| has the constant that it gives; -1: it is the constant.
+static int32_t find_giver(const leat_parts_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   return node->input_count ? node->inputs[0].node : -1;
 }
@@ -123,7 +123,7 @@ static leat_status_t add_waits(const leat_parts_t* p, int32_t index, int32_t gro
 // What the constant at |index| waits for, and each node on its way there.
 static leat_status_t add_waits_of(const leat_parts_t* p, int32_t index, int32_t group, int part,
                                   waits_t* inout_waits) {
-  for (; index >= 0; index = hands_on(p, index)) {
+  for (; index >= 0; index = find_giver(p, index)) {
     LEAT_RETURN_IF_ERROR(add_waits(p, index, group, part, inout_waits));
   }
   return leat_ok_status();
@@ -137,7 +137,7 @@ static int32_t find_parts(const leat_parts_t* p, int32_t index) {
     int32_t source = node_at(p, index)->inputs[i].node;
     if (is_old(p, source) && p->values[source].parts) return source;
     if (!leat_parts_constant(p, source, NULL)) continue;
-    for (; source >= 0 && found < 0; source = hands_on(p, source)) found = find_parts(p, source);
+    for (; source >= 0 && found < 0; source = find_giver(p, source)) found = find_parts(p, source);
   }
   return found;
 }
