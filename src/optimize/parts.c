@@ -26,6 +26,9 @@
 // Elements that must be spared for each node that there is more.
 #define ELEMENTS_A_NODE 1024
 
+// Nodes that are looked at to find followers. Each value may lead through the whole graph.
+#define MAX_VISITS (1 << 20)
+
 static const leat_node_t* node_at(const leat_parts_t* p, int32_t index) {
   return &p->placed->graph->nodes[index];
 }
@@ -430,6 +433,7 @@ typedef struct walk_s {
   int32_t *found, *followers;  // nodes, each once: all, and those that end a way
   bool* seen;
   int count, follower_count;
+  int visits;  // of all walks
 } walk_t;
 
 static leat_status_t allocate_walk(const leat_parts_t* p, walk_t* out_walk) {
@@ -463,9 +467,10 @@ static void begin_walk(const leat_parts_t* p, int32_t index, walk_t* w) {
   }
 }
 
-// False where a way leads through control flow: what lies behind waits by other rules.
+// False where a way leads through control flow: what lies behind waits by other rules; or too far.
 static bool walk(const leat_parts_t* p, walk_t* w) {
   for (int i = 0; i < w->count; ++i) {
+    if (++w->visits > MAX_VISITS) return false;
     const leat_node_t* node = node_at(p, w->found[i]);
     const bool is_no_op = leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP);
     if (node->op->flags & LEAT_OP_CONTROL_FLOW) return false;
