@@ -152,18 +152,14 @@ static leat_status_t add_conversion(leat_placed_t* d, const leat_op_t* op, int32
 
 static leat_status_t replace_add(leat_placed_t* d, const round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
-  int32_t* controls;
+  leat_waits_t waits = {0};
   int32_t added;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(d->arena, (size_t)add->control_count + 1,
-                                                 sizeof *controls, (void**)&controls));
-  for (int i = 0; i < add->control_count; ++i) {
-    controls[i] = add->inputs[add->input_count + i].node;
-  }
+  LEAT_RETURN_IF_ERROR(leat_waits_add_controls(d, round->nodes[ADD], &waits));
   leat_node_spec_t spec = {.op = round->add,
                            .inputs = add->inputs,
                            .input_count = add->input_count,
-                           .control_inputs = controls,
-                           .control_count = add->control_count,
+                           .control_inputs = waits.nodes,
+                           .control_count = waits.count,
                            .attrs = add->attrs,
                            .attr_count = add->attr_count};
   LEAT_RETURN_IF_ERROR(

@@ -66,40 +66,33 @@ static const leat_op_t* find_sum_op(const leat_placed_t* f, const leat_node_t* t
 
 // ---- The node that stands for a sum and its terms -----------------------------------------------
 
-// What |sum| waits for, and each node on the way to its inputs from |begin| to |end|: how many they
-// are, and into |out_controls| if that is there.
-static int list_controls(const leat_placed_t* f, const leat_node_t* sum, int begin, int end,
-                         int32_t* out_controls) {
-  int count = 0;
-  const leat_node_t* node = sum;
-  for (int side = begin;;) {
-    for (int i = 0; i < node->control_count; ++i, ++count) {
-      if (out_controls) out_controls[count] = node->inputs[node->input_count + i].node;
-    }
-    if (node != sum && leat_node_hands_on(node)) {
-      node = &f->graph->nodes[node->inputs[0].node];
-    } else if (side < end) {
-      node = &f->graph->nodes[sum->inputs[side++].node];
-    } else {
-      return count;
+// Adds what node |index| waits for, and each node on the way to its inputs from |begin| to |end|.
+static leat_status_t add_waits(const leat_placed_t* f, int32_t index, int begin, int end,
+                               leat_waits_t* inout_waits) {
+  const leat_node_t* nodes = f->graph->nodes;
+  LEAT_RETURN_IF_ERROR(leat_waits_add_controls(f, index, inout_waits));
+  for (int side = begin; side < end; ++side) {
+    int32_t node = nodes[index].inputs[side].node;
+    LEAT_RETURN_IF_ERROR(leat_waits_add_controls(f, node, inout_waits));
+    while (leat_node_hands_on(&nodes[node])) {
+      node = nodes[node].inputs[0].node;
+      LEAT_RETURN_IF_ERROR(leat_waits_add_controls(f, node, inout_waits));
     }
   }
+  return leat_ok_status();
 }
 
 // Adds the node |spec|, which stands for node |index| and what makes its inputs |begin| to |end|.
 static leat_status_t add_fused(leat_placed_t* f, int32_t index, int begin, int end,
                                leat_node_spec_t* spec, int32_t* out_node) {
-  int32_t* controls;
+  leat_waits_t waits = {0};
   for (int side = begin; side < end; ++side) {
     const leat_node_t* term = find_term(f, &f->graph->nodes[index], side);
     LEAT_RETURN_IF_ERROR(leat_placed_pass_waiters(f, (int32_t)(term - f->graph->nodes)));
   }
-  const leat_node_t* sum = &f->graph->nodes[index];
-  spec->control_count = list_controls(f, sum, begin, end, NULL);
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)spec->control_count + 1,
-                                                 sizeof *controls, (void**)&controls));
-  list_controls(f, sum, begin, end, controls);
-  spec->control_inputs = controls;
+  LEAT_RETURN_IF_ERROR(add_waits(f, index, begin, end, &waits));
+  spec->control_inputs = waits.nodes;
+  spec->control_count = waits.count;
   LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(f->rewrite, index, "/_fused", spec, out_node));
   return leat_graph_refine_shape(f->graph, (leat_output_t){*out_node, 0},
                                  f->graph->nodes[index].output_shapes[0]);

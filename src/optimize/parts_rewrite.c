@@ -33,28 +33,8 @@ static leat_status_t add_beside(const leat_parts_t* p, int32_t index, const char
 
 // ---- What nodes wait for ------------------------------------------------------------------------
 
-typedef struct waits_s {
-  int32_t* nodes;
-  int count, room;
-} waits_t;
-
-static leat_status_t add_wait(const leat_parts_t* p, int32_t node, waits_t* inout_waits) {
-  if (inout_waits->count == inout_waits->room) {
-    int32_t* nodes;
-    const int room = 2 * inout_waits->room + 4;
-    LEAT_RETURN_IF_ERROR(allocate(p, room, sizeof *nodes, (void**)&nodes));
-    if (inout_waits->count) {
-      memcpy(nodes, inout_waits->nodes, (size_t)inout_waits->count * sizeof *nodes);
-    }
-    inout_waits->nodes = nodes;
-    inout_waits->room = room;
-  }
-  inout_waits->nodes[inout_waits->count++] = node;
-  return leat_ok_status();
-}
-
 static leat_status_t add_no_op(const leat_parts_t* p, int32_t index, const char* suffix,
-                               const waits_t* waits, leat_output_t* out_node) {
+                               const leat_waits_t* waits, leat_output_t* out_node) {
   leat_node_spec_t spec = {.control_inputs = waits->nodes, .control_count = waits->count};
   LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_NO_OP, &spec.op));
   return add_beside(p, index, suffix, &spec, out_node);
@@ -65,9 +45,9 @@ static leat_status_t find_gate(const leat_parts_t* p, int32_t index, int32_t* ou
   leat_parted_t* value = &p->values[index];
   if (value->gate < 0) {
     leat_output_t gate;
-    waits_t waits = {0};
+    leat_waits_t waits = {0};
     for (int i = 0; i < value->division.count; ++i) {
-      LEAT_RETURN_IF_ERROR(add_wait(p, value->parts[i].node, &waits));
+      LEAT_RETURN_IF_ERROR(leat_waits_add(p->placed, value->parts[i].node, &waits));
     }
     LEAT_RETURN_IF_ERROR(add_no_op(p, index, "/_parts", &waits, &gate));
     value->gate = gate.node;
@@ -92,14 +72,14 @@ static int32_t find_giver(const leat_parts_t* p, int32_t index) {
 }
 
 static leat_status_t add_waits_of(const leat_parts_t* p, int32_t index, int32_t group, int part,
-                                  waits_t* inout_waits);
+                                  leat_waits_t* inout_waits);
 
 // Adds what stands for |source| to what waits for it as part |part| of |group|. A constant is there
 // as soon as what it waits for.
 static leat_status_t add_awaited(const leat_parts_t* p, int32_t source, int32_t group, int part,
-                                 waits_t* inout_waits) {
+                                 leat_waits_t* inout_waits) {
   if (part != ALL_PARTS && has_parts(p, source, group)) {
-    return add_wait(p, p->values[source].parts[part].node, inout_waits);
+    return leat_waits_add(p->placed, p->values[source].parts[part].node, inout_waits);
   }
   if (part != ALL_PARTS && leat_parts_constant(p, source, NULL)) {
     return add_waits_of(p, source, group, part, inout_waits);
@@ -107,11 +87,11 @@ static leat_status_t add_awaited(const leat_parts_t* p, int32_t source, int32_t 
   if (is_old(p, source) && leat_parts_gives(p, source)) {
     LEAT_RETURN_IF_ERROR(find_gate(p, source, &source));
   }
-  return add_wait(p, source, inout_waits);
+  return leat_waits_add(p->placed, source, inout_waits);
 }
 
 static leat_status_t add_waits(const leat_parts_t* p, int32_t index, int32_t group, int part,
-                               waits_t* inout_waits) {
+                               leat_waits_t* inout_waits) {
   const int begin = node_at(p, index)->input_count, count = node_at(p, index)->control_count;
   for (int i = begin; i < begin + count; ++i) {
     const int32_t source = node_at(p, index)->inputs[i].node;
@@ -122,7 +102,7 @@ static leat_status_t add_waits(const leat_parts_t* p, int32_t index, int32_t gro
 
 // What the constant at |index| waits for, and each node on its way there.
 static leat_status_t add_waits_of(const leat_parts_t* p, int32_t index, int32_t group, int part,
-                                  waits_t* inout_waits) {
+                                  leat_waits_t* inout_waits) {
   for (; index >= 0; index = find_giver(p, index)) {
     LEAT_RETURN_IF_ERROR(add_waits(p, index, group, part, inout_waits));
   }
@@ -152,7 +132,7 @@ static leat_status_t add_no_ops(const leat_parts_t* p, int32_t index) {
   value->division = p->values[source].division;
   LEAT_RETURN_IF_ERROR(allocate(p, value->division.count, sizeof *parts, (void**)&parts));
   for (int i = 0; i < value->division.count; ++i) {
-    waits_t waits = {0};
+    leat_waits_t waits = {0};
     LEAT_RETURN_IF_ERROR(add_waits(p, index, group, i, &waits));
     LEAT_RETURN_IF_ERROR(add_no_op(p, index, "/_part", &waits, &parts[i]));
   }
@@ -220,7 +200,7 @@ static leat_status_t add_constant(const leat_parts_t* p, int32_t index, int32_t 
                                   const leat_tensor_t* tensor, leat_output_t* out_constant) {
   const leat_attr_t attrs[] = {LEAT_TENSOR("value", tensor), LEAT_TYPE("dtype", tensor->dtype)};
   leat_node_spec_t spec = {.attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  waits_t waits = {0};
+  leat_waits_t waits = {0};
   LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_CONSTANT, &spec.op));
   LEAT_RETURN_IF_ERROR(add_waits_of(p, index, group, part, &waits));
   spec.control_inputs = waits.nodes;
@@ -298,7 +278,7 @@ static leat_status_t list_inputs(const leat_parts_t* p, int32_t index, int part,
 }
 
 static leat_status_t add_node(const leat_parts_t* p, int32_t index, const leat_output_t* inputs,
-                              const waits_t* waits, leat_output_t* out_output) {
+                              const leat_waits_t* waits, leat_output_t* out_output) {
   const leat_node_t* node = node_at(p, index);
   leat_node_spec_t spec = {.op = node->op,
                            .attrs = node->attrs,
@@ -317,7 +297,7 @@ static leat_status_t add_each(const leat_parts_t* p, int32_t index) {
   LEAT_RETURN_IF_ERROR(cut_constants(p, index));
   LEAT_RETURN_IF_ERROR(allocate(p, count, sizeof *parts, (void**)&parts));
   for (int i = 0; i < count; ++i) {
-    waits_t waits = {0};
+    leat_waits_t waits = {0};
     LEAT_RETURN_IF_ERROR(list_inputs(p, index, i, &inputs));
     LEAT_RETURN_IF_ERROR(add_waits(p, index, leat_parts_group(p, index), i, &waits));
     LEAT_RETURN_IF_ERROR(add_node(p, index, inputs, &waits, &parts[i]));
@@ -344,13 +324,15 @@ static leat_status_t add_sum(const leat_parts_t* p, int32_t index) {
 }
 
 // The first update waits for all that the whole waited for: what it reads, and every other part.
-static leat_status_t add_first_waits(const leat_parts_t* p, int32_t index, waits_t* inout_waits) {
+static leat_status_t add_first_waits(const leat_parts_t* p, int32_t index,
+                                     leat_waits_t* inout_waits) {
   const leat_parted_t* value = &p->values[index];
   const leat_output_t* inputs = node_at(p, index)->inputs;
   LEAT_RETURN_IF_ERROR(add_waits(p, index, 0, ALL_PARTS, inout_waits));
   for (int k = 0; k < node_at(p, index)->input_count; ++k) {
     for (int i = 1; i < value->division.count && value->in_parts >> k & 1; ++i) {
-      LEAT_RETURN_IF_ERROR(add_wait(p, p->values[inputs[k].node].parts[i].node, inout_waits));
+      const int32_t part = p->values[inputs[k].node].parts[i].node;
+      LEAT_RETURN_IF_ERROR(leat_waits_add(p->placed, part, inout_waits));
     }
   }
   return leat_ok_status();
@@ -361,14 +343,14 @@ static leat_status_t add_updates(const leat_parts_t* p, int32_t index) {
   const leat_placed_t* placed = p->placed;
   leat_output_t *inputs, last = {0};
   for (int i = 0; i < p->values[index].division.count; ++i) {
-    waits_t waits = {0};
+    leat_waits_t waits = {0};
     LEAT_RETURN_IF_ERROR(list_inputs(p, index, i, &inputs));
     if (i == 0) {
       LEAT_RETURN_IF_ERROR(add_first_waits(p, index, &waits));
     } else if (node_at(p, index)->output_count) {
       inputs[0] = last;
     } else {
-      LEAT_RETURN_IF_ERROR(add_wait(p, last.node, &waits));
+      LEAT_RETURN_IF_ERROR(leat_waits_add(p->placed, last.node, &waits));
     }
     LEAT_RETURN_IF_ERROR(add_node(p, index, inputs, &waits, &last));
   }

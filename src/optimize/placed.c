@@ -1,6 +1,8 @@
 // The common course of those passes.
 #include "optimize/placed.h"
 
+#include <string.h>
+
 typedef leat_status_t (*rewrite_graph_t)(leat_placed_t* placed);
 typedef leat_status_t (*try_node_t)(leat_placed_t* placed, int32_t node);
 
@@ -54,6 +56,32 @@ leat_status_t leat_placed_rewrite(leat_rewrite_t* rewrite, const leat_pass_optio
 
 // ---- Readers and waiters ------------------------------------------------------------------------
 
+leat_status_t leat_waits_add(const leat_placed_t* p, int32_t node, leat_waits_t* inout_waits) {
+  if (inout_waits->count == inout_waits->room) {
+    int32_t* nodes;
+    const int room = 2 * inout_waits->room + 4;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_allocate_array(p->arena, (size_t)room, sizeof *nodes, (void**)&nodes));
+    if (inout_waits->count) {
+      memcpy(nodes, inout_waits->nodes, (size_t)inout_waits->count * sizeof *nodes);
+    }
+    inout_waits->nodes = nodes;
+    inout_waits->room = room;
+  }
+  inout_waits->nodes[inout_waits->count++] = node;
+  return leat_ok_status();
+}
+
+leat_status_t leat_waits_add_controls(const leat_placed_t* p, int32_t index,
+                                      leat_waits_t* inout_waits) {
+  const leat_node_t* node = &p->graph->nodes[index];
+  for (int i = 0; i < node->control_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_waits_add(p, node->inputs[node->input_count + i].node, inout_waits));
+  }
+  return leat_ok_status();
+}
+
 static bool waits(const leat_graph_t* graph, leat_reader_t reader) {
   return reader.position >= graph->nodes[reader.node].input_count;
 }
@@ -68,12 +96,13 @@ bool leat_placed_has_one_reader(const leat_placed_t* p, int32_t node) {
          (!waiting || !(leat_node_hands_on(read) || leat_node_reads_switch(p->graph, read)));
 }
 
-leat_status_t leat_placed_move_waiters(leat_placed_t* p, int32_t node, const int32_t* sources,
-                                       int count) {
+leat_status_t leat_placed_move_waiters(leat_placed_t* p, int32_t node,
+                                       const leat_waits_t* sources) {
   int32_t waiter = -1;
   const leat_op_t* no_op;
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(p->graph->ops, LEAT_OP_NAME_NO_OP, &no_op));
-  leat_node_spec_t spec = {.op = no_op, .control_inputs = sources, .control_count = count};
+  leat_node_spec_t spec = {
+      .op = no_op, .control_inputs = sources->nodes, .control_count = sources->count};
   for (uint32_t r = p->readers.begin[node]; r < p->readers.begin[node + 1]; ++r) {
     const leat_reader_t reader = p->readers.readers[r];
     const leat_node_t* waiting = &p->graph->nodes[reader.node];
@@ -88,10 +117,10 @@ leat_status_t leat_placed_move_waiters(leat_placed_t* p, int32_t node, const int
 
 leat_status_t leat_placed_pass_waiters(leat_placed_t* p, int32_t index) {
   const leat_node_t* node = &p->graph->nodes[index];
-  const int total = node->input_count + node->control_count;
-  int32_t* sources;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(p->arena, (size_t)total + 1, sizeof *sources, (void**)&sources));
-  for (int i = 0; i < total; ++i) sources[i] = node->inputs[i].node;
-  return leat_placed_move_waiters(p, index, sources, total);
+  leat_waits_t sources = {0};
+  for (int i = 0; i < node->input_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_waits_add(p, node->inputs[i].node, &sources));
+  }
+  LEAT_RETURN_IF_ERROR(leat_waits_add_controls(p, index, &sources));
+  return leat_placed_move_waiters(p, index, &sources);
 }

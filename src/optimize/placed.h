@@ -27,6 +27,19 @@ LEAT_MUST_USE leat_status_t leat_placed_rewrite(leat_rewrite_t* rewrite,
                                                 leat_status_t (*try_node)(leat_placed_t* placed,
                                                                           int32_t node));
 
+// ---- What nodes wait for ------------------------------------------------------------------------
+
+// The nodes that one is to wait for. In the arena; zeroed: none.
+typedef struct leat_waits_s {
+  int32_t* nodes;
+  int count, room;
+} leat_waits_t;
+LEAT_MUST_USE leat_status_t leat_waits_add(const leat_placed_t* placed, int32_t node,
+                                           leat_waits_t* inout_waits);
+// Those that |node| waits for.
+LEAT_MUST_USE leat_status_t leat_waits_add_controls(const leat_placed_t* placed, int32_t node,
+                                                    leat_waits_t* inout_waits);
+
 // ---- Nodes that go ------------------------------------------------------------------------------
 
 // Does the node give what it reads, and nothing else?
@@ -39,7 +52,7 @@ static inline bool leat_node_hands_on(const leat_node_t* node) {
 bool leat_placed_has_one_reader(const leat_placed_t* placed, int32_t node);
 // Who waits for |node| waits for |sources| instead, which must not follow from it.
 LEAT_MUST_USE leat_status_t leat_placed_move_waiters(leat_placed_t* placed, int32_t node,
-                                                     const int32_t* sources, int count);
+                                                     const leat_waits_t* sources);
 // The same for all that |node|, which reads no Switch, reads and waits for.
 LEAT_MUST_USE leat_status_t leat_placed_pass_waiters(leat_placed_t* placed, int32_t node);
 

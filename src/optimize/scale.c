@@ -100,57 +100,46 @@ static leat_status_t find_product_of_output(const leat_placed_t* s, leat_scaling
 
 // ---- The node that stands for both --------------------------------------------------------------
 
-// What those that are passed from place |begin| on wait for: how many they are, and into
-// |out_controls| if that is there.
-static int list_controls(const leat_placed_t* s, const leat_scaling_t* g, int begin,
-                         int32_t* out_controls) {
-  int count = 0;
+// Adds what those that are passed from place |begin| on wait for.
+static leat_status_t add_waits(const leat_placed_t* s, const leat_scaling_t* g, int begin,
+                               leat_waits_t* inout_waits) {
   for (int i = begin; i < g->passed_count; ++i) {
-    const leat_node_t* node = node_at(s, g->passed[i]);
-    for (int k = 0; k < node->control_count; ++k, ++count) {
-      if (out_controls) out_controls[count] = node->inputs[node->input_count + k].node;
-    }
+    LEAT_RETURN_IF_ERROR(leat_waits_add_controls(s, g->passed[i], inout_waits));
   }
-  return count;
+  return leat_ok_status();
 }
 
 // What the node reads, the factor, and what both wait for.
 static leat_status_t describe(const leat_placed_t* s, const leat_scaling_t* g,
                               leat_node_spec_t* out_spec) {
   const leat_node_t* node = node_at(s, g->node);
-  const int count = node->input_count, own = node->control_count, scales = node->op->row->scales;
-  const int more = list_controls(s, g, 0, NULL);
+  const int count = node->input_count, scales = node->op->row->scales;
+  leat_waits_t waits = {0};
   leat_output_t* inputs;
-  int32_t* controls;
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(s->arena, (size_t)count + 1, sizeof *inputs, (void**)&inputs));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, (size_t)(own + more) + 1,
-                                                 sizeof *controls, (void**)&controls));
   memcpy(inputs, node->inputs, (size_t)count * sizeof *inputs);
   if (scales >= 0) inputs[scales] = g->value;
   inputs[count] = g->factor;
-  for (int i = 0; i < own; ++i) controls[i] = node->inputs[count + i].node;
-  list_controls(s, g, 0, controls + own);
+  LEAT_RETURN_IF_ERROR(leat_waits_add_controls(s, g->node, &waits));
+  LEAT_RETURN_IF_ERROR(add_waits(s, g, 0, &waits));
   *out_spec = (leat_node_spec_t){.op = g->op,
                                  .attrs = node->attrs,
                                  .attr_count = node->attr_count,
                                  .inputs = inputs,
                                  .input_count = count + 1,
-                                 .control_inputs = controls,
-                                 .control_count = own + more};
+                                 .control_inputs = waits.nodes,
+                                 .control_count = waits.count};
   return leat_ok_status();
 }
 
 // Who waited for the product, or for what repeated its factor, waits for what is still there.
 static leat_status_t move_waiters(leat_placed_t* s, const leat_scaling_t* g) {
-  const int more = list_controls(s, g, g->behind, NULL);
-  int32_t* sources;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, (size_t)more + 2, sizeof *sources,
-                                                 (void**)&sources));
-  sources[0] = g->value.node;
-  sources[1] = g->factor.node;
-  list_controls(s, g, g->behind, sources + 2);
-  LEAT_RETURN_IF_ERROR(leat_placed_move_waiters(s, g->product, sources, more + 2));
+  leat_waits_t sources = {0};
+  LEAT_RETURN_IF_ERROR(leat_waits_add(s, g->value.node, &sources));
+  LEAT_RETURN_IF_ERROR(leat_waits_add(s, g->factor.node, &sources));
+  LEAT_RETURN_IF_ERROR(add_waits(s, g, g->behind, &sources));
+  LEAT_RETURN_IF_ERROR(leat_placed_move_waiters(s, g->product, &sources));
   return g->repeats < 0 ? leat_ok_status() : leat_placed_pass_waiters(s, g->repeats);
 }
 
