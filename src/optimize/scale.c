@@ -171,14 +171,14 @@ static leat_status_t try_node(leat_placed_t* s, int32_t index) {
   leat_scaling_t scaling = {.node = index, .repeats = LEAT_SCALING_NONE};
   bool found = false;
   if (!row->scaled) return leat_ok_status();
-  scaling.op = leat_node_served_as(s->graph, node, row->scaled, s->options);
-  if (!scaling.op) return leat_ok_status();
   if (row->scales < 0) {
     LEAT_RETURN_IF_ERROR(find_product_of_output(s, &scaling, &found));
   } else {
     found = leat_scaling_find_at_input(s, &scaling);
   }
-  return found ? replace(s, &scaling) : leat_ok_status();
+  if (!found) return leat_ok_status();
+  scaling.op = leat_node_served_as(s->graph, node, row->scaled, s->options);
+  return scaling.op ? replace(s, &scaling) : leat_ok_status();
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
