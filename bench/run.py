@@ -52,7 +52,7 @@ ONCE = ['-n', '1', '-w', '0']
 ROWS = [
     Row('feedfetch1', 12), Row('feedfetch10', 10), Row('feedfetch100mb'),
     *[Row(g, 2.5, OFF, 'dataflow') for g in NULL_OPS],
-    *[Row(g, 8, OFF, 'linear') for g in NULL_OPS],
+    *[Row(g, 8, OFF, 'sequence') for g in NULL_OPS],
     Row('addchain1k', 5, OFF), Row('wide1k', 8, OFF),
     Row('chain36k', 40, ONCE, measure='first'),
     Row('feedfetch1', 30, ONCE, measure='start'),

@@ -11,6 +11,9 @@
 #define LEAT_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #define LEAT_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define LEAT_CACHE_LINE_BYTES 64
+// The struct of |type| whose |member| is at |pointer|. Needs <stddef.h>.
+#define LEAT_CONTAINER_OF(pointer, type, member) \
+  ((type*)(void*)((char*)(pointer) - offsetof(type, member)))
 
 #if defined(__SANITIZE_ADDRESS__)
 #define LEAT_ASAN 1

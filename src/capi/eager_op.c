@@ -318,10 +318,19 @@ static leat_status_t make_kernel(const TFE_Op* op, leat_graph_t* graph,
   for (size_t i = 0; i < op->input_count; ++i) {
     kernel->input_types[i] = (uint8_t)op->inputs[i]->tensor.dtype;
   }
-  leat_status_t status = leat_kernel_create(
-      row, node->op, node->name, node->attrs, node->attr_count, kernel->input_types,
-      node->input_count, node->output_types, node->output_count, device, op->context->resources,
-      leat_allocator_system(), &kernel->kernel);
+  leat_kernel_spec_t spec = {.row = row,
+                             .op = node->op,
+                             .node_name = node->name,
+                             .attrs = node->attrs,
+                             .attr_count = node->attr_count,
+                             .input_types = kernel->input_types,
+                             .input_count = node->input_count,
+                             .output_types = node->output_types,
+                             .output_count = node->output_count,
+                             .device = device,
+                             .resources = op->context->resources,
+                             .allocator = leat_allocator_system()};
+  leat_status_t status = leat_kernel_create(&spec, &kernel->kernel);
   if (status) {
     leat_allocator_free(leat_allocator_system(), kernel);
     return status;

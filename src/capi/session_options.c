@@ -47,8 +47,9 @@ static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t
     const char* name;
     leat_executor_kind_t kind;
   } kinds[] = {
-      {"LINEAR", LEAT_EXECUTOR_LINEAR},
-      {"SINGLE_THREADED_EXECUTOR", LEAT_EXECUTOR_LINEAR},
+      {"SEQUENCE", LEAT_EXECUTOR_SEQUENCE},
+      {"LINEAR", LEAT_EXECUTOR_SEQUENCE},
+      {"SINGLE_THREADED_EXECUTOR", LEAT_EXECUTOR_SEQUENCE},
       {"DATAFLOW", LEAT_EXECUTOR_DATAFLOW},
   };
   if (name.size == 0 || leat_string_view_equals(name, "DEFAULT")) return leat_ok_status();
@@ -59,7 +60,7 @@ static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t
   }
   return leat_make_status(LEAT_NOT_FOUND,
                           "Creating a session failed: executor_type is '%.*s', must be DEFAULT, "
-                          "LINEAR, SINGLE_THREADED_EXECUTOR or DATAFLOW",
+                          "SEQUENCE, LINEAR, SINGLE_THREADED_EXECUTOR or DATAFLOW",
                           LEAT_SV_ARG(name));
 }
 
@@ -92,6 +93,16 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
     options->cpu_device_count = entry->value;
   }
   return leat_ok_status();
+}
+
+// TensorFlow gives a session one pool of threads for its nodes, or the pools that the configuration
+// lists, of which RunOptions choose one. Leat has one pool for everything; what it takes from the
+// configuration is how many of its threads the nodes of a step may keep busy.
+static int read_inter_op_threads(const leat_pb_config_proto_t* config) {
+  if (config->session_inter_op_thread_pool.count) {
+    return config->session_inter_op_thread_pool.items[0].num_threads;
+  }
+  return config->inter_op_parallelism_threads;
 }
 
 // Our passes by the names and switches of TensorFlow's meta-optimizer.
@@ -182,6 +193,7 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   options.costs = inout_options->costs;
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
+  options.inter_op_threads = read_inter_op_threads(config);
   options.use_per_session_threads = config->use_per_session_threads;
   options.allow_soft_placement = config->allow_soft_placement;
   options.log_device_placement = config->log_device_placement;

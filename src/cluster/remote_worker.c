@@ -186,6 +186,7 @@ static leat_status_t run_to_message(leat_remote_worker_t* worker, const leat_run
                                            .step_id = run->step_id,
                                            .container_step_id = run->container_step_id,
                                            .function_depth = run->function_depth,
+                                           .inter_op_threads = run->inter_op_threads,
                                            .fetch_count = (int32_t)(uint32_t)counts,
                                            .timeout_ns = time_left(run->deadline_ns)};
   LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(run->feeds, (int)(counts >> 32), worker->shelf,

@@ -122,6 +122,7 @@ leat_status_t leat_worker_partition_to_message(const leat_register_request_t* re
   *out_message = (leat_pb_register_partition_t){.device = request->device,
                                                 .feed_count = request->feed_count,
                                                 .executor = (int32_t)request->executor,
+                                                .inter_op_threads = request->inter_op_threads,
                                                 .deterministic = request->deterministic,
                                                 .receives_dead = request->receives_dead};
   LEAT_RETURN_IF_ERROR(leat_graph_export(request->graph, graph_bytes));
@@ -177,6 +178,7 @@ leat_status_t leat_worker_partition_of(const leat_pb_register_partition_t* messa
                                            .fetches = out_imported->return_outputs,
                                            .fetch_count = (int)message->fetches.count,
                                            .executor = (leat_executor_kind_t)message->executor,
+                                           .inter_op_threads = message->inter_op_threads,
                                            .deterministic = message->deterministic,
                                            .receives_dead = message->receives_dead,
                                            .functions = functions};

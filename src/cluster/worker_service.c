@@ -117,6 +117,7 @@ static leat_status_t run_graph(task_t* task) {
                                    .step_id = message->step_id,
                                    .container_step_id = message->container_step_id,
                                    .function_depth = message->function_depth,
+                                   .inter_op_threads = message->inter_op_threads,
                                    .feeds = task->feeds,
                                    .fetches = task->fetches,
                                    .deadline_ns = deadline_after(message->timeout_ns),

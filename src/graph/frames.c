@@ -8,7 +8,21 @@ typedef struct finder_s {
   leat_frames_t* frames;
   const char* verb;  // of messages: "<verb> failed for node"
   size_t capacity;
+  leat_word_map_t by_name;  // hash of a frame's name and parent -> frame
 } finder_t;
+
+// The frame called |name| below |parent|, or -1. |*out_key| is its place in the map, or a free one:
+// where two frames have one hash, the later one took the next key that was free.
+static int32_t look_up(const finder_t* f, int32_t parent, leat_string_view_t name,
+                       uint64_t* out_key) {
+  uint64_t frame;
+  *out_key = leat_hash_mix(leat_string_view_hash(name), (uint64_t)parent);
+  for (; leat_word_map_get(&f->by_name, *out_key, &frame); ++*out_key) {
+    const leat_frame_t* item = &f->frames->items[frame];
+    if (item->parent == parent && leat_string_view_equal(item->name, name)) return (int32_t)frame;
+  }
+  return -1;
+}
 
 static leat_status_t add_frame(finder_t* f, int32_t parent, leat_string_view_t name,
                                int32_t parallel_iterations, int32_t* out_frame) {
@@ -38,17 +52,15 @@ static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t p
                             f->verb, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
   }
   int64_t parallel = leat_node_attr_int(node, "parallel_iterations", 10);
-  for (int32_t i = 1; i < f->frames->count; ++i) {
-    leat_frame_t* frame = &f->frames->items[i];
-    if (frame->parent != parent || !leat_string_view_equal(frame->name, name)) continue;
-    ++frame->entries;
-    *out_frame = i;
-    return leat_ok_status();
+  uint64_t key;
+  *out_frame = look_up(f, parent, name, &key);
+  if (*out_frame < 0) {
+    if (parallel < 1) parallel = 1;
+    if (parallel > INT32_MAX) parallel = INT32_MAX;
+    LEAT_RETURN_IF_ERROR(add_frame(f, parent, name, (int32_t)parallel, out_frame));
+    LEAT_RETURN_IF_ERROR(leat_word_map_set(&f->by_name, key, (uint64_t)*out_frame));
   }
-  if (parallel < 1) parallel = 1;
-  if (parallel > INT32_MAX) parallel = INT32_MAX;
-  LEAT_RETURN_IF_ERROR(add_frame(f, parent, name, (int32_t)parallel, out_frame));
-  f->frames->items[*out_frame].entries = 1;
+  ++f->frames->items[*out_frame].entries;
   return leat_ok_status();
 }
 
@@ -115,21 +127,28 @@ static leat_status_t check_loops(const finder_t* f, const int32_t* order, size_t
   return leat_ok_status();
 }
 
-leat_status_t leat_frames_find(const leat_graph_t* graph, const int32_t* order, size_t order_count,
-                               const char* verb, leat_arena_t* arena, leat_frames_t* out_frames) {
-  size_t count = graph->node_count + 1;
-  finder_t f = {.graph = graph, .arena = arena, .frames = out_frames, .verb = verb};
-  *out_frames = (leat_frames_t){0};
+static leat_status_t find_all(finder_t* f, const int32_t* order, size_t order_count) {
+  size_t count = f->graph->node_count + 1;
   bool* known;
   int32_t root;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, 1, (void**)&known));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(int32_t),
-                                                 (void**)&out_frames->runs_in));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(int32_t),
-                                                 (void**)&out_frames->outputs_in));
-  LEAT_RETURN_IF_ERROR(add_frame(&f, -1, LEAT_SV(""), 1, &root));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count, 1, (void**)&known));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count, sizeof(int32_t),
+                                                 (void**)&f->frames->runs_in));
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count, sizeof(int32_t),
+                                                 (void**)&f->frames->outputs_in));
+  LEAT_RETURN_IF_ERROR(add_frame(f, -1, LEAT_SV(""), 1, &root));
   for (size_t i = 0; i < order_count; ++i) {
-    LEAT_RETURN_IF_ERROR(find_node(&f, order[i], known));
+    LEAT_RETURN_IF_ERROR(find_node(f, order[i], known));
   }
-  return out_frames->count > 1 ? check_loops(&f, order, order_count) : leat_ok_status();
+  return f->frames->count > 1 ? check_loops(f, order, order_count) : leat_ok_status();
+}
+
+leat_status_t leat_frames_find(const leat_graph_t* graph, const int32_t* order, size_t order_count,
+                               const char* verb, leat_arena_t* arena, leat_frames_t* out_frames) {
+  finder_t f = {.graph = graph, .arena = arena, .frames = out_frames, .verb = verb};
+  *out_frames = (leat_frames_t){0};
+  leat_word_map_initialize(graph->allocator, &f.by_name);
+  leat_status_t status = find_all(&f, order, order_count);
+  leat_word_map_deinitialize(&f.by_name);
+  return status;
 }

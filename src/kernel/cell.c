@@ -1,6 +1,7 @@
 // The cell: a variable's value under its lock. A value that somebody read stays what it was: an
 // update of a shared buffer goes to a copy.
 #include <stdio.h>
+#include <string.h>
 
 #include "kernel/resource.h"
 
@@ -28,12 +29,17 @@ const leat_resource_kind_t leat_cell_kind = {
     .describe = cell_describe,
 };
 
-leat_status_t leat_cell_create(const leat_shape_t* shape, leat_cell_t** out_cell) {
+leat_status_t leat_cell_create(leat_string_view_t name, const leat_shape_t* shape,
+                               leat_cell_t** out_cell) {
   void* memory = NULL;
   *out_cell = NULL;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof(leat_cell_t), &memory));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      leat_allocator_system(), sizeof(leat_cell_t) + name.size + 1, &memory));
   leat_cell_t* cell = memory;
+  // The name lies behind the cell, in the same block; the allocator has zeroed its end.
+  char* text = (char*)(cell + 1);
+  if (name.size) memcpy(text, name.data, name.size);
+  cell->name = text;
   cell->resource.kind = &leat_cell_kind;
   atomic_init(&cell->resource.references, 1);
   leat_mutex_initialize(&cell->mutex);

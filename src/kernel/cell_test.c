@@ -5,7 +5,7 @@
 static leat_cell_t* make_cell(const float* values, int64_t count) {
   leat_cell_t* cell = NULL;
   leat_tensor_t value;
-  LEAT_EXPECT_OK(leat_cell_create(NULL, &cell));
+  LEAT_EXPECT_OK(leat_cell_create(LEAT_SV("v"), NULL, &cell));
   LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_FLOAT, values, count, &value));
   leat_cell_set(cell, value);
   return cell;
@@ -36,7 +36,7 @@ static void a_new_cell_has_no_value(void** state) {
   leat_cell_t* cell = NULL;
   leat_tensor_t value = {0};
   char text[64];
-  LEAT_EXPECT_OK(leat_cell_create(NULL, &cell));
+  LEAT_EXPECT_OK(leat_cell_create(LEAT_SV("v"), NULL, &cell));
   assert_false(leat_cell_read(cell, &value));
   LEAT_EXPECT_OK(leat_cell_make_exclusive(cell, leat_buffer_source_host()));
   leat_cell_kind.describe(&cell->resource, text, sizeof(text));

@@ -74,7 +74,7 @@ leat_status_t leat_handle_make_reference(leat_string_view_t container, leat_stri
   leat_shape_t pair = leat_shape_vector(2);
   leat_cell_t* cell;
   *out_cell = NULL;
-  LEAT_RETURN_IF_ERROR(leat_cell_create(NULL, &cell));
+  LEAT_RETURN_IF_ERROR(leat_cell_create(name, NULL, &cell));
   leat_status_t status = leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_STRING, &pair,
                                               &cell->tensor);
   if (!status) status = leat_tensor_set_string(&cell->tensor, 0, container);

@@ -1,99 +1,116 @@
-// Runs one kernel outside a plan: constant folding, eager calls, tests. The context is made on the
-// stack over the caller's values; nothing may be overwritten, since the caller keeps its inputs.
+// Runs one kernel outside a plan: constant folding, eager calls, tests. It makes a context over the
+// caller's values and calls the kernel as every executor does (kernel/call.h), so that contracts,
+// references and error messages are the same. Nothing may be overwritten, since the caller keeps
+// its inputs: no input has a last reader here.
+//
+//   slots:  [ the caller's inputs | values read from references ]
+//
+// A kernel that is asynchronous, or whose work goes on behind it on a device, is waited for.
+#include <stddef.h>
+
 #include "base/clock.h"
-#include "kernel/kernel.h"
+#include "kernel/call.h"
 #include "kernel/resource.h"
 
-#define INLINE_SLOTS 16
+#define INLINE_INPUTS 16
 
-// Slots and their numbers; on the stack unless there are many.
-typedef struct leat_invocation_s {
-  leat_slot_t* inputs;
-  uint32_t* numbers;
+// The arrays of a context, on the stack unless the kernel has many inputs.
+typedef struct invocation_s {
+  leat_slot_t* slots;  // two an input
+  uint32_t* input_slots;
+  leat_reference_read_t* reads;
+  uint32_t read_count;
   void* memory;  // NULL: the inline arrays serve
-  leat_slot_t inline_inputs[INLINE_SLOTS];
-  uint32_t inline_numbers[INLINE_SLOTS];
-} leat_invocation_t;
+  leat_slot_t inline_slots[2 * INLINE_INPUTS];
+  uint32_t inline_input_slots[INLINE_INPUTS];
+  leat_reference_read_t inline_reads[INLINE_INPUTS];
+} invocation_t;
 
-static leat_status_t initialize_invocation(int input_count, leat_invocation_t* out_invocation) {
-  out_invocation->inputs = out_invocation->inline_inputs;
-  out_invocation->numbers = out_invocation->inline_numbers;
+static leat_status_t initialize_invocation(int input_count, invocation_t* out_invocation) {
+  out_invocation->slots = out_invocation->inline_slots;
+  out_invocation->input_slots = out_invocation->inline_input_slots;
+  out_invocation->reads = out_invocation->inline_reads;
+  out_invocation->read_count = 0;
   out_invocation->memory = NULL;
-  if (input_count > INLINE_SLOTS) {
+  if (input_count > INLINE_INPUTS) {
+    size_t count = (size_t)input_count;
     LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-        leat_allocator_system(), (size_t)input_count, sizeof(leat_slot_t) + sizeof(uint32_t),
+        leat_allocator_system(), count,
+        2 * sizeof(leat_slot_t) + sizeof(leat_reference_read_t) + sizeof(uint32_t),
         &out_invocation->memory));
-    out_invocation->inputs = out_invocation->memory;
-    out_invocation->numbers = (uint32_t*)(out_invocation->inputs + input_count);
+    out_invocation->slots = out_invocation->memory;
+    out_invocation->reads = (leat_reference_read_t*)(out_invocation->slots + 2 * count);
+    out_invocation->input_slots = (uint32_t*)(out_invocation->reads + count);
   }
-  for (int i = 0; i < input_count; ++i) out_invocation->numbers[i] = (uint32_t)i;
+  for (int i = 0; i < input_count; ++i) out_invocation->input_slots[i] = (uint32_t)i;
   return leat_ok_status();
 }
 
 // ---- The run ------------------------------------------------------------------------------------
 
-// An asynchronous kernel's continuation finds its waiter through the context's owner. One that
-// enqueues its work has a step of its own here.
-typedef struct leat_waiter_s {
-  leat_step_work_t work;
-  leat_notification_t notification;
+// The step that a kernel needs when it ends later than its call returns.
+typedef struct waiter_s {
+  leat_step_listener_t listener;
+  leat_async_call_t call;
+  leat_notification_t ended;
   leat_spinlock_t lock;
   leat_status_t status;  // the first failure
-} leat_waiter_t;
+} waiter_t;
 
-static void note_status(leat_waiter_t* waiter, leat_status_t status) {
+static void note_status(waiter_t* waiter, leat_status_t status) {
   leat_spinlock_lock(&waiter->lock);
   waiter->status = leat_status_join(waiter->status, status);
   leat_spinlock_unlock(&waiter->lock);
 }
 
-static void on_done(leat_kernel_context_t* context, leat_status_t status) {
-  leat_waiter_t* waiter = context->owner;
-  note_status(waiter, status);
-  leat_notification_open(&waiter->notification);
-}
-
-static void on_work_ended(leat_step_work_t* self, const leat_kernel_t* kernel,
+static void on_work_ended(leat_step_listener_t* self, const leat_kernel_t* kernel,
                           const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status) {
-  note_status((leat_waiter_t*)self, status);
+  note_status((waiter_t*)self, status);
 }
 
 static void on_synchronized(void* data, leat_status_t status) {
-  note_status(data, status);
-  leat_notification_open(&((leat_waiter_t*)data)->notification);
+  waiter_t* waiter = data;
+  note_status(waiter, status);
+  leat_notification_open(&waiter->ended);
 }
 
-// Runs |context| and all of its work.
-static leat_status_t compute_and_wait(leat_kernel_context_t* context) {
-  const leat_kernel_row_t* row = context->kernel->row;
-  leat_device_t* device = context->kernel->device;
-  leat_waiter_t waiter = {.work = {on_work_ended}};
+static void on_resume(leat_async_call_t* call) {
+  waiter_t* waiter = LEAT_CONTAINER_OF(call, waiter_t, call);
+  leat_notification_open(&waiter->ended);
+}
+
+// Runs |context| and waits until the kernel and all of its work on the device have ended.
+static leat_status_t call_and_wait(leat_kernel_context_t* context, bool prepares) {
+  const leat_kernel_t* kernel = context->kernel;
+  waiter_t waiter = {.listener = {on_work_ended}};
   leat_step_services_t services = *context->services;
-  services.work = &waiter.work;
+  services.listener = &waiter.listener;
   context->services = &services;
-  context->owner = &waiter;
-  leat_notification_initialize(&waiter.notification);
-  if (row->enqueues) {
-    note_status(&waiter, row->compute(context));
-    device->vtable->synchronize(device, on_synchronized, &waiter);
+  leat_notification_initialize(&waiter.ended);
+  bool has_ended = false;
+  if (kernel->row->enqueues) {
+    note_status(&waiter, leat_kernel_call(context, kernel->compute, prepares, false));
+    kernel->device->vtable->synchronize(kernel->device, on_synchronized, &waiter);
   } else {
-    row->compute_async(context, on_done);
+    waiter.call.context = *context;
+    waiter.call.prepares = prepares;
+    waiter.call.resume = on_resume;
+    has_ended = leat_async_call_start(&waiter.call);
   }
-  leat_notification_wait(&waiter.notification, LEAT_DEADLINE_NEVER);
-  leat_notification_deinitialize(&waiter.notification);
-  return waiter.status;
+  if (!has_ended) leat_notification_wait(&waiter.ended, LEAT_DEADLINE_NEVER);
+  leat_notification_deinitialize(&waiter.ended);
+  return leat_status_join(waiter.status, waiter.call.status);
 }
 
-static leat_status_t compute(leat_kernel_context_t* context) {
+static leat_status_t call(leat_kernel_context_t* context, bool prepares) {
   const leat_kernel_row_t* row = context->kernel->row;
-  LEAT_RETURN_IF_ERROR(leat_kernel_check_contract(context));
-  if (row->compute && !row->enqueues) return row->compute(context);
-  if (row->compute || row->compute_async) return compute_and_wait(context);
+  if (row->compute_async || row->enqueues) return call_and_wait(context, prepares);
+  if (row->compute) return leat_kernel_call(context, context->kernel->compute, prepares, false);
   return leat_kernel_error(context, LEAT_INTERNAL, "compute is absent from the kernel's row");
 }
 
 static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t* services,
-                         leat_invocation_t* invocation, leat_slot_t* outputs) {
+                         invocation_t* invocation, leat_slot_t* outputs) {
   leat_step_services_t lent;
   if (!services) {
     lent = (leat_step_services_t){.memory = kernel->device->memory, .pool = kernel->device->pool};
@@ -101,46 +118,40 @@ static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t
   }
   leat_kernel_context_t context = {
       .kernel = kernel,
-      .slots = invocation->inputs,
-      .input_slots = invocation->numbers,
+      .slots = invocation->slots,
+      .input_slots = invocation->input_slots,
       .outputs = outputs,
       .services = services,
+      .reads = invocation->reads,
+      .read_count = invocation->read_count,
   };
-  leat_status_t status = compute(&context);
+  leat_status_t status =
+      call(&context, leat_kernel_needs_preparing(kernel, invocation->read_count));
   if (status) {
     for (int i = 0; i < kernel->output_count; ++i) leat_slot_release(&outputs[i]);
   }
   return status;
 }
 
-// A reference that feeds a plain input is read now; the others are borrowed as they are.
-static leat_status_t borrow_input(const leat_kernel_t* kernel, int index, const leat_slot_t* from,
-                                  leat_slot_t* out_slot) {
-  *out_slot = *from;
-  if (!from->ref || leat_dtype_is_ref(kernel->input_types[index])) return leat_ok_status();
-  out_slot->tensor = (leat_tensor_t){0};
-  out_slot->ref = NULL;
-  if (leat_cell_read(from->ref, &out_slot->tensor)) return leat_ok_status();
-  return leat_make_status(LEAT_FAILED_PRECONDITION,
-                          "Attempting to use uninitialized value in input %d of node '%.*s' (%.*s)",
-                          index, LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name));
-}
+// ---- Over slots ---------------------------------------------------------------------------------
 
 leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
                                        const leat_step_services_t* services,
                                        const leat_slot_t* inputs, leat_slot_t* out_outputs) {
-  leat_invocation_t invocation;
-  leat_status_t status = leat_ok_status();
-  int borrowed = 0;
+  invocation_t invocation;
+  uint32_t count = (uint32_t)kernel->input_count;
   for (int i = 0; i < kernel->output_count; ++i) out_outputs[i] = (leat_slot_t){0};
   LEAT_RETURN_IF_ERROR(initialize_invocation(kernel->input_count, &invocation));
-  for (; borrowed < kernel->input_count && !status; ++borrowed) {
-    status = borrow_input(kernel, borrowed, &inputs[borrowed], &invocation.inputs[borrowed]);
+  for (uint32_t i = 0; i < count; ++i) {
+    invocation.slots[i] = inputs[i];  // borrowed
+    if (!inputs[i].ref || leat_dtype_is_ref(kernel->input_types[i])) continue;
+    invocation.slots[count + i] = (leat_slot_t){0};
+    invocation.input_slots[i] = count + i;
+    invocation.reads[invocation.read_count++] = (leat_reference_read_t){i, count + i};
   }
-  if (!status) status = run(kernel, services, &invocation, out_outputs);
-  for (int i = 0; i < borrowed; ++i) {
-    bool was_read = inputs[i].ref && !invocation.inputs[i].ref;
-    if (was_read) leat_tensor_release(&invocation.inputs[i].tensor);
+  leat_status_t status = run(kernel, services, &invocation, out_outputs);
+  for (uint32_t i = 0; i < invocation.read_count; ++i) {
+    leat_slot_release(&invocation.slots[invocation.reads[i].target]);
   }
   leat_allocator_free(leat_allocator_system(), invocation.memory);
   return status;
@@ -161,10 +172,10 @@ static void take_output(leat_slot_t* slot, leat_tensor_t* out_tensor) {
 static leat_status_t invoke_into(const leat_kernel_t* kernel, const leat_step_services_t* services,
                                  const leat_tensor_t* inputs, leat_slot_t* outputs,
                                  leat_tensor_t* out_outputs) {
-  leat_invocation_t invocation;
+  invocation_t invocation;
   LEAT_RETURN_IF_ERROR(initialize_invocation(kernel->input_count, &invocation));
   for (int i = 0; i < kernel->input_count; ++i) {
-    invocation.inputs[i] = (leat_slot_t){.tensor = inputs[i], .alive = true};
+    invocation.slots[i] = (leat_slot_t){.tensor = inputs[i], .alive = true};
   }
   leat_status_t status = run(kernel, services, &invocation, outputs);
   for (int i = 0; i < kernel->output_count; ++i) take_output(&outputs[i], &out_outputs[i]);
@@ -174,10 +185,10 @@ static leat_status_t invoke_into(const leat_kernel_t* kernel, const leat_step_se
 
 leat_status_t leat_kernel_invoke(const leat_kernel_t* kernel, const leat_step_services_t* services,
                                  const leat_tensor_t* inputs, leat_tensor_t* out_outputs) {
-  leat_slot_t inline_outputs[INLINE_SLOTS];
+  leat_slot_t inline_outputs[INLINE_INPUTS];
   void* memory = NULL;
   for (int i = 0; i < kernel->output_count; ++i) out_outputs[i] = (leat_tensor_t){0};
-  if (kernel->output_count > INLINE_SLOTS) {
+  if (kernel->output_count > INLINE_INPUTS) {
     LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
         leat_allocator_system(), (size_t)kernel->output_count, sizeof(leat_slot_t), &memory));
   }

@@ -105,8 +105,10 @@ static void kernels_are_made_from_attributes(void** state) {
   // Without the last attributes it fails, and what it had made is ended.
   for (int count = 0; count < 8; ++count) {
     leat_status_t status =
-        leat_kernel_create(&row, op, LEAT_SV("n"), attrs, count, NULL, 0, types, 1, device, NULL,
-                           leat_allocator_system(), &kernel);
+        leat_kernel_create(
+            &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"),
+                .attrs = attrs, .attr_count = count, .output_types = types, .output_count = 1,
+                .device = device, .allocator = leat_allocator_system()}, &kernel);
     if (count == 0) {
       assert_string_equal(leat_status_message(status),
                           "Kernel creation failed for node 'n' (Number): attribute s is missing");
@@ -114,8 +116,10 @@ static void kernels_are_made_from_attributes(void** state) {
     LEAT_EXPECT_CODE(LEAT_INTERNAL, status);
     assert_null(kernel);
   }
-  LEAT_EXPECT_OK(leat_kernel_create(&row, op, LEAT_SV("n"), attrs, 8, NULL, 0, types, 1, device,
-                                    NULL, leat_allocator_system(), &kernel));
+  LEAT_EXPECT_OK(leat_kernel_create(
+      &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"), .attrs = attrs,
+          .attr_count = 8, .output_types = types, .output_count = 1, .device = device,
+          .allocator = leat_allocator_system()}, &kernel));
   assert_int_equal((uintptr_t)kernel->state % 64, 0);
   LEAT_EXPECT_OK(leat_kernel_invoke(kernel, NULL, NULL, &output));
   assert_true(leat_tensor_data(&output, int64_t)[0] == 42);
@@ -123,8 +127,10 @@ static void kernels_are_made_from_attributes(void** state) {
   leat_kernel_free(kernel);
   attrs[1] = LEAT_BOOL("i", true);
   leat_status_t status =
-      leat_kernel_create(&row, op, LEAT_SV("n"), attrs, 8, NULL, 0, types, 1, device, NULL,
-                         leat_allocator_system(), &kernel);
+      leat_kernel_create(
+          &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"), .attrs = attrs,
+              .attr_count = 8, .output_types = types, .output_count = 1, .device = device,
+              .allocator = leat_allocator_system()}, &kernel);
   assert_string_equal(
       leat_status_message(status),
       "Kernel creation failed for node 'n' (Number): attribute i is bool, must be int");
@@ -160,8 +166,10 @@ static const char* broken(leat_rule_t rule, int rank, const int64_t* dims) {
   leat_arena_t arena;
   leat_kernel_t* kernel = NULL;
   const leat_op_t* op = parse(&arena, &op_row);
-  LEAT_EXPECT_OK(leat_kernel_create(&row, op, LEAT_SV("n"), NULL, 0, types, 3, NULL, 0, device,
-                                    NULL, leat_allocator_system(), &kernel));
+  LEAT_EXPECT_OK(leat_kernel_create(
+      &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"),
+          .input_types = types, .input_count = 3, .device = device,
+          .allocator = leat_allocator_system()}, &kernel));
   leat_tensor_t inputs[] = {zeros(2, (int64_t[]){2, 3}), zeros(rank, dims), zeros(rank, dims)};
   leat_status_t status = leat_kernel_invoke(kernel, NULL, inputs, NULL);
   const char* prefix = "Compute failed for node 'n' (Op): ";
@@ -244,8 +252,10 @@ static void asynchronous_kernels_are_waited_for(void** state) {
   leat_arena_t arena;
   leat_kernel_t* kernel = NULL;
   const leat_op_t* op = parse(&arena, &op_row);
-  LEAT_EXPECT_OK(leat_kernel_create(&row, op, LEAT_SV("n"), NULL, 0, types, 1, types, 1, device,
-                                    NULL, leat_allocator_system(), &kernel));
+  LEAT_EXPECT_OK(leat_kernel_create(
+      &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"),
+          .input_types = types, .input_count = 1, .output_types = types, .output_count = 1,
+          .device = device, .allocator = leat_allocator_system()}, &kernel));
   leat_tensor_t input = zeros(1, (int64_t[]){1}), output;
   for (int i = 0; i < 50; ++i) {
     leat_tensor_data(&input, float)[0] = (float)(i % 2);
@@ -275,8 +285,10 @@ static void many_inputs_and_outputs_are_taken(void** state) {
   const leat_op_t* op = parse(&arena, &op_row);
   memset(types, LEAT_DTYPE_FLOAT, sizeof(types));
   for (int i = 0; i < 100; ++i) inputs[i] = zeros(1, (int64_t[]){i});
-  LEAT_EXPECT_OK(leat_kernel_create(&row, op, LEAT_SV("n"), NULL, 0, types, 100, types, 100,
-                                    device, NULL, leat_allocator_system(), &kernel));
+  LEAT_EXPECT_OK(leat_kernel_create(
+      &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"),
+          .input_types = types, .input_count = 100, .output_types = types, .output_count = 100,
+          .device = device, .allocator = leat_allocator_system()}, &kernel));
   for (int64_t n = 1;; ++n) {
     leat_fault_t fault;
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
@@ -312,9 +324,11 @@ static void references_are_read_where_values_are_meant(void** state) {
   leat_kernel_t* kernel = NULL;
   leat_cell_t* cell = NULL;
   const leat_op_t* op = parse(&arena, &op_row);
-  LEAT_EXPECT_OK(leat_kernel_create(&row, op, LEAT_SV("n"), NULL, 0, types, 2, types, 2, device,
-                                    NULL, leat_allocator_system(), &kernel));
-  LEAT_EXPECT_OK(leat_cell_create(NULL, &cell));
+  LEAT_EXPECT_OK(leat_kernel_create(
+      &(leat_kernel_spec_t){.row = &row, .op = op, .node_name = LEAT_SV("n"),
+          .input_types = types, .input_count = 2, .output_types = types, .output_count = 2,
+          .device = device, .allocator = leat_allocator_system()}, &kernel));
+  LEAT_EXPECT_OK(leat_cell_create(LEAT_SV("v"), NULL, &cell));
   leat_slot_t inputs[] = {{.ref = cell, .alive = true}, {.ref = cell, .alive = true}};
   leat_slot_t outputs[2];
   LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION,

@@ -64,9 +64,14 @@ static inline const char* leat_kernel_row_label(const leat_kernel_row_t* row) {
   return row->has_label ? row->constraints + strlen(row->constraints) + 1 : "";
 }
 
+typedef leat_status_t (*leat_kernel_compute_fn_t)(leat_kernel_context_t* context);
+
 // Instance of a row for a node.
 struct leat_kernel_s {
   const leat_kernel_row_t* row;
+  // The row's |compute|, or one that also checks what came out: the outputs of a stateful kernel
+  // are of types that somebody else declared. NULL where the row is asynchronous.
+  leat_kernel_compute_fn_t compute;
   const leat_op_t* op;
   leat_string_view_t node_name;
   leat_device_t* device;
@@ -76,6 +81,7 @@ struct leat_kernel_s {
   int32_t input_count;
   int32_t output_count;
   const leat_rule_t* contract;  // NULL when the op has none
+  bool has_ref_inputs;          // some input is taken as a reference
 };
 
 // ---- While a kernel is made ---------------------------------------------------------------------
@@ -126,13 +132,21 @@ typedef struct leat_slot_s {
 } leat_slot_t;
 void leat_slot_release(leat_slot_t* slot);  // leaves an empty, dead slot
 
-// Hears of work that went on after its kernel returned (leat_kernel_row_t.enqueues).
-typedef struct leat_step_work_s {
-  // From any thread, before the device is synchronized. |outputs| may be asked for their types and
-  // shapes alone; |status| is taken.
-  void (*ended)(struct leat_step_work_s* self, const leat_kernel_t* kernel,
+// Hears how kernels ended: every one of a step that collects statistics, and in every step those
+// whose work went on after they had returned (leat_kernel_row_t.enqueues).
+typedef struct leat_step_listener_s {
+  // Called on any thread, before the device is synchronized. |outputs| may be asked for their types
+  // and shapes alone; |status| is taken.
+  void (*ended)(struct leat_step_listener_s* self, const leat_kernel_t* kernel,
                 const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status);
-} leat_step_work_t;
+} leat_step_listener_t;
+
+// Before a kernel runs, the value of the variable to which slot |source| refers is shared into slot
+// |target|, which is the kernel's input.
+typedef struct leat_reference_read_s {
+  uint32_t source;
+  uint32_t target;
+} leat_reference_read_t;
 
 // What a step lends to its kernels.
 typedef struct leat_step_services_s {
@@ -145,7 +159,7 @@ typedef struct leat_step_services_s {
   struct leat_rendezvous_s* rendezvous;
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;
-  leat_step_work_t* work;    // of kernels that enqueue; NULL where none may
+  leat_step_listener_t* listener;  // NULL: no kernel may enqueue, and nobody collects
   int64_t deadline_ns;       // leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER = none
   int32_t function_depth;    // of calls that led here; 0 in the step itself
   int64_t container_step_id;  // whose |step_resources| they are: the step that all calls came from
@@ -162,6 +176,8 @@ struct leat_kernel_context_s {
   leat_slot_t* outputs;
   const leat_step_services_t* services;
   uint64_t last_readers;  // bit i: nobody reads input i after this kernel (it may be overwritten)
+  const leat_reference_read_t* reads;  // |read_count| references that the call reads first
+  uint32_t read_count;
   // Buffers set aside for outputs by the memory plan, or NULL; one an output, NULL = take one. The
   // plan itself holds no reference: the count is 0 while the buffer is free (its vtable's destroy
   // puts it back to 0), and one that is not free or too small is passed over. A planned input is
@@ -248,19 +264,26 @@ LEAT_MUST_USE leat_status_t leat_kernel_error_create(const leat_kernel_context_t
 LEAT_MUST_USE leat_status_t leat_kernel_annotate(const leat_kernel_t* kernel,
                                                  leat_status_t status);
 
-// Checks the op's contract over the inputs (done by whoever runs kernels, before each run).
+// Checks the op's contract over the inputs; part of every call (kernel/call.h).
 LEAT_MUST_USE leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c);
 
-// Makes an instance for a node's attributes and types. |kernel| borrows the node's type arrays and
-// name (they must outlive it). Ends with leat_kernel_free.
-LEAT_MUST_USE leat_status_t leat_kernel_create(const leat_kernel_row_t* row, const leat_op_t* op,
-                                               leat_string_view_t node_name,
-                                               const leat_attr_t* attrs, int attr_count,
-                                               const uint8_t* input_types, int input_count,
-                                               const uint8_t* output_types, int output_count,
-                                               leat_device_t* device,
-                                               struct leat_resource_manager_s* resources,
-                                               leat_allocator_t* allocator,
+// What an instance is made for. It borrows the node's name and type arrays, which must outlive it.
+typedef struct leat_kernel_spec_s {
+  const leat_kernel_row_t* row;
+  const leat_op_t* op;
+  leat_string_view_t node_name;
+  const leat_attr_t* attrs;  // all that the op declares, with their values
+  int attr_count;
+  const uint8_t* input_types;  // + LEAT_DTYPE_REF_OFFSET where the input is taken as a reference
+  int input_count;
+  const uint8_t* output_types;
+  int output_count;
+  leat_device_t* device;
+  struct leat_resource_manager_s* resources;  // of the device; NULL: the op makes none
+  leat_allocator_t* allocator;
+} leat_kernel_spec_t;
+// Makes an instance; leat_kernel_free ends it. Fails as the row's |create| does.
+LEAT_MUST_USE leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec,
                                                leat_kernel_t** out_kernel);
 void leat_kernel_free(leat_kernel_t* kernel);
 

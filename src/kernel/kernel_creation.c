@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "kernel/kernel.h"
+#include "kernel/call.h"
 
 // The instance as it is allocated; |state| follows it.
 typedef struct leat_kernel_block_s {
@@ -125,33 +125,44 @@ static leat_status_t allocate_block(leat_allocator_t* allocator, size_t state_by
   return leat_ok_status();
 }
 
-leat_status_t leat_kernel_create(const leat_kernel_row_t* row, const leat_op_t* op,
-                                 leat_string_view_t node_name, const leat_attr_t* attrs,
-                                 int attr_count, const uint8_t* input_types, int input_count,
-                                 const uint8_t* output_types, int output_count,
-                                 leat_device_t* device, struct leat_resource_manager_s* resources,
-                                 leat_allocator_t* allocator, leat_kernel_t** out_kernel) {
+static leat_status_t compute_verified(leat_kernel_context_t* context) {
+  LEAT_RETURN_IF_ERROR(context->kernel->row->compute(context));
+  return leat_kernel_verify_outputs(context);
+}
+
+static bool has_ref_inputs(const leat_kernel_spec_t* spec) {
+  for (int i = 0; i < spec->input_count; ++i) {
+    if (leat_dtype_is_ref(spec->input_types[i])) return true;
+  }
+  return false;
+}
+
+leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t** out_kernel) {
+  const leat_kernel_row_t* row = spec->row;
   leat_kernel_block_t* block = NULL;
   *out_kernel = NULL;
-  LEAT_RETURN_IF_ERROR(allocate_block(allocator, row->state_bytes, &block));
+  LEAT_RETURN_IF_ERROR(allocate_block(spec->allocator, row->state_bytes, &block));
+  bool is_verified = row->compute && (spec->op->flags & LEAT_OP_STATEFUL) && spec->output_count;
   block->kernel = (leat_kernel_t){
       .row = row,
-      .op = op,
-      .node_name = node_name,
-      .device = device,
+      .compute = is_verified ? compute_verified : row->compute,
+      .op = spec->op,
+      .node_name = spec->node_name,
+      .device = spec->device,
       .state = row->state_bytes ? (char*)block + STATE_OFFSET : NULL,
-      .input_types = input_types,
-      .output_types = output_types,
-      .input_count = input_count,
-      .output_count = output_count,
-      .contract = op->row->contract,
+      .input_types = spec->input_types,
+      .output_types = spec->output_types,
+      .input_count = spec->input_count,
+      .output_count = spec->output_count,
+      .contract = spec->op->row->contract,
+      .has_ref_inputs = has_ref_inputs(spec),
   };
   leat_kernel_creation_t creation = {
       .kernel = &block->kernel,
-      .attrs = attrs,
-      .attr_count = attr_count,
-      .allocator = allocator,
-      .resources = resources,
+      .attrs = spec->attrs,
+      .attr_count = spec->attr_count,
+      .allocator = spec->allocator,
+      .resources = spec->resources,
   };
   leat_status_t status = row->create ? row->create(&creation, block->kernel.state)
                                      : leat_ok_status();

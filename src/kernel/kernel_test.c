@@ -203,7 +203,7 @@ static void inputs_pass_and_references_travel(void** state) {
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
                    leat_kernel_pass_input_reshaped(&b.context, 0, 0, &wrong));
   leat_cell_t* cell = NULL;
-  LEAT_EXPECT_OK(leat_cell_create(NULL, &cell));
+  LEAT_EXPECT_OK(leat_cell_create(LEAT_SV("v"), NULL, &cell));
   leat_slot_release(&b.slots[0]);
   b.slots[0] = (leat_slot_t){.ref = cell, .alive = true};
   leat_kernel_pass_ref(&b.context, 0, 0);

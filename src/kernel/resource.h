@@ -69,13 +69,15 @@ typedef struct leat_cell_s {
   leat_resource_t resource;  // kind leat_cell_kind
   leat_mutex_t mutex;
   leat_tensor_t tensor;      // "no tensor" until initialised
+  const char* name;          // of the node that made it, for messages; never NULL
   int32_t dtype;             // of every value; 0 until a node declares it or the first value comes
   leat_shape_t shape;        // what a first value must have, when |has_shape|
   bool has_shape;
 } leat_cell_t;
 extern const leat_resource_kind_t leat_cell_kind;
-// |shape| may be NULL: any. It is copied.
-LEAT_MUST_USE leat_status_t leat_cell_create(const leat_shape_t* shape, leat_cell_t** out_cell);
+// |name| is the node's, for messages; |shape| may be NULL: any. Both are copied.
+LEAT_MUST_USE leat_status_t leat_cell_create(leat_string_view_t name, const leat_shape_t* shape,
+                                             leat_cell_t** out_cell);
 static inline void leat_cell_retain(leat_cell_t* cell) { leat_resource_retain(&cell->resource); }
 static inline void leat_cell_release(leat_cell_t* cell) {
   if (cell) leat_resource_release(&cell->resource);

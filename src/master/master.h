@@ -18,6 +18,7 @@ typedef struct leat_master_options_s {
   bool optimize;
   leat_pass_options_t passes;
   leat_executor_kind_t executor;
+  int inter_op_threads;  // as of the register request
   bool deterministic;
   struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
   bool keeps_parts;  // what each device got can be looked at later

@@ -20,10 +20,19 @@ leat_status_t leat_evaluator_run(void* data, const leat_graph_t* graph, int32_t 
     types[i] = (uint8_t)leat_graph_output_type(graph, node->inputs[i]);
   }
   leat_kernel_t* kernel;
-  leat_status_t status = leat_kernel_create(
-      row, node->op, node->name, node->attrs, node->attr_count, types, node->input_count,
-      node->output_types, node->output_count, evaluator->device, NULL, evaluator->allocator,
-      &kernel);
+  leat_kernel_spec_t spec = {.row = row,
+                             .op = node->op,
+                             .node_name = node->name,
+                             .attrs = node->attrs,
+                             .attr_count = node->attr_count,
+                             .input_types = types,
+                             .input_count = node->input_count,
+                             .output_types = node->output_types,
+                             .output_count = node->output_count,
+                             .device = evaluator->device,
+                             .resources = NULL,
+                             .allocator = evaluator->allocator};
+  leat_status_t status = leat_kernel_create(&spec, &kernel);
   if (!status) {
     leat_step_services_t services = {.memory = evaluator->device->memory,
                                      .pool = evaluator->device->pool};

@@ -89,7 +89,7 @@ leat_session_options_t leat_session_options_default(void) {
   leat_session_options_t options = {.optimize = true, .swap_device = -1,
                                     .optimizer = {.passes = LEAT_PASSES_DEFAULT}};
   const char* executor = getenv("LEAT_EXECUTOR");
-  if (executor && !strcmp(executor, "linear")) options.executor = LEAT_EXECUTOR_LINEAR;
+  if (executor && !strcmp(executor, "sequence")) options.executor = LEAT_EXECUTOR_SEQUENCE;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
   const char* placer = getenv("LEAT_PLACER");
   if (placer && !strcmp(placer, "greedy")) options.placer = LEAT_PLACER_GREEDY;
@@ -161,6 +161,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
       .optimize = session->options.optimize,
       .passes = session->options.optimizer,
       .executor = session->options.executor,
+      .inter_op_threads = session->options.inter_op_threads,
       .deterministic = session->options.deterministic,
       .keeps_parts = session->options.build_cost_model > 0,
   };

@@ -20,6 +20,9 @@ typedef struct leat_session_options_s {
   int cpu_device_count;            // 0 = 1
   leat_device_count_t device_counts[LEAT_SESSION_DEVICE_TYPES];
   int intra_op_threads;            // 0 = all CPUs
+  // Threads that nodes of a step may keep busy side by side: 0 = as many as there are; below 0, the
+  // thread that runs the step alone.
+  int inter_op_threads;
   bool use_per_session_threads;
   bool allow_soft_placement;
   bool log_device_placement;
@@ -39,7 +42,7 @@ typedef struct leat_session_options_s {
   leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
   leat_string_view_t target;       // "" = this process; borrowed
 } leat_session_options_t;
-// The defaults; in the environment LEAT_EXECUTOR=linear|dataflow chooses the executor,
+// The defaults; in the environment LEAT_EXECUTOR=sequence|dataflow chooses the executor,
 // LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the target, and
 // TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);

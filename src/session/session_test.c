@@ -281,7 +281,7 @@ static void threads_share_a_session(int devices, leat_executor_kind_t executor) 
 }
 
 static void threads_on_the_linear_executor(void** state) {
-  threads_share_a_session(1, LEAT_EXECUTOR_LINEAR);
+  threads_share_a_session(1, LEAT_EXECUTOR_SEQUENCE);
 }
 static void threads_on_the_dataflow_executor(void** state) {
   threads_share_a_session(1, LEAT_EXECUTOR_DATAFLOW);

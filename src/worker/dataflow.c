@@ -1,27 +1,28 @@
-// The dataflow executor: a record runs when its pending count is zero. The thread that makes a
-// record ready keeps it on its own list and runs it next, unless it is expensive and there is other
-// work here: then it becomes a task of the pool. Asynchronous kernels hold the step open and
-// continue wherever they finish. The step ends when its last activity (a running list or an
-// asynchronous kernel) does.
+// Runs records as their inputs come. The thread that makes a record ready keeps it on its own list
+// and runs it next, newest first, because its inputs are still in that core's cache. A record that
+// is worth another thread's coming becomes a task of the pool instead, unless this thread has
+// nothing else to do. Asynchronous kernels hold the step open and go on wherever they end.
+//
+// Invariants: a record is on one ready list at most once in an iteration, since its count reaches
+// zero once. A slot is emptied by whoever counts its readers down to zero, so no reader finds it
+// empty; the reader that is alone with a count of one may overwrite the value in place. The step
+// ends when its last activity does (a running list, an asynchronous kernel): an activity is counted
+// before the one that begins it ends.
 #include "worker/dataflow.h"
 
+#include <stddef.h>
+
+#include "base/clock.h"
 #include "kernel/cancellation.h"
 #include "kernel/rendezvous.h"
-#include "trace/collector.h"
-#include "worker/ordered_plan.h"
 
-// An asynchronous kernel under way. One that completes before its start returns goes on in the
-// list it was started from: |state| tells which of the two comes second and has to act.
-typedef enum { CALL_STARTING, CALL_STARTED, CALL_DONE } call_state_t;
-typedef struct async_call_s {
-  leat_kernel_context_t context;
+// An asynchronous kernel under way.
+typedef struct async_record_s {
+  leat_async_call_t call;
   leat_dataflow_t* dataflow;
   leat_iteration_t* iteration;
   uint32_t record;
-  int64_t start_ns;
-  _Atomic(int) state;
-  leat_status_t status;
-} async_call_t;
+} async_record_t;
 
 typedef struct task_s {
   leat_dataflow_t* dataflow;
@@ -44,10 +45,12 @@ static void fail(leat_dataflow_t* d, leat_status_t status) {
 }
 
 static void end_activity(leat_dataflow_t* d) {
-  if (atomic_fetch_sub_explicit(&d->activities, 1, memory_order_acq_rel) != 1) return;
+  int64_t before = atomic_fetch_sub_explicit(&d->activities, 1, memory_order_acq_rel);
+  LEAT_DCHECK(before > 0);
+  if (before != 1) return;
   leat_execution_t* execution = d->execution;
   leat_status_t status = d->status;
-  if (d->plan->framed) leat_frames_abandon(d);
+  if (d->tables->framed) leat_frames_abandon(d);
   leat_mutex_deinitialize(&d->frames_mutex);
   leat_allocator_free(d->plan->allocator, d);
   leat_execution_finish(execution, status);
@@ -64,18 +67,26 @@ static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready);
 
 static void run_task(void* data) {
   task_t task = *(task_t*)data;
-  leat_allocator_free(task.dataflow->plan->allocator, data);
+  leat_dataflow_t* d = task.dataflow;
+  leat_allocator_free(d->plan->allocator, data);
   leat_ready_list_t ready = {NULL};
   push(&ready, task.entry);
-  run_list(task.dataflow, &ready);
-  end_activity(task.dataflow);
+  run_list(d, &ready);
+  atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
+  end_activity(d);
 }
 
+// false: no thread may come, or no memory is left for a task.
 static bool hand_over(leat_dataflow_t* d, leat_ready_t* entry) {
   task_t* task;
+  if (atomic_fetch_add_explicit(&d->threads, 1, memory_order_relaxed) >= d->thread_limit) {
+    atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
+    return false;
+  }
   leat_status_t status = leat_allocator_allocate(d->plan->allocator, sizeof *task, (void**)&task);
   if (status) {
-    leat_status_free(status);  // no memory for a task: it runs here
+    leat_status_free(status);
+    atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
     return false;
   }
   *task = (task_t){d, entry};
@@ -86,9 +97,10 @@ static bool hand_over(leat_dataflow_t* d, leat_ready_t* entry) {
 
 void leat_dataflow_dispatch(leat_dataflow_t* d, leat_ready_list_t* ready,
                             leat_iteration_t* iteration, uint32_t record, bool dead) {
-  leat_ready_t* entry = &iteration->entries[d->plan->record_places[record]];
+  leat_ready_t* entry = &iteration->entries[d->plan->records[record].dataflow.place];
+  LEAT_DCHECK(entry->record == record && entry->iteration == iteration);
   entry->dead = dead;
-  if (d->parallel && ready->first && !dead &&
+  if (d->thread_limit > 1 && ready->first && !dead &&
       (d->plan->records[record].flags & LEAT_RECORD_EXPENSIVE) && hand_over(d, entry)) {
     return;
   }
@@ -98,6 +110,7 @@ void leat_dataflow_dispatch(leat_dataflow_t* d, leat_ready_list_t* ready,
 // ---- A record that has run ----------------------------------------------------------------------
 
 static inline bool count_down(const leat_dataflow_t* d, _Atomic(uint32_t)* counter) {
+  LEAT_DCHECK(atomic_load_explicit(counter, memory_order_relaxed) > 0);
   if (!d->parallel) {
     uint32_t left = atomic_load_explicit(counter, memory_order_relaxed) - 1;
     atomic_store_explicit(counter, left, memory_order_relaxed);
@@ -107,7 +120,7 @@ static inline bool count_down(const leat_dataflow_t* d, _Atomic(uint32_t)* count
 }
 
 static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t slot) {
-  uint32_t readers = iteration->plan->readers[slot];
+  uint32_t readers = iteration->table->readers[slot];
   if (readers == LEAT_READERS_CONSTANT) return;
   if (readers == 1 || count_down(d, &iteration->readers[slot])) {
     leat_slot_clear(&iteration->slots[slot]);
@@ -115,41 +128,39 @@ static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration
 }
 
 void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
-  const leat_plan_t* plan = d->plan;
-  const leat_record_t* record = &plan->records[index];
-  if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_MERGE)) {
-    const leat_ready_t* entry = &iteration->entries[plan->record_places[index]];
+  const leat_record_t* record = &d->plan->records[index];
+  const leat_ready_t* entry = &iteration->entries[record->dataflow.place];
+  uint32_t read_count;
+  const leat_reference_read_t* reads = leat_plan_reads(d->plan, index, &read_count);
+  if (record->flags & LEAT_RECORD_MERGE) {
     if (!entry->dead) release_input(d, iteration, record->input_slots[entry->live_input]);
   } else {
-    for (uint32_t k = 0; k < record->input_count; ++k) {
+    for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
       release_input(d, iteration, record->input_slots[k]);
     }
   }
   if (!(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
-    for (uint32_t k = 0; k < record->output_count; ++k) {
+    for (uint32_t k = 0; k < record->dataflow.output_count; ++k) {
       uint32_t slot = record->first_output + k;
-      if (iteration->plan->readers[slot] == 0) leat_slot_clear(&iteration->slots[slot]);
+      if (iteration->table->readers[slot] == 0) leat_slot_clear(&iteration->slots[slot]);
     }
   }
-  if (!plan->first_dereference) return;
-  uint32_t end = plan->first_dereference[index + 1];
-  for (uint32_t i = plan->first_dereference[index]; i < end; ++i) {
-    release_input(d, iteration, plan->dereferences[i].source);
-  }
+  for (uint32_t i = 0; i < read_count; ++i) release_input(d, iteration, reads[i].source);
 }
 
 static void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index, bool dead,
                      leat_ready_list_t* ready) {
-  if (LEAT_UNLIKELY(d->plan->framed)) {
+  const leat_record_t* record = &d->plan->records[index];
+  if (LEAT_UNLIKELY(d->tables->framed)) {
     leat_status_t status = leat_frames_complete(d, iteration, index, dead, ready);
-    if (status) fail(d, leat_execution_annotate(d->execution, index, status));
+    if (status) fail(d, leat_kernel_annotate(record->kernel, status));
     return;
   }
-  const leat_record_t* record = &d->plan->records[index];
   leat_dataflow_release(d, iteration, index);
-  const uint32_t* successors = d->plan->successors + record->first_successor;
-  for (uint32_t i = 0; i < record->successor_count; ++i) {
-    if (count_down(d, &iteration->pending[successors[i]])) {
+  const uint32_t* successors = d->tables->successors + record->dataflow.first_successor;
+  for (uint32_t i = 0; i < record->dataflow.successor_count; ++i) {
+    uint32_t place = d->plan->records[successors[i]].dataflow.place;
+    if (count_down(d, &iteration->pending[place])) {
       leat_dataflow_dispatch(d, ready, iteration, successors[i], false);
     }
   }
@@ -160,10 +171,10 @@ static void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t i
 // Inputs that this record alone still reads.
 static uint64_t last_readers(const leat_iteration_t* iteration, const leat_record_t* record) {
   uint64_t mask = 0;
-  uint32_t count = record->input_count < 64 ? record->input_count : 64;
+  uint32_t count = record->dataflow.input_count < 64 ? record->dataflow.input_count : 64;
   for (uint32_t k = 0; k < count; ++k) {
     uint32_t slot = record->input_slots[k];
-    uint32_t readers = iteration->plan->readers[slot];
+    uint32_t readers = iteration->table->readers[slot];
     if (readers == LEAT_READERS_CONSTANT) continue;
     if (readers == 1 ||
         atomic_load_explicit(&iteration->readers[slot], memory_order_acquire) == 1) {
@@ -173,96 +184,56 @@ static uint64_t last_readers(const leat_iteration_t* iteration, const leat_recor
   return mask;
 }
 
-static void complete_and_run(leat_dataflow_t* d, leat_ready_t* entry) {
-  leat_ready_list_t ready = {NULL};
-  complete(d, entry->iteration, entry->record, false, &ready);
-  run_list(d, &ready);
-}
-
-static void run_completion(void* data) {
-  task_t task = *(task_t*)data;
-  leat_allocator_free(task.dataflow->plan->allocator, data);
-  complete_and_run(task.dataflow, task.entry);
-  end_activity(task.dataflow);
-}
-
-// Completions nest: a Send runs what follows its Recv, where the next Send is. Beyond this depth
-// they go through the pool, so that no graph ends the stack. Takes the activity over if it does.
-#define MAX_NESTED_COMPLETIONS 16
-static LEAT_THREAD_LOCAL int nested_completions;
-
-static bool defer_completion(leat_dataflow_t* d, leat_ready_t* entry) {
-  task_t* task;
-  if (nested_completions < MAX_NESTED_COMPLETIONS || !d->execution->services.pool) return false;
-  leat_status_t status = leat_allocator_allocate(d->plan->allocator, sizeof *task, (void**)&task);
-  if (status) {
-    leat_status_free(status);
-    return false;
-  }
-  *task = (task_t){d, entry};
-  leat_thread_pool_schedule(d->execution->services.pool, run_completion, task);
-  return true;
-}
-
-// The call's status; the call is freed.
-static leat_status_t end_call(async_call_t* call) {
-  leat_dataflow_t* d = call->dataflow;
-  leat_status_t status = call->status;
-  if (d->execution->services.collector && !status) {
-    leat_execution_trace(d->execution, call->iteration->slots, call->record, call->start_ns);
-  }
-  leat_allocator_free(d->plan->allocator, call);
-  return status;
-}
-
-static void async_done(leat_kernel_context_t* context, leat_status_t status) {
-  if (!status) status = leat_execution_verify(context);
-  async_call_t* call = context->owner;
-  leat_dataflow_t* d = call->dataflow;
-  uint32_t record = call->record;
-  leat_ready_t* entry = &call->iteration->entries[d->plan->record_places[record]];
-  call->status = status;
-  if (atomic_exchange_explicit(&call->state, CALL_DONE, memory_order_acq_rel) == CALL_STARTING) {
-    return;
-  }
-  status = end_call(call);
-  if (status) {
-    fail(d, leat_execution_annotate(d->execution, record, status));
+static void on_async_end(void* data) {
+  async_record_t async = *(async_record_t*)data;
+  leat_dataflow_t* d = async.dataflow;
+  leat_allocator_free(d->plan->allocator, data);
+  if (async.call.status) {
+    fail(d, async.call.status);
   } else if (!atomic_load_explicit(&d->failed, memory_order_acquire)) {
-    if (defer_completion(d, entry)) return;
-    ++nested_completions;
-    complete_and_run(d, entry);
-    --nested_completions;
+    leat_ready_list_t ready = {NULL};
+    complete(d, async.iteration, async.record, false, &ready);
+    run_list(d, &ready);
   }
   end_activity(d);
 }
 
+static void on_resume(leat_async_call_t* call) {
+  async_record_t* async = LEAT_CONTAINER_OF(call, async_record_t, call);
+  leat_execution_resume(async->dataflow->execution, on_async_end, async);
+}
+
 static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t* context,
                                  const leat_ready_t* entry, bool* out_completed) {
-  async_call_t* call;
+  async_record_t* async;
   LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(d->plan->allocator, sizeof *call, (void**)&call));
-  *call = (async_call_t){.context = *context, .dataflow = d, .iteration = entry->iteration,
-                         .record = entry->record};
-  if (d->execution->services.collector) call->start_ns = leat_step_collector_now();
-  call->context.owner = call;
+      leat_allocator_allocate(d->plan->allocator, sizeof *async, (void**)&async));
+  async->call.context = *context;
+  async->call.prepares = !entry->dead && (d->plan->records[entry->record].flags &
+                                          LEAT_RECORD_PREPARES);
+  async->call.observed = d->execution->services.collector != NULL;
+  async->call.resume = on_resume;
+  async->dataflow = d;
+  async->iteration = entry->iteration;
+  async->record = entry->record;
   atomic_fetch_add_explicit(&d->activities, 1, memory_order_relaxed);
-  context->kernel->row->compute_async(&call->context, async_done);
-  *out_completed =
-      atomic_exchange_explicit(&call->state, CALL_STARTED, memory_order_acq_rel) == CALL_DONE;
+  *out_completed = leat_async_call_start(&async->call);
   if (!*out_completed) return leat_ok_status();
   // The list that runs this is an activity too: this one is not the last.
   atomic_fetch_sub_explicit(&d->activities, 1, memory_order_relaxed);
-  return end_call(call);
+  leat_status_t status = async->call.status;
+  leat_allocator_free(d->plan->allocator, async);
+  return status;
 }
 
-// Runs one record; |*out_completed| is false when an asynchronous kernel will complete it.
+// Runs one record; |*out_completed| is false when an asynchronous kernel will complete it. A Switch
+// or a Merge of references has them read first, but is no kernel's call.
 static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
                                 bool* out_completed) {
   const leat_record_t* record = &d->plan->records[entry->record];
   leat_execution_t* e = d->execution;
   leat_slot_t* slots = entry->iteration->slots;
-  if (LEAT_UNLIKELY(e->deadline_ns != INT64_MAX ||
+  if (LEAT_UNLIKELY(e->deadline_ns != LEAT_DEADLINE_NEVER ||
                     atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
     LEAT_RETURN_IF_ERROR(leat_execution_check(e));
   }
@@ -273,21 +244,19 @@ static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
                                    .services = &e->services,
                                    .last_readers = last_readers(entry->iteration, record),
                                    .inputs_dead = entry->dead};
-  if (LEAT_UNLIKELY(d->plan->framed)) {
+  bool prepares = !entry->dead && (record->flags & LEAT_RECORD_PREPARES);
+  if (LEAT_UNLIKELY(prepares)) {
+    context.reads = leat_plan_reads(d->plan, entry->record, &context.read_count);
+  }
+  if (LEAT_UNLIKELY(d->tables->framed)) {
     context.frame_iteration = leat_iteration_tag(entry->iteration);
   }
-  if ((record->flags & (LEAT_RECORD_HAS_REFS | LEAT_RECORD_CONTRACT)) && !entry->dead) {
-    LEAT_RETURN_IF_ERROR(leat_execution_prepare(e, slots, entry->record, &context));
-  }
   if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
-    return leat_frames_run(d, entry->iteration, entry->record);
+    if (prepares) LEAT_RETURN_IF_ERROR(leat_kernel_prepare(&context));
+    return leat_frames_run(entry->iteration, record);
   }
   if (record->flags & LEAT_RECORD_ASYNC) return start_async(d, &context, entry, out_completed);
-  if (LEAT_LIKELY(!e->services.collector)) return record->compute(&context);
-  int64_t start_ns = leat_step_collector_now();
-  LEAT_RETURN_IF_ERROR(record->compute(&context));
-  leat_execution_trace(e, slots, entry->record, start_ns);
-  return leat_ok_status();
+  return leat_kernel_call(&context, record->compute, prepares, e->services.collector != NULL);
 }
 
 static bool runs(const leat_dataflow_t* d, const leat_ready_t* entry) {
@@ -295,15 +264,25 @@ static bool runs(const leat_dataflow_t* d, const leat_ready_t* entry) {
          (d->plan->records[entry->record].flags & LEAT_RECORD_RUNS_DEAD);
 }
 
+// Where fewer threads may come than the pool has, one that has left may be replaced now: gives the
+// next entry of the list away if it is worth it.
+static void share(leat_dataflow_t* d, leat_ready_list_t* ready) {
+  leat_ready_t* entry = ready->first;
+  if (entry->dead || !(d->plan->records[entry->record].flags & LEAT_RECORD_EXPENSIVE)) return;
+  leat_ready_t* next = entry->next;
+  if (hand_over(d, entry)) ready->first = next;
+}
+
 static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
   while (ready->first) {
     leat_ready_t entry = *ready->first;  // the entry may be reused by a later iteration
     ready->first = entry.next;
     if (LEAT_UNLIKELY(atomic_load_explicit(&d->failed, memory_order_relaxed))) continue;
+    if (d->thread_limit > 1 && ready->first) share(d, ready);
     bool completed = true;
     leat_status_t status = runs(d, &entry) ? run_record(d, &entry, &completed) : NULL;
     if (LEAT_UNLIKELY(status)) {
-      fail(d, leat_execution_annotate(d->execution, entry.record, status));
+      fail(d, leat_kernel_annotate(d->plan->records[entry.record].kernel, status));
     } else if (completed) {
       complete(d, entry.iteration, entry.record, entry.dead, ready);
     }
@@ -312,24 +291,26 @@ static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
 
 // ---- A run --------------------------------------------------------------------------------------
 
-static leat_status_t prepare_instance(leat_plan_t* plan, leat_plan_instance_t* instance) {
+static leat_status_t prepare_instance(const leat_plan_t* plan, leat_plan_instance_t* instance) {
   if (!instance->root) {
     LEAT_RETURN_IF_ERROR(leat_iteration_create(plan, instance, 0, &instance->root));
   }
-  if (plan->framed && !instance->free_iterations) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(plan->allocator,
-                                                       (size_t)plan->frames.count, sizeof(void*),
-                                                       (void**)&instance->free_iterations));
+  if (plan->dataflow.framed && !instance->free_iterations) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
+        plan->allocator, (size_t)plan->dataflow.frames.count, sizeof(void*),
+        (void**)&instance->free_iterations));
   }
   leat_iteration_reset(plan, instance->root);
-  // Here a constant is live only once its control edges are.
-  for (uint32_t i = 0; plan->ordered && i < plan->ordered->constant_count; ++i) {
-    leat_slot_clear(&instance->slots[plan->ordered->constant_slots[i]]);
-  }
   return leat_ok_status();
 }
 
-void leat_execution_run_dataflow(leat_execution_t* e) {
+static int thread_limit(const leat_execution_t* e) {
+  int threads = e->services.pool ? leat_thread_pool_size(e->services.pool) : 1;
+  if (e->inter_op_threads < 0) return 1;
+  return e->inter_op_threads && e->inter_op_threads < threads ? e->inter_op_threads : threads;
+}
+
+void leat_dataflow_run(leat_execution_t* e) {
   leat_plan_t* plan = e->plan;
   leat_status_t status = prepare_instance(plan, e->instance);
   leat_dataflow_t* d = NULL;
@@ -340,18 +321,21 @@ void leat_execution_run_dataflow(leat_execution_t* e) {
   }
   d->execution = e;
   d->plan = plan;
+  d->tables = &plan->dataflow;
   d->instance = e->instance;
   d->root = e->instance->root;
-  d->parallel = plan->has_async ||
-                (e->services.pool && leat_thread_pool_size(e->services.pool) > 1);
+  d->thread_limit = thread_limit(e);
+  d->parallel = plan->has_async || d->thread_limit > 1;
   d->activities = 1;
-  e->leaves_slots = plan->framed;
+  d->threads = 1;
+  e->leaves_slots = plan->dataflow.framed;
   leat_mutex_initialize(&d->frames_mutex);
-  d->root->outstanding = plan->root_count;
+  d->root->outstanding = plan->dataflow.root_count;
   leat_ready_list_t ready = {NULL};
-  for (uint32_t i = plan->root_count; i-- > 0;) {
-    leat_dataflow_dispatch(d, &ready, d->root, plan->roots[i], false);
+  for (uint32_t i = plan->dataflow.root_count; i-- > 0;) {
+    leat_dataflow_dispatch(d, &ready, d->root, plan->dataflow.roots[i], false);
   }
   run_list(d, &ready);
+  atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
   end_activity(d);
 }

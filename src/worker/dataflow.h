@@ -1,10 +1,10 @@
-// What the dataflow executor is made of: a run, its iterations (of the graph outside loops there is
-// one), lists of ready records. dataflow.c runs records; frames.c says what control flow (section
-// 4.4) makes of a record that has run.
+// The dataflow executor (section 3.1): a record runs when its pending count is zero, on any thread.
+// dataflow.c runs records; frames.c says what control flow (section 4.4) makes of a record that has
+// run; iteration.c keeps the memory of iterations, of which the graph outside loops is one.
 #ifndef LEAT_WORKER_DATAFLOW_H_
 #define LEAT_WORKER_DATAFLOW_H_
 
-#include "worker/executor.h"
+#include "worker/execution.h"
 
 typedef struct leat_iteration_s leat_iteration_t;
 typedef struct leat_frame_run_s leat_frame_run_t;
@@ -29,7 +29,7 @@ struct leat_iteration_s {
   _Atomic(uint32_t)* pending;
   _Atomic(uint32_t)* readers;
   leat_ready_t* entries;
-  const leat_plan_frame_t* plan;     // the frame's, in the plan
+  const leat_dataflow_frame_t* table;  // the frame's, in the plan
   // Only in plans with control flow.
   uint32_t* dead_inputs;        // by place
   leat_frame_run_t* frame;      // NULL outside loops
@@ -42,16 +42,21 @@ struct leat_iteration_s {
 typedef struct leat_dataflow_s {
   leat_execution_t* execution;
   const leat_plan_t* plan;
+  const leat_dataflow_tables_t* tables;
   leat_plan_instance_t* instance;
   leat_iteration_t* root;
-  bool parallel;  // several threads may work on this run
-  _Atomic(int64_t) activities;
+  bool parallel;  // several threads may work on this run, at once or one after the other
+  int thread_limit;  // that may run records at once
+  _Atomic(int) threads;
+  _Atomic(int64_t) activities;  // running lists, asynchronous kernels: the last one ends the step
   _Atomic(bool) failed;
   leat_spinlock_t lock;  // |status|
   leat_status_t status;  // the first failure
   leat_mutex_t frames_mutex;  // all that frames.c does; taken only when |parallel|
 } leat_dataflow_t;
 
+// Runs the step: on this thread and, where a record is worth it, on the pool's.
+void leat_dataflow_run(leat_execution_t* execution);
 // Makes |record| of |iteration| ready: here, or as a task of the pool.
 void leat_dataflow_dispatch(leat_dataflow_t* dataflow, leat_ready_list_t* ready,
                             leat_iteration_t* iteration, uint32_t record, bool dead);
@@ -63,23 +68,26 @@ void leat_dataflow_release(leat_dataflow_t* dataflow, leat_iteration_t* iteratio
 // ---- Control flow (frames.c) --------------------------------------------------------------------
 
 // Runs a Switch or a Merge; the others move their value when they complete.
-LEAT_MUST_USE leat_status_t leat_frames_run(leat_dataflow_t* dataflow, leat_iteration_t* iteration,
-                                            uint32_t record);
+LEAT_MUST_USE leat_status_t leat_frames_run(leat_iteration_t* iteration,
+                                            const leat_record_t* record);
 // |record| has run, or was dead: activates whoever waits, in the right iterations.
 LEAT_MUST_USE leat_status_t leat_frames_complete(leat_dataflow_t* dataflow,
                                                  leat_iteration_t* iteration, uint32_t record,
                                                  bool dead, leat_ready_list_t* ready);
-// A fresh iteration of frame |index| of the plan, counters set.
-LEAT_MUST_USE leat_status_t leat_iteration_create(leat_plan_t* plan,
-                                                  leat_plan_instance_t* instance, int32_t index,
-                                                  leat_iteration_t** out_iteration);
-void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration);
 // Names the iteration alike on every device, by its number and the frames that it is in; 0 outside
 // loops.
 uint64_t leat_iteration_tag(const leat_iteration_t* iteration);
 // Ends the frames that a failed run left.
 void leat_frames_abandon(leat_dataflow_t* dataflow);
+
+// ---- Iterations (iteration.c) -------------------------------------------------------------------
+
+// A fresh iteration of frame |index| of the plan, counters set.
+LEAT_MUST_USE leat_status_t leat_iteration_create(const leat_plan_t* plan,
+                                                  leat_plan_instance_t* instance, int32_t index,
+                                                  leat_iteration_t** out_iteration);
+void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration);
 // Frees what an instance keeps for reuse.
-void leat_iterations_free(leat_plan_t* plan, leat_plan_instance_t* instance);
+void leat_iterations_free(const leat_plan_t* plan, leat_plan_instance_t* instance);
 
 #endif  // LEAT_WORKER_DATAFLOW_H_

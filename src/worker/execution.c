@@ -1,79 +1,55 @@
-// What both executors share: feeds in, references read, contracts checked, fetches out.
+// The beginning and the end of a step, which both executors share: feeds in, the way out of a step
+// that was stopped, fetches out. Fetches are moved out of their slots, not copied, where nobody
+// else has the value. At the end the instance is as it was made, so that the next step can take it.
+#include "worker/execution.h"
+
 #include "base/clock.h"
 #include "trace/collector.h"
-#include "worker/executor.h"
+#include "worker/dataflow.h"
+#include "worker/sequence.h"
 
-// ---- What kernels did ---------------------------------------------------------------------------
+// ---- What kernels tell --------------------------------------------------------------------------
 
-static void trace_kernel(leat_execution_t* e, const leat_kernel_t* kernel,
-                         const leat_slot_t* outputs, int64_t start_ns) {
-  leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
-                          kernel->op->name, start_ns, &outputs->tensor, kernel->output_count,
-                          sizeof(leat_slot_t));
-}
-
-void leat_execution_trace(leat_execution_t* e, const leat_slot_t* slots, uint32_t index,
-                          int64_t start_ns) {
-  const leat_record_t* record = &e->plan->records[index];
-  if (record->kernel->row->enqueues) return;  // |work_ended| does it
-  trace_kernel(e, record->kernel, &slots[record->first_output], start_ns);
-}
-
-leat_status_t leat_execution_annotate(leat_execution_t* e, uint32_t record, leat_status_t status) {
-  return leat_kernel_annotate(e->plan->records[record].kernel, status);
-}
-
-// The step ends with the first failure, whether or not somebody reads the value.
-static void work_ended(leat_step_work_t* self, const leat_kernel_t* kernel,
-                       const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status) {
+// The step ends with the first failure of enqueued work, whether or not somebody reads the value.
+static void kernel_ended(leat_step_listener_t* self, const leat_kernel_t* kernel,
+                         const leat_slot_t* outputs, int64_t duration_ns, leat_status_t status) {
   leat_execution_t* e = (leat_execution_t*)self;
   if (status) {
     leat_execution_stop(e, status);
   } else if (e->services.collector) {
-    trace_kernel(e, kernel, outputs, leat_step_collector_now() - duration_ns);
+    leat_step_collector_add(e->services.collector, e->plan->device->name, kernel->node_name,
+                            kernel->op->name, leat_step_collector_now() - duration_ns,
+                            &outputs->tensor, kernel->output_count, sizeof(leat_slot_t));
   }
 }
 
-// ---- A step -------------------------------------------------------------------------------------
+// ---- The beginning ------------------------------------------------------------------------------
 
 static void set_feeds(leat_execution_t* e) {
   const leat_plan_t* plan = e->plan;
   for (int i = 0; i < plan->feed_count; ++i) {
     if (plan->feed_slots[i] == UINT32_MAX) continue;
     leat_slot_t* slot = &e->instance->slots[plan->feed_slots[i]];
+    LEAT_DCHECK(!slot->tensor.dtype);
     slot->tensor = leat_tensor_share(&e->feeds[i]);
     slot->alive = true;
   }
 }
 
-void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
-                          leat_worker_done_fn_t done, void* data) {
+void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void* data) {
   e->done = done;
   e->done_data = data;
-  e->work.ended = work_ended;
-  e->services.work = &e->work;
+  e->listener.ended = kernel_ended;
+  e->services.listener = &e->listener;
   set_feeds(e);
-  bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
-  if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
-    leat_execution_run_linear(e);
-  } else if (e->plan->awaited_record != LEAT_NO_RECORD && kind != LEAT_EXECUTOR_DATAFLOW) {
-    leat_execution_run_awaiting(e);
-  } else if (e->plan->ordered && kind != LEAT_EXECUTOR_DATAFLOW && !e->services.collector) {
-    leat_execution_run_ordered(e);
-  } else if (e->plan->linear && alone) {
-    leat_execution_run_single(e);
+  if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {
+    leat_sequence_run(e);
   } else {
-    leat_execution_run_dataflow(e);
+    leat_dataflow_run(e);
   }
 }
 
-leat_status_t leat_switch_refuse(const leat_kernel_t* kernel, const leat_tensor_t* predicate) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
-                          "scalar",
-                          LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
-                          LEAT_SHAPE_TEXT(&predicate->shape));
-}
+// ---- On the way ---------------------------------------------------------------------------------
 
 void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
   leat_spinlock_lock(&e->stop_lock);
@@ -99,86 +75,48 @@ leat_status_t leat_execution_check(leat_execution_t* e) {
   return leat_ok_status();
 }
 
-static leat_status_t uninitialized(const leat_execution_t* e, uint32_t record, uint32_t slot) {
-  // The variable is the node that wrote the slot.
-  const leat_plan_t* plan = e->plan;
-  leat_string_view_t variable = LEAT_SV("");
-  for (uint32_t r = 0; r < plan->record_count; ++r) {
-    const leat_record_t* from = &plan->records[r];
-    if (slot >= from->first_output && slot < from->first_output + from->output_count) {
-      variable = leat_plan_record_name(plan, r);
-    }
+// The end of one asynchronous kernel runs the rest of its step, which may end another one: a Send
+// runs what follows its Recv, where the next Send is. Beyond this depth the pool goes on, so that
+// no graph ends the stack.
+#define MAX_NESTED 16
+static LEAT_THREAD_LOCAL int nested;
+
+void leat_execution_resume(leat_execution_t* e, leat_task_fn_t fn, void* data) {
+  if (nested >= MAX_NESTED && e->services.pool) {
+    leat_thread_pool_schedule(e->services.pool, fn, data);
+    return;
   }
-  return leat_make_status(LEAT_FAILED_PRECONDITION,
-                          "Attempting to use uninitialized value %.*s: node '%.*s' reads it",
-                          LEAT_SV_ARG(variable), LEAT_SV_ARG(leat_plan_record_name(plan, record)));
+  ++nested;
+  fn(data);
+  --nested;
 }
 
-// Reads the cells of references that the record takes as values, and sees that those it takes as
-// references are initialised (unless the op allows otherwise).
-static leat_status_t read_references(leat_execution_t* e, leat_slot_t* slots, uint32_t index) {
-  const leat_plan_t* plan = e->plan;
-  const leat_record_t* record = &plan->records[index];
-  if (plan->first_dereference) {
-    uint32_t end = plan->first_dereference[index + 1];
-    for (uint32_t d = plan->first_dereference[index]; d < end; ++d) {
-      const leat_dereference_t* reference = &plan->dereferences[d];
-      leat_slot_t* target = &slots[reference->target];
-      leat_cell_t* cell = slots[reference->source].ref;
-      if (!cell && (record->flags & LEAT_RECORD_MERGE)) continue;  // the branch not taken
-      if (!cell || !leat_cell_read(cell, &target->tensor)) {
-        return uninitialized(e, index, reference->source);
-      }
-      target->alive = true;
-    }
+leat_status_t leat_switch_choose(const leat_kernel_t* kernel, const leat_tensor_t* predicate,
+                                 uint32_t* out_side) {
+  if (LEAT_UNLIKELY(predicate->shape.rank != 0)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
+                            "scalar",
+                            LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
+                            LEAT_SHAPE_TEXT(&predicate->shape));
   }
-  if (record->kernel->op->flags & LEAT_OP_ALLOWS_UNINITIALIZED_INPUT) return leat_ok_status();
-  for (uint32_t k = 0; k < record->input_count; ++k) {
-    leat_cell_t* cell = slots[record->input_slots[k]].ref;
-    if (!cell) continue;
-    leat_mutex_lock(&cell->mutex);
-    bool initialized = cell->tensor.dtype != 0;
-    leat_mutex_unlock(&cell->mutex);
-    if (!initialized) return uninitialized(e, index, record->input_slots[k]);
-  }
+  // Read as a byte: the side is an index, and must be 0 or 1 whatever a kernel left there.
+  *out_side = *leat_tensor_data(predicate, const uint8_t) != 0;
   return leat_ok_status();
 }
 
-leat_status_t leat_execution_prepare(leat_execution_t* e, leat_slot_t* slots, uint32_t record,
-                                     const leat_kernel_context_t* context) {
-  uint32_t flags = e->plan->records[record].flags;
-  if (flags & LEAT_RECORD_HAS_REFS) LEAT_RETURN_IF_ERROR(read_references(e, slots, record));
-  if (flags & LEAT_RECORD_CONTRACT) return leat_kernel_check_contract(context);
-  return leat_ok_status();
-}
-
-leat_status_t leat_execution_verify(const leat_kernel_context_t* c) {
-  const leat_kernel_t* kernel = c->kernel;
-  for (int i = 0; i < kernel->output_count; ++i) {
-    const leat_slot_t* slot = &c->outputs[i];
-    bool is_dead = !slot->alive && (kernel->op->flags & LEAT_OP_RECV);
-    if (is_dead || slot->ref) continue;
-    int declared = leat_dtype_base(kernel->output_types[i]);
-    if (LEAT_LIKELY(slot->alive && slot->tensor.dtype == declared)) continue;
-    return leat_make_status(LEAT_INTERNAL,
-                            "Compute failed for node '%.*s' (%.*s): output %d is %s, must be the "
-                            "declared type, %s",
-                            LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name), i,
-                            slot->alive ? leat_dtype_name(slot->tensor.dtype) : "missing",
-                            leat_dtype_name(declared));
-  }
-  return leat_ok_status();
-}
+// ---- The end ------------------------------------------------------------------------------------
 
 // The value of a fetch: moved out of its slot where the fetch is the only reader.
 static leat_status_t take_fetch(leat_execution_t* e, int index) {
   const leat_plan_t* plan = e->plan;
-  uint32_t number = plan->fetch_slots[index];
-  leat_slot_t* slot = &e->instance->slots[number];
+  leat_slot_t* slot = &e->instance->slots[plan->fetch_slots[index]];
   leat_tensor_t* fetch = &e->fetches[index];
   if (slot->ref) {
     if (leat_cell_read(slot->ref, fetch)) return leat_ok_status();
-    return uninitialized(e, 0, number);
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "Attempting to use uninitialized value %s: fetch %d reads it",
+                            slot->ref->name, index);
   }
   if (!slot->alive) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -226,7 +164,7 @@ static void end(leat_execution_t* e, leat_status_t status) {
 // meanwhile.
 static void synchronized(void* data, leat_status_t status) {
   leat_execution_t* e = data;
-  status = leat_status_join(e->awaited_status, status);
+  status = leat_status_join(e->status, status);
   end(e, status ? status : leat_execution_check(e));
 }
 
@@ -236,6 +174,6 @@ void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
     end(e, status);
     return;
   }
-  e->awaited_status = status;
+  e->status = status;
   device->vtable->synchronize(device, synchronized, e);
 }

@@ -21,7 +21,7 @@ typedef struct waiting_s {
 struct leat_frame_run_s {
   leat_frame_run_t* next_sibling;
   leat_iteration_t* parent;
-  int32_t index;             // in plan->frames
+  int32_t index;             // in the plan's frames
   uint64_t tag;              // of the frame's name and the iteration that began it
   uint32_t pending_entries;
   int64_t iteration_count;   // number of the newest
@@ -54,7 +54,7 @@ static leat_slot_t take_input(const leat_iteration_t* iteration, const leat_reco
                               uint32_t input) {
   uint32_t number = record->input_slots[input];
   leat_slot_t* slot = &iteration->slots[number];
-  if (iteration->plan->readers[number] != 1) return share_slot(slot);
+  if (iteration->table->readers[number] != 1) return share_slot(slot);
   leat_slot_t moved = *slot;
   memset(slot, 0, sizeof *slot);
   return moved;
@@ -62,7 +62,7 @@ static leat_slot_t take_input(const leat_iteration_t* iteration, const leat_reco
 
 static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
   leat_slot_clear(&iteration->slots[slot]);
-  if (iteration->plan->readers[slot] == 0) {
+  if (iteration->table->readers[slot] == 0) {
     leat_slot_clear(&value);
     iteration->slots[slot].alive = true;  // it was live, though nobody wants it
     return;
@@ -72,14 +72,12 @@ static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
 
 // ---- Switch and Merge ---------------------------------------------------------------------------
 
-static leat_status_t run_switch(leat_dataflow_t* d, leat_iteration_t* iteration,
-                                const leat_record_t* record) {
-  const leat_tensor_t* predicate = &iteration->slots[record->input_slots[1]].tensor;
-  if (predicate->shape.rank != 0) return leat_switch_refuse(record->kernel, predicate);
-  uint32_t taken = *leat_tensor_data(predicate, const bool) ? 1 : 0;
+static leat_status_t run_switch(leat_iteration_t* iteration, const leat_record_t* record) {
+  uint32_t taken;
+  LEAT_RETURN_IF_ERROR(leat_switch_choose(
+      record->kernel, &iteration->slots[record->input_slots[1]].tensor, &taken));
   leat_slot_clear(&iteration->slots[record->first_output + 1 - taken]);
   put(iteration, record->first_output + taken, take_input(iteration, record, 0));
-  (void)d;
   return leat_ok_status();
 }
 
@@ -87,7 +85,7 @@ static leat_status_t run_switch(leat_dataflow_t* d, leat_iteration_t* iteration,
 static leat_status_t run_merge(leat_iteration_t* iteration, const leat_record_t* record,
                                uint32_t input) {
   put(iteration, record->first_output, take_input(iteration, record, input));
-  if (record->output_count < 2 || !iteration->plan->readers[record->first_output + 1]) {
+  if (record->dataflow.output_count < 2 || !iteration->table->readers[record->first_output + 1]) {
     return leat_ok_status();
   }
   int32_t index = (int32_t)input;
@@ -97,12 +95,10 @@ static leat_status_t run_merge(leat_iteration_t* iteration, const leat_record_t*
   return leat_ok_status();
 }
 
-leat_status_t leat_frames_run(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
-  const leat_record_t* record = &d->plan->records[index];
-  if (record->flags & LEAT_RECORD_SWITCH) return run_switch(d, iteration, record);
+leat_status_t leat_frames_run(leat_iteration_t* iteration, const leat_record_t* record) {
+  if (record->flags & LEAT_RECORD_SWITCH) return run_switch(iteration, record);
   if (record->flags & LEAT_RECORD_MERGE) {
-    return run_merge(iteration, record,
-                     iteration->entries[d->plan->record_places[index]].live_input);
+    return run_merge(iteration, record, iteration->entries[record->dataflow.place].live_input);
   }
   return leat_ok_status();
 }
@@ -131,7 +127,7 @@ static bool reach_merge(leat_iteration_t* target, const leat_record_t* merge, ui
   _Atomic(uint32_t)* pending = &target->pending[place];
   uint32_t* dead_inputs = &target->dead_inputs[place];
   uint32_t before = load(pending);
-  *out_dead = *dead_inputs == merge->input_count;
+  *out_dead = *dead_inputs == merge->dataflow.input_count;
   if (output == LEAT_CONTROL_INDEX) {
     store(pending, before - 2);
     return before == 2 || (before == 3 && *out_dead);
@@ -144,7 +140,7 @@ static bool reach_merge(leat_iteration_t* target, const leat_record_t* merge, ui
     store(pending, before & ~1u);
     return before == 1;
   }
-  *out_dead = ++*dead_inputs == merge->input_count || (source->flags & LEAT_RECORD_ENTER);
+  *out_dead = ++*dead_inputs == merge->dataflow.input_count || (source->flags & LEAT_RECORD_ENTER);
   return before == 1 && *out_dead;
 }
 
@@ -153,11 +149,11 @@ static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t inde
                      leat_ready_list_t* ready) {
   const leat_plan_t* plan = d->plan;
   const leat_record_t* record = &plan->records[index];
-  for (uint32_t i = 0; i < record->successor_count; ++i) {
-    uint32_t successor = plan->successors[record->first_successor + i];
-    int32_t output = plan->successor_outputs[record->first_successor + i];
+  for (uint32_t i = 0; i < record->dataflow.successor_count; ++i) {
+    uint32_t successor = d->tables->successors[record->dataflow.first_successor + i];
+    int32_t output = d->tables->successor_outputs[record->dataflow.first_successor + i];
     const leat_record_t* waiter = &plan->records[successor];
-    uint32_t place = plan->record_places[successor];
+    uint32_t place = waiter->dataflow.place;
     bool live = !dead && (output == LEAT_CONTROL_INDEX ||
                           target->slots[record->first_output + (uint32_t)output].alive);
     bool is_dead, runs;
@@ -219,8 +215,7 @@ static leat_status_t take_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
   if (iteration) {
     *free_list = iteration->next_free;
   } else {
-    LEAT_RETURN_IF_ERROR(leat_iteration_create((leat_plan_t*)d->plan, d->instance, frame->index,
-                                               &iteration));
+    LEAT_RETURN_IF_ERROR(leat_iteration_create(d->plan, d->instance, frame->index, &iteration));
   }
   leat_iteration_reset(d->plan, iteration);
   iteration->frame = frame;
@@ -233,7 +228,7 @@ static leat_status_t take_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
 
 static void return_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
                              leat_iteration_t* iteration) {
-  for (uint32_t i = 0; i < iteration->plan->slot_count; ++i) {
+  for (uint32_t i = 0; i < iteration->table->slot_count; ++i) {
     leat_slot_clear(&iteration->slots[i]);
   }
   *ring_place(frame, iteration->number) = NULL;
@@ -261,13 +256,13 @@ static uint64_t frame_tag(const leat_iteration_t* parent, leat_string_view_t nam
 
 static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, int32_t index,
                                  leat_frame_run_t** out_frame) {
-  const leat_frame_t* plan = &d->plan->frames.items[index];
+  const leat_frame_t* plan = &d->tables->frames.items[index];
   leat_frame_run_t* frame;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(d->plan->allocator, sizeof *frame, (void**)&frame));
   frame->parent = parent;
   frame->index = index;
-  frame->tag = frame_tag(parent, d->plan->frames.items[index].name);
+  frame->tag = frame_tag(parent, d->tables->frames.items[index].name);
   frame->pending_entries = plan->entries;
   frame->capacity = plan->parallel_iterations < MAX_PARALLEL_ITERATIONS
                         ? plan->parallel_iterations + 1
@@ -289,7 +284,7 @@ static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, i
 
 static leat_status_t find_frame(leat_dataflow_t* d, leat_iteration_t* parent, uint32_t record,
                                 leat_frame_run_t** out_frame) {
-  int32_t index = d->plan->frames.outputs_in[d->plan->record_nodes[record]];
+  int32_t index = d->tables->frames.outputs_in[d->plan->record_nodes[record]];
   for (leat_frame_run_t* frame = parent->children; frame; frame = frame->next_sibling) {
     if (frame->index == index) {
       *out_frame = frame;

@@ -4,9 +4,10 @@
 
 #include "worker/dataflow.h"
 
-static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_plan_frame_t* frame,
-                                     bool own_slots, leat_iteration_t* iteration) {
-  size_t records = frame->record_count + 1, slots = frame->slot_count + 1;
+static leat_status_t allocate_arrays(const leat_plan_t* plan, bool own_slots,
+                                     leat_iteration_t* iteration) {
+  const leat_dataflow_frame_t* table = iteration->table;
+  size_t records = table->record_count + 1, slots = table->slot_count + 1;
   leat_allocator_t* a = plan->allocator;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate_array(a, records, sizeof(uint32_t), (void**)&iteration->pending));
@@ -14,7 +15,7 @@ static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_plan_frame_t*
       leat_allocator_allocate_array(a, slots, sizeof(uint32_t), (void**)&iteration->readers));
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(a, records, sizeof(leat_ready_t),
                                                      (void**)&iteration->entries));
-  if (plan->framed) {
+  if (plan->dataflow.framed) {
     LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(a, records, sizeof(uint32_t),
                                                        (void**)&iteration->dead_inputs));
   }
@@ -23,7 +24,7 @@ static leat_status_t allocate_arrays(leat_plan_t* plan, const leat_plan_frame_t*
                                          (void**)&iteration->slots);
 }
 
-static void iteration_free(leat_plan_t* plan, leat_iteration_t* iteration, bool own_slots) {
+static void iteration_free(const leat_plan_t* plan, leat_iteration_t* iteration, bool own_slots) {
   if (!iteration) return;
   leat_allocator_free(plan->allocator, (void*)iteration->pending);
   leat_allocator_free(plan->allocator, (void*)iteration->readers);
@@ -33,23 +34,21 @@ static void iteration_free(leat_plan_t* plan, leat_iteration_t* iteration, bool 
   leat_allocator_free(plan->allocator, iteration);
 }
 
-leat_status_t leat_iteration_create(leat_plan_t* plan, leat_plan_instance_t* instance,
+leat_status_t leat_iteration_create(const leat_plan_t* plan, leat_plan_instance_t* instance,
                                     int32_t index, leat_iteration_t** out_iteration) {
-  const leat_plan_frame_t* frame = &plan->frame_plans[index];
   leat_iteration_t* iteration;
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(plan->allocator, sizeof *iteration, (void**)&iteration));
-  iteration->plan = frame;
-  leat_status_t status = allocate_arrays(plan, frame, index != 0, iteration);
+  iteration->table = &plan->dataflow.frame_tables[index];
+  leat_status_t status = allocate_arrays(plan, index != 0, iteration);
   if (status) {
     iteration_free(plan, iteration, index != 0);
     return status;
   }
   if (index == 0) iteration->slots = instance->slots;
-  for (uint32_t r = 0; r < plan->record_count; ++r) {
-    if (plan->frames.runs_in[plan->record_nodes[r]] != index) continue;
-    iteration->entries[plan->record_places[r]] =
-        (leat_ready_t){.iteration = iteration, .record = r};
+  for (uint32_t i = 0; i < iteration->table->record_count; ++i) {
+    iteration->entries[i] =
+        (leat_ready_t){.iteration = iteration, .record = iteration->table->records[i]};
   }
   *out_iteration = iteration;
   return leat_ok_status();
@@ -57,18 +56,19 @@ leat_status_t leat_iteration_create(leat_plan_t* plan, leat_plan_instance_t* ins
 
 // No other thread sees the counters yet.
 void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration) {
-  const leat_plan_frame_t* frame = iteration->plan;
-  const uint32_t* pending = plan->framed ? frame->pending : plan->pending;
-  memcpy((void*)iteration->pending, pending, frame->record_count * sizeof(uint32_t));
-  memcpy((void*)iteration->readers, frame->readers, frame->slot_count * sizeof(uint32_t));
-  if (plan->framed) memset(iteration->dead_inputs, 0, frame->record_count * sizeof(uint32_t));
+  const leat_dataflow_frame_t* table = iteration->table;
+  memcpy((void*)iteration->pending, table->pending, table->record_count * sizeof(uint32_t));
+  memcpy((void*)iteration->readers, table->readers, table->slot_count * sizeof(uint32_t));
+  if (plan->dataflow.framed) {
+    memset(iteration->dead_inputs, 0, table->record_count * sizeof(uint32_t));
+  }
   iteration->outstanding = 0;
   iteration->children = NULL;
 }
 
-void leat_iterations_free(leat_plan_t* plan, leat_plan_instance_t* instance) {
+void leat_iterations_free(const leat_plan_t* plan, leat_plan_instance_t* instance) {
   iteration_free(plan, instance->root, false);
-  for (int32_t f = 0; instance->free_iterations && f < plan->frames.count; ++f) {
+  for (int32_t f = 0; instance->free_iterations && f < plan->dataflow.frames.count; ++f) {
     while (instance->free_iterations[f]) {
       leat_iteration_t* iteration = instance->free_iterations[f];
       instance->free_iterations[f] = iteration->next_free;

@@ -10,7 +10,8 @@
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
 #include "kernel/session_tensors.h"
-#include "worker/executor.h"
+#include "worker/compiler.h"
+#include "worker/execution.h"
 #include "worker/step_table.h"
 
 typedef struct run_s run_t;
@@ -18,7 +19,7 @@ typedef struct run_s run_t;
 // A registered graph. The plan is freed by whoever lets go last, the table or a run; the rest stays
 // as long as the worker, so that a handle can be looked up without a lock.
 typedef struct registered_s {
-  leat_executor_kind_t executor;
+  int inter_op_threads;
   bool deterministic;
   bool ends_at_once;     // a run of it is over when leat_execution_start returns
   struct leat_function_runtime_s* functions;
@@ -158,7 +159,7 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
   }
   if (!status) {
     registered->device = device;
-    registered->executor = request->executor;
+    registered->inter_op_threads = request->inter_op_threads;
     registered->deterministic = request->deterministic;
     registered->functions = request->functions;
     registered->references = 1;
@@ -167,10 +168,7 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
                                    worker->devices[device], worker->allocator};
     status = leat_plan_compile(request, &options, &registered->plan);
   }
-  if (!status) {
-    registered->ends_at_once =
-        registered->plan->linear && request->executor != LEAT_EXECUTOR_DATAFLOW;
-  }
+  if (!status) registered->ends_at_once = registered->plan->ends_at_once;
   if (status) leat_graph_free(request->graph);
   if (!status) status = add_graph(worker, registered, out_handle);
   if (status && registered) {
@@ -254,6 +252,9 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
                                       .feeds = request->feeds,
                                       .fetches = request->fetches,
                                       .deadline_ns = request->deadline_ns,
+                                      .inter_op_threads = request->inter_op_threads
+                                                              ? request->inter_op_threads
+                                                              : registered->inter_op_threads,
                                       .waiter = request->waiter};
   leat_step_services_t* services = &run->execution.services;
   services->step_id = request->step_id;
@@ -379,7 +380,7 @@ static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* requ
   }
   run->done = done;
   run->done_data = data;
-  leat_execution_start(&run->execution, run->registered->executor, run_done, run);
+  leat_execution_start(&run->execution, run_done, run);
 }
 
 // ---- Aborts -------------------------------------------------------------------------------------

@@ -1,27 +1,38 @@
-// A plan is a partition compiled for running: one 64-byte record a node, kernels made, input and
-// output slots numbered, successors listed. Both executors run the same plan.
+// A plan is a partition compiled for one of the two executors: one 64-byte record for each thing
+// that a step does, with kernels made, slots numbered, and everything else decided that can be
+// decided before a step runs.
 //
-//   slots:  [ outputs of record 0 | outputs of record 1 | ... | dereferenced inputs ]
+// The compiler (worker/compiler.h) chooses the executor and lays the records out for it:
 //
-// A slot has one writer. Whoever reads it last may overwrite the bytes in place and empties it: in
-// record order that is known here (|last_readers|, |releases|); the dataflow executor counts the
-// readers down. A record that reads one slot twice never overwrites it. Constants and arguments
-// take a slot but no record that runs: constants are set when an instance is made and stay;
-// arguments are set from the feeds.
+//   sequence (worker/sequence.h)   records in the order in which they run, loops as jumps; one
+//                                  thread; it is known for each record which values end there
+//   dataflow (worker/dataflow.h)   records with counts of the inputs that they wait for and lists
+//                                  of the records that wait for them; any number of threads
+//
+// Values lie in slots, which belong to an instance of the plan, so that many steps may run one plan
+// at once:
+//
+//   slots:  [ constants | outputs of one node after the other, with the values of references that
+//             are read ]
+//
+// A slot has one writer. Whoever reads it last may overwrite its bytes in place, and empties it.
+// Constants lie in the first slots, are set when an instance is made and stay. Fed values are set
+// from the feeds. Neither has a record.
 #ifndef LEAT_WORKER_PLAN_H_
 #define LEAT_WORKER_PLAN_H_
 
 #include "base/sync.h"
 #include "graph/frames.h"
+#include "kernel/call.h"
 #include "kernel/resource.h"
 #include "worker/worker.h"
 
 typedef enum leat_record_flag_e {
-  LEAT_RECORD_HAS_REFS = 1 << 0,      // reads or writes references
-  LEAT_RECORD_CONTRACT = 1 << 1,      // inputs are checked first
+  LEAT_RECORD_PREPARES = 1 << 0,      // leat_kernel_needs_preparing
+  LEAT_RECORD_HAS_REFS = 1 << 1,      // an input or an output is a reference, or is read from one
   LEAT_RECORD_ASYNC = 1 << 2,
-  LEAT_RECORD_EXPENSIVE = 1 << 3,
-  // What the executor does itself (section 4.4).
+  LEAT_RECORD_EXPENSIVE = 1 << 3,     // dataflow: worth another thread's coming
+  // Control flow (section 4.4), which the executors do themselves: these records have no call.
   LEAT_RECORD_SWITCH = 1 << 4,
   LEAT_RECORD_MERGE = 1 << 5,
   LEAT_RECORD_ENTER = 1 << 6,
@@ -30,121 +41,138 @@ typedef enum leat_record_flag_e {
   LEAT_RECORD_INVARIANT = 1 << 9,     // an Enter whose value all iterations see
   LEAT_RECORD_RUNS_DEAD = 1 << 10,    // Send: runs with a dead input too
   LEAT_RECORD_NEVER_DEAD = 1 << 11,   // ControlTrigger
+  // Only in a sequence.
+  LEAT_RECORD_GUARDED = 1 << 12,      // has a guard, or a flag of its own to set
+  LEAT_RECORD_ONLY_FLAG = 1 << 13,    // sets its flag and does nothing else
+  LEAT_RECORD_LOOP = 1 << 14,         // a loop begins here
+  LEAT_RECORD_REPEAT = 1 << 15,       // an iteration of a loop ends here
+  LEAT_RECORD_READS_OUTPUT_0 = 1 << 16,  // of a Switch, Merge or move: somebody reads output 0
+  LEAT_RECORD_READS_OUTPUT_1 = 1 << 17,
 } leat_record_flag_t;
-#define LEAT_RECORD_CONTROL_FLOW                                                   \
-  (LEAT_RECORD_SWITCH | LEAT_RECORD_MERGE | LEAT_RECORD_ENTER | LEAT_RECORD_EXIT | \
-   LEAT_RECORD_NEXT_ITERATION)
+// Enter, Exit, NextIteration: the input becomes the output, in another frame or iteration.
+#define LEAT_RECORD_MOVES \
+  (LEAT_RECORD_ENTER | LEAT_RECORD_EXIT | LEAT_RECORD_NEXT_ITERATION)
+#define LEAT_RECORD_CONTROL_FLOW (LEAT_RECORD_SWITCH | LEAT_RECORD_MERGE | LEAT_RECORD_MOVES)
 
 typedef struct LEAT_ALIGNED(64) leat_record_s {
-  leat_status_t (*compute)(leat_kernel_context_t* context);
+  leat_kernel_compute_fn_t compute;  // kernel->compute
   leat_kernel_t* kernel;
-  const uint32_t* input_slots;
-  uint64_t last_readers;      // inputs that may be overwritten, when run in record order
-  uint32_t first_output;      // slot, in the frame that the outputs belong to
-  uint32_t first_release;     // in plan->releases: slots nobody reads after this record, in order
-  uint32_t release_count;
-  uint32_t first_successor;   // in plan->successors
-  uint32_t successor_count;
-  uint32_t input_count;
-  uint32_t output_count;
+  const uint32_t* input_slots;       // kernel->input_count of them
+  uint64_t last_readers;             // sequence: inputs that may be overwritten
+  uint32_t first_output;             // slot, in the frame that the outputs belong to
   uint32_t flags;
+  union {
+    struct {
+      uint32_t input_count;
+      uint32_t output_count;
+      uint32_t first_successor;      // in plan->dataflow.successors
+      uint32_t successor_count;
+      uint32_t place;                // number of the record in its frame
+    } dataflow;
+    struct {
+      uint32_t first_release;        // in plan->sequence.releases: slots nobody reads after this
+      uint32_t release_count;
+      uint32_t guard;                // in plan->sequence.guards; 0: always live
+      uint32_t flag;                 // that it sets; see worker/sequence.h
+      uint32_t loop;                 // LOOP, REPEAT, NextIteration: in plan->sequence.loops
+    } sequence;
+  };
 } leat_record_t;
 _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 
-// An input that is a reference where the op wants a value: before the record runs, the value of the
-// cell in |source| is shared into |target|.
-typedef struct leat_dereference_s {
-  uint32_t record;
-  uint32_t source;
-  uint32_t target;
-} leat_dereference_t;
-
-#define LEAT_NO_RECORD UINT32_MAX
-// In plan->readers: a constant's slot, which stays filled whoever reads it.
+// Of a Switch in a sequence whose sides share the slot of its input: it has no outputs of its own.
+#define LEAT_NO_SLOT UINT32_MAX
+// In readers of a frame: a constant's slot, which stays filled whoever reads it.
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
-typedef struct leat_plan_instance_s leat_plan_instance_t;
-typedef struct leat_ordered_plan_s leat_ordered_plan_t;  // worker/ordered_plan.h
+// A loop of a sequence: the records from |begin| (LOOP) to |end| (REPEAT), and what is to be done
+// at its borders.
+typedef struct leat_sequence_loop_s {
+  uint32_t begin, end;
+  const uint32_t* entries;     // flags that its Enters set
+  const uint32_t* invariants;  // slots that all iterations read
+  const uint32_t* exits;       // flags of its Exits
+  const uint32_t* firsts;      // flags of what is live in the first iteration only
+  uint32_t entry_count, invariant_count, exit_count, first_count;
+} leat_sequence_loop_t;
 
-// What an iteration of a frame holds.
-typedef struct leat_plan_frame_s {
-  leat_frame_t frame;
+typedef struct leat_sequence_tables_s {
+  uint32_t* releases;  // slots, by record
+  // Guards, one behind the other: a count, then as many flags, all of which must be set for the
+  // record to run (of a Merge: one for each input). Guard 0 is the empty one.
+  uint32_t* guards;
+  uint32_t flag_count;
+  leat_sequence_loop_t* loops;
+  uint32_t loop_count;
+} leat_sequence_tables_t;
+
+// A frame as an iteration of it needs it.
+typedef struct leat_dataflow_frame_s {
   uint32_t slot_count;
   uint32_t record_count;
-  uint32_t* readers;  // by slot, to copy from
-  uint32_t* pending;  // by record of the frame, to copy from
-} leat_plan_frame_t;
+  uint32_t* records;        // by place
+  uint32_t* readers;        // by slot: how many inputs and fetches read it, to copy from
+  uint32_t* pending;        // by place: how many inputs a record waits for, to copy from
+} leat_dataflow_frame_t;
+
+typedef struct leat_dataflow_tables_s {
+  uint32_t* successors;        // records
+  int32_t* successor_outputs;  // beside them: the output that the edge carries, or -1
+  uint32_t* roots;             // records that wait for nothing
+  uint32_t root_count;
+  bool framed;                 // has control flow, or may receive dead values
+  leat_frames_t frames;
+  leat_dataflow_frame_t* frame_tables;  // beside frames.items
+} leat_dataflow_tables_t;
 
 typedef struct leat_plan_s {
   leat_allocator_t* allocator;
   leat_graph_t* graph;       // keeps names, attributes and types alive
   leat_device_t* device;
   leat_arena_t arena;
-  leat_record_t* records;    // in an order in which every input comes first
+  leat_executor_kind_t executor;  // SEQUENCE or DATAFLOW: which of the two tables is made
+  leat_record_t* records;    // every input comes before its reader, but for those that close a loop
   uint32_t record_count;
-  uint32_t slot_count;       // of frame 0
-  int32_t* record_nodes;     // record -> node
-  uint32_t* releases;
-  uint32_t release_count;
-  // Dataflow.
-  uint32_t* successors;      // records
-  uint32_t* pending;         // record -> how many predecessors, to copy from
-  uint32_t* roots;           // records without predecessors
-  uint32_t root_count;
-  uint32_t* readers;         // slot of frame 0 -> how many inputs and fetches read it, to copy from
-  // Control flow: only when |framed|.
-  bool framed;
-  leat_ordered_plan_t* ordered;  // NULL when only the dataflow executor can run it
-  leat_frames_t frames;
-  leat_plan_frame_t* frame_plans;  // beside frames.items
-  uint32_t* record_places;      // record -> its number in its frame
-  int32_t* successor_outputs;   // beside successors: the output that the edge carries, or -1
-  leat_dereference_t* dereferences;  // by record
-  uint32_t dereference_count;
-  uint32_t* first_dereference;       // [record_count + 1]; NULL without dereferences
-  // Slots set once per instance.
-  uint32_t* constant_slots;
-  const leat_tensor_t** constant_tensors;
+  int32_t* record_nodes;     // record -> node; -1 for the borders of loops
+  union {
+    leat_sequence_tables_t sequence;
+    leat_dataflow_tables_t dataflow;
+  };
+  leat_reference_read_t* reads;  // references that are read as values, by record
+  uint32_t* first_read;          // [record_count + 1]; NULL when nothing is read so
+  uint32_t slot_count;           // of an instance: of all frames in a sequence, else of frame 0
+  const leat_tensor_t** constants;  // of slots 0, 1, ...
   uint32_t constant_count;
-  uint32_t* feed_slots;      // by feed index; UINT32_MAX = not read
+  // Constants of a sequence that wait for a control edge: the value is always there, a flag says
+  // whether it is live.
+  uint32_t* late_constant_slots;
+  const leat_tensor_t** late_constants;
+  uint32_t late_constant_count;
+  uint32_t* feed_slots;      // by feed; UINT32_MAX = not read
   int feed_count;
   uint32_t* fetch_slots;
   bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
-  bool linear;               // the linear executor can run it, and the step ends when it returns
   bool has_async;
+  bool ends_at_once;         // a step is over when leat_execution_start returns
   bool enqueues;             // has kernels whose work goes on after them, on the device
-  // The only asynchronous record, when all records after it follow from it; else LEAT_NO_RECORD.
-  uint32_t awaited_record;
   bool uses_rendezvous;
   bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
 } leat_plan_t;
 
+typedef struct leat_plan_instance_s leat_plan_instance_t;
 // What a running step owns. Reused.
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
-  uint8_t* flags;  // of the ordered executor: which outputs are live, which loops go on
-  // Of the dataflow executor, made on its first run with this instance: on one thread pending
-  // inputs, readers and ready records, else iterations (worker/dataflow.h).
-  uint32_t* counters;
+  uint8_t* flags;  // of a sequence: which outputs are live, then which loops go on
+  // Of the dataflow executor, made on its first run with this instance.
   struct leat_iteration_s* root;
   struct leat_iteration_s** free_iterations;  // by frame
 };
 
-typedef struct leat_plan_options_s {
-  const leat_kernel_registry_t* kernels;
-  struct leat_resource_manager_s* resources;
-  leat_device_t* device;
-  leat_allocator_t* allocator;
-} leat_plan_options_t;
-
-// |request->graph| is taken over by the plan on success only.
-LEAT_MUST_USE leat_status_t leat_plan_compile(const leat_register_request_t* request,
-                                              const leat_plan_options_t* options,
-                                              leat_plan_t** out_plan);
-// After its instances.
+// After its instances. NULL is allowed.
 void leat_plan_free(leat_plan_t* plan);
 // An instance with its constants set and all other slots empty. From any thread.
 LEAT_MUST_USE leat_status_t leat_plan_make_instance(leat_plan_t* plan,
@@ -174,6 +202,16 @@ static inline void leat_slot_clear(leat_slot_t* slot) {
   if (slot->tensor.dtype) leat_tensor_release(&slot->tensor);
   slot->alive = false;
 }
+// The references that |record| reads as values.
+static inline const leat_reference_read_t* leat_plan_reads(const leat_plan_t* plan,
+                                                           uint32_t record, uint32_t* out_count) {
+  *out_count = plan->first_read ? plan->first_read[record + 1] - plan->first_read[record] : 0;
+  return *out_count ? plan->reads + plan->first_read[record] : NULL;
+}
 leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record);
+// Checks what the executors rely on: slots, kernels, releases, guards and the borders of loops, or
+// successors, counts and places. INTERNAL with the record's node and the rule. For debug builds,
+// which check every plan that they compile, and for tests.
+LEAT_MUST_USE leat_status_t leat_plan_verify(const leat_plan_t* plan);
 
 #endif  // LEAT_WORKER_PLAN_H_

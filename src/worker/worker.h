@@ -15,9 +15,9 @@ typedef struct leat_worker_s leat_worker_t;
 typedef void (*leat_worker_done_fn_t)(void* data, leat_status_t status);
 
 typedef enum leat_executor_kind_e {
-  LEAT_EXECUTOR_AUTOMATIC,  // linear where the graph allows it
-  LEAT_EXECUTOR_LINEAR,
-  LEAT_EXECUTOR_DATAFLOW,
+  LEAT_EXECUTOR_AUTOMATIC,  // a sequence where the graph allows it and threads would not help
+  LEAT_EXECUTOR_SEQUENCE,   // one thread, no counting; UNIMPLEMENTED where the graph is none
+  LEAT_EXECUTOR_DATAFLOW,   // what is ready runs, on as many threads as there are
 } leat_executor_kind_t;
 
 // A partition: a graph whose nodes all lie on one device of the worker. Its ARGUMENT nodes take
@@ -29,6 +29,7 @@ typedef struct leat_register_request_s {
   const leat_output_t* fetches;
   int fetch_count;
   leat_executor_kind_t executor;
+  int inter_op_threads;  // threads that records of a step may keep busy; 0 = as many as there are
   bool deterministic;
   bool receives_dead;  // a Recv may bring a dead value (section 4.4)
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
@@ -38,7 +39,8 @@ typedef struct leat_register_request_s {
 // done (a dequeue), the rest runs there and not on the thread that ended the wait, whose own step
 // would be held up. Means something in one process only: a transport leaves it out.
 typedef struct leat_step_waiter_s {
-  // |fn|(|data|) is to run on the waiting thread. At most once in a step, from any thread.
+  // |fn|(|data|) is to run on the waiting thread. From any thread; again only when |fn| has begun
+  // to wait for another kernel.
   void (*go_on)(struct leat_step_waiter_s* self, void (*fn)(void* data), void* data);
 } leat_step_waiter_t;
 
@@ -48,6 +50,7 @@ typedef struct leat_run_request_s {
   int64_t step_id;
   int64_t container_step_id;   // whose step container it shares: a call's, its caller's; 0 = own
   int32_t function_depth;      // of calls that led here
+  int inter_op_threads;        // as of the registration, for this step alone; 0 = no other
   const leat_tensor_t* feeds;  // feed_count; shared
   leat_tensor_t* fetches;      // fetch_count; filled when the status is OK
   int64_t deadline_ns;         // leat_clock_now_ns; LEAT_DEADLINE_NEVER

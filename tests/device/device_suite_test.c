@@ -247,8 +247,11 @@ static leat_tensor_t compute(const leat_runtime_t* runtime, leat_device_t* devic
   uint8_t types[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_FLOAT};
   LEAT_EXPECT_OK(leat_kernel_registry_find(runtime->kernels, op, attrs, attr_count, device->type,
                                            &row));
-  LEAT_EXPECT_OK(leat_kernel_create(row, op, LEAT_SV("n"), attrs, attr_count, types, input_count,
-                                    types, 1, device, NULL, leat_allocator_system(), &kernel));
+  LEAT_EXPECT_OK(leat_kernel_create(
+      &(leat_kernel_spec_t){.row = row, .op = op, .node_name = LEAT_SV("n"), .attrs = attrs,
+          .attr_count = attr_count, .input_types = types, .input_count = input_count,
+          .output_types = types, .output_count = 1, .device = device,
+          .allocator = leat_allocator_system()}, &kernel));
   leat_tensor_t there[2] = {{0}}, result = {0}, back = {0};
   for (int i = 0; i < input_count; ++i) LEAT_EXPECT_OK(into(device, &inputs[i], &there[i]));
   LEAT_EXPECT_OK(leat_kernel_invoke(kernel, NULL, there, &result));

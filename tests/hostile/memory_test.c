@@ -175,7 +175,7 @@ static void steps_try_again(int devices) {
 }
 
 static void steps_of_the_linear_executor(void** state) {
-  setenv("LEAT_EXECUTOR", "linear", 1);
+  setenv("LEAT_EXECUTOR", "sequence", 1);
   steps_try_again(1);
 }
 

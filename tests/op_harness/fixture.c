@@ -150,10 +150,19 @@ leat_status_t leat_fixture_kernel_make_on(const leat_fixture_t* fixture, leat_de
   out_kernel->input_types = calloc((size_t)node->input_count + 1, 1);
   if (!out_kernel->input_types) return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory");
   fill_input_types(graph, node, out_kernel->input_types);
-  leat_status_t status = leat_kernel_create(
-      row, node->op, node->name, node->attrs, node->attr_count, out_kernel->input_types,
-      node->input_count, node->output_types, node->output_count, device, fixture->resources,
-      leat_allocator_system(), &out_kernel->kernel);
+  leat_kernel_spec_t spec = {.row = row,
+                             .op = node->op,
+                             .node_name = node->name,
+                             .attrs = node->attrs,
+                             .attr_count = node->attr_count,
+                             .input_types = out_kernel->input_types,
+                             .input_count = node->input_count,
+                             .output_types = node->output_types,
+                             .output_count = node->output_count,
+                             .device = device,
+                             .resources = fixture->resources,
+                             .allocator = leat_allocator_system()};
+  leat_status_t status = leat_kernel_create(&spec, &out_kernel->kernel);
   if (status) leat_fixture_kernel_free(out_kernel);
   return status;
 }

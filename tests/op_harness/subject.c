@@ -90,7 +90,7 @@ leat_status_t leat_subject_build(const leat_subject_t* subject, leat_subject_sou
 static leat_status_t make_variable(const leat_subject_t* subject, int index,
                                    leat_cell_t** out_cell) {
   leat_tensor_t value;
-  LEAT_RETURN_IF_ERROR(leat_cell_create(NULL, out_cell));
+  LEAT_RETURN_IF_ERROR(leat_cell_create(LEAT_SV("v"), NULL, out_cell));
   leat_status_t status =
       leat_tensor_copy(leat_buffer_source_host(), &subject->inputs[index], &value);
   if (status) {

@@ -37,7 +37,8 @@ leat_status_t partition_compile(partition_t* p, const leat_output_t* fetches, in
   LEAT_RETURN_IF_ERROR(leat_graph_create_child(p->scene.graph, &child));
   leat_status_t status = copy_graph(p->scene.graph, child);
   leat_register_request_t request = {.graph = child, .fetches = fetches,
-                                     .fetch_count = fetch_count, .feed_count = feed_count};
+                                     .fetch_count = fetch_count, .feed_count = feed_count,
+                                     .executor = p->executor};
   leat_plan_options_t options = {p->scene.runtime->kernels, p->resources, p->device,
                                  leat_allocator_system()};
   if (!status) status = leat_plan_compile(&request, &options, out_plan);
@@ -59,8 +60,8 @@ const leat_record_t* partition_record(const leat_plan_t* plan, int32_t node) {
 }
 
 bool partition_releases(const leat_plan_t* plan, const leat_record_t* record, uint32_t slot) {
-  for (uint32_t i = 0; i < record->release_count; ++i) {
-    if (plan->releases[record->first_release + i] == slot) return true;
+  for (uint32_t i = 0; i < record->sequence.release_count; ++i) {
+    if (plan->sequence.releases[record->sequence.first_release + i] == slot) return true;
   }
   return false;
 }

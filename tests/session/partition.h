@@ -3,13 +3,14 @@
 #define LEAT_TESTS_SESSION_PARTITION_H_
 
 #include "session/scene.h"
-#include "worker/plan.h"
+#include "worker/compiler.h"
 
 typedef struct partition_s {
   scene_t scene;
   leat_device_t* device;
   leat_resource_manager_t* resources;
   leat_plan_t* plan;
+  leat_executor_kind_t executor;  // for which it is compiled; AUTOMATIC unless the test says so
 } partition_t;
 
 // For cmocka: |*state| is a partition_t*; its plan is freed.

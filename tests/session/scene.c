@@ -33,7 +33,7 @@ void scene_run_all_ways(scene_test_fn_t test) {
   for (int way = 0; way < 8; ++way) {
     scene_t scene;
     scene_open(&scene);
-    scene.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_LINEAR;
+    scene.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_AUTOMATIC;
     scene.options.intra_op_threads = way & 2 ? 4 : 1;
     scene.options.optimize = way & 4;
     test(&scene);

@@ -32,6 +32,7 @@ struct leat_pb_register_partition_s {
   uint64_t functions_ticket;
   int32_t feed_count;
   int32_t executor;
+  int32_t inter_op_threads;
   bool deterministic;
   bool receives_dead;
 };
@@ -46,6 +47,7 @@ struct leat_pb_run_partition_s {
   uint64_t collector_ticket;
   int32_t function_depth;
   int32_t fetch_count;
+  int32_t inter_op_threads;
 };
 extern const leat_message_descriptor_t leat_pb_run_partition_descriptor;
 

@@ -173,12 +173,12 @@ static leat_status_t settle(launch_t* l, int index) {
 
 static leat_status_t run_enqueued(void* data, int64_t start_ns) {
   launch_t* l = data;
-  leat_step_work_t* work = l->services.work;
+  leat_step_listener_t* listener = l->services.listener;
   leat_status_t status = run_twin(l);
   for (int i = 0; i < l->kernel->output_count && !status; ++i) status = settle(l, i);
   status = leat_kernel_annotate(l->kernel, status);
   l->writer->status = leat_status_clone(status);
-  work->ended(work, l->kernel, l->inner.outputs, leat_clock_now_ns() - start_ns, status);
+  listener->ended(listener, l->kernel, l->inner.outputs, leat_clock_now_ns() - start_ns, status);
   free_enqueued(l);
   return leat_ok_status();
 }
@@ -295,10 +295,10 @@ void leat_launch_to_the_end(leat_kernel_context_t* c, leat_kernel_done_fn_t done
 
 static leat_status_t run_waited(void* data, int64_t start_ns) {
   launch_t* l = data;
-  leat_step_work_t* work = l->services.work;
+  leat_step_listener_t* listener = l->services.listener;
   l->status = run_to_the_end(l, start_ns);
   if (!l->status) {
-    work->ended(work, l->kernel, l->context->outputs, leat_clock_now_ns() - start_ns, NULL);
+    listener->ended(listener, l->kernel, l->context->outputs, leat_clock_now_ns() - start_ns, NULL);
   }
   leat_notification_open(&l->ended);
   return leat_ok_status();

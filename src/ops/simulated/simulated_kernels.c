@@ -93,10 +93,19 @@ static leat_status_t make_twin(leat_kernel_creation_t* c, void* memory) {
     LEAT_RETURN_IF_ERROR(leat_output_shapes_create(kernel->op, kernel->node_name, c->attrs,
                                                    c->attr_count, c->allocator, &twin->shapes));
   }
-  return leat_kernel_create(twins[kernel->row - rows], kernel->op, kernel->node_name, c->attrs,
-                            c->attr_count, kernel->input_types, kernel->input_count,
-                            kernel->output_types, kernel->output_count, kernel->device,
-                            c->resources, c->allocator, &twin->kernel);
+  leat_kernel_spec_t spec = {.row = twins[kernel->row - rows],
+                             .op = kernel->op,
+                             .node_name = kernel->node_name,
+                             .attrs = c->attrs,
+                             .attr_count = c->attr_count,
+                             .input_types = kernel->input_types,
+                             .input_count = kernel->input_count,
+                             .output_types = kernel->output_types,
+                             .output_count = kernel->output_count,
+                             .device = kernel->device,
+                             .resources = c->resources,
+                             .allocator = c->allocator};
+  return leat_kernel_create(&spec, &twin->kernel);
 }
 
 static void destroy_twin(void* memory) {

@@ -118,7 +118,7 @@ static leat_status_t variable_shape__cpu(leat_kernel_context_t* c) {
 static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
   (void)data;
   leat_cell_t* cell;
-  LEAT_RETURN_IF_ERROR(leat_cell_create(NULL, &cell));
+  LEAT_RETURN_IF_ERROR(leat_cell_create(LEAT_SV(""), NULL, &cell));
   *out_resource = &cell->resource;
   return leat_ok_status();
 }

@@ -56,7 +56,7 @@ static leat_status_t temporary_variable__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(c->services->memory, c->kernel->output_types[0] -
                                                                      LEAT_DTYPE_REF_OFFSET,
                                             &temporary->shape, &value));
-  leat_status_t status = leat_cell_create(&temporary->shape, &cell);
+  leat_status_t status = leat_cell_create(c->kernel->node_name, &temporary->shape, &cell);
   if (status) {
     leat_tensor_release(&value);
     return status;

@@ -7,9 +7,15 @@ typedef struct variable_s {
   leat_cell_t* cell;
 } variable_t;
 
+typedef struct cell_spec_s {
+  leat_string_view_t name;
+  leat_shape_t shape;
+} cell_spec_t;
+
 static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
+  const cell_spec_t* spec = data;
   leat_cell_t* cell;
-  LEAT_RETURN_IF_ERROR(leat_cell_create(data, &cell));
+  LEAT_RETURN_IF_ERROR(leat_cell_create(spec->name, &spec->shape, &cell));
   *out_resource = &cell->resource;
   return leat_ok_status();
 }
@@ -44,13 +50,13 @@ static leat_status_t variable_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
   if (name.size == 0) name = c->kernel->node_name;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(declared_shape(c, &shape));
+  cell_spec_t spec = {.name = c->kernel->node_name};
+  LEAT_RETURN_IF_ERROR(declared_shape(c, &spec.shape));
   leat_resource_t* resource = NULL;
   leat_status_t status =
       leat_resource_manager_find_or_make(c->resources, container, name, &leat_cell_kind, make_cell,
-                                         &shape, &resource);
-  leat_shape_release(&shape);
+                                         &spec, &resource);
+  leat_shape_release(&spec.shape);
   ((variable_t*)state)->cell = (leat_cell_t*)resource;
   return status ? status : declare_dtype(c, (leat_cell_t*)resource);
 }

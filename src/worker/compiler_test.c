@@ -1,8 +1,13 @@
 // Plans as they are compiled: slots, who reads last, what is emptied when, references, constants.
-#include "worker/plan.h"
+#include "worker/compiler.h"
 
 #include "base/fault.h"
+#include "session/flow.h"
 #include "session/partition.h"
+
+static leat_record_t* record_of(partition_t* f, int32_t node) {
+  return (leat_record_t*)partition_record(f->plan, node);
+}
 
 static void last_readers_release(void** state) {
   partition_t* f = *state;
@@ -14,22 +19,40 @@ static void last_readers_release(void** state) {
   LEAT_EXPECT_OK(partition_compile(f, &twice, 1, 1, &f->plan));
   leat_plan_t* plan = f->plan;
   assert_int_equal(plan->record_count, 4);  // the argument has a slot but no record
-  assert_true(plan->linear);
+  assert_int_equal(plan->executor, LEAT_EXECUTOR_SEQUENCE);
+  assert_true(plan->ends_at_once);
   const leat_record_t *neg = partition_record(plan, a.node), *exp = partition_record(plan, b.node),
                       *add = partition_record(plan, c.node),
                       *mul = partition_record(plan, twice.node);
   assert_int_equal(neg->input_slots[0], plan->feed_slots[0]);
   assert_true(neg->last_readers == 1 && partition_releases(plan, neg, neg->input_slots[0]));
-  assert_true(exp->last_readers == 0 && exp->release_count == 0);  // the sum reads a later
+  assert_true(exp->last_readers == 0 && exp->sequence.release_count == 0);  // the sum reads a later
   assert_true(add->last_readers == 3);
   assert_true(partition_releases(plan, add, neg->first_output));
   assert_true(partition_releases(plan, add, exp->first_output));
   // One slot twice: emptied once, never overwritten.
-  assert_true(mul->last_readers == 0 && mul->release_count == 1);
+  assert_true(mul->last_readers == 0 && mul->sequence.release_count == 1);
   assert_int_equal(plan->fetch_slots[0], mul->first_output);
   assert_true(plan->fetch_moves[0]);
-  assert_int_equal(plan->readers[neg->first_output], 2);
-  assert_int_equal(plan->readers[mul->input_slots[0]], 2);
+}
+
+// The dataflow executor finds the last reader by counting: every input is one.
+static void readers_are_counted(void** state) {
+  partition_t* f = *state;
+  f->executor = LEAT_EXECUTOR_DATAFLOW;
+  leat_output_t a = scene_unary(&f->scene, "Neg", -1, partition_argument(f, 0));
+  leat_output_t b = scene_unary(&f->scene, "Exp", -1, a);
+  leat_output_t c = scene_binary(&f->scene, "AddV2", -1, a, b);
+  leat_output_t twice = scene_binary(&f->scene, "Mul", -1, c, c), fetches[] = {twice, twice};
+  LEAT_EXPECT_OK(partition_compile(f, fetches, 2, 1, &f->plan));
+  assert_int_equal(f->plan->executor, LEAT_EXECUTOR_DATAFLOW);
+  assert_false(f->plan->ends_at_once);
+  const uint32_t* readers = f->plan->dataflow.frame_tables[0].readers;
+  assert_int_equal(readers[record_of(f, a.node)->first_output], 2);
+  assert_int_equal(readers[record_of(f, b.node)->first_output], 1);
+  assert_int_equal(readers[record_of(f, c.node)->first_output], 2);
+  assert_int_equal(readers[record_of(f, twice.node)->first_output], 2);  // the fetches
+  assert_true(!f->plan->fetch_moves[0] && f->plan->fetch_moves[1]);
 }
 
 static void unread_outputs_are_emptied(void** state) {
@@ -41,7 +64,7 @@ static void unread_outputs_are_emptied(void** state) {
   leat_output_t used = leat_node_output(split, 1);
   LEAT_EXPECT_OK(partition_compile(f, &used, 1, 1, &f->plan));
   const leat_record_t* record = partition_record(f->plan, split);
-  assert_int_equal(record->output_count, 3);
+  assert_int_equal(record->kernel->output_count, 3);
   assert_true(partition_releases(f->plan, record, record->first_output));
   assert_false(partition_releases(f->plan, record, record->first_output + 1));
   assert_true(partition_releases(f->plan, record, record->first_output + 2));
@@ -57,18 +80,18 @@ static void constants_stay(void** state) {
   const leat_record_t* mul = partition_record(plan, y.node);
   assert_int_equal(plan->record_count, 1);
   assert_int_equal(plan->constant_count, 1);
-  assert_int_equal(plan->readers[plan->constant_slots[0]], LEAT_READERS_CONSTANT);
+  assert_int_equal(plan->fetch_slots[0], 0);  // constants have the first slots
   assert_true(mul->last_readers == 2);  // the argument only
-  assert_false(partition_releases(plan, mul, plan->constant_slots[0]));
+  assert_false(partition_releases(plan, mul, 0));
   assert_true(!plan->fetch_moves[0] && plan->fetch_moves[1] && !plan->fetch_moves[2]);
   leat_plan_instance_t *one, *two, *kept = NULL;
   assert_null(leat_plan_take_instance(&kept));
   LEAT_EXPECT_OK(leat_plan_make_instance(plan, &one));
   LEAT_EXPECT_OK(leat_plan_make_instance(plan, &two));
   assert_ptr_not_equal(one, two);
-  assert_true(one->slots[plan->constant_slots[0]].alive);
+  assert_true(one->slots[0].alive);
   leat_plan_empty_instance(plan, one);
-  assert_true(one->slots[plan->constant_slots[0]].alive);
+  assert_true(one->slots[0].alive);
   leat_plan_keep_instance(&kept, one);
   leat_plan_keep_instance(&kept, two);
   assert_ptr_equal(leat_plan_take_instance(&kept), two);  // the newest first: warm
@@ -80,6 +103,7 @@ static void constants_stay(void** state) {
 // A constant that waits for somebody is a record: it may be read only then.
 static void constants_with_control_inputs_run(void** state) {
   partition_t* f = *state;
+  f->executor = LEAT_EXECUTOR_DATAFLOW;
   leat_output_t c = scene_float(&f->scene, 2);
   int32_t mark = scene_mark(&f->scene, 1, -1);
   scene_after(&f->scene, c.node, mark);
@@ -87,8 +111,8 @@ static void constants_with_control_inputs_run(void** state) {
   LEAT_EXPECT_OK(partition_compile(f, &y, 1, 0, &f->plan));
   assert_int_equal(f->plan->record_count, 3);
   assert_int_equal(f->plan->constant_count, 0);
-  assert_int_equal(f->plan->root_count, 1);
-  assert_int_equal(f->plan->record_nodes[f->plan->roots[0]], mark);
+  assert_int_equal(f->plan->dataflow.root_count, 1);
+  assert_int_equal(f->plan->record_nodes[f->plan->dataflow.roots[0]], mark);
 }
 
 static void references_are_read(void** state) {
@@ -108,38 +132,69 @@ static void references_are_read(void** state) {
   uint32_t reference = plan->fetch_slots[1];
   assert_int_equal(set->input_slots[0], reference);  // Assign takes the reference itself
   assert_true(set->flags & LEAT_RECORD_HAS_REFS);
-  assert_int_equal(plan->dereference_count, 2);
-  assert_int_equal(add->input_slots[0], plan->dereferences[0].target);
-  assert_int_equal(add->input_slots[1], plan->dereferences[1].target);
+  uint32_t read_count;
+  const leat_reference_read_t* reads =
+      leat_plan_reads(plan, (uint32_t)(add - plan->records), &read_count);
+  assert_int_equal(read_count, 2);
+  assert_int_equal(add->input_slots[0], reads[0].target);
+  assert_int_equal(add->input_slots[1], reads[1].target);
   assert_int_not_equal(add->input_slots[0], add->input_slots[1]);
-  assert_int_equal(plan->dereferences[0].source, reference);
-  assert_int_equal(plan->readers[reference], 4);  // Assign, twice the sum, the fetch
+  assert_int_equal(reads[0].source, reference);
+  assert_true(add->flags & LEAT_RECORD_PREPARES);
   assert_false(partition_releases(plan, add, reference));
   assert_true(partition_releases(plan, add, add->input_slots[0]));
 }
 
 static void successors_and_roots(void** state) {
   partition_t* f = *state;
+  f->executor = LEAT_EXECUTOR_DATAFLOW;
   leat_output_t x = scene_pass(&f->scene, 1, -1, partition_argument(f, 0));
   leat_output_t y = scene_binary(&f->scene, "AddV2", -1, x, x);
   int32_t mark = scene_mark(&f->scene, 2, -1);
   scene_after(&f->scene, mark, x.node);
   scene_after(&f->scene, y.node, mark);
   LEAT_EXPECT_OK(partition_compile(f, &y, 1, 1, &f->plan));
-  leat_plan_t* plan = f->plan;
-  const leat_record_t *pass = partition_record(plan, x.node), *sum = partition_record(plan, y.node);
-  assert_int_equal(plan->root_count, 1);
-  assert_int_equal(pass->successor_count, 3);  // an edge each
-  assert_int_equal(plan->pending[sum - plan->records], 3);
+  const leat_dataflow_tables_t* tables = &f->plan->dataflow;
+  assert_int_equal(tables->root_count, 1);
+  assert_int_equal(record_of(f, x.node)->dataflow.successor_count, 3);  // an edge each
+  assert_int_equal(tables->frame_tables[0].pending[record_of(f, y.node)->dataflow.place], 3);
 }
 
-static void asynchronous_plans_are_not_linear(void** state) {
+// ---- Asynchronous kernels -----------------------------------------------------------------------
+
+static uint32_t place_of(partition_t* f, int32_t node) {
+  return (uint32_t)(record_of(f, node) - f->plan->records);
+}
+
+// What does not wait runs first, then one asynchronous kernel after the other with what follows it.
+static void a_sequence_waits_last(void** state) {
   partition_t* f = *state;
-  leat_output_t y = scene_wait(&f->scene, 1, -1, partition_argument(f, 0));
+  leat_output_t first = scene_wait(&f->scene, 1, -1, partition_argument(f, 0));
+  leat_output_t after = scene_unary(&f->scene, "Neg", -1, first);
+  leat_output_t second = scene_wait(&f->scene, 2, -1, after);
+  leat_output_t beside = scene_unary(&f->scene, "Exp", -1, partition_argument(f, 1));
+  leat_output_t y = scene_binary(&f->scene, "AddV2", -1, second, beside);
+  LEAT_EXPECT_OK(partition_compile(f, &y, 1, 2, &f->plan));
+  assert_int_equal(f->plan->executor, LEAT_EXECUTOR_SEQUENCE);
+  assert_true(f->plan->waits && !f->plan->uses_rendezvous && !f->plan->ends_at_once);
+  LEAT_EXPECT_OK(leat_plan_verify(f->plan));
+  assert_true(place_of(f, beside.node) < place_of(f, first.node));
+  assert_true(place_of(f, first.node) < place_of(f, after.node));
+  assert_true(place_of(f, after.node) < place_of(f, second.node));
+  assert_true(place_of(f, second.node) < place_of(f, y.node));
+}
+
+static void two_that_wait_side_by_side_are_no_sequence(void** state) {
+  partition_t* f = *state;
+  leat_output_t x = partition_argument(f, 0);
+  leat_output_t a = scene_wait(&f->scene, 1, -1, x), b = scene_wait(&f->scene, 2, -1, x);
+  leat_output_t y = scene_binary(&f->scene, "AddV2", -1, a, b);
+  f->executor = LEAT_EXECUTOR_SEQUENCE;
+  scene_expect(partition_compile(f, &y, 1, 1, &f->plan), LEAT_UNIMPLEMENTED,
+               "waits beside another asynchronous node");
+  f->executor = LEAT_EXECUTOR_AUTOMATIC;
   LEAT_EXPECT_OK(partition_compile(f, &y, 1, 1, &f->plan));
-  assert_false(f->plan->linear);
-  assert_true(f->plan->waits);
-  assert_false(f->plan->uses_rendezvous);
+  assert_int_equal(f->plan->executor, LEAT_EXECUTOR_DATAFLOW);
 }
 
 static void arguments_must_be_in_range(void** state) {
@@ -182,12 +237,14 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, partition_set_up, partition_tear_down)
       TEST(last_readers_release),
+      TEST(readers_are_counted),
       TEST(unread_outputs_are_emptied),
       TEST(constants_stay),
       TEST(constants_with_control_inputs_run),
       TEST(references_are_read),
       TEST(successors_and_roots),
-      TEST(asynchronous_plans_are_not_linear),
+      TEST(a_sequence_waits_last),
+      TEST(two_that_wait_side_by_side_are_no_sequence),
       TEST(arguments_must_be_in_range),
       TEST(no_kernel),
       TEST(memory_may_end),

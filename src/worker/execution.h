@@ -1,0 +1,56 @@
+// One run of a plan: what it is given, how it is stopped, how it ends. Two executors do the work
+// between the beginning and the end: the sequence (worker/sequence.h) and dataflow
+// (worker/dataflow.h). The plan says which; the results are the same.
+#ifndef LEAT_WORKER_EXECUTION_H_
+#define LEAT_WORKER_EXECUTION_H_
+
+#include "worker/plan.h"
+
+// Made by the caller, who keeps it until |done|.
+typedef struct leat_execution_s {
+  leat_step_listener_t listener;  // hears how kernels ended; it is the services' |listener|
+  leat_plan_t* plan;
+  leat_plan_instance_t* instance;  // the run's own; at the end as it was made
+  leat_step_services_t services;
+  const leat_tensor_t* feeds;
+  leat_tensor_t* fetches;
+  int64_t deadline_ns;
+  int inter_op_threads;        // dataflow: at most so many threads run records; 0 = the pool's
+  leat_step_waiter_t* waiter;  // or NULL
+  // Set by leat_execution_stop, from any thread: the step ends with |stop_status|, which the maker
+  // of the execution frees when it can no longer be stopped.
+  _Atomic(bool) stopped;
+  leat_spinlock_t stop_lock;
+  leat_status_t stop_status;
+  // The executor's.
+  uint32_t next;           // sequence: the record to go on with
+  leat_async_call_t call;  // sequence: the asynchronous kernel that it waits for
+  bool leaves_slots;       // dataflow does, of what was dead
+  leat_status_t status;    // of all records, while the device still works
+  leat_worker_done_fn_t done;
+  void* done_data;
+} leat_execution_t;
+
+// Runs the step and calls |done| once with its status; the fetches are filled when that is OK.
+// |done| may be called before this returns, on this thread or another; always before, where the
+// plan says |ends_at_once|.
+void leat_execution_start(leat_execution_t* execution, leat_worker_done_fn_t done, void* data);
+// |status| is taken; the first wins. The step ends as soon as its running kernels do.
+void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
+
+// ---- For the executors --------------------------------------------------------------------------
+
+// The status to end with when the step was stopped or its deadline has passed, else OK.
+LEAT_MUST_USE leat_status_t leat_execution_check(leat_execution_t* execution);
+// Runs |fn|(|data|), which goes on with a step after an asynchronous kernel, here or, when too many
+// such calls are nested on this thread already, on the pool.
+void leat_execution_resume(leat_execution_t* execution, leat_task_fn_t fn, void* data);
+// The side that a Switch takes. INVALID_ARGUMENT when |predicate| is no scalar.
+LEAT_MUST_USE leat_status_t leat_switch_choose(const leat_kernel_t* kernel,
+                                               const leat_tensor_t* predicate,
+                                               uint32_t* out_side);
+// All records have run, or |status| says why not: waits for the device where they enqueued work,
+// then moves or shares the fetches out when all is well, empties the instance and calls done.
+void leat_execution_finish(leat_execution_t* execution, leat_status_t status);
+
+#endif  // LEAT_WORKER_EXECUTION_H_

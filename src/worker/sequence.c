@@ -1,0 +1,262 @@
+// Runs a sequence. Most records are kernels that always run: for them the loop loads the record,
+// fills the context, and makes the call (kernel/call.h), about two nanoseconds for an op that does
+// nothing. Whatever else a record may be is behind one test of its flags: a guard, control flow,
+// the border of a loop, an asynchronous kernel.
+//
+// Invariant: between two records, the filled slots are those that a later record, the next
+// iteration or a fetch still reads. A record that does not run, because its guard is not met, has
+// empty outputs, and releases its inputs all the same.
+//
+// An asynchronous record suspends the run. Everything that the run is lies in the execution and the
+// instance (slots, flags, the number of the next record), so that any thread can go on with it.
+#include "worker/sequence.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+typedef struct sequence_run_s {
+  leat_execution_t* execution;
+  const leat_plan_t* plan;
+  const leat_sequence_tables_t* tables;
+  leat_slot_t* slots;
+  uint8_t* flags;
+  uint8_t* goes_on;  // by loop: a value goes on to the next iteration
+} sequence_run_t;
+
+// Records that are more than a kernel which always runs.
+#define SPECIAL                                                                            \
+  (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG | LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT |   \
+   LEAT_RECORD_CONTROL_FLOW | LEAT_RECORD_ASYNC)
+
+// ---- Control flow -------------------------------------------------------------------------------
+
+static bool is_live(const sequence_run_t* s, const leat_record_t* record) {
+  const uint32_t* guard = &s->tables->guards[record->sequence.guard];
+  for (uint32_t i = 1; i <= guard[0]; ++i) {
+    if (!s->flags[guard[i]]) return false;
+  }
+  return true;
+}
+
+// Input |input| of |record| goes to |slot|: it is moved where nobody reads it afterwards.
+static void pass(const sequence_run_t* s, const leat_record_t* record, uint32_t input,
+                 uint32_t slot) {
+  leat_slot_t *from = &s->slots[record->input_slots[input]], *to = &s->slots[slot];
+  LEAT_DCHECK(from != to);
+  leat_slot_clear(to);
+  to->alive = from->alive;
+  if (LEAT_LIKELY(input < 64 && (record->last_readers >> input & 1))) {
+    leat_tensor_move_to(&from->tensor, &to->tensor);
+    from->alive = false;
+  } else if (from->tensor.dtype) {
+    to->tensor = leat_tensor_share(&from->tensor);
+  }
+}
+
+static leat_status_t run_switch(const sequence_run_t* s, const leat_record_t* record) {
+  uint8_t* flags = s->flags + record->sequence.flag;
+  flags[0] = flags[1] = false;
+  flags[2] = is_live(s, record);
+  if (!flags[2]) return leat_ok_status();
+  uint32_t taken;
+  LEAT_RETURN_IF_ERROR(
+      leat_switch_choose(record->kernel, &s->slots[record->input_slots[1]].tensor, &taken));
+  flags[taken] = true;
+  uint32_t reads = taken ? LEAT_RECORD_READS_OUTPUT_1 : LEAT_RECORD_READS_OUTPUT_0;
+  if (record->flags & reads) pass(s, record, 0, record->first_output + taken);
+  return leat_ok_status();
+}
+
+// The first live input becomes output 0, its number output 1.
+static leat_status_t run_merge(const sequence_run_t* s, const leat_record_t* record) {
+  const uint32_t* guard = &s->tables->guards[record->sequence.guard];
+  s->flags[record->sequence.flag] = false;
+  for (uint32_t k = 0; k < guard[0]; ++k) {
+    if (!s->flags[guard[k + 1]]) continue;
+    s->flags[record->sequence.flag] = true;
+    if (record->flags & LEAT_RECORD_READS_OUTPUT_0) pass(s, record, k, record->first_output);
+    if (!(record->flags & LEAT_RECORD_READS_OUTPUT_1)) return leat_ok_status();
+    int32_t index = (int32_t)k;
+    leat_slot_t* value_index = &s->slots[record->first_output + 1];
+    leat_slot_clear(value_index);
+    value_index->alive = true;
+    return leat_tensor_scalar(LEAT_DTYPE_INT32, &index, &value_index->tensor);
+  }
+  return leat_ok_status();
+}
+
+// Enter, Exit, NextIteration. A dead Exit leaves its flag alone: an earlier iteration may have set
+// it. A variable that stays as it is goes on in the slot in which it lies.
+static void run_move(const sequence_run_t* s, const leat_record_t* record) {
+  bool live = is_live(s, record);
+  bool stays = record->input_slots[0] == record->first_output;
+  if (live || !(record->flags & LEAT_RECORD_EXIT)) s->flags[record->sequence.flag] = live;
+  if (!live) {
+    if (stays) leat_slot_clear(&s->slots[record->first_output]);
+    return;
+  }
+  if (record->flags & LEAT_RECORD_NEXT_ITERATION) s->goes_on[record->sequence.loop] = true;
+  if (stays || !(record->flags & LEAT_RECORD_READS_OUTPUT_0)) return;
+  pass(s, record, 0, record->first_output);
+}
+
+// Returns the record to go on with: the first one of the loop, or, when nothing live entered, the
+// one behind it.
+static uint32_t begin_loop(const sequence_run_t* s, uint32_t number) {
+  const leat_sequence_loop_t* loop = &s->tables->loops[number];
+  bool enters = false;
+  for (uint32_t i = 0; i < loop->entry_count; ++i) enters |= s->flags[loop->entries[i]];
+  for (uint32_t i = 0; i < loop->exit_count; ++i) s->flags[loop->exits[i]] = false;
+  s->goes_on[number] = false;
+  return enters ? loop->begin + 1 : loop->end + 1;
+}
+
+// Returns the record to go on with: the loop's first, or the one behind it when nothing goes on.
+static uint32_t end_iteration(const sequence_run_t* s, uint32_t number) {
+  const leat_sequence_loop_t* loop = &s->tables->loops[number];
+  for (uint32_t i = 0; i < loop->first_count; ++i) s->flags[loop->firsts[i]] = false;
+  if (s->goes_on[number]) {
+    s->goes_on[number] = false;
+    return loop->begin + 1;
+  }
+  for (uint32_t i = 0; i < loop->invariant_count; ++i) {
+    leat_slot_clear(&s->slots[loop->invariants[i]]);
+  }
+  return loop->end + 1;
+}
+
+// ---- Records ------------------------------------------------------------------------------------
+
+static inline void release_slots(const sequence_run_t* s, const leat_record_t* record) {
+  const uint32_t* release = s->tables->releases + record->sequence.first_release;
+  for (uint32_t i = 0; i < record->sequence.release_count; ++i) {
+    leat_slot_clear(&s->slots[release[i]]);
+  }
+}
+
+static inline void fill_context(const sequence_run_t* s, const leat_record_t* record,
+                                leat_kernel_context_t* context) {
+  context->kernel = record->kernel;
+  context->input_slots = record->input_slots;
+  context->outputs = s->slots + record->first_output;
+  context->last_readers = record->last_readers;
+  if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_PREPARES)) {
+    context->reads = leat_plan_reads(s->plan, (uint32_t)(record - s->plan->records),
+                                     &context->read_count);
+  }
+}
+
+static void go_on(void* data);
+
+static void on_resume(leat_async_call_t* call) {
+  leat_execution_t* e = LEAT_CONTAINER_OF(call, leat_execution_t, call);
+  if (e->waiter) {
+    e->waiter->go_on(e->waiter, go_on, e);
+  } else {
+    leat_execution_resume(e, go_on, e);
+  }
+}
+
+// true when the kernel has ended already.
+static bool start_async(const sequence_run_t* s, const leat_record_t* record,
+                        const leat_kernel_context_t* context) {
+  leat_async_call_t* call = &s->execution->call;
+  call->context = *context;
+  call->prepares = record->flags & LEAT_RECORD_PREPARES;
+  call->observed = s->execution->services.collector != NULL;
+  call->resume = on_resume;
+  return leat_async_call_start(call);
+}
+
+typedef enum outcome_e { ENDED, SUSPENDED } outcome_t;
+
+// Runs the records from |execution->next| on. SUSPENDED: an asynchronous kernel is under way, and
+// whoever it resumes has the execution now.
+static outcome_t run_records(const sequence_run_t* s, leat_status_t* out_status) {
+  leat_execution_t* e = s->execution;
+  const leat_record_t* records = s->plan->records;
+  leat_kernel_context_t context = {.slots = s->slots, .services = &e->services};
+  const bool timed = e->deadline_ns != LEAT_DEADLINE_NEVER;
+  const bool observed = e->services.collector != NULL;
+  const leat_record_t* end = records + s->plan->record_count;
+  leat_status_t status = leat_ok_status();
+  for (const leat_record_t* record = records + e->next; record != end;) {
+    if (LEAT_UNLIKELY(timed || atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
+      status = leat_execution_check(e);
+      if (status) break;
+    }
+    const uint32_t flags = record->flags;
+    if (LEAT_UNLIKELY(flags & SPECIAL)) {
+      if (flags & (LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT)) {
+        record = records + (flags & LEAT_RECORD_LOOP ? begin_loop(s, record->sequence.loop)
+                                                     : end_iteration(s, record->sequence.loop));
+        continue;
+      }
+      bool runs = !(flags & (LEAT_RECORD_CONTROL_FLOW | LEAT_RECORD_ONLY_FLAG));
+      if (flags & LEAT_RECORD_SWITCH) {
+        status = run_switch(s, record);
+      } else if (flags & LEAT_RECORD_MERGE) {
+        status = run_merge(s, record);
+      } else if (flags & LEAT_RECORD_MOVES) {
+        run_move(s, record);
+      } else if (flags & (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG)) {
+        bool live = is_live(s, record);
+        if (record->sequence.flag != LEAT_FLAG_ALWAYS) s->flags[record->sequence.flag] = live;
+        runs &= live;
+      }
+      if (LEAT_UNLIKELY(status)) break;
+      if (!runs) {
+        release_slots(s, record++);
+        continue;
+      }
+      if (flags & LEAT_RECORD_ASYNC) {
+        fill_context(s, record, &context);
+        e->next = (uint32_t)(record - records);
+        if (!start_async(s, record, &context)) return SUSPENDED;
+        status = e->call.status;
+        if (status) break;
+        release_slots(s, record++);
+        continue;
+      }
+    }
+    fill_context(s, record, &context);
+    status = leat_kernel_call(&context, record->compute, flags & LEAT_RECORD_PREPARES, observed);
+    if (LEAT_UNLIKELY(status)) break;
+    release_slots(s, record++);
+  }
+  *out_status = status;
+  return ENDED;
+}
+
+static sequence_run_t run_of(leat_execution_t* e) {
+  return (sequence_run_t){.execution = e,
+                          .plan = e->plan,
+                          .tables = &e->plan->sequence,
+                          .slots = e->instance->slots,
+                          .flags = e->instance->flags,
+                          .goes_on = e->instance->flags + e->plan->sequence.flag_count};
+}
+
+// The asynchronous record at |next| has ended.
+static void go_on(void* data) {
+  leat_execution_t* e = data;
+  sequence_run_t s = run_of(e);
+  leat_status_t status = e->call.status;
+  if (!status) {
+    release_slots(&s, &e->plan->records[e->next++]);
+    if (run_records(&s, &status) == SUSPENDED) return;
+  }
+  leat_execution_finish(e, status);
+}
+
+void leat_sequence_run(leat_execution_t* e) {
+  sequence_run_t s = run_of(e);
+  leat_status_t status;
+  if (e->plan->sequence.flag_count) {
+    memset(s.flags, 0, e->plan->sequence.flag_count);
+    s.flags[LEAT_FLAG_ALWAYS] = true;
+  }
+  if (run_records(&s, &status) == ENDED) leat_execution_finish(e, status);
+}
