@@ -87,7 +87,8 @@ static bool has_controls(const sequencer_t* s, uint32_t record) {
 // Its output is its input, and nothing else is to be done.
 static bool passes_through(const sequencer_t* s, uint32_t record) {
   const leat_record_t* r = &s->records[record];
-  return (leat_plan_compiler_node(s->c, record)->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_LOOP_CONDITION)) &&
+  uint32_t op_flags = leat_plan_compiler_node(s->c, record)->op->flags;
+  return (op_flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_LOOP_CONDITION)) &&
          r->dataflow.input_count == 1 && r->dataflow.output_count == 1 &&
          !has_controls(s, record) && !(r->flags & LEAT_RECORD_HAS_REFS) &&
          !s->is_fetched[output_slot(s, record, 0)];
