@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Inputs [first, first + count) are the values, input |axis_input| the axis.
 typedef struct layout_s {

@@ -2,7 +2,7 @@
 // and the gradients, which pass where the input lies within.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t vars_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
 #include "kernel/kernel.h"
+#include "ops/kernel_rows.h"
 
 typedef struct fake_quant_state_s {
   float least, most;  // steps of the quantised type

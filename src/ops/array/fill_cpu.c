@@ -3,7 +3,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tensor_sum_cpu.h"
 
 // The shape that a vector of sizes (or a scalar, as old graphs have it) states.

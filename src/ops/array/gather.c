@@ -1,7 +1,7 @@
 // Gather and GatherV2: rows by number, along an axis.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t gather_shape(leat_inference_t* c) {
   leat_partial_shape_t params = leat_inference_input(c, 0), rest, shape;

@@ -1,7 +1,7 @@
 // GatherNd: elements or slices by index tuples.
 #include "ops/array/gather_nd.h"
 
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 leat_status_t leat_shape_gather_nd(leat_inference_t* c, leat_partial_shape_t params) {
   leat_partial_shape_t indices = leat_inference_input(c, 1), outer, slice, shape;

@@ -6,7 +6,7 @@
 #include "ops/array/nd_index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct gather_nd_state_s {
   leat_bad_indices_t policy;

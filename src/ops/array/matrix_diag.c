@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

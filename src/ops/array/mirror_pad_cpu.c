@@ -8,7 +8,7 @@
 #include "ops/array/paddings_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct mirror_state_s {
   int64_t offset;  // 1: the border is not repeated (REFLECT)

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 #define MAX_SPATIAL 3
 

@@ -4,7 +4,7 @@
 
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 leat_status_t leat_quantization_check_range(leat_inference_t* c, int first,
                                             leat_partial_shape_t* out_range) {

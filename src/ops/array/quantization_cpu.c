@@ -8,7 +8,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/quantization_isa.h"
 #include "ops/array/strided_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct quantization_state_s {
   int64_t bits;  // 0: input 3 says

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef enum range_mode_e { MIN_COMBINED, MIN_FIRST, SCALED } range_mode_t;
 

@@ -2,7 +2,7 @@
 // TensorFlow makes of it: rows of a tensor written one by one. A value that others read is copied
 // first.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t parallel_concat_shape(leat_inference_t* c) {
   const leat_attr_value_t* attr = leat_node_attr(c->node, LEAT_SV("shape"));

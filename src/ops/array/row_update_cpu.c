@@ -5,7 +5,7 @@
 #include "ops/array/parts_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Output 0 holds input 0, its own bytes when nobody else needs them.
 static leat_status_t own_copy(leat_kernel_context_t* c, leat_tensor_t** out_tensor) {

@@ -2,7 +2,7 @@
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/array/scatter_nd.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static bool is_empty(leat_partial_shape_t shape) {
   for (int d = 0; d < shape.rank; ++d) {

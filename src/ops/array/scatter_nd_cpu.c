@@ -6,7 +6,7 @@
 #include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_combine_t how_of(leat_string_view_t op) {
   if (leat_string_view_ends_with(op, LEAT_SV("Update"))) return LEAT_COMBINE_ASSIGN;

@@ -2,7 +2,7 @@
 // here, as in TensorFlow 2.21: the graphs that name it can be read.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t bound_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;

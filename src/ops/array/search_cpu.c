@@ -3,7 +3,7 @@
 #include "device/cpu/half.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // ---- Bounds -------------------------------------------------------------------------------------
 

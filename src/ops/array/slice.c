@@ -1,7 +1,7 @@
 // Slice: a box of the input, by where it begins and its sizes.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // A size of -1 reaches to the end; -1 of |begin| is not known.
 static leat_status_t sizes_to_dims(leat_inference_t* c, leat_partial_shape_t input,

@@ -2,7 +2,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t read_range(const leat_kernel_context_t* c, int d, int64_t dim,
                                 leat_selection_t* s) {

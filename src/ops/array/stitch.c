@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // |shape| must begin with |prefix|.
 static leat_status_t check_prefix(leat_inference_t* c, leat_partial_shape_t shape,

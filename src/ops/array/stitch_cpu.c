@@ -3,7 +3,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static bool starts_with(const leat_shape_t* shape, const leat_shape_t* prefix) {
   if (prefix->rank > shape->rank) return false;

@@ -5,7 +5,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 #define VALUE_INPUT 4
 

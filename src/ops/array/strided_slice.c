@@ -2,7 +2,7 @@
 #include "graph/gradient.h"
 #include "ops/array/index.h"
 #include "ops/array/selection.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t check_vectors(leat_inference_t* c, int64_t* out_count) {
   leat_partial_shape_t begin, end, strides;

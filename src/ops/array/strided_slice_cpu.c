@@ -3,7 +3,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_selection_masks_read(creation, memory);

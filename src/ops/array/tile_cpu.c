@@ -4,7 +4,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t read_multiples(const leat_kernel_context_t* c, const leat_shape_t* input,
                                     int64_t* out_multiples, int64_t* out_dims) {

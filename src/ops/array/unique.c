@@ -1,7 +1,7 @@
 // Unique and its kin, ListDiff: equal elements found.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t unknown_vector(leat_inference_t* c, leat_partial_shape_t* out_shape) {
   int64_t unknown = LEAT_DIM_UNKNOWN;

@@ -1,7 +1,7 @@
 // Where and OneHot: from values to positions and from positions to values.
 #include "graph/gradient.h"
 #include "ops/array/index.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t where_shape(leat_inference_t* c) {
   int64_t dims[2] = {LEAT_DIM_UNKNOWN, leat_inference_input(c, 0).rank};

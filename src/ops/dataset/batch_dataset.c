@@ -1,6 +1,6 @@
 // Datasets of several elements put together as one.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t padded_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // Datasets of what files hold.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 // The names, then |scalars|.

@@ -1,7 +1,7 @@
 // CPU kernels that make iterators and take their elements.
 #include "ops/dataset/iterator_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/boxed_tensors_cpu.h"
 
 // ---- Making -------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 // a component for each wanted feature, in the order of their names: a dense tensor, or a vector of
 // three variants that is a sparse one (as SerializeSparse makes it).
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
 #include "ops/input/example_layout_cpu.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/boxed_tensors_cpu.h"
 
 typedef struct parse_dataset_s {

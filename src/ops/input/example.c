@@ -1,7 +1,7 @@
 // Parsing Example and SequenceExample messages.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 // ---- Attributes ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Whole files.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t read_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // What is done with readers.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t scalars_shape(leat_inference_t* c) {

@@ -2,8 +2,8 @@
 // read that needs work asks the queue and holds no thread until there is some: then it goes on, on
 // the pool, since the thread that put the work in has its own to do.
 #include "kernel/queue.h"
-#include "ops/family.h"
 #include "ops/input/reader_cpu.h"
+#include "ops/kernel_rows.h"
 
 // ---- Taking turns -------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #include "formats/byte_reader.h"
 #include "formats/compression.h"
 #include "formats/file_stream.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // What a kernel that makes a reader has.
 typedef struct reader_maker_s {

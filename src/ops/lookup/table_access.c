@@ -1,7 +1,7 @@
 // What is done with tables.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 // ---- The table behind a handle ------------------------------------------------------------------

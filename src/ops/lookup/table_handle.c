@@ -1,7 +1,7 @@
 // The ops that make tables. Each kind has three: a handle of two strings, a resource handle, and
 // one whose table has no name and lives with its handles.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t dense_shape(leat_inference_t* c) {

@@ -1,7 +1,7 @@
 // Filling tables, from tensors and from text files.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t check_handle(leat_inference_t* c) {

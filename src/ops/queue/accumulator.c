@@ -1,7 +1,7 @@
 // Accumulators gather gradients of many workers: stale ones are dropped, and the mean (or sum) can
 // be taken when enough are there (section 7, synchronous replicas).
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t step_shape(leat_inference_t* c) {

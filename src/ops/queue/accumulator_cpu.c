@@ -2,7 +2,7 @@
 #include "ops/queue/accumulator_cpu.h"
 
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/numbers_cpu.h"
 
 static void accumulator_destroy(leat_resource_t* resource) {

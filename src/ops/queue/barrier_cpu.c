@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tuple_cpu.h"
 #include "ops/queue/tuple_map_cpu.h"
 #include "ops/queue/tuple_queue_cpu.h"

@@ -1,7 +1,7 @@
 // CPU kernels of staging areas by key. Tuples may come in parts: they stand among the incomplete
 // ones until all components are there.
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/stage_cpu.h"
 #include "ops/queue/tuple_cpu.h"
 #include "ops/queue/tuple_map_cpu.h"

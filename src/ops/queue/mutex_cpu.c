@@ -1,6 +1,6 @@
 // CPU kernels of mutexes. Who cannot have the lock stands in the turnstile.
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/turnstile_cpu.h"
 
 typedef struct mutex_s {

@@ -1,7 +1,7 @@
 // Values that may not be there: what a branch that was not taken hands to its gradient.
 #include "graph/gradient.h"
-#include "ops/family.h"
 #include "ops/function/branching.h"
+#include "ops/op_rows.h"
 
 static leat_status_t from_value_gradient(leat_gradient_t* g) {
   const leat_node_t* node = leat_gradient_node(g);

@@ -1,5 +1,5 @@
 // CPU kernels of values that may not be there.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/boxed_tensors_cpu.h"
 
 static leat_status_t make_optional(leat_kernel_context_t* c, bool has_value, int count,

@@ -1,6 +1,6 @@
 // Putting into queues and taking out of them.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t dequeue_many_shape(leat_inference_t* c) {

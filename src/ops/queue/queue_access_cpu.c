@@ -1,7 +1,7 @@
 // CPU kernels that put into queues and take out of them. All but size and is_closed may wait: the
 // queue keeps the context and calls back.
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tuple_cpu.h"
 #include "ops/queue/tuple_queue_cpu.h"
 #include "ops/queue/turnstile_cpu.h"

@@ -2,7 +2,7 @@
 // often each came. Adding merges two sorted lists.
 #include <string.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/accumulator_cpu.h"
 #include "ops/queue/numbers_cpu.h"
 

@@ -1,6 +1,6 @@
 // Stacks: what a loop pushes, its gradient's loop pops. They live as long as their step.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t push_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // CPU kernels of stacks.
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct stack_s {
   leat_resource_t resource;

@@ -1,7 +1,7 @@
 // Staging areas: tuples kept aside between steps, in order (Stage) or by key (MapStage). An area is
 // found by the name that its ops share.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_status_t scalar_shape(leat_inference_t* c) { return leat_shape_scalar_output(c); }

@@ -1,7 +1,7 @@
 // CPU kernels of staging areas in order: a ring of tuples behind a turnstile. Peeks wait for a
 // place, unstages for a tuple, stages for room: any of them may go before another.
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/stage_cpu.h"
 #include "ops/queue/tuple_cpu.h"
 #include "ops/queue/tuple_store_cpu.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 // ---- What is in arrays --------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Many slots of a TensorArray at once: gathered and scattered along a new dimension, concatenated
 // and split along the first.
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 #include "ops/queue/tensor_array.h"
 

@@ -1,6 +1,6 @@
 // CPU kernels of TensorArrays, the three ages of handles alike.
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tensor_array_cpu.h"
 #include "ops/queue/turnstile_cpu.h"
 

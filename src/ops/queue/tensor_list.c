@@ -2,7 +2,7 @@
 // list is a list.
 #include "ops/queue/tensor_list.h"
 
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,

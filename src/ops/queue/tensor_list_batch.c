@@ -1,6 +1,6 @@
 // Between lists of tensors and tensors that hold them all: stacked along a new dimension or put one
 // behind the other.
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 #include "ops/queue/tensor_list.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tensor_list_cpu.h"
 #include "ops/queue/tuple_cpu.h"
 

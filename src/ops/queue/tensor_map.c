@@ -1,7 +1,7 @@
 // Maps from tensors to tensors: values that grow and are handed on like any other. The gradient of
 // a map is a map from the same keys.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/queue/queue_shape.h"
 
 static leat_output_t build_access(leat_gradient_t* g, const char* op, leat_output_t map,

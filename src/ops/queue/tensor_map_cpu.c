@@ -3,7 +3,7 @@
 // shape and bytes, written as one string.
 #include <string.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/lookup/key_rows_cpu.h"
 #include "ops/queue/tensor_sum_cpu.h"
 

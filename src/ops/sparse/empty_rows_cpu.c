@@ -1,6 +1,6 @@
 // CPU kernels of SparseFillEmptyRows: entries are counted by row, and each goes behind those of its
 // row that came before.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/numbers_cpu.h"
 #include "ops/sparse/entries_cpu.h"
 

@@ -1,7 +1,7 @@
 // CPU kernels of sparse tensors as strings (TensorProto messages) or as variants (the tensors
 // themselves).
-#include "ops/family.h"
 #include "ops/input/serialized_tensor_cpu.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/boxed_tensors_cpu.h"
 #include "ops/sparse/entries_cpu.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/numbers_cpu.h"
 #include "ops/sparse/entries_cpu.h"
 

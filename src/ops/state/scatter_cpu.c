@@ -6,7 +6,7 @@
 #include "ops/array/row_scale_cpu.h"
 #include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 #define FACTOR 3  // the input of those that multiply
