@@ -22,6 +22,7 @@
   X(function)               \
   X(image)                  \
   X(input)                  \
+  X(list)                   \
   X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
@@ -30,6 +31,7 @@
   X(random)                 \
   X(sendrecv)               \
   X(sparse)                 \
+  X(stage)                  \
   X(state)                  \
   X(string)                 \
   X(summary)                \

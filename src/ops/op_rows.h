@@ -1,6 +1,6 @@
 // How the rows of ops are written: what the source of a definition (src/ops/<family>/<noun>.c)
-// includes. It sees the graph and not the kernels, so that nothing in a definition can depend on how
-// a device computes the op.
+// includes. It sees the graph and not the kernels, so that nothing in a definition can depend on
+// how a device computes the op.
 #ifndef LEAT_OPS_OP_ROWS_H_
 #define LEAT_OPS_OP_ROWS_H_
 

@@ -1,6 +1,6 @@
 // MatrixBandPart, Diag, DiagPart: parts of matrices about the diagonal.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t diag_shape(leat_inference_t* c) {

@@ -1,7 +1,7 @@
 // FakeQuant*: floats rounded to what a quantised type of so many bits over [min, max] would keep,
 // and the gradients, which pass where the input lies within.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t vars_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // Gather and GatherV2: rows by number, along an axis.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t gather_shape(leat_inference_t* c) {

@@ -3,7 +3,7 @@
 // there. The gradient goes the other way: from the outermost on, slabs are added to what they
 // mirror.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"
 #include "ops/array/strided_cpu.h"

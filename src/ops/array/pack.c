@@ -1,6 +1,6 @@
 // Pack and Unpack: tensors of one shape stacked along a new axis, and taken apart.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 // Attribute "axis" of |rank| dimensions.

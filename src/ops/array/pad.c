@@ -1,6 +1,6 @@
 // Pad and PadV2: elements added around a tensor.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/array/paddings.h"
 #include "ops/op_rows.h"
 

@@ -3,7 +3,7 @@
 #include "ops/array/quantization.h"
 
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 leat_status_t leat_quantization_check_range(leat_inference_t* c, int first,

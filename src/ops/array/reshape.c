@@ -1,6 +1,6 @@
 // Reshape, ExpandDims, Squeeze, EnsureShape: the same elements under another shape.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 // What one side's elements say of the one unknown size of the other.

@@ -1,6 +1,6 @@
 // CPU kernels of updates by rows.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
 #include "ops/array/strided_cpu.h"

@@ -1,6 +1,6 @@
 // ScatterNd, TensorScatter*, ScatterNdNonAliasingAdd: updates put where index tuples say.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/array/scatter_nd.h"
 #include "ops/op_rows.h"
 

@@ -1,7 +1,7 @@
 // CPU kernels of ScatterNd and its kin. Tuples may repeat, so that updates are applied in their
 // order, on one thread.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/nd_index_cpu.h"
 #include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/strided_cpu.h"

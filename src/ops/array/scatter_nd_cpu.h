@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_ARRAY_SCATTER_ND_CPU_H_
 #define LEAT_OPS_ARRAY_SCATTER_ND_CPU_H_
 
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/nd_index_cpu.h"
 
 // State of a kernel, made from the op's name and attribute "bad_indices_policy".

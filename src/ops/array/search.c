@@ -1,7 +1,7 @@
 // LowerBound, UpperBound, UnravelIndex: places found. BoostedTreesBucketize has a row and no kernel
 // here, as in TensorFlow 2.21: the graphs that name it can be read.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t bound_shape(leat_inference_t* c) {

@@ -4,17 +4,7 @@
 #include "ops/array/selection.h"
 
 #include "base/checked.h"
-#include "ops/array/index.h"
-
-leat_selection_masks_t leat_selection_masks_of(const leat_node_t* node) {
-  return (leat_selection_masks_t){
-      .begin = (uint32_t)leat_node_attr_int(node, "begin_mask", 0),
-      .end = (uint32_t)leat_node_attr_int(node, "end_mask", 0),
-      .ellipsis = (uint32_t)leat_node_attr_int(node, "ellipsis_mask", 0),
-      .new_axis = (uint32_t)leat_node_attr_int(node, "new_axis_mask", 0),
-      .shrink = (uint32_t)leat_node_attr_int(node, "shrink_axis_mask", 0),
-  };
-}
+#include "graph/inference_index.h"
 
 // ---- One dimension ------------------------------------------------------------------------------
 
@@ -35,7 +25,7 @@ static leat_status_t resolve_index(const range_t* r, int axis, int64_t dim, int6
     return leat_make_status(LEAT_INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing.");
   }
   *out_begin = 0;
-  if (r->begin == LEAT_VALUE_UNKNOWN) return leat_ok_status();
+  if (r->begin == LEAT_SELECTION_UNKNOWN) return leat_ok_status();
   *out_begin = r->begin < 0 ? dim + r->begin : r->begin;
   if (*out_begin >= 0 && *out_begin < dim) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -54,8 +44,8 @@ static leat_status_t resolve_range(const range_t* r, int axis, int64_t dim, int6
   if (r->shrinks) return resolve_index(r, axis, dim, out_begin);
   bool up = r->stride > 0;
   int64_t low = up ? 0 : -1, high = up ? dim : dim - 1;
-  bool is_known = (r->begin_masked || r->begin != LEAT_VALUE_UNKNOWN) &&
-                  (r->end_masked || r->end != LEAT_VALUE_UNKNOWN);
+  bool is_known = (r->begin_masked || r->begin != LEAT_SELECTION_UNKNOWN) &&
+                  (r->end_masked || r->end != LEAT_SELECTION_UNKNOWN);
   if (!is_known) return leat_ok_status();
   int64_t begin = r->begin_masked ? (up ? low : high) : cut(r->begin, dim, low, high);
   int64_t end = r->end_masked ? (up ? high : low) : cut(r->end, dim, low, high);

@@ -4,10 +4,11 @@
 #ifndef LEAT_OPS_ARRAY_SELECTION_H_
 #define LEAT_OPS_ARRAY_SELECTION_H_
 
-#include "graph/inference.h"
+#include "tensor/shape.h"
 
 #define LEAT_SELECTION_MAX_ITEMS 31  // the masks have 32 bits
 #define LEAT_SELECTION_NEW_AXIS (-1)
+#define LEAT_SELECTION_UNKNOWN INT64_MIN  // inference has the same number (LEAT_VALUE_UNKNOWN)
 
 // Bit i speaks of item i.
 typedef struct leat_selection_masks_s {
@@ -19,7 +20,7 @@ typedef struct leat_selection_masks_s {
 
 typedef struct leat_selection_items_s {
   int count;
-  // LEAT_VALUE_UNKNOWN where not known (strides always are).
+  // LEAT_SELECTION_UNKNOWN where not known (strides always are).
   int64_t begin[LEAT_SELECTION_MAX_ITEMS + 1];
   int64_t end[LEAT_SELECTION_MAX_ITEMS + 1];
   int64_t strides[LEAT_SELECTION_MAX_ITEMS + 1];
@@ -37,7 +38,6 @@ typedef struct leat_selection_s {
   int64_t result[LEAT_SHAPE_MAX_RANK + LEAT_SELECTION_MAX_ITEMS];
 } leat_selection_t;
 
-leat_selection_masks_t leat_selection_masks_of(const leat_node_t* node);
 // INVALID_ARGUMENT where TensorFlow's is.
 LEAT_MUST_USE leat_status_t leat_selection_make(const leat_selection_items_t* items,
                                                 leat_selection_masks_t masks, int rank,

@@ -42,8 +42,8 @@ leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
     items.end[i] = leat_index_read(end, i);
     items.strides[i] = leat_index_read(strides, i);
     // The mark of the unknown is an index like any other here.
-    if (items.begin[i] == LEAT_VALUE_UNKNOWN) ++items.begin[i];
-    if (items.end[i] == LEAT_VALUE_UNKNOWN) ++items.end[i];
+    if (items.begin[i] == LEAT_SELECTION_UNKNOWN) ++items.begin[i];
+    if (items.end[i] == LEAT_SELECTION_UNKNOWN) ++items.end[i];
   }
   leat_status_t status =
       leat_selection_make(&items, masks, shape->rank, leat_shape_dims(shape), out_selection);

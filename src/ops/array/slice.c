@@ -1,6 +1,6 @@
 // Slice: a box of the input, by where it begins and its sizes.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 // A size of -1 reaches to the end; -1 of |begin| is not known.

@@ -2,7 +2,7 @@
 // batch and back.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 // What is known of block sizes and margins (paddings or crops).

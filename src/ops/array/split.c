@@ -1,6 +1,6 @@
 // Split and SplitV: a tensor taken apart along an axis.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static void set_all(leat_inference_t* c, leat_partial_shape_t shape) {

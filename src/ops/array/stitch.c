@@ -2,7 +2,7 @@
 // together again.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 // |shape| must begin with |prefix|.

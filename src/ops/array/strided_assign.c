@@ -1,6 +1,6 @@
 // Assignment to a strided slice: of a reference, of a resource variable, of a copy.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 #define MASK(name) LEAT_INT(name, leat_node_attr_int(leat_gradient_node(g), name, 0))

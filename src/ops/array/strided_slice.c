@@ -1,8 +1,21 @@
 // StridedSlice and StridedSliceGrad: x[a:b:c, ...], and its way back.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/array/selection.h"
 #include "ops/op_rows.h"
+
+_Static_assert(LEAT_SELECTION_UNKNOWN == LEAT_VALUE_UNKNOWN,
+               "what inference does not know, a selection does not know");
+
+static leat_selection_masks_t masks_of(const leat_node_t* node) {
+  return (leat_selection_masks_t){
+      .begin = (uint32_t)leat_node_attr_int(node, "begin_mask", 0),
+      .end = (uint32_t)leat_node_attr_int(node, "end_mask", 0),
+      .ellipsis = (uint32_t)leat_node_attr_int(node, "ellipsis_mask", 0),
+      .new_axis = (uint32_t)leat_node_attr_int(node, "new_axis_mask", 0),
+      .shrink = (uint32_t)leat_node_attr_int(node, "shrink_axis_mask", 0),
+  };
+}
 
 static leat_status_t check_vectors(leat_inference_t* c, int64_t* out_count) {
   leat_partial_shape_t begin, end, strides;
@@ -51,7 +64,7 @@ static leat_status_t strided_slice_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(read_items(c, &is_known, &items));
   if (input.rank < 0 || !is_known || count == LEAT_DIM_UNKNOWN) return leat_ok_status();
   leat_selection_t selection;
-  LEAT_RETURN_IF_ERROR(leat_selection_make(&items, leat_selection_masks_of(c->node), input.rank,
+  LEAT_RETURN_IF_ERROR(leat_selection_make(&items, masks_of(c->node), input.rank,
                                            input.dims, &selection));
   LEAT_RETURN_IF_ERROR(
       leat_inference_make(c, selection.result_rank, selection.result, &shape));
@@ -73,7 +86,7 @@ static leat_status_t strided_slice_value(leat_inference_t* c) {
   leat_selection_t s;
   int64_t dim = value.count;
   LEAT_RETURN_IF_ERROR(
-      leat_selection_make(&items, leat_selection_masks_of(c->node), 1, &dim, &s));
+      leat_selection_make(&items, masks_of(c->node), 1, &dim, &s));
   if (s.result_rank > 1 || s.sizes[0] < 0 || s.sizes[0] > MAX_VALUE_ITEMS) return leat_ok_status();
   // A single index that is not known is resolved to the first.
   for (int i = 0; i < items.count; ++i) {

@@ -1,6 +1,6 @@
 // Tile and BroadcastTo: elements repeated along dimensions.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t tile_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // CPU kernels of Tile, TileGrad and BroadcastTo: strided copies with source strides of 0, and sums.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"

@@ -1,6 +1,6 @@
 // Transpose, ConjugateTranspose, InvertPermutation: dimensions in another order.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 // The rank, from whichever side knows it, or -1.

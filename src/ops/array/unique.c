@@ -1,6 +1,6 @@
 // Unique and its kin, ListDiff: equal elements found.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t unknown_vector(leat_inference_t* c, leat_partial_shape_t* out_shape) {

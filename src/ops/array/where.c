@@ -1,6 +1,6 @@
 // Where and OneHot: from values to positions and from positions to values.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t where_shape(leat_inference_t* c) {

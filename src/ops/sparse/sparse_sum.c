@@ -1,6 +1,6 @@
 // Sums of sparse tensors: of two, and over axes of one.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
