@@ -21,12 +21,14 @@
   X(dataset)                \
   X(function)               \
   X(image)                  \
+  X(index)                  \
   X(input)                  \
   X(list)                   \
   X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \
+  X(quantize)               \
   X(queue)                  \
   X(random)                 \
   X(sendrecv)               \

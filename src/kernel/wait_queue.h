@@ -1,11 +1,14 @@
-// Where calls wait for a resource: a lock and two lines, of those that put in and of those that
-// take out. Who enters tries at once and goes through without any allocation when it can; else it
-// stands in line until somebody else's success lets it try again, or until its step is cancelled.
+// A wait queue before a resource that kernels may have to wait for (a queue, a mutex, a reader): a
+// lock and two lines of calls, one of those that put something in and one of those that take
+// something out. A call that enters tries at once, and is done without any allocation when it can
+// be. Otherwise it stands in its line, without a thread, until the success of another call lets it
+// try again, or until its step is cancelled.
 //
-// Who calls holds a reference of the owner.
+// The caller of each function here holds a reference to the owner, which calls that stand in line
+// keep alive.
 //
-// Order is kept within a line, unless the wait queue is |any_order|: the first must go through
-// before the next may try.
+// Within a line the order of entering is kept, so the first must be done before the next may try,
+// unless the wait queue is |any_order|.
 #ifndef LEAT_KERNEL_WAIT_QUEUE_H_
 #define LEAT_KERNEL_WAIT_QUEUE_H_
 

@@ -4,8 +4,8 @@
 #include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/row_scale_cpu.h"
-#include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/scatter_nd_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 

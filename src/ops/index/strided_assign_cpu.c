@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "kernel/resource.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/selection_cpu.h"
 #include "ops/kernel_rows.h"
 
 #define VALUE_INPUT 4

@@ -1,6 +1,6 @@
 // Takes what is selected. What lies together and is long enough shares the input's bytes; the rest
 // are strided copies.
-#include "ops/array/selection_cpu.h"
+#include "ops/index/selection_cpu.h"
 
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"

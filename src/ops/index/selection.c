@@ -1,7 +1,7 @@
 // Resolves a slice: first the items are laid over the input's dimensions (the ellipsis spread, one
 // at the end where there is none), then each range is cut to its dimension, then the result's
 // dimensions are listed.
-#include "ops/array/selection.h"
+#include "ops/index/selection.h"
 
 #include "base/checked.h"
 #include "graph/inference_index.h"

@@ -6,9 +6,9 @@
 
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/quantization_isa.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/kernel_rows.h"
+#include "ops/quantize/quantization_isa.h"
 
 typedef struct quantization_state_s {
   int64_t bits;  // 0: input 3 says

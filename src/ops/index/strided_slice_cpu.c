@@ -1,8 +1,8 @@
 // CPU kernels of StridedSlice and StridedSliceGrad.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/selection_cpu.h"
 #include "ops/kernel_rows.h"
 
 static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {

@@ -1,7 +1,7 @@
 // QuantizeV2 and Dequantize: numbers of a range as integers of few bits, and back.
 #include "graph/gradient.h"
-#include "ops/array/quantization.h"
 #include "ops/op_rows.h"
+#include "ops/quantize/quantization.h"
 
 static leat_status_t quantize_shape(leat_inference_t* c) {
   leat_partial_shape_t range;

@@ -1,7 +1,7 @@
 // StridedSlice and StridedSliceGrad: x[a:b:c, ...], and its way back.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
-#include "ops/array/selection.h"
+#include "ops/index/selection.h"
 #include "ops/op_rows.h"
 
 _Static_assert(LEAT_SELECTION_UNKNOWN == LEAT_VALUE_UNKNOWN,

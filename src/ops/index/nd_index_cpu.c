@@ -1,5 +1,5 @@
 // Index tuples.
-#include "ops/array/nd_index_cpu.h"
+#include "ops/index/nd_index_cpu.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 // Selections in kernels: read from inputs, and taken.
-#ifndef LEAT_OPS_ARRAY_SELECTION_CPU_H_
-#define LEAT_OPS_ARRAY_SELECTION_CPU_H_
+#ifndef LEAT_OPS_INDEX_SELECTION_CPU_H_
+#define LEAT_OPS_INDEX_SELECTION_CPU_H_
 
-#include "ops/array/selection.h"
 #include "ops/array/strided_cpu.h"
+#include "ops/index/selection.h"
 
 LEAT_MUST_USE leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
                                                       leat_selection_masks_t* out_masks);
@@ -26,4 +26,4 @@ LEAT_MUST_USE leat_status_t leat_selection_take(leat_kernel_context_t* c,
                                                 const leat_selection_t* selection,
                                                 const leat_shape_t* shape);
 
-#endif  // LEAT_OPS_ARRAY_SELECTION_CPU_H_
+#endif  // LEAT_OPS_INDEX_SELECTION_CPU_H_

@@ -1,7 +1,7 @@
 // Index tuples: the rows of an integer tensor [..., depth], each of which names an element or a
 // slice of another (GatherNd, ScatterNd and their kin).
-#ifndef LEAT_OPS_ARRAY_ND_INDEX_CPU_H_
-#define LEAT_OPS_ARRAY_ND_INDEX_CPU_H_
+#ifndef LEAT_OPS_INDEX_ND_INDEX_CPU_H_
+#define LEAT_OPS_INDEX_ND_INDEX_CPU_H_
 
 #include "ops/array/index_cpu.h"
 
@@ -42,4 +42,4 @@ static inline int64_t leat_nd_index_at(const leat_nd_index_t* index, int64_t at)
 LEAT_MUST_USE leat_status_t leat_nd_index_error(const leat_kernel_context_t* c,
                                                 const leat_nd_index_t* index, int64_t at);
 
-#endif  // LEAT_OPS_ARRAY_ND_INDEX_CPU_H_
+#endif  // LEAT_OPS_INDEX_ND_INDEX_CPU_H_

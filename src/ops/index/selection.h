@@ -1,8 +1,8 @@
 // What x[a:b:c, ..., newaxis, i] selects: StridedSlice's begin, end, strides and five masks,
 // resolved against a shape. The same code serves the kernels and, with parts unknown, the shape
 // functions.
-#ifndef LEAT_OPS_ARRAY_SELECTION_H_
-#define LEAT_OPS_ARRAY_SELECTION_H_
+#ifndef LEAT_OPS_INDEX_SELECTION_H_
+#define LEAT_OPS_INDEX_SELECTION_H_
 
 #include "tensor/shape.h"
 
@@ -44,4 +44,4 @@ LEAT_MUST_USE leat_status_t leat_selection_make(const leat_selection_items_t* it
                                                 const int64_t* dims,
                                                 leat_selection_t* out_selection);
 
-#endif  // LEAT_OPS_ARRAY_SELECTION_H_
+#endif  // LEAT_OPS_INDEX_SELECTION_H_

@@ -1,7 +1,7 @@
 // The CPU kernel of Slice.
 #include "ops/array/index_cpu.h"
-#include "ops/array/selection_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/selection_cpu.h"
 #include "ops/kernel_rows.h"
 
 static leat_status_t read_range(const leat_kernel_context_t* c, int d, int64_t dim,

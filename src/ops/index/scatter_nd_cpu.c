@@ -2,10 +2,10 @@
 // order, on one thread.
 #include "base/checked.h"
 #include "device/cpu/combine.h"
-#include "ops/array/nd_index_cpu.h"
-#include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/nd_index_cpu.h"
+#include "ops/index/scatter_nd_cpu.h"
 #include "ops/kernel_rows.h"
 
 static leat_combine_t how_of(leat_string_view_t op) {

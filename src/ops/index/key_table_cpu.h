@@ -1,8 +1,8 @@
 // A hash table of keys that are slices of a tensor [outer, count, inner] along the middle dimension
 // (mostly single elements). Equal means equal as numbers: 0 is -0, a NaN is nothing, not even
 // itself.
-#ifndef LEAT_OPS_ARRAY_KEY_TABLE_CPU_H_
-#define LEAT_OPS_ARRAY_KEY_TABLE_CPU_H_
+#ifndef LEAT_OPS_INDEX_KEY_TABLE_CPU_H_
+#define LEAT_OPS_INDEX_KEY_TABLE_CPU_H_
 
 #include "kernel/kernel.h"
 
@@ -34,4 +34,4 @@ static inline int64_t leat_key_table_first(const leat_key_table_t* table, int64_
   return leat_tensor_data(&table->firsts, const int32_t)[number];
 }
 
-#endif  // LEAT_OPS_ARRAY_KEY_TABLE_CPU_H_
+#endif  // LEAT_OPS_INDEX_KEY_TABLE_CPU_H_

@@ -1,5 +1,5 @@
 // The loops of QuantizeAndDequantize. Halves go to the even neighbour or up.
-#include "ops/array/quantization_isa.h"
+#include "ops/quantize/quantization_isa.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // QuantizeAndDequantize in its versions: numbers rounded to what integers of so many bits would
 // keep of them, 0 kept as it is.
-#include "ops/array/quantization.h"
+#include "ops/quantize/quantization.h"
 
 #include "graph/gradient.h"
 #include "graph/inference_index.h"

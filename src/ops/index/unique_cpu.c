@@ -1,9 +1,9 @@
 // CPU kernels of Unique and its kin, and ListDiff.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/key_table_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/key_table_cpu.h"
 #include "ops/kernel_rows.h"
 
 static leat_status_t read_axis(const leat_kernel_context_t* c, int rank, int* out_axis) {

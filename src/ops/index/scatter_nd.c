@@ -1,7 +1,7 @@
 // ScatterNd, TensorScatter*, ScatterNdNonAliasingAdd: updates put where index tuples say.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
-#include "ops/array/scatter_nd.h"
+#include "ops/index/scatter_nd.h"
 #include "ops/op_rows.h"
 
 static bool is_empty(leat_partial_shape_t shape) {

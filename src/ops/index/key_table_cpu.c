@@ -4,7 +4,7 @@
 // Elements of up to 8 bytes are brought to one word, in which equal numbers are equal; strings are
 // compared as they are. A NaN, equal to none, is put by its place, so that many of them do not pile
 // up.
-#include "ops/array/key_table_cpu.h"
+#include "ops/index/key_table_cpu.h"
 
 // So that the loops over frequent types know the type.
 #define INLINE static inline __attribute__((always_inline))

@@ -1,5 +1,5 @@
 // GatherNd: elements or slices by index tuples.
-#include "ops/array/gather_nd.h"
+#include "ops/index/gather_nd.h"
 
 #include "ops/op_rows.h"
 

@@ -1,6 +1,6 @@
 // The loops of QuantizeAndDequantize: y = round(clamp(x) * scale) * inverse.
-#ifndef LEAT_OPS_ARRAY_QUANTIZATION_ISA_H_
-#define LEAT_OPS_ARRAY_QUANTIZATION_ISA_H_
+#ifndef LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
+#define LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
 
 #include "base/cpu.h"
 
@@ -23,4 +23,4 @@ typedef struct leat_quantization_loops_s {
 } leat_quantization_loops_t;
 LEAT_ISA_DECLARE(leat_quantization_loops_t, leat_quantization_loops);
 
-#endif  // LEAT_OPS_ARRAY_QUANTIZATION_ISA_H_
+#endif  // LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_

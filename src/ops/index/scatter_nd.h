@@ -1,6 +1,6 @@
 // What shape functions of scattering by index tuples share.
-#ifndef LEAT_OPS_ARRAY_SCATTER_ND_H_
-#define LEAT_OPS_ARRAY_SCATTER_ND_H_
+#ifndef LEAT_OPS_INDEX_SCATTER_ND_H_
+#define LEAT_OPS_INDEX_SCATTER_ND_H_
 
 #include "graph/inference.h"
 
@@ -10,4 +10,4 @@ LEAT_MUST_USE leat_status_t leat_scatter_nd_check_shapes(leat_inference_t* c,
                                                          leat_partial_shape_t updates,
                                                          leat_partial_shape_t whole);
 
-#endif  // LEAT_OPS_ARRAY_SCATTER_ND_H_
+#endif  // LEAT_OPS_INDEX_SCATTER_ND_H_

@@ -2,10 +2,10 @@
 #include "base/sync.h"
 
 #include "base/checked.h"
-#include "ops/array/gather_cpu.h"
-#include "ops/array/nd_index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
+#include "ops/index/gather_cpu.h"
+#include "ops/index/nd_index_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct gather_nd_state_s {
