@@ -13,8 +13,8 @@ endif()
 
 # The kernels that models spend their steps in, by family.
 set(hot
-  "array/(combine|concat|fill|gather|gather_nd|identity|pack|pad|reshape|row_scale|row_update\
-|scatter_nd|shape|slice|split|stitch|strided|strided_slice|tile|transpose)"
+  "array/(concat|fill|identity|pack|pad|reshape|row_scale|shape|split|strided|tile|transpose)"
+  "index/(gather|gather_nd|row_update|scatter_nd|slice|stitch|strided_slice)"
   "math/(add_n|binary|broadcast|broadcast_plan|cast|compare|elementwise|fused|gamma_functions\
 |reducer|reduction|reduction_plan|scan|segment|select|sparse_segment|unary)"
   "matrix/(matmul|product)"

@@ -21,15 +21,19 @@
   X(dataset)                \
   X(function)               \
   X(image)                  \
+  X(index)                  \
   X(input)                  \
+  X(list)                   \
   X(lookup)                 \
   X(math)                   \
   X(matrix)                 \
   X(nn)                     \
+  X(quantize)               \
   X(queue)                  \
   X(random)                 \
   X(sendrecv)               \
   X(sparse)                 \
+  X(stage)                  \
   X(state)                  \
   X(string)                 \
   X(summary)                \

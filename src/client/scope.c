@@ -157,11 +157,11 @@ static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a
 }
 
 // Asked for once an op.
-static const leat_signature_t* find_signature(leat_scope_root_t* root, const char* op) {
-  for (leat_signature_t* s = root->signatures; s; s = s->next) {
+static const leat_op_signature_t* find_signature(leat_scope_root_t* root, const char* op) {
+  for (leat_op_signature_t* s = root->signatures; s; s = s->next) {
     if (!strcmp(s->op, op)) return s;
   }
-  leat_signature_t* signature = leat_signature_create(root->graph, op, root->status);
+  leat_op_signature_t* signature = leat_signature_create(root->graph, op, root->status);
   if (!signature) return NULL;
   signature->next = root->signatures;
   root->signatures = signature;
@@ -169,7 +169,7 @@ static const leat_signature_t* find_signature(leat_scope_root_t* root, const cha
 }
 
 // What does not fit the op's arguments is added all the same: TF_FinishOperation has the words.
-static void add_inputs(TF_OperationDescription* op, const leat_signature_t* signature,
+static void add_inputs(TF_OperationDescription* op, const leat_op_signature_t* signature,
                        const TF_Output* inputs, int count, const leat_attribute_t* attributes,
                        int attribute_count) {
   int next = 0;
@@ -205,7 +205,7 @@ TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op_type, const cha
     return NULL;
   }
   TF_Status* status = scope->root->status;
-  const leat_signature_t* signature = find_signature(scope->root, op_type);
+  const leat_op_signature_t* signature = find_signature(scope->root, op_type);
   if (!signature) return NULL;
   TF_OperationDescription* op = TF_NewOperation(scope->root->graph, op_type, name);
   if (scope->device[0]) TF_SetDevice(op, scope->device);

@@ -22,7 +22,7 @@ typedef struct leat_scope_root_t {
   leat_variable_record_t* variables;
   int variable_count;
   int variable_capacity;
-  leat_signature_t* signatures;  // of ops used so far
+  leat_op_signature_t* signatures;  // of ops used so far
   int references;
 } leat_scope_root_t;
 

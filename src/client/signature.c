@@ -15,7 +15,7 @@ static char* copy_field(leat_message_view_t view, const char* field, int* out_ok
   return copy;
 }
 
-static int fill(leat_signature_t* signature, leat_message_view_t def) {
+static int fill(leat_op_signature_t* signature, leat_message_view_t def) {
   size_t count = leat_message_count(def, "input_arg");
   int ok = 1;
   signature->arguments = calloc(count + 1, sizeof *signature->arguments);
@@ -32,10 +32,10 @@ static int fill(leat_signature_t* signature, leat_message_view_t def) {
   return ok;
 }
 
-leat_signature_t* leat_signature_create(TF_Graph* graph, const char* op, TF_Status* status) {
+leat_op_signature_t* leat_signature_create(TF_Graph* graph, const char* op, TF_Status* status) {
   TF_Buffer* bytes = TF_NewBuffer();
   leat_message_t* message = NULL;
-  leat_signature_t* signature = calloc(1, sizeof *signature);
+  leat_op_signature_t* signature = calloc(1, sizeof *signature);
   if (bytes) TF_GraphGetOpDef(graph, op, bytes, status);
   if (bytes && TF_GetCode(status) == TF_OK) message = leat_message_open("OpDef", bytes, status);
   int ok = message && signature && (signature->op = strdup(op)) &&
@@ -50,9 +50,9 @@ leat_signature_t* leat_signature_create(TF_Graph* graph, const char* op, TF_Stat
   return NULL;
 }
 
-void leat_signature_free(leat_signature_t* signatures) {
+void leat_signature_free(leat_op_signature_t* signatures) {
   while (signatures) {
-    leat_signature_t* next = signatures->next;
+    leat_op_signature_t* next = signatures->next;
     for (int i = 0; i < signatures->count; ++i) free(signatures->arguments[i].length);
     free(signatures->arguments);
     free(signatures->op);
@@ -72,7 +72,7 @@ static int stated_length(const leat_signature_argument_t* argument,
   return -1;
 }
 
-int leat_signature_share(const leat_signature_t* signature, int index, int input_count,
+int leat_signature_share(const leat_op_signature_t* signature, int index, int input_count,
                          const leat_attribute_t* attributes, int attribute_count) {
   const leat_signature_argument_t* wanted = &signature->arguments[index];
   if (!wanted->is_list) return 1;

@@ -309,7 +309,7 @@ static leat_status_t take_node(body_t* b, source_t* source, int32_t index) {
 }
 
 static leat_status_t add_call(body_t* b, source_t* source, const leat_node_spec_t* spec) {
-  leat_signature_t signature;
+  leat_node_signature_t signature;
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(b->graph, spec, &signature));
   leat_node_t node = {.name = spec->name,
                       .op = spec->op,

@@ -61,7 +61,7 @@ static leat_status_t complete_branch(leat_graph_t* graph, leat_outputs_t argumen
                            .attr_count = inout_function->attr_count,
                            .infer_attrs = true,
                            .borrow_storage = true};
-  leat_signature_t signature;
+  leat_node_signature_t signature;
   if (!leat_function_library_find(graph->functions, inout_function->name)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Op type not registered '%.*s'",
                             LEAT_SV_ARG(inout_function->name));

@@ -244,7 +244,7 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   uint64_t name_hash;
   LEAT_RETURN_IF_ERROR(read_name(spec, &name_hash));
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
-  leat_signature_t signature;
+  leat_node_signature_t signature;
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(graph, spec, &signature));

@@ -261,7 +261,7 @@ static leat_status_t keep_attrs(resolver_t* r, int count) {
   return leat_ok_status();
 }
 
-static leat_status_t resolve_placed(resolver_t* r, leat_signature_t* out_signature) {
+static leat_status_t resolve_placed(resolver_t* r, leat_node_signature_t* out_signature) {
   if (r->spec->attr_count == 0) return leat_ok_status();
   r->attrs = r->spec->placed_attrs;
   out_signature->attr_count = r->spec->attr_count;
@@ -269,7 +269,7 @@ static leat_status_t resolve_placed(resolver_t* r, leat_signature_t* out_signatu
   return keep_attrs(r, r->spec->attr_count);
 }
 
-static leat_status_t resolve_listed(resolver_t* r, leat_signature_t* out_signature) {
+static leat_status_t resolve_listed(resolver_t* r, leat_node_signature_t* out_signature) {
   int room = r->op->attr_count + r->spec->attr_count;
   if (room == 0) return leat_ok_status();
   if (room <= SCRATCH_ATTRS) {
@@ -366,7 +366,7 @@ static leat_status_t count_outputs(const resolver_t* r, int* out_count) {
 static const uint8_t single_types[] = {TYPES_32(0), TYPES_32(32), TYPES_32(64), TYPES_32(96),
                                        TYPES_32(128)};
 
-static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_signature) {
+static leat_status_t resolve_outputs(const resolver_t* r, leat_node_signature_t* out_signature) {
   int count = 0;
   LEAT_RETURN_IF_ERROR(count_outputs(r, &count));
   out_signature->output_count = count;
@@ -390,8 +390,8 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_signature_t* out_
   return leat_ok_status();
 }
 
-static leat_status_t resolve(resolver_t* r, leat_signature_t* out_signature) {
-  *out_signature = (leat_signature_t){0};
+static leat_status_t resolve(resolver_t* r, leat_node_signature_t* out_signature) {
+  *out_signature = (leat_node_signature_t){0};
   LEAT_RETURN_IF_ERROR(r->spec->placed_attrs ? resolve_placed(r, out_signature)
                                              : resolve_listed(r, out_signature));
   out_signature->attrs = r->attrs;
@@ -400,7 +400,7 @@ static leat_status_t resolve(resolver_t* r, leat_signature_t* out_signature) {
 }
 
 leat_status_t leat_signature_resolve(leat_graph_t* graph, const leat_node_spec_t* spec,
-                                     leat_signature_t* out_signature) {
+                                     leat_node_signature_t* out_signature) {
   resolver_t r = {.graph = graph, .spec = spec, .op = spec->op};
   leat_status_t status = resolve(&r, out_signature);
   return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();

@@ -4,18 +4,18 @@
 
 #include "graph/graph.h"
 
-typedef struct leat_signature_s {
+typedef struct leat_node_signature_s {
   const leat_attr_t* attrs;  // the op's, in its order, then others
   int attr_count;
   const uint8_t* output_types;
   int output_count;
-} leat_signature_t;
+} leat_node_signature_t;
 
 // Completes and checks |spec| against its op: attributes, arity and types of the inputs. Lies in
 // the graph's arena.
 LEAT_MUST_USE leat_status_t leat_signature_resolve(leat_graph_t* graph,
                                                    const leat_node_spec_t* spec,
-                                                   leat_signature_t* out_signature);
+                                                   leat_node_signature_t* out_signature);
 
 // Arity and types of the inputs only, under |attrs| (the op's, complete).
 LEAT_MUST_USE leat_status_t leat_signature_check_inputs(leat_graph_t* graph,

@@ -139,6 +139,23 @@ leat_status_t leat_kernel_forward_any_or_allocate(leat_kernel_context_t* c, uint
   return leat_kernel_allocate_output(c, output, shape, out_tensor);
 }
 
+leat_status_t leat_kernel_set_output_int32(leat_kernel_context_t* c, int index,
+                                           int64_t value) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &scalar, &output));
+  *leat_tensor_data(output, int32_t) = (int32_t)value;
+  return leat_ok_status();
+}
+
+leat_status_t leat_kernel_set_output_bool(leat_kernel_context_t* c, int index, bool value) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, index, &scalar, &output));
+  *leat_tensor_data(output, bool) = value;
+  return leat_ok_status();
+}
+
 void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output) {
   renewed_output(c, output)->tensor = leat_tensor_share(leat_kernel_input(c, input));
 }

@@ -224,6 +224,11 @@ static inline void leat_kernel_set_output(leat_kernel_context_t* c, int index,
   c->outputs[index].tensor = tensor;
   c->outputs[index].alive = true;
 }
+// Output |index| becomes a scalar of that type.
+LEAT_MUST_USE leat_status_t leat_kernel_set_output_int32(leat_kernel_context_t* c, int index,
+                                                         int64_t value);
+LEAT_MUST_USE leat_status_t leat_kernel_set_output_bool(leat_kernel_context_t* c, int index,
+                                                        bool value);
 // Output |index| shares input |input|'s bytes, perhaps under another shape (as many elements).
 void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output);
 LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int input,

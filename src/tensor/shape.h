@@ -76,6 +76,13 @@ const char* leat_shape_print(const leat_shape_t* shape, char* buffer, size_t siz
 LEAT_MUST_USE leat_status_t leat_shape_broadcast(const leat_shape_t* a, const leat_shape_t* b,
                                                  leat_shape_t* out_shape);
 
+// Counts a negative axis from the end; false when it is none of |rank|.
+static inline bool leat_axis_resolve(int64_t* inout_axis, int64_t rank) {
+  if (*inout_axis < -rank || *inout_axis >= rank) return false;
+  if (*inout_axis < 0) *inout_axis += rank;
+  return true;
+}
+
 typedef struct leat_partial_shape_s {
   int32_t rank;         // -1: unknown
   const int64_t* dims;  // -1: unknown; borrowed (an arena's); NULL for rank <= 0

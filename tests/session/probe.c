@@ -1,6 +1,7 @@
 #include "session/probe.h"
 
 #include "base/sync.h"
+#include "graph/inference.h"
 #include "init.h"
 #include "kernel/cancellation.h"
 
@@ -191,16 +192,19 @@ static const leat_op_row_t op_rows[] = {
      .inputs = "x: T",
      .outputs = "y: T",
      .attrs = "id: int; T: type",
+     .shape = leat_shape_unchanged,
      .flags = LEAT_OP_STATEFUL},
     {.name = "ProbeFail",
      .inputs = "x: T",
      .outputs = "y: T",
      .attrs = "code: int; T: type",
+     .shape = leat_shape_unchanged,
      .flags = LEAT_OP_STATEFUL},
     {.name = "ProbeWait",
      .inputs = "x: T",
      .outputs = "y: T",
      .attrs = "id: int; T: type",
+     .shape = leat_shape_unchanged,
      .flags = LEAT_OP_STATEFUL},
     {.name = "ProbeWork", .inputs = "x: float", .outputs = "y: float"},
     {.name = "ProbeCall", .inputs = "x: float", .outputs = "y: float", .flags = LEAT_OP_CALLS},

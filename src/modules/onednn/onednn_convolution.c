@@ -21,22 +21,22 @@ static dnnl_status_t describe_arrays(leat_onednn_convolution_t* self,
       s->groups == 1
           ? dnnl_memory_desc_init_by_tag(&filter_plain, 4, filter, dnnl_f32, dnnl_hwio)
           : dnnl_memory_desc_init_by_tag(&filter_plain, 5, grouped, dnnl_f32, dnnl_hwigo));
-  array_t* a = self->arrays;
+  onednn_array_t* a = self->arrays;
   switch (self->direction) {
     case LEAT_CONVOLUTION_FORWARD:
-      a[FIRST] = (array_t){.argument = DNNL_ARG_SRC, .plain = input_plain};
-      a[SECOND] = (array_t){.argument = DNNL_ARG_WEIGHTS, .plain = filter_plain};
-      a[RESULT] = (array_t){.argument = DNNL_ARG_DST, .plain = output_plain};
+      a[FIRST] = (onednn_array_t){.argument = DNNL_ARG_SRC, .plain = input_plain};
+      a[SECOND] = (onednn_array_t){.argument = DNNL_ARG_WEIGHTS, .plain = filter_plain};
+      a[RESULT] = (onednn_array_t){.argument = DNNL_ARG_DST, .plain = output_plain};
       break;
     case LEAT_CONVOLUTION_BACKWARD_INPUT:
-      a[FIRST] = (array_t){.argument = DNNL_ARG_WEIGHTS, .plain = filter_plain};
-      a[SECOND] = (array_t){.argument = DNNL_ARG_DIFF_DST, .plain = output_plain};
-      a[RESULT] = (array_t){.argument = DNNL_ARG_DIFF_SRC, .plain = input_plain};
+      a[FIRST] = (onednn_array_t){.argument = DNNL_ARG_WEIGHTS, .plain = filter_plain};
+      a[SECOND] = (onednn_array_t){.argument = DNNL_ARG_DIFF_DST, .plain = output_plain};
+      a[RESULT] = (onednn_array_t){.argument = DNNL_ARG_DIFF_SRC, .plain = input_plain};
       break;
     default:
-      a[FIRST] = (array_t){.argument = DNNL_ARG_SRC, .plain = input_plain};
-      a[SECOND] = (array_t){.argument = DNNL_ARG_DIFF_DST, .plain = output_plain};
-      a[RESULT] = (array_t){.argument = DNNL_ARG_DIFF_WEIGHTS, .plain = filter_plain};
+      a[FIRST] = (onednn_array_t){.argument = DNNL_ARG_SRC, .plain = input_plain};
+      a[SECOND] = (onednn_array_t){.argument = DNNL_ARG_DIFF_DST, .plain = output_plain};
+      a[RESULT] = (onednn_array_t){.argument = DNNL_ARG_DIFF_WEIGHTS, .plain = filter_plain};
   }
   return dnnl_success;
 }
@@ -150,7 +150,7 @@ static dnnl_memory_desc_t query(dnnl_primitive_desc_t description, dnnl_query_t 
   return found ? *found : none;
 }
 
-static dnnl_status_t make_reorder(array_t* array, bool is_result,
+static dnnl_status_t make_reorder(onednn_array_t* array, bool is_result,
                                   dnnl_primitive_attr_t attributes) {
   if (dnnl_memory_desc_equal(&array->plain, &array->inner)) return dnnl_success;
   dnnl_primitive_desc_t description;
@@ -171,7 +171,7 @@ static dnnl_status_t make_reorders(leat_onednn_convolution_t* self,
   self->scratchpad = query(self->description, dnnl_query_scratchpad_md, 0);
   size_t pads = dnnl_memory_desc_get_size(&self->scratchpad);
   for (int i = 0; i < ARRAYS; ++i) {
-    array_t* array = &self->arrays[i];
+    onednn_array_t* array = &self->arrays[i];
     array->inner = query(self->description, dnnl_query_exec_arg_md, array->argument);
     RETURN_IF_FAILED(make_reorder(array, i == RESULT, attributes));
     if (!array->reorder) continue;
@@ -262,7 +262,7 @@ int onednn_convolution_create(leat_convolution_direction_t direction,
 void onednn_convolution_destroy(leat_onednn_convolution_t* self) {
   if (!self) return;
   while (self->frames) {
-    frame_t* frame = self->frames;
+    onednn_frame_t* frame = self->frames;
     self->frames = frame->next;
     onednn_frame_destroy(frame);
   }
@@ -283,7 +283,7 @@ size_t onednn_convolution_scratch_bytes(const leat_onednn_convolution_t* self) {
 }
 
 size_t onednn_convolution_packed_filter_bytes(const leat_onednn_convolution_t* self) {
-  const array_t* filter = &self->arrays[onednn_filter_index(self->direction)];
+  const onednn_array_t* filter = &self->arrays[onednn_filter_index(self->direction)];
   if (self->direction == LEAT_CONVOLUTION_BACKWARD_FILTER || !filter->reorder) return 0;
   return dnnl_memory_desc_get_size(&filter->inner);
 }

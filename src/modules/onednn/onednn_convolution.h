@@ -14,26 +14,26 @@
 enum { FIRST, SECOND, RESULT, ARRAYS };
 
 // One of the three arrays of a convolution.
-typedef struct array_s {
+typedef struct onednn_array_s {
   int argument;              // DNNL_ARG_*
   dnnl_memory_desc_t plain;  // as the caller has it
   dnnl_memory_desc_t inner;  // as the primitive wants it
   dnnl_primitive_t reorder;  // between the two; NULL when they are the same
   size_t scratch_offset;     // of the relaid copy
   dnnl_memory_desc_t reorder_scratchpad;
-} array_t;
+} onednn_array_t;
 
-typedef struct frame_s {
-  struct frame_s* next;
+typedef struct onednn_frame_s {
+  struct onednn_frame_s* next;
   dnnl_stream_t stream;
   dnnl_memory_t plain[ARRAYS], inner[ARRAYS];  // the same object where there is no reorder
   dnnl_memory_t reorder_scratchpad[ARRAYS];
   dnnl_memory_t bias, scratchpad;
-} frame_t;
+} onednn_frame_t;
 
 struct leat_onednn_convolution_s {
   leat_convolution_direction_t direction;
-  array_t arrays[ARRAYS];
+  onednn_array_t arrays[ARRAYS];
   bool has_bias;
   dnnl_memory_desc_t bias;
   dnnl_primitive_desc_t description;
@@ -41,7 +41,7 @@ struct leat_onednn_convolution_s {
   dnnl_memory_desc_t scratchpad;
   size_t pads_offset, scratch_bytes;
   leat_spinlock_t lock;  // of |frames|
-  frame_t* frames;
+  onednn_frame_t* frames;
 };
 
 // The index of the filter among the arrays; RESULT when it is computed.
@@ -51,7 +51,7 @@ static inline int onednn_filter_index(leat_convolution_direction_t direction) {
                                                         : RESULT;
 }
 
-void onednn_frame_destroy(frame_t* frame);
+void onednn_frame_destroy(onednn_frame_t* frame);
 
 #define RETURN_IF_FAILED(expression)                \
   do {                                              \

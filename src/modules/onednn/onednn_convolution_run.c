@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "modules/onednn/onednn_convolution.h"
 
-void onednn_frame_destroy(frame_t* frame) {
+void onednn_frame_destroy(onednn_frame_t* frame) {
   if (!frame) return;
   for (int i = 0; i < ARRAYS; ++i) {
     if (frame->inner[i] && frame->inner[i] != frame->plain[i]) dnnl_memory_destroy(frame->inner[i]);
@@ -22,11 +22,11 @@ static dnnl_status_t make_memory(dnnl_memory_t* out_memory, const dnnl_memory_de
   return dnnl_memory_create(out_memory, desc, onednn_engine(), DNNL_MEMORY_NONE);
 }
 
-static dnnl_status_t fill_frame(const leat_onednn_convolution_t* self, frame_t* frame) {
+static dnnl_status_t fill_frame(const leat_onednn_convolution_t* self, onednn_frame_t* frame) {
   RETURN_IF_FAILED(
       dnnl_stream_create(&frame->stream, onednn_engine(), dnnl_stream_default_flags));
   for (int i = 0; i < ARRAYS; ++i) {
-    const array_t* array = &self->arrays[i];
+    const onednn_array_t* array = &self->arrays[i];
     RETURN_IF_FAILED(make_memory(&frame->plain[i], &array->plain));
     frame->inner[i] = frame->plain[i];
     if (!array->reorder) continue;
@@ -38,9 +38,9 @@ static dnnl_status_t fill_frame(const leat_onednn_convolution_t* self, frame_t* 
   return make_memory(&frame->scratchpad, &self->scratchpad);
 }
 
-static dnnl_status_t borrow_frame(leat_onednn_convolution_t* self, frame_t** out_frame) {
+static dnnl_status_t borrow_frame(leat_onednn_convolution_t* self, onednn_frame_t** out_frame) {
   leat_spinlock_lock(&self->lock);
-  frame_t* frame = self->frames;
+  onednn_frame_t* frame = self->frames;
   if (frame) self->frames = frame->next;
   leat_spinlock_unlock(&self->lock);
   *out_frame = frame;
@@ -56,7 +56,7 @@ static dnnl_status_t borrow_frame(leat_onednn_convolution_t* self, frame_t** out
   return dnnl_success;
 }
 
-static void return_frame(leat_onednn_convolution_t* self, frame_t* frame) {
+static void return_frame(leat_onednn_convolution_t* self, onednn_frame_t* frame) {
   leat_spinlock_lock(&self->lock);
   frame->next = self->frames;
   self->frames = frame;
@@ -66,7 +66,7 @@ static void return_frame(leat_onednn_convolution_t* self, frame_t* frame) {
 // One run: what the caller gave, and which frame names it to oneDNN.
 typedef struct run_s {
   leat_onednn_convolution_t* self;
-  frame_t* frame;
+  onednn_frame_t* frame;
   void* data[ARRAYS];
   const void* packed_filter;  // or NULL
   const float* bias;
@@ -74,7 +74,7 @@ typedef struct run_s {
 } run_t;
 
 static dnnl_status_t relay(const run_t* run, int i) {
-  const frame_t* frame = run->frame;
+  const onednn_frame_t* frame = run->frame;
   const dnnl_memory_t from = i == RESULT ? frame->inner[i] : frame->plain[i];
   const dnnl_memory_t to = i == RESULT ? frame->plain[i] : frame->inner[i];
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from},
@@ -85,7 +85,7 @@ static dnnl_status_t relay(const run_t* run, int i) {
 
 static dnnl_status_t set_handles(const run_t* run) {
   const leat_onednn_convolution_t* self = run->self;
-  frame_t* frame = run->frame;
+  onednn_frame_t* frame = run->frame;
   void* pads = run->scratch + self->pads_offset;
   for (int i = 0; i < ARRAYS; ++i) {
     RETURN_IF_FAILED(dnnl_memory_set_data_handle(frame->plain[i], run->data[i]));
@@ -102,7 +102,7 @@ static dnnl_status_t set_handles(const run_t* run) {
 
 static dnnl_status_t run_frame(const run_t* run) {
   const leat_onednn_convolution_t* self = run->self;
-  const frame_t* frame = run->frame;
+  const onednn_frame_t* frame = run->frame;
   const int filter = onednn_filter_index(self->direction);
   RETURN_IF_FAILED(set_handles(run));
   for (int i = FIRST; i <= SECOND; ++i) {

@@ -1,7 +1,7 @@
 // MatrixBandPart, Diag, DiagPart: parts of matrices about the diagonal.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 static leat_status_t diag_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), shape;

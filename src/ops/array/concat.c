@@ -1,8 +1,8 @@
 // Concat, ConcatV2, ConcatOffset: tensors joined along an axis.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // Inputs [first, first + count) are the values, input |axis_input| the axis.
 typedef struct layout_s {

@@ -3,7 +3,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Checks that |shape| differs from the first value's along |axis| only; adds up the sizes there.
 static leat_status_t add_value(const leat_kernel_context_t* c, const leat_shape_t* first, int index,

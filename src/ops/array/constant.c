@@ -2,7 +2,7 @@
 // (the flag says so); the kernel serves those that wait for control inputs.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Whoever reads the attribute relies on the node's type.
 static leat_status_t constant_shape(leat_inference_t* c) {

@@ -1,5 +1,5 @@
 // The kernel of Const: holds the tensor and shares it with every step.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct constant_state_s {
   leat_tensor_t value;

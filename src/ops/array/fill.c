@@ -1,7 +1,7 @@
 // Fill, ZerosLike, OnesLike, Empty: tensors of one value.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 static leat_status_t fill_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;

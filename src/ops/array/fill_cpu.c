@@ -1,10 +1,10 @@
 // CPU kernels of Fill and its kin.
 #include "base/checked.h"
+#include "kernel/tensor_sum.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
-#include "ops/queue/tensor_sum_cpu.h"
+#include "ops/kernel_rows.h"
 
 // The shape that a vector of sizes (or a scalar, as old graphs have it) states.
 static leat_status_t read_shape(const leat_kernel_context_t* c, const leat_tensor_t* sizes,

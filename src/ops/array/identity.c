@@ -2,7 +2,7 @@
 // gradient, to the optimizer and to people.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t identity_n_shape(leat_inference_t* c) {
   for (int i = 0; i < leat_inference_input_count(c); ++i) {

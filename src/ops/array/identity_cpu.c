@@ -1,5 +1,5 @@
 // CPU kernels of Identity and its kin: the output shares the input's bytes.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t identity__cpu(leat_kernel_context_t* c) {
   for (int i = 0; i < leat_kernel_input_count(c); ++i) leat_kernel_pass_input(c, i, i);

@@ -3,7 +3,6 @@
 #define LEAT_OPS_ARRAY_INDEX_CPU_H_
 
 #include "kernel/kernel.h"
-#include "ops/array/index.h"
 
 // Element |at| of a tensor of integers.
 static inline int64_t leat_index_read(const leat_tensor_t* tensor, int64_t at) {

@@ -3,8 +3,8 @@
 // is kept as [diagonals, longest] (or [longest] when it is one), the uppermost first.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct diag_state_s {
   // How diagonals above and below the main one are aligned in the band.

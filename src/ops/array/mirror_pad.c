@@ -1,7 +1,7 @@
 // MirrorPad and MirrorPadGrad: a tensor with its mirror image around.
 #include "graph/gradient.h"
 #include "ops/array/paddings.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t mirror_pad_shape(leat_inference_t* c) { return leat_shape_padded(c, 1); }
 static leat_status_t mirror_pad_grad_shape(leat_inference_t* c) { return leat_shape_padded(c, -1); }

@@ -3,12 +3,12 @@
 // there. The gradient goes the other way: from the outermost on, slabs are added to what they
 // mirror.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct mirror_state_s {
   int64_t offset;  // 1: the border is not repeated (REFLECT)

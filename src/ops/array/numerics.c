@@ -1,7 +1,7 @@
 // CheckNumerics: the input, watched for infinities and NaN.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // The gradient is checked as the value was, under a message of its own.
 static leat_status_t check_numerics_gradient(leat_gradient_t* g) {

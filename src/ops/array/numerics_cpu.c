@@ -4,7 +4,7 @@
 #include "base/sync.h"
 
 #include "ops/array/numerics_isa.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 enum { FOUND_NAN = 1, FOUND_NEGATIVE_INF = 2, FOUND_POSITIVE_INF = 4 };
 

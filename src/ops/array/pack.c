@@ -1,7 +1,7 @@
 // Pack and Unpack: tensors of one shape stacked along a new axis, and taken apart.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // Attribute "axis" of |rank| dimensions.
 static leat_status_t read_axis(const leat_node_t* node, int rank, int64_t* out_axis) {

@@ -3,7 +3,7 @@
 #include "ops/array/parts_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct pack_state_s {
   int64_t axis;

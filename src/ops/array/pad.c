@@ -1,8 +1,8 @@
 // Pad and PadV2: elements added around a tensor.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
+#include "graph/inference_index.h"
 #include "ops/array/paddings.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Checks input |index| as [rank, 2] against the rank of what is padded; |out_rank| is -1 where
 // neither tells.

@@ -7,7 +7,7 @@
 #include "ops/array/strided_cpu.h"
 #include "ops/array/strided_isa.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct pad_s {
   const leat_tensor_t* input;

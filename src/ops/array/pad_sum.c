@@ -1,6 +1,6 @@
 // _SumOfPads: sums of padded tensors that were made one node by the optimizer (optimize/fuse.c).
 #include "ops/array/paddings.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t pad_sum_shape(leat_inference_t* c) {
   const int count = c->node->input_count / 2;

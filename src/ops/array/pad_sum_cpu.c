@@ -9,7 +9,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/add_n_cpu.h"
 
 typedef struct pad_sum_s {

@@ -1,8 +1,8 @@
 // ExtractImagePatches and ExtractVolumePatches: windows of images or volumes laid out as channels.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 #define MAX_SPATIAL 3
 

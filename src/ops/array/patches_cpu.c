@@ -2,7 +2,7 @@
 // one of a single plane. Rows of a window that lie together in the input are copied at once.
 #include "base/checked.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 enum { PLANES, ROWS, COLUMNS, SPATIAL };
 

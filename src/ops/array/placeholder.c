@@ -1,7 +1,7 @@
 // Placeholders: places in the graph for values that the caller of a step gives.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Graphs up to this producer wrote a scalar shape where they knew none.
 #define LAST_VERSION_OF_VAGUE_SCALARS 21

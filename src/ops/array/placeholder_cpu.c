@@ -2,7 +2,7 @@
 // mistake; with a default, the default passes.
 #include <stdio.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct placeholder_state_s {
   char shape[160];

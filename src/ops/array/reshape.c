@@ -1,7 +1,7 @@
 // Reshape, ExpandDims, Squeeze, EnsureShape: the same elements under another shape.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // What one side's elements say of the one unknown size of the other.
 static leat_status_t complete_reshape(leat_inference_t* c, leat_partial_shape_t in,

@@ -1,7 +1,7 @@
 // Kernels of Reshape and its kin: the output shares the input's bytes, only the shape is new.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct requested_s {
   int rank;

@@ -1,7 +1,7 @@
 // Reverse, ReverseV2, ReverseSequence, Roll: elements in another order along dimensions.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 #define MAX_RANK 8
 

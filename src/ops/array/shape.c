@@ -2,7 +2,7 @@
 // shape on as a value too, so that Reshape(x, Shape(y)) is inferred while the graph is built.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t shape_shape(leat_inference_t* c) {
   for (int i = 0; i < leat_inference_input_count(c); ++i) {

@@ -1,5 +1,5 @@
 // CPU kernels of Shape, ShapeN, Rank and Size.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Writes |value| as element |index| of an int32 or int64 output; a value over INT32_MAX has no
 // int32 (TensorFlow's rule).

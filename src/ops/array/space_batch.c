@@ -2,8 +2,8 @@
 // batch and back.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // What is known of block sizes and margins (paddings or crops).
 typedef struct blocks_s {

@@ -1,7 +1,7 @@
 // SpaceToDepth and DepthToSpace: blocks of pixels moved into the channels and back.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // Where an image format has its dimensions.
 typedef struct format_s {

@@ -1,7 +1,7 @@
 // Split and SplitV: a tensor taken apart along an axis.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 static void set_all(leat_inference_t* c, leat_partial_shape_t shape) {
   for (int i = 0; i < c->node->output_count; ++i) leat_inference_set_output(c, i, shape);

@@ -3,7 +3,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // How long part |index| is along the axis.
 typedef struct lengths_s {

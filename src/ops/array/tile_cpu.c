@@ -1,10 +1,10 @@
 // CPU kernels of Tile, TileGrad and BroadcastTo: strided copies with source strides of 0, and sums.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t read_multiples(const leat_kernel_context_t* c, const leat_shape_t* input,
                                     int64_t* out_multiples, int64_t* out_dims) {

@@ -1,7 +1,7 @@
 // Transpose, ConjugateTranspose, InvertPermutation: dimensions in another order.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 
 // The rank, from whichever side knows it, or -1.
 static int64_t rank_of(leat_partial_shape_t input, leat_partial_shape_t perm,

@@ -4,7 +4,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t read_perm(const leat_kernel_context_t* c, int rank, int* out_perm) {
   const leat_tensor_t* perm = leat_kernel_input(c, 1);

@@ -1,6 +1,6 @@
 // Mel-frequency cepstral coefficients of spectrograms: what a voice says, more than whose it is.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t mfcc_shape(leat_inference_t* c) {
   leat_partial_shape_t spectrogram, output;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct options_s {
   float lower, upper;  // in Hz

@@ -2,7 +2,7 @@
 #include "ops/audio/spectrogram.h"
 
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t check_attr(const char* name, int64_t value, int64_t least) {
   if (value >= least && value <= INT32_MAX) return leat_ok_status();

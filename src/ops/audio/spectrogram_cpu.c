@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Items of shards are bands of so many rows, each with memory of its own for the transform.
 #define BAND_ROWS 16

@@ -1,6 +1,6 @@
 // Sound from and to WAV files.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // A dimension that an attribute fixes, or leaves (-1) to the file.
 static leat_status_t wanted_dim(const leat_inference_t* c, const char* attr, int64_t* out_dim) {

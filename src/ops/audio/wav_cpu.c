@@ -1,7 +1,7 @@
 // CPU kernels of WAV files.
 #include "base/checked.h"
 #include "formats/wav.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct wanted_s {
   int64_t channels, frames;  // -1: as many as the file has

@@ -2,7 +2,7 @@
 // from two vocabularies.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t vocabulary_shape(leat_inference_t* c) {
   leat_partial_shape_t scalar, vector;

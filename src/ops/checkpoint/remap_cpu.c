@@ -4,7 +4,7 @@
 
 #include "formats/bundle.h"
 #include "formats/shape_proto.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/lookup/key_rows_cpu.h"
 
 static leat_status_t check_text(leat_kernel_context_t* c, int index, leat_arena_t* arena,

@@ -2,7 +2,7 @@
 #include "formats/tensor_slice.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Output |output| is what |spec| ("4 5 -:0,3") says; unknown when it is empty.
 static leat_status_t set_slice_output(leat_inference_t* c, int output, leat_string_view_t spec) {

@@ -4,7 +4,7 @@
 #include "formats/checkpoint_v1.h"
 #include "formats/shape_proto.h"
 #include "ops/checkpoint/slice_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Either reader behind one function. Safe for several threads.
 typedef struct source_s {

@@ -1,7 +1,7 @@
 // Ops that write tensors to a checkpoint, each under a name, whole or as a slice of a larger one.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Input 0 is a scalar; inputs [1, first) are vectors with an item for each input from |first| on.
 static leat_status_t save_shape(leat_inference_t* c, int first) {

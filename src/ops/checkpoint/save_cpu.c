@@ -2,7 +2,7 @@
 #include "formats/bundle.h"
 #include "formats/checkpoint_v1_writer.h"
 #include "ops/checkpoint/slice_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Either writer behind one function.
 typedef struct sink_s {

@@ -1,7 +1,7 @@
 // Names of a checkpoint's shards, and making one checkpoint of several.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t scalars_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;

@@ -3,7 +3,7 @@
 
 #include "formats/bundle.h"
 #include "formats/path.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // ---- Names --------------------------------------------------------------------------------------
 

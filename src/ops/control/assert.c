@@ -1,7 +1,7 @@
 // Assert: ends the step when a condition does not hold.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_assert_ops[] = {
     {.name = "Assert",

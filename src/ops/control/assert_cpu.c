@@ -1,5 +1,5 @@
 // The CPU kernel of Assert.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"
 
 typedef struct assert_s {

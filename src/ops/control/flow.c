@@ -2,7 +2,7 @@
 // (src/worker/frames.c). Exit is the paper's Leave.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t switch_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;

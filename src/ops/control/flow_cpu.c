@@ -1,6 +1,6 @@
 // Rows that let control flow be placed on the CPU. The executor moves the values itself; a kernel
 // runs only where somebody invokes one alone.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t alone__cpu(leat_kernel_context_t* c) {
   return leat_kernel_error(c, LEAT_INTERNAL, "control flow is run alone, must be run in a graph");

@@ -1,7 +1,7 @@
 // NoOp and ControlTrigger: places where control edges meet.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_no_op_ops[] = {
     {.name = "NoOp",

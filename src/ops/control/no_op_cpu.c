@@ -1,5 +1,5 @@
 // CPU kernels of the ops that do nothing.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t no_op__cpu(leat_kernel_context_t* c) {
   (void)c;

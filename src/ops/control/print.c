@@ -1,7 +1,7 @@
 // PrintV2, and Print before it: a line for whoever watches the process.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t print_shape(leat_inference_t* c) {
   leat_partial_shape_t scalar;

@@ -4,7 +4,7 @@
 #include "base/file_system.h"
 #include "base/log.h"
 #include "base/sync.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"
 
 typedef struct print_s {

@@ -1,7 +1,7 @@
 // Datasets of several elements put together as one.
+#include "graph/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t padded_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ops/dataset/map_dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct batch_s {
   leat_dataset_t base;

@@ -1,6 +1,6 @@
 // Datasets that remember their elements.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_cache_dataset_ops[] = {
     {.name = "CacheDataset",

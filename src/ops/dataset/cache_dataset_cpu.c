@@ -1,7 +1,7 @@
 // Datasets that remember the elements of their input, in memory, once a pass has come to its end.
 #include "kernel/handle.h"
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // Filled by the first pass that is complete, then only read.
 typedef struct memory_cache_s {

@@ -1,6 +1,6 @@
 // Datasets that choose as they go.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_choice_dataset_ops[] = {
     {.name = "DirectedInterleaveDataset",

@@ -1,7 +1,7 @@
 // Datasets that choose as they go: from which of several inputs the next element is, which elements
 // are left out, and whether there were as many as there should be.
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // ---- From inputs that another dataset names -----------------------------------------------------
 

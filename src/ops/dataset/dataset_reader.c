@@ -1,7 +1,7 @@
 // Ops that read a whole dataset.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_dataset_reader_ops[] = {
     {.name = "DatasetCardinality",

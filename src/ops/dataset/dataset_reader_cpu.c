@@ -1,7 +1,7 @@
 // Kernels that read a whole dataset themselves: to one element, by a function over all of them; and
 // how many elements there are.
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // ---- Cardinality --------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // Shape functions of datasets and iterators.
 #include "ops/dataset/dataset_shape.h"
 
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
 
 leat_status_t leat_shape_of_scalars(leat_inference_t* c) {
   int first = c->node->op->inputs[0].dtype == LEAT_DTYPE_VARIANT;

@@ -1,7 +1,7 @@
 // Datasets of what files hold.
+#include "graph/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "ops/op_rows.h"
 
 // The names, then |scalars|.
 static leat_status_t check_files(leat_inference_t* c, int scalars) {

@@ -6,7 +6,7 @@
 #include "formats/compression.h"
 #include "formats/file_stream.h"
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct files_s {
   leat_dataset_t base;  // tensors: the names, the compression, and perhaps the offsets

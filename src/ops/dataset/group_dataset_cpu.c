@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ops/dataset/window_dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef enum role_e { KEY, REDUCE, SIZE, ROLES } role_t;
 

@@ -1,6 +1,6 @@
 // Datasets whose function makes a dataset of each element.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_interleave_dataset_ops[] = {
     {.name = "FlatMapDataset",

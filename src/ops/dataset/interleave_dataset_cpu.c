@@ -2,7 +2,7 @@
 // other, or some of each in turn. A cycle of one place and blocks without end is the former.
 #include "base/cpu.h"
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct interleave_s {
   leat_dataset_t base;

@@ -1,6 +1,6 @@
 // Iterators over datasets.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_iterator_ops[] = {
     {.name = "Iterator",

@@ -1,8 +1,8 @@
 // CPU kernels that make iterators and take their elements.
 #include "ops/dataset/iterator_cpu.h"
 
-#include "ops/family.h"
-#include "ops/queue/boxed_tensors_cpu.h"
+#include "kernel/boxed_tensors.h"
+#include "ops/kernel_rows.h"
 
 // ---- Making -------------------------------------------------------------------------------------
 

@@ -1,18 +1,18 @@
 // Iterators as resources of a graph: what MakeIterator sets on a dataset and IteratorGetNext takes
 // from, from many steps at once. They take turns: a pull that finds another at work waits in the
-// iterator's turnstile, without a thread.
+// iterator's wait queue, without a thread.
 #ifndef LEAT_OPS_DATASET_ITERATOR_CPU_H_
 #define LEAT_OPS_DATASET_ITERATOR_CPU_H_
 
 #include "kernel/handle.h"
+#include "kernel/wait_queue.h"
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/queue/turnstile_cpu.h"
 
 typedef struct leat_iterator_resource_s {
   leat_resource_t resource;  // kind leat_iterator_kind
   leat_element_spec_t* spec;
-  leat_turnstile_t turnstile;
-  bool busy;  // under the turnstile's lock: a pull is at work, which alone touches what follows
+  leat_wait_queue_t wait_queue;
+  bool busy;  // under the wait queue's lock: a pull is at work, which alone touches what follows
   leat_iterator_t* iterator;  // NULL: not yet made
   leat_status_t failure;      // of making it, where it is made only once
   _Atomic(bool) settled;      // likewise: it is made, or has failed for good

@@ -3,7 +3,7 @@
 #include "formats/encode.h"
 #include "formats/generated/tensor.h"
 #include "ops/dataset/iterator_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t write_handle(const leat_resource_handle_t* handle,
                                   leat_string_builder_t* out) {

@@ -6,7 +6,7 @@ static void destroy(leat_resource_t* self) {
   leat_iterator_free(resource->iterator);
   leat_status_free(resource->failure);
   leat_element_spec_release(resource->spec);
-  leat_turnstile_deinitialize(&resource->turnstile);
+  leat_wait_queue_deinitialize(&resource->wait_queue);
   leat_allocator_free(leat_allocator_system(), resource);
 }
 
@@ -19,7 +19,7 @@ leat_status_t leat_iterator_resource_create(void* data, leat_resource_t** out_re
   resource->resource.kind = &leat_iterator_kind;
   resource->resource.references = 1;
   resource->spec = leat_element_spec_retain(data);
-  leat_turnstile_initialize(&resource->resource, &resource->turnstile);
+  leat_wait_queue_initialize(&resource->resource, &resource->wait_queue);
   *out_resource = &resource->resource;
   return leat_ok_status();
 }
@@ -63,7 +63,7 @@ void leat_turn_take(leat_turn_t* turn) {
   waiting_t waiting = {.base = leat_attempt_of(turn->pull.context, sizeof waiting), .turn = turn};
   waiting.base.attempt = attempt_turn;
   waiting.base.finish = finish_waiting;
-  leat_turnstile_enter(&turn->resource->turnstile, LEAT_LINE_OUT, &waiting.base);
+  leat_wait_queue_enter(&turn->resource->wait_queue, LEAT_LINE_OUT, &waiting.base);
 }
 
 static void leave(void* data) { ((leat_iterator_resource_t*)data)->busy = false; }
@@ -72,6 +72,6 @@ void leat_turn_end(leat_turn_t* turn) {
   leat_iterator_resource_t* resource = turn->resource;
   if (!resource) return;
   turn->resource = NULL;
-  leat_turnstile_change(&resource->turnstile, leave, resource, 0);
+  leat_wait_queue_change(&resource->wait_queue, leave, resource, 0);
   leat_resource_release(&resource->resource);
 }

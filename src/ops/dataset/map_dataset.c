@@ -1,6 +1,6 @@
 // Datasets of a function of each element, and of those for which one says true.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_map_dataset_ops[] = {
     {.name = "MapDataset",

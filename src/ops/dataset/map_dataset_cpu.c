@@ -2,7 +2,7 @@
 // forms call one after the other too: the elements and their order are the same.
 #include "ops/dataset/map_dataset_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct map_s {
   leat_dataset_t base;

@@ -1,6 +1,6 @@
 // Iterators whose dataset a function makes, the first time that they are asked for.
 #include "ops/dataset/iterator_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct one_shot_node_s {
   leat_handle_t handle;

@@ -1,6 +1,6 @@
 // Datasets of what Example messages hold.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 #define TYPES "list({float, int64, string}) >= 0"
 #define ROW(op_name, order)                                                                        \

@@ -1,10 +1,10 @@
 // Datasets of parsed examples. An element of the input is a batch of messages; what comes of it has
 // a component for each wanted feature, in the order of their names: a dense tensor, or a vector of
 // three variants that is a sparse one (as SerializeSparse makes it).
+#include "kernel/boxed_tensors.h"
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
 #include "ops/input/example_layout_cpu.h"
-#include "ops/queue/boxed_tensors_cpu.h"
+#include "ops/kernel_rows.h"
 
 typedef struct parse_dataset_s {
   leat_dataset_t base;

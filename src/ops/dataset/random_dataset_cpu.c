@@ -1,7 +1,7 @@
 // Datasets of random numbers, without end.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/dataset/seed_generator_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct random_s {
   leat_dataset_t base;

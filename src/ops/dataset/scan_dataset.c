@@ -1,6 +1,6 @@
 // Datasets of a function with a state.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_scan_dataset_ops[] = {
     {.name = "ScanDataset",

@@ -1,6 +1,6 @@
 // Datasets of a function of each element and of a state that it hands on.
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct scan_s {
   leat_dataset_t base;  // tensors: the state to begin with, then what the function captured

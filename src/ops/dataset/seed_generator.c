@@ -1,6 +1,6 @@
 // Where shuffling has its seeds from.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_seed_generator_ops[] = {
     {.name = "AnonymousSeedGenerator",

@@ -3,7 +3,7 @@
 
 #include "kernel/handle.h"
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 leat_word_source_t leat_word_source_make(int64_t seed, int64_t seed2) {
   return (leat_word_source_t){.philox = leat_philox_make((uint64_t)seed, (uint64_t)seed2),

@@ -1,6 +1,6 @@
 // Datasets that change which elements of others come, and in what order.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_sequence_dataset_ops[] = {
     {.name = "TakeDataset",

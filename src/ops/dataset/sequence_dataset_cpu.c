@@ -3,7 +3,7 @@
 // (options, models, finalisation, prefetching) hand their input's elements through: elements are
 // made when they are asked for, so there is nothing to schedule.
 #include "ops/dataset/dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct counted_s {
   leat_dataset_t base;

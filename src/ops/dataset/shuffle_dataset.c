@@ -1,6 +1,6 @@
 // Datasets whose elements come in a random order.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_shuffle_dataset_ops[] = {
     {.name = "ShuffleDataset",

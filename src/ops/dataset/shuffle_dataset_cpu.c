@@ -8,7 +8,7 @@
 // place that became free. A new pass begins with new seeds. All as in TensorFlow, number by number.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/dataset/seed_generator_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // More passes than these do not lie in the buffer at once.
 #define MAX_PASSES 3

@@ -1,6 +1,6 @@
 // Datasets of values that the graph has.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_tensor_dataset_ops[] = {
     {.name = "TensorDataset",

@@ -1,7 +1,7 @@
 // Datasets of values that the graph has: a tensor, its slices, a range of numbers.
 #include "device/cpu/half.h"
 #include "ops/dataset/window_dataset_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // ---- Tensors and their slices -------------------------------------------------------------------
 

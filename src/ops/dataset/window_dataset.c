@@ -1,6 +1,6 @@
 // Datasets of datasets of elements that follow each other, and of rows.
 #include "ops/dataset/dataset_shape.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_window_dataset_ops[] = {
     {.name = "WindowDataset",

@@ -1,7 +1,7 @@
 // _Arg and _Retval: the executor fills the first from the feeds or the caller's arguments; the
 // second marks what the caller gets.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_argument_ops[] = {
     {.name = "_Arg",

@@ -1,6 +1,6 @@
 // Arguments and return values are the executor's: a kernel runs only where a graph holds them by
 // mistake.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t outside_function__cpu(leat_kernel_context_t* c) {
   return leat_kernel_invalid(c, "the node is run outside a function, must be inside one");

@@ -5,8 +5,8 @@
 //                  └────▶ body of another ────┴▶ Merge ─▶ output
 #include "graph/inference.h"
 #include "graph/lowering.h"
-#include "ops/family.h"
 #include "ops/function/branching.h"
+#include "ops/op_rows.h"
 
 typedef struct branches_s {
   leat_lowering_t* l;

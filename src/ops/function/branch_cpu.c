@@ -1,6 +1,6 @@
 // If and Case as calls of the branch that is taken.
-#include "ops/family.h"
 #include "ops/function/function_call_cpu.h"
+#include "ops/kernel_rows.h"
 
 typedef struct branches_s {
   leat_allocator_t* allocator;

@@ -1,7 +1,7 @@
 // Calls of one function. What they stand for is the body itself.
 #include "graph/inference.h"
 #include "graph/lowering.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t lower_call(leat_lowering_t* l) {
   return leat_lower_call(l, leat_lowering_function(l, "f"));

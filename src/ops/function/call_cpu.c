@@ -1,8 +1,8 @@
 // Calls that were not expanded: recursion, and calls on another device. The kernel waits without a
 // thread.
 #include "device/device_name.h"
-#include "ops/family.h"
 #include "ops/function/function_call_cpu.h"
+#include "ops/kernel_rows.h"
 
 typedef struct pending_s {
   leat_kernel_context_t* context;

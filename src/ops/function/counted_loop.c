@@ -1,6 +1,6 @@
 // For: a function is called on its own results once for each number of a range.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_counted_loop_ops[] = {
     {.name = "For",

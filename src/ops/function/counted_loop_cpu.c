@@ -1,6 +1,6 @@
 // For as calls of the body, one after the other.
-#include "ops/family.h"
 #include "ops/function/repeated_call_cpu.h"
+#include "ops/kernel_rows.h"
 
 enum { START, LIMIT, DELTA, FIRST };  // inputs
 

@@ -6,8 +6,8 @@
 //                       └──── NextIteration ◀── body
 #include "graph/inference.h"
 #include "graph/lowering.h"
-#include "ops/family.h"
 #include "ops/function/branching.h"
+#include "ops/op_rows.h"
 
 typedef struct loop_s {
   leat_lowering_t* l;

@@ -1,7 +1,7 @@
 // While as calls, one after the other: the condition, then the body, until the condition says no.
-#include "ops/family.h"
 #include "ops/function/function_call_cpu.h"
 #include "ops/function/repeated_call_cpu.h"
+#include "ops/kernel_rows.h"
 
 typedef struct functions_s {
   leat_callee_t cond, body;

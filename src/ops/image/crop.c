@@ -1,7 +1,7 @@
 // CropAndResize: boxes of images brought to one size, with the gradients of both.
 #include "graph/gradient.h"
-#include "ops/family.h"
 #include "ops/image/image_shape.h"
+#include "ops/op_rows.h"
 
 // Boxes at input |input| [boxes, 4], the images they lie in at the next one [boxes].
 static leat_status_t box_count(leat_inference_t* c, int input, int64_t* out_count) {

@@ -4,8 +4,8 @@
 
 #include "base/checked.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
 #include "ops/image/pixels_cpu.h"
+#include "ops/kernel_rows.h"
 
 typedef struct crop_s {
   bool nearest;

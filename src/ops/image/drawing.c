@@ -1,6 +1,6 @@
 // Boxes drawn into images.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t draw_shape(leat_inference_t* c) {
   leat_partial_shape_t images, boxes;

@@ -2,7 +2,7 @@
 // out, as are boxes of which nothing is inside or whose ends are the wrong way round.
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 enum { MAX_DEPTH = 4 };
 

@@ -1,7 +1,7 @@
 // Resizing of images: bicubic, bilinear and to the nearest pixel, with their gradients.
 #include "graph/gradient.h"
-#include "ops/family.h"
 #include "ops/image/image_shape.h"
+#include "ops/op_rows.h"
 
 leat_status_t leat_image_set_resized(leat_inference_t* c, int size, int64_t batch,
                                      int64_t channels) {

@@ -5,8 +5,8 @@
 
 #include "base/checked.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
 #include "ops/image/pixels_cpu.h"
+#include "ops/kernel_rows.h"
 
 typedef struct resize_s {
   bool align_corners;

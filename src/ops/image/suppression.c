@@ -1,6 +1,6 @@
 // Non-maximum suppression: of boxes that lie over each other the ones with the best scores.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // What is selected may be as many as asked for: unknown, but for what is padded.
 static leat_status_t set_selected(leat_inference_t* c) {

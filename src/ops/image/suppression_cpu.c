@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct options_s {
   bool pads;

@@ -1,7 +1,7 @@
 // Lines of comma-separated values.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t decode_csv_shape(leat_inference_t* c) {
   for (int i = 1; i < leat_inference_input_count(c); ++i) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/string_builder.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "tensor/number_text.h"
 
 typedef struct layout_s {

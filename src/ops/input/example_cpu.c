@@ -1,7 +1,7 @@
 // CPU kernels that parse examples. The six ops differ in where the names of features stand, among
 // inputs or attributes, and in which groups of outputs they have; a layout says so.
-#include "ops/family.h"
 #include "ops/input/example_layout_cpu.h"
+#include "ops/kernel_rows.h"
 
 // ---- Layouts ------------------------------------------------------------------------------------
 

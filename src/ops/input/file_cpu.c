@@ -3,7 +3,7 @@
 
 #include "base/file_system.h"
 #include "formats/path.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t read_name(const leat_kernel_context_t* c, leat_arena_t* arena,
                                const char** out_name) {

@@ -1,7 +1,7 @@
 // Examples that are written in JSON.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_json_example_ops[] = {
     {.name = "DecodeJSONExample",

@@ -1,7 +1,7 @@
 // CPU kernel of examples in JSON.
 #include "formats/generated/example.h"
 #include "formats/json_wire.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t decode_all(const leat_tensor_t* input, leat_tensor_t* output,
                                 leat_string_builder_t* text) {

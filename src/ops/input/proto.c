@@ -2,7 +2,7 @@
 // messages (TensorFlow has them linked in): graphs that name it can be read, and fail where they
 // run it.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // A message for each place that all values have; their last dim is the field's values there.
 static leat_status_t encode_shape(leat_inference_t* c) {
@@ -27,5 +27,3 @@ const leat_op_row_t leat_proto_ops[] = {
      .doc = "Messages of the given fields. This library has no kernel for it."},
     LEAT_OP_ROWS_END,
 };
-
-const leat_kernel_row_t leat_proto_kernels_cpu[] = {LEAT_KERNEL_ROWS_END};

@@ -1,7 +1,7 @@
 // Bytes as numbers, and bytes out of compressed ones.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t add_dim(leat_inference_t* c, int64_t dim) {
   leat_partial_shape_t vector, output;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "formats/compression.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct order_s {
   int dtype;

@@ -1,8 +1,8 @@
 // Readers: resources that make records, each a key and a value, out of work units (mostly names of
 // files) that they take from a queue.
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 #define NAMES "container: string = ''; shared_name: string = ''"
 

@@ -1,7 +1,7 @@
 // What is done with readers.
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t scalars_shape(leat_inference_t* c) {
   for (int i = 0; i < leat_inference_input_count(c); ++i) {

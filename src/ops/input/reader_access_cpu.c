@@ -1,9 +1,9 @@
-// CPU kernels that use readers. One reads at a time; the others stand in the reader's turnstile. A
+// CPU kernels that use readers. One reads at a time; the others stand in the reader's wait queue. A
 // read that needs work asks the queue and holds no thread until there is some: then it goes on, on
 // the pool, since the thread that put the work in has its own to do.
 #include "kernel/queue.h"
-#include "ops/family.h"
 #include "ops/input/reader_cpu.h"
+#include "ops/kernel_rows.h"
 
 // ---- Taking turns -------------------------------------------------------------------------------
 
@@ -12,12 +12,12 @@ struct turn_s {
   leat_attempt_t base;
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
-  leat_reader_t* reader;  // alive while its turn lasts
+  leat_reader_resource_t* reader;  // alive while its turn lasts
   void (*run)(turn_t* self);  // with the turn; ends it
 };
 
 static leat_passage_t attempt_turn(leat_attempt_t* self) {
-  leat_reader_t* reader = ((turn_t*)self)->reader;
+  leat_reader_resource_t* reader = ((turn_t*)self)->reader;
   if (reader->busy) return LEAT_PASSAGE_WAITS;
   reader->busy = true;
   leat_resource_retain(&reader->resource);
@@ -33,10 +33,10 @@ static void finish_turn(leat_attempt_t* self) {
   }
 }
 
-static void leave(void* data) { ((leat_reader_t*)data)->busy = false; }
+static void leave(void* data) { ((leat_reader_resource_t*)data)->busy = false; }
 
-static void end_turn(leat_reader_t* reader) {
-  leat_turnstile_change(&reader->turnstile, leave, reader, 0);
+static void end_turn(leat_reader_resource_t* reader) {
+  leat_wait_queue_change(&reader->wait_queue, leave, reader, 0);
   leat_resource_release(&reader->resource);
 }
 
@@ -52,8 +52,8 @@ static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
     done(c, status);
     return;
   }
-  leat_reader_t* reader = turn.reader;
-  leat_turnstile_enter(&reader->turnstile, LEAT_LINE_OUT, &turn.base);
+  leat_reader_resource_t* reader = turn.reader;
+  leat_wait_queue_enter(&reader->wait_queue, LEAT_LINE_OUT, &turn.base);
   leat_resource_release(&reader->resource);
 }
 
@@ -62,7 +62,7 @@ static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
 typedef struct read_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
-  leat_reader_t* reader;
+  leat_reader_resource_t* reader;
   leat_queue_t* queue;
   int64_t wanted;
   bool is_list;
@@ -262,7 +262,7 @@ static void restore__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 // Needs no turn: a read that waits for work holds nobody up.
 static leat_status_t count(leat_kernel_context_t* c, bool of_records) {
-  leat_reader_t* reader;
+  leat_reader_resource_t* reader;
   leat_tensor_t* output;
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));

@@ -6,7 +6,7 @@
 #include "formats/byte_reader.h"
 #include "formats/compression.h"
 #include "formats/file_stream.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // What a kernel that makes a reader has.
 typedef struct reader_maker_s {
@@ -17,7 +17,7 @@ typedef struct reader_maker_s {
 } reader_maker_t;
 
 typedef struct file_reader_s {
-  leat_reader_t base;
+  leat_reader_resource_t base;
   reader_maker_t options;  // without the handle
   leat_file_stream_t* stream;
   leat_byte_reader_t bytes;
@@ -26,7 +26,8 @@ typedef struct file_reader_s {
   int64_t count;  // of records of this work
 } file_reader_t;
 
-static void append_key(const leat_reader_t* reader, leat_string_builder_t* key, uint64_t place) {
+static void append_key(const leat_reader_resource_t* reader, leat_string_builder_t* key,
+                       uint64_t place) {
   leat_string_builder_append(key, leat_string_builder_view(&reader->work));
   leat_string_builder_print(key, ":%" PRIu64, place);
 }
@@ -38,7 +39,7 @@ static leat_status_t open_stream(file_reader_t* r) {
                                leat_allocator_system(), &r->stream);
 }
 
-static void close_stream(leat_reader_t* self) {
+static void close_stream(leat_reader_resource_t* self) {
   file_reader_t* r = (file_reader_t*)self;
   if (r->bytes.source) leat_byte_reader_deinitialize(&r->bytes);
   if (r->records.source) leat_record_reader_deinitialize(&r->records);
@@ -64,7 +65,7 @@ static leat_status_t take_end(leat_status_t status, bool* out_there) {
 
 // ---- Lines --------------------------------------------------------------------------------------
 
-static leat_status_t lines_begin(leat_reader_t* self) {
+static leat_status_t lines_begin(leat_reader_resource_t* self) {
   file_reader_t* r = (file_reader_t*)self;
   leat_string_view_t line;
   bool there = true;
@@ -76,7 +77,7 @@ static leat_status_t lines_begin(leat_reader_t* self) {
   return leat_ok_status();
 }
 
-static leat_status_t lines_read(leat_reader_t* self, leat_string_builder_t* key,
+static leat_status_t lines_read(leat_reader_resource_t* self, leat_string_builder_t* key,
                                 leat_string_view_t* out_value, bool* out_produced,
                                 bool* out_is_last) {
   file_reader_t* r = (file_reader_t*)self;
@@ -90,13 +91,13 @@ static const leat_reader_vtable_t kLines = {
 
 // ---- Records of a fixed size --------------------------------------------------------------------
 
-static leat_status_t fixed_begin(leat_reader_t* self) {
+static leat_status_t fixed_begin(leat_reader_resource_t* self) {
   file_reader_t* r = (file_reader_t*)self;
   LEAT_RETURN_IF_ERROR(open_bytes(r));
   return leat_byte_reader_skip(&r->bytes, (uint64_t)r->options.header_bytes);
 }
 
-static leat_status_t fixed_read(leat_reader_t* self, leat_string_builder_t* key,
+static leat_status_t fixed_read(leat_reader_resource_t* self, leat_string_builder_t* key,
                                 leat_string_view_t* out_value, bool* out_produced,
                                 bool* out_is_last) {
   file_reader_t* r = (file_reader_t*)self;
@@ -122,7 +123,7 @@ static const leat_reader_vtable_t kFixed = {.name = "FixedLengthRecordReader",
 
 // ---- TFRecord -----------------------------------------------------------------------------------
 
-static leat_status_t records_begin(leat_reader_t* self) {
+static leat_status_t records_begin(leat_reader_resource_t* self) {
   file_reader_t* r = (file_reader_t*)self;
   LEAT_RETURN_IF_ERROR(open_stream(r));
   leat_record_reader_initialize(leat_file_stream_source(r->stream),
@@ -131,7 +132,7 @@ static leat_status_t records_begin(leat_reader_t* self) {
   return leat_ok_status();
 }
 
-static leat_status_t records_read(leat_reader_t* self, leat_string_builder_t* key,
+static leat_status_t records_read(leat_reader_resource_t* self, leat_string_builder_t* key,
                                   leat_string_view_t* out_value, bool* out_produced,
                                   bool* out_is_last) {
   file_reader_t* r = (file_reader_t*)self;
@@ -146,13 +147,13 @@ static const leat_reader_vtable_t kRecords = {
 
 // ---- Whole files, and work units themselves -----------------------------------------------------
 
-static void drop_whole(leat_reader_t* self) {
+static void drop_whole(leat_reader_resource_t* self) {
   file_reader_t* r = (file_reader_t*)self;
   leat_allocator_free(leat_allocator_system(), r->whole);
   r->whole = NULL;
 }
 
-static leat_status_t whole_read(leat_reader_t* self, leat_string_builder_t* key,
+static leat_status_t whole_read(leat_reader_resource_t* self, leat_string_builder_t* key,
                                 leat_string_view_t* out_value, bool* out_produced,
                                 bool* out_is_last) {
   file_reader_t* r = (file_reader_t*)self;
@@ -168,7 +169,7 @@ static leat_status_t whole_read(leat_reader_t* self, leat_string_builder_t* key,
 static const leat_reader_vtable_t kWhole = {
     .name = "WholeFileReader", .read = whole_read, .end = drop_whole, .has_state = true};
 
-static leat_status_t identity_read(leat_reader_t* self, leat_string_builder_t* key,
+static leat_status_t identity_read(leat_reader_resource_t* self, leat_string_builder_t* key,
                                    leat_string_view_t* out_value, bool* out_produced,
                                    bool* out_is_last) {
   *out_value = leat_string_builder_view(&self->work);

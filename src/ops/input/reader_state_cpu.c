@@ -3,30 +3,31 @@
 #include "formats/wire.h"
 #include "ops/input/reader_cpu.h"
 
-static void end_work(leat_reader_t* reader) {
+static void end_work(leat_reader_resource_t* reader) {
   if (reader->vtable->end) reader->vtable->end(reader);
 }
 
 static void reader_destroy(leat_resource_t* resource) {
-  leat_reader_t* reader = (leat_reader_t*)resource;
+  leat_reader_resource_t* reader = (leat_reader_resource_t*)resource;
   end_work(reader);
   leat_string_builder_deinitialize(&reader->work);
-  leat_turnstile_deinitialize(&reader->turnstile);
+  leat_wait_queue_deinitialize(&reader->wait_queue);
   leat_allocator_free(leat_allocator_system(), reader);
 }
 
 const leat_resource_kind_t leat_reader_kind = {.name = "tensorflow::ReaderInterface",
                                                .destroy = reader_destroy};
 
-void leat_reader_initialize(const leat_reader_vtable_t* vtable, leat_reader_t* out_reader) {
+void leat_reader_initialize(const leat_reader_vtable_t* vtable,
+                            leat_reader_resource_t* out_reader) {
   out_reader->resource.kind = &leat_reader_kind;
   out_reader->resource.references = 1;
   out_reader->vtable = vtable;
-  leat_turnstile_initialize(&out_reader->resource, &out_reader->turnstile);
+  leat_wait_queue_initialize(&out_reader->resource, &out_reader->wait_queue);
   leat_string_builder_initialize(leat_allocator_system(), &out_reader->work);
 }
 
-static leat_status_t set_work(leat_reader_t* reader, leat_string_view_t work) {
+static leat_status_t set_work(leat_reader_resource_t* reader, leat_string_view_t work) {
   reader->work.size = 0;
   leat_string_builder_append(&reader->work, work);
   leat_string_builder_append_char(&reader->work, 0);
@@ -34,7 +35,7 @@ static leat_status_t set_work(leat_reader_t* reader, leat_string_view_t work) {
   return leat_status_clone(reader->work.status);
 }
 
-leat_status_t leat_reader_begin_work(leat_reader_t* reader, leat_string_view_t work) {
+leat_status_t leat_reader_begin_work(leat_reader_resource_t* reader, leat_string_view_t work) {
   end_work(reader);
   LEAT_RETURN_IF_ERROR(set_work(reader, work));
   if (reader->vtable->begin) LEAT_RETURN_IF_ERROR(reader->vtable->begin(reader));
@@ -42,7 +43,7 @@ leat_status_t leat_reader_begin_work(leat_reader_t* reader, leat_string_view_t w
   return leat_ok_status();
 }
 
-leat_status_t leat_reader_read(leat_reader_t* reader, leat_string_builder_t* key,
+leat_status_t leat_reader_read(leat_reader_resource_t* reader, leat_string_builder_t* key,
                                leat_string_view_t* out_value, bool* out_produced) {
   bool is_last = false;
   *out_produced = false;
@@ -52,7 +53,7 @@ leat_status_t leat_reader_read(leat_reader_t* reader, leat_string_builder_t* key
   return leat_ok_status();
 }
 
-void leat_reader_reset(leat_reader_t* reader) {
+void leat_reader_reset(leat_reader_resource_t* reader) {
   end_work(reader);
   reader->work.size = 0;
   reader->work_started = 0;
@@ -77,7 +78,7 @@ static void append_number(leat_string_builder_t* out, uint32_t number, int64_t v
   append_varint(out, (uint64_t)value);
 }
 
-leat_status_t leat_reader_save(leat_reader_t* reader, leat_string_builder_t* out) {
+leat_status_t leat_reader_save(leat_reader_resource_t* reader, leat_string_builder_t* out) {
   if (!reader->vtable->has_state) {
     return leat_make_status(LEAT_UNIMPLEMENTED, "Reader SerializeState");
   }
@@ -114,7 +115,7 @@ static bool parse_state(leat_string_view_t state, int64_t numbers[WORK_FIELD],
   return next != NULL || state.size == 0;
 }
 
-static leat_status_t restore(leat_reader_t* reader, leat_string_view_t state) {
+static leat_status_t restore(leat_reader_resource_t* reader, leat_string_view_t state) {
   int64_t numbers[WORK_FIELD] = {0};
   leat_string_view_t work = {0};
   const char* name = reader->vtable->name;
@@ -138,7 +139,7 @@ static leat_status_t restore(leat_reader_t* reader, leat_string_view_t state) {
   return set_work(reader, work);
 }
 
-leat_status_t leat_reader_restore(leat_reader_t* reader, leat_string_view_t state) {
+leat_status_t leat_reader_restore(leat_reader_resource_t* reader, leat_string_view_t state) {
   leat_status_t status = restore(reader, state);
   if (status && reader->vtable->has_state) leat_reader_reset(reader);
   return status;

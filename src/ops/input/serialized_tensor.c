@@ -1,7 +1,7 @@
 // Tensors as strings: TensorProto messages.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_serialized_tensor_ops[] = {
     {.name = "ParseTensor",

@@ -3,8 +3,8 @@
 #include "formats/encode.h"
 #include "formats/shape_proto.h"
 #include "formats/tensor_proto.h"
-#include "ops/family.h"
 #include "ops/input/serialized_tensor_cpu.h"
+#include "ops/kernel_rows.h"
 
 leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype, leat_buffer_source_t* source,
                                 leat_tensor_t* out_tensor) {

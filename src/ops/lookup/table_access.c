@@ -1,8 +1,8 @@
 // What is done with tables.
 #include "graph/gradient.h"
+#include "graph/handle_shape.h"
 #include "graph/inference.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "ops/op_rows.h"
 
 // ---- The table behind a handle ------------------------------------------------------------------
 

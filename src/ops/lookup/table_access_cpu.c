@@ -1,5 +1,5 @@
 // CPU kernels of what is done with tables.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/lookup/table_cpu.h"
 
 // With the fallback's type and shape checked: one value or one for each key.

@@ -1,8 +1,8 @@
 // The ops that make tables. Each kind has three: a handle of two strings, a resource handle, and
 // one whose table has no name and lives with its handles.
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t dense_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 0), 1));

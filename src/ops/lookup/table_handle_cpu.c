@@ -1,5 +1,5 @@
 // CPU kernels that make tables.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/lookup/table_cpu.h"
 
 typedef struct table_maker_s {

@@ -1,8 +1,8 @@
 // Filling tables, from tensors and from text files.
 #include "graph/gradient.h"
+#include "graph/handle_shape.h"
 #include "graph/inference.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t check_handle(leat_inference_t* c) {
   bool is_old = !leat_string_view_ends_with(c->node->op->name, LEAT_SV("V2"));

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/file_system.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/lookup/table_cpu.h"
 #include "tensor/number_text.h"
 

@@ -1,7 +1,7 @@
 // AddN and AccumulateNV2: the sum of a list of tensors of one shape.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t add_n_gradient(leat_gradient_t* g) {
   leat_gradient_value_t dz = leat_gradient_value_of_output(g, 0);

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/binary_cpu.h"
 
 #define BLOCK 1024

@@ -1,7 +1,7 @@
 // ArgMax, ArgMin: where along an axis the largest or smallest element is.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static int64_t axis_of(const leat_tensor_t* tensor) {
   if (tensor->dtype == LEAT_DTYPE_INT16) return *leat_tensor_data(tensor, const int16_t);

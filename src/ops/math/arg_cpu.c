@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t create_arg(leat_kernel_creation_t* c, void* state, bool is_max) {
   const leat_loop_type_t type = leat_loop_type(leat_dtype_base(c->kernel->input_types[0]));

@@ -1,9 +1,9 @@
 // Ops of two operands that broadcast: arithmetic, division in its variants, powers. Gradients are
 // TensorFlow's; leat_gradient_set_broadcast_inputs sums them down to the operands' shapes.
 #include "base/checked.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
+#include "ops/op_rows.h"
 
 #define ADD leat_arithmetic_add
 #define SUB leat_arithmetic_sub

@@ -3,7 +3,7 @@
 // graphs consist of, and have a path of their own.
 #include "ops/math/binary_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // X(op, enum, nanoseconds an element)
 #define BINARY_KERNELS(X)                        \

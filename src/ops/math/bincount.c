@@ -1,7 +1,7 @@
 // Bincount, DenseBincount, SparseBincount, RaggedBincount: how often each small integer occurs, or
 // the sum of the weights with which it does. The last two and matrices count by row.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // The value of scalar input |index|, at least 0; LEAT_DIM_UNKNOWN when not known.
 static leat_status_t known_size(leat_inference_t* c, int index, int64_t* out_size) {

@@ -1,5 +1,5 @@
 // CPU kernels of counting ops.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 #include "base/checked.h"
 

@@ -1,7 +1,7 @@
 // Ops on the bits of integers; none is differentiable.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 #define INTEGERS "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 #define BINARY(op, op_flags, identity, text) \

@@ -1,5 +1,5 @@
 // CPU kernels of bitwise ops. A shift count outside the type's width is clamped to it.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/binary_cpu.h"
 #include "ops/math/unary_cpu.h"
 

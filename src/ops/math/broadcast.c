@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t args_shape(leat_inference_t* c) {
   leat_partial_shape_t x, y, output;

@@ -1,6 +1,6 @@
 // CPU kernels of BroadcastArgs and BroadcastGradientArgs.
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t incompatible(leat_kernel_context_t* c) {
   return leat_kernel_invalid(c, "Incompatible shapes: s0 and s1 must be equal or 1 in each "

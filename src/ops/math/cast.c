@@ -1,8 +1,8 @@
 // Cast and Bitcast: the same numbers in another type, the same bits as another type.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
+#include "ops/op_rows.h"
 
 // Small integers keep their value; what int32 cannot hold is not known.
 static leat_status_t cast_value(leat_inference_t* c) {

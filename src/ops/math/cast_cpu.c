@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 
 // ---- Creation -----------------------------------------------------------------------------------

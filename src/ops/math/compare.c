@@ -1,5 +1,5 @@
 // Comparisons, and and/or of their results. None is differentiable.
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 #include "graph/gradient.h"
 #include "graph/inference.h"

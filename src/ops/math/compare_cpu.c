@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 #define CREATE(name, index)                                                             \
   static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {          \

@@ -1,7 +1,7 @@
 // Complex numbers and their parts.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
+#include "ops/op_rows.h"
 
 // The complex type of whose parts |x| is one.
 static int complex_of(const leat_builder_t* b, leat_output_t x) {

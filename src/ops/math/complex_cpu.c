@@ -1,5 +1,5 @@
 // CPU kernels of complex numbers and their parts.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 #include "ops/math/unary_cpu.h"
 

@@ -1,7 +1,7 @@
 // Cross: the cross product of vectors of three, along the last dimension.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t cross_shape(leat_inference_t* c) {
   leat_partial_shape_t a = leat_inference_input(c, 0), b = leat_inference_input(c, 1), both;

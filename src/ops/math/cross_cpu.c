@@ -1,6 +1,6 @@
 // CPU kernel of Cross: one loop a type, over vectors of three.
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 
 typedef void (*cross_loop_t)(const void* left, const void* right, void* product, int64_t count);

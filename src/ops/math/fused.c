@@ -2,9 +2,9 @@
 #include "ops/math/fused.h"
 
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
-LEAT_OP_FAMILY_DECLARE_(reduction)
+extern const leat_op_row_t leat_reduction_ops[];
 
 static leat_status_t wrong(const char* field, int64_t value, const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "attribute %s is %lld, must be %s", field,

@@ -14,7 +14,7 @@
 
 #include "base/checked.h"
 #include "base/sync.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused_cpu.h"
 

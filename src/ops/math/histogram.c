@@ -1,6 +1,6 @@
 // HistogramFixedWidth, Bucketize: which of several intervals numbers lie in.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t histogram_shape(leat_inference_t* c) {
   leat_partial_shape_t range, scalar, output;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static double number_at(const leat_tensor_t* tensor, int64_t i) {
   switch (tensor->dtype) {

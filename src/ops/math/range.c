@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // The scalar of a constant as an integer or a real number; false for types of neither kind.
 static bool read_integer(const leat_tensor_t* tensor, int64_t* out_value) {

@@ -1,7 +1,7 @@
 // CPU kernels of Range and LinSpace.
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/range_size.h"
 
 static leat_status_t allocate_range(leat_kernel_context_t* c, leat_status_t size_status,

@@ -1,8 +1,8 @@
 // Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any: over a set of axes, which is an input.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/reduction.h"
+#include "ops/op_rows.h"
 
 #define MUL leat_arithmetic_mul
 #define DIV leat_arithmetic_div

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/reduction_plan_cpu.h"
 
 #define CHUNK LEAT_REDUCTION_MAX_ROW  // terms that one piece folds, about

@@ -1,7 +1,7 @@
 // Cumsum, Cumprod, CumulativeLogsumexp: what a reduction would give of all elements up to each.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
+#include "ops/op_rows.h"
 
 #define MUL leat_arithmetic_mul
 #define SUB leat_arithmetic_sub

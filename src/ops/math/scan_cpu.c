@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 
 #define MAX_WIDTH 64

@@ -3,8 +3,8 @@
 // dropped.
 #include "ops/math/segment.h"
 
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
+#include "ops/op_rows.h"
 
 #define MUL leat_arithmetic_mul
 #define DIV leat_arithmetic_div

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "device/cpu/vector_math.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/binary_cpu.h"
 #include "ops/math/reduction_cpu.h"
 #include "ops/math/segment_cpu.h"

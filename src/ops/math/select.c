@@ -1,7 +1,7 @@
 // Select, SelectV2, ClipByValue: each element is taken from one of several tensors.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
+#include "ops/op_rows.h"
 
 static leat_status_t select_shape(leat_inference_t* c) {
   leat_partial_shape_t condition = leat_inference_input(c, 0), data;

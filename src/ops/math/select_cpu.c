@@ -1,5 +1,5 @@
 // CPU kernels of Select, SelectV2 and ClipByValue.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/ternary_cpu.h"
 
 static leat_status_t create_select(leat_kernel_creation_t* c, void* state) {

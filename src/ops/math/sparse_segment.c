@@ -1,9 +1,9 @@
 // Sparse segment ops: rows of data, picked by index, are summed by sorted segment id; sums, means,
 // and sums divided by the root of their count. Gradients scatter back, to all rows or (V2) to those
 // that were picked.
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/segment.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

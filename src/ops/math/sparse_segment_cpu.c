@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/reduction_cpu.h"
 #include "ops/math/segment_cpu.h"
 

@@ -1,7 +1,7 @@
 // Special functions: gamma, beta, error and Bessel functions and their kin.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
+#include "ops/op_rows.h"
 
 #define MUL leat_arithmetic_mul
 #define ADD leat_arithmetic_add

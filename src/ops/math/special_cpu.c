@@ -1,7 +1,7 @@
 // CPU kernels of the special functions: one element at a time, in double.
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 #include "ops/math/special_functions_cpu.h"
 

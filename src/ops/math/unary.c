@@ -1,9 +1,9 @@
 // Ops of one operand, and the gradient ops that go with them (y, dy) -> dx. Complex numbers follow
 // TensorFlow's rule: a gradient is multiplied by the conjugate of the derivative.
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
+#include "ops/op_rows.h"
 
 #define MUL leat_arithmetic_mul
 #define SUB leat_arithmetic_sub

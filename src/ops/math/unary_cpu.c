@@ -1,7 +1,7 @@
 // CPU kernels of the ops of one operand: each picks its loop and leaves the rest to the engine.
 #include "ops/math/unary_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // X(op, enum, nanoseconds an element of float)
 #define UNARY_KERNELS(X)             \

@@ -1,7 +1,7 @@
 // Cholesky, Qr, Svd, eigenvalues: definitions. Larger gradients: decomposition_gradient.
-#include "ops/family.h"
 #include "ops/matrix/decomposition_gradient.h"
 #include "ops/matrix/matrix_shape.h"
+#include "ops/op_rows.h"
 
 static int64_t lesser(int64_t m, int64_t n) {
   if (m == 0 || n == 0) return 0;

@@ -2,7 +2,7 @@
 #include <complex.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/linear_cpu.h"
 
 #define NOT_POSITIVE \

@@ -5,9 +5,9 @@
 
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/matrix/equation.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 // ---- Shape --------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/array/strided_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/equation.h"
 #include "ops/matrix/product_cpu.h"
 

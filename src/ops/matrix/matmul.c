@@ -1,6 +1,6 @@
 // MatMul, BatchMatMul (equal batch dimensions), BatchMatMulV2 and V3 (broadcast ones).
-#include "ops/family.h"
 #include "ops/matrix/matrix_shape.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/array/row_scale_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/matmul_cpu.h"
 #include "ops/matrix/product_cpu.h"
 

@@ -1,7 +1,7 @@
 // Functions of square matrices: exponential, logarithm, square root.
-#include "ops/family.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 // x's matrices [n, n] as [n, 1, n, 1], or (|inner|) [1, n, 1, n].
 static leat_output_t spread(leat_builder_t* b, leat_output_t x, bool inner) {

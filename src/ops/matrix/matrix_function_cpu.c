@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/linear_cpu.h"
 
 typedef leat_complex128_t scalar_t;

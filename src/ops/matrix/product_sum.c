@@ -1,7 +1,7 @@
 // Sums of products that a loop carries from turn to turn (the gradient of a weight that every turn
 // uses), put off so that many products become one, of as much depth. The pass "defer" makes them.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t finish_shape(leat_inference_t* c) {
   leat_inference_set_output(c, 0, leat_partial_shape_unknown());

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/matmul_cpu.h"
 
 // So many rows wait at most, nor do they take more than twice the memory of the sum.

@@ -1,7 +1,7 @@
 // Equations and determinants: MatrixInverse, MatrixSolve, triangles, LU.
-#include "ops/family.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

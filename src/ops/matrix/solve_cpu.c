@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/linear_cpu.h"
 
 #define NOT_INVERTIBLE "Input is not invertible."

@@ -1,7 +1,7 @@
 // MatrixSolveLs: least squares. Definition and gradient, that of the normal equations.
-#include "ops/family.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 static leat_status_t solve_ls_shape(leat_inference_t* c) {
   leat_partial_shape_t batch, right_batch, scalar;

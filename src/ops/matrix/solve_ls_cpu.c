@@ -3,7 +3,7 @@
 #include <float.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/matrix/linear_cpu.h"
 
 #define ILL_CONDITIONED                                                                     \

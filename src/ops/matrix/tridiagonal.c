@@ -1,7 +1,7 @@
 // TridiagonalSolve, TridiagonalMatMul: matrices given by three diagonals. Definitions, gradients.
-#include "ops/family.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // Average pools of two and three dimensions.
-#include "ops/family.h"
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
+#include "ops/op_rows.h"
 
 static leat_status_t pool_2d_shape(leat_inference_t* c) { return leat_pool_shape(c, 2, false); }
 static leat_status_t pool_3d_shape(leat_inference_t* c) { return leat_pool_shape(c, 3, false); }

@@ -1,7 +1,7 @@
 // CPU kernels of the average pools of two and three dimensions.
 #include "ops/nn/avg_pool_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
 
 static leat_status_t create_2d(leat_kernel_creation_t* c, void* state) {

@@ -1,9 +1,9 @@
 // FusedBatchNorm in its three versions, with gradients.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/batch_norm_second.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 static bool starts_with_channels(leat_string_view_t format) {
   return leat_string_view_equal(format, LEAT_SV("NCHW")) ||

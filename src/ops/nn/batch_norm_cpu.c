@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
 
 #define BLOCKS 64  // of rows that are summed apart

@@ -1,8 +1,8 @@
 // BiasAdd, BiasAddV1, BiasAddGrad: a number for each channel.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 static bool is_channels_first(const leat_node_t* node) {
   return leat_string_view_equal(leat_node_attr_string(node, "data_format"), LEAT_SV("NCHW"));

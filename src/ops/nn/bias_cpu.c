@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 
 typedef struct leat_bias_s {

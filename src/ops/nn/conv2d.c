@@ -1,7 +1,7 @@
 // Conv2D, DepthwiseConv2dNative and their gradients, which are convolutions again: the gradient of
 // each is made of the other two.
-#include "ops/family.h"
 #include "ops/nn/convolution.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 // that the plans want (channels last, float for half and bfloat16), and a plan is run.
 #include "ops/nn/conv2d_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
 
 // ---- Making -------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Conv3D with its gradients, which are convolutions again, and Conv, of two or three dimensions.
-#include "ops/family.h"
 #include "ops/nn/convolution.h"
+#include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 

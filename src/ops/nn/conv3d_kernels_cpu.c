@@ -1,5 +1,5 @@
 // CPU kernels of Conv3D, its gradients, and Conv.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/conv2d_cpu.h"
 #include "ops/nn/conv3d_cpu.h"
 

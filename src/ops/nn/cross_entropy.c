@@ -2,8 +2,8 @@
 // Scaled, each row of that is multiplied by a number: the gradient of what the loss goes into.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
   const int64_t batch = leat_partial_shape_dim(both, 0);

@@ -1,7 +1,7 @@
 // Decoders of connectionist temporal classification: from scores of classes at each time to labels.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Of |count| paths: indices, values and shapes of each, then the scores.
 static leat_status_t decoder_shape(leat_inference_t* c, int64_t count) {

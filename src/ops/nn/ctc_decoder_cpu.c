@@ -3,7 +3,7 @@
 // log of its probability after the last time, by whether it ends in a blank. A beginning that has
 // fallen out of the beam stays in the tree and may come back.
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/ctc_cpu.h"
 #include "ops/sparse/entries_cpu.h"
 

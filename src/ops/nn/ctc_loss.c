@@ -1,8 +1,8 @@
 // Connectionist temporal classification (Graves et al., 2006): the loss of labels without times.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 static leat_status_t loss_shape(leat_inference_t* c) {
   static const int kRanks[] = {3, 2, 1, 1};

@@ -5,7 +5,7 @@
 // The softmax y lies in the gradient's tensor until the gradient, y - (paths through a class),
 // takes its place. Sums are in double.
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/ctc_cpu.h"
 
 typedef struct ctc_state_s {

@@ -1,7 +1,7 @@
 // DataFormatDimMap, DataFormatVecPermute: dimensions of one layout in another.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 #define ATTRS \
   "T: {int32, int64} = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'"

@@ -1,5 +1,5 @@
 // CPU kernels of DataFormatDimMap and DataFormatVecPermute.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct leat_format_change_s {
   int count;       // dimensions of the formats

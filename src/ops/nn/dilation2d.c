@@ -1,8 +1,8 @@
 // Dilation2D: the greatest sum of input and filter in each window, and its gradients.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/window.h"
+#include "ops/op_rows.h"
 
 static leat_status_t dilation2d_shape(leat_inference_t* c) {
   leat_partial_shape_t input, filter, output;

@@ -4,8 +4,8 @@
 
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/window_op.h"
+#include "ops/op_rows.h"
 
 static leat_status_t pool_shape(leat_inference_t* c) {
   leat_partial_shape_t input, output, sequence;

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/random.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct plane_s {
   int64_t batch, channels;

@@ -1,7 +1,7 @@
 // BatchNormWithGlobalNormalization: batch normalisation as TensorFlow first had it.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // Merges the channels of |shape| with the vectors at inputs [1, end).
 static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t shape, int end,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/batch_norm_cpu.h"
 #include "ops/nn/widen_cpu.h"
 

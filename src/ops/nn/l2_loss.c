@@ -1,7 +1,7 @@
 // L2Loss: half the sum of squares.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t l2_loss_gradient(leat_gradient_t* g) {
   leat_gradient_set_input(g, 0,

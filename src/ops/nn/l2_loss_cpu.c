@@ -2,7 +2,7 @@
 #include "ops/nn/l2_loss_cpu.h"
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 
 #define BLOCK 32768

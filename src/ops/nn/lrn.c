@@ -1,7 +1,7 @@
 // LRN: local response normalisation over neighbouring channels.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t lrn_shape(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_unknown();

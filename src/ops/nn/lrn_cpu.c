@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 
 typedef struct leat_lrn_s {

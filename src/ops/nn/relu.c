@@ -1,7 +1,7 @@
 // Activations and their gradients: Relu, Relu6, LeakyRelu, Elu, Selu, Softplus, Softsign.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // dx = <op>(dy, y), from what the op itself gave.
 static leat_status_t gradient_by_output(leat_gradient_t* g, const char* op) {

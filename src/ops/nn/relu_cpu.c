@@ -1,7 +1,7 @@
 // CPU kernels of the activations: each picks its loop, the elementwise engine does the rest.
 #include "ops/nn/relu_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 #include "ops/nn/widen_cpu.h"
 

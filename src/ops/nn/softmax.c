@@ -1,8 +1,8 @@
 // Softmax, LogSoftmax: over the last dimension.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 static leat_status_t unchanged_vector(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, leat_inference_input(c, 0), 1));

@@ -1,7 +1,7 @@
 // CPU kernels of Softmax and LogSoftmax.
 #include "ops/nn/softmax_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 
 typedef struct rows_s {

@@ -1,8 +1,8 @@
 // TopK, NthElement, InTopK: what is largest along the last dimension.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/nn/subgraph.h"
+#include "ops/op_rows.h"
 
 // The value of the scalar at input |index| as a size.
 static leat_status_t read_size(leat_inference_t* c, int index, int64_t* out_size) {

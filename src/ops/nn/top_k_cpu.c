@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 
 #define TYPES(X)      \

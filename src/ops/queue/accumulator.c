@@ -1,8 +1,8 @@
 // Accumulators gather gradients of many workers: stale ones are dropped, and the mean (or sum) can
 // be taken when enough are there (section 7, synchronous replicas).
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t step_shape(leat_inference_t* c) {
   return leat_shape_check_scalar(c, 1);

@@ -1,15 +1,15 @@
 // CPU kernels of accumulators: what both kinds share, and the dense one.
 #include "ops/queue/accumulator_cpu.h"
 
+#include "device/cpu/combine.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
-#include "ops/queue/numbers_cpu.h"
+#include "ops/kernel_rows.h"
 
 static void accumulator_destroy(leat_resource_t* resource) {
   leat_accumulator_t* accumulator = (leat_accumulator_t*)resource;
   accumulator->vtable->destroy(accumulator);
   leat_arena_deinitialize(&accumulator->arena);
-  leat_turnstile_deinitialize(&accumulator->turnstile);
+  leat_wait_queue_deinitialize(&accumulator->wait_queue);
   leat_allocator_free(leat_allocator_system(), accumulator);
 }
 
@@ -49,7 +49,7 @@ leat_status_t leat_accumulator_create(const leat_accumulator_handle_t* handle,
   a->vtable = vtable;
   a->dtype = handle->dtype;
   a->mean = handle->mean;
-  leat_turnstile_initialize(&a->resource, &a->turnstile);
+  leat_wait_queue_initialize(&a->resource, &a->wait_queue);
   leat_arena_initialize(leat_allocator_system(), 256, &a->arena);
   leat_status_t status =
       leat_partial_shape_create(handle->shape.rank, handle->shape.dims, &a->arena, &a->shape);
@@ -124,7 +124,7 @@ leat_status_t leat_accumulator_apply__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check_scalar(c, "local_step"));
   LEAT_RETURN_IF_ERROR(find_accumulator(c, &application.accumulator));
   application.step = *leat_tensor_data(leat_kernel_input(c, 1), const int64_t);
-  leat_turnstile_change(&application.accumulator->turnstile, apply, &application, 0);
+  leat_wait_queue_change(&application.accumulator->wait_queue, apply, &application, 0);
   leat_resource_release(&application.accumulator->resource);
   return application.status;
 }
@@ -139,7 +139,7 @@ static leat_status_t set_global_step__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check_scalar(c, "new_global_step"));
   LEAT_RETURN_IF_ERROR(find_accumulator(c, &application.accumulator));
   application.step = *leat_tensor_data(leat_kernel_input(c, 1), const int64_t);
-  leat_turnstile_change(&application.accumulator->turnstile, set_step, &application, 0);
+  leat_wait_queue_change(&application.accumulator->wait_queue, set_step, &application, 0);
   leat_resource_release(&application.accumulator->resource);
   return leat_ok_status();
 }
@@ -147,11 +147,11 @@ static leat_status_t set_global_step__cpu(leat_kernel_context_t* c) {
 static leat_status_t num_accumulated__cpu(leat_kernel_context_t* c) {
   leat_accumulator_t* a;
   LEAT_RETURN_IF_ERROR(find_accumulator(c, &a));
-  leat_mutex_lock(&a->turnstile.mutex);
+  leat_mutex_lock(&a->wait_queue.mutex);
   int64_t count = a->count;
-  leat_mutex_unlock(&a->turnstile.mutex);
+  leat_mutex_unlock(&a->wait_queue.mutex);
   leat_resource_release(&a->resource);
-  return leat_output_int32(c, 0, count);
+  return leat_kernel_set_output_int32(c, 0, count);
 }
 
 // ---- Taking -------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ void leat_accumulator_take__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t 
   } else {
     taking.accumulator = a;
     taking.required = *leat_tensor_data(leat_kernel_input(c, 1), const int32_t);
-    leat_turnstile_enter(&a->turnstile, LEAT_LINE_OUT, &taking.base);
+    leat_wait_queue_enter(&a->wait_queue, LEAT_LINE_OUT, &taking.base);
   }
   leat_resource_release(a ? &a->resource : NULL);
 }

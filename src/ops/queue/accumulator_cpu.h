@@ -5,7 +5,7 @@
 
 #include "kernel/handle.h"
 #include "kernel/kernel.h"
-#include "ops/queue/turnstile_cpu.h"
+#include "kernel/wait_queue.h"
 
 typedef struct leat_accumulator_s leat_accumulator_t;
 
@@ -21,12 +21,12 @@ typedef struct leat_accumulator_vtable_s {
 struct leat_accumulator_s {
   leat_resource_t resource;
   const leat_accumulator_vtable_t* vtable;
-  leat_turnstile_t turnstile;
+  leat_wait_queue_t wait_queue;
   leat_arena_t arena;
   int dtype;
   leat_partial_shape_t shape;
   bool mean;
-  // Under the turnstile's lock.
+  // Under the wait queue's lock.
   int64_t count;
   int64_t global_step;
 };

@@ -1,8 +1,8 @@
 // Barriers gather the components of tuples by key: what is complete can be taken, in the order in
 // which the keys came.
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t insert_shape(leat_inference_t* c) {
   leat_partial_shape_t keys, values = leat_inference_input(c, 2);

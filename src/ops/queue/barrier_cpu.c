@@ -4,11 +4,11 @@
 
 #include "base/checked.h"
 #include "kernel/handle.h"
-#include "ops/family.h"
-#include "ops/queue/tuple_cpu.h"
+#include "kernel/tuple.h"
+#include "kernel/wait_queue.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tuple_map_cpu.h"
 #include "ops/queue/tuple_queue_cpu.h"
-#include "ops/queue/turnstile_cpu.h"
 
 // Of the queue's components, the first two are the barrier's.
 #define OWN_COMPONENTS 2
@@ -434,7 +434,7 @@ static leat_status_t ready_size__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(find_barrier(c, &barrier));
   int64_t size = barrier->ready->vtable->size(barrier->ready);
   leat_resource_release(&barrier->resource);
-  return leat_output_int32(c, 0, size);
+  return leat_kernel_set_output_int32(c, 0, size);
 }
 
 static leat_status_t incomplete_size__cpu(leat_kernel_context_t* c) {
@@ -444,7 +444,7 @@ static leat_status_t incomplete_size__cpu(leat_kernel_context_t* c) {
   int64_t size = barrier->incomplete.count;
   leat_mutex_unlock(&barrier->mutex);
   leat_resource_release(&barrier->resource);
-  return leat_output_int32(c, 0, size);
+  return leat_kernel_set_output_int32(c, 0, size);
 }
 
 const leat_kernel_row_t leat_barrier_kernels_cpu[] = {

@@ -1,6 +1,6 @@
 // Mutexes: a lock is a value; the mutex is free when its last holder is gone.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_mutex_ops[] = {
     {.name = "MutexV2",

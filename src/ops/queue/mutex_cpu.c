@@ -1,17 +1,17 @@
-// CPU kernels of mutexes. Who cannot have the lock stands in the turnstile.
+// CPU kernels of mutexes. Who cannot have the lock stands in the wait queue.
 #include "kernel/handle.h"
-#include "ops/family.h"
-#include "ops/queue/turnstile_cpu.h"
+#include "kernel/wait_queue.h"
+#include "ops/kernel_rows.h"
 
 typedef struct mutex_s {
   leat_resource_t resource;
-  leat_turnstile_t turnstile;
+  leat_wait_queue_t wait_queue;
   bool locked;
 } mutex_t;
 
 static void mutex_destroy(leat_resource_t* resource) {
   mutex_t* mutex = (mutex_t*)resource;
-  leat_turnstile_deinitialize(&mutex->turnstile);
+  leat_wait_queue_deinitialize(&mutex->wait_queue);
   leat_allocator_free(leat_allocator_system(), mutex);
 }
 
@@ -24,7 +24,7 @@ static leat_status_t make_mutex(void* data, leat_resource_t** out_resource) {
       leat_allocator_allocate(leat_allocator_system(), sizeof *mutex, (void**)&mutex));
   mutex->resource.kind = &kMutexKind;
   mutex->resource.references = 1;
-  leat_turnstile_initialize(&mutex->resource, &mutex->turnstile);
+  leat_wait_queue_initialize(&mutex->resource, &mutex->wait_queue);
   *out_resource = &mutex->resource;
   return leat_ok_status();
 }
@@ -45,7 +45,7 @@ static void unlock(void* data) { ((mutex_t*)data)->locked = false; }
 static void lock_release(void* self) {
   lock_t* lock = self;
   if (!leat_reference_count_release(&lock->references)) return;
-  leat_turnstile_change(&lock->mutex->turnstile, unlock, lock->mutex, 0);
+  leat_wait_queue_change(&lock->mutex->wait_queue, unlock, lock->mutex, 0);
   leat_resource_release(&lock->mutex->resource);
   leat_allocator_free(leat_allocator_system(), lock);
 }
@@ -111,7 +111,7 @@ static void finish_lock(leat_attempt_t* self) {
   locking_t* a = (locking_t*)self;
   if (!self->status) {
     self->status = set_lock(a->context, a->mutex);
-    if (self->status) leat_turnstile_change(&a->mutex->turnstile, unlock, a->mutex, 0);
+    if (self->status) leat_wait_queue_change(&a->mutex->wait_queue, unlock, a->mutex, 0);
   }
   a->done(a->context, self->status);
 }
@@ -126,7 +126,7 @@ static void lock__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
     return;
   }
   mutex_t* mutex = a.mutex;
-  leat_turnstile_enter(&mutex->turnstile, LEAT_LINE_OUT, &a.base);
+  leat_wait_queue_enter(&mutex->wait_queue, LEAT_LINE_OUT, &a.base);
   leat_resource_release(&mutex->resource);
 }
 

@@ -1,7 +1,7 @@
 // Putting into queues and taking out of them.
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 static leat_status_t dequeue_many_shape(leat_inference_t* c) {
   const leat_tensor_t* n = leat_inference_input_tensor(c, 1);

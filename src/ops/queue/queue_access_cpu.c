@@ -1,10 +1,10 @@
 // CPU kernels that put into queues and take out of them. All but size and is_closed may wait: the
 // queue keeps the context and calls back.
 #include "kernel/handle.h"
-#include "ops/family.h"
-#include "ops/queue/tuple_cpu.h"
+#include "kernel/tuple.h"
+#include "kernel/wait_queue.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tuple_queue_cpu.h"
-#include "ops/queue/turnstile_cpu.h"
 
 static leat_status_t find_queue(leat_kernel_context_t* c, leat_queue_t** out_queue) {
   return leat_handle_find(c, 0, &leat_queue_kind, (leat_resource_t**)out_queue);
@@ -136,7 +136,7 @@ static leat_status_t size__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(find_queue(c, &queue));
   int64_t size = queue->vtable->size(queue);
   leat_resource_release(&queue->resource);
-  return leat_output_int32(c, 0, size);
+  return leat_kernel_set_output_int32(c, 0, size);
 }
 
 static leat_status_t is_closed__cpu(leat_kernel_context_t* c) {
@@ -144,7 +144,7 @@ static leat_status_t is_closed__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(find_queue(c, &queue));
   bool closed = queue->vtable->is_closed(queue);
   leat_resource_release(&queue->resource);
-  return leat_output_bool(c, 0, closed);
+  return leat_kernel_set_output_bool(c, 0, closed);
 }
 
 #define ACCESS(name, create_fn, state, fn)                                                      \

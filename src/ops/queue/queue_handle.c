@@ -1,8 +1,8 @@
 // The ops that make queues. The older form hands out a reference to two strings, the newer one a
 // resource handle.
 #include "graph/gradient.h"
-#include "ops/family.h"
-#include "ops/queue/queue_shape.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
 
 #define QUEUE(op_name, queue_attrs, words)                                            \
   {.name = op_name,                                                                   \

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "kernel/handle.h"
 #include "kernel/queue.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/tuple_queue_cpu.h"
 
 typedef struct queue_handle_s {

@@ -2,9 +2,9 @@
 // often each came. Adding merges two sorted lists.
 #include <string.h>
 
-#include "ops/family.h"
+#include "device/cpu/combine.h"
+#include "ops/kernel_rows.h"
 #include "ops/queue/accumulator_cpu.h"
-#include "ops/queue/numbers_cpu.h"
 
 typedef struct sparse_s {
   leat_accumulator_t base;

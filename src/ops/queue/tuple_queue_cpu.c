@@ -1,4 +1,4 @@
-// The machine of all queues. Calls stand in the turnstile's two lines: enqueues and the closing,
+// The machine of all queues. Calls stand in the wait queue's two lines: enqueues and the closing,
 // which takes effect when those before it have gone in, and dequeues. A call for many elements
 // takes what there is, piece by piece (so that a batch may exceed the capacity), and gives it back
 // when the queue is closed or the step is cancelled before the batch is full. A priority queue
@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/queue/tuple_cpu.h"
+#include "kernel/tuple.h"
+#include "kernel/wait_queue.h"
 #include "ops/queue/tuple_store_cpu.h"
-#include "ops/queue/turnstile_cpu.h"
 
 typedef struct tuple_queue_s {
   leat_queue_t base;
-  leat_turnstile_t turnstile LEAT_ALIGNED(64);
+  leat_wait_queue_t wait_queue LEAT_ALIGNED(64);
   leat_arena_t arena;  // name, types, shapes
   leat_queue_order_t order;
   leat_string_view_t name;
@@ -22,7 +22,7 @@ typedef struct tuple_queue_s {
   int64_t capacity;
   int64_t min_after_dequeue;
   uint64_t seed, seed2;  // as asked for
-  // Under the turnstile's lock.
+  // Under the wait queue's lock.
   leat_tuple_store_t store;
   bool closed;
   leat_philox_t philox;
@@ -255,7 +255,7 @@ static void queue_enqueue(leat_queue_t* self, bool many, leat_tensor_t* componen
   }
   leat_tensor_t* items = leat_tuple_items(&a.tuple);
   for (int i = 0; i < width_of(q); ++i) items[i] = leat_tensor_move(&components[i]);
-  leat_turnstile_enter(&q->turnstile, LEAT_LINE_IN, &a.base);
+  leat_wait_queue_enter(&q->wait_queue, LEAT_LINE_IN, &a.base);
 }
 
 // ---- Dequeue ------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ static void queue_dequeue(leat_queue_t* self, const leat_queue_call_t* call) {
     call->done(call, status, NULL);
     return;
   }
-  leat_turnstile_enter(&q->turnstile, LEAT_LINE_OUT, &a.base);
+  leat_wait_queue_enter(&q->wait_queue, LEAT_LINE_OUT, &a.base);
 }
 
 // ---- Dequeue many -------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ static void queue_dequeue_many(leat_queue_t* self, int64_t count, bool up_to,
   if (count == 0) {
     finish_dequeue_many(&a.base);
   } else {
-    leat_turnstile_enter(&q->turnstile, LEAT_LINE_OUT, &a.base);
+    leat_wait_queue_enter(&q->wait_queue, LEAT_LINE_OUT, &a.base);
   }
 }
 
@@ -426,27 +426,27 @@ static void queue_close(leat_queue_t* self, bool cancel_pending_enqueues,
                         const leat_queue_call_t* call) {
   tuple_queue_t* q = (tuple_queue_t*)self;
   if (cancel_pending_enqueues) {
-    leat_turnstile_change(&q->turnstile, set_closed, q, 1u << LEAT_LINE_IN);
+    leat_wait_queue_change(&q->wait_queue, set_closed, q, 1u << LEAT_LINE_IN);
     call->done(call, leat_ok_status(), NULL);
     return;
   }
   queue_attempt_t a = make_attempt(q, call, attempt_close, finish_close);
-  leat_turnstile_enter(&q->turnstile, LEAT_LINE_IN, &a.base);
+  leat_wait_queue_enter(&q->wait_queue, LEAT_LINE_IN, &a.base);
 }
 
 static int64_t queue_size(leat_queue_t* self) {
   tuple_queue_t* q = (tuple_queue_t*)self;
-  leat_mutex_lock(&q->turnstile.mutex);
+  leat_mutex_lock(&q->wait_queue.mutex);
   int64_t size = q->store.count;
-  leat_mutex_unlock(&q->turnstile.mutex);
+  leat_mutex_unlock(&q->wait_queue.mutex);
   return size;
 }
 
 static bool queue_is_closed(leat_queue_t* self) {
   tuple_queue_t* q = (tuple_queue_t*)self;
-  leat_mutex_lock(&q->turnstile.mutex);
+  leat_mutex_lock(&q->wait_queue.mutex);
   bool closed = q->closed;
-  leat_mutex_unlock(&q->turnstile.mutex);
+  leat_mutex_unlock(&q->wait_queue.mutex);
   return closed;
 }
 
@@ -459,7 +459,7 @@ static void queue_destroy(leat_queue_t* self) {
   tuple_queue_t* q = (tuple_queue_t*)self;
   leat_tuple_store_deinitialize(&q->store);
   leat_arena_deinitialize(&q->arena);
-  leat_turnstile_deinitialize(&q->turnstile);
+  leat_wait_queue_deinitialize(&q->wait_queue);
   leat_allocator_free(leat_allocator_system(), q);
 }
 
@@ -522,7 +522,7 @@ leat_status_t leat_tuple_queue_create(const leat_queue_options_t* options,
   q->min_after_dequeue = options->min_after_dequeue;
   q->seed = options->seed;
   q->seed2 = options->seed2;
-  leat_turnstile_initialize(&q->base.resource, &q->turnstile);
+  leat_wait_queue_initialize(&q->base.resource, &q->wait_queue);
   leat_arena_initialize(leat_allocator_system(), 1024, &q->arena);
   leat_tuple_store_initialize(options->count, q->order == LEAT_QUEUE_PRIORITY, &q->store);
   q->words_used = 4;

@@ -1,4 +1,4 @@
-// The queues of the queue family: one machine over tuples with a turnstile before it; what differs
+// The queues of the queue family: one machine over tuples with a wait queue before it; what differs
 // is the order in which tuples come out.
 #ifndef LEAT_OPS_QUEUE_TUPLE_QUEUE_CPU_H_
 #define LEAT_OPS_QUEUE_TUPLE_QUEUE_CPU_H_

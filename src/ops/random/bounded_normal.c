@@ -1,6 +1,6 @@
 // Normal numbers within bounds, each row of them with a mean, deviation and bounds of its own.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 static leat_status_t stateful_shape(leat_inference_t* c) {

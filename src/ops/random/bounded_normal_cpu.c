@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"

@@ -1,7 +1,7 @@
 // Rows of the candidate samplers: a few classes, in whose place a loss would else take all.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static int64_t int_attr(const leat_inference_t* c, const char* name) {
   const leat_attr_value_t* value =

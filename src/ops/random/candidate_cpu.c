@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "kernel/step_check.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/fill_cpu.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/unigram_cpu.h"

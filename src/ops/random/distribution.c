@@ -1,6 +1,6 @@
 // Random tensors of a given shape, from a generator that belongs to the node.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 static leat_status_t random_integer_shape(leat_inference_t* c) {

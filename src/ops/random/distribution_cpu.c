@@ -1,5 +1,5 @@
 // CPU kernels of the random ops that keep a generator.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/fill_cpu.h"
 #include "ops/random/generator_cpu.h"
 

@@ -1,6 +1,6 @@
 // Gamma distributed numbers, and what their derivative by the shape parameter is.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 // ---- Gradients ----------------------------------------------------------------------------------

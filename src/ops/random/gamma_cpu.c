@@ -2,7 +2,7 @@
 // variables", 2000), in double whatever the type.
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"

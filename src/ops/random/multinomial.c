@@ -1,7 +1,7 @@
 // Multinomial: classes drawn with the odds that logits state.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 static leat_status_t multinomial_shape(leat_inference_t* c) {

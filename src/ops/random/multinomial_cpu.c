@@ -2,7 +2,7 @@
 // number n of all takes words 2n and 2n + 1 of the generator, whoever computes it.
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"

@@ -1,6 +1,6 @@
 // Poisson and binomially distributed numbers.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 #define REAL "{half, float, double, int32, int64}"

@@ -3,7 +3,7 @@
 // Poisson random variables", 1993). In double whatever the type.
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/binomial_cpu.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"

@@ -1,7 +1,7 @@
 // Orders drawn at random: of a tensor's rows, and of numbers one by one.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // One of seed [3] or [n, 3], index and max_index scalars or vectors of n; |inout_count| is n.
 static leat_status_t merge_count(int64_t count, int64_t* inout_count) {

@@ -1,7 +1,7 @@
 // CPU kernels that shuffle rows: Fisher and Yates over row numbers, then one copy.
 #include <string.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/index_shuffle_cpu.h"
 #include "ops/random/stateless_cpu.h"

@@ -1,6 +1,6 @@
 // Random tensors that are a function of their inputs: the same seed gives the same numbers.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 static leat_status_t check_bounds(leat_inference_t* c, int index) {

@@ -1,7 +1,7 @@
 // CPU kernels of the stateless random ops.
 #include "ops/random/stateless_cpu.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/random/fill_cpu.h"
 
 // ---- Generators ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // _Send and _Recv, which the partitioner puts on either side of a cut edge. The rendezvous holds
 // host memory: on a device with memory of its own they copy, and _HostSend and _HostRecv do not.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 #define SEND(op, text)                                                                        \
   {.name = op,                                                                                \

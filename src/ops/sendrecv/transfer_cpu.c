@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "kernel/rendezvous.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sendrecv/transfer_kernels.h"
 
 typedef struct transfer_s {

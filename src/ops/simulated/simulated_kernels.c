@@ -17,7 +17,7 @@
 
 #include "device/simulated/simulated_device.h"
 #include "kernel/resource.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sendrecv/transfer_kernels.h"
 #include "ops/simulated/launch_kernel.h"
 

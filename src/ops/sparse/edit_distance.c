@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 // Known where both dense shapes are: the greater of each dimension but the last.

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct distance_state_s {

@@ -1,6 +1,6 @@
 // Rows of a sparse tensor that have no entry get one.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 static leat_status_t fill_shape(leat_inference_t* c) {

@@ -1,7 +1,7 @@
 // CPU kernels of SparseFillEmptyRows: entries are counted by row, and each goes behind those of its
 // row that came before.
-#include "ops/family.h"
-#include "ops/queue/numbers_cpu.h"
+#include "device/cpu/combine.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct fill_s {

@@ -1,7 +1,7 @@
 // Crosses of features: every combination of one feature from each column, row by row.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t cross_shape(leat_inference_t* c) {
   static const int64_t kIndices[] = {LEAT_DIM_UNKNOWN, 2};

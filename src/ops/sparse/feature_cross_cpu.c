@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/fingerprint.h"
 #include "base/string_builder.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef enum kind_e {

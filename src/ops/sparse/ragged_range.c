@@ -1,6 +1,6 @@
 // Ranges of different lengths, one a row.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t range_shape(leat_inference_t* c) {
   int64_t rows = LEAT_DIM_UNKNOWN;

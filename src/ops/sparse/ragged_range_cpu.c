@@ -2,7 +2,7 @@
 // and the step.
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // What the kernels of all types share: the rows, and the splits as they are written.
 typedef struct rows_s {

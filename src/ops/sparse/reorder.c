@@ -1,7 +1,7 @@
 // The entries of a sparse tensor in the order of their indices.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t reorder_shape(leat_inference_t* c) {
   static const int kRanks[] = {2, 1, 1};

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct entry_s {
   const int64_t* index;

@@ -1,5 +1,5 @@
 // Sparse tensors as three strings or variants: indices, values, shape.
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 static leat_status_t serialize_shape(leat_inference_t* c) {

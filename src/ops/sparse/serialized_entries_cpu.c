@@ -1,8 +1,8 @@
 // CPU kernels of sparse tensors as strings (TensorProto messages) or as variants (the tensors
 // themselves).
-#include "ops/family.h"
+#include "kernel/boxed_tensors.h"
 #include "ops/input/serialized_tensor_cpu.h"
-#include "ops/queue/boxed_tensors_cpu.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 // ---- Writing ------------------------------------------------------------------------------------

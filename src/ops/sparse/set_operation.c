@@ -1,7 +1,7 @@
 // Sets in the last dim of a tensor, a set for each place in the dims before it: their sizes, and
 // differences, intersections and unions of two.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 // Inputs [first, first + 3) are sparse sets, and agree about |*inout_rank| as far as it is known.

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef enum keeps_e { KEEPS_A = 1, KEEPS_BOTH = 2, KEEPS_B = 4 } keeps_t;

@@ -1,6 +1,6 @@
 // Sparse tensors with dense ones.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------

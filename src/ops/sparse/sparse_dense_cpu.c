@@ -2,9 +2,9 @@
 #include <complex.h>
 #include <math.h>
 
+#include "device/cpu/combine.h"
 #include "device/cpu/half.h"
-#include "ops/family.h"
-#include "ops/queue/numbers_cpu.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 // ---- Numbers ------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // The indices of a sparse tensor under another dense shape.
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 static leat_status_t reshape_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // CPU kernel of SparseReshape: an index is a place in the dense tensor, written in other dims.
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t check(const leat_kernel_context_t* c) {
   const leat_shape_t* indices = &leat_kernel_input(c, 0)->shape;

@@ -1,7 +1,7 @@
 // Sums of sparse tensors: of two, and over axes of one.
 #include "graph/gradient.h"
-#include "ops/array/index.h"
-#include "ops/family.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 static leat_status_t add_shape(leat_inference_t* c) {

@@ -2,9 +2,8 @@
 #include <complex.h>
 #include <math.h>
 
-#include "ops/array/index.h"
-#include "ops/family.h"
-#include "ops/queue/numbers_cpu.h"
+#include "device/cpu/combine.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 static int compare(const leat_tensor_t* a, int64_t i, const leat_tensor_t* b, int64_t j) {

@@ -1,7 +1,7 @@
 // Sparse entries in a dense tensor.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t to_dense_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;

@@ -1,5 +1,5 @@
 // CPU kernel of SparseToDense: the default everywhere, then one value after the other.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct validation_s {

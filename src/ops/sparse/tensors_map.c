@@ -1,6 +1,6 @@
 // Maps from numbers to sparse tensors: a batch of them passes a queue as one number a row.
 #include "graph/gradient.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
 static leat_status_t add_shape(leat_inference_t* c) {

@@ -2,7 +2,7 @@
 // tensor was taken; numbers are not.
 #include "base/map.h"
 #include "kernel/handle.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct tensors_map_s {

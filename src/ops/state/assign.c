@@ -1,7 +1,7 @@
 // Assign, AssignAdd, AssignSub: a reference in, the same reference out.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t assign_shape(leat_inference_t* c) {
   leat_partial_shape_t value = leat_inference_input(c, 1);

@@ -1,5 +1,5 @@
 // CPU kernels of Assign, AssignAdd and AssignSub.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 typedef struct assign_s {

@@ -1,7 +1,7 @@
 // CountUpTo: hands out the numbers of a variable, one a step, up to a limit.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t count_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;

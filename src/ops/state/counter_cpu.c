@@ -1,5 +1,5 @@
 // CPU kernels of CountUpTo.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 typedef struct counter_s {

@@ -1,6 +1,6 @@
 // ResourceGather and ResourceGatherNd: slices of a variable without a copy of the whole.
-#include "ops/array/gather_nd.h"
-#include "ops/family.h"
+#include "ops/index/gather_nd.h"
+#include "ops/op_rows.h"
 
 // UNIMPLEMENTED nowhere: what is not known of the handle leaves the output unknown.
 static leat_partial_shape_t params_shape(leat_inference_t* c) {

@@ -1,8 +1,8 @@
 // CPU kernels of ResourceGather and ResourceGatherNd. The variable is locked while slices are
 // taken, rather than shared: an update that finds its value shared copies all of it.
-#include "ops/array/gather_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/index/gather_cpu.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 typedef struct gather_s {

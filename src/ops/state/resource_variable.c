@@ -1,7 +1,7 @@
 // Variables by handle: the handle is a value that names a cell; reading and updating are ops.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // The variable's declared shape, where its handle comes from VarHandleOp; its type must then be the
 // op's.

@@ -1,5 +1,5 @@
 // CPU kernels of resource variables.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 // ---- The handle ---------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // Scatter*: rows of a variable, named by indices, replaced by updates or combined with them.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/array/scatter_nd.h"
-#include "ops/family.h"
+#include "ops/index/scatter_nd.h"
+#include "ops/op_rows.h"
 
 // The shape of the variable at input 0, by reference or by handle.
 static leat_partial_shape_t variable_shape(leat_inference_t* c) {

@@ -1,12 +1,12 @@
 // CPU kernels of Scatter* and ScatterNd* on variables. All indices are checked before the first row
 // changes; rows that are named twice are updated twice, in the order of the indices.
 #include "base/checked.h"
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/row_scale_cpu.h"
-#include "ops/array/scatter_nd_cpu.h"
 #include "ops/array/types.h"
-#include "ops/family.h"
+#include "ops/index/scatter_nd_cpu.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 #define FACTOR 3  // the input of those that multiply

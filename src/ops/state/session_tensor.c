@@ -1,7 +1,7 @@
 // Tensors that a session keeps between steps, under handles.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t tensor_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;

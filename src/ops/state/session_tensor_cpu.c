@@ -1,7 +1,7 @@
 // CPU kernels over the session's store of tensors (kernel/session_tensors.h).
 #include "kernel/session_tensors.h"
 
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 static leat_status_t find_store(const leat_kernel_context_t* c,
                                 leat_session_tensors_t** out_store) {

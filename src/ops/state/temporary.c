@@ -1,7 +1,7 @@
 // Variables that live within a step: made, updated by reference, and read once when they end.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_temporary_ops[] = {
     {.name = "TemporaryVariable",

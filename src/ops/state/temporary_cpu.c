@@ -1,7 +1,7 @@
 // CPU kernels of temporary variables: cells in the step's own container, or in the device's under a
 // name that carries the step, where a step has none.
 #include "kernel/resource.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct temporary_s {
   char* name;  // the state's own

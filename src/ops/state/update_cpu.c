@@ -2,7 +2,7 @@
 // (leat_cell_make_exclusive), so that readers keep what they read.
 #include <string.h>
 
-#include "ops/array/combine_cpu.h"
+#include "device/cpu/combine.h"
 #include "ops/state/update_cpu.h"
 
 leat_status_t leat_update_find_cell(leat_kernel_context_t* c, int index, leat_cell_t** out_cell) {

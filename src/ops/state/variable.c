@@ -2,7 +2,7 @@
 // reference update in place.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // The old op wrote shape {} for "unknown".
 static leat_status_t old_variable_shape(leat_inference_t* c) {

@@ -1,7 +1,7 @@
 // CPU kernels of reference variables: the kernel finds its cell when it is made and names it at
 // every step.
 #include "kernel/resource.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct variable_s {
   leat_cell_t* cell;

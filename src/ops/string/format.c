@@ -2,7 +2,7 @@
 #include "ops/string/format.h"
 
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t format_shape(leat_inference_t* c) {
   int places = leat_format_count(leat_node_attr_string(c->node, "template"),

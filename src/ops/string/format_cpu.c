@@ -1,5 +1,5 @@
 // CPU kernel of StringFormat.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/string/format.h"
 #include "tensor/tensor_print.h"
 

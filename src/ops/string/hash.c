@@ -1,7 +1,7 @@
 // Hashes of strings.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t fingerprint_shape(leat_inference_t* c) {
   leat_partial_shape_t data = leat_inference_input(c, 0), scalar, output;

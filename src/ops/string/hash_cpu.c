@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/fingerprint.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 // ---- Buckets ------------------------------------------------------------------------------------
 

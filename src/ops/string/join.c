@@ -1,8 +1,8 @@
 // StringJoin and ReduceJoin: several strings as one.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
 #include "ops/math/reduction.h"
+#include "ops/op_rows.h"
 
 // Scalars are broadcast; the others have one shape.
 static leat_status_t join_shape(leat_inference_t* c) {

@@ -1,5 +1,5 @@
 // CPU kernels of StringJoin and ReduceJoin.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct join_s {
   bool keep_dims;

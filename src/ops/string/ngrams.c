@@ -1,6 +1,6 @@
 // StringNGrams: runs of neighbouring strings, joined.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t ngrams_shape(leat_inference_t* c) {
   leat_partial_shape_t data, splits, ngrams;

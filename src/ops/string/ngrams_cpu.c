@@ -2,7 +2,7 @@
 // ngram is what |width| neighbours of that sequence give.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 enum { SEPARATOR, LEFT_PAD, RIGHT_PAD, TEXTS };
 static const char* const kTexts[] = {"separator", "left_pad", "right_pad"};

@@ -1,7 +1,7 @@
 // Numbers as strings and back.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_number_ops[] = {
     {.name = "AsString",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "device/cpu/half.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "tensor/number_text.h"
 
 // ---- AsString -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Regular expressions on strings.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t match_shape(leat_inference_t* c) {
   leat_partial_shape_t scalar;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/regular_expression.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/string/regex_syntax_cpu.h"
 
 static leat_status_t compile(leat_string_view_t pattern,

@@ -1,6 +1,6 @@
 // Strings cut into parts, as a sparse matrix of them.
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t split_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;

@@ -1,6 +1,6 @@
 // CPU kernels of the cutting of strings: once to count the parts and once to write them.
 #include "base/checked.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct cut_s {

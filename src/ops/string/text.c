@@ -1,7 +1,7 @@
 // Parts, lengths and letters of strings.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 static leat_status_t substr_shape(leat_inference_t* c) {
   leat_partial_shape_t pos = leat_inference_input(c, 1), len = leat_inference_input(c, 2), unused;

@@ -1,5 +1,5 @@
 // CPU kernels of Substr, StringLength and the letters of strings.
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 
 typedef struct text_s {
   bool in_characters;  // UTF-8

@@ -1,7 +1,7 @@
 // Summaries of sound.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 const leat_op_row_t leat_audio_ops[] = {
     {.name = "AudioSummary",

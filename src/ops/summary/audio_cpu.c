@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "formats/wav.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 
 typedef struct sounds_s {

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "formats/png.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 
 typedef struct images_s {

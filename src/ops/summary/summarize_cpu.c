@@ -8,7 +8,7 @@
 #include "formats/histogram.h"
 #include "formats/shape_proto.h"
 #include "formats/tensor_proto.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 
 static double number_at(const leat_tensor_t* tensor, int64_t index) {

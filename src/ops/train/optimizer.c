@@ -1,7 +1,7 @@
 // Rows of the optimizers' ops.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/family.h"
+#include "ops/op_rows.h"
 
 // The shape of a variable's value, by reference or by handle.
 static leat_partial_shape_t variable_shape(leat_inference_t* c, int index, bool is_handle) {

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
-#include "ops/family.h"
+#include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 #include "ops/train/optimizers_cpu.h"
 

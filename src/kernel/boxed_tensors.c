@@ -1,0 +1,72 @@
+// Boxes of tensors: made once, then only read. Zeros and sums go through to what lies inside.
+#include "kernel/boxed_tensors.h"
+
+#include "kernel/tensor_sum.h"
+
+static void box_retain(void* self) {
+  leat_reference_count_retain(&((leat_boxed_tensors_t*)self)->references);
+}
+
+static void box_release(void* self) {
+  leat_boxed_tensors_t* box = self;
+  if (!leat_reference_count_release(&box->references)) return;
+  for (int i = 0; i < box->count; ++i) leat_tensor_release(&box->items[i]);
+  leat_allocator_free(leat_allocator_system(), box);
+}
+
+leat_status_t leat_boxed_tensors_create(const leat_variant_vtable_t* vtable, bool has_value,
+                                        int count, leat_variant_t* out_variant,
+                                        leat_boxed_tensors_t** out_box) {
+  leat_boxed_tensors_t* box;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      leat_allocator_system(), sizeof *box + (size_t)count * sizeof(leat_tensor_t),
+      (void**)&box));
+  box->references = 1;
+  box->vtable = vtable;
+  box->has_value = has_value;
+  box->count = count;
+  *out_variant = (leat_variant_t){vtable, box};
+  *out_box = box;
+  return leat_ok_status();
+}
+
+// The sums of |a| and |b|; zeros like |a| where |b| is NULL.
+static leat_status_t box_combine(const leat_boxed_tensors_t* a, const leat_boxed_tensors_t* b,
+                                 leat_variant_t* out_variant) {
+  leat_boxed_tensors_t* box;
+  if (b && (a->has_value != b->has_value || a->count != b->count)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Adding variants failed: they hold different numbers of tensors");
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_boxed_tensors_create(a->vtable, a->has_value, a->count, out_variant, &box));
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < a->count && !status; ++i) {
+    status = b ? leat_tensor_sum(&a->items[i], &b->items[i], &box->items[i])
+               : leat_tensor_zeros_like(&a->items[i], &box->items[i]);
+  }
+  if (status) {
+    box_release(box);
+    *out_variant = (leat_variant_t){0};
+  }
+  return status;
+}
+
+static leat_status_t box_zeros_like(void* self, leat_variant_t* out_variant) {
+  return box_combine(self, NULL, out_variant);
+}
+
+static leat_status_t box_add(void* a, void* b, leat_variant_t* out_variant) {
+  return box_combine(a, b, out_variant);
+}
+
+static leat_status_t box_encode(void* self, char** out_metadata, size_t* out_metadata_size,
+                                struct leat_tensor_s** out_tensors, size_t* out_tensor_count) {
+  return leat_make_status(LEAT_UNIMPLEMENTED, "A tensor in a variant cannot leave its process");
+}
+
+#define BOX_VTABLE(text)                                                                    \
+  {.type_name = text, .retain = box_retain, .release = box_release,                        \
+   .zeros_like = box_zeros_like, .add = box_add, .encode = box_encode}
+const leat_variant_vtable_t leat_optional_vtable = BOX_VTABLE("tensorflow::data::Optional");
+const leat_variant_vtable_t leat_tensor_box_vtable = BOX_VTABLE("tensorflow::Tensor");

@@ -1,0 +1,72 @@
+// Numbers are added at once, variants one by one, by what they are.
+#include "kernel/tensor_sum.h"
+
+#include "device/cpu/combine.h"
+
+static leat_status_t fill_sum(const leat_tensor_t* a, const leat_tensor_t* b,
+                              leat_tensor_t* sum) {
+  const int64_t count = a->shape.element_count;
+  if (a->dtype != LEAT_DTYPE_VARIANT) {
+    if (leat_numbers_add(a->dtype, a->data, b->data, sum->data, count)) return leat_ok_status();
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Trying to add unsupported dtype %s",
+                            leat_dtype_name(a->dtype));
+  }
+  const leat_variant_t *left = a->data, *right = b->data;
+  leat_variant_t* to = sum->data;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!left[i].vtable || left[i].vtable != right[i].vtable || !left[i].vtable->add) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Adding variants failed: they hold what cannot be added");
+    }
+    LEAT_RETURN_IF_ERROR(left[i].vtable->add(left[i].self, right[i].self, &to[i]));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_tensor_sum(const leat_tensor_t* a, const leat_tensor_t* b,
+                              leat_tensor_t* out_sum) {
+  if (a->dtype != b->dtype) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Trying to add two tensors with incompatible element types. One is %s "
+                            "and the other is %s",
+                            leat_dtype_name(a->dtype), leat_dtype_name(b->dtype));
+  }
+  if (!leat_shape_equal(&a->shape, &b->shape)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Trying to add two tensors with incompatible element shapes. One is "
+                            "%s and the other is %s",
+                            LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_tensor_allocate(leat_buffer_source_host(), a->dtype, &a->shape, out_sum));
+  leat_status_t status = fill_sum(a, b, out_sum);
+  if (status) leat_tensor_release(out_sum);
+  return status;
+}
+
+leat_status_t leat_tensor_fill_zeros_like(const leat_tensor_t* like, leat_tensor_t* zeros) {
+  if (like->dtype != LEAT_DTYPE_VARIANT) {
+    leat_tensor_fill_zero(zeros);
+    return leat_ok_status();
+  }
+  const leat_variant_t* from = like->data;
+  leat_variant_t* to = zeros->data;
+  for (int64_t i = 0; i < like->shape.element_count; ++i) {
+    if (!from[i].vtable) continue;
+    if (!from[i].vtable->zeros_like) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Making zeros failed: variant is %s, must be of a type that has them",
+                              from[i].vtable->type_name);
+    }
+    LEAT_RETURN_IF_ERROR(from[i].vtable->zeros_like(from[i].self, &to[i]));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_tensor_zeros_like(const leat_tensor_t* like, leat_tensor_t* out_zeros) {
+  LEAT_RETURN_IF_ERROR(
+      leat_tensor_allocate(leat_buffer_source_host(), like->dtype, &like->shape, out_zeros));
+  leat_status_t status = leat_tensor_fill_zeros_like(like, out_zeros);
+  if (status) leat_tensor_release(out_zeros);
+  return status;
+}

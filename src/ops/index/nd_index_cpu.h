@@ -1,0 +1,45 @@
+// Index tuples: the rows of an integer tensor [..., depth], each of which names an element or a
+// slice of another (GatherNd, ScatterNd and their kin).
+#ifndef LEAT_OPS_INDEX_ND_INDEX_CPU_H_
+#define LEAT_OPS_INDEX_ND_INDEX_CPU_H_
+
+#include "ops/array/index_cpu.h"
+
+typedef struct leat_nd_index_s {
+  const leat_tensor_t* indices;
+  int depth;
+  int64_t count;  // tuples
+  int64_t slice;  // elements that a tuple names
+  int64_t dims[LEAT_SHAPE_MAX_RANK];     // of the indexed tensor, |depth| of them
+  int64_t strides[LEAT_SHAPE_MAX_RANK];  // in elements
+} leat_nd_index_t;
+
+// What bad tuples do.
+typedef enum leat_bad_indices_e {
+  LEAT_BAD_INDICES_FAIL = 0,
+  LEAT_BAD_INDICES_IGNORE = 1,
+} leat_bad_indices_t;
+// Attribute "bad_indices_policy"; INVALID_ARGUMENT for an unknown one.
+LEAT_MUST_USE leat_status_t leat_bad_indices_read(const leat_kernel_creation_t* creation,
+                                                  leat_bad_indices_t* out_policy);
+
+// INVALID_ARGUMENT when |indices| is a scalar or its tuples are longer than |shape|'s rank.
+LEAT_MUST_USE leat_status_t leat_nd_index_make(const leat_kernel_context_t* c,
+                                               const leat_tensor_t* indices,
+                                               const leat_shape_t* shape,
+                                               leat_nd_index_t* out_index);
+// The first element that tuple |at| names, or -1 when it is out of bounds.
+static inline int64_t leat_nd_index_at(const leat_nd_index_t* index, int64_t at) {
+  int64_t element = 0, first = at * index->depth;
+  for (int d = 0; d < index->depth; ++d) {
+    int64_t item = leat_index_read(index->indices, first + d);
+    if (LEAT_UNLIKELY((uint64_t)item >= (uint64_t)index->dims[d])) return -1;
+    element += item * index->strides[d];
+  }
+  return element;
+}
+// INVALID_ARGUMENT for tuple |at|.
+LEAT_MUST_USE leat_status_t leat_nd_index_error(const leat_kernel_context_t* c,
+                                                const leat_nd_index_t* index, int64_t at);
+
+#endif  // LEAT_OPS_INDEX_ND_INDEX_CPU_H_

@@ -1,0 +1,139 @@
+// Takes what is selected. What lies together and is long enough shares the input's bytes; the rest
+// are strided copies.
+#include "ops/index/selection_cpu.h"
+
+#include "base/checked.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/parts_cpu.h"
+
+leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
+                                        leat_selection_masks_t* out_masks) {
+  static const char* const names[] = {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask",
+                                      "shrink_axis_mask"};
+  uint32_t* masks[] = {&out_masks->begin, &out_masks->end, &out_masks->ellipsis,
+                       &out_masks->new_axis, &out_masks->shrink};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(names); ++i) {
+    int64_t value;
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(creation, names[i], &value));
+    *masks[i] = (uint32_t)value;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
+                                  leat_selection_masks_t masks, const leat_shape_t* shape,
+                                  leat_selection_t* out_selection) {
+  const leat_tensor_t* begin = leat_kernel_input(c, first);
+  const leat_tensor_t* end = leat_kernel_input(c, first + 1);
+  const leat_tensor_t* strides = leat_kernel_input(c, first + 2);
+  int64_t count = strides->shape.element_count;
+  if (begin->shape.rank != 1 || end->shape.rank != 1 || strides->shape.rank != 1 ||
+      begin->shape.element_count != count || end->shape.element_count != count ||
+      count > LEAT_SELECTION_MAX_ITEMS) {
+    return leat_kernel_invalid(
+        c, "begin, end and strides have shapes %s, %s and %s, must be vectors of one size below 32",
+        LEAT_SHAPE_TEXT(&begin->shape), LEAT_SHAPE_TEXT(&end->shape),
+        LEAT_SHAPE_TEXT(&strides->shape));
+  }
+  leat_selection_items_t items;
+  items.count = (int)count;
+  for (int i = 0; i < items.count; ++i) {
+    items.begin[i] = leat_index_read(begin, i);
+    items.end[i] = leat_index_read(end, i);
+    items.strides[i] = leat_index_read(strides, i);
+    // The mark of the unknown is an index like any other here.
+    if (items.begin[i] == LEAT_SELECTION_UNKNOWN) ++items.begin[i];
+    if (items.end[i] == LEAT_SELECTION_UNKNOWN) ++items.end[i];
+  }
+  leat_status_t status =
+      leat_selection_make(&items, masks, shape->rank, leat_shape_dims(shape), out_selection);
+  if (LEAT_LIKELY(!status)) return status;
+  return leat_status_annotate(status, "Compute failed for node '%.*s' (%.*s)",
+                              LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(c->kernel->op->name));
+}
+
+int64_t leat_selection_steps(const leat_selection_t* s, const leat_shape_t* shape,
+                             int64_t* out_steps) {
+  leat_shape_strides(shape, out_steps);
+  int64_t first = 0;
+  for (int d = 0; d < s->rank; ++d) {
+    first += s->begin[d] * out_steps[d];
+    // A step that is taken keeps within the tensor; one that is not may be of any size.
+    out_steps[d] = s->sizes[d] > 1 ? out_steps[d] * s->strides[d] : 0;
+  }
+  return first;
+}
+
+bool leat_selection_is_contiguous(const leat_selection_t* s, const leat_shape_t* shape,
+                                  int64_t* out_first) {
+  const int64_t* dims = leat_shape_dims(shape);
+  int64_t first = 0;
+  bool is_partial = false;  // a dimension further in is not taken whole
+  int64_t stride = 1;
+  for (int d = s->rank - 1; d >= 0; --d) {
+    if (s->sizes[d] == 0) return false;
+    if (s->sizes[d] != 1 && (s->strides[d] != 1 || is_partial)) return false;
+    if (s->sizes[d] != dims[d]) is_partial = true;
+    first += s->begin[d] * stride;
+    stride *= dims[d];
+  }
+  *out_first = first;
+  return true;
+}
+
+// ---- Taking ------------------------------------------------------------------------------------
+
+// |count| elements from |first| on as the output.
+static leat_status_t share(leat_kernel_context_t* c, const leat_tensor_t* input, int64_t first,
+                           const leat_shape_t* shape) {
+  leat_shape_t flat = leat_shape_vector(input->shape.element_count);
+  leat_tensor_t all, part, output;
+  LEAT_RETURN_IF_ERROR(leat_tensor_reshape(input, &flat, &all));
+  leat_status_t status = leat_tensor_slice(&all, first, first + shape->element_count, &part);
+  leat_tensor_release(&all);
+  if (status) return status;
+  status = leat_tensor_reshape(&part, shape, &output);
+  leat_tensor_release(&part);
+  if (!status) leat_kernel_set_output(c, 0, output);
+  return status;
+}
+
+static bool is_shared(const leat_tensor_t* input, int64_t first, int64_t count) {
+  size_t width = leat_dtype_size(input->dtype);
+  return count == input->shape.element_count ||
+         leat_parts_should_share((char*)input->data + (size_t)first * width,
+                                 (size_t)count * width);
+}
+
+static leat_status_t copy_selected(leat_kernel_context_t* c, const leat_tensor_t* input,
+                                   const leat_selection_t* s, const leat_tensor_t* output) {
+  int64_t steps[LEAT_SHAPE_MAX_RANK];
+  int64_t first = leat_selection_steps(s, &input->shape, steps);
+  leat_strided_t block;
+  leat_strided_begin(&block, input->dtype);
+  int64_t to_stride = output->shape.element_count;
+  for (int d = 0; d < s->rank; ++d) {
+    to_stride /= LEAT_MAX(s->sizes[d], 1);
+    leat_strided_add(&block, s->sizes[d], to_stride, steps[d]);
+  }
+  return leat_strided_copy(c, &block, leat_element_at(input->data, input->dtype, first),
+                           output->data);
+}
+
+leat_status_t leat_selection_take(leat_kernel_context_t* c, const leat_tensor_t* input,
+                                  const leat_selection_t* s, const leat_shape_t* shape) {
+  int64_t first = 0;
+  bool is_contiguous = leat_selection_is_contiguous(s, &input->shape, &first);
+  if (is_contiguous && is_shared(input, first, shape->element_count)) {
+    return share(c, input, first, shape);
+  }
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
+  if (shape->element_count == 0) return leat_ok_status();
+  if (is_contiguous) {
+    return leat_tensor_copy_elements(input->dtype,
+                                     leat_element_at(input->data, input->dtype, first),
+                                     output->data, shape->element_count);
+  }
+  return copy_selected(c, input, s, output);
+}

@@ -1,0 +1,163 @@
+// StridedSlice and StridedSliceGrad: x[a:b:c, ...], and its way back.
+#include "graph/gradient.h"
+#include "graph/inference_index.h"
+#include "ops/index/selection.h"
+#include "ops/op_rows.h"
+
+_Static_assert(LEAT_SELECTION_UNKNOWN == LEAT_VALUE_UNKNOWN,
+               "what inference does not know, a selection does not know");
+
+static leat_selection_masks_t masks_of(const leat_node_t* node) {
+  return (leat_selection_masks_t){
+      .begin = (uint32_t)leat_node_attr_int(node, "begin_mask", 0),
+      .end = (uint32_t)leat_node_attr_int(node, "end_mask", 0),
+      .ellipsis = (uint32_t)leat_node_attr_int(node, "ellipsis_mask", 0),
+      .new_axis = (uint32_t)leat_node_attr_int(node, "new_axis_mask", 0),
+      .shrink = (uint32_t)leat_node_attr_int(node, "shrink_axis_mask", 0),
+  };
+}
+
+static leat_status_t check_vectors(leat_inference_t* c, int64_t* out_count) {
+  leat_partial_shape_t begin, end, strides;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &begin));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &end));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 1, &strides));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, begin, end, &begin));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, begin, strides, &begin));
+  *out_count = leat_partial_shape_dim(begin, 0);
+  return leat_ok_status();
+}
+
+static leat_status_t read_item(leat_inference_t* c, int input, int count, int64_t* out_items) {
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, input, &value));
+  for (int i = 0; i < count; ++i) {
+    out_items[i] = value.rank == 1 && i < value.count ? value.items[i] : LEAT_VALUE_UNKNOWN;
+  }
+  return leat_ok_status();
+}
+
+// What is known of begin, end and strides; the latter must be known for anything to follow.
+static leat_status_t read_items(leat_inference_t* c, bool* out_is_known,
+                                leat_selection_items_t* items) {
+  leat_partial_value_t strides;
+  *out_is_known = false;
+  LEAT_RETURN_IF_ERROR(leat_inference_indices(c, 3, out_is_known, &strides));
+  if (!*out_is_known) return leat_ok_status();
+  if (strides.rank != 1 || strides.count > LEAT_SELECTION_MAX_ITEMS) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Expected begin, end, and strides to be 1D equal size tensors of less "
+                            "than 32 items");
+  }
+  items->count = strides.count;
+  for (int i = 0; i < strides.count; ++i) items->strides[i] = strides.items[i];
+  LEAT_RETURN_IF_ERROR(read_item(c, 1, strides.count, items->begin));
+  return read_item(c, 2, strides.count, items->end);
+}
+
+static leat_status_t strided_slice_shape(leat_inference_t* c) {
+  leat_partial_shape_t input = leat_inference_input(c, 0), shape;
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(check_vectors(c, &count));
+  bool is_known;
+  leat_selection_items_t items;
+  LEAT_RETURN_IF_ERROR(read_items(c, &is_known, &items));
+  if (input.rank < 0 || !is_known || count == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  leat_selection_t selection;
+  LEAT_RETURN_IF_ERROR(leat_selection_make(&items, masks_of(c->node), input.rank,
+                                           input.dims, &selection));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_make(c, selection.result_rank, selection.result, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+#define MAX_VALUE_ITEMS 512
+
+// Of a vector of integers that is known, at least in part.
+static leat_status_t strided_slice_value(leat_inference_t* c) {
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &value));
+  if (value.rank != 1) return leat_ok_status();
+  bool is_known;
+  leat_selection_items_t items;
+  LEAT_RETURN_IF_ERROR(read_items(c, &is_known, &items));
+  if (!is_known) return leat_ok_status();
+  leat_selection_t s;
+  int64_t dim = value.count;
+  LEAT_RETURN_IF_ERROR(
+      leat_selection_make(&items, masks_of(c->node), 1, &dim, &s));
+  if (s.result_rank > 1 || s.sizes[0] < 0 || s.sizes[0] > MAX_VALUE_ITEMS) return leat_ok_status();
+  // A single index that is not known is resolved to the first.
+  for (int i = 0; i < items.count; ++i) {
+    if (items.begin[i] == LEAT_VALUE_UNKNOWN || items.end[i] == LEAT_VALUE_UNKNOWN) {
+      return leat_ok_status();
+    }
+  }
+  int64_t selected[MAX_VALUE_ITEMS];
+  for (int64_t i = 0; i < s.sizes[0]; ++i) {
+    selected[i] = value.items[s.begin[0] + i * s.strides[0]];
+  }
+  return leat_inference_set_output_value(c, 0, s.result_rank, (int)s.sizes[0], selected);
+}
+
+static leat_status_t grad_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+#define MASK(name) LEAT_INT(name, leat_node_attr_int(leat_gradient_node(g), name, 0))
+#define MASKS                                                                                    \
+  LEAT_ATTRS(MASK("begin_mask"), MASK("end_mask"), MASK("ellipsis_mask"), MASK("new_axis_mask"), \
+             MASK("shrink_axis_mask"))
+
+static leat_status_t strided_slice_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t begin = leat_gradient_input(g, 1);
+  leat_output_t end = leat_gradient_input(g, 2), strides = leat_gradient_input(g, 3);
+  leat_output_t shape =
+      leat_build(b, "Shape", LEAT_INPUTS(leat_gradient_input(g, 0)),
+                 LEAT_ATTRS(LEAT_TYPE("out_type", leat_build_type_of(b, begin))));
+  leat_output_t gradient = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(
+      g, 0,
+      leat_build(b, "StridedSliceGrad", LEAT_INPUTS(shape, begin, end, strides, gradient), MASKS));
+  return leat_ok_status();
+}
+
+static leat_status_t strided_slice_grad_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t begin = leat_gradient_input(g, 1);
+  leat_output_t end = leat_gradient_input(g, 2), strides = leat_gradient_input(g, 3);
+  leat_output_t gradient = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(
+      g, 4, leat_build(b, "StridedSlice", LEAT_INPUTS(gradient, begin, end, strides), MASKS));
+  return leat_ok_status();
+}
+
+#define MASK_ATTRS                                                                         \
+  "begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; " \
+  "shrink_axis_mask: int = 0"
+
+const leat_op_row_t leat_strided_slice_ops[] = {
+    {.name = "StridedSlice",
+     .inputs = "input: T; begin: Index; end: Index; strides: Index",
+     .outputs = "output: T",
+     .attrs = "T: type; Index: {int16, int32, int64}; " MASK_ATTRS,
+     .shape = strided_slice_shape,
+     .value = strided_slice_value,
+     .gradient = strided_slice_gradient,
+     .doc = "Elements at begin, begin + stride, ... before end of each dimension, as in NumPy."},
+    {.name = "StridedSliceGrad",
+     .inputs = "shape: Index; begin: Index; end: Index; strides: Index; dy: T",
+     .outputs = "output: T",
+     .attrs = "T: type; Index: {int32, int64}; " MASK_ATTRS,
+     .shape = grad_shape,
+     .gradient = strided_slice_grad_gradient,
+     .doc = "Zeros of the shape with dy where StridedSlice would have taken it."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,50 @@
+// Stacks: what a loop pushes, its gradient's loop pops. They live as long as their step.
+#include "graph/gradient.h"
+#include "graph/handle_shape.h"
+#include "ops/op_rows.h"
+
+static leat_status_t push_shape(leat_inference_t* c) {
+  leat_inference_set_output(c, 0, leat_inference_input(c, 1));
+  return leat_ok_status();
+}
+
+#define TWICE(op_name, more_inputs, op_outputs, op_attrs, escaping, op_shape, words)          \
+  {.name = op_name,                                                                           \
+   .inputs = "handle: Ref(string)" more_inputs,                                               \
+   .outputs = op_outputs,                                                                     \
+   .attrs = op_attrs,                                                                         \
+   .flags = LEAT_OP_STEP_RESOURCE,                                                            \
+   .escaping_inputs = escaping,                                                               \
+   .shape = op_shape,                                                                         \
+   .gradient = leat_gradient_none,                                                            \
+   .doc = words},                                                                             \
+  {                                                                                           \
+    .name = op_name "V2", .inputs = "handle: resource" more_inputs, .outputs = op_outputs,    \
+    .attrs = op_attrs, .flags = LEAT_OP_STATEFUL, .escaping_inputs = escaping,                \
+    .shape = op_shape, .gradient = leat_gradient_none, .doc = words                           \
+  }
+
+const leat_op_row_t leat_stack_ops[] = {
+    {.name = "Stack",
+     .outputs = "handle: Ref(string)",
+     .attrs = "elem_type: type; stack_name: string = ''",
+     .flags = LEAT_OP_STATEFUL | LEAT_OP_STEP_RESOURCE,
+     .shape = leat_shape_two_strings,
+     .gradient = leat_gradient_none,
+     .doc = "A stack of tensors; use StackV2."},
+    {.name = "StackV2",
+     .inputs = "max_size: int32",
+     .outputs = "handle: resource",
+     .attrs = "elem_type: type; stack_name: string = ''",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_two_strings,
+     .gradient = leat_gradient_none,
+     .doc = "A stack of tensors of one type; a negative max_size does not bound it."},
+    TWICE("StackPush", "; elem: T", "output: T", "T: type; swap_memory: bool = false", 2,
+          push_shape, "Puts a tensor on the stack, and hands it on."),
+    TWICE("StackPop", "", "elem: elem_type", "elem_type: type", 0, leat_shape_unknown,
+          "Takes the tensor that was pushed last."),
+    TWICE("StackClose", "", NULL, NULL, 0, leat_shape_of_two_strings,
+          "Forgets the tensors; the stack cannot be used any more."),
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,329 @@
+// CPU kernels of maps from tensors to tensors. A map is a variant whose content is changed in place
+// by its only holder and copied (the tensors shared) by any other. A key is found by its type,
+// shape and bytes, written as one string.
+#include <string.h>
+
+#include "kernel/tensor_sum.h"
+#include "ops/kernel_rows.h"
+#include "ops/lookup/key_rows_cpu.h"
+
+typedef struct tensor_map_s {
+  leat_reference_count_t references;
+  leat_key_rows_t rows;  // strings of keys; their values are not used
+  leat_tensor_t* keys;   // by row
+  leat_tensor_t* values;
+  size_t key_room, value_room;
+} tensor_map_t;
+
+static const leat_variant_vtable_t kMapVtable;
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+static leat_status_t create_map(tensor_map_t** out_map) {
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof **out_map, (void**)out_map));
+  (*out_map)->references = 1;
+  leat_key_rows_initialize(LEAT_DTYPE_STRING, LEAT_DTYPE_BOOL, 1, &(*out_map)->rows);
+  return leat_ok_status();
+}
+
+static void map_retain(void* self) {
+  leat_reference_count_retain(&((tensor_map_t*)self)->references);
+}
+
+static void map_release(void* self) {
+  tensor_map_t* map = self;
+  if (!leat_reference_count_release(&map->references)) return;
+  for (size_t i = 0; i < map->rows.count; ++i) {
+    leat_tensor_release(&map->keys[i]);
+    leat_tensor_release(&map->values[i]);
+  }
+  leat_key_rows_deinitialize(&map->rows);
+  leat_allocator_free(leat_allocator_system(), map->keys);
+  leat_allocator_free(leat_allocator_system(), map->values);
+  leat_allocator_free(leat_allocator_system(), map);
+}
+
+// ---- Keys ---------------------------------------------------------------------------------------
+
+static leat_status_t write_key(const leat_tensor_t* key, leat_string_builder_t* out) {
+  int64_t count = key->shape.element_count;
+  leat_string_builder_print(out, "%d %s ", key->dtype, LEAT_SHAPE_TEXT(&key->shape));
+  if (!leat_dtype_in(key->dtype, LEAT_DTYPES_OBJECT)) {
+    size_t size = (size_t)count * leat_dtype_size(key->dtype);
+    leat_string_builder_append(out, leat_string_view_make(key->data, size));
+  } else if (key->dtype != LEAT_DTYPE_STRING) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Keys of maps cannot be of type %s",
+                            leat_dtype_name(key->dtype));
+  }
+  for (int64_t i = 0; key->dtype == LEAT_DTYPE_STRING && i < count; ++i) {
+    leat_string_view_t text = leat_tensor_string_at(key, i);
+    leat_string_builder_print(out, "%zu ", text.size);
+    leat_string_builder_append(out, text);
+  }
+  return leat_status_clone(out->status);
+}
+
+// The row of |key|, -1 where it is not there; with |add| it is made, without tensors.
+static leat_status_t find_row(tensor_map_t* map, const leat_tensor_t* key, bool add,
+                              int64_t* out_row, bool* out_added) {
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = write_key(key, &text);
+  if (!status) {
+    TF_TString view;
+    TF_TString_Init(&view);
+    TF_TString_AssignView(&view, text.data, text.size);
+    if (add) {
+      status = leat_key_rows_find_or_add(&map->rows, &view, 0, out_row, out_added);
+    } else {
+      *out_row = leat_key_rows_find(&map->rows, &view, 0);
+    }
+  }
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+// Puts |value| (moved, also on failure) under |key| (shared).
+static leat_status_t put(tensor_map_t* map, const leat_tensor_t* key, leat_tensor_t value) {
+  int64_t row;
+  bool added = false;
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_status_t status = leat_allocator_grow_array(
+      allocator, map->rows.count + 1, sizeof(leat_tensor_t), (void**)&map->keys, &map->key_room);
+  if (!status) {
+    status = leat_allocator_grow_array(allocator, map->rows.count + 1, sizeof(leat_tensor_t),
+                                       (void**)&map->values, &map->value_room);
+  }
+  if (!status) status = find_row(map, key, true, &row, &added);
+  if (status) {
+    leat_tensor_release(&value);
+    return status;
+  }
+  if (added) {
+    map->keys[row] = leat_tensor_share(key);
+  } else {
+    leat_tensor_release(&map->values[row]);
+  }
+  map->values[row] = value;
+  return leat_ok_status();
+}
+
+static void take_out(tensor_map_t* map, int64_t row) {
+  leat_tensor_release(&map->keys[row]);
+  leat_tensor_release(&map->values[row]);
+  leat_key_rows_remove(&map->rows, row);  // the last takes its place
+  map->keys[row] = map->keys[map->rows.count];
+  map->values[row] = map->values[map->rows.count];
+}
+
+static leat_status_t copy_map(const tensor_map_t* map, tensor_map_t** out_copy) {
+  LEAT_RETURN_IF_ERROR(create_map(out_copy));
+  for (size_t i = 0; i < map->rows.count; ++i) {
+    leat_status_t status = put(*out_copy, &map->keys[i], leat_tensor_share(&map->values[i]));
+    if (status) {
+      map_release(*out_copy);
+      return status;
+    }
+  }
+  return leat_ok_status();
+}
+
+// ---- The variant --------------------------------------------------------------------------------
+
+static leat_status_t map_zeros_like(void* self, leat_variant_t* out_variant) {
+  tensor_map_t* empty;
+  LEAT_RETURN_IF_ERROR(create_map(&empty));
+  *out_variant = (leat_variant_t){&kMapVtable, empty};
+  return leat_ok_status();
+}
+
+static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
+  for (size_t i = 0; i < other->rows.count; ++i) {
+    int64_t row;
+    leat_tensor_t value;
+    LEAT_RETURN_IF_ERROR(find_row(sum, &other->keys[i], false, &row, NULL));
+    if (row < 0) {
+      value = leat_tensor_share(&other->values[i]);
+    } else {
+      LEAT_RETURN_IF_ERROR(leat_tensor_sum(&sum->values[row], &other->values[i], &value));
+    }
+    LEAT_RETURN_IF_ERROR(put(sum, &other->keys[i], value));
+  }
+  return leat_ok_status();
+}
+
+// The keys of both; values of keys that both have are added.
+static leat_status_t map_add(void* a, void* b, leat_variant_t* out_variant) {
+  tensor_map_t* sum;
+  LEAT_RETURN_IF_ERROR(copy_map(a, &sum));
+  leat_status_t status = add_into(sum, b);
+  if (status) {
+    map_release(sum);
+    return status;
+  }
+  *out_variant = (leat_variant_t){&kMapVtable, sum};
+  return leat_ok_status();
+}
+
+static leat_status_t map_encode(void* self, char** out_metadata, size_t* out_metadata_size,
+                                struct leat_tensor_s** out_tensors, size_t* out_tensor_count) {
+  return leat_make_status(LEAT_UNIMPLEMENTED, "A map of tensors cannot leave its process");
+}
+
+static const leat_variant_vtable_t kMapVtable = {
+    .type_name = "tensorflow::TensorMap",
+    .retain = map_retain,
+    .release = map_release,
+    .zeros_like = map_zeros_like,
+    .add = map_add,
+    .encode = map_encode,
+};
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static leat_status_t input_map(leat_kernel_context_t* c, tensor_map_t** out_map) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  if (input->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Input map must be a scalar. Saw: %s",
+                               LEAT_SHAPE_TEXT(&input->shape));
+  }
+  const leat_variant_t* variant = input->data;
+  *out_map = variant->vtable == &kMapVtable ? variant->self : NULL;
+  return *out_map ? leat_ok_status() : leat_kernel_invalid(c, "Input handle is not a map.");
+}
+
+// The map at input 0 and the row of the key at input 1; |*out_row| is -1 where it is not there.
+static leat_status_t input_row(leat_kernel_context_t* c, tensor_map_t** out_map,
+                               int64_t* out_row) {
+  LEAT_RETURN_IF_ERROR(input_map(c, out_map));
+  return find_row(*out_map, leat_kernel_input(c, 1), false, out_row, NULL);
+}
+
+static leat_status_t no_such_key(const leat_kernel_context_t* c) {
+  return leat_kernel_invalid(c, "the key is none of the map's");
+}
+
+// Output 0 becomes input 0, a map that may be changed.
+static leat_status_t change_input(leat_kernel_context_t* c, tensor_map_t** out_map) {
+  leat_tensor_t* output;
+  tensor_map_t *map, *copy;
+  LEAT_RETURN_IF_ERROR(input_map(c, &map));
+  const leat_variant_t* from = leat_kernel_input(c, 0)->data;
+  leat_shape_t scalar = leat_shape_scalar();
+  LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &scalar, &output));
+  leat_variant_t* to = leat_tensor_data(output, leat_variant_t);
+  *out_map = map;
+  if (to == from && atomic_load(&map->references) == 1) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(copy_map(map, &copy));
+  leat_variant_t former = *to;
+  *to = (leat_variant_t){&kMapVtable, copy};
+  if (former.vtable) former.vtable->release(former.self);
+  *out_map = copy;
+  return leat_ok_status();
+}
+
+static leat_status_t empty__cpu(leat_kernel_context_t* c) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  return map_zeros_like(NULL, leat_tensor_data(output, leat_variant_t));
+}
+
+static leat_status_t size__cpu(leat_kernel_context_t* c) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  tensor_map_t* map;
+  LEAT_RETURN_IF_ERROR(input_map(c, &map));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  *leat_tensor_data(output, int32_t) = (int32_t)map->rows.count;
+  return leat_ok_status();
+}
+
+static leat_status_t has_key__cpu(leat_kernel_context_t* c) {
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  tensor_map_t* map;
+  int64_t row;
+  LEAT_RETURN_IF_ERROR(input_row(c, &map, &row));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  *leat_tensor_data(output, bool) = row >= 0;
+  return leat_ok_status();
+}
+
+static leat_status_t lookup__cpu(leat_kernel_context_t* c) {
+  tensor_map_t* map;
+  int64_t row;
+  LEAT_RETURN_IF_ERROR(input_row(c, &map, &row));
+  if (row < 0) return no_such_key(c);
+  if (map->values[row].dtype != c->kernel->output_types[0]) {
+    return leat_kernel_invalid(c, "the key's value is of type %s, must be %s",
+                               leat_dtype_name(map->values[row].dtype),
+                               leat_dtype_name(c->kernel->output_types[0]));
+  }
+  leat_kernel_set_output(c, 0, leat_tensor_share(&map->values[row]));
+  return leat_ok_status();
+}
+
+static leat_status_t insert__cpu(leat_kernel_context_t* c) {
+  leat_tensor_t key, value;
+  tensor_map_t* map;
+  LEAT_RETURN_IF_ERROR(change_input(c, &map));
+  LEAT_RETURN_IF_ERROR(leat_kernel_keep_input(c, 1, &key));
+  leat_status_t status = leat_kernel_keep_input(c, 2, &value);
+  if (!status) status = put(map, &key, value);
+  leat_tensor_release(&key);
+  return status;
+}
+
+static leat_status_t erase__cpu(leat_kernel_context_t* c) {
+  tensor_map_t* map;
+  int64_t row;
+  LEAT_RETURN_IF_ERROR(input_row(c, &map, &row));
+  if (row < 0) return no_such_key(c);
+  LEAT_RETURN_IF_ERROR(change_input(c, &map));  // a copy has the same rows
+  take_out(map, row);
+  return leat_ok_status();
+}
+
+static leat_status_t check_keys(const leat_kernel_context_t* c, const tensor_map_t* map) {
+  if (map->rows.count == 0) {
+    return leat_kernel_invalid(c, "TensorMapStackKeys cannot be called on empty map.");
+  }
+  for (size_t i = 0; i < map->rows.count; ++i) {
+    if (map->keys[i].dtype != c->kernel->output_types[0]) {
+      return leat_kernel_invalid(c, "Key does not match requested dtype.");
+    }
+    if (!leat_shape_equal(&map->keys[i].shape, &map->keys[0].shape)) {
+      return leat_kernel_invalid(c, "Keys must all have the same shape.");
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t stack_keys__cpu(leat_kernel_context_t* c) {
+  tensor_map_t* map;
+  leat_tensor_t* output;
+  int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
+  LEAT_RETURN_IF_ERROR(input_map(c, &map));
+  LEAT_RETURN_IF_ERROR(check_keys(c, map));
+  const leat_shape_t* one = &map->keys[0].shape;
+  dims[0] = (int64_t)map->rows.count;
+  for (int i = 0; i < one->rank; ++i) dims[i + 1] = leat_shape_dim(one, i);
+  leat_status_t status = leat_kernel_allocate_sized(c, 0, one->rank + 1, dims, &output);
+  size_t bytes = (size_t)one->element_count * leat_dtype_size(map->keys[0].dtype);
+  for (size_t i = 0; i < map->rows.count && !status; ++i) {
+    status = leat_tensor_copy_elements(output->dtype, map->keys[i].data,
+                                       (char*)output->data + i * bytes, one->element_count);
+  }
+  return status;
+}
+
+#define KERNEL(op_name, fn) {.op = op_name, .device_type = "CPU", .compute = fn##__cpu}
+
+const leat_kernel_row_t leat_tensor_map_kernels_cpu[] = {
+    KERNEL("EmptyTensorMap", empty),         KERNEL("TensorMapSize", size),
+    KERNEL("TensorMapLookup", lookup),       KERNEL("TensorMapInsert", insert),
+    KERNEL("TensorMapErase", erase),         KERNEL("TensorMapHasKey", has_key),
+    KERNEL("TensorMapStackKeys", stack_keys), LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,143 @@
+// FakeQuant*: floats rounded to what a quantised type of so many bits over [min, max] would keep,
+// and the gradients, which pass where the input lies within.
+#include "graph/gradient.h"
+#include "graph/inference_index.h"
+#include "ops/op_rows.h"
+
+static leat_status_t vars_shape(leat_inference_t* c) {
+  leat_partial_shape_t unused;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &unused));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &unused));
+  return leat_shape_unchanged(c);
+}
+
+static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t inputs,
+                                 leat_partial_shape_t range) {
+  leat_inference_set_output(c, 0, inputs);
+  leat_inference_set_output(c, 1, range);
+  leat_inference_set_output(c, 2, range);
+  return leat_ok_status();
+}
+
+static leat_status_t vars_gradient_shape(leat_inference_t* c) {
+  leat_partial_shape_t inputs, range;
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
+                                            leat_inference_input(c, 1), &inputs));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &range));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, range, leat_inference_input(c, 3), &range));
+  return set_outputs(c, inputs, range);
+}
+
+// Inputs |first| and |first| + 1 are vectors as long as the last dimension of |inputs|.
+static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t inputs, int first,
+                                    leat_partial_shape_t* out_range) {
+  leat_partial_shape_t last;
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_with_rank(c, leat_inference_input(c, first), 1, out_range));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_merge(c, *out_range, leat_inference_input(c, first + 1), out_range));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, inputs, -1, INT32_MAX, &last));
+  return leat_inference_merge(c, *out_range, last, out_range);
+}
+
+static leat_status_t channels_shape(leat_inference_t* c) {
+  leat_partial_shape_t inputs = leat_inference_input(c, 0), range;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, inputs, 1));
+  LEAT_RETURN_IF_ERROR(merge_channels(c, inputs, 1, &range));
+  return leat_shape_unchanged(c);
+}
+
+static leat_status_t channels_gradient_shape(leat_inference_t* c) {
+  leat_partial_shape_t inputs = leat_inference_input(c, 0), range;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, inputs, 1));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, inputs, 4));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, inputs, leat_inference_input(c, 1), &inputs));
+  LEAT_RETURN_IF_ERROR(merge_channels(c, inputs, 2, &range));
+  return set_outputs(c, inputs, range);
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------
+
+static leat_status_t args_gradient(leat_gradient_t* g) {
+  const leat_node_t* node = leat_gradient_node(g);
+  leat_attrs_t attrs = LEAT_ATTRS(LEAT_COPY("min", leat_node_attr(node, LEAT_SV("min"))),
+                                  LEAT_COPY("max", leat_node_attr(node, LEAT_SV("max"))),
+                                  LEAT_COPY("num_bits", leat_node_attr(node, LEAT_SV("num_bits"))),
+                                  LEAT_BOOL("narrow_range",
+                                            leat_node_attr_bool(node, "narrow_range", false)));
+  leat_output_t inputs = leat_gradient_input(g, 0);
+  leat_gradient_set_input(g, 0,
+                          leat_build(&g->builder, "FakeQuantWithMinMaxArgsGradient",
+                                     LEAT_INPUTS(leat_gradient_of_output(g, 0), inputs), attrs));
+  return leat_ok_status();
+}
+
+static leat_status_t range_gradient(leat_gradient_t* g, const char* op) {
+  const leat_node_t* node = leat_gradient_node(g);
+  leat_attrs_t attrs =
+      LEAT_ATTRS(LEAT_INT("num_bits", leat_node_attr_int(node, "num_bits", 8)),
+                 LEAT_BOOL("narrow_range", leat_node_attr_bool(node, "narrow_range", false)));
+  leat_output_t inputs = leat_gradient_input(g, 0);
+  leat_output_t min = leat_gradient_input(g, 1), max = leat_gradient_input(g, 2);
+  int32_t made =
+      leat_build_node(&g->builder, op,
+                      LEAT_INPUTS(leat_gradient_of_output(g, 0), inputs, min, max), attrs);
+  for (int i = 0; i < 3; ++i) leat_gradient_set_input(g, i, leat_node_output(made, i));
+  return leat_ok_status();
+}
+static leat_status_t vars_gradient(leat_gradient_t* g) {
+  return range_gradient(g, "FakeQuantWithMinMaxVarsGradient");
+}
+static leat_status_t channels_gradient(leat_gradient_t* g) {
+  return range_gradient(g, "FakeQuantWithMinMaxVarsPerChannelGradient");
+}
+
+#define BITS "num_bits: int = 8; narrow_range: bool = false"
+#define GRADIENT_OUTPUTS \
+  "backprops_wrt_input: float; backprop_wrt_min: float; backprop_wrt_max: float"
+
+const leat_op_row_t leat_fake_quant_ops[] = {
+    {.name = "FakeQuantWithMinMaxArgs",
+     .inputs = "inputs: float",
+     .outputs = "outputs: float",
+     .attrs = "min: float = -6.0; max: float = 6.0; " BITS,
+     .shape = leat_shape_unchanged,
+     .gradient = args_gradient,
+     .doc = "The inputs as a quantised type over the fixed range would keep them."},
+    {.name = "FakeQuantWithMinMaxArgsGradient",
+     .inputs = "gradients: float; inputs: float",
+     .outputs = "backprops: float",
+     .attrs = "min: float = -6.0; max: float = 6.0; " BITS,
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "The gradients where the inputs lie within the range."},
+    {.name = "FakeQuantWithMinMaxVars",
+     .inputs = "inputs: float; min: float; max: float",
+     .outputs = "outputs: float",
+     .attrs = BITS,
+     .shape = vars_shape,
+     .gradient = vars_gradient,
+     .doc = "The inputs as a quantised type over [min, max] would keep them."},
+    {.name = "FakeQuantWithMinMaxVarsGradient",
+     .inputs = "gradients: float; inputs: float; min: float; max: float",
+     .outputs = GRADIENT_OUTPUTS,
+     .attrs = BITS,
+     .shape = vars_gradient_shape,
+     .gradient = leat_gradient_none,
+     .doc = "The gradients within the range, and the sums of those below and above."},
+    {.name = "FakeQuantWithMinMaxVarsPerChannel",
+     .inputs = "inputs: float; min: float; max: float",
+     .outputs = "outputs: float",
+     .attrs = BITS,
+     .shape = channels_shape,
+     .gradient = channels_gradient,
+     .doc = "The inputs as quantised types over a range a channel would keep them."},
+    {.name = "FakeQuantWithMinMaxVarsPerChannelGradient",
+     .inputs = "gradients: float; inputs: float; min: float; max: float",
+     .outputs = GRADIENT_OUTPUTS,
+     .attrs = BITS,
+     .shape = channels_gradient_shape,
+     .gradient = leat_gradient_none,
+     .doc = "The gradients within the ranges, and by channel the sums of those below and above."},
+    LEAT_OP_ROWS_END,
+};

@@ -1,0 +1,275 @@
+// CPU kernels of QuantizeAndDequantize. The scale is the largest by which the range does not exceed
+// the integers'; the other end of the range follows from it. Without a range given, the input's own
+// is taken and nothing is clamped.
+#include <float.h>
+#include <math.h>
+
+#include "base/checked.h"
+#include "ops/array/index_cpu.h"
+#include "ops/array/strided_cpu.h"
+#include "ops/kernel_rows.h"
+#include "ops/quantize/quantization_isa.h"
+
+typedef struct quantization_state_s {
+  int64_t bits;  // 0: input 3 says
+  int64_t axis;
+  bool is_signed, range_given, is_narrow, rounds_up;
+  bool has_fixed_range;  // the first version
+  float min, max;
+} quantization_state_t;
+
+static leat_status_t check_bits(const leat_kernel_t* kernel, int64_t bits, bool is_signed) {
+  if (bits > 0 && bits < (is_signed ? 62 : 63)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "num_bits is %lld for node '%.*s' (%.*s), must be "
+                          "in [1, %d)", (long long)bits, LEAT_SV_ARG(kernel->node_name),
+                          LEAT_SV_ARG(kernel->op->name), is_signed ? 62 : 63);
+}
+
+static leat_status_t read_first_version(leat_kernel_creation_t* creation,
+                                        quantization_state_t* state) {
+  state->has_fixed_range = true;
+  state->axis = -1;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(creation, "input_min", &state->min));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(creation, "input_max", &state->max));
+  if (!state->range_given || state->min <= state->max) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "input_min is %g, must be at most input_max, %g",
+                          (double)state->min, (double)state->max);
+}
+
+static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
+  quantization_state_t* state = memory;
+  const leat_op_t* op = creation->kernel->op;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(creation, "signed_input", &state->is_signed));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(creation, "range_given", &state->range_given));
+  if (leat_op_find_attr(op, LEAT_SV("num_bits")) >= 0) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(creation, "num_bits", &state->bits));
+    LEAT_RETURN_IF_ERROR(check_bits(creation->kernel, state->bits, state->is_signed));
+  }
+  if (leat_op_find_attr(op, LEAT_SV("input_min")) >= 0) {
+    return read_first_version(creation, state);
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(creation, "axis", &state->axis));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(creation, "narrow_range", &state->is_narrow));
+  if (leat_op_find_attr(op, LEAT_SV("round_mode")) < 0) return leat_ok_status();
+  leat_string_view_t mode;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(creation, "round_mode", &mode));
+  state->rounds_up = leat_string_view_equals(mode, "HALF_UP");
+  return leat_ok_status();
+}
+
+// ---- The scale ----------------------------------------------------------------------------------
+
+// Integers of the quantised type.
+typedef struct integers_s {
+  int64_t min, max;
+} integers_t;
+
+static integers_t integers_of(const quantization_state_t* state, int64_t bits) {
+  if (!state->is_signed) return (integers_t){0, (int64_t)((UINT64_C(1) << bits) - 1)};
+  int64_t half = INT64_C(1) << (bits - 1);
+  return (integers_t){state->is_narrow ? 1 - half : -half, half - 1};
+}
+
+#define DEFINE_SCALE(bits, type, largest)                                                      \
+  static leat_quantization_f##bits##_t scale_f##bits(integers_t n, type min, type max,         \
+                                                     bool clamps) {                            \
+    leat_quantization_f##bits##_t q = {.min = min, .max = max};                                \
+    type from_min = (type)n.min * min > 0 ? (type)n.min / min : largest;                       \
+    type from_max = (type)n.max * max > 0 ? (type)n.max / max : largest;                       \
+    if (from_min < from_max) {                                                                 \
+      q.scale = from_min;                                                                      \
+      q.inverse = min / (type)n.min;                                                           \
+      q.max = (type)n.max * q.inverse;                                                         \
+    } else {                                                                                   \
+      q.scale = from_max;                                                                      \
+      q.inverse = max / (type)n.max;                                                           \
+      q.min = (type)n.min * q.inverse;                                                         \
+    }                                                                                          \
+    if (!clamps) {                                                                             \
+      q.min = -(type)INFINITY;                                                                 \
+      q.max = (type)INFINITY;                                                                  \
+    }                                                                                          \
+    return q;                                                                                  \
+  }                                                                                            \
+  static void widen_f##bits(const type* items, int64_t count, type* min, type* max) {          \
+    for (int64_t i = 0; i < count; ++i) {                                                      \
+      if (items[i] < *min) *min = items[i];                                                    \
+      if (items[i] > *max) *max = items[i];                                                    \
+    }                                                                                          \
+  }
+DEFINE_SCALE(32, float, FLT_MAX)
+DEFINE_SCALE(64, double, DBL_MAX)
+
+// ---- The kernel ---------------------------------------------------------------------------------
+
+// The input as [outer, channels, inner], a range a channel.
+typedef struct channels_s {
+  const leat_tensor_t* input;
+  leat_tensor_t* output;
+  const leat_tensor_t* min;  // NULL: the state's
+  const leat_tensor_t* max;
+  int64_t outer, count, inner;
+  integers_t integers;
+} channels_t;
+
+#define DEFINE_CHANNEL(bits, type)                                                             \
+  static void channel_f##bits(const channels_t* c, const quantization_state_t* s, int64_t k) { \
+    const leat_quantization_loops_t* loops = LEAT_ISA_SELECT(leat_quantization_loops);         \
+    const type* from = (const type*)c->input->data + k * c->inner;                             \
+    type* to = (type*)c->output->data + k * c->inner;                                          \
+    int64_t step = c->count * c->inner;                                                        \
+    type min = (type)INFINITY, max = -(type)INFINITY;                                          \
+    if (s->range_given) {                                                                      \
+      min = c->min ? ((const type*)c->min->data)[k] : (type)s->min;                            \
+      max = c->max ? ((const type*)c->max->data)[k] : (type)s->max;                            \
+    }                                                                                          \
+    for (int64_t o = 0; o < c->outer && !s->range_given; ++o) {                                \
+      widen_f##bits(from + o * step, c->inner, &min, &max);                                    \
+    }                                                                                          \
+    leat_quantization_f##bits##_t q = scale_f##bits(c->integers, min, max, s->range_given);    \
+    for (int64_t o = 0; o < c->outer; ++o) {                                                   \
+      (s->rounds_up ? loops->up_f##bits : loops->even_f##bits)(&q, from + o * step,            \
+                                                               to + o * step, c->inner);       \
+    }                                                                                          \
+  }
+DEFINE_CHANNEL(32, float)
+DEFINE_CHANNEL(64, double)
+
+static double number_at(const leat_tensor_t* tensor, int64_t at) {
+  return tensor->dtype == LEAT_DTYPE_FLOAT ? (double)leat_tensor_data(tensor, const float)[at]
+                                           : leat_tensor_data(tensor, const double)[at];
+}
+
+static leat_status_t check_ranges(const leat_kernel_context_t* k, const channels_t* c,
+                                  int64_t axis) {
+  int rank = axis < 0 ? 0 : 1;
+  if (c->min->shape.rank != rank || c->max->shape.rank != rank ||
+      c->min->shape.element_count != c->count || c->max->shape.element_count != c->count) {
+    return leat_kernel_invalid(k, "input_min and input_max have shapes %s and %s, must be of rank "
+                               "%d and %lld elements",
+                               LEAT_SHAPE_TEXT(&c->min->shape), LEAT_SHAPE_TEXT(&c->max->shape),
+                               rank, (long long)c->count);
+  }
+  if (axis < 0 && !(number_at(c->min, 0) <= number_at(c->max, 0))) {
+    return leat_kernel_invalid(k, "input_min is %g, must be at most input_max, %g",
+                               number_at(c->min, 0), number_at(c->max, 0));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t divide_channels(const leat_kernel_context_t* k, int64_t axis,
+                                     channels_t* c) {
+  const leat_shape_t* shape = &c->input->shape;
+  if (axis < -1 || (axis != -1 && axis >= shape->rank)) {
+    return leat_kernel_invalid(k, "axis is %lld, must be -1 or below the rank %d",
+                               (long long)axis, shape->rank);
+  }
+  c->outer = axis < 0 ? 1 : leat_shape_product(shape, 0, (int)axis);
+  c->count = axis < 0 ? 1 : leat_shape_dim(shape, (int)axis);
+  c->inner = leat_shape_product(shape, axis < 0 ? 0 : (int)axis + 1, shape->rank);
+  return leat_ok_status();
+}
+
+static leat_status_t read_bits(const leat_kernel_context_t* k, int64_t* out_bits) {
+  const quantization_state_t* state = leat_kernel_state(k);
+  *out_bits = state->bits;
+  if (state->bits > 0) return leat_ok_status();
+  const leat_tensor_t* bits = leat_kernel_input(k, 3);
+  if (bits->shape.rank != 0) {
+    return leat_kernel_invalid(k, "num_bits has shape %s, must be a scalar",
+                               LEAT_SHAPE_TEXT(&bits->shape));
+  }
+  *out_bits = leat_index_read(bits, 0);
+  return check_bits(k->kernel, *out_bits, state->is_signed);
+}
+
+static leat_status_t quantize_and_dequantize__cpu(leat_kernel_context_t* k) {
+  const quantization_state_t* state = leat_kernel_state(k);
+  channels_t c = {.input = leat_kernel_input(k, 0)};
+  int64_t bits;
+  LEAT_RETURN_IF_ERROR(divide_channels(k, state->axis, &c));
+  LEAT_RETURN_IF_ERROR(read_bits(k, &bits));
+  if (!state->has_fixed_range && state->range_given) {
+    c.min = leat_kernel_input(k, 1);
+    c.max = leat_kernel_input(k, 2);
+    LEAT_RETURN_IF_ERROR(check_ranges(k, &c, state->axis));
+  }
+  c.integers = integers_of(state, bits);
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_forward_or_allocate(k, 0, 0, &c.input->shape, &c.output));
+  if (c.input->shape.element_count == 0) return leat_ok_status();
+  for (int64_t i = 0; i < c.count; ++i) {
+    if (c.input->dtype == LEAT_DTYPE_FLOAT) channel_f32(&c, state, i);
+    else channel_f64(&c, state, i);
+  }
+  return leat_ok_status();
+}
+
+// ---- The gradient -------------------------------------------------------------------------------
+
+typedef struct gradient_state_s {
+  int64_t axis;
+} gradient_state_t;
+
+static leat_status_t create_gradient(leat_kernel_creation_t* creation, void* memory) {
+  gradient_state_t* state = memory;
+  return leat_kernel_attr_int(creation, "axis", &state->axis);
+}
+
+#define DEFINE_PASS(bits, type)                                                              \
+  static void pass_f##bits(const channels_t* c, const type* gradients) {                     \
+    const type* x = c->input->data;                                                          \
+    type* to = c->output->data;                                                              \
+    for (int64_t i = 0; i < c->input->shape.element_count; ++i) {                            \
+      int64_t k = i / c->inner % c->count;                                                   \
+      bool within = x[i] >= ((const type*)c->min->data)[k] &&                                \
+                    x[i] <= ((const type*)c->max->data)[k];                                  \
+      to[i] = gradients[i] * (within ? (type)1 : (type)0);                                   \
+    }                                                                                        \
+  }
+DEFINE_PASS(32, float)
+DEFINE_PASS(64, double)
+
+static leat_status_t gradient__cpu(leat_kernel_context_t* k) {
+  const gradient_state_t* state = leat_kernel_state(k);
+  const leat_tensor_t* gradients = leat_kernel_input(k, 0);
+  channels_t c = {.input = leat_kernel_input(k, 1),
+                  .min = leat_kernel_input(k, 2),
+                  .max = leat_kernel_input(k, 3)};
+  LEAT_RETURN_IF_ERROR(divide_channels(k, state->axis, &c));
+  int rank = state->axis < 0 ? 0 : 1;
+  if (!leat_shape_equal(&gradients->shape, &c.input->shape) || c.min->shape.rank != rank ||
+      c.max->shape.rank != rank || c.min->shape.element_count != c.count ||
+      c.max->shape.element_count != c.count) {
+    return leat_kernel_invalid(k, "gradients must have the input's shape, and the range rank %d "
+                               "and %lld elements",
+                               rank, (long long)c.count);
+  }
+  leat_tensor_t *min, *max;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(k, 0, &c.input->shape, &c.output));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(k, 1, &c.min->shape, &min));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(k, 2, &c.min->shape, &max));
+  leat_tensor_fill_zero(min);
+  leat_tensor_fill_zero(max);
+  if (c.input->dtype == LEAT_DTYPE_FLOAT) pass_f32(&c, gradients->data);
+  else pass_f64(&c, gradients->data);
+  return leat_ok_status();
+}
+
+#define QUANTIZE_ROW(name)                                                \
+  LEAT_CPU_KERNEL(name, "T: float, double", quantization_state_t, create, \
+                  quantize_and_dequantize__cpu)
+
+const leat_kernel_row_t leat_quantization_kernels_cpu[] = {
+    QUANTIZE_ROW("QuantizeAndDequantize"),
+    QUANTIZE_ROW("QuantizeAndDequantizeV2"),
+    QUANTIZE_ROW("QuantizeAndDequantizeV3"),
+    QUANTIZE_ROW("QuantizeAndDequantizeV4"),
+    {.op = "QuantizeAndDequantizeV4Grad",
+     .device_type = "CPU",
+     .constraints = "T: float, double",
+     .create = create_gradient,
+     .state_bytes = sizeof(gradient_state_t),
+     .compute = gradient__cpu},
+    LEAT_KERNEL_ROWS_END,
+};

@@ -1,0 +1,26 @@
+// The loops of QuantizeAndDequantize: y = round(clamp(x) * scale) * inverse.
+#ifndef LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
+#define LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
+
+#include "base/cpu.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct leat_quantization_f32_s {
+  float min, max, scale, inverse;
+} leat_quantization_f32_t;
+typedef struct leat_quantization_f64_s {
+  double min, max, scale, inverse;
+} leat_quantization_f64_t;
+
+typedef struct leat_quantization_loops_s {
+  void (*even_f32)(const leat_quantization_f32_t* q, const float* from, float* to, int64_t count);
+  void (*up_f32)(const leat_quantization_f32_t* q, const float* from, float* to, int64_t count);
+  void (*even_f64)(const leat_quantization_f64_t* q, const double* from, double* to,
+                   int64_t count);
+  void (*up_f64)(const leat_quantization_f64_t* q, const double* from, double* to, int64_t count);
+} leat_quantization_loops_t;
+LEAT_ISA_DECLARE(leat_quantization_loops_t, leat_quantization_loops);
+
+#endif  // LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_

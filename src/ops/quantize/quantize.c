@@ -1,0 +1,9 @@
+// Ops between numbers and integers of few bits that stand for them.
+#include "ops/family.h"
+
+#define LEAT_QUANTIZE_SOURCES(X) \
+  X(fake_quant)                  \
+  X(quantization)                \
+  X(quantized)
+
+LEAT_OP_FAMILY(quantize, LEAT_QUANTIZE_SOURCES)
