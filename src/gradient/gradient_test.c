@@ -249,6 +249,69 @@ static void memory_may_end(void** state) {
   }
 }
 
+// ---- Rows ---------------------------------------------------------------------------------------
+
+// Element |i| of |fetch|, which is fetched together with nothing else.
+static void expect_numbers(fixture_t* f, leat_output_t fetch, int count, const double* wanted) {
+  leat_tensor_t got;
+  LEAT_EXPECT_OK(scene_fetch(&f->s, fetch, &got));
+  assert_int_equal(got.shape.element_count, count);
+  for (int i = 0; i < count; ++i) {
+    const double item = got.dtype == LEAT_DTYPE_FLOAT
+                            ? (double)leat_tensor_data(&got, const float)[i]
+                            : (double)leat_tensor_index_at(&got, i);
+    if (item != wanted[i]) fail_msg("item %d is %g, must be %g", i, item, wanted[i]);
+  }
+  leat_tensor_release(&got);
+}
+
+// Rows |indices| of |table|, each number multiplied by |factor|.
+static leat_output_t take_rows(fixture_t* f, leat_output_t table, int count,
+                               const int32_t* indices, float factor) {
+  leat_output_t rows = scene_binary(&f->s, "Gather", -1, table,
+                                    leat_build_int32_vector(&f->s.b, indices, count));
+  return mul(f, rows, scene_float(&f->s, factor));
+}
+
+// Rows of one table that are gathered in several places: their gradients are one behind the other,
+// values and indices alike, so that number i of the indices says where row i of the values belongs.
+// The parts have different lengths, repeat rows and are not sorted. TensorFlow gives the parts in
+// the order in which the walk meets them; what a user relies on is that rows and indices agree and
+// that a row which was gathered twice is there twice.
+static void rows_gathered_in_several_places(void** state) {
+  fixture_t* f = *state;
+  static const int32_t first[] = {3, 1}, second[] = {0, 3, 3};
+  const int64_t dims[] = {4, 2};
+  float items[8];
+  for (int i = 0; i < 8; ++i) items[i] = (float)i;
+  leat_shape_t shape;
+  leat_tensor_t tensor;
+  LEAT_EXPECT_OK(leat_shape_create(2, dims, &shape));
+  LEAT_EXPECT_OK(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
+  memcpy(tensor.data, items, sizeof items);
+  leat_output_t table = leat_build_constant(&f->s.b, &tensor);
+  leat_tensor_release(&tensor);
+  leat_output_t ys[] = {take_rows(f, table, 2, first, 10), take_rows(f, table, 3, second, 100)};
+  leat_gradient_value_t rows;
+  LEAT_EXPECT_OK(differentiate(f, (request_t){{ys, 2}, LEAT_INPUTS(table), {0}, NULL}, &rows));
+  assert_true(leat_output_exists(rows.indices) && leat_output_exists(rows.dense_shape));
+  expect_numbers(f, rows.dense_shape, 2, (const double[]){4, 2});
+  // Either part may come first.
+  leat_tensor_t indices;
+  LEAT_EXPECT_OK(scene_fetch(&f->s, rows.indices, &indices));
+  const bool in_order = leat_tensor_index_at(&indices, 1) == 1;
+  leat_tensor_release(&indices);
+  expect_numbers(f, rows.indices, 5,
+                 in_order ? (const double[]){3, 1, 0, 3, 3} : (const double[]){0, 3, 3, 3, 1});
+  expect_numbers(f, rows.dense, 10,
+                 in_order ? (const double[]){10, 10, 10, 10, 100, 100, 100, 100, 100, 100}
+                          : (const double[]){100, 100, 100, 100, 100, 100, 10, 10, 10, 10});
+  // The same as a table: what is added up where rows are named twice.
+  expect_numbers(f, leat_gradient_value_to_dense(&f->s.b, rows), 8,
+                 (const double[]){100, 100, 10, 10, 0, 0, 210, 210});
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -266,6 +329,7 @@ int main(void) {
       TEST(bad_requests),
       TEST(gradients_of_gradients),
       TEST(long_chains),
+      TEST(rows_gathered_in_several_places),
       cmocka_unit_test(memory_may_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,10 @@ typedef struct leat_rule_s {
 // stay what it is where the op would have made it quiet.) |x| is data input 0, |e| a constant.
 typedef enum leat_identity_e {
   LEAT_IDENTITY_SAME_TYPE = 1 << 0,    // x, when input and output have one type (Cast)
-  LEAT_IDENTITY_SAME_SHAPE = 1 << 1,   // x, when its shape stays and all else is constant (Tile)
+  // x, when its shape stays and all else is constant (Reshape). It may be claimed only of an op
+  // whose kernel then refuses nothing that the shape function lets pass; the two bits at the end
+  // narrow the claim where the kernel does refuse more.
+  LEAT_IDENTITY_SAME_SHAPE = 1 << 1,
   LEAT_IDENTITY_NO_ITEMS = 1 << 2,     // x, when input 1 is a list without items (Sum)
   LEAT_IDENTITY_ONE_INPUT = 1 << 3,    // x, when there is no other input (AddN)
   LEAT_IDENTITY_INVOLUTION = 1 << 4,   // f(f(x)) = x (Neg)
@@ -100,6 +103,10 @@ typedef enum leat_identity_e {
   LEAT_IDENTITY_ALL_ONES = 1 << 11,    // every bit, or true
   LEAT_IDENTITY_EITHER_SIDE = 1 << 12,  // f(e, x) = x too
   LEAT_IDENTITY_INTEGERS = 1 << 13,    // of integers only (FloorDiv)
+  // With SAME_SHAPE: only where every item of input 1 is 0 (Slice, which begins there).
+  LEAT_IDENTITY_AT_ORIGIN = 1 << 14,
+  // With SAME_SHAPE: only where no item of input 1 is negative (Tile).
+  LEAT_IDENTITY_NO_NEGATIVES = 1 << 15,
 } leat_identity_t;
 
 // The ops that the runtime itself puts into graphs.

@@ -83,13 +83,20 @@ static int64_t known_count(leat_partial_shape_t shape, int* out_unknown) {
   return count;
 }
 
-// Inference takes this number for one that is not known, and says nothing of it.
+// Is one of the integers at most |most| and at least |least|?
+static bool has_item_in(const leat_tensor_t* integers, int64_t least, int64_t most) {
+  for (int64_t i = 0; i < integers->shape.element_count; ++i) {
+    const int64_t item = leat_tensor_index_at(integers, i);
+    if (item >= least && item <= most) return true;
+  }
+  return false;
+}
+
+// Inference takes one number for a value that it does not know, and then says nothing of the
+// output; a constant that holds this very number must not be reasoned about.
 static bool is_understood(const leat_tensor_t* constant) {
   if (!constant || constant->dtype != LEAT_DTYPE_INT64) return constant != NULL;
-  for (int64_t i = 0; i < constant->shape.element_count; ++i) {
-    if (leat_tensor_data(constant, const int64_t)[i] == LEAT_VALUE_UNKNOWN) return false;
-  }
-  return true;
+  return !has_item_in(constant, LEAT_VALUE_UNKNOWN, LEAT_VALUE_UNKNOWN);
 }
 
 // Is dim |dim| of the output the one that is written as -1 in the shape at input 1?
@@ -99,16 +106,28 @@ static bool is_free(const arithmetic_t* a, const leat_node_t* node, int dim) {
          leat_tensor_index_at(shape, dim) == -1;
 }
 
-// A shape with one unknown size stays when the op takes that size from the rest.
+// Whether |node|, an op that is an identity where its shape stays, gives its input and cannot
+// refuse it. A shape with one unknown size stays when the op takes that size from the rest.
 static bool keeps_shape(const arithmetic_t* a, const leat_node_t* node) {
+  const unsigned identities = node->op->row->identities;
   leat_partial_shape_t from = leat_graph_output_shape(a->graph, input_of(a, node, 0));
   leat_partial_shape_t to = node->output_shapes[0];
   int unknown;
   for (int i = 1; i < node->input_count; ++i) {
-    if (!is_understood(constant_input(a, node, i))) return false;
+    const leat_tensor_t* constant = constant_input(a, node, i);
+    if (!is_understood(constant)) return false;
+    if (i > 1) continue;
+    // Inference lets these pass, but the kernel refuses them.
+    if ((identities & LEAT_IDENTITY_AT_ORIGIN) &&
+        (has_item_in(constant, INT64_MIN, -1) || has_item_in(constant, 1, INT64_MAX))) {
+      return false;
+    }
+    if ((identities & LEAT_IDENTITY_NO_NEGATIVES) && has_item_in(constant, INT64_MIN, -1)) {
+      return false;
+    }
   }
   if (shapes_agree(from, to)) return true;
-  return (node->op->row->identities & LEAT_IDENTITY_LAST_WINS) &&
+  return (identities & LEAT_IDENTITY_LAST_WINS) &&
          leat_partial_shape_equal(from, to) && known_count(from, &unknown) >= 0 && unknown >= 0 &&
          is_free(a, node, unknown);
 }
@@ -273,12 +292,15 @@ static bool is_elsewhere(const arithmetic_t* a, const leat_node_t* node, leat_ou
          !leat_string_view_equal(node->device, a->graph->nodes[x.node].device);
 }
 
+// Where the node before it is of the same op, the node reads what that one reads. Not where one
+// of the sizes that it asks for is 0 and another is to be found: the kernel then takes the size
+// from the sizes other than 0 of its input, so that its input's own shape matters.
 static leat_status_t skip_overruled(arithmetic_t* a, int32_t index) {
   const leat_node_t* node = &a->graph->nodes[index];
   const leat_node_t* before = same_op_before(a, node);
-  if (!before || !is_understood(constant_input(a, node, 1)) || !cannot_fail(a, before)) {
-    return leat_ok_status();
-  }
+  const leat_tensor_t* sizes = constant_input(a, node, 1);
+  if (!before || !is_understood(sizes) || !cannot_fail(a, before)) return leat_ok_status();
+  if (has_item_in(sizes, 0, 0) && has_item_in(sizes, -1, -1)) return leat_ok_status();
   ++a->changed;
   return leat_graph_set_input(a->graph, index, 0, input_of(a, before, 0));
 }

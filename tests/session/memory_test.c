@@ -1,5 +1,5 @@
 // The passes that trade memory for work or transfers (§5.2): a network that fits into its device
-// only with them, and gives the same bits.
+// only with them, and gives the same bits. And what a step that fails leaves in a device's memory.
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,11 +192,59 @@ static void fits_an_accelerator(void** state) {
   unsetenv("LEAT_SIMULATED");
 }
 
+// ---- Failing fetches ----------------------------------------------------------------------------
+
+// A step that computes everything may still fail when its fetches are taken: one is dead, or a
+// variable without a value. What was taken before it, moved out of its slot or shared with others,
+// goes back to the device, whichever fetch it is.
+static void failed_fetches_leave_nothing(void** state) {
+  for (int way = 0; way < 4; ++way) {
+    scene_t s;
+    scene_open(&s);
+    memory_open(&s);
+    s.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_LINEAR;
+    s.options.optimize = way & 2;
+    leat_output_t x = scene_placeholder(&s, "x", LEAT_DTYPE_FLOAT);
+    leat_output_t p = scene_placeholder(&s, "p", LEAT_DTYPE_BOOL);
+    leat_output_t dims = leat_build_int32_vector(&s.b, &(int32_t){1000}, 1);
+    leat_output_t large = scene_binary(&s, "Fill", 0, dims, scene_unary(&s, "Neg", 0, x));
+    leat_output_t moved = scene_unary(&s, "Exp", 0, large);   // only the fetch reads it
+    leat_output_t shared = scene_unary(&s, "Tanh", 0, large);  // another node reads it too
+    leat_output_t other = scene_unary(&s, "Log", 0, shared);
+    int32_t branch = scene_node(&s, "Switch", "", "/device:CPU:0", LEAT_INPUTS(x, p),
+                                LEAT_NO_ATTRS);
+    leat_output_t sides[] = {leat_node_output(branch, 0), leat_node_output(branch, 1)};
+    leat_output_t missing = scene_output(
+        &s, "VariableV2", "v", "/device:CPU:0", LEAT_NO_INPUTS,
+        LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                   LEAT_SHAPE("shape", leat_partial_shape_scalar())));
+    // The failing fetch stands at every place.
+    for (int kind = 0; kind < 2; ++kind) {
+      size_t used = 0;
+      for (int step = 0; step < 12; ++step) {
+        leat_output_t fetches[] = {moved, shared, other, moved};
+        fetches[step % 4] = kind ? missing : sides[0];
+        leat_tensor_t fed[] = {scene_value(2), {0}}, values[4];
+        LEAT_EXPECT_OK(leat_tensor_scalar(LEAT_DTYPE_BOOL, &(bool){true}, &fed[1]));
+        scene_expect(scene_run(&s, LEAT_INPUTS(x, p), fed, (leat_outputs_t){fetches, 4}, values,
+                               NULL, 0),
+                     kind ? LEAT_FAILED_PRECONDITION : LEAT_INVALID_ARGUMENT,
+                     kind ? "ninitialized" : "dead tensor");
+        if (step == 3) used = memory_used(0);  // all four signatures have been made
+        if (step > 3) assert_int_equal(memory_used(0), used);
+      }
+    }
+    scene_close(&s);
+    assert_int_equal(memory_used(0), 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(less_memory_same_bits),
       cmocka_unit_test(fits_only_with_passes),
       cmocka_unit_test(fits_an_accelerator),
+      cmocka_unit_test(failed_fetches_leave_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,48 @@ static void records_are_read_compressed_or_not(void** state) {
   read_records("gzip", "GZIP");
 }
 
+// Records longer than any buffer between a file and its reader.
+static void long_records_are_read(void** state) {
+  enum { LONG = 600007 };
+  static char letters[LONG + 1];
+  static const struct {
+    const char *reader, *file, *compression;
+  } kCases[] = {{"TFRecordReaderV2", "records", ""},      {"TFRecordReaderV2", "zlib", "ZLIB"},
+                {"TFRecordReaderV2", "gzip", "GZIP"},     {"TextLineReaderV2", "lines", ""},
+                {"WholeFileReaderV2", "whole", ""}};
+  for (int i = 0; i < LONG; ++i) letters[i] = (char)('a' + (i + i / 1009) % 23);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
+    const leat_string_view_t text = leat_string_view_make(letters, LONG);
+    leat_compression_t compression;
+    leat_file_t* file;
+    assert_true(
+        leat_compression_from_name(leat_string_view_from(kCases[i].compression), &compression));
+    LEAT_EXPECT_OK(leat_file_open(leat_file_system_posix(), test_path(kCases[i].file),
+                                  LEAT_FILE_WRITE, leat_allocator_system(), &file));
+    if (compression) {
+      LEAT_EXPECT_OK(
+          leat_compressed_file_create(file, compression, leat_allocator_system(), &file));
+    }
+    if (strstr(kCases[i].reader, "TFRecord")) {
+      LEAT_EXPECT_OK(leat_record_write(file, text));
+    } else {
+      LEAT_EXPECT_OK(file->vtable->write(file, text.data, text.size));
+    }
+    LEAT_EXPECT_OK(leat_file_close(file));
+    scene_t s;
+    scene_open(&s);
+    leat_output_t work = make_work(&s);
+    const leat_attr_t attr =
+        LEAT_STRING("compression_type", leat_string_view_from(kCases[i].compression));
+    leat_output_t reader = scene_output(&s, kCases[i].reader, "reader", "", LEAT_NO_INPUTS,
+                                        (leat_attrs_t){&attr, compression != 0});
+    int32_t read = scene_node(&s, "ReaderReadV2", "", "", LEAT_INPUTS(reader, work), LEAT_NO_ATTRS);
+    put_work(&s, work, kCases[i].file);
+    expect_text(&s, (leat_output_t){read, 1}, letters);
+    scene_close(&s);
+  }
+}
+
 static void a_reader_goes_on_from_its_state(void** state) {
   scene_t s;
   scene_open(&s);
@@ -205,6 +247,7 @@ int main(void) {
       FILE_TEST(reads_that_wait_for_work_take_no_thread),
       cmocka_unit_test(a_read_ends_with_its_queue),
       FILE_TEST(records_are_read_compressed_or_not),
+      FILE_TEST(long_records_are_read),
       FILE_TEST(a_reader_goes_on_from_its_state),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

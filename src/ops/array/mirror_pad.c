@@ -32,7 +32,6 @@ const leat_op_row_t leat_mirror_pad_ops[] = {
      .attrs = MIRROR_ATTRS,
      .shape = mirror_pad_shape,
      .gradient = mirror_pad_gradient,
-     .identities = LEAT_IDENTITY_SAME_SHAPE,
      .doc = "The input with its mirror image around; the border itself is repeated if SYMMETRIC."},
     {.name = "MirrorPadGrad",
      .inputs = "input: T; paddings: Tpaddings",

@@ -97,7 +97,6 @@ const leat_op_row_t leat_pad_ops[] = {
      .attrs = "T: type; Tpaddings: {int32, int64} = int32",
      .shape = pad_shape,
      .gradient = pad_gradient,
-     .identities = LEAT_IDENTITY_SAME_SHAPE,
      .doc = "The input with a constant around."},
     LEAT_OP_ROWS_END,
 };

@@ -49,11 +49,16 @@ typedef struct box_s {
   float top, left, bottom, right;
 } box_t;
 
+// The first of the two where one of them is not a number, as in TensorFlow; fminf would take the
+// other.
+static float smaller(float x, float y) { return y < x ? y : x; }
+static float larger(float x, float y) { return x < y ? y : x; }
+
 // Corners come in any order.
 static box_t box_at(const suppression_t* s, int64_t index) {
   float c[4];
   for (int i = 0; i < 4; ++i) c[i] = number_at(s->boxes, 4 * index + i);
-  return (box_t){fminf(c[0], c[2]), fminf(c[1], c[3]), fmaxf(c[0], c[2]), fmaxf(c[1], c[3])};
+  return (box_t){smaller(c[0], c[2]), smaller(c[1], c[3]), larger(c[0], c[2]), larger(c[1], c[3])};
 }
 
 static float area_of(box_t b) { return (b.bottom - b.top) * (b.right - b.left); }
@@ -64,9 +69,9 @@ static float overlap(const suppression_t* s, int64_t i, int64_t k) {
   box_t a = box_at(s, i), b = box_at(s, k);
   float area_a = area_of(a), area_b = area_of(b);
   if (area_a <= 0 || area_b <= 0) return 0;
-  box_t both = {fmaxf(a.top, b.top), fmaxf(a.left, b.left), fminf(a.bottom, b.bottom),
-                fminf(a.right, b.right)};
-  float common = fmaxf(both.bottom - both.top, 0) * fmaxf(both.right - both.left, 0);
+  box_t both = {larger(a.top, b.top), larger(a.left, b.left), smaller(a.bottom, b.bottom),
+                smaller(a.right, b.right)};
+  float common = larger(both.bottom - both.top, 0) * larger(both.right - both.left, 0);
   return common / (area_a + area_b - common);
 }
 
@@ -100,31 +105,39 @@ static candidate_t pop(suppression_t* s) {
 
 // ---- Selection ----------------------------------------------------------------------------------
 
-// Lowers the candidate's score by what of the selected it was not compared with; the last selected
-// first, whose scores are nearest. false: it ends here.
-static bool survives(const suppression_t* s, candidate_t* candidate) {
+// The factor of a candidate's score where it overlaps a selected box by |similarity|. Without soft
+// suppression it is 1 up to the threshold (but NaN for an overlap of minus infinity, as exp(0 *
+// similarity) is in TensorFlow), and 0 above it or for a similarity that is not a number.
+static float weigh(const suppression_t* s, float similarity) {
+  if (!(s->sigma > 0)) return similarity <= s->threshold ? 1 + 0 * similarity : 0;
+  float scale = rounded(s, -0.5f / s->sigma);
+  return rounded(s, expf(rounded(s, rounded(s, scale * similarity) * similarity)));
+}
+
+// Multiplies the candidate's score for each selected box with which it was not compared yet,
+// beginning with the one selected last. false: a box suppresses it altogether.
+static bool lower_score(const suppression_t* s, candidate_t* candidate) {
   for (int64_t i = s->selected_count; i-- > candidate->compared;) {
     float similarity = rounded(s, overlap(s, candidate->box, s->selected[i]));
-    if (s->sigma <= 0) {
-      if (similarity > s->threshold) return false;
-      continue;
-    }
-    float scale = rounded(s, -0.5f / s->sigma);
-    float exponent = rounded(s, rounded(s, scale * similarity) * similarity);
-    candidate->score = rounded(s, candidate->score * rounded(s, expf(exponent)));
-    if (candidate->score <= s->least_score) return false;
+    candidate->score = rounded(s, candidate->score * weigh(s, similarity));
+    if (!(s->sigma > 0) && similarity > s->threshold) return false;
+    if (candidate->score <= s->least_score) break;
   }
   candidate->compared = (int32_t)s->selected_count;
   return true;
 }
 
+// Takes candidates from the heap until enough are selected or none is left. One whose score fell
+// goes back if it is still above the least; one whose score became NaN is above nothing and ends.
+// The loop ends, because a candidate that comes out again is either selected, its score being as it
+// was, or was compared with a box that was selected meanwhile.
 static void select_boxes(suppression_t* s) {
   while (s->selected_count < s->most && s->heap_count) {
     candidate_t candidate = pop(s);
     float before = candidate.score;
-    if (!survives(s, &candidate)) continue;
+    if (!lower_score(s, &candidate)) continue;
     if (candidate.score != before) {
-      push(s, candidate);
+      if (candidate.score > s->least_score) push(s, candidate);
       continue;
     }
     s->scores[s->selected_count] = candidate.score;
@@ -184,7 +197,9 @@ static leat_status_t read_limits(const leat_kernel_context_t* c, suppression_t* 
   }
   if (inputs > 4) LEAT_RETURN_IF_ERROR(read_scalar(c, 4, "score_threshold", &s->least_score));
   if (inputs > 5) LEAT_RETURN_IF_ERROR(read_scalar(c, 5, "soft_nms_sigma", &s->sigma));
-  if (s->sigma < 0) return leat_kernel_invalid(c, "soft_nms_sigma_val must be >= 0");
+  if (!(s->sigma >= 0)) {
+    return leat_kernel_invalid(c, "soft_nms_sigma is %g, must be >= 0", (double)s->sigma);
+  }
   s->threshold = rounded(s, s->threshold);
   s->least_score = rounded(s, s->least_score);
   return leat_ok_status();

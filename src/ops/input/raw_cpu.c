@@ -105,15 +105,17 @@ static leat_status_t decompress_create(leat_kernel_creation_t* c, void* state) {
                           LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(name));
 }
 
+// Appends all that |source| gives, in parts that double. A source gives fewer bytes than it is
+// asked for only at its end.
 static leat_status_t read_all(leat_record_source_t* source, leat_string_builder_t* out) {
-  for (size_t part = 1 << 16, size = part; size == part; part *= 2) {
-    size_t before = out->size;
+  for (size_t part = 1 << 16;; part *= 2) {
+    size_t before = out->size, size;
     char* room = leat_string_builder_reserve(out, part);
     if (!room) return leat_status_clone(out->status);
     LEAT_RETURN_IF_ERROR(source->read(source, room, part, &size));
     out->size = before + size;
+    if (size < part) return leat_ok_status();
   }
-  return leat_ok_status();
 }
 
 static leat_status_t decompress_one(leat_compression_t compression, leat_string_view_t bytes,

@@ -20,6 +20,26 @@
    .gradient = LEAT_GRADIENT_##gradient_check,                        \
    .constant_inputs = 6}
 
+// In every type with a sign: a segment starts from the lowest value of its own type.
+#define NEGATIVE(op_name, ...)                                                                  \
+  {.op = op_name,                                                                               \
+   .name = "of negative numbers",                                                               \
+   .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(4, 2), -1, -2, -3, -4, -5, -6, -7, -8),               \
+              IDS(1, -1, 0, 1), LEAT_SCALAR_ITEM(INT32, 2)},                                    \
+   .types = LEAT_DTYPES_FLOATING | LEAT_DTYPES_SIGNED,                                          \
+   .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), __VA_ARGS__)}}
+// A segment without rows has the neutral value of its type: the least for a maximum, the greatest
+// for a minimum. The limits are those of <stdint.h>, and of IEEE 754's half.
+#define EMPTY(DTYPE, least, greatest)                                                           \
+  EMPTY_OF("UnsortedSegmentMax", DTYPE, least, 5),                                              \
+      EMPTY_OF("UnsortedSegmentMin", DTYPE, greatest, 3)
+#define EMPTY_OF(op_name, DTYPE, limit, best)                                                   \
+  {.op = op_name,                                                                               \
+   .name = "a segment without rows of " #DTYPE,                                                 \
+   .inputs = {LEAT_ITEMS(DTYPE, LEAT_DIMS(3), 3, 5, 4), LEAT_ITEMS(INT64, LEAT_DIMS(3), 2, 2, 2), \
+              LEAT_SCALAR_ITEM(INT32, 3)},                                                      \
+   .expected = {LEAT_ITEMS(DTYPE, LEAT_DIMS(3), limit, limit, best)}}
+
 static const leat_op_case_t kCases[] = {
     SORTED("SegmentSum", TWICE, 4, 6, 0, 0, 12, 14),
     SORTED("SegmentMean", ONCE, 2, 3, 0, 0, 6, 7),
@@ -35,11 +55,21 @@ static const leat_op_case_t kCases[] = {
      .inputs = {DATA, LEAT_ITEMS(INT32, LEAT_DIMS(4, 2), 0, 1, 0, 1, 0, 1, 0, 1),
                 LEAT_SCALAR_ITEM(INT32, 2)},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 16, 20)}},
+    NEGATIVE("UnsortedSegmentMax", -5, -6, -1, -2),
+    NEGATIVE("UnsortedSegmentMin", -5, -6, -7, -8),
+    NEGATIVE("UnsortedSegmentSum", -5, -6, -8, -10),
     {.op = "UnsortedSegmentMax",
      .name = "a segment without rows",
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 3), LEAT_ITEMS(INT64, LEAT_DIMS(1), 0),
                 LEAT_SCALAR_ITEM(INT32, 2)},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 3, -0x1.fffffep127)}},
+    EMPTY(INT8, INT8_MIN, INT8_MAX),
+    EMPTY(INT16, INT16_MIN, INT16_MAX),
+    EMPTY(INT32, INT32_MIN, INT32_MAX),
+    EMPTY(UINT8, 0, UINT8_MAX),
+    EMPTY(UINT16, 0, UINT16_MAX),
+    EMPTY(UINT32, 0, UINT32_MAX),
+    EMPTY(HALF, -65504, 65504),
     {.op = "SegmentSum",
      .name = "no rows",
      .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2)), LEAT_NO_ITEMS(INT32, LEAT_DIMS(0))},

@@ -235,8 +235,8 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
   int64_t filter[4], sizes[4];
   LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 1), NULL, NULL, filter));
   leat_tensor_t* output;
-  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) {
-    return leat_kernel_allocate_sized(c, 0, 4, filter, &output);
+  for (int i = 0; i < 4; ++i) {
+    if (filter[i] == 0) return leat_kernel_allocate_sized(c, 0, 4, filter, &output);
   }
   LEAT_RETURN_IF_ERROR(
       leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));

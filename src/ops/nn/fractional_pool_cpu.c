@@ -21,10 +21,15 @@ typedef struct span_s {
   int64_t begin, end;
 } span_t;
 
+// Window |index| of an axis, cut at the end of the input, and empty where it lies outside or ends
+// before it begins. The items of a sequence are only known not to be negative: they are cut before
+// anything is computed of them, so that no address can overflow.
 static span_t span_of(const plane_t* p, int axis, int64_t index) {
-  const int64_t* begins = p->begins[axis];
-  const int64_t end = p->overlaps ? begins[index + 1] + 1 : begins[index + 1];
-  return (span_t){begins[index], LEAT_MIN(end, p->in[axis])};
+  const int64_t size = p->in[axis];
+  const int64_t begin = LEAT_MIN(p->begins[axis][index], size);
+  const int64_t next = LEAT_MIN(p->begins[axis][index + 1], size);
+  const int64_t end = p->overlaps && next < size ? next + 1 : next;
+  return (span_t){begin, LEAT_MAX(begin, end)};
 }
 
 // Runs the statement after it over the windows of output rows [begin, end): |out| is the output

@@ -3,9 +3,39 @@
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
 #define SEQUENCE(...) LEAT_ITEMS(INT64, LEAT_DIMS(3), __VA_ARGS__)
+#define FAR 9223372036854774784.0  // 2^63 - 1024, which a double holds
 #define SEEDED LEAT_CASE_BOOL("deterministic", true), LEAT_CASE_INT("seed", 7)
 #define RATIOS(y, x) LEAT_CASE_FLOATS("pooling_ratio", 1, y, x, 1)
 #define OVERLAPPING {LEAT_CASE_BOOL("overlapping", true)}
+
+// The items of sequence |input| around window |index|, cut at the |size| of the input.
+static void read_window(const leat_reference_t* r, int input, int64_t index, int64_t size,
+                        int64_t* out_begin, int64_t* out_end) {
+  const bool overlaps = r->op_case->attrs[0].value.b;
+  const double end = r->in[input][index + 1] + overlaps, begin = r->in[input][index];
+  *out_begin = begin < (double)size ? (int64_t)begin : size;
+  *out_end = end < (double)size ? (int64_t)end : size;
+}
+
+// Each item of dy in equal parts over the input positions of its window; one channel.
+static void avg_grad_reference(const leat_reference_t* r) {
+  const leat_shape_t *in = &r->outputs[0].shape, *out = &r->inputs[1].shape;
+  const int64_t height = leat_shape_dim(in, 1), width = leat_shape_dim(in, 2);
+  const int64_t out_height = leat_shape_dim(out, 1), out_width = leat_shape_dim(out, 2);
+  for (int64_t i = 0; i < in->element_count; ++i) r->out[0][i] = 0;
+  for (int64_t i = 0; i < out->element_count; ++i) {
+    int64_t top, bottom, left, right;
+    read_window(r, 2, i / out_width % out_height, height, &top, &bottom);
+    read_window(r, 3, i % out_width, width, &left, &right);
+    const int64_t image = i / (out_width * out_height);
+    for (int64_t y = top; y < bottom; ++y) {
+      for (int64_t x = left; x < right; ++x) {
+        r->out[0][(image * height + y) * width + x] +=
+            r->in[1][i] / (double)((bottom - top) * (right - left));
+      }
+    }
+  }
+}
 
 static const leat_op_case_t kCases[] = {
     {.op = "FractionalMaxPool",
@@ -40,6 +70,36 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(4), 1, 3, 2, 1), X(1, 2, 2, 1), SEQUENCE(-1, 1, 3),
                 SEQUENCE(0, 1, 2)},
      .code = LEAT_INVALID_ARGUMENT},
+    // Windows outside the input see nothing, however far away they begin: TensorFlow gives these.
+    {.op = "FractionalAvgPoolGrad",
+     .name = "a window that ends before it begins",
+     .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(4), 1, 3, 2, 1),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 4, 8), SEQUENCE(0, 2, 1),
+                SEQUENCE(0, 1, 2)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 2, 1), 0.5, 1, 0.5, 1, 0, 0)}},
+    {.op = "FractionalAvgPoolGrad",
+     .name = "rows far outside",
+     .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(4), 2, 40, 40, 1), X(2, 2, 2, 1),
+                SEQUENCE(0, FAR, FAR), SEQUENCE(0, 20, 40)},
+     .reference = avg_grad_reference},
+    {.op = "FractionalAvgPoolGrad",
+     .name = "columns far outside",
+     .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(4), 2, 40, 40, 1), X(2, 2, 2, 1),
+                SEQUENCE(0, 20, 40), SEQUENCE(0, FAR, FAR)},
+     .reference = avg_grad_reference},
+    {.op = "FractionalAvgPoolGrad",
+     .name = "columns far outside, overlapping",
+     .attrs = OVERLAPPING,
+     .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(4), 2, 40, 40, 1), X(2, 2, 2, 1),
+                SEQUENCE(0, 20, 39), SEQUENCE(0, FAR, FAR)},
+     .reference = avg_grad_reference},
+    {.op = "FractionalMaxPoolGrad",
+     .name = "columns far outside",
+     .inputs = {LEAT_ITEMS(INT32, LEAT_DIMS(1, 3, 2, 1), 1, 2, 4, 3, 4, 9),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1, 2, 2, 1), 2, INT32_MIN, 9, INT32_MIN),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1, 2, 2, 1), 5, 6, 7, 8), SEQUENCE(0, 1, 3),
+                SEQUENCE(0, FAR, FAR)},
+     .expected = {LEAT_ITEMS(INT32, LEAT_DIMS(1, 3, 2, 1), 0, 5, 0, 0, 0, 7)}},
     {.op = "FractionalMaxPoolGrad",
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 2, 1), 1, 2, 4, 3, 4, 9),
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 4, 9),

@@ -1,6 +1,4 @@
 // Cases of the max pools and their gradients.
-#include <math.h>
-
 #include "op_harness/op_harness.h"
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -4, 4)
@@ -10,42 +8,63 @@
 #define WINDOW_3D(k, s, p)                                                            \
   LEAT_CASE_INTS("ksize", 1, k, k, k, 1), LEAT_CASE_INTS("strides", 1, s, s, s, 1),   \
       LEAT_CASE_STR("padding", p)
+// One plane and 2 x 2 positions; |planes| and |s| are the strides.
+#define PLANE_WINDOW(planes, s, p)                                                     \
+  LEAT_CASE_INTS("ksize", 1, 1, 2, 2, 1), LEAT_CASE_INTS("strides", 1, planes, s, s, 1), \
+      LEAT_CASE_STR("padding", p)
 #define POOLED LEAT_DTYPES_FLOATING | LEAT_DTYPES_SIGNED
 
-// Channels last, batch and channels 1 or more, square windows; from the attributes' first three.
-static void pool_reference(const leat_reference_t* r) {
+// Where in the input the greatest item of window |i| of an output of shape |out| lies: the
+// definition of a max pool, channels last. The first three attributes of the case are sizes and
+// strides of the windows, which may differ from axis to axis, and the padding.
+static int64_t find_maximum(const leat_reference_t* r, const leat_shape_t* out, int64_t i) {
   const leat_attr_t* attrs = r->op_case->attrs;
-  const int64_t size = attrs[0].value.ints[1], stride = attrs[1].value.ints[1];
   const bool same = leat_string_view_equals(attrs[2].value.s, "SAME");
-  const leat_shape_t *in = &r->inputs[0].shape, *out = &r->outputs[0].shape;
+  const leat_shape_t* in = &r->inputs[0].shape;
   const int spatial = in->rank - 2;
   int64_t dims[3] = {1, 1, 1}, outs[3] = {1, 1, 1}, pads[3] = {0};
+  int64_t size[3] = {1, 1, 1}, stride[3] = {1, 1, 1};
   for (int d = 0; d < spatial; ++d) {
     const int at = 3 - spatial + d;
     dims[at] = leat_shape_dim(in, 1 + d);
     outs[at] = leat_shape_dim(out, 1 + d);
-    const int64_t needed = (outs[at] - 1) * stride + size - dims[at];
+    size[at] = attrs[0].value.ints[1 + d];
+    stride[at] = attrs[1].value.ints[1 + d];
+    const int64_t needed = (outs[at] - 1) * stride[at] + size[at] - dims[at];
     pads[at] = same && needed > 0 ? needed / 2 : 0;
   }
   const int64_t channels = leat_shape_dim(in, in->rank - 1);
   const int64_t positions = dims[0] * dims[1] * dims[2];
-  for (int64_t i = 0; i < out->element_count; ++i) {
-    const int64_t c = i % channels, p = i / channels;
-    const int64_t x = p % outs[2], y = p / outs[2] % outs[1], z = p / (outs[2] * outs[1]) % outs[0];
-    const int64_t image = p / (outs[2] * outs[1] * outs[0]);
-    double most = -INFINITY;
-    for (int64_t k = 0; k < positions; ++k) {
-      const int64_t at[] = {k / (dims[1] * dims[2]), k / dims[2] % dims[1], k % dims[2]};
-      const int64_t place[] = {z, y, x};
-      bool inside = true;
-      for (int d = 3 - spatial; d < 3; ++d) {
-        const int64_t begin = place[d] * stride - pads[d];
-        inside &= at[d] >= begin && at[d] < begin + size;
-      }
-      const double value = r->in[0][(image * positions + k) * channels + c];
-      if (inside && value > most) most = value;
+  const int64_t c = i % channels, p = i / channels;
+  const int64_t place[] = {p / (outs[2] * outs[1]) % outs[0], p / outs[2] % outs[1], p % outs[2]};
+  const int64_t image = p / (outs[2] * outs[1] * outs[0]);
+  int64_t best = -1;
+  for (int64_t k = 0; k < positions; ++k) {
+    const int64_t at[] = {k / (dims[1] * dims[2]), k / dims[2] % dims[1], k % dims[2]};
+    const int64_t item = (image * positions + k) * channels + c;
+    bool inside = true;
+    for (int d = 3 - spatial; d < 3; ++d) {
+      const int64_t begin = place[d] * stride[d] - pads[d];
+      inside &= at[d] >= begin && at[d] < begin + size[d];
     }
-    r->out[0][i] = most;
+    if (inside && (best < 0 || r->in[0][item] > r->in[0][best])) best = item;
+  }
+  return best;
+}
+
+static void pool_reference(const leat_reference_t* r) {
+  const leat_shape_t* out = &r->outputs[0].shape;
+  for (int64_t i = 0; i < out->element_count; ++i) {
+    r->out[0][i] = r->in[0][find_maximum(r, out, i)];
+  }
+}
+
+// Input 2 is the gradient of the output: each of its items goes to the maximum of its window.
+static void grad_reference(const leat_reference_t* r) {
+  const leat_shape_t* out = &r->inputs[2].shape;
+  for (int64_t i = 0; i < r->outputs[0].shape.element_count; ++i) r->out[0][i] = 0;
+  for (int64_t i = 0; i < out->element_count; ++i) {
+    r->out[0][find_maximum(r, out, i)] += r->in[2][i];
   }
 }
 
@@ -131,6 +150,39 @@ static const leat_op_case_t kCases[] = {
      .attrs = {WINDOW_3D(2, 2, "SAME")},
      .inputs = {X(2, 3, 4, 3, 2)},
      .reference = pool_reference},
+    // Windows of one plane and 2 x 2 positions have loops of their own, in both directions.
+    {.op = "MaxPool3D",
+     .name = "windows of 1 x 2 x 2",
+     .attrs = {PLANE_WINDOW(1, 2, "VALID")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 2, 1), 0, 1, 2, 3, 4, 5, 6, 7)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 1, 1, 1), 3, 7)}},
+    {.op = "MaxPool3D",
+     .name = "windows of 1 x 2 x 2, some of them cut",
+     .attrs = {PLANE_WINDOW(1, 2, "SAME")},
+     .inputs = {X(2, 3, 5, 4, 3)},
+     .reference = pool_reference},
+    {.op = "MaxPool3D",
+     .name = "windows of 1 x 2 x 2, two planes apart",
+     .attrs = {PLANE_WINDOW(2, 3, "VALID")},
+     .inputs = {X(2, 5, 5, 8, 2)},
+     .reference = pool_reference},
+    {.op = "MaxPool3DGrad",
+     .name = "windows of 1 x 2 x 2",
+     .attrs = {PLANE_WINDOW(1, 2, "VALID")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 2, 1), 0, 1, 2, 3, 7, 6, 5, 4),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 1, 1, 1), 3, 7),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 1, 1, 1), 10, 20)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 2, 1), 0, 0, 0, 10, 20, 0, 0, 0)}},
+    {.op = "MaxPool3DGrad",
+     .name = "windows of 1 x 2 x 2, some of them cut",
+     .attrs = {PLANE_WINDOW(1, 2, "SAME")},
+     .inputs = {X(2, 3, 5, 4, 3), X(2, 3, 3, 2, 3), X(2, 3, 3, 2, 3)},
+     .reference = grad_reference},
+    {.op = "MaxPool3DGrad",
+     .name = "windows of 1 x 2 x 2, two planes apart",
+     .attrs = {PLANE_WINDOW(2, 3, "VALID")},
+     .inputs = {X(2, 5, 5, 8, 2), X(2, 3, 2, 3, 2), X(2, 3, 2, 3, 2)},
+     .reference = grad_reference},
     {.op = "MaxPool",
      .name = "28 x 28 x 32",
      .attrs = {WINDOW(2, 2, "SAME")},

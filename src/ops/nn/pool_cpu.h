@@ -64,6 +64,12 @@ static inline leat_pool_row_t leat_pool_row(const leat_pool_t* pool, int64_t row
   return (leat_pool_row_t){b * pool->in[0] * pool->in[1] * pool->in[2],
                            leat_pool_span(pool, 0, z), leat_pool_span(pool, 1, y)};
 }
+// The first input position of the window that |row| and |columns| span, which must not be empty.
+static inline int64_t leat_pool_first(const leat_pool_t* pool, const leat_pool_row_t* row,
+                                      leat_pool_span_t columns) {
+  return row->image +
+         (row->planes.begin * pool->in[1] + row->rows.begin) * pool->in[2] + columns.begin;
+}
 // Runs the statement after it over the input positions |at| of a window.
 #define LEAT_POOL_EACH(pool, row, columns, at)                                                  \
   for (int64_t z_ = (row).planes.begin; z_ < (row).planes.end; ++z_)                            \
