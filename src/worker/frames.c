@@ -76,7 +76,8 @@ static leat_status_t run_switch(leat_dataflow_t* d, leat_iteration_t* iteration,
                                 const leat_record_t* record) {
   const leat_tensor_t* predicate = &iteration->slots[record->input_slots[1]].tensor;
   if (predicate->shape.rank != 0) return leat_switch_refuse(record->kernel, predicate);
-  uint32_t taken = *leat_tensor_data(predicate, const bool) ? 1 : 0;
+  // Read as a byte: |taken| is an index, and must be 0 or 1 whatever a kernel left there.
+  uint32_t taken = *leat_tensor_data(predicate, const uint8_t) != 0;
   leat_slot_clear(&iteration->slots[record->first_output + 1 - taken]);
   put(iteration, record->first_output + taken, take_input(iteration, record, 0));
   (void)d;

@@ -52,7 +52,8 @@ static leat_status_t run_switch(ordered_t* o, const leat_ordered_step_t* step, b
   if (LEAT_UNLIKELY(predicate->shape.rank != 0)) {
     return leat_switch_refuse(o->plan->records[step->record].kernel, predicate);
   }
-  uint32_t taken = *leat_tensor_data(predicate, const bool) ? 1 : 0;
+  // Read as a byte: |taken| is an index, and must be 0 or 1 whatever a kernel left there.
+  uint32_t taken = *leat_tensor_data(predicate, const uint8_t) != 0;
   flags[taken] = true;
   if (step->read_outputs >> taken & 1) pass(o, step, 0, step->first_output + taken);
   return leat_ok_status();
