@@ -1,6 +1,6 @@
 // Bools whose byte is neither 0 nor 1. Compilers take a bool to be one of the two and use it as an
 // index or a factor, so such bytes must not pass a door of the library: each test brings one in by
-// another door and looks at what comes out behind it. Any byte but 0 is true, as in C. A bool tensor
+// another door and looks at what comes out behind it. Any byte but 0 is true, as in C. A tensor
 // that is valid is not copied on its way.
 #include <stdio.h>
 
@@ -47,7 +47,7 @@ static TF_Operation* enter(TF_Operation* x) {
   return kit_finish(desc);
 }
 
-// In a frame: predicate ? 5 : -5. A Switch in a frame is run by the executor itself, which takes the
+// In a frame: predicate ? 5 : -5. The executor itself runs a Switch in a frame, and takes the
 // predicate for the index of an output.
 static TF_Output choose(TF_Operation* predicate) {
   TF_Operation* five = enter(kit_const_int32(graph, "five", 5));
