@@ -78,8 +78,8 @@ static leat_status_t find_accumulator(leat_kernel_context_t* c,
 }
 
 // Dense and sparse accumulators are one kind of resource, because TensorFlow counts and sets the
-// steps of both with the same ops. Applying and taking gradients differ in their inputs and outputs,
-// so those ops must find an accumulator whose functions are |vtable|.
+// steps of both with the same ops. Applying and taking gradients differ in their inputs and
+// outputs, so those ops must find an accumulator whose functions are |vtable|.
 static leat_status_t find_accumulator_of(leat_kernel_context_t* c,
                                          const leat_accumulator_vtable_t* vtable,
                                          leat_accumulator_t** out_accumulator) {
