@@ -63,9 +63,9 @@ static bool is_empty(const int64_t* filter) {
   return filter[0] <= 0 || filter[1] <= 0 || filter[2] <= 0 || filter[3] <= 0;
 }
 
-// Groups and channels. TensorFlow refuses an empty filter in Conv2D, and takes it where the filter is
-// only read through its product with another operand: a depthwise filter, or the gradient for the
-// input, which then is zero. A depth of 0 cannot divide the input's channels, so it is refused.
+// Groups and channels. TensorFlow refuses an empty filter in Conv2D, but takes one where the result
+// is then empty or zero: a depthwise filter, or the gradient for the input. A depth of 0 cannot
+// divide the input's channels, so it is always refused.
 static leat_status_t measure_channels(const leat_kernel_context_t* c, const leat_conv2d_t* conv,
                                       const int64_t* filter, leat_convolution_shape_t* shape) {
   const int64_t in = shape->in_channels;
@@ -246,7 +246,7 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "filter depth is 0, must be greater than zero");
   }
   leat_tensor_t* output;
-  if (filter[0] * filter[1] * filter[2] * filter[3] == 0) {
+  if (is_empty(filter)) {
     return leat_kernel_allocate_sized(c, 0, 4, filter, &output);
   }
   LEAT_RETURN_IF_ERROR(

@@ -3,8 +3,8 @@
 
 #include "ops/queue/numbers_cpu.h"
 
-// Zeros and sums of variants hold zeros and sums of what lies inside, by a recursion that a graph may
-// make as deep as it likes: a tower of lists. It ends here, far above what any program needs.
+// Zeros and sums of variants hold zeros and sums of what lies inside, by a recursion that a graph
+// may make as deep as it likes: a tower of lists. It ends here, far above what any program needs.
 enum { kMostNested = 1000 };
 static _Thread_local int nested;
 
