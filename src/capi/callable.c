@@ -168,6 +168,7 @@ static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_ten
   buffer->read_only = true;
   leat_status_t status = leat_tensor_of_buffer(buffer, (int)array->dtype, &shape, out_tensor);
   leat_buffer_release(buffer);
+  if (!status) status = leat_tensor_normalize_bools(leat_buffer_source_host(), out_tensor);
   return status;
 }
 

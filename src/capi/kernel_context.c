@@ -49,6 +49,10 @@ leat_status_t leat_plugin_run_status(TF_OpKernelContext* ctx) {
     failure = leat_make_status(LEAT_INTERNAL, "Missing %d-th output from {{node %.*s}}", i,
                                LEAT_SV_ARG(c->kernel->node_name));
   }
+  // A plugin is compiled by others and may leave any byte in a bool.
+  for (int i = 0; i < c->kernel->output_count && !failure; ++i) {
+    failure = leat_tensor_normalize_bools(c->services->memory, &c->outputs[i].tensor);
+  }
   return failure;
 }
 

@@ -72,7 +72,7 @@ typedef struct step_s {
   leat_tensor_t* feed_values;
   leat_output_t* fetches;
   int32_t* targets;
-  leat_tensor_t* converted;  // of the feeds, those that are owned here: raw resources; or NULL
+  leat_tensor_t* converted;  // of the feeds, those that are owned here (convert_feed); or NULL
   void* memory;              // of a large step, or NULL
   leat_output_t inline_edges[2 * INLINE_EDGES];
   leat_tensor_t inline_values[2 * INLINE_EDGES];
@@ -169,7 +169,8 @@ static leat_status_t resolve_all(const TF_Session* session, const TF_Output* inp
   return leat_ok_status();
 }
 
-// Turns the |index|-th feed, a resource as a caller writes it, into one as kernels know it.
+// Turns the |index|-th feed into a tensor as kernels know it: a resource that the caller gave in
+// serialised form, or a bool tensor with bytes other than 0 and 1. The step owns the result.
 static LEAT_COLD leat_status_t convert_feed(step_t* step, const TF_Tensor* value, int index) {
   if (!step->converted) {
     void* memory = NULL;
@@ -183,11 +184,13 @@ static LEAT_COLD leat_status_t convert_feed(step_t* step, const TF_Tensor* value
   return leat_ok_status();
 }
 
-// The values stay the caller's for the whole step, so their structs are lent as they are.
+// The values stay the caller's for the whole step, so their structs are lent as they are, unless
+// they have to be converted. Of all types only bool costs a look at the elements.
 static leat_status_t lend_feeds(step_t* step, TF_Tensor* const* values) {
   for (int i = 0; i < step->run.feed_count; ++i) {
     const TF_Tensor* value = values[i];
-    if (LEAT_UNLIKELY(!value || leat_capi_tensor_is_raw(value))) {
+    if (LEAT_UNLIKELY(!value || leat_capi_tensor_is_raw(value) ||
+                      !leat_tensor_bools_are_valid(&value->tensor))) {
       LEAT_RETURN_IF_ERROR(convert_feed(step, value, i));
     } else {
       step->feed_values[i] = value->tensor;

@@ -27,7 +27,9 @@ leat_status_t leat_capi_tensor_value(const TF_Tensor* handle, leat_tensor_t* out
   }
   if (!leat_capi_tensor_is_raw(handle)) {
     *out_tensor = leat_tensor_share(&handle->tensor);
-    return leat_ok_status();
+    leat_status_t status = leat_tensor_normalize_bools(leat_buffer_source_host(), out_tensor);
+    if (status) leat_tensor_release(out_tensor);
+    return status;
   }
   if (handle->tensor.dtype == LEAT_DTYPE_VARIANT) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

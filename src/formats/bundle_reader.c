@@ -282,7 +282,8 @@ static leat_status_t read_stored(leat_bundle_reader_t* reader, const stored_t* s
   if (is_string) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_file_read_exactly(stored->file, stored->offset, out_tensor->data, stored->size));
-  return check_crc(stored, leat_crc32c(out_tensor->data, stored->size));
+  LEAT_RETURN_IF_ERROR(check_crc(stored, leat_crc32c(out_tensor->data, stored->size)));
+  return leat_tensor_normalize_bools(source, out_tensor);
 }
 
 // The bytes of one entry, as the tensor that they are.

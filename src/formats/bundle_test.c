@@ -73,6 +73,30 @@ static void tensors_come_back(void** state) {
   leat_tensor_release(&strings);
 }
 
+// A checkpoint's checksums do not say that the bytes of a bool are 0 and 1.
+static void bools_are_0_or_1(void** state) {
+  static const uint8_t bytes[] = {0, 1, 2, 128, 255};
+  leat_tensor_t bools, got;
+  leat_bundle_writer_t* writer;
+  leat_bundle_reader_t* reader;
+  LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_BOOL, bytes, sizeof bytes, &bools));
+  LEAT_EXPECT_OK(leat_bundle_writer_create(leat_file_system_posix(), "b",
+                                           leat_allocator_system(), &writer));
+  LEAT_EXPECT_OK(leat_bundle_writer_add(writer, LEAT_SV("b"), &bools));
+  LEAT_EXPECT_OK(leat_bundle_writer_finish(writer));
+  leat_bundle_writer_free(writer);
+  LEAT_EXPECT_OK(leat_bundle_reader_open(leat_file_system_posix(), "b", leat_allocator_system(),
+                                         &reader));
+  LEAT_EXPECT_OK(
+      leat_bundle_reader_read(reader, LEAT_SV("b"), leat_buffer_source_host(), &got));
+  leat_bundle_reader_free(reader);
+  for (size_t i = 0; i < sizeof bytes; ++i) {
+    assert_int_equal(leat_tensor_data(&got, const uint8_t)[i], bytes[i] != 0);
+  }
+  leat_tensor_release(&got);
+  leat_tensor_release(&bools);
+}
+
 static leat_status_t count_entry(void* data, leat_string_view_t name,
                                  const leat_pb_bundle_entry_proto_t* entry) {
   ++*(int*)data;
@@ -310,6 +334,7 @@ static void every_changed_byte_is_noticed(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tensors_come_back),
+      cmocka_unit_test(bools_are_0_or_1),
       cmocka_unit_test(what_is_wrong_is_refused),
       cmocka_unit_test(slices_are_put_together),
       cmocka_unit_test(shards_are_merged),

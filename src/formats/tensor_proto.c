@@ -142,8 +142,27 @@ leat_status_t leat_string_elements_decode(leat_string_view_t bytes, int64_t coun
                           "strings, must be exactly that", bytes.size, (long long)count);
 }
 
+// INVALID_ARGUMENT when all sizes of |proto| are known and it has 2^63 elements or more.
+static leat_status_t check_shape(const leat_pb_tensor_shape_proto_t* proto) {
+  int64_t count = 1;
+  bool fits = true;
+  for (size_t i = 0; proto && !proto->unknown_rank && i < proto->dim.count; ++i) {
+    int64_t size = proto->dim.items[i].size;
+    if (size < 0) return leat_ok_status();  // not known; TensorFlow takes any negative size so
+    fits &= leat_checked_multiply(count, size, &count);
+  }
+  if (fits) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Tensor decode failed: a handle's shape must have fewer than 2^63 "
+                          "elements");
+}
+
 static leat_status_t make_handle(const leat_pb_resource_handle_proto_t* proto,
                                  leat_resource_handle_t** out_handle) {
+  // The types and shapes behind a handle are not kept, but must be ones.
+  for (size_t i = 0; i < proto->dtypes_and_shapes.count; ++i) {
+    LEAT_RETURN_IF_ERROR(check_shape(proto->dtypes_and_shapes.items[i].shape));
+  }
   LEAT_RETURN_IF_ERROR(leat_resource_handle_create(proto->device, proto->container, proto->name,
                                                    proto->maybe_type_name, out_handle));
   (*out_handle)->type_hash = proto->hash_code;
@@ -154,7 +173,7 @@ static leat_status_t read_handles(const leat_pb_tensor_proto_t* proto, leat_tens
   leat_resource_handle_t** handles = leat_tensor_data(tensor, leat_resource_handle_t*);
   const leat_pb_resource_handle_proto_list_t* list = &proto->resource_handle_val;
   if (proto->tensor_content.size > 0) {
-    return leat_make_status(LEAT_UNIMPLEMENTED,
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Tensor decode failed: resource handles are in tensor_content, must be "
                             "in resource_handle_val");
   }
@@ -168,6 +187,11 @@ static leat_status_t read_variants(const leat_pb_tensor_proto_t* proto,
                                    const leat_tensor_t* tensor) {
   leat_variant_t* variants = leat_tensor_data(tensor, leat_variant_t);
   const leat_pb_variant_tensor_data_proto_list_t* list = &proto->variant_val;
+  if (proto->tensor_content.size > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Tensor decode failed: variants are in tensor_content, must be in "
+                            "variant_val");
+  }
   for (size_t i = 0; i < list->count && i < (size_t)tensor->shape.element_count; ++i) {
     if (list->items[i].type_name.size == 0) continue;
     LEAT_RETURN_IF_ERROR(leat_number_variant_decode(list->items[i].type_name,

@@ -437,7 +437,12 @@ static leat_status_t collect_returns(body_t* b, leat_call_t* call) {
     const leat_op_argument_t* argument = &b->op->outputs[i];
     int64_t count = leat_signature_argument_count(argument, b->attrs);
     size_t before = b->input_count;
-    LEAT_RETURN_IF_ERROR(add_named_inputs(b, entry_of(&b->def->ret, argument->name)));
+    leat_string_view_t rest, value = entry_of(&b->def->ret, argument->name);
+    const source_t* source = find_source(b, value, &rest);
+    if (source && source->def && rest.size == 0) {
+      return malformed(b, value, "is returned, must name an output of the node");
+    }
+    LEAT_RETURN_IF_ERROR(add_named_inputs(b, value));
     if ((int64_t)(b->input_count - before) != count) {
       return malformed(b, argument->name, "returns another number of tensors than it declares");
     }

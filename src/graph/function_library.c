@@ -148,6 +148,9 @@ leat_status_t leat_function_library_add_all(leat_function_library_t* library,
                                             const leat_op_registry_t* ops,
                                             const leat_pb_function_def_library_t* source) {
   for (size_t i = 0; i < source->function.count; ++i) {
+    // TensorFlow imports a function without a name. Nothing can call it, so it is left out.
+    const leat_pb_op_def_t* signature = source->function.items[i].signature;
+    if (!signature || signature->name.size == 0) continue;
     LEAT_RETURN_IF_ERROR(leat_function_library_add(library, ops, &source->function.items[i]));
   }
   for (size_t i = 0; i < source->gradient.count; ++i) {

@@ -3,6 +3,30 @@
 
 #include "device/cpu/combine.h"
 
+// Zeros and sums of variants hold zeros and sums of what lies inside, by a recursion that a graph
+// may make as deep as it likes: a tower of lists. It ends here, far above what any program needs.
+enum { kMostNested = 1000 };
+static _Thread_local int nested;
+
+static leat_status_t enter_variant(void) {
+  if (nested == kMostNested) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Variants hold each other more than %d deep, too deep for zeros and "
+                            "sums",
+                            kMostNested);
+  }
+  ++nested;
+  return leat_ok_status();
+}
+
+static leat_status_t add_variants(const leat_variant_t* a, const leat_variant_t* b,
+                                  leat_variant_t* sum) {
+  LEAT_RETURN_IF_ERROR(enter_variant());
+  leat_status_t status = a->vtable->add(a->self, b->self, sum);
+  --nested;
+  return status;
+}
+
 static leat_status_t fill_sum(const leat_tensor_t* a, const leat_tensor_t* b,
                               leat_tensor_t* sum) {
   const int64_t count = a->shape.element_count;
@@ -18,7 +42,7 @@ static leat_status_t fill_sum(const leat_tensor_t* a, const leat_tensor_t* b,
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Adding variants failed: they hold what cannot be added");
     }
-    LEAT_RETURN_IF_ERROR(left[i].vtable->add(left[i].self, right[i].self, &to[i]));
+    LEAT_RETURN_IF_ERROR(add_variants(&left[i], &right[i], &to[i]));
   }
   return leat_ok_status();
 }
@@ -58,7 +82,10 @@ leat_status_t leat_tensor_fill_zeros_like(const leat_tensor_t* like, leat_tensor
                               "Making zeros failed: variant is %s, must be of a type that has them",
                               from[i].vtable->type_name);
     }
-    LEAT_RETURN_IF_ERROR(from[i].vtable->zeros_like(from[i].self, &to[i]));
+    LEAT_RETURN_IF_ERROR(enter_variant());
+    leat_status_t status = from[i].vtable->zeros_like(from[i].self, &to[i]);
+    --nested;
+    LEAT_RETURN_IF_ERROR(status);
   }
   return leat_ok_status();
 }

@@ -14,14 +14,67 @@ typedef struct wrap_record_s {
   const leat_buffer_vtable_t* pool_vtable;
 } wrap_record_t;
 
-void leat_buffer_destroy(leat_buffer_t* buffer) {
-  if (LEAT_UNLIKELY(buffer->object_dtype)) {
-    size_t item_bytes = leat_dtype_size(buffer->object_dtype);
-    leat_object_destroy(buffer->object_dtype, buffer->data,
-                        (int64_t)(buffer->size_bytes / item_bytes));
-  }
-  buffer->vtable->destroy(buffer);
+// ---- The last reference -------------------------------------------------------------------------
+
+// A variant may hold a tensor of variants, and a resource one of handles, to any depth that a loop
+// in a graph reaches: 100,000 lists, each in the next, must not take 100,000 frames of the stack.
+// So a buffer that dies while kMostNested others are being destroyed on the same thread only joins
+// a list of that thread, linked through the buffers themselves since nothing can be allocated here,
+// and the outermost destruction empties the list before it returns.
+enum { kMostNested = 32, kVariants = 0, kHandles = 1 };
+
+typedef struct graveyard_s {
+  int nested;
+  leat_buffer_t* waiting[2];  // one list for each type of element, which a waiting buffer forgets
+} graveyard_t;
+
+static _Thread_local graveyard_t graveyard;
+
+static void destroy_elements(leat_buffer_t* buffer) {
+  size_t item_bytes = leat_dtype_size(buffer->object_dtype);
+  leat_object_destroy(buffer->object_dtype, buffer->data,
+                      (int64_t)(buffer->size_bytes / item_bytes));
 }
+
+static bool destroy_waiting(int list, int dtype) {
+  leat_buffer_t* buffer = graveyard.waiting[list];
+  if (!buffer) return false;
+  graveyard.waiting[list] = buffer->next_dead;
+  buffer->next_dead = NULL;  // and so neither read-only nor planned: no buffer of objects is
+  buffer->object_dtype = (uint8_t)dtype;
+  destroy_elements(buffer);
+  buffer->vtable->destroy(buffer);
+  return true;
+}
+
+static void destroy_nested(leat_buffer_t* buffer) {
+  if (graveyard.nested == kMostNested) {
+    int list = buffer->object_dtype == LEAT_DTYPE_VARIANT ? kVariants : kHandles;
+    buffer->next_dead = graveyard.waiting[list];
+    graveyard.waiting[list] = buffer;
+    return;
+  }
+  ++graveyard.nested;
+  destroy_elements(buffer);
+  buffer->vtable->destroy(buffer);
+  while (graveyard.nested == 1 && (destroy_waiting(kVariants, LEAT_DTYPE_VARIANT) ||
+                                   destroy_waiting(kHandles, LEAT_DTYPE_RESOURCE))) {
+  }
+  --graveyard.nested;
+}
+
+void leat_buffer_destroy(leat_buffer_t* buffer) {
+  if (LEAT_LIKELY(!buffer->object_dtype)) {
+    buffer->vtable->destroy(buffer);
+  } else if (buffer->object_dtype == LEAT_DTYPE_STRING) {
+    destroy_elements(buffer);
+    buffer->vtable->destroy(buffer);
+  } else {
+    destroy_nested(buffer);
+  }
+}
+
+// ---- Making -------------------------------------------------------------------------------------
 
 leat_status_t leat_buffer_allocate(leat_buffer_source_t* source, size_t size_bytes,
                                    leat_buffer_t** out_buffer) {

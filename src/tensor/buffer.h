@@ -21,10 +21,15 @@ struct leat_buffer_s {
   const leat_buffer_vtable_t* vtable;
   void* data;                // device address; 64-byte aligned unless a caller gave it
   size_t size_bytes;
-  leat_reference_count_t references;
-  uint8_t object_dtype;      // STRING, RESOURCE, VARIANT, or 0
-  bool read_only;            // a caller's memory that must not be written (constants, feeds)
-  bool planned;              // lies in a step's arena: must not outlive the step
+  union {
+    struct {
+      leat_reference_count_t references;
+      uint8_t object_dtype;  // STRING, RESOURCE, VARIANT, or 0
+      bool read_only;        // a caller's memory that must not be written (constants, feeds)
+      bool planned;          // lies in a step's arena: must not outlive the step
+    };
+    leat_buffer_t* next_dead;  // instead of the above, while leat_buffer_destroy keeps it waiting
+  };
 };
 
 void leat_buffer_destroy(leat_buffer_t* buffer);  // of the last reference; use release

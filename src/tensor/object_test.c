@@ -1,9 +1,10 @@
 // Elements with a life: copies keep and destruction ends what they name.
 #include "tensor/object.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "tensor/tensor.h"
 
 #define LONG_TEXT "a string that is far too long for the 24 bytes of the object itself"
 
@@ -79,6 +80,50 @@ static void variants_are_retained_and_released(void** state) {
   assert_int_equal(references, 1);
 }
 
+// A variant that is a vector of three variants: nothing, the next level, a leaf.
+typedef struct level_s {
+  leat_tensor_t inside;
+  int* alive;
+} level_t;
+
+static void level_release(void* self) {
+  level_t* level = self;
+  --*level->alive;
+  leat_tensor_release(&level->inside);
+  free(level);
+}
+
+static const leat_variant_vtable_t kLevel = {.type_name = "level", .release = level_release};
+
+static leat_tensor_t wrap_level(leat_tensor_t inside, int* alive) {
+  leat_tensor_t outside;
+  leat_shape_t three = leat_shape_vector(3);
+  LEAT_EXPECT_OK(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_VARIANT, &three,
+                                      &outside));
+  for (int i = 1; i < 3; ++i) {
+    level_t* level = malloc(sizeof *level);
+    *level = (level_t){.alive = alive};
+    if (i == 1) level->inside = inside;
+    ++*alive;
+    leat_tensor_data(&outside, leat_variant_t)[i] = (leat_variant_t){&kLevel, level};
+  }
+  return outside;
+}
+
+// All of a tower is gone when its release returns, and the stack was enough for it.
+static void towers_of_variants_are_released(void** state) {
+  (void)state;
+  static const int heights[] = {1, 31, 32, 33, 34, 1000, 300000};
+  for (size_t h = 0; h < LEAT_ARRAY_SIZE(heights); ++h) {
+    int alive = 0;
+    leat_tensor_t tower = {0};
+    for (int i = 0; i < heights[h]; ++i) tower = wrap_level(tower, &alive);
+    assert_int_equal(alive, 2 * heights[h]);
+    leat_tensor_release(&tower);
+    assert_int_equal(alive, 0);
+  }
+}
+
 static void plain_types_are_no_objects(void** state) {
   (void)state;
   int value = 1;
@@ -92,6 +137,7 @@ int main(void) {
       cmocka_unit_test(strings_of_every_form_are_copied),
       cmocka_unit_test(a_handle_keeps_its_names),
       cmocka_unit_test(variants_are_retained_and_released),
+      cmocka_unit_test(towers_of_variants_are_released),
       cmocka_unit_test(plain_types_are_no_objects),
   };
   return cmocka_run_group_tests_name("tensor.object", tests, NULL, NULL);

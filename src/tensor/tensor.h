@@ -86,6 +86,15 @@ LEAT_MUST_USE leat_status_t leat_tensor_copy(leat_buffer_source_t* source,
 // Copies |count| elements between arrays of |dtype|; objects are copied as objects.
 LEAT_MUST_USE leat_status_t leat_tensor_copy_elements(int dtype, const void* source, void* target,
                                                       int64_t count);
+// Compilers take a bool to be the byte 0 or 1 and use it as an index or a factor, so any other byte
+// must be stopped where bytes of others become a tensor: feeds, files, raw decoding, memory that
+// nobody has written. These two functions are for those places; all other code relies on them.
+bool leat_tensor_bools_are_valid(const leat_tensor_t* tensor);  // true for every type but bool
+// Makes every byte of a bool tensor that is not 0 a 1, in place where |inout_tensor| alone owns
+// writable bytes, else in a copy from |source|. A valid tensor is only read; other types cost one
+// comparison. On failure (RESOURCE_EXHAUSTED) the tensor is as it was.
+LEAT_MUST_USE leat_status_t leat_tensor_normalize_bools(leat_buffer_source_t* source,
+                                                        leat_tensor_t* inout_tensor);
 // All bytes 0 (objects: empty).
 void leat_tensor_fill_zero(leat_tensor_t* tensor);
 

@@ -270,13 +270,12 @@ static leat_status_t add_switch(sequencer_t* s, uint32_t record) {
   uint32_t flag = step->sequence.flag = new_flag(s);
   s->tables.flag_count += 2;
   s->record_flags[record] = flag + 2;
-  bool shares = shares_sides(s, record);
   for (uint32_t k = 0; k < 2; ++k) {
     uint32_t slot = output_slot(s, record, k);
     s->slot_flags[slot] = flag + k;
-    if (shares) s->slot_of[slot] = step->input_slots[0];
+    if (shares_sides(s, record)) s->slot_of[slot] = step->input_slots[0];
   }
-  if (shares) step->first_output = LEAT_NO_SLOT;
+  if (shares_sides(s, record)) step->first_output = LEAT_NO_SLOT;
   return leat_ok_status();
 }
 

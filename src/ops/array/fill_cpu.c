@@ -123,7 +123,9 @@ static leat_status_t empty__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(read_shape(c, leat_kernel_input(c, 0), &shape));
   leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
-  if (!status && state->init && !leat_dtype_is_object(output->dtype)) fill_zero(c, output);
+  // Memory that nobody wrote may hold any number, but a bool must be 0 or 1.
+  bool is_zeroed = state->init || c->kernel->output_types[0] == LEAT_DTYPE_BOOL;
+  if (!status && is_zeroed && !leat_dtype_is_object(output->dtype)) fill_zero(c, output);
   leat_shape_release(&shape);
   return status;
 }

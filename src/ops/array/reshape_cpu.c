@@ -17,8 +17,9 @@ static leat_status_t read_requested(const leat_kernel_context_t* c, const leat_t
     return leat_kernel_invalid(c, "shape has shape %s, must be a vector",
                                LEAT_SHAPE_TEXT(&sizes->shape));
   }
-  if (sizes->shape.element_count > LEAT_SHAPE_MAX_RANK) {
-    return leat_kernel_invalid(c, "shape has %lld items, must have at most %d",
+  // One less than other ops allow, as in TensorFlow.
+  if (sizes->shape.element_count >= LEAT_SHAPE_MAX_RANK) {
+    return leat_kernel_invalid(c, "shape has %lld items, must have fewer than %d",
                                (long long)sizes->shape.element_count, LEAT_SHAPE_MAX_RANK);
   }
   r->rank = (int)sizes->shape.element_count;

@@ -36,6 +36,10 @@ static leat_status_t reverse_marked(leat_kernel_context_t* c, const bool* marks)
 static leat_status_t reverse__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* dims = leat_kernel_input(c, 1);
   int rank = leat_kernel_input(c, 0)->shape.rank;
+  // As in TensorFlow, where ReverseV2 takes such a tensor.
+  if (rank > 0 && leat_shape_dim(&leat_kernel_input(c, 0)->shape, 0) == 0) {
+    return leat_kernel_invalid(c, "first dimension of tensor is 0, must be at least 1");
+  }
   if (dims->shape.rank != 1 || dims->shape.element_count != rank) {
     return leat_kernel_invalid(c, "dims has shape %s, must be a vector of %d",
                                LEAT_SHAPE_TEXT(&dims->shape), rank);

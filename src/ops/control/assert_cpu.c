@@ -1,4 +1,5 @@
 // The CPU kernel of Assert.
+#include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"
 
@@ -7,7 +8,7 @@ typedef struct assert_s {
 } assert_t;
 
 static leat_status_t assert_create(leat_kernel_creation_t* c, void* state) {
-  return leat_kernel_attr_int(c, "summarize", &((assert_t*)state)->summarize);
+  return leat_summarize_attr(c, &((assert_t*)state)->summarize);
 }
 
 static LEAT_COLD leat_status_t failed(const leat_kernel_context_t* c) {

@@ -4,6 +4,7 @@
 #include "base/file_system.h"
 #include "base/log.h"
 #include "base/sync.h"
+#include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"
 
@@ -116,7 +117,7 @@ static leat_status_t data_create(leat_kernel_creation_t* c, void* state) {
   print_data_t* print = state;
   leat_string_view_t message;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "first_n", &print->first_n));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "summarize", &print->summarize));
+  LEAT_RETURN_IF_ERROR(leat_summarize_attr(c, &print->summarize));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "message", &message));
   print->allocator = c->allocator;
   print->message_size = message.size;

@@ -88,6 +88,23 @@ static leat_status_t find_palette(const leat_kernel_context_t* c, int64_t depth,
   return leat_ok_status();
 }
 
+// An image without rows or columns has no last one in which a box could end. TensorFlow refuses a
+// box that by its arithmetic touches such an image, and takes one that does not.
+static leat_status_t check_flat(const leat_kernel_context_t* c, const int64_t* dims,
+                                const leat_tensor_t* boxes) {
+  if (dims[1] > 0 && dims[2] > 0) return leat_ok_status();
+  for (int64_t i = 0; i < boxes->shape.element_count / 4; ++i) {
+    const float* box = leat_tensor_data(boxes, const float) + 4 * i;
+    span_t rows = {place_of(box[0], dims[1]), place_of(box[2], dims[1])};
+    span_t columns = {place_of(box[1], dims[2]), place_of(box[3], dims[2])};
+    if (!touches(rows, dims[1]) || !touches(columns, dims[2])) continue;
+    return leat_kernel_invalid(c, "images have %lld rows and %lld columns, must have some where a "
+                               "box is drawn",
+                               (long long)dims[1], (long long)dims[2]);
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t draw__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *images = leat_kernel_input(c, 0), *boxes = leat_kernel_input(c, 1);
   const int64_t* dims = leat_shape_dims(&images->shape);
@@ -100,6 +117,7 @@ static leat_status_t draw__cpu(leat_kernel_context_t* c) {
                                (long long)depth);
   }
   LEAT_RETURN_IF_ERROR(find_palette(c, depth, &palette));
+  LEAT_RETURN_IF_ERROR(check_flat(c, dims, boxes));
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &images->shape, &output));
   if (output->data != images->data && images->shape.element_count) {
     memcpy(output->data, images->data, (size_t)images->shape.element_count * element);

@@ -211,6 +211,11 @@ static leat_status_t resolve_batch_dims(leat_gradient_t* g, along_axis_t* a) {
                             "Gradient of GatherV2 with batch_dims %lld needs the rank of indices",
                             (long long)batch_dims);
   }
+  if (rank >= 0 && (batch_dims > rank || batch_dims < -rank)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Gradient of GatherV2 failed: batch_dims is %lld, must be in [-%d, %d]",
+                            (long long)batch_dims, rank, rank);
+  }
   a->batch_dims = (int32_t)(batch_dims < 0 ? batch_dims + rank : batch_dims);
   return leat_ok_status();
 }

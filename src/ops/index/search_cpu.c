@@ -100,11 +100,10 @@ static leat_status_t check_unravel(const leat_kernel_context_t* c, int64_t* out_
   *out_count = 1;
   for (int64_t d = 0; d < dims->shape.element_count; ++d) {
     int64_t size = leat_tensor_index_at(dims, d);
-    if (size <= 0 || *out_count > limit / size) {
+    if (size <= 0 || !leat_checked_multiply(*out_count, size, out_count) || *out_count > limit) {
       return leat_kernel_invalid(c, "dims[%lld] is %lld, must be positive and the product must fit",
                                  (long long)d, (long long)size);
     }
-    *out_count *= size;
   }
   for (int64_t i = 0; i < indices->shape.element_count; ++i) {
     if (leat_tensor_index_at(indices, i) >= *out_count) {

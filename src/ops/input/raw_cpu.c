@@ -65,7 +65,7 @@ static leat_status_t decode_raw__cpu(leat_kernel_context_t* c) {
     copy_numbers(order, leat_tensor_string_at(input, i).data, size,
                  (char*)output->data + (size_t)i * size);
   }
-  return leat_ok_status();
+  return leat_tensor_normalize_bools(c->services->memory, output);
 }
 
 static leat_status_t decode_padded__cpu(leat_kernel_context_t* c) {

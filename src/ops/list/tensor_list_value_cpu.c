@@ -1,6 +1,7 @@
 // The value behind TensorList ops.
 #include <string.h>
 
+#include "base/checked.h"
 #include "kernel/tensor_sum.h"
 #include "kernel/tuple.h"
 #include "ops/list/tensor_list_cpu.h"
@@ -217,14 +218,22 @@ leat_status_t leat_list_read_shape(const leat_kernel_context_t* c, int index,
     out_shape->shape = leat_partial_shape_unknown();
     return leat_ok_status();
   }
+  int64_t count = 1;
+  bool is_known = true, fits = true;
   for (int64_t i = 0; i < rank; ++i) {
     out_shape->dims[i] = leat_tensor_index_at(input, i);
+    is_known &= out_shape->dims[i] >= 0;
+    fits &= leat_checked_multiply(count, out_shape->dims[i], &count);
     if (out_shape->dims[i] < -1) {
       return leat_kernel_invalid(c, "element_shape has size %lld, must be >= -1",
                                  (long long)out_shape->dims[i]);
     }
   }
   out_shape->shape = (leat_partial_shape_t){(int32_t)rank, out_shape->dims};
+  if (is_known && !fits) {
+    return leat_kernel_invalid(c, "element_shape is %s, must have fewer than 2^63 elements",
+                               LEAT_PARTIAL_SHAPE_TEXT(out_shape->shape));
+  }
   return leat_ok_status();
 }
 

@@ -1,5 +1,6 @@
 // CPU kernels of Cholesky, Qr, Svd and eigenvalues.
 #include <complex.h>
+#include <math.h>
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
@@ -119,7 +120,34 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
+// The eigenvalues of a matrix with an infinite or NaN element are not found: TensorFlow's iteration
+// does not converge and it says so. It reads the lower triangle only, and a matrix of one element
+// is its own eigenvalue, whatever it is.
+static leat_status_t check_finite(const leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  int64_t n;
+  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  if (n < 2) return leat_ok_status();
+  const bool is_complex = leat_dtype_in(input->dtype, LEAT_DTYPES_COMPLEX);
+  const bool is_double =
+      input->dtype == LEAT_DTYPE_DOUBLE || input->dtype == LEAT_DTYPE_COMPLEX128;
+  const int parts = is_complex ? 2 : 1;
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    if (i % n > i / n % n) continue;  // above the diagonal
+    for (int k = 0; k < parts; ++k) {
+      const int64_t at = i * parts + k;
+      const double part = is_double ? leat_tensor_data(input, const double)[at]
+                                    : leat_tensor_data(input, const float)[at];
+      if (isfinite(part)) continue;
+      return leat_kernel_invalid(c, "Self-adjoint eigen decomposition was not successful: an "
+                                 "element of the input is not finite");
+    }
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
+  LEAT_RETURN_IF_ERROR(check_finite(c));
   const leat_decomposition_t* kernel = leat_kernel_state(c);
   const leat_linear_t l = {
       .on_real = hermitian_r, .on_complex = hermitian_c, .flags = {kernel->vectors}};
@@ -130,6 +158,7 @@ static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int64_t n;
   leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(check_finite(c));
   LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, n + 1, n, &output));
   leat_linear_t l = {.on_real = stacked_r,

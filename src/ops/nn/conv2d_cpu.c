@@ -59,11 +59,19 @@ static void destroy(void* state) { leat_convolution_cache_clear(&((leat_conv2d_t
 
 // ---- Sizes --------------------------------------------------------------------------------------
 
-// Groups and channels.
+static bool is_empty(const int64_t* filter) {
+  return filter[0] <= 0 || filter[1] <= 0 || filter[2] <= 0 || filter[3] <= 0;
+}
+
+// Groups and channels. TensorFlow refuses an empty filter in Conv2D, but takes one where the result
+// is then empty or zero: a depthwise filter, or the gradient for the input. A depth of 0 cannot
+// divide the input's channels, so it is always refused.
 static leat_status_t measure_channels(const leat_kernel_context_t* c, const leat_conv2d_t* conv,
                                       const int64_t* filter, leat_convolution_shape_t* shape) {
   const int64_t in = shape->in_channels;
-  if (filter[0] <= 0 || filter[1] <= 0 || filter[2] <= 0 || filter[3] <= 0) {
+  const bool may_be_empty = filter[2] > 0 && (conv->is_depthwise ||
+                                              conv->direction == LEAT_CONVOLUTION_BACKWARD_INPUT);
+  if (!may_be_empty && is_empty(filter)) {
     return leat_kernel_invalid(c, "filter must not have zero elements: its sizes are "
                                "[%lld,%lld,%lld,%lld]", (long long)filter[0], (long long)filter[1],
                                (long long)filter[2], (long long)filter[3]);
@@ -110,7 +118,7 @@ leat_status_t leat_conv2d_measure(const leat_kernel_context_t* c, const leat_con
                                          &out_shape->out_height, &out_shape->pad_top));
   LEAT_RETURN_IF_ERROR(leat_window_count(&w->axes[1], w->padding, input[column], filter[1],
                                          &out_shape->out_width, &out_shape->pad_left));
-  if (!leat_convolution_is_valid(out_shape)) {
+  if (!is_empty(filter) && !leat_convolution_is_valid(out_shape)) {
     return leat_kernel_invalid(c, "sizes of input and filter are too large");
   }
   out_output[0] = input[0];
@@ -234,9 +242,12 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
   leat_convolution_shape_t shape;
   int64_t filter[4], sizes[4];
   LEAT_RETURN_IF_ERROR(read_sizes(c, leat_kernel_input(c, 1), NULL, NULL, filter));
+  if (!conv->is_depthwise && filter[2] == 0) {
+    return leat_kernel_invalid(c, "filter depth is 0, must be greater than zero");
+  }
   leat_tensor_t* output;
-  for (int i = 0; i < 4; ++i) {
-    if (filter[i] == 0) return leat_kernel_allocate_sized(c, 0, 4, filter, &output);
+  if (is_empty(filter)) {
+    return leat_kernel_allocate_sized(c, 0, 4, filter, &output);
   }
   LEAT_RETURN_IF_ERROR(
       leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));

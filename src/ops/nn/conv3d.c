@@ -47,7 +47,7 @@ static leat_status_t conv_shape(leat_inference_t* c) {
                             "Number of groups should divide input and output depth");
   }
   const int64_t filter_in = filter.dims[rank - 2];
-  if (in != LEAT_DIM_UNKNOWN && filter_in != LEAT_DIM_UNKNOWN && in != filter_in * groups) {
+  if (in != LEAT_DIM_UNKNOWN && filter_in != LEAT_DIM_UNKNOWN && in / groups != filter_in) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Depth of input (%lld) does not fit the input "
                             "depth of filter (%lld)", (long long)in, (long long)filter_in);
   }

@@ -77,6 +77,22 @@ static leat_status_t find_accumulator(leat_kernel_context_t* c,
   return leat_handle_find(c, 0, &kAccumulatorKind, (leat_resource_t**)out_accumulator);
 }
 
+// Dense and sparse accumulators are one kind of resource, because TensorFlow counts and sets the
+// steps of both with the same ops. Applying and taking gradients differ in their inputs and
+// outputs, so those ops must find an accumulator whose functions are |vtable|.
+static leat_status_t find_accumulator_of(leat_kernel_context_t* c,
+                                         const leat_accumulator_vtable_t* vtable,
+                                         leat_accumulator_t** out_accumulator) {
+  LEAT_RETURN_IF_ERROR(find_accumulator(c, out_accumulator));
+  if ((*out_accumulator)->vtable == vtable) return leat_ok_status();
+  leat_status_t status =
+      leat_kernel_invalid(c, "handle names a %s, must name a %s",
+                          (*out_accumulator)->vtable->name, vtable->name);
+  leat_resource_release(&(*out_accumulator)->resource);
+  *out_accumulator = NULL;
+  return status;
+}
+
 static leat_status_t check_scalar(const leat_kernel_context_t* c, const char* what) {
   const leat_tensor_t* input = leat_kernel_input(c, 1);
   if (input->shape.rank == 0) return leat_ok_status();
@@ -119,10 +135,11 @@ static void apply(void* data) {
   if (!application->status) ++a->count;
 }
 
-leat_status_t leat_accumulator_apply__cpu(leat_kernel_context_t* c) {
+leat_status_t leat_accumulator_apply(leat_kernel_context_t* c,
+                                     const leat_accumulator_vtable_t* vtable) {
   application_t application = {.context = c};
   LEAT_RETURN_IF_ERROR(check_scalar(c, "local_step"));
-  LEAT_RETURN_IF_ERROR(find_accumulator(c, &application.accumulator));
+  LEAT_RETURN_IF_ERROR(find_accumulator_of(c, vtable, &application.accumulator));
   application.step = *leat_tensor_data(leat_kernel_input(c, 1), const int64_t);
   leat_wait_queue_change(&application.accumulator->wait_queue, apply, &application, 0);
   leat_resource_release(&application.accumulator->resource);
@@ -195,12 +212,13 @@ static leat_status_t check_taking(const leat_kernel_context_t* c, const leat_acc
                              leat_dtype_name(a->dtype));
 }
 
-void leat_accumulator_take__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                           const leat_accumulator_vtable_t* vtable) {
   taking_t taking = {.base = leat_attempt_of(c, sizeof taking), .context = c, .done = done};
   taking.base.attempt = attempt_take;
   taking.base.finish = finish_take;
   leat_accumulator_t* a = NULL;
-  leat_status_t status = find_accumulator(c, &a);
+  leat_status_t status = find_accumulator_of(c, vtable, &a);
   if (!status) status = check_taking(c, a, c->kernel->output_count > 1);
   if (status) {
     done(c, status);
@@ -264,7 +282,11 @@ static void dense_destroy(leat_accumulator_t* self) {
   leat_tensor_release(&((dense_t*)self)->sum);
 }
 
-static const leat_accumulator_vtable_t kDenseVtable = {dense_add, dense_take, dense_destroy};
+static const leat_accumulator_vtable_t kDenseVtable = {
+    .name = "ConditionalAccumulator",
+    .add = dense_add,
+    .take = dense_take,
+    .destroy = dense_destroy};
 
 static leat_status_t make_dense(void* data, leat_resource_t** out_resource) {
   leat_accumulator_t* accumulator;
@@ -278,19 +300,23 @@ static leat_status_t accumulator__cpu(leat_kernel_context_t* c) {
   return leat_accumulator_output_handle(c, make_dense);
 }
 
+static leat_status_t apply__cpu(leat_kernel_context_t* c) {
+  return leat_accumulator_apply(c, &kDenseVtable);
+}
+
+static void take__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_accumulator_take(c, done, &kDenseVtable);
+}
+
 #define MAKER(name)                                                              \
   LEAT_CPU_KERNEL(name, "dtype: double, float, half", leat_accumulator_handle_t, \
                   leat_accumulator_handle_create, accumulator__cpu,              \
                   .destroy = leat_accumulator_handle_destroy)
-#define ACCESS(prefix)                                                                     \
-  {.op = prefix "NumAccumulated", .device_type = "CPU", .compute = num_accumulated__cpu},  \
-  {.op = prefix "SetGlobalStep", .device_type = "CPU", .compute = set_global_step__cpu},   \
-  {.op = prefix "ApplyGradient", .device_type = "CPU",                                     \
-   .compute = leat_accumulator_apply__cpu},                                                \
-  {                                                                                        \
-    .op = prefix "TakeGradient", .device_type = "CPU",                                     \
-    .compute_async = leat_accumulator_take__cpu                                            \
-  }
+#define ACCESS(prefix)                                                                    \
+  {.op = prefix "NumAccumulated", .device_type = "CPU", .compute = num_accumulated__cpu}, \
+  {.op = prefix "SetGlobalStep", .device_type = "CPU", .compute = set_global_step__cpu},  \
+  {.op = prefix "ApplyGradient", .device_type = "CPU", .compute = apply__cpu},            \
+  {.op = prefix "TakeGradient", .device_type = "CPU", .compute_async = take__cpu}
 
 const leat_kernel_row_t leat_accumulator_kernels_cpu[] = {
     MAKER("ConditionalAccumulator"),

@@ -11,6 +11,7 @@ typedef struct leat_accumulator_s leat_accumulator_t;
 
 // All with the lock held, in the name of the kernel that runs.
 typedef struct leat_accumulator_vtable_s {
+  const char* name;  // of the op that makes such accumulators, for messages
   // Checks the kernel's gradient and adds it; the first since one was taken replaces what is there.
   leat_status_t (*add)(leat_accumulator_t* self, leat_kernel_context_t* c);
   // Sets the outputs to the sum, divided by how often there was something to add where |mean|.
@@ -48,9 +49,12 @@ LEAT_MUST_USE leat_status_t leat_accumulator_create(const leat_accumulator_handl
                                                     leat_accumulator_t** out_accumulator);
 LEAT_MUST_USE leat_status_t leat_accumulator_output_handle(leat_kernel_context_t* c,
                                                            leat_resource_make_fn_t make);
-// Kernels: inputs 0 handle, 1 step or number.
-LEAT_MUST_USE leat_status_t leat_accumulator_apply__cpu(leat_kernel_context_t* c);
-void leat_accumulator_take__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done);
+// The bodies of the kernels that apply and take gradients: inputs are 0 handle, 1 step or number.
+// INVALID_ARGUMENT when the handle names an accumulator with other functions than |vtable|.
+LEAT_MUST_USE leat_status_t leat_accumulator_apply(leat_kernel_context_t* c,
+                                                   const leat_accumulator_vtable_t* vtable);
+void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                           const leat_accumulator_vtable_t* vtable);
 
 // target[i] /= divisor: half, float, double.
 void leat_accumulator_divide(int dtype, void* target, int64_t count, int64_t divisor);

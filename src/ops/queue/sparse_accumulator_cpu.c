@@ -195,7 +195,11 @@ static leat_status_t sparse_take(leat_accumulator_t* self, leat_kernel_context_t
 
 static void sparse_destroy(leat_accumulator_t* self) { release((sparse_t*)self); }
 
-static const leat_accumulator_vtable_t kSparseVtable = {sparse_add, sparse_take, sparse_destroy};
+static const leat_accumulator_vtable_t kSparseVtable = {
+    .name = "SparseConditionalAccumulator",
+    .add = sparse_add,
+    .take = sparse_take,
+    .destroy = sparse_destroy};
 
 static leat_status_t make_sparse(void* data, leat_resource_t** out_resource) {
   leat_accumulator_t* accumulator;
@@ -213,14 +217,22 @@ static leat_status_t apply_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "has_known_shape", &((known_shape_t*)state)->has_known_shape);
 }
 
+static leat_status_t apply__cpu(leat_kernel_context_t* c) {
+  return leat_accumulator_apply(c, &kSparseVtable);
+}
+
+static void take__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_accumulator_take(c, done, &kSparseVtable);
+}
+
 const leat_kernel_row_t leat_sparse_accumulator_kernels_cpu[] = {
     {.op = "SparseConditionalAccumulator", .device_type = "CPU",
      .constraints = "dtype: double, float, half", .create = leat_accumulator_handle_create,
      .destroy = leat_accumulator_handle_destroy,
      .state_bytes = sizeof(leat_accumulator_handle_t), .compute = accumulator__cpu},
     {.op = "SparseAccumulatorApplyGradient", .device_type = "CPU", .create = apply_create,
-     .state_bytes = sizeof(known_shape_t), .compute = leat_accumulator_apply__cpu},
+     .state_bytes = sizeof(known_shape_t), .compute = apply__cpu},
     {.op = "SparseAccumulatorTakeGradient", .device_type = "CPU",
-     .compute_async = leat_accumulator_take__cpu},
+     .compute_async = take__cpu},
     LEAT_KERNEL_ROWS_END,
 };

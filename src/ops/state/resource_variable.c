@@ -1,4 +1,5 @@
 // Variables by handle: the handle is a value that names a cell; reading and updating are ops.
+#include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -49,13 +50,27 @@ static leat_status_t read_gradient(leat_gradient_t* g) {
    .gradient = leat_gradient_none,                             \
    .doc = words}
 
+// The handle is a scalar; the shape of the variable must be one that a value can have.
+static leat_status_t var_handle_shape(leat_inference_t* c) {
+  const leat_partial_shape_t shape = c->node->attrs[c->node->op->shape_attr].value.shape;
+  int64_t count = 1;
+  bool fits = true;
+  for (int d = 0; d < shape.rank; ++d) fits &= leat_checked_multiply(count, shape.dims[d], &count);
+  if (leat_partial_shape_is_full(shape) && !fits) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "shape is %s, must have fewer than 2^63 elements",
+                            LEAT_PARTIAL_SHAPE_TEXT(shape));
+  }
+  return leat_shape_scalar_output(c);
+}
+
 const leat_op_row_t leat_resource_variable_ops[] = {
     {.name = "VarHandleOp",
      .outputs = "resource: resource",
      .attrs = "container: string = ''; shared_name: string = ''; debug_name: string = ''; "
               "dtype: type; shape: shape; allowed_devices: list(string) = []",
      .flags = LEAT_OP_STATEFUL | LEAT_OP_VARIABLE,
-     .shape = leat_shape_scalar_output,
+     .shape = var_handle_shape,
      .gradient = leat_gradient_none,
      .doc = "A handle to a variable, which lives in a container across steps."},
     {.name = "ReadVariableOp",

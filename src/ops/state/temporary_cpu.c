@@ -56,6 +56,8 @@ static leat_status_t temporary_variable__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(c->services->memory, c->kernel->output_types[0] -
                                                                      LEAT_DTYPE_REF_OFFSET,
                                             &temporary->shape, &value));
+  // Memory that nobody wrote may hold any number, but a bool must be 0 or 1.
+  if (value.dtype == LEAT_DTYPE_BOOL) leat_tensor_fill_zero(&value);
   leat_status_t status = leat_cell_create(c->kernel->node_name, &temporary->shape, &cell);
   if (status) {
     leat_tensor_release(&value);

@@ -1,4 +1,5 @@
 // CPU kernel of StringFormat.
+#include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/string/format.h"
 #include "tensor/tensor_print.h"
@@ -15,7 +16,7 @@ static leat_status_t format_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t text, placeholder;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "template", &text));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "placeholder", &placeholder));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "summarize", &f->summarize));
+  LEAT_RETURN_IF_ERROR(leat_summarize_attr(c, &f->summarize));
   int places = leat_format_count(text, placeholder);
   if (places != c->kernel->input_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
