@@ -3,13 +3,13 @@
 // A bundle is an index and data files, and a file system renames only one file at a time. Readers
 // come in through the index, and TensorFlow's reader derives the names of the data files from it:
 // an entry that says shard i in an index whose header says N shards lies in the file
-// <prefix>.data-<i>-of-<N>. So the index decides which data files count, and replacing it is the one
-// step that publishes. What must hold is that no data file that the old index names is touched
+// <prefix>.data-<i>-of-<N>. So the index decides which data files count, and replacing it is the
+// one step that publishes. What must hold is that no data file that the old index names is touched
 // before that step, and that all data files that the new index names are on the disk by then:
 //
-//   1. choose the first shard's number: 0, or the next under which none of the names that are needed
-//      is taken. Where there is no index there is no checkpoint to protect, and the number is 0, as
-//      users expect.
+//   1. choose the first shard's number: 0, or the next under which none of the names that are
+//      needed is taken. Where there is no index there is no checkpoint to protect, and the number
+//      is 0, as users expect.
 //   2. write the index, whose entries say these numbers, to a temporary file, and sync it
 //   3. rename the data files, which are synced, to their names, and sync the directory
 //   4. rename the index; this publishes. Sync the directory.

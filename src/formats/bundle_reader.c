@@ -158,7 +158,7 @@ static leat_status_t get_shard(leat_bundle_reader_t* reader, int shard, leat_fil
   *out_file = NULL;
   // A checkpoint that replaced another counts its shards from another number than 0 on, so any
   // number may be right (bundle_publish.c).
-  if (shard < 0) return leat_make_status(LEAT_DATA_LOSS, "shard is %d, must not be negative", shard);
+  if (shard < 0) return leat_make_status(LEAT_DATA_LOSS, "shard is %d, must be at least 0", shard);
   leat_mutex_lock(&reader->mutex);
   if (leat_word_map_get(&reader->files, (uint64_t)shard, &word)) {
     *out_file = (leat_file_t*)(uintptr_t)word;

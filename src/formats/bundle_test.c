@@ -230,8 +230,9 @@ static void shards_are_merged(void** state) {
   leat_tensor_release(&whole);
 }
 
-// The names of data files, as users see them: those of a first save are what TensorFlow would use; a
-// save over it takes the next number of a shard that is free, and the one after that the first again.
+// The names of data files, as users see them: those of a first save are what TensorFlow would use;
+// a save over it takes the next number of a shard that is free, and the one after that the first
+// again.
 static void data_files_of_generations(void** state) {
   static const char* const names[] = {"g.data-00000-of-00001", "g.data-00001-of-00001"};
   leat_file_system_t* fs = leat_file_system_posix();

@@ -1,8 +1,8 @@
 // Writing a bundle: the elements of each tensor go to a temporary data file when it is added, and
 // its entry to the index, which stays in memory until the bundle is finished. Small tensors are
-// gathered in a buffer, large ones are written from where they are. Nothing under the prefix changes
-// before leat_bundle_publish, which finish calls; a writer that is freed before leaves no file. The
-// kernel of SaveV2 is the caller.
+// gathered in a buffer, large ones are written from where they are. Nothing under the prefix
+// changes before leat_bundle_publish, which finish calls; a writer that is freed before leaves no
+// file. The kernel of SaveV2 is the caller.
 #include "base/crc32c.h"
 #include "formats/bundle.h"
 #include "formats/bundle_index.h"

@@ -1,9 +1,9 @@
 // Dying in the middle of a save, at each call of the file system in turn: whoever comes next finds
-// the old checkpoint of the prefix or the new one, whole, and can save there again. The five ways of
-// saving all run through the front doors: the ops SaveV2, MergeV2Checkpoints, Save and SaveSlices,
-// and the saver of leat/train.h, which also keeps the state file and removes old checkpoints. The
-// file system under them loses what was not synced (crash_file_system.h), so that a missing sync is
-// found as well as a wrong order.
+// the old checkpoint of the prefix or the new one, whole, and can save there again. The five ways
+// of saving all run through the front doors: the ops SaveV2, MergeV2Checkpoints, Save and
+// SaveSlices, and the saver of leat/train.h, which also keeps the state file and removes old
+// checkpoints. The file system under them loses what was not synced (crash_file_system.h), so that
+// a missing sync is found as well as a wrong order.
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,8 +202,8 @@ static void every_call_may_be_the_last(void** state) {
   }
 }
 
-// What a save replaced is gone when it returns: however often a prefix is saved under, there are the
-// files of one checkpoint. And a save that returned is on the disk.
+// What a save replaced is gone when it returns: however often a prefix is saved under, there are
+// the files of one checkpoint. And a save that returned is on the disk.
 static void saving_again_leaves_one_checkpoint(void** state) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(ways); ++i) {
     crash_file_system_reset();

@@ -132,8 +132,8 @@ static void sleep_us(long us) {
   nanosleep(&time, NULL);
 }
 
-// All that is in the folder once nobody saves any more: three checkpoints and nothing that a process
-// which was killed left behind.
+// All that is in the folder once nobody saves any more: three checkpoints and nothing that a
+// process which was killed left behind.
 static void expect_no_remains(void) {
   static const char* const prefixes[] = {"old", "same", "merged", ".leat-", ""};
   static const int files[] = {2, 2, 2, 0, 6};
