@@ -161,7 +161,7 @@ static leat_status_t file_close(leat_file_t* base) {
 }
 
 static const leat_file_vtable_t file_vtable = {file_read, file_write, file_sync,
-                                               file_size, file_close, NULL};
+                                               file_size, file_close, NULL, NULL};
 
 // ---- The file system ----------------------------------------------------------------------------
 

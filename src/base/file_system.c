@@ -31,6 +31,12 @@ leat_status_t leat_file_flush(leat_file_t* file) {
   return file->vtable->flush ? file->vtable->flush(file) : leat_ok_status();
 }
 
+leat_status_t leat_file_truncate(leat_file_t* file, uint64_t size) {
+  if (file->vtable->truncate) return file->vtable->truncate(file, size);
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Truncating failed for '%s': its file system cannot", file->path);
+}
+
 leat_status_t leat_file_close(leat_file_t* file) {
   return file ? file->vtable->close(file) : leat_ok_status();
 }

@@ -60,6 +60,9 @@ typedef struct leat_file_vtable_s {
   leat_status_t (*close)(leat_file_t* self);  // frees; an error says that data may be lost
   // What was written becomes visible to who reads the file. NULL: it is at once.
   leat_status_t (*flush)(leat_file_t* self);
+  // Cuts a file that is written to back to |size| bytes; what is written next comes behind them.
+  // NULL: UNIMPLEMENTED.
+  leat_status_t (*truncate)(leat_file_t* self, uint64_t size);
 } leat_file_vtable_t;
 
 struct leat_file_s {
@@ -91,6 +94,7 @@ LEAT_MUST_USE leat_status_t leat_file_open(leat_file_system_t* fs, const char* p
 LEAT_MUST_USE leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* data,
                                                    size_t size);
 LEAT_MUST_USE leat_status_t leat_file_flush(leat_file_t* file);
+LEAT_MUST_USE leat_status_t leat_file_truncate(leat_file_t* file, uint64_t size);
 LEAT_MUST_USE leat_status_t leat_file_close(leat_file_t* file);  // NULL is OK
 bool leat_file_exists(leat_file_system_t* fs, const char* path);
 // The whole file, NUL-terminated past its end. The caller frees |*out_data|.

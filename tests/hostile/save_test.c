@@ -1,5 +1,6 @@
 // Checkpoints when the disk is full and when the process is killed in the middle of a save: what
 // was saved before stays loadable, and nothing torn is ever read.
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "capi/kit.h"
+#include "leat/files.h"
 #include "scratch.h"
 #include "tensorflow/c/tf_tstring.h"
 
@@ -208,10 +210,67 @@ static void full_disk(void** state) {
   keeper_close(&k);
 }
 
+// Events and records are added through leat/files.h while no file may grow; then there is room
+// again. What was said to be written is there, and nothing after it is lost.
+static void full_disk_under_events(void** state) {
+  TF_Status* status = TF_NewStatus();
+  leat_events_t* events = leat_events_open("logs", status);
+  kit_ok(status);
+  for (int i = 0; i < 20; ++i) {
+    leat_events_add_scalar(events, i, "loss", i, status);
+    kit_ok(status);
+    if (i == 9) {
+      limit_files(200);
+      leat_events_flush(events, status);
+      limit_files(RLIM_INFINITY);
+      kit_expect_text(status, TF_RESOURCE_EXHAUSTED, "tfevents");
+    }
+  }
+  leat_events_close(events, status);
+  kit_ok(status);
+  glob_t found;
+  assert_int_equal(glob("logs/*tfevents*", 0, NULL, &found), 0);
+  leat_records_t* records = leat_records_open(found.gl_pathv[0], status);
+  size_t size;
+  int count = 0;
+  while (leat_records_next(records, &size, status)) ++count;
+  assert_int_equal(TF_GetCode(status), TF_OUT_OF_RANGE);
+  assert_int_equal(count, 1 + 20);
+  leat_records_close(records);
+  globfree(&found);
+  TF_DeleteStatus(status);
+}
+
+static void full_disk_under_records(void** state) {
+  TF_Status* status = TF_NewStatus();
+  char data[100] = {0};
+  size_t size;
+  int written = 0, read = 0;
+  leat_records_writer_t* writer = leat_records_create("records", status);
+  kit_ok(status);
+  for (int i = 0; i < 10; ++i) {
+    limit_files(i == 4 || i == 6 ? 500 : RLIM_INFINITY);
+    leat_records_write(writer, data, sizeof data, status);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(TF_GetCode(status), i == 4 || i == 6 ? TF_RESOURCE_EXHAUSTED : TF_OK);
+    written += TF_GetCode(status) == TF_OK;
+  }
+  leat_records_finish(writer, status);
+  kit_ok(status);
+  leat_records_t* records = leat_records_open("records", status);
+  while (leat_records_next(records, &size, status)) ++read;
+  assert_int_equal(TF_GetCode(status), TF_OUT_OF_RANGE);
+  assert_int_equal(read, written);
+  leat_records_close(records);
+  TF_DeleteStatus(status);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed_in_the_middle),
       cmocka_unit_test(full_disk),
+      cmocka_unit_test(full_disk_under_events),
+      cmocka_unit_test(full_disk_under_records),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }
