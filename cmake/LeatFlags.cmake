@@ -30,6 +30,40 @@ else()
     $<$<C_COMPILER_ID:GNU>:-fno-align-jumps -fno-align-labels>)
 endif()
 
+# Hardening: what a bug in our own code would let an attacker do with a file or a graph is made
+# harder, as distributions build what reads other people's data. Sanitizers and libFuzzer check more
+# and do not mix with it. Each option is taken only where the compiler or linker knows it, so that
+# other processors and linkers still build.
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
+set(LEAT_BIND_NOW "")
+if(NOT LEAT_SANITIZE AND NOT LEAT_FUZZ)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "LEAT_KNOWS${flag}" known)
+    check_c_compiler_flag(${flag} ${known})
+    if(${known})
+      target_compile_options(leat_flags INTERFACE ${flag})
+    endif()
+  endforeach()
+  # The C library refuses the macro without optimisation; a compiler may define it by itself.
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(leat_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  endif()
+  # What the loader relocated once is read-only afterwards.
+  check_linker_flag(C -Wl,-z,relro LEAT_KNOWS_RELRO)
+  if(LEAT_KNOWS_RELRO)
+    target_link_options(leat_flags INTERFACE -Wl,-z,relro)
+  endif()
+  # Programs of ours bind every function at start, so that their whole table is read-only too.
+  # Libraries leave that to the program that loads them, or to LD_BIND_NOW.
+  check_linker_flag(C -Wl,-z,now LEAT_KNOWS_BIND_NOW)
+  if(LEAT_KNOWS_BIND_NOW)
+    set(LEAT_BIND_NOW -Wl,-z,now)
+  endif()
+endif()
+
 # leat_glob(OUT patterns...): sources below the root, an empty list where there is none.
 function(leat_glob out)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)

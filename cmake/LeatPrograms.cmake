@@ -2,7 +2,8 @@
 function(leat_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE leat_flags leat)
-  set_target_properties(${name} PROPERTIES
+  target_link_options(${name} PRIVATE ${LEAT_BIND_NOW})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
     BUILD_RPATH "\$ORIGIN/../lib" INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 

@@ -58,7 +58,17 @@ static void masking_is_undone(void** state) {
   uint32_t crc = leat_crc32c("foo", 3);
   assert_true(leat_crc32c_mask(crc) != crc);
   assert_int_equal(leat_crc32c_unmask(leat_crc32c_mask(crc)), crc);
-  assert_int_equal(leat_crc32c_mask(0), 0xa282ead8u);
+}
+
+// Masked checksums of the strings at the left, as TensorBoard's own implementation gives them.
+static void masked_values(void** state) {
+  static const uint8_t zeros[32], *const none = zeros;
+  assert_int_equal(leat_crc32c_mask(leat_crc32c(none, 0)), 0xa282ead8u);
+  assert_int_equal(leat_crc32c_mask(leat_crc32c("a", 1)), 0x28e46e78u);
+  assert_int_equal(leat_crc32c_mask(leat_crc32c("abc", 3)), 0x21f1576eu);
+  assert_int_equal(leat_crc32c_mask(leat_crc32c("123456789", 9)), 0xc78ab0e5u);
+  assert_int_equal(leat_crc32c_mask(leat_crc32c(zeros, 32)), 0x0fd7fffau);
+  assert_int_equal(leat_crc32c_unmask(0xc78ab0e5u), 0xe3069283u);
 }
 
 int main(void) {
@@ -66,6 +76,7 @@ int main(void) {
       cmocka_unit_test(known_values),
       cmocka_unit_test(all_ways_agree_at_all_sizes),
       cmocka_unit_test(masking_is_undone),
+      cmocka_unit_test(masked_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

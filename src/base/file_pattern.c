@@ -82,3 +82,16 @@ bool leat_file_pattern_is_wild(leat_string_view_t pattern) {
   }
   return false;
 }
+
+leat_status_t leat_file_pattern_escape(leat_arena_t* arena, leat_string_view_t path,
+                                       leat_string_view_t* out_pattern) {
+  char* text;
+  size_t size = 0;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, 2 * path.size + 1, (void**)&text));
+  for (size_t i = 0; i < path.size; ++i) {
+    if (path.data[i] && strchr("*?[]\\", path.data[i])) text[size++] = '\\';
+    text[size++] = path.data[i];
+  }
+  *out_pattern = leat_string_view_make(text, size);
+  return leat_ok_status();
+}

@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "base/file_pattern.h"
-#include "base/random.h"
 #include "base/string_builder.h"
 
 #define PROBE_BYTES 1024
@@ -30,6 +29,12 @@ leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* d
 
 leat_status_t leat_file_flush(leat_file_t* file) {
   return file->vtable->flush ? file->vtable->flush(file) : leat_ok_status();
+}
+
+leat_status_t leat_file_truncate(leat_file_t* file, uint64_t size) {
+  if (file->vtable->truncate) return file->vtable->truncate(file, size);
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Truncating failed for '%s': its file system cannot", file->path);
 }
 
 leat_status_t leat_file_close(leat_file_t* file) {
@@ -100,24 +105,39 @@ leat_status_t leat_file_write_atomically(leat_file_system_t* fs, const char* pat
                                          const void* data, size_t size) {
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 4096, &arena);
-  leat_string_view_t temporary, directory;
+  leat_string_view_t directory;
+  const char* temporary;
   int prefix = (int)directory_size(path);
   leat_status_t status = leat_ok_status();
-  // A name of its own length: that of |path| may be as long as names can be.
-  LEAT_GOTO_IF_ERROR(status, leat_arena_print(&arena, &temporary, "%.*s.leat-%016llx.tmp", prefix,
-                                              path, (unsigned long long)leat_random_seed()));
+  LEAT_GOTO_IF_ERROR(status, leat_file_temporary_path(path, &arena, &temporary));
   LEAT_GOTO_IF_ERROR(status, leat_arena_print(&arena, &directory, "%.*s", prefix ? prefix : 1,
                                               prefix ? path : "."));
-  status = write_and_sync(fs, temporary.data, leat_allocator_system(), data, size);
-  if (!status) status = fs->vtable->rename(fs, temporary.data, path);
+  status = write_and_sync(fs, temporary, leat_allocator_system(), data, size);
+  if (!status) status = fs->vtable->rename(fs, temporary, path);
   if (status) {
-    leat_status_free(fs->vtable->remove(fs, temporary.data));
+    leat_status_free(fs->vtable->remove(fs, temporary));
     goto cleanup;
   }
   status = fs->vtable->sync_directory(fs, directory.data);
 cleanup:
   leat_arena_deinitialize(&arena);
   return status;
+}
+
+// Makes the entry of a new directory |path| in its parent lasting. A parent that we may write to
+// but not open cannot be synced; that is no reason to refuse what was made.
+static leat_status_t sync_parent(leat_file_system_t* fs, const char* path) {
+  char* parent = NULL;
+  leat_allocator_t* allocator = leat_allocator_system();
+  size_t size = directory_size(path), root = leat_file_root_size(path);
+  while (size > root && path[size - 1] == '/') --size;
+  const char* text = size ? path : ".";
+  LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(allocator, text, size ? size : 1, &parent));
+  leat_status_t status = fs->vtable->sync_directory(fs, parent);
+  leat_allocator_free(allocator, parent);
+  if (leat_status_code(status) != LEAT_PERMISSION_DENIED) return status;
+  leat_status_free(status);
+  return leat_ok_status();
 }
 
 static leat_status_t make_one_directory(leat_file_system_t* fs, const char* path) {
@@ -133,6 +153,7 @@ static leat_status_t make_one_directory(leat_file_system_t* fs, const char* path
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_status_free(status);
   status = fs->vtable->make_directory(fs, path);
+  if (!status) return sync_parent(fs, path);
   if (leat_status_code(status) != LEAT_ALREADY_EXISTS) return status;
   leat_status_free(status);  // somebody else was faster
   return leat_ok_status();

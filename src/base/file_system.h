@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/allocator.h"
+#include "base/arena.h"
 #include "base/string_view.h"
 
 typedef struct leat_file_system_s leat_file_system_t;
@@ -59,6 +60,9 @@ typedef struct leat_file_vtable_s {
   leat_status_t (*close)(leat_file_t* self);  // frees; an error says that data may be lost
   // What was written becomes visible to who reads the file. NULL: it is at once.
   leat_status_t (*flush)(leat_file_t* self);
+  // Cuts a file that is written to back to |size| bytes; what is written next comes behind them.
+  // NULL: UNIMPLEMENTED.
+  leat_status_t (*truncate)(leat_file_t* self, uint64_t size);
 } leat_file_vtable_t;
 
 struct leat_file_s {
@@ -90,6 +94,7 @@ LEAT_MUST_USE leat_status_t leat_file_open(leat_file_system_t* fs, const char* p
 LEAT_MUST_USE leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* data,
                                                    size_t size);
 LEAT_MUST_USE leat_status_t leat_file_flush(leat_file_t* file);
+LEAT_MUST_USE leat_status_t leat_file_truncate(leat_file_t* file, uint64_t size);
 LEAT_MUST_USE leat_status_t leat_file_close(leat_file_t* file);  // NULL is OK
 bool leat_file_exists(leat_file_system_t* fs, const char* path);
 // The whole file, NUL-terminated past its end. The caller frees |*out_data|.
@@ -99,7 +104,8 @@ LEAT_MUST_USE leat_status_t leat_file_read_all(leat_file_system_t* fs, const cha
 // Published whole or not at all: temporary file beside it, fsync, rename, fsync of the directory.
 LEAT_MUST_USE leat_status_t leat_file_write_atomically(leat_file_system_t* fs, const char* path,
                                                        const void* data, size_t size);
-// The directory and its missing parents.
+// The directory and its missing parents; the parent of each that is made is synced, so that what is
+// published in the new directory does not vanish with it when the power fails.
 LEAT_MUST_USE leat_status_t leat_file_make_directories(leat_file_system_t* fs, const char* path);
 // Paths that match |pattern| (* ? [] in any component), sorted; each handed to |fn|.
 LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern,
@@ -107,5 +113,15 @@ LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* 
 // The same whatever |fs| has for it.
 LEAT_MUST_USE leat_status_t leat_file_match_by_listing(leat_file_system_t* fs, const char* pattern,
                                                        leat_file_name_fn_t fn, void* data);
+
+// ---- Temporary files (file_temporary.c) ----
+
+// A path beside |path|, in |arena|, for a file that is renamed to |path| once it is whole. Its name
+// is unique and says which process writes the file.
+LEAT_MUST_USE leat_status_t leat_file_temporary_path(const char* path, leat_arena_t* arena,
+                                                     const char** out_path);
+// Removes the temporary files that processes which died have left in |directory|; those of living
+// processes stay. Whatever goes wrong on the way is passed over, because nobody depends on it.
+void leat_file_sweep_temporaries(leat_file_system_t* fs, const char* directory);
 
 #endif  // LEAT_BASE_FILE_SYSTEM_H_

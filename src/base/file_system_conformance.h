@@ -141,6 +141,24 @@ static void conforms_reads_stop_at_the_end(void** state) {
   LEAT_EXPECT_OK(leat_file_close(NULL));
 }
 
+// File systems that cannot cut files say so; then the file is as it was.
+static void conforms_truncating_cuts_the_end(void** state) {
+  static const leat_file_mode_t modes[] = {LEAT_FILE_WRITE, LEAT_FILE_APPEND};
+  leat_file_system_t* fs = leat_file_conformance_fs;
+  for (int i = 0; i < 2; ++i) {
+    leat_file_t* file = NULL;
+    const char* path = in_directory(i ? "g" : "f");
+    LEAT_EXPECT_OK(leat_file_open(fs, path, modes[i], leat_allocator_system(), &file));
+    LEAT_EXPECT_OK(file->vtable->write(file, "0123456789", 10));
+    leat_status_t status = leat_file_truncate(file, 4);
+    bool can = !status;
+    if (status) LEAT_EXPECT_CODE(LEAT_UNIMPLEMENTED, status);
+    LEAT_EXPECT_OK(file->vtable->write(file, "ab", 2));
+    LEAT_EXPECT_OK(leat_file_close(file));
+    expect_content(path, can ? "0123ab" : "0123456789ab");
+  }
+}
+
 static void conforms_large_files_are_whole(void** state) {
   leat_file_system_t* fs = leat_file_conformance_fs;
   enum { SIZE = 3 << 20 };
@@ -301,6 +319,7 @@ static void conforms_patterns_match_in_any_component(void** state) {
 #define LEAT_FILE_CONFORMANCE_TESTS                                                   \
   LEAT_FILE_CONFORMANCE_TEST(conforms_writing_truncates_and_appending_does_not),      \
       LEAT_FILE_CONFORMANCE_TEST(conforms_reads_stop_at_the_end),                     \
+      LEAT_FILE_CONFORMANCE_TEST(conforms_truncating_cuts_the_end),                   \
       LEAT_FILE_CONFORMANCE_TEST(conforms_large_files_are_whole),                     \
       LEAT_FILE_CONFORMANCE_TEST(conforms_stat_says_what_it_is),                      \
       LEAT_FILE_CONFORMANCE_TEST(conforms_errors_have_their_codes),                   \

@@ -69,6 +69,12 @@ static leat_status_t faulty_flush(leat_file_t* base) {
   return leat_file_flush(file->target);
 }
 
+static leat_status_t faulty_truncate(leat_file_t* base, uint64_t size) {
+  faulty_file_t* file = (faulty_file_t*)base;
+  LEAT_RETURN_IF_ERROR(count_call(file->fs, "truncate", base->path));
+  return leat_file_truncate(file->target, size);
+}
+
 static leat_status_t faulty_close(leat_file_t* base) {
   faulty_file_t* file = (faulty_file_t*)base;
   leat_status_t status = count_call(file->fs, "close", base->path);
@@ -78,7 +84,8 @@ static leat_status_t faulty_close(leat_file_t* base) {
 }
 
 static const leat_file_vtable_t file_vtable = {faulty_read_at, faulty_write, faulty_sync,
-                                               faulty_size, faulty_close, faulty_flush};
+                                               faulty_size, faulty_close, faulty_flush,
+                                               faulty_truncate};
 
 static leat_status_t faulty_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
                                  leat_allocator_t* allocator, leat_file_t** out_file) {

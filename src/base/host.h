@@ -4,9 +4,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // Its name, NUL-terminated, cut off at |size| (> 0); "localhost" when it has none.
 void leat_host_name(char* buffer, size_t size);
+
+// The number of this process.
+int64_t leat_host_process_id(void);
+// Whether some process has the number |id| now, be it ours or another user's.
+bool leat_host_process_is_alive(int64_t id);
 
 // Asks the system to let the threads of this process use the matrix unit's registers (8 KiB, saved
 // with a thread only after it used them).

@@ -2,9 +2,9 @@
 // opens a file once.
 #include "base/module.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/library.h"
 #include "base/string_builder.h"
 
@@ -22,7 +22,7 @@ static leat_status_t open_beside(const char* directory, const char* name,
 }
 
 static leat_status_t open_module(const char* name, leat_library_t** out_library) {
-  const char* chosen = getenv("LEAT_MODULE_DIR");
+  const char* chosen = leat_environment_get_trusted("LEAT_MODULE_DIR");
   if (chosen && *chosen) return open_beside(chosen, name, out_library);
   char* directory = NULL;
   LEAT_RETURN_IF_ERROR(leat_library_directory_of((const void*)&leat_module_load,

@@ -15,6 +15,7 @@ typedef struct leat_module_s {
 } leat_module_t;
 
 // The table of |module|, from the folder in LEAT_MODULE_DIR, else from the folder of this library.
+// A program with more rights than its user (set-uid) takes no notice of the variable.
 // UNIMPLEMENTED, naming the package, when it is absent or of another version; asked again, it is
 // looked for again. May block on the disk until it is found; then it is a load. Any thread.
 LEAT_MUST_USE leat_status_t leat_module_load(leat_module_t* module, const void** out_table);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_pattern.h"
 #include "capi/handles.h"
 #include "formats/bundle.h"
 #include "formats/text.h"
@@ -135,27 +136,13 @@ static leat_status_t remove_file(void* data, const char* path) {
   return leat_ok_status();
 }
 
-// |path| as a pattern that matches it alone.
-static leat_status_t escape(leat_arena_t* arena, leat_string_view_t path,
-                            leat_string_view_t* out_pattern) {
-  char* text;
-  size_t size = 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, 2 * path.size + 1, (void**)&text));
-  for (size_t i = 0; i < path.size; ++i) {
-    if (strchr("*?[]\\", path.data[i])) text[size++] = '\\';
-    text[size++] = path.data[i];
-  }
-  *out_pattern = leat_string_view_make(text, size);
-  return leat_ok_status();
-}
-
 // The index first: a reader who still sees it finds the data too. Then all shards.
 static leat_status_t remove_checkpoint(leat_arena_t* arena, leat_string_view_t prefix) {
   leat_file_system_t* fs = leat_file_system_default();
   leat_string_view_t index, pattern;
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &index, "%.*s.index", LEAT_SV_ARG(prefix)));
   LEAT_RETURN_IF_ERROR(remove_file(fs, index.data));
-  LEAT_RETURN_IF_ERROR(escape(arena, prefix, &pattern));
+  LEAT_RETURN_IF_ERROR(leat_file_pattern_escape(arena, prefix, &pattern));
   LEAT_RETURN_IF_ERROR(
       leat_arena_print(arena, &pattern, "%.*s.data-*-of-*", LEAT_SV_ARG(pattern)));
   return leat_file_match(fs, pattern.data, remove_file, fs);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/file_system.h"
 #include "base/library.h"
 #include "base/random.h"
@@ -174,8 +175,9 @@ void TF_DeleteRecursively(const char* dirname, int64_t* undeleted_file_count,
 }
 
 TF_StringStream* TF_GetLocalTempDirectories(void) {
-  const char* const candidates[] = {getenv("TEST_TMPDIR"), getenv("TMPDIR"), getenv("TMP"),
-                                    "/tmp"};
+  const char* const candidates[] = {leat_environment_get_trusted("TEST_TMPDIR"),
+                                    leat_environment_get_trusted("TMPDIR"),
+                                    leat_environment_get_trusted("TMP"), "/tmp"};
   TF_StringStream* stream = new_stream();
   for (size_t i = 0; stream && i < LEAT_ARRAY_SIZE(candidates); ++i) {
     leat_file_stat_t stat = {.is_directory = false};

@@ -175,11 +175,11 @@ static leat_status_t size_file(leat_file_t* base, uint64_t* out_size) {
 }
 
 static const leat_file_vtable_t reader_vtable = {read_file, write_reader, sync_reader,
-                                                 size_file, close_reader, NULL};
+                                                 size_file, close_reader, NULL, NULL};
 static const leat_file_vtable_t region_vtable = {read_region, write_reader, sync_reader,
-                                                 size_region, close_region, NULL};
+                                                 size_region, close_region, NULL, NULL};
 static const leat_file_vtable_t writer_vtable = {read_writer, write_file,   sync_file,
-                                                 size_file,   close_writer, flush_file};
+                                                 size_file,   close_writer, flush_file, NULL};
 
 // ---- Opening ------------------------------------------------------------------------------------
 

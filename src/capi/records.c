@@ -62,9 +62,13 @@ void leat_records_close(leat_records_t* records) {
   leat_allocator_free(leat_allocator_system(), records);
 }
 
-// A writer is the file itself, or one that compresses into it.
-static leat_status_t create_records(const char* path, leat_string_view_t name,
-                                    leat_file_t** out_file) {
+struct leat_records_writer_t {
+  leat_file_t* file;  // or one that compresses into it
+  leat_record_writer_t records;
+};
+
+static leat_status_t open_file(const char* path, leat_string_view_t name,
+                               leat_file_t** out_file) {
   leat_compression_t compression;
   leat_file_t* file;
   if (!leat_compression_from_name(name, &compression)) {
@@ -80,12 +84,27 @@ static leat_status_t create_records(const char* path, leat_string_view_t name,
   return leat_compressed_file_create(file, compression, leat_allocator_system(), out_file);
 }
 
+static leat_status_t create_records(const char* path, leat_string_view_t compression,
+                                    leat_records_writer_t** out_writer) {
+  leat_records_writer_t* writer;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *writer, (void**)&writer));
+  leat_status_t status = open_file(path, compression, &writer->file);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), writer);
+    return status;
+  }
+  leat_record_writer_initialize(writer->file, &writer->records);
+  *out_writer = writer;
+  return leat_ok_status();
+}
+
 leat_records_writer_t* leat_records_create_compressed(const char* path, const char* compression,
                                                       TF_Status* status) {
-  leat_file_t* file = NULL;
+  leat_records_writer_t* writer = NULL;
   leat_string_view_t name = leat_string_view_from(compression ? compression : "");
-  leat_capi_status_set(status, create_records(path, name, &file));
-  return (leat_records_writer_t*)file;
+  leat_capi_status_set(status, create_records(path, name, &writer));
+  return writer;
 }
 
 leat_records_writer_t* leat_records_create(const char* path, TF_Status* status) {
@@ -94,8 +113,8 @@ leat_records_writer_t* leat_records_create(const char* path, TF_Status* status) 
 
 void leat_records_write(leat_records_writer_t* writer, const void* data, size_t size,
                         TF_Status* status) {
-  leat_status_t result = writer ? leat_record_write((leat_file_t*)writer,
-                                                    leat_string_view_make(data, size))
+  leat_status_t result = writer ? leat_record_writer_add(&writer->records,
+                                                         leat_string_view_make(data, size))
                                 : leat_make_status(LEAT_FAILED_PRECONDITION,
                                                    "Writing a record failed: the file is not "
                                                    "open");
@@ -103,11 +122,14 @@ void leat_records_write(leat_records_writer_t* writer, const void* data, size_t 
 }
 
 void leat_records_finish(leat_records_writer_t* writer, TF_Status* status) {
-  leat_file_t* file = (leat_file_t*)writer;
   leat_status_t result = leat_ok_status();
-  if (file) {
-    result = file->vtable->sync(file);
-    result = leat_status_join(result, leat_file_close(file));
+  if (writer) {
+    // A file that a write left broken has no end worth syncing: the first error is said again.
+    result = leat_status_clone(writer->records.broken);
+    if (!result) result = writer->file->vtable->sync(writer->file);
+    result = leat_status_join(result, leat_file_close(writer->file));
+    leat_record_writer_deinitialize(&writer->records);
+    leat_allocator_free(leat_allocator_system(), writer);
   }
   leat_capi_status_set(status, result);
 }

@@ -4,6 +4,10 @@
 //   <prefix>.index                   table: "" -> BundleHeaderProto, name -> BundleEntryProto
 //   <prefix>.data-00000-of-00001     the elements of all tensors, one behind the other
 //
+// The header states the number behind "-of-", how many data files there are; entries state the
+// number before it. A checkpoint that replaces another of its prefix has data files of other names,
+// in which that number begins at 1, say: bundle_publish.c says how it is found.
+//
 // A tensor may be stored as slices: then its entry lists them, and each has an entry of its own
 // under the key that leat_tensor_slice_append_key makes. Elements are little-endian; strings are
 // the varint sizes of all, a masked crc32c of the sizes, then the bytes. Every entry has the masked
@@ -43,12 +47,13 @@ LEAT_MUST_USE leat_status_t leat_bundle_writer_add_slice(leat_bundle_writer_t* w
                                                          const leat_shape_t* full_shape,
                                                          const leat_tensor_slice_t* slice,
                                                          const leat_tensor_t* tensor);
-// Publishes the checkpoint, data first, then the index: each synced, then renamed. Whoever finds
-// the index finds all of the data; an older checkpoint of the same prefix loses its index first.
+// Publishes the checkpoint. An older one of the prefix stays whole until the new one replaces it in
+// one step, even if the process dies or the power fails; then its data files are removed.
 LEAT_MUST_USE leat_status_t leat_bundle_writer_finish(leat_bundle_writer_t* writer);
 
 // Makes one checkpoint of |count| (the shards of a distributed save): their data files are renamed,
-// their indexes become one and are removed. A tensor may be in several only as slices.
+// their indexes become one and are removed. A tensor may be in several only as slices. An older
+// checkpoint |prefix| is replaced as by leat_bundle_writer_finish.
 LEAT_MUST_USE leat_status_t leat_bundle_merge(leat_file_system_t* fs, const char* const* prefixes,
                                               size_t count, const char* prefix,
                                               leat_allocator_t* allocator);

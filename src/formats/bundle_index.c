@@ -1,11 +1,11 @@
-// Entries are kept in the order in which they come, and sorted once, when they are written.
+// The index of a bundle while it is made, for the bundle writer and for merging: keys and entries,
+// in the order in which they come. A table wants its keys in order, so they are sorted once, when
+// the index is written. Keys and all that entries point at lie in the index's arena.
 #include "formats/bundle_index.h"
 
 #include <stdlib.h>
 
-#include "base/random.h"
 #include "formats/encode.h"
-#include "formats/path.h"
 #include "formats/table.h"
 
 leat_status_t leat_bundle_index_path(const char* prefix, leat_arena_t* arena,
@@ -73,7 +73,8 @@ static leat_status_t write_entry(leat_table_writer_t* table, leat_string_builder
   return leat_table_writer_add(table, key, leat_string_builder_view(bytes));
 }
 
-static leat_status_t write_table(leat_bundle_index_t* index, int shard_count, leat_file_t* file) {
+static leat_status_t write_table(leat_bundle_index_t* index, int first_shard, int shard_count,
+                                 leat_file_t* file) {
   leat_table_writer_t table;
   leat_string_builder_t bytes;
   leat_pb_version_def_t version = {.producer = 1};
@@ -85,9 +86,12 @@ static leat_status_t write_table(leat_bundle_index_t* index, int shard_count, le
                                          &leat_pb_bundle_header_proto_descriptor, &header));
   if (index->count > 0) qsort(index->items, index->count, sizeof(index->items[0]), compare_items);
   for (size_t i = 0; i < index->count; ++i) {
+    leat_pb_bundle_entry_proto_t entry = index->items[i].entry;
+    // Also where the entry only lists slices and has no bytes of its own: TensorFlow's merging
+    // expects a file behind the number.
+    entry.shard_id += first_shard;
     LEAT_GOTO_IF_ERROR(status, write_entry(&table, &bytes, index->items[i].key,
-                                           &leat_pb_bundle_entry_proto_descriptor,
-                                           &index->items[i].entry));
+                                           &leat_pb_bundle_entry_proto_descriptor, &entry));
   }
   LEAT_GOTO_IF_ERROR(status, leat_table_writer_finish(&table));
   status = file->vtable->sync(file);
@@ -98,23 +102,10 @@ cleanup:
 }
 
 leat_status_t leat_bundle_index_write(leat_bundle_index_t* index, leat_file_system_t* fs,
-                                      const char* prefix, int shard_count) {
-  const char *path, *directory;
-  leat_string_view_t temporary;
+                                      const char* path, int first_shard, int shard_count) {
   leat_file_t* file;
-  leat_arena_t* arena = &index->arena;
-  LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix, arena, &path));
-  LEAT_RETURN_IF_ERROR(leat_path_directory(prefix, arena, &directory));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &temporary, "%s.tempstate%llu", path,
-                                        (unsigned long long)leat_random_seed()));
   LEAT_RETURN_IF_ERROR(
-      leat_file_open(fs, temporary.data, LEAT_FILE_WRITE, arena->allocator, &file));
-  leat_status_t status = write_table(index, shard_count, file);
-  status = leat_status_join(status, leat_file_close(file));
-  if (leat_status_is_ok(status)) status = fs->vtable->rename(fs, temporary.data, path);
-  if (!leat_status_is_ok(status)) {
-    leat_status_free(fs->vtable->remove(fs, temporary.data));
-    return status;
-  }
-  return fs->vtable->sync_directory(fs, directory);
+      leat_file_open(fs, path, LEAT_FILE_WRITE, index->arena.allocator, &file));
+  leat_status_t status = write_table(index, first_shard, shard_count, file);
+  return leat_status_join(status, leat_file_close(file));
 }

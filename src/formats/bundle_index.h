@@ -25,9 +25,10 @@ LEAT_MUST_USE leat_status_t leat_bundle_index_get(leat_bundle_index_t* index,
                                                   leat_string_view_t key,
                                                   leat_pb_bundle_entry_proto_t** out_entry,
                                                   bool* out_added);
-// Publishes <prefix>.index: a temporary file, synced and renamed.
+// Writes the table of the index to |path| and syncs it. The header states |shard_count|; the shards
+// that entries name are counted from |first_shard| on.
 LEAT_MUST_USE leat_status_t leat_bundle_index_write(leat_bundle_index_t* index,
-                                                    leat_file_system_t* fs, const char* prefix,
-                                                    int shard_count);
+                                                    leat_file_system_t* fs, const char* path,
+                                                    int first_shard, int shard_count);
 
 #endif  // LEAT_FORMATS_BUNDLE_INDEX_H_

@@ -1,6 +1,11 @@
-// Merging renames data files and joins indexes; no tensor is read.
+// Merging makes one bundle of several, as the last step of a sharded save: their data files become
+// those of the merged bundle, by renaming, and their indexes are joined. No tensor is read. The
+// target may exist already; it stays whole until leat_bundle_publish replaces it in one step, and
+// where it is itself among the bundles to be merged, its data files are copied for that reason. The
+// kernel of MergeV2Checkpoints is the caller.
 #include "formats/bundle.h"
 #include "formats/bundle_index.h"
+#include "formats/bundle_publish.h"
 #include "formats/decode.h"
 #include "formats/path.h"
 #include "formats/table.h"
@@ -9,7 +14,10 @@ typedef struct merge_s {
   leat_file_system_t* fs;
   leat_allocator_t* allocator;
   leat_bundle_index_t index;  // keys and entries of all; its arena holds what entries point at
-  leat_string_map_t shards;   // path of a data file -> its number in the merged bundle
+  leat_string_map_t numbers;  // path of a data file -> its number in the merged bundle
+  leat_bundle_shard_t* shards;  // by number
+  size_t capacity;
+  bool is_target;  // the bundle being added is the one to be replaced
 } merge_t;
 
 // The number of |shard| of |prefix| among the merged data files.
@@ -20,9 +28,14 @@ static leat_status_t get_shard(merge_t* merge, const char* prefix, int shard, in
   bool added;
   LEAT_RETURN_IF_ERROR(
       leat_bundle_data_path(prefix, shard, shard_count, &merge->index.arena, &path));
-  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&merge->shards, leat_string_view_from(path),
-                                              merge->shards.count, &number, &added));
+  size_t next = merge->numbers.count;
+  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(merge->allocator, next + 1,
+                                                 sizeof(merge->shards[0]), (void**)&merge->shards,
+                                                 &merge->capacity));
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&merge->numbers, leat_string_view_from(path), next,
+                                              &number, &added));
   *out_shard = (int32_t)*number;
+  if (added) merge->shards[next] = (leat_bundle_shard_t){path, merge->is_target};
   return leat_ok_status();
 }
 
@@ -37,6 +50,7 @@ static leat_status_t add_entry(merge_t* merge, const char* prefix, int shard_cou
   LEAT_RETURN_IF_ERROR(leat_bundle_index_get(&merge->index, key, &known, &added));
   if (added) {
     *known = entry;
+    known->shard_id = 0;
     if (entry.slices.count > 0) return leat_ok_status();  // has no bytes of its own
     return get_shard(merge, prefix, entry.shard_id, shard_count, &known->shard_id);
   }
@@ -96,45 +110,42 @@ cleanup:
   return status;
 }
 
-// An older checkpoint of the prefix loses its index first, as when one is written: whoever finds an
-// index finds its data.
-static leat_status_t publish(merge_t* merge, const char* prefix) {
-  leat_file_system_t* fs = merge->fs;
-  int count = (int)merge->shards.count;
-  const char* index_path;
-  LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefix, &merge->index.arena, &index_path));
-  if (leat_file_exists(fs, index_path)) LEAT_RETURN_IF_ERROR(fs->vtable->remove(fs, index_path));
-  for (size_t i = 0; i < merge->shards.count; ++i) {
-    const leat_string_map_entry_t* shard = &merge->shards.entries[i];
-    const char* path;
-    LEAT_RETURN_IF_ERROR(leat_bundle_data_path(prefix, (int)shard->value, count,
-                                               &merge->index.arena, &path));
-    LEAT_RETURN_IF_ERROR(fs->vtable->rename(fs, shard->key.data, path));
+// The merged checkpoint is whole; what is left of its parts is only in the way.
+static leat_status_t remove_indexes(merge_t* merge, const char* const* prefixes, size_t count,
+                                    const char* target) {
+  const char* path;
+  bool is_target;
+  leat_arena_t* arena = &merge->index.arena;
+  for (size_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_bundle_same_path(prefixes[i], target, arena, &is_target));
+    if (is_target) continue;
+    LEAT_RETURN_IF_ERROR(leat_bundle_index_path(prefixes[i], arena, &path));
+    leat_status_free(merge->fs->vtable->remove(merge->fs, path));
   }
-  return leat_bundle_index_write(&merge->index, fs, prefix, count);
+  return leat_ok_status();
 }
 
 leat_status_t leat_bundle_merge(leat_file_system_t* fs, const char* const* prefixes, size_t count,
                                 const char* prefix, leat_allocator_t* allocator) {
   merge_t merge = {.fs = fs, .allocator = allocator};
   leat_status_t status = leat_ok_status();
-  const char* path;
+  const char* directory;
   leat_bundle_index_initialize(allocator, &merge.index);
-  leat_string_map_initialize(allocator, &merge.shards);
-  LEAT_GOTO_IF_ERROR(status, leat_path_directory(prefix, &merge.index.arena, &path));
-  LEAT_GOTO_IF_ERROR(status, leat_file_make_directories(fs, path));
+  leat_string_map_initialize(allocator, &merge.numbers);
+  LEAT_GOTO_IF_ERROR(status, leat_path_directory(prefix, &merge.index.arena, &directory));
+  LEAT_GOTO_IF_ERROR(status, leat_file_make_directories(fs, directory));
+  leat_file_sweep_temporaries(fs, directory);
   for (size_t i = 0; i < count; ++i) {
+    LEAT_GOTO_IF_ERROR(status, leat_bundle_same_path(prefixes[i], prefix, &merge.index.arena,
+                                                     &merge.is_target));
     LEAT_GOTO_IF_ERROR(status, add_bundle(&merge, prefixes[i]));
   }
-  LEAT_GOTO_IF_ERROR(status, publish(&merge, prefix));
-  // The merged checkpoint is whole; what is left of its parts is only in the way.
-  for (size_t i = 0; i < count; ++i) {
-    if (strcmp(prefixes[i], prefix) == 0) continue;
-    LEAT_GOTO_IF_ERROR(status, leat_bundle_index_path(prefixes[i], &merge.index.arena, &path));
-    leat_status_free(fs->vtable->remove(fs, path));
-  }
+  LEAT_GOTO_IF_ERROR(status, leat_bundle_publish(fs, &merge.index, prefix, merge.shards,
+                                                 merge.numbers.count));
+  status = remove_indexes(&merge, prefixes, count, prefix);
 cleanup:
-  leat_string_map_deinitialize(&merge.shards);
+  leat_allocator_free(allocator, merge.shards);
+  leat_string_map_deinitialize(&merge.numbers);
   leat_bundle_index_deinitialize(&merge.index);
   return status;
 }

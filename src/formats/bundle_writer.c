@@ -1,8 +1,12 @@
-// Small tensors are gathered in a buffer, large ones are written from where they are.
+// Writing a bundle: the elements of each tensor go to a temporary data file when it is added, and
+// its entry to the index, which stays in memory until the bundle is finished. Small tensors are
+// gathered in a buffer, large ones are written from where they are. Nothing under the prefix
+// changes before leat_bundle_publish, which finish calls; a writer that is freed before leaves no
+// file. The kernel of SaveV2 is the caller.
 #include "base/crc32c.h"
-#include "base/random.h"
 #include "formats/bundle.h"
 #include "formats/bundle_index.h"
+#include "formats/bundle_publish.h"
 #include "formats/path.h"
 #include "formats/shape_proto.h"
 #include "formats/wire.h"
@@ -23,16 +27,14 @@ struct leat_bundle_writer_s {
 
 static leat_status_t prepare(leat_bundle_writer_t* writer, const char* prefix) {
   leat_arena_t* arena = &writer->index.arena;
-  leat_string_view_t copy, temporary;
-  const char *path, *directory;
+  leat_string_view_t copy;
+  const char* directory;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, leat_string_view_from(prefix), &copy));
   writer->prefix = copy.data;
   LEAT_RETURN_IF_ERROR(leat_path_directory(prefix, arena, &directory));
-  LEAT_RETURN_IF_ERROR(leat_bundle_data_path(prefix, 0, 1, arena, &path));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &temporary, "%s.tempstate%llu", path,
-                                        (unsigned long long)leat_random_seed()));
   LEAT_RETURN_IF_ERROR(leat_file_make_directories(writer->fs, directory));
-  writer->temporary = temporary.data;
+  leat_file_sweep_temporaries(writer->fs, directory);
+  LEAT_RETURN_IF_ERROR(leat_file_temporary_path(prefix, arena, &writer->temporary));
   return leat_file_open(writer->fs, writer->temporary, LEAT_FILE_WRITE, writer->allocator,
                         &writer->file);
 }
@@ -202,19 +204,6 @@ leat_status_t leat_bundle_writer_add_slice(leat_bundle_writer_t* writer, leat_st
   return status;
 }
 
-// An index that is there describes data about to be replaced: it goes first.
-static leat_status_t publish_data(leat_bundle_writer_t* writer) {
-  const char *path, *index_path;
-  leat_arena_t* arena = &writer->index.arena;
-  leat_file_system_t* fs = writer->fs;
-  LEAT_RETURN_IF_ERROR(leat_bundle_index_path(writer->prefix, arena, &index_path));
-  LEAT_RETURN_IF_ERROR(leat_bundle_data_path(writer->prefix, 0, 1, arena, &path));
-  if (leat_file_exists(fs, index_path)) LEAT_RETURN_IF_ERROR(fs->vtable->remove(fs, index_path));
-  LEAT_RETURN_IF_ERROR(fs->vtable->rename(fs, writer->temporary, path));
-  writer->is_published = true;
-  return leat_ok_status();
-}
-
 leat_status_t leat_bundle_writer_finish(leat_bundle_writer_t* writer) {
   if (!writer->file) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
@@ -225,6 +214,9 @@ leat_status_t leat_bundle_writer_finish(leat_bundle_writer_t* writer) {
   leat_file_t* file = writer->file;
   writer->file = NULL;
   LEAT_RETURN_IF_ERROR(leat_file_close(file));
-  LEAT_RETURN_IF_ERROR(publish_data(writer));
-  return leat_bundle_index_write(&writer->index, writer->fs, writer->prefix, 1);
+  leat_bundle_shard_t data = {.path = writer->temporary};
+  LEAT_RETURN_IF_ERROR(
+      leat_bundle_publish(writer->fs, &writer->index, writer->prefix, &data, 1));
+  writer->is_published = true;
+  return leat_ok_status();
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "base/random.h"
 #include "formats/encode.h"
 #include "formats/generated/checkpoint.h"
 #include "formats/generated/graph.h"
@@ -210,11 +209,13 @@ static leat_status_t write_table(leat_checkpoint_v1_writer_t* writer, leat_file_
   return status;
 }
 
-static leat_status_t publish(leat_checkpoint_v1_writer_t* writer, const char* temporary) {
-  const char* directory;
+static leat_status_t publish(leat_checkpoint_v1_writer_t* writer) {
+  const char *directory, *temporary;
   leat_file_t* file;
   leat_file_system_t* fs = writer->fs;
   LEAT_RETURN_IF_ERROR(leat_path_directory(writer->path.data, &writer->arena, &directory));
+  LEAT_RETURN_IF_ERROR(leat_file_temporary_path(writer->path.data, &writer->arena, &temporary));
+  leat_file_sweep_temporaries(fs, directory);
   LEAT_RETURN_IF_ERROR(
       leat_file_open(fs, temporary, LEAT_FILE_WRITE, writer->allocator, &file));
   leat_status_t status = write_table(writer, file);
@@ -229,10 +230,6 @@ static leat_status_t publish(leat_checkpoint_v1_writer_t* writer, const char* te
 }
 
 leat_status_t leat_checkpoint_v1_writer_finish(leat_checkpoint_v1_writer_t* writer) {
-  leat_string_view_t temporary;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(&writer->arena, &temporary, "%s.tempstate%llu",
-                                        writer->path.data,
-                                        (unsigned long long)leat_random_seed()));
   if (writer->count) qsort(writer->entries, writer->count, sizeof(entry_t), compare_entries);
-  return publish(writer, temporary.data);
+  return publish(writer);
 }

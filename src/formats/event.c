@@ -1,4 +1,12 @@
-// One lock around the buffer; writing to the file happens under it too, so records stay in order.
+// Event files for TensorBoard: events are encoded into a buffer of records, which goes to the file
+// when it is full, on flush and on close. One lock is around the buffer, and writing happens under
+// it too, so records stay in the order in which they were added.
+//
+// Every error is told to somebody: by the call that added an event which could not be kept, or by
+// the flush or close that could not write. An event whose adding was OK stays in the buffer until
+// it is in the file, so after a full disk nothing is missing once there is room again, and the file
+// can be read at any time, because the record writer leaves no torn record in it. The events of
+// leat/files.h are the callers.
 #include "formats/event.h"
 
 #include "base/clock.h"
@@ -16,17 +24,15 @@ struct leat_event_writer_s {
   const char* path;
   leat_mutex_t mutex;
   leat_file_t* file;
+  leat_record_writer_t records;  // of |file|
   leat_string_builder_t buffer;
 };
 
 static leat_status_t write_buffer(leat_event_writer_t* writer) {
-  leat_string_builder_t* buffer = &writer->buffer;
-  leat_status_t status = leat_status_clone(buffer->status);
-  if (leat_status_is_ok(status) && buffer->size > 0) {
-    status = writer->file->vtable->write(writer->file, buffer->data, buffer->size);
-  }
-  if (leat_status_is_ok(status)) buffer->size = 0;
-  return status;
+  LEAT_RETURN_IF_ERROR(leat_record_writer_add_encoded(&writer->records,
+                                                      leat_string_builder_view(&writer->buffer)));
+  writer->buffer.size = 0;
+  return leat_ok_status();
 }
 
 leat_status_t leat_event_writer_flush(leat_event_writer_t* writer) {
@@ -51,6 +57,7 @@ static leat_status_t open_file(leat_event_writer_t* writer, leat_file_system_t* 
   LEAT_RETURN_IF_ERROR(leat_file_make_directories(fs, directory));
   LEAT_RETURN_IF_ERROR(
       leat_file_open(fs, writer->path, LEAT_FILE_WRITE, writer->allocator, &writer->file));
+  leat_record_writer_initialize(writer->file, &writer->records);
   leat_pb_source_metadata_t source = {.writer = LEAT_SV("leat.event_writer")};
   leat_pb_event_t first = {.wall_time = (double)seconds,
                            .file_version = LEAT_SV("brain.Event:2"),
@@ -86,6 +93,7 @@ leat_status_t leat_event_writer_close(leat_event_writer_t* writer) {
     status = leat_event_writer_flush(writer);
     status = leat_status_join(status, leat_file_close(writer->file));
   }
+  leat_record_writer_deinitialize(&writer->records);
   leat_string_builder_deinitialize(&writer->buffer);
   leat_mutex_deinitialize(&writer->mutex);
   leat_arena_deinitialize(&writer->arena);
@@ -98,11 +106,15 @@ const char* leat_event_writer_path(const leat_event_writer_t* writer) { return w
 leat_status_t leat_event_writer_add_encoded(leat_event_writer_t* writer,
                                             leat_string_view_t event) {
   leat_mutex_lock(&writer->mutex);
-  leat_record_append(&writer->buffer, event);
-  leat_status_t status = leat_status_clone(writer->buffer.status);
-  if (leat_status_is_ok(status) && writer->buffer.size >= BUFFER_BYTES) {
-    status = write_buffer(writer);
-  }
+  leat_string_builder_t* buffer = &writer->buffer;
+  size_t size = buffer->size;
+  leat_record_append(buffer, event);
+  leat_status_t status = buffer->status;
+  buffer->status = leat_ok_status();  // memory that ran out now may be there for the next event
+  if (!status && buffer->size >= BUFFER_BYTES) status = write_buffer(writer);
+  // Who hears of an error takes the event for lost. To keep it would let the buffer grow without
+  // end, should the disk stay full.
+  if (status) buffer->size = size;
   leat_mutex_unlock(&writer->mutex);
   return status;
 }

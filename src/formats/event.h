@@ -19,7 +19,8 @@ LEAT_MUST_USE leat_status_t leat_event_writer_create(leat_file_system_t* fs, con
 // Flushes and closes; NULL is allowed. The status of what was not written before.
 LEAT_MUST_USE leat_status_t leat_event_writer_close(leat_event_writer_t* writer);
 const char* leat_event_writer_path(const leat_event_writer_t* writer);
-// An event without wall time gets the present one.
+// An event without wall time gets the present one. After an error the event is not kept; those
+// added before are written as soon as that is possible.
 LEAT_MUST_USE leat_status_t leat_event_writer_add(leat_event_writer_t* writer,
                                                   const leat_pb_event_t* event);
 // An encoded Event as it is.

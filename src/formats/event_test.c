@@ -3,6 +3,7 @@
 
 #include <float.h>
 
+#include "base/file_system_faulty.h"
 #include "formats/histogram.h"
 #include "formats/test_directory.h"
 
@@ -54,6 +55,66 @@ static void a_directory_that_is_a_file_is_refused(void** state) {
   leat_status_free(status);
 }
 
+// How many scalar events the file holds, with steps that only rise.
+static int count_events(const char* path) {
+  leat_event_reader_t reader;
+  leat_arena_t arena;
+  leat_pb_event_t event;
+  leat_status_t status;
+  int count = 0;
+  int64_t last = -1;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_event_reader_open(leat_file_system_posix(), path, leat_allocator_system(),
+                                        &reader));
+  while (!(status = leat_event_reader_next(&reader, &arena, &event))) {
+    if (event.what_case != 5) continue;
+    assert_true(event.step > last);
+    last = event.step;
+    ++count;
+  }
+  LEAT_EXPECT_CODE(LEAT_OUT_OF_RANGE, status);  // the end, and no damage before it
+  leat_event_reader_close(&reader);
+  leat_arena_deinitialize(&arena);
+  return count;
+}
+
+// An event whose adding was OK is in the file in the end, one that was refused is not, and the file
+// can be read at any time: while the disk is full and after it.
+static void a_full_disk_loses_nothing_in_silence(void** state) {
+  enum { EVENTS = 3000, TAG_BYTES = 1000 };
+  static char tag[TAG_BYTES];
+  leat_file_system_faulty_t faulty;
+  leat_event_writer_t* writer;
+  char path[512];
+  int added = 0, refused = 0;
+  memset(tag, 't', sizeof tag);
+  leat_file_system_faulty_initialize(leat_file_system_posix(), &faulty);
+  LEAT_EXPECT_OK(leat_event_writer_create(&faulty.base, test_path("full"), "",
+                                          leat_allocator_system(), &writer));
+  snprintf(path, sizeof path, "%s", leat_event_writer_path(writer));
+  faulty.space_bytes = 100000;  // less than one buffer
+  for (int i = 0; i < EVENTS; ++i) {
+    if (i == EVENTS / 2) {
+      LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, leat_event_writer_flush(writer));
+      assert_int_equal(count_events(path), 0);
+      faulty.space_bytes = UINT64_MAX;
+    } else if (i < EVENTS / 2) {
+      faulty.space_bytes = 100000;
+    }
+    leat_status_t status =
+        leat_event_writer_add_scalar(writer, i, leat_string_view_make(tag, TAG_BYTES), 1);
+    if (status) {
+      ++refused;
+      LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, status);
+    } else {
+      ++added;
+    }
+  }
+  assert_true(refused > 0 && added > EVENTS / 2);
+  LEAT_EXPECT_OK(leat_event_writer_close(writer));
+  assert_int_equal(count_events(path), added);
+}
+
 static void histograms_count(void** state) {
   static const double values[] = {0, -1, 1, 1, 1e-13, DBL_MAX, -DBL_MAX, 1e30};
   leat_arena_t arena;
@@ -81,6 +142,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(events_come_back),
       cmocka_unit_test(a_directory_that_is_a_file_is_refused),
+      cmocka_unit_test(a_full_disk_loses_nothing_in_silence),
       cmocka_unit_test(histograms_count),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);

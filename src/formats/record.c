@@ -1,3 +1,6 @@
+// Records, read from a source of bytes and written to a file. Event files and the record files of
+// leat/files.h are written here; they, the readers' ops and datasets read here.
+//
 // The reader keeps a window of the source. It grows to the record being read, but never by more
 // than what has arrived: a record that lies about its size costs at most twice the bytes that are
 // there.
@@ -132,12 +135,46 @@ static void make_ends(leat_string_view_t record, char head[HEAD_BYTES], char foo
   leat_wire_store32(foot, leat_crc32c_mask(leat_crc32c(record.data, record.size)));
 }
 
-leat_status_t leat_record_write(leat_file_t* file, leat_string_view_t record) {
+void leat_record_writer_initialize(leat_file_t* file, leat_record_writer_t* out_writer) {
+  *out_writer = (leat_record_writer_t){.file = file};
+}
+
+void leat_record_writer_deinitialize(leat_record_writer_t* writer) {
+  leat_status_free(writer->broken);
+  writer->broken = leat_ok_status();
+}
+
+// Writes the pieces one behind the other, or nothing.
+static leat_status_t add_pieces(leat_record_writer_t* writer, const leat_string_view_t* pieces,
+                                size_t count) {
+  leat_file_t* file = writer->file;
+  leat_status_t status = leat_status_clone(writer->broken);
+  LEAT_RETURN_IF_ERROR(status);
+  uint64_t size = writer->size;
+  for (size_t i = 0; i < count && !status; size += pieces[i++].size) {
+    if (pieces[i].size > 0) status = file->vtable->write(file, pieces[i].data, pieces[i].size);
+  }
+  if (!status) {
+    writer->size = size;
+    return status;
+  }
+  leat_status_t cut = leat_file_truncate(file, writer->size);
+  if (cut) writer->broken = leat_status_clone(status);
+  leat_status_free(cut);  // |status| is the cause
+  return status;
+}
+
+leat_status_t leat_record_writer_add(leat_record_writer_t* writer, leat_string_view_t record) {
   char head[HEAD_BYTES], foot[FOOT_BYTES];
   make_ends(record, head, foot);
-  LEAT_RETURN_IF_ERROR(file->vtable->write(file, head, sizeof(head)));
-  if (record.size > 0) LEAT_RETURN_IF_ERROR(file->vtable->write(file, record.data, record.size));
-  return file->vtable->write(file, foot, sizeof(foot));
+  leat_string_view_t pieces[] = {leat_string_view_make(head, sizeof(head)), record,
+                                 leat_string_view_make(foot, sizeof(foot))};
+  return add_pieces(writer, pieces, LEAT_ARRAY_SIZE(pieces));
+}
+
+leat_status_t leat_record_writer_add_encoded(leat_record_writer_t* writer,
+                                             leat_string_view_t records) {
+  return add_pieces(writer, &records, 1);
 }
 
 void leat_record_append(leat_string_builder_t* out, leat_string_view_t record) {

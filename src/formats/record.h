@@ -53,9 +53,27 @@ void leat_record_reader_deinitialize(leat_record_reader_t* reader);
 LEAT_MUST_USE leat_status_t leat_record_reader_next(leat_record_reader_t* reader,
                                                     leat_string_view_t* out_record);
 
-// Appends a record to a file.
-LEAT_MUST_USE leat_status_t leat_record_write(leat_file_t* file, leat_string_view_t record);
-// The same bytes at the end of a string.
+// Appends records to a file so that the file always ends with a whole one. A write that fails in
+// the middle (a full disk) leaves a torn record, behind which no reader finds anything; so it is
+// cut off again, and the next write may succeed. Where the file cannot be cut, every later write
+// fails with the same error.
+typedef struct leat_record_writer_s {
+  leat_file_t* file;  // borrowed
+  uint64_t size;      // of the file's whole records
+  leat_status_t broken;
+} leat_record_writer_t;
+
+// |file| is empty.
+void leat_record_writer_initialize(leat_file_t* file, leat_record_writer_t* out_writer);
+void leat_record_writer_deinitialize(leat_record_writer_t* writer);
+// After an error the file holds what it held before.
+LEAT_MUST_USE leat_status_t leat_record_writer_add(leat_record_writer_t* writer,
+                                                   leat_string_view_t record);
+// |records| are whole ones, as leat_record_append makes them.
+LEAT_MUST_USE leat_status_t leat_record_writer_add_encoded(leat_record_writer_t* writer,
+                                                           leat_string_view_t records);
+
+// Appends a record to a string.
 void leat_record_append(leat_string_builder_t* out, leat_string_view_t record);
 
 #endif  // LEAT_FORMATS_RECORD_H_

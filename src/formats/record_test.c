@@ -2,6 +2,7 @@
 #include "formats/record.h"
 
 #include "base/crc32c.h"
+#include "base/file_system_faulty.h"
 #include "formats/test_directory.h"
 #include "formats/wire.h"
 
@@ -29,14 +30,16 @@ static leat_status_t read_all(const char* name, uint64_t limit, size_t* out_coun
 static void records_come_back(void** state) {
   static char big[700000];
   leat_file_t* file;
+  leat_record_writer_t writer;
   size_t count, bytes;
   LEAT_EXPECT_OK(leat_file_open(leat_file_system_posix(), test_path("r"), LEAT_FILE_WRITE,
                                 leat_allocator_system(), &file));
-  LEAT_EXPECT_OK(leat_record_write(file, LEAT_SV("")));
-  LEAT_EXPECT_OK(leat_record_write(file, LEAT_SV("abc")));
-  LEAT_EXPECT_OK(leat_record_write(file, leat_string_view_make(big, sizeof(big))));
+  leat_record_writer_initialize(file, &writer);
+  LEAT_EXPECT_OK(leat_record_writer_add(&writer, LEAT_SV("")));
+  LEAT_EXPECT_OK(leat_record_writer_add(&writer, LEAT_SV("abc")));
+  LEAT_EXPECT_OK(leat_record_writer_add(&writer, leat_string_view_make(big, sizeof(big))));
   for (int i = 0; i < 1000; ++i) {
-    LEAT_EXPECT_OK(leat_record_write(file, leat_string_view_make(big, 700)));
+    LEAT_EXPECT_OK(leat_record_writer_add(&writer, leat_string_view_make(big, 700)));
   }
   LEAT_EXPECT_OK(leat_file_close(file));
   LEAT_EXPECT_CODE(LEAT_OUT_OF_RANGE, read_all("r", 0, &count, &bytes));
@@ -46,14 +49,67 @@ static void records_come_back(void** state) {
   assert_int_equal(count, 2);
 }
 
+// What tf.io.TFRecordWriter writes for "abc" and for an empty record.
 static void the_bytes_are_tensorflows(void** state) {
+  static const char golden[] =
+      "\x03\0\0\0\0\0\0\0" "\xb0\x99\x49\x0e" "abc" "\x6e\x57\xf1\x21"
+      "\0\0\0\0\0\0\0\0" "\x29\x03\x98\x07" "\xd8\xea\x82\xa2";
   leat_string_builder_t out;
   leat_string_builder_initialize(leat_allocator_system(), &out);
   leat_record_append(&out, LEAT_SV("abc"));
-  assert_int_equal(out.size, 12 + 3 + 4);
-  assert_memory_equal(out.data, "\3\0\0\0\0\0\0\0", 8);
-  assert_int_equal(leat_wire_load32(out.data + 15), leat_crc32c_mask(leat_crc32c("abc", 3)));
+  leat_record_append(&out, LEAT_SV(""));
+  assert_int_equal(out.size, sizeof golden - 1);
+  assert_memory_equal(out.data, golden, sizeof golden - 1);
   leat_string_builder_deinitialize(&out);
+}
+
+// Reading them is held to the same bytes.
+static void tensorflows_bytes_are_read(void** state) {
+  size_t count, bytes;
+  test_write_file("r", "\x03\0\0\0\0\0\0\0" "\xb0\x99\x49\x0e" "abc" "\x6e\x57\xf1\x21", 19);
+  LEAT_EXPECT_CODE(LEAT_OUT_OF_RANGE, read_all("r", 0, &count, &bytes));
+  assert_int_equal(count, 1);
+  assert_int_equal(bytes, 3);
+}
+
+// Writes records on a disk that has room for |space| bytes more, until one fails. Then there is
+// room again. |can_cut| says whether the file can be cut back.
+static void fill_disk(uint64_t space, bool can_cut) {
+  leat_file_system_faulty_t faulty;
+  leat_record_writer_t writer;
+  leat_file_t* file;
+  size_t written = 0, after = 0, count, bytes;
+  leat_file_system_faulty_initialize(leat_file_system_posix(), &faulty);
+  LEAT_EXPECT_OK(leat_file_open(&faulty.base, test_path("r"), LEAT_FILE_WRITE,
+                                leat_allocator_system(), &file));
+  leat_file_vtable_t uncut = *file->vtable;
+  uncut.truncate = NULL;
+  if (!can_cut) file->vtable = &uncut;
+  leat_record_writer_initialize(file, &writer);
+  faulty.space_bytes = space;
+  leat_status_t status;
+  while (!(status = leat_record_writer_add(&writer, LEAT_SV("a record")))) ++written;
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, status);
+  faulty.space_bytes = UINT64_MAX;
+  for (; after < 3; ++after) {
+    status = leat_record_writer_add(&writer, LEAT_SV("after"));
+    if (status) break;
+  }
+  assert_int_equal(leat_status_code(status), can_cut ? LEAT_OK : LEAT_RESOURCE_EXHAUSTED);
+  leat_status_free(status);
+  leat_record_writer_deinitialize(&writer);
+  LEAT_EXPECT_OK(leat_file_close(file));
+  assert_int_equal(after, can_cut ? 3 : 0);
+  leat_status_free(read_all("r", 0, &count, &bytes));
+  assert_int_equal(count, written + after);  // what was said to be written is there, no less
+  assert_int_equal(bytes, 8 * written + 5 * after);
+}
+
+static void a_full_disk_tears_no_record(void** state) {
+  for (uint64_t space = 0; space < 60; ++space) {
+    fill_disk(space, true);
+    fill_disk(space, false);
+  }
 }
 
 static void damage_is_data_loss(void** state) {
@@ -124,6 +180,8 @@ static void reading_goes_on_when_a_file_grows(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(records_come_back),      cmocka_unit_test(the_bytes_are_tensorflows),
+      cmocka_unit_test(tensorflows_bytes_are_read),
+      cmocka_unit_test(a_full_disk_tears_no_record),
       cmocka_unit_test(damage_is_data_loss),    cmocka_unit_test(a_size_is_not_believed),
       cmocka_unit_test(reading_goes_on_when_a_file_grows),
   };

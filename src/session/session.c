@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "function/call_shapes.h"
 #include "master/anchors.h"
 #include "master/function_runtime.h"
@@ -93,7 +94,7 @@ leat_session_options_t leat_session_options_default(void) {
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;
   const char* placer = getenv("LEAT_PLACER");
   if (placer && !strcmp(placer, "greedy")) options.placer = LEAT_PLACER_GREEDY;
-  const char* target = getenv("LEAT_SESSION_TARGET");
+  const char* target = leat_environment_get_trusted("LEAT_SESSION_TARGET");
   if (target) options.target = leat_string_view_from(target);
   const char* deterministic = getenv("TF_DETERMINISTIC_OPS");
   options.deterministic =

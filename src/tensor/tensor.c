@@ -6,22 +6,31 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/hot.h"
 
 static LEAT_ALIGNED(LEAT_BUFFER_ALIGNMENT) char no_elements[LEAT_BUFFER_ALIGNMENT];
 
+static LEAT_COLD leat_status_t refuse_dtype(int dtype) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Tensor creation failed: dtype is %d, must be a known type", dtype);
+}
+
+// Apart from its caller, because the text of the shape is an array on the stack.
+static LEAT_COLD leat_status_t refuse_size(int dtype, const leat_shape_t* shape) {
+  return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                          "OOM when allocating tensor with shape%s and type %s",
+                          LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
+}
+
 // Bytes of |shape|'s elements; a size that no memory has is RESOURCE_EXHAUSTED, as in TensorFlow.
+LEAT_HOT_LEAF
 static leat_status_t count_bytes(int dtype, const leat_shape_t* shape, size_t* out_size_bytes) {
   size_t item_bytes = leat_dtype_size(dtype);
-  if (LEAT_UNLIKELY(item_bytes == 0)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Tensor creation failed: dtype is %d, must be a known type", dtype);
-  }
+  if (LEAT_UNLIKELY(item_bytes == 0)) return refuse_dtype(dtype);
   int64_t bytes = 0;
   if (LEAT_UNLIKELY(
           !leat_checked_multiply(shape->element_count, (int64_t)item_bytes, &bytes))) {
-    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
-                            "OOM when allocating tensor with shape%s and type %s",
-                            LEAT_SHAPE_TEXT(shape), leat_dtype_name(dtype));
+    return refuse_size(dtype, shape);
   }
   *out_size_bytes = (size_t)bytes;
   return leat_ok_status();
@@ -52,6 +61,7 @@ static LEAT_COLD leat_status_t fail_allocation(leat_status_t status, int dtype,
   return fail(status, out_tensor);
 }
 
+LEAT_HOT_LEAF
 leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, int dtype,
                                    const leat_shape_t* shape, leat_tensor_t* out_tensor) {
   size_t size_bytes = 0;

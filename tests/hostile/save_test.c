@@ -1,5 +1,6 @@
 // Checkpoints when the disk is full and when the process is killed in the middle of a save: what
 // was saved before stays loadable, and nothing torn is ever read.
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "capi/kit.h"
+#include "leat/files.h"
 #include "scratch.h"
 #include "tensorflow/c/tf_tstring.h"
 
@@ -19,8 +21,8 @@ typedef struct keeper_s {
   TF_Graph* graph;
   TF_Session* session;
   TF_Status* status;
-  TF_Output prefix, value, restored;
-  TF_Operation* save;
+  TF_Output prefix, value, restored, parts, target;
+  TF_Operation *save, *merge;
 } keeper_t;
 
 static TF_Operation* text_constant(TF_Graph* graph, const char* name, const char* text) {
@@ -45,6 +47,12 @@ static void keeper_open(keeper_t* k) {
   TF_AddInput(desc, slices);
   TF_AddInputList(desc, &k->value, 1);
   k->save = kit_finish(desc);
+  k->parts = kit_out(kit_placeholder(k->graph, "parts", TF_STRING), 0);
+  k->target = kit_out(kit_placeholder(k->graph, "target", TF_STRING), 0);
+  desc = TF_NewOperation(k->graph, "MergeV2Checkpoints", "merge");
+  TF_AddInput(desc, k->parts);
+  TF_AddInput(desc, k->target);
+  k->merge = kit_finish(desc);
   desc = TF_NewOperation(k->graph, "RestoreV2", "restore");
   TF_AddInput(desc, k->prefix);
   TF_AddInput(desc, name);
@@ -96,14 +104,28 @@ static float load(keeper_t* k, const char* name) {
 
 // ---- Killing ------------------------------------------------------------------------------------
 
-// Saves 1, 2, 3... under |name| (and every second time under a name of its own) until it is killed.
+// Saves |number| as the one part of a sharded checkpoint, and merges it.
+static TF_Code save_merged(keeper_t* k, const char* name, float number) {
+  if (save(k, "part", number)) return TF_GetCode(k->status);
+  const int64_t dims[] = {1};
+  TF_Tensor* values[] = {TF_AllocateTensor(TF_STRING, dims, 1, sizeof(TF_TString)),
+                         prefix_tensor(name)};
+  TF_StringInit(TF_TensorData(values[0]));
+  TF_StringCopy(TF_TensorData(values[0]), "part", 4);
+  const TF_Output feeds[] = {k->parts, k->target};
+  const TF_Operation* target = k->merge;
+  TF_SessionRun(k->session, NULL, feeds, values, 2, NULL, NULL, 0, &target, 1, NULL, k->status);
+  TF_DeleteTensor(values[0]);
+  TF_DeleteTensor(values[1]);
+  return TF_GetCode(k->status);
+}
+
+// Saves 1, 2, 3... under two names again and again until it is killed.
 static void save_for_ever(void) {
   keeper_t k;
   keeper_open(&k);
   for (int i = 1;; ++i) {
-    char fresh[30];
-    snprintf(fresh, sizeof fresh, "fresh-%d", i % 4);
-    if (save(&k, i % 2 ? "same" : fresh, (float)i)) _exit(3);
+    if (i % 2 ? save(&k, "same", (float)i) : save_merged(&k, "merged", (float)i)) _exit(3);
   }
 }
 
@@ -112,14 +134,22 @@ static void sleep_us(long us) {
   nanosleep(&time, NULL);
 }
 
-// First, since it forks: there is no thread yet. |old| is saved once and never touched again.
+// All that is in the folder once nobody saves any more: three checkpoints and nothing that a
+// process which was killed left behind.
+static void expect_no_remains(void) {
+  static const char* const prefixes[] = {"old", "same", "merged", ".leat-", ""};
+  static const int files[] = {2, 2, 2, 0, 6};
+  for (int i = 0; i < 5; ++i) assert_int_equal(scratch_count(prefixes[i]), files[i]);
+}
+
+// First, since it forks: there is no thread yet. |old| is saved once and never touched again; the
+// others are there from the first, too, and never vanish again.
 static void killed_in_the_middle(void** state) {
-  static const char* const names[] = {"same", "fresh-0", "fresh-2"};
   int pid = fork();
   if (pid == 0) {
     keeper_t k;
     keeper_open(&k);
-    _exit(save(&k, "old", 42) ? 3 : 0);
+    _exit(save(&k, "old", 42) || save(&k, "same", 1) || save_merged(&k, "merged", 1) ? 3 : 0);
   }
   int how = 0;
   waitpid(pid, &how, 0);
@@ -140,13 +170,12 @@ static void killed_in_the_middle(void** state) {
     keeper_t k;
     keeper_open(&k);
     if (load(&k, "old") != 42) _exit(1);
-    // Of one that is being replaced there is the old, the new or none; never something else.
-    for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
-      float number = load(&k, names[n]);
-      if (number != -1 && number < 1) _exit(2);
-    }
+    if (load(&k, "same") < 1 || load(&k, "merged") < 1) _exit(2);
+    // The next save removes what the dead one left.
+    if (save(&k, "same", 1) || save_merged(&k, "merged", 1)) _exit(3);
     _exit(0);
   }
+  expect_no_remains();
 }
 
 // ---- A full disk --------------------------------------------------------------------------------
@@ -181,10 +210,67 @@ static void full_disk(void** state) {
   keeper_close(&k);
 }
 
+// Events and records are added through leat/files.h while no file may grow; then there is room
+// again. What was said to be written is there, and nothing after it is lost.
+static void full_disk_under_events(void** state) {
+  TF_Status* status = TF_NewStatus();
+  leat_events_t* events = leat_events_open("logs", status);
+  kit_ok(status);
+  for (int i = 0; i < 20; ++i) {
+    leat_events_add_scalar(events, i, "loss", i, status);
+    kit_ok(status);
+    if (i == 9) {
+      limit_files(200);
+      leat_events_flush(events, status);
+      limit_files(RLIM_INFINITY);
+      kit_expect_text(status, TF_RESOURCE_EXHAUSTED, "tfevents");
+    }
+  }
+  leat_events_close(events, status);
+  kit_ok(status);
+  glob_t found;
+  assert_int_equal(glob("logs/*tfevents*", 0, NULL, &found), 0);
+  leat_records_t* records = leat_records_open(found.gl_pathv[0], status);
+  size_t size;
+  int count = 0;
+  while (leat_records_next(records, &size, status)) ++count;
+  assert_int_equal(TF_GetCode(status), TF_OUT_OF_RANGE);
+  assert_int_equal(count, 1 + 20);
+  leat_records_close(records);
+  globfree(&found);
+  TF_DeleteStatus(status);
+}
+
+static void full_disk_under_records(void** state) {
+  TF_Status* status = TF_NewStatus();
+  char data[100] = {0};
+  size_t size;
+  int written = 0, read = 0;
+  leat_records_writer_t* writer = leat_records_create("records", status);
+  kit_ok(status);
+  for (int i = 0; i < 10; ++i) {
+    limit_files(i == 4 || i == 6 ? 500 : RLIM_INFINITY);
+    leat_records_write(writer, data, sizeof data, status);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(TF_GetCode(status), i == 4 || i == 6 ? TF_RESOURCE_EXHAUSTED : TF_OK);
+    written += TF_GetCode(status) == TF_OK;
+  }
+  leat_records_finish(writer, status);
+  kit_ok(status);
+  leat_records_t* records = leat_records_open("records", status);
+  while (leat_records_next(records, &size, status)) ++read;
+  assert_int_equal(TF_GetCode(status), TF_OUT_OF_RANGE);
+  assert_int_equal(read, written);
+  leat_records_close(records);
+  TF_DeleteStatus(status);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed_in_the_middle),
       cmocka_unit_test(full_disk),
+      cmocka_unit_test(full_disk_under_events),
+      cmocka_unit_test(full_disk_under_records),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

@@ -187,6 +187,57 @@ def slices(writer, reader, folder):
   return next((w for w in (different(s, g, v) for s, g, v in zip(wanted, got, want)) if w), '')
 
 
+def merge(run, parts, prefix):
+  with tf.Graph().as_default() as graph:
+    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=prefix,
+                                  delete_old_dirs=False, name='merge')
+  run(graph, targets=['merge'])
+
+
+def data_files(prefix):
+  folder, name = os.path.split(prefix)
+  return sorted(f[len(name) + 1:] for f in os.listdir(folder) if f.startswith(name + '.data'))
+
+
+def generations(folder):
+  """A checkpoint that replaces another has data files of other names: TensorFlow reads every
+  generation, saves over each, and merges them, with whole tensors and with slices."""
+  prefix = os.path.join(folder, 'again')
+  for i, run in enumerate([run_leat] * 4 + [run_tensorflow] + [run_leat] * 3 + [run_tensorflow]):
+    want = {'a': values_of('float32', (5, 7), i), 's': np.array([b'%d' % i, b''], object)}
+    save(run, prefix, want)
+    if run is run_leat and len(data_files(prefix)) != 1:
+      return 'generation %d has the files %s' % (i, data_files(prefix))
+    for read in (run_tensorflow, run_leat):
+      got = dict(zip(want, restore(read, prefix, list(want), dtypes_of(want))))
+      why = first_difference(got.get, want)
+      if why:
+        return 'generation %d: %s' % (i, why)
+    reader = tf.train.load_checkpoint(prefix)
+    why = first_difference(reader.get_tensor, want)
+    if why or not tf.train.checkpoint_exists(prefix):
+      return 'generation %d: load_checkpoint: %s' % (i, why)
+  return ''
+
+
+def generations_merged(merger, folder):
+  """Parts of later generations are merged, again and again under one prefix."""
+  prefix = os.path.join(folder, 'merged')
+  for generation in range(4):
+    whole = values_of('float32', (10, 3), generation)
+    parts = [os.path.join(folder, 'part%d' % i) for i in range(2)]
+    for _ in range(1 + generation % 2):  # the second save of a part has another file
+      save(run_leat, parts[0], {'v': whole[:4], 'x': whole}, [PARTS[0][1], ''])
+      save(run_leat, parts[1], {'v': whole[4:]}, [PARTS[1][1]])
+    merge(merger, parts, prefix)
+    for read in (run_tensorflow, run_leat):
+      got = restore(read, prefix, ['v', 'x'], [tf.float32] * 2)
+      why = different('v', got[0], whole) or different('x', got[1], whole)
+      if why:
+        return 'generation %d: %s' % (generation, why)
+  return ''
+
+
 def first_version(writer, reader, folder):
   """Save and Restore: the format of 2015. Only its own dtypes."""
   path = os.path.join(folder, 'model.ckpt')
@@ -385,6 +436,9 @@ for label, writer, reader in BOTH_WAYS:
   check('slices, ' + label, slices, writer, reader)
   check('first version, ' + label, first_version, writer, reader)
   check('slices of the first version, ' + label, first_version_slices, writer, reader)
+check('generations', generations)
+check('generations, merged by Leat', generations_merged, run_leat)
+check('generations, merged by TensorFlow', generations_merged, run_tensorflow)
 check('wrong names', wrong_names)
 check('leat/files.h, written by TensorFlow', files_read)
 check('saver, written by Leat', saver_writes)

@@ -109,14 +109,16 @@ static void a_read_ends_with_its_queue(void** state) {
 // A file of the records "one", "two", "three" in the test's directory.
 static void put_records(const char* name, leat_compression_t compression) {
   leat_file_t* file;
+  leat_record_writer_t writer;
   LEAT_EXPECT_OK(leat_file_open(leat_file_system_posix(), test_path(name), LEAT_FILE_WRITE,
                                 leat_allocator_system(), &file));
   if (compression) {
     LEAT_EXPECT_OK(leat_compressed_file_create(file, compression, leat_allocator_system(), &file));
   }
-  LEAT_EXPECT_OK(leat_record_write(file, LEAT_SV("one")));
-  LEAT_EXPECT_OK(leat_record_write(file, LEAT_SV("two")));
-  LEAT_EXPECT_OK(leat_record_write(file, LEAT_SV("three")));
+  leat_record_writer_initialize(file, &writer);
+  LEAT_EXPECT_OK(leat_record_writer_add(&writer, LEAT_SV("one")));
+  LEAT_EXPECT_OK(leat_record_writer_add(&writer, LEAT_SV("two")));
+  LEAT_EXPECT_OK(leat_record_writer_add(&writer, LEAT_SV("three")));
   LEAT_EXPECT_OK(leat_file_close(file));
 }
 

@@ -125,6 +125,20 @@ static leat_status_t file_size(leat_file_t* base, uint64_t* out_size) {
   return leat_ok_status();
 }
 
+// The position is moved too: a file that is not open for appending would get a hole instead.
+static leat_status_t file_truncate(leat_file_t* base, uint64_t size) {
+  posix_file_t* file = (posix_file_t*)base;
+  int result;
+  LEAT_RETURN_IF_ERROR(observe("truncate", file->path));
+  do {
+    result = ftruncate(file->fd, (off_t)size);
+  } while (result && errno == EINTR);
+  if (result || lseek(file->fd, (off_t)size, SEEK_SET) < 0) {
+    return error_of("Truncating", file->path, errno);
+  }
+  return leat_ok_status();
+}
+
 // After EINTR Linux has closed the descriptor: it must not be closed again.
 static leat_status_t file_close(leat_file_t* base) {
   posix_file_t* file = (posix_file_t*)base;
@@ -137,7 +151,7 @@ static leat_status_t file_close(leat_file_t* base) {
 }
 
 static const leat_file_vtable_t file_vtable = {file_read, file_write, file_sync, file_size,
-                                               file_close, NULL};
+                                               file_close, NULL, file_truncate};
 
 // ---- The file system ----
 

@@ -1,5 +1,8 @@
-// The host's name, as the system gives it, and the registers that it grants on demand.
+// The host's name and processes, as the system gives them, and the registers that it grants on
+// demand.
 #define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +17,16 @@ void leat_host_name(char* buffer, size_t size) {
   size_t count = sizeof(fallback) < size ? sizeof(fallback) : size;
   memcpy(buffer, fallback, count);
   buffer[size - 1] = 0;
+}
+
+int64_t leat_host_process_id(void) { return getpid(); }
+
+// Signal 0 is not delivered; the system only checks whether it could be. EPERM means that there is
+// such a process and that it is somebody else's.
+bool leat_host_process_is_alive(int64_t id) {
+  pid_t process = (pid_t)id;
+  if (process <= 0 || process != id) return false;
+  return kill(process, 0) == 0 || errno == EPERM;
 }
 
 bool leat_host_permits_tiles(void) {

@@ -3,6 +3,7 @@
 // graphs consist of, and have a path of their own.
 #include "ops/math/binary_cpu.h"
 
+#include "base/hot.h"
 #include "ops/kernel_rows.h"
 
 // X(op, enum, nanoseconds an element)
@@ -43,7 +44,7 @@ BINARY_KERNELS(CREATE)
 
 // Two scalars at once; anything else goes to the engine.
 #define SCALAR_KERNEL(name, type, expression)                                                   \
-  static leat_status_t name(leat_kernel_context_t* c) {                                         \
+  LEAT_HOT_LEAF static leat_status_t name(leat_kernel_context_t* c) {                           \
     const leat_tensor_t* a = leat_kernel_input(c, 0);                                           \
     const leat_tensor_t* b = leat_kernel_input(c, 1);                                           \
     if (a->shape.rank | b->shape.rank) return leat_elementwise_broadcast__cpu(c);               \
