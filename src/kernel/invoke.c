@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
+#include "kernel/step_check.h"
 
 #define INLINE_SLOTS 16
 
@@ -107,6 +108,7 @@ static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t
       .services = services,
   };
   leat_status_t status = compute(&context);
+  if (!status) status = leat_step_check(services, true);  // it may have left work undone
   if (status) {
     for (int i = 0; i < kernel->output_count; ++i) leat_slot_release(&outputs[i]);
   }

@@ -52,6 +52,7 @@ void leat_execution_start(leat_execution_t* e, leat_executor_kind_t kind,
   e->done_data = data;
   e->work.ended = work_ended;
   e->services.work = &e->work;
+  e->services.stopped = &e->stopped;
   set_feeds(e);
   bool alone = !e->services.pool || leat_thread_pool_size(e->services.pool) == 1;
   if (e->plan->linear && kind != LEAT_EXECUTOR_DATAFLOW) {
@@ -213,8 +214,10 @@ static void empty_edges(leat_execution_t* e) {
 }
 
 static void end(leat_execution_t* e, leat_status_t status) {
-  if (LEAT_UNLIKELY(status && atomic_load_explicit(&e->stopped, memory_order_acquire))) {
-    status = leat_status_join(leat_execution_check(e), status);  // why, not what broke off
+  // A kernel leaves its work undone when it finds the step stopped or its deadline passed, and says
+  // OK: the step must not. One that failed for such a reason tells the reason, not what broke off.
+  if (!status || atomic_load_explicit(&e->stopped, memory_order_acquire)) {
+    status = leat_status_join(leat_execution_check(e), status);
   }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
@@ -226,8 +229,7 @@ static void end(leat_execution_t* e, leat_status_t status) {
 // meanwhile.
 static void synchronized(void* data, leat_status_t status) {
   leat_execution_t* e = data;
-  status = leat_status_join(e->awaited_status, status);
-  end(e, status ? status : leat_execution_check(e));
+  end(e, leat_status_join(e->awaited_status, status));
 }
 
 void leat_execution_finish(leat_execution_t* e, leat_status_t status) {
