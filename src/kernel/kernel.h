@@ -149,6 +149,7 @@ typedef struct leat_step_services_s {
   int64_t deadline_ns;       // leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER = none
   const _Atomic(bool)* stopped;  // true once the step was told to end; NULL where nobody can
   int32_t function_depth;    // of calls that led here; 0 in the step itself
+  _Atomic(int64_t)* calls;   // made so far for the call that led here; see LEAT_MAX_FUNCTION_CALLS
   int64_t container_step_id;  // whose |step_resources| they are: the step that all calls came from
   void* collector;           // step statistics, or NULL
   bool deterministic;
