@@ -2,6 +2,7 @@
 #   make           library and programs into build/        make test     unit and install tests
 #   make demo      train, save, restore, classify digits   make check    include laws, budgets, headers
 #   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
+#   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
@@ -19,7 +20,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=allocator_may_retu
   LSAN_OPTIONS=suppressions=$(CURDIR)/dev/lsan-suppressions \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
-.PHONY: all setup test check demo install asan tsan asan-build tsan-build fuzz bench test-oracle clean
+.PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench test-oracle clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -61,6 +62,10 @@ asan-build tsan-build: %-build: build-%/build.ninja
 
 asan tsan: %: %-build
 	@cd build-$* && $(SANITIZER_ENV) $(CTEST)
+
+tsan-threads: build-tsan/build.ninja
+	@$(NINJA) -C build-tsan leat_thread_tests
+	@cd build-tsan && $(SANITIZER_ENV) $(CTEST) -L '^threads$$'
 
 fuzz:
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) dev/fuzz

@@ -58,6 +58,23 @@ function(leat_loopback_tests)
   endforeach()
 endfunction()
 
+# The tests that are about threads: CTest's label "threads", and the target leat_thread_tests, which
+# builds them. CI runs these under TSan, where all tests would take too long.
+function(leat_label_thread_tests)
+  get_property(names DIRECTORY PROPERTY TESTS)
+  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|cluster\\.|worker\\.|\
+kernel\\.(cancellation|cell|resource)|session\\.session|tensor\\.buffer_pool|tests\\.paper\\.section_4_[46]_|\
+tests\\.session\\.(control_flow|enqueued|executors|queue|random_flow|random_graph|simulated|table|transfer)|\
+tests\\.capi\\.(call|cancellation|concurrency|eager|partial_run|session)_|\
+tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
+  add_custom_target(leat_thread_tests)
+  foreach(name ${names})
+    set_tests_properties(${name} PROPERTIES LABELS threads)
+    string(REGEX REPLACE "\\.loopback$" "" program ${name})
+    add_dependencies(leat_thread_tests ${program})
+  endforeach()
+endfunction()
+
 # The op families below src/ops/, for the op harness: a test sees all ops of its checkout.
 leat_glob(gradient_sources src/gradient/*.c)
 function(leat_write_families out)
@@ -98,6 +115,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     leat_test(${source})
   endforeach()
   leat_loopback_tests()
+  leat_label_thread_tests()
   if(LEAT_MODULE_TARGETS)
     add_dependencies(leat_tests ${LEAT_MODULE_TARGETS})
   endif()

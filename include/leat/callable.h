@@ -46,6 +46,18 @@ TF_CAPI_EXPORT extern void leat_callable_run_tensors(leat_callable_t* callable,
                                                      TF_Tensor* const* feeds, TF_Tensor** fetches,
                                                      TF_Status* status);
 
+/* The same two with a deadline of their own: DEADLINE_EXCEEDED when the step has not ended after
+ * |timeout_ms| milliseconds. The others, and these for 0, have the timeout of the session
+ * (ConfigProto.operation_timeout_in_ms), which by default is none. */
+TF_CAPI_EXPORT extern void leat_callable_run_within(leat_callable_t* callable, int64_t timeout_ms,
+                                                    const leat_array_t* feeds,
+                                                    leat_array_t* fetches, TF_Status* status);
+TF_CAPI_EXPORT extern void leat_callable_run_tensors_within(leat_callable_t* callable,
+                                                            int64_t timeout_ms,
+                                                            TF_Tensor* const* feeds,
+                                                            TF_Tensor** fetches,
+                                                            TF_Status* status);
+
 #ifdef __cplusplus
 }
 #endif

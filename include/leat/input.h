@@ -53,6 +53,10 @@ TF_CAPI_EXPORT extern void leat_coordinator_request_stop(leat_coordinator_t* coo
                                                          const TF_Status* reason);
 /* 1 once a stop was requested, else 0. Never blocks. */
 TF_CAPI_EXPORT extern int leat_coordinator_should_stop(leat_coordinator_t* coordinator);
+/* Blocks until a stop was requested or all threads have ended by themselves, and returns 1; 0 when
+ * |seconds| went by before that (negative: without limit). A join after it is bounded by its grace,
+ * once a stop was requested. */
+TF_CAPI_EXPORT extern int leat_coordinator_wait(leat_coordinator_t* coordinator, double seconds);
 /* Blocks until all threads have ended by themselves, or a stop was requested and |grace_seconds|
  * went by since (negative: without limit; 120 is TensorFlow's). |status| is the reason of the stop
  * when that was an error; else DEADLINE_EXCEEDED when threads still run, with one's name: the

@@ -22,6 +22,7 @@ typedef struct leat_saver_operations_t {
   TF_Output file_name;   /* a string, fed with the prefix of the checkpoint */
   TF_Output saved;       /* fetched to save */
   TF_Operation* restore; /* run to restore */
+  int64_t timeout_ms;    /* of either step, which ends with DEADLINE_EXCEEDED; 0: the session's */
 } leat_saver_operations_t;
 TF_CAPI_EXPORT extern void leat_variables_save(TF_Session* session,
                                                const leat_saver_operations_t* saver,

@@ -106,6 +106,7 @@ typedef struct leat_saver_options_t {
   int keep;             /* newest checkpoints kept; 0 takes 5 */
   int64_t every_steps;  /* leat_saver_step saves when this many steps went by; 0 = not by steps */
   double every_seconds; /* or this much time; 0 = not by time */
+  int64_t timeout_ms;   /* of the step that saves or restores; 0 = that of the operations */
 } leat_saver_options_t;
 /* Saves the variables made so far, so make it last (slots of optimizers are variables too); adds
  * its operations to the graph. The directory is made when it is first needed. NULL when the scope
@@ -135,6 +136,10 @@ TF_CAPI_EXPORT extern void leat_saver_restore_latest(leat_saver_t* saver, TF_Ses
 /* Runs one operation and fetches nothing. */
 TF_CAPI_EXPORT extern void leat_target_run(TF_Session* session, TF_Operation* target,
                                            TF_Status* status);
+/* The same with a deadline: DEADLINE_EXCEEDED when it has not ended after |timeout_ms| milliseconds
+ * (0: the session's timeout, ConfigProto.operation_timeout_in_ms). */
+TF_CAPI_EXPORT extern void leat_target_run_within(TF_Session* session, TF_Operation* target,
+                                                  int64_t timeout_ms, TF_Status* status);
 
 #ifdef __cplusplus
 }

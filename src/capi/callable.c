@@ -113,20 +113,21 @@ void leat_callable_free(leat_callable_t* callable) {
   leat_allocator_free(leat_allocator_system(), callable);
 }
 
-static leat_status_t missing_callable(void) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Run failed: the callable is NULL, must be one that was created");
-}
-
 // The tensors of one call: on the stack when they are few.
 typedef struct call_s {
+  int64_t timeout_ms;  // 0: the session's
   leat_tensor_t few[2 * FEW];
   leat_tensor_t* tensors;
   leat_tensor_t* feeds;
   leat_tensor_t* fetches;
 } call_t;
 
-static leat_status_t begin_call(const leat_callable_t* callable, call_t* call) {
+static leat_status_t begin_call(const leat_callable_t* callable, int64_t timeout_ms, call_t* call) {
+  if (!callable) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: the callable is NULL, must be one that was created");
+  }
+  call->timeout_ms = timeout_ms;
   call->tensors = call->few;
   if (callable->feed_count > FEW || callable->fetch_count > FEW) {
     size_t count = (size_t)callable->feed_count + (size_t)callable->fetch_count;
@@ -202,14 +203,14 @@ static LEAT_COLD leat_status_t run_measured(const leat_callable_t* callable, con
   leat_capi_run_options_measure(&options, callable->session, callable->signature);
   leat_status_t status =
       leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
-                                call->fetches, 0, options.collector);
+                                call->fetches, call->timeout_ms, options.collector);
   return leat_capi_run_options_end(&options, callable->session, NULL, status, NULL);
 }
 
 static leat_status_t run(const leat_callable_t* callable, const call_t* call) {
   if (LEAT_UNLIKELY(callable->session->measures)) return run_measured(callable, call);
   return leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
-                                   call->fetches, 0, NULL);
+                                   call->fetches, call->timeout_ms, NULL);
 }
 
 static leat_status_t run_arrays(leat_callable_t* callable, const leat_array_t* feeds,
@@ -226,15 +227,21 @@ static leat_status_t run_arrays(leat_callable_t* callable, const leat_array_t* f
   return status;
 }
 
-void leat_callable_run(leat_callable_t* callable, const leat_array_t* feeds,
-                       leat_array_t* fetches, TF_Status* status) {
+void leat_callable_run_within(leat_callable_t* callable, int64_t timeout_ms,
+                              const leat_array_t* feeds, leat_array_t* fetches,
+                              TF_Status* status) {
   call_t call;
-  leat_status_t result = callable ? begin_call(callable, &call) : missing_callable();
+  leat_status_t result = begin_call(callable, timeout_ms, &call);
   if (!result) {
     result = run_arrays(callable, feeds, fetches, &call);
     end_call(callable, &call);
   }
   leat_capi_status_set(status, result);
+}
+
+void leat_callable_run(leat_callable_t* callable, const leat_array_t* feeds,
+                       leat_array_t* fetches, TF_Status* status) {
+  leat_callable_run_within(callable, 0, feeds, fetches, status);
 }
 
 static leat_status_t run_tensors(leat_callable_t* callable, TF_Tensor* const* feeds,
@@ -256,13 +263,19 @@ static leat_status_t run_tensors(leat_callable_t* callable, TF_Tensor* const* fe
   return status;
 }
 
-void leat_callable_run_tensors(leat_callable_t* callable, TF_Tensor* const* feeds,
-                               TF_Tensor** fetches, TF_Status* status) {
+void leat_callable_run_tensors_within(leat_callable_t* callable, int64_t timeout_ms,
+                                      TF_Tensor* const* feeds, TF_Tensor** fetches,
+                                      TF_Status* status) {
   call_t call;
-  leat_status_t result = callable ? begin_call(callable, &call) : missing_callable();
+  leat_status_t result = begin_call(callable, timeout_ms, &call);
   if (!result) {
     result = run_tensors(callable, feeds, fetches, &call);
     end_call(callable, &call);
   }
   leat_capi_status_set(status, result);
+}
+
+void leat_callable_run_tensors(leat_callable_t* callable, TF_Tensor* const* feeds,
+                               TF_Tensor** fetches, TF_Status* status) {
+  leat_callable_run_tensors_within(callable, 0, feeds, fetches, status);
 }

@@ -66,6 +66,9 @@ void leat_capi_tensor_fill(TF_Tensor* handle, leat_tensor_t* inout_tensor);
 // A handle on |tensor| (moved in every case).
 LEAT_MUST_USE leat_status_t leat_capi_tensor_wrap(leat_tensor_t* inout_tensor,
                                                   TF_Tensor** out_handle);
+// A handle on a copy of |tensor|, into which its owner may write.
+LEAT_MUST_USE leat_status_t leat_capi_tensor_wrap_copy(const leat_tensor_t* tensor,
+                                                       TF_Tensor** out_handle);
 // A caller's resource tensor holds a serialised handle, and a variant of his says nothing: neither
 // is what kernels and graphs take for one.
 static inline bool leat_capi_tensor_is_raw(const TF_Tensor* handle) {

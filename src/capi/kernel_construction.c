@@ -177,17 +177,13 @@ void TF_OpKernelConstruction_GetAttrTensorShape(TF_OpKernelConstruction* ctx,
   leat_capi_status_set(status, result);
 }
 
-static leat_status_t share(const leat_tensor_t* tensor, TF_Tensor** out_handle) {
-  leat_tensor_t value = leat_tensor_share(tensor);
-  return leat_capi_tensor_wrap(&value, out_handle);
-}
-
+// A kernel may write into the tensors that it gets here, so they are copies.
 void TF_OpKernelConstruction_GetAttrTensor(TF_OpKernelConstruction* ctx, const char* attr_name,
                                            TF_Tensor** val, TF_Status* status) {
   const leat_attr_value_t* value = NULL;
   *val = NULL;
   leat_status_t result = find(ctx, attr_name, LEAT_ATTR_TENSOR, false, &value);
-  if (!result) result = share(value->tensor, val);
+  if (!result) result = leat_capi_tensor_wrap_copy(value->tensor, val);
   leat_capi_status_set(status, result);
 }
 
@@ -197,7 +193,7 @@ void TF_OpKernelConstruction_GetAttrTensorList(TF_OpKernelConstruction* ctx, con
   const leat_attr_value_t* value = NULL;
   leat_status_t result = find(ctx, attr_name, LEAT_ATTR_TENSOR, true, &value);
   for (int i = 0; !result && i < max_values && i < (int)value->count; ++i) {
-    result = share(value->tensors[i], &vals[i]);
+    result = leat_capi_tensor_wrap_copy(value->tensors[i], &vals[i]);
   }
   leat_capi_status_set(status, result);
 }

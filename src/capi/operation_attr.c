@@ -236,17 +236,15 @@ void TF_OperationGetAttrShapeList(TF_Operation* oper, const char* attr_name, int
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-static leat_status_t share(const leat_tensor_t* tensor, TF_Tensor** out_handle) {
-  leat_tensor_t shared = leat_tensor_share(tensor);
-  return leat_capi_tensor_wrap(&shared, out_handle);
-}
+// Who reads a tensor gets a copy, as in TensorFlow: he may write into it, and the graph stays as it
+// is.
 
 static leat_status_t get_tensor(const TF_Operation* oper, const char* attr_name,
                                 TF_Tensor** out_handle) {
   const leat_attr_value_t* value = NULL;
   LEAT_RETURN_IF_ERROR(
       find_typed(oper, attr_name, LEAT_NOT_FOUND, LEAT_ATTR_TENSOR, false, &value));
-  return share(value->tensor, out_handle);
+  return leat_capi_tensor_wrap_copy(value->tensor, out_handle);
 }
 
 void TF_OperationGetAttrTensor(TF_Operation* oper, const char* attr_name, TF_Tensor** value,
@@ -263,7 +261,7 @@ static leat_status_t get_tensors(const TF_Operation* oper, const char* attr_name
   LEAT_RETURN_IF_ERROR(
       find_typed(oper, attr_name, LEAT_NOT_FOUND, LEAT_ATTR_TENSOR, true, &value));
   for (int i = 0; i < fit(value->count, room); ++i) {
-    leat_status_t status = share(value->tensors[i], &handles[i]);
+    leat_status_t status = leat_capi_tensor_wrap_copy(value->tensors[i], &handles[i]);
     if (!status) continue;
     while (i > 0) TF_DeleteTensor(handles[--i]);
     return status;

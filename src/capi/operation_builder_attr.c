@@ -1,5 +1,7 @@
 // Setting attributes of an operation under construction. Every value is copied into the
-// description's arena; tensors are shared.
+// description's arena. Tensors are copied too, as in TensorFlow, since their owner may write into
+// them or reuse their memory as soon as the call has returned. The node that the description ends
+// as shares that copy, and so does every session that runs it.
 #include <string.h>
 
 #include "capi/attr_message.h"
@@ -275,14 +277,18 @@ void TF_SetAttrValueProto(TF_OperationDescription* desc, const char* attr_name, 
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-// Keeps a share of |handle|'s value until the description ends.
+// Copies |handle|'s value; the copy belongs to the description until that ends.
 static leat_status_t hold_tensor(TF_OperationDescription* desc, const TF_Tensor* handle,
                                  const leat_tensor_t** out_tensor) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate(&desc->arena, sizeof(leat_capi_held_tensor_t), &memory));
   leat_capi_held_tensor_t* held = memory;
-  LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(handle, &held->tensor));
+  leat_tensor_t value;
+  LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(handle, &value));
+  leat_status_t status = leat_tensor_copy(leat_buffer_source_host(), &value, &held->tensor);
+  leat_tensor_release(&value);
+  LEAT_RETURN_IF_ERROR(status);
   held->next = desc->tensors;
   desc->tensors = held;
   *out_tensor = &held->tensor;

@@ -12,12 +12,14 @@
 
 // ---- Saving and restoring -----------------------------------------------------------------------
 
-static leat_status_t run_saver(TF_Session* session, TF_Output file_name, const char* prefix,
-                               const TF_Output* fetch, const TF_Operation* target) {
+static leat_status_t run_saver(TF_Session* session, const leat_saver_operations_t* saver,
+                               const char* prefix, const TF_Output* fetch,
+                               const TF_Operation* target) {
   leat_tensor_t name, fetched = {0};
   leat_output_t feed, output = {-1, 0};
   leat_capi_lock(session->graph);
-  leat_status_t status = leat_capi_output_resolve(session->graph, file_name, "Saving", &feed);
+  leat_status_t status =
+      leat_capi_output_resolve(session->graph, saver->file_name, "Saving", &feed);
   if (!status && fetch) {
     status = leat_capi_output_resolve(session->graph, *fetch, "Saving", &output);
   } else if (!status && (!target || target->graph != session->graph)) {
@@ -29,7 +31,8 @@ static leat_status_t run_saver(TF_Session* session, TF_Output file_name, const c
   LEAT_RETURN_IF_ERROR(leat_tensor_scalar_string(leat_string_view_from(prefix), &name));
   leat_run_t run = {.feeds = &feed, .feed_values = &name, .feed_count = 1,
                     .fetches = &output, .fetch_values = &fetched, .fetch_count = fetch != NULL,
-                    .targets = target ? &target->node : NULL, .target_count = target != NULL};
+                    .targets = target ? &target->node : NULL, .target_count = target != NULL,
+                    .timeout_ms = saver->timeout_ms};
   status = leat_session_run(session->session, &run);
   leat_tensor_release(&fetched);
   leat_tensor_release(&name);
@@ -38,14 +41,12 @@ static leat_status_t run_saver(TF_Session* session, TF_Output file_name, const c
 
 void leat_variables_save(TF_Session* session, const leat_saver_operations_t* saver,
                          const char* prefix, TF_Status* status) {
-  leat_capi_status_set(status,
-                       run_saver(session, saver->file_name, prefix, &saver->saved, NULL));
+  leat_capi_status_set(status, run_saver(session, saver, prefix, &saver->saved, NULL));
 }
 
 void leat_variables_restore(TF_Session* session, const leat_saver_operations_t* saver,
                             const char* prefix, TF_Status* status) {
-  leat_capi_status_set(status,
-                       run_saver(session, saver->file_name, prefix, NULL, saver->restore));
+  leat_capi_status_set(status, run_saver(session, saver, prefix, NULL, saver->restore));
 }
 
 // ---- The message --------------------------------------------------------------------------------
@@ -318,8 +319,8 @@ static leat_status_t write_saved_model(const char* directory, TF_Graph* graph,
                               "Writing a SavedModel failed: session is NULL, must hold the values "
                               "of the variables");
     }
-    LEAT_RETURN_IF_ERROR(run_saver(session, model->saver.file_name, prefix.data,
-                                   &model->saver.saved, NULL));
+    LEAT_RETURN_IF_ERROR(
+        run_saver(session, &model->saver, prefix.data, &model->saver.saved, NULL));
   }
   LEAT_RETURN_IF_ERROR(copy_assets(model, directory, arena));
   return write_model(file.data, graph, model, true);

@@ -78,6 +78,12 @@ void leat_capi_tensor_fill(TF_Tensor* handle, leat_tensor_t* inout_tensor) {
   *inout_tensor = (leat_tensor_t){0};
 }
 
+leat_status_t leat_capi_tensor_wrap_copy(const leat_tensor_t* tensor, TF_Tensor** out_handle) {
+  leat_tensor_t copy;
+  LEAT_RETURN_IF_ERROR(leat_tensor_copy(leat_buffer_source_host(), tensor, &copy));
+  return leat_capi_tensor_wrap(&copy, out_handle);
+}
+
 leat_status_t leat_capi_tensor_wrap(leat_tensor_t* inout_tensor, TF_Tensor** out_handle) {
   *out_handle = leat_capi_tensor_new();
   if (!*out_handle) {

@@ -173,20 +173,33 @@ static const worker_t* running(const leat_coordinator_t* c) {
   return worker;
 }
 
-static void wait_out_grace(leat_coordinator_t* c, double seconds) {
-  struct timespec until;
-  timespec_get(&until, TIME_UTC);
-  if (seconds > 1e9) seconds = -1;
-  int64_t ns = until.tv_nsec + (int64_t)(seconds * 1e9);
-  until.tv_sec += (time_t)(ns / 1000000000);
-  until.tv_nsec = (long)(ns % 1000000000);
-  while (running(c)) {
-    if (seconds < 0) {
-      pthread_cond_wait(&c->changed, &c->lock);
-    } else if (pthread_cond_timedwait(&c->changed, &c->lock, &until)) {
-      return;
-    }
+// Sleeps until something has changed; false when |seconds| after |*start| have gone by (negative:
+// never).
+static int wait_for_change(leat_coordinator_t* c, const struct timespec* start, double seconds) {
+  if (seconds < 0 || seconds > 1e9) {
+    pthread_cond_wait(&c->changed, &c->lock);
+    return 1;
   }
+  int64_t ns = start->tv_nsec + (int64_t)(seconds * 1e9);
+  struct timespec until = {.tv_sec = start->tv_sec + (time_t)(ns / 1000000000),
+                           .tv_nsec = (long)(ns % 1000000000)};
+  return pthread_cond_timedwait(&c->changed, &c->lock, &until) == 0;
+}
+
+static void wait_out_grace(leat_coordinator_t* c, double seconds) {
+  struct timespec start;
+  timespec_get(&start, TIME_UTC);
+  while (running(c) && wait_for_change(c, &start, seconds)) continue;
+}
+
+int leat_coordinator_wait(leat_coordinator_t* c, double seconds) {
+  struct timespec start;
+  timespec_get(&start, TIME_UTC);
+  pthread_mutex_lock(&c->lock);
+  while (running(c) && !c->stopping && wait_for_change(c, &start, seconds)) continue;
+  int is_over = c->stopping || !running(c);
+  pthread_mutex_unlock(&c->lock);
+  return is_over;
 }
 
 // Takes the workers that ended out of the list.

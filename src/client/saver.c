@@ -127,6 +127,7 @@ leat_saver_t* leat_saver_over(leat_saver_operations_t operations, const char* di
   }
   *saver = (leat_saver_t){copy, operations, options, 0, now_seconds()};
   if (saver->options.keep <= 0) saver->options.keep = 5;
+  if (options.timeout_ms > 0) saver->operations.timeout_ms = options.timeout_ms;
   TF_SetStatus(status, TF_OK, "");
   return saver;
 }

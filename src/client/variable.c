@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/scope.h"
+#include "leat/callable.h"
 
 leat_initializer_t leat_initializer_constant(double value) {
   return (leat_initializer_t){LEAT_INITIALIZER_CONSTANT, value, 0, 0};
@@ -178,4 +179,16 @@ void leat_target_run(TF_Session* session, TF_Operation* target, TF_Status* statu
     return;
   }
   TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, status);
+}
+
+// Through a callable, since that takes the timeout as a number. Its signature stays with the
+// session, so that making it again costs a look-up.
+void leat_target_run_within(TF_Session* session, TF_Operation* target, int64_t timeout_ms,
+                            TF_Status* status) {
+  const TF_Operation* targets[] = {target};
+  leat_callable_t* step =
+      leat_callable_create(session, NULL, 0, NULL, 0, targets, 1, status);
+  if (!step) return;
+  leat_callable_run_within(step, timeout_ms, NULL, NULL, status);
+  leat_callable_free(step);
 }

@@ -191,6 +191,8 @@ static leat_status_t run_to_message(leat_remote_worker_t* worker, const leat_run
                                            .timeout_ns = time_left(run->deadline_ns)};
   LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(run->feeds, (int)(counts >> 32), worker->shelf,
                                                      arena, &out_message->feeds));
+  LEAT_RETURN_IF_ERROR(
+      leat_shelf_put(worker->shelf, run->calls, NULL, &out_message->calls_ticket));
   return leat_shelf_put(worker->shelf, run->collector, NULL, &out_message->collector_ticket);
 }
 

@@ -110,6 +110,7 @@ static leat_status_t run_graph(task_t* task) {
   const leat_pb_run_partition_t* message = task->request.run_graph;
   leat_worker_service_t* service = task->service;
   void* collector = leat_shelf_take(service->shelf, message->collector_ticket);
+  void* calls = leat_shelf_take(service->shelf, message->calls_ticket);
   LEAT_RETURN_IF_ERROR(make_room(task, message->feeds.count, message->fetch_count));
   LEAT_RETURN_IF_ERROR(leat_worker_values_of(&message->feeds, service->shelf, task->feeds));
   task->feed_count = (int)message->feeds.count;
@@ -118,6 +119,7 @@ static leat_status_t run_graph(task_t* task) {
                                    .container_step_id = message->container_step_id,
                                    .function_depth = message->function_depth,
                                    .inter_op_threads = message->inter_op_threads,
+                                   .calls = calls,
                                    .feeds = task->feeds,
                                    .fetches = task->fetches,
                                    .deadline_ns = deadline_after(message->timeout_ns),

@@ -506,6 +506,7 @@ leat_status_t leat_expander_add_body(const leat_expander_t* expander,
   leat_call_chain_t chain = {expander->chain, function->name,
                              expander->chain ? expander->chain->depth + 1 : 1};
   leat_expander_t inner = *expander;
+  if (expander->call_count) ++*expander->call_count;
   inner.chain = &chain;
   body_t b = {.expander = &inner, .graph = graph, .function = function, .options = options};
   b.def = leat_function_library_find(graph->functions, function->name);

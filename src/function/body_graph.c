@@ -63,6 +63,7 @@ static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* f
   }
   leat_expander_t expander = leat_expander_make(body->graph, 0);
   expander.lacks_function = &body->lacks_function;
+  expander.call_count = &body->call_count;
   leat_body_options_t options = {.device = device, .gate = -1};
   leat_call_t call;
   LEAT_RETURN_IF_ERROR(leat_expander_add_body(&expander, function,

@@ -12,6 +12,7 @@ typedef struct leat_body_graph_s {
   const leat_output_t* returns;
   int return_count;
   int32_t done;         // must run; -1: nothing
+  int64_t call_count;   // functions whose bodies are in it: its own, and those that it calls
   bool lacks_function;  // why there is no graph: it, or one that it calls, is not defined
 } leat_body_graph_t;
 

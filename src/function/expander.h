@@ -18,6 +18,7 @@ typedef struct leat_expander_s {
   const leat_call_chain_t* chain;  // NULL outside bodies
   bool lower_all;                  // what branches too, where the node does not ask for it
   size_t most_nodes;               // in a larger graph, calls in bodies stay calls
+  int64_t* call_count;             // counts the bodies that are added; NULL: nobody asks
   bool* lacks_function;            // hears of a call of what is not defined; NULL: nobody asks
 } leat_expander_t;
 // For a graph that will have |node_count| nodes without those of bodies.

@@ -16,6 +16,7 @@ typedef struct leat_function_call_s {
   int argument_count;
   leat_tensor_t* returns;  // filled when the status is OK; the caller owns them
   int return_count;
+  _Atomic(int64_t)* calls;  // counts this call and those that it leads to; NULL: the caller's does
 } leat_function_call_t;
 
 typedef struct leat_function_runtime_vtable_s {
@@ -25,8 +26,8 @@ typedef struct leat_function_runtime_vtable_s {
                                const leat_function_name_t* function, leat_string_view_t device,
                                uint64_t* out_handle);
   // Never blocks on another call. INVALID_ARGUMENT for other numbers of arguments or returns than
-  // the function has, RESOURCE_EXHAUSTED for calls nested too deeply, FAILED_PRECONDITION for a
-  // handle of another runtime.
+  // the function has, RESOURCE_EXHAUSTED for calls nested too deeply and for too many of them,
+  // FAILED_PRECONDITION for a handle of another runtime.
   void (*run)(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
               leat_function_done_fn_t done, void* data);
 } leat_function_runtime_vtable_t;
@@ -36,6 +37,11 @@ struct leat_function_runtime_s {
 };
 
 #define LEAT_MAX_FUNCTION_DEPTH 500
+// Functions that call each other twice make 2^n calls out of n functions, which no memory limit
+// stops. So the calls of a step are counted, those that were expanded into a body as well. A loop
+// is not such a case: as with a loop of nodes, how long it runs is between its caller and the
+// deadline. Each of its iterations is therefore counted by itself.
+#define LEAT_MAX_FUNCTION_CALLS 4000000
 
 // A function that a kernel calls: found on its first call, then kept by its state.
 typedef struct leat_callee_s {

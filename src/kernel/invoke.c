@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "kernel/call.h"
 #include "kernel/resource.h"
+#include "kernel/step_check.h"
 
 #define INLINE_INPUTS 16
 
@@ -127,6 +128,7 @@ static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t
   };
   leat_status_t status =
       call(&context, leat_kernel_needs_preparing(kernel, invocation->read_count));
+  if (!status) status = leat_step_check(services, true);  // it may have left work undone
   if (status) {
     for (int i = 0; i < kernel->output_count; ++i) leat_slot_release(&outputs[i]);
   }

@@ -161,7 +161,9 @@ typedef struct leat_step_services_s {
   struct leat_function_runtime_s* functions;
   leat_step_listener_t* listener;  // NULL: no kernel may enqueue, and nobody collects
   int64_t deadline_ns;       // leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER = none
+  const _Atomic(bool)* stopped;  // true once the step was told to end; NULL where nobody can
   int32_t function_depth;    // of calls that led here; 0 in the step itself
+  _Atomic(int64_t)* calls;   // made so far for the call that led here; see LEAT_MAX_FUNCTION_CALLS
   int64_t container_step_id;  // whose |step_resources| they are: the step that all calls came from
   void* collector;           // step statistics, or NULL
   bool deterministic;
@@ -249,11 +251,31 @@ LEAT_MUST_USE leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t
 struct leat_cell_s* leat_kernel_input_ref(leat_kernel_context_t* c, int index);
 void leat_kernel_set_output_ref(leat_kernel_context_t* c, int index, struct leat_cell_s* cell);
 void leat_kernel_pass_ref(leat_kernel_context_t* c, int input, int output);
-// Runs |fn| over [0, total) on the step's pool.
+// Runs |fn| over [0, total) on the step's pool, all of it, whatever happens to the step meanwhile.
+// This is for loops that change a value which outlives the step (half an update of a variable is
+// worse than a late one) and for those whose every range begins with work of its own.
+static inline void leat_kernel_parallel_for_unbroken(const leat_kernel_context_t* c, int64_t total,
+                                                     double cost_per_item_ns, leat_shard_fn_t fn,
+                                                     void* data) {
+  leat_thread_pool_parallel_for(c->services->pool, 0, total, cost_per_item_ns, fn, data);
+}
+// How often a long loop looks whether its step is to end.
+#define LEAT_STEP_CHECK_NS 1e6
+// The same for a loop that takes longer than LEAT_STEP_CHECK_NS.
+void leat_kernel_parallel_for_checked(const leat_kernel_context_t* c, int64_t total,
+                                      double cost_per_item_ns, leat_shard_fn_t fn, void* data);
+// Runs |fn| over [0, total) on the step's pool. A long loop looks about every millisecond whether
+// the step was cancelled or its deadline has passed, and then leaves the rest out. The kernel
+// returns as usual: whoever runs it looks again, and drops its outputs. So a kernel may go on with
+// what its ranges wrote, but must not take any of it for an index or a size without a check.
 static inline void leat_kernel_parallel_for(const leat_kernel_context_t* c, int64_t total,
                                             double cost_per_item_ns, leat_shard_fn_t fn,
                                             void* data) {
-  leat_thread_pool_parallel_for(c->services->pool, 0, total, cost_per_item_ns, fn, data);
+  if (LEAT_LIKELY((double)total * cost_per_item_ns <= LEAT_STEP_CHECK_NS)) {
+    leat_kernel_parallel_for_unbroken(c, total, cost_per_item_ns, fn, data);
+  } else {
+    leat_kernel_parallel_for_checked(c, total, cost_per_item_ns, fn, data);
+  }
 }
 // "Compute failed for node 'x' (Op): ..." of INVALID_ARGUMENT.
 #define leat_kernel_invalid(c, ...) \

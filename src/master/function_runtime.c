@@ -14,6 +14,7 @@ typedef struct function_s {
   leat_compiled_t* compiled;
   uint8_t* argument_types;
   int argument_count, return_count;
+  int64_t call_count;  // of functions, in a run of this one: itself and what was expanded into it
 } function_t;
 
 typedef struct runtime_s {
@@ -85,6 +86,7 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   }
   f->argument_count = body.argument_count;
   f->return_count = body.return_count;
+  f->call_count = body.call_count;
   LEAT_RETURN_IF_ERROR(make_rewrite(&body, &rewrite));
   return leat_master_compile(r->master, &rewrite, f->argument_count, &f->compiled);
 }
@@ -128,6 +130,16 @@ static leat_status_t instantiate(leat_function_runtime_t* self,
   if (!find(r, function, device, out_handle)) status = add(r, function, device, out_handle);
   leat_mutex_unlock(&r->mutex);
   return status;
+}
+
+static leat_status_t count_calls(const function_t* f, _Atomic(int64_t)* calls) {
+  int64_t before = atomic_fetch_add_explicit(calls, f->call_count, memory_order_relaxed);
+  if (LEAT_LIKELY(before <= LEAT_MAX_FUNCTION_CALLS - f->call_count)) return leat_ok_status();
+  return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                          "Calling function '%.*s' failed: the step's calls of functions are %lld, "
+                          "must be at most %d",
+                          LEAT_SV_ARG(f->function.name), (long long)(before + f->call_count),
+                          LEAT_MAX_FUNCTION_CALLS);
 }
 
 static leat_status_t check(const function_t* f, const leat_function_call_t* call) {
@@ -175,6 +187,8 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
   const function_t* f;
   leat_status_t status = read_handle(r, handle, &f);
   if (!status) status = check(f, call);
+  _Atomic(int64_t)* calls = call->calls ? call->calls : call->caller->calls;
+  if (!status && calls) status = count_calls(f, calls);
   if (status) {
     done(data, status);
     return;
@@ -186,6 +200,7 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
       .deadline_ns = caller->deadline_ns ? caller->deadline_ns : INT64_MAX,
       .container_step_id = caller->container_step_id,
       .function_depth = caller->function_depth + 1,
+      .calls = calls,
       .cancellation = caller->cancellation,
       .collector = caller->collector,
   };

@@ -136,6 +136,19 @@ static void near_the_best_found(void** state) {
   }
 }
 
+// What list scheduling alone finds for these is 11 to 17 % longer than the shortest steps known, to
+// which its refinement comes near. Those were found by ten seconds of the models' own search
+// (model_judge), begun at random placements and at the unrefined one.
+static void refinement_comes_near_the_best_known(void** state) {
+  enum { LATTICE = 3, RANDOM = 4 };
+  static const struct { int model, accelerators; int64_t best_ns; } kCases[] = {
+      {LATTICE, 2, 474376}, {LATTICE, 3, 354934}, {RANDOM, 2, 334172}, {RANDOM, 3, 251147}};
+  for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i) {
+    model_result_t r = model_judge(&model_list[kCases[i].model], kCases[i].accelerators, 0);
+    assert_true((double)r.greedy_ns <= 1.05 * (double)kCases[i].best_ns);
+  }
+}
+
 static void the_same_each_time(void** state) {
   model_result_t a = model_judge(&model_list[2], 3, 0), b = model_judge(&model_list[2], 3, 0);
   assert_int_equal(a.greedy_ns, b.greedy_ns);
@@ -148,6 +161,7 @@ int main(void) {
       cmocka_unit_test(memory_limits),
       cmocka_unit_test(the_simulator_adds_up),
       cmocka_unit_test(near_the_best_found),
+      cmocka_unit_test(refinement_comes_near_the_best_known),
       cmocka_unit_test(the_same_each_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -560,6 +560,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
                 .step_id = call->step_id ? call->step_id : leat_master_new_step(),
                 .container_step_id = call->container_step_id,
                 .function_depth = call->function_depth,
+                .calls = call->calls,
                 .feeds = call->feeds,
                 .fetches = call->fetches,
                 .deadline_ns = call->deadline_ns,

@@ -70,6 +70,7 @@ typedef struct leat_compiled_call_s {
   int64_t container_step_id;
   bool leaves_cleanup;        // what the step leaves with the worker is the caller's to clean up
   int32_t function_depth;
+  _Atomic(int64_t)* calls;    // see leat_run_request_t
   struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
   void* collector;
 } leat_compiled_call_t;

@@ -41,6 +41,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
   e->done_data = data;
   e->listener.ended = kernel_ended;
   e->services.listener = &e->listener;
+  e->services.stopped = &e->stopped;
   set_feeds(e);
   if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {
     leat_sequence_run(e);
@@ -151,8 +152,10 @@ static void empty_edges(leat_execution_t* e) {
 }
 
 static void end(leat_execution_t* e, leat_status_t status) {
-  if (LEAT_UNLIKELY(status && atomic_load_explicit(&e->stopped, memory_order_acquire))) {
-    status = leat_status_join(leat_execution_check(e), status);  // why, not what broke off
+  // A kernel leaves its work undone when it finds the step stopped or its deadline passed, and says
+  // OK: the step must not. One that failed for such a reason tells the reason, not what broke off.
+  if (!status || atomic_load_explicit(&e->stopped, memory_order_acquire)) {
+    status = leat_status_join(leat_execution_check(e), status);
   }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);
@@ -164,8 +167,7 @@ static void end(leat_execution_t* e, leat_status_t status) {
 // meanwhile.
 static void synchronized(void* data, leat_status_t status) {
   leat_execution_t* e = data;
-  status = leat_status_join(e->status, status);
-  end(e, status ? status : leat_execution_check(e));
+  end(e, leat_status_join(e->status, status));
 }
 
 void leat_execution_finish(leat_execution_t* e, leat_status_t status) {

@@ -17,6 +17,7 @@ typedef struct leat_execution_s {
   int64_t deadline_ns;
   int inter_op_threads;        // dataflow: at most so many threads run records; 0 = the pool's
   leat_step_waiter_t* waiter;  // or NULL
+  _Atomic(int64_t) calls;      // of functions; the services' where the step is no call itself
   // Set by leat_execution_stop, from any thread: the step ends with |stop_status|, which the maker
   // of the execution frees when it can no longer be stopped.
   _Atomic(bool) stopped;

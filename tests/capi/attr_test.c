@@ -224,6 +224,67 @@ static void test_tensors(void** state) {
   TF_DeleteTensor(values[1]);
 }
 
+// The deallocator of a block that is static.
+static void keep_block(void* data, size_t length, void* arg) {}
+
+// The graph keeps values of its own: the maker of a tensor may reuse its memory as soon as the
+// attribute is set, and who reads an attribute may write into what he got.
+static void test_tensors_are_copies(void** state) {
+  static _Alignas(64) int32_t block[2] = {7, 8};
+  const int64_t dims[] = {2};
+  TF_Tensor* mine = TF_NewTensor(TF_INT32, dims, 1, block, sizeof block, keep_block, NULL);
+  TF_Tensor* allocated = kit_tensor(TF_INT32, 1, dims, block, sizeof block);
+  TF_Tensor* text = kit_string("a text that is long enough to lie on the heap");
+  TF_Tensor* list[] = {mine, allocated, text};
+  TF_SetAttrTensor(f.desc, "_mine", mine, f.status);
+  kit_ok(f.status);
+  TF_SetAttrTensor(f.desc, "_allocated", allocated, f.status);
+  kit_ok(f.status);
+  TF_SetAttrTensorList(f.desc, "_list", list, 3, f.status);
+  kit_ok(f.status);
+  block[0] = -1;
+  *(int32_t*)TF_TensorData(allocated) = -2;
+  TF_StringCopy(TF_TensorData(text), "another text", 12);
+  finish();
+  // What a reader gets is his too.
+  for (int i = 0; i < 2; ++i) {
+    TF_Tensor* single = NULL;
+    TF_Tensor* values[3] = {NULL, NULL, NULL};
+    TF_OperationGetAttrTensor(f.operation, i ? "_mine" : "_allocated", &single, f.status);
+    kit_ok(f.status);
+    assert_int_equal(*(int32_t*)TF_TensorData(single), 7);
+    TF_OperationGetAttrTensorList(f.operation, "_list", values, 3, f.status);
+    kit_ok(f.status);
+    for (int k = 0; k < 2; ++k) {
+      assert_int_equal(*(int32_t*)TF_TensorData(values[k]), 7);
+      *(int32_t*)TF_TensorData(values[k]) = -3;
+    }
+    const TF_TString* read = TF_TensorData(values[2]);
+    assert_int_equal(TF_StringGetSize(read), 45);
+    assert_memory_equal(TF_StringGetDataPointer(read), "a text that", 11);
+    for (int k = 0; k < 3; ++k) TF_DeleteTensor(values[k]);
+    TF_DeleteTensor(single);
+  }
+  for (int k = 0; k < 3; ++k) TF_DeleteTensor(list[k]);
+}
+
+// The same seen by a session: a constant stays what it was when its node was made.
+static void test_constant_keeps_its_value(void** state) {
+  static _Alignas(64) float block[2] = {1, 2};
+  const int64_t dims[] = {2};
+  TF_Tensor* mine = TF_NewTensor(TF_FLOAT, dims, 1, block, sizeof block, keep_block, NULL);
+  TF_Operation* c = kit_const(f.graph, "c", mine);
+  finish();
+  TF_Session* session = kit_session(f.graph);
+  for (int i = 0; i < 2; ++i) {
+    block[1] = (float)(10 + i);
+    TF_Tensor* value = kit_run(session, (TF_Output){NULL, 0}, NULL, kit_out(c, 0));
+    assert_true(((const float*)TF_TensorData(value))[1] == 2);
+    TF_DeleteTensor(value);
+  }
+  kit_close(session);
+}
+
 static void test_functions_and_placeholders(void** state) {
   TF_SetAttrFuncName(f.desc, "_f", "Square", 6);
   TF_SetAttrPlaceholder(f.desc, "_p", "T");
@@ -345,6 +406,8 @@ int main(void) {
       TEST(test_shape_list),
       TEST(test_shape_messages),
       TEST(test_tensors),
+      TEST(test_tensors_are_copies),
+      TEST(test_constant_keeps_its_value),
       TEST(test_functions_and_placeholders),
       TEST(test_messages),
       TEST(test_names),

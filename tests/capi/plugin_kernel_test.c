@@ -344,6 +344,10 @@ static void* reads_attributes(TF_OpKernelConstruction* ctx) {
   TF_OpKernelConstruction_GetAttrTensor(ctx, "t", &tensor, s);
   kit_ok(s);
   assert_int_equal(kit_int32_of(tensor), 9);
+  *(int32_t*)TF_TensorData(tensor) = -1;  // a copy, which the kernel may write
+  TF_DeleteTensor(tensor);
+  TF_OpKernelConstruction_GetAttrTensor(ctx, "t", &tensor, s);
+  assert_int_equal(kit_int32_of(tensor), 9);
   TF_DeleteTensor(tensor);
   TF_OpKernelConstruction_GetAttrTensor(ctx, "i", &tensor, s);
   kit_expect(s, TF_INVALID_ARGUMENT);

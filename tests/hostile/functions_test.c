@@ -39,14 +39,41 @@ static void test_ten_thousand_nested_functions(void** state) {
   functions_close(&f);
 }
 
-// 2^15 negations are run, 2^60 would be: memory has a bound, and time the caller's.
+// 2^17 negations are run, 2^25 and 2^60 would be: memory has a bound, and so have calls, whether or
+// not the caller has a deadline.
 static void test_calls_that_double(void** state) {
-  functions_t f = open_tower(16, 2);
+  functions_t f = open_tower(18, 2);
   assert_true(functions_float(&f, "call", 3) == 3);
   functions_close(&f);
   f = open_tower(61, 2);
   assert_int_equal(functions_try(&f, "call", kit_float(3), 100), TF_DEADLINE_EXCEEDED);
   assert_true(functions_float(&f, "neg", 3) == -3);
+  functions_close(&f);
+  f = open_tower(26, 2);
+  assert_int_equal(functions_try(&f, "call", kit_float(3), 0), TF_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(TF_Message(f.status), "calls of functions"));
+  assert_true(functions_float(&f, "neg", 3) == -3);
+  functions_close(&f);
+}
+
+// A function that calls itself is run call by call: thousands of calls are no rare sight.
+static void test_recursion(void** state) {
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Leaf", ARG("n", "INT32") OUT("r", "INT32"),
+                       DEF("one", "Const", , INT32("1")) RET("r", "one:output:0"))
+      FUNCTION("Twice", ARG("n", "INT32") OUT("r", "INT32"),
+               DEF("one", "Const", , INT32("1"))
+               DEF("less", "Sub", IN("n") IN("one:output:0"), TYPE("T", "INT32"))
+               DEF("a", "Tree", IN("less:z:0"), ) DEF("b", "Tree", IN("less:z:0"), )
+               DEF("sum", "AddV2", IN("a:r:0") IN("b:r:0"), TYPE("T", "INT32"))
+               RET("r", "sum:z:0"))
+      FUNCTION("Tree", ARG("n", "INT32") OUT("r", "INT32"),
+               DEF("if", "If", IN("n") IN("n"), TYPE("Tcond", "INT32") TYPES("Tin", "DT_INT32")
+                   TYPES("Tout", "DT_INT32") FUNC("then_branch", "Twice")
+                   FUNC("else_branch", "Leaf"))
+               RET("r", "if:output:0")) END
+      NODE("x", "Placeholder", , TYPE("dtype", "INT32")) NODE("tree", "Tree", IN("x"), ));
+  assert_int_equal(functions_int(&f, "tree", 13), 1 << 13);
   functions_close(&f);
 }
 
@@ -148,6 +175,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test(test_##name)
       TEST(ten_thousand_nested_functions),
       TEST(calls_that_double),
+      TEST(recursion),
       TEST(arguments_of_other_types),
       TEST(argument_nodes_of_a_client),
       TEST(attributes_that_change),

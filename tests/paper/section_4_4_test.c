@@ -118,6 +118,9 @@ static void paper_4_4__iterations_have_tags_and_frames(void** state) {
 static void paper_4_4__iterations_run_concurrently(void** state) {
   functions_t f = functions_open_on(RENDEZVOUS, 1);
   assert_int_equal(functions_int(&f, "y", 6), 1 + 2 + 3 + 4 + 5 + 6);
+  // Ten may run at once and no more: the first of eleven waits for one that has to wait for it.
+  assert_int_equal(functions_int(&f, "y", 10), 10 * 11 / 2);
+  assert_int_equal(functions_try(&f, "y", kit_int32(11), 100), TF_DEADLINE_EXCEEDED);
   functions_close(&f);
 #undef PARALLEL
 #define PARALLEL " attr { key: 'parallel_iterations' value { i: 1 } }"

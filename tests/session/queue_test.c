@@ -116,6 +116,33 @@ static void a_timeout_ends_the_wait_and_keeps_the_elements(void** state) {
   scene_close(&s);
 }
 
+// Three elements that a step for five had taken lie in the queue as they did before, whether the
+// step ran out of time or the queue was closed under it.
+static void elements_come_back_in_order(void** state) {
+  for (int is_closed = 0; is_closed < 2; ++is_closed) {
+    scene_t s;
+    scene_open(&s);
+    leat_output_t queue = make_queue(&s, "q", -1);
+    leat_output_t five = make_dequeue_many(&s, "QueueDequeueManyV2", queue, 5);
+    leat_output_t one = make_dequeue(&s, queue);
+    int32_t put = make_enqueue(&s, "QueueEnqueueManyV2", queue,
+                               scene_floats(&s, 3, (const float[]){1, 2, 3}));
+    int32_t end = make_close(&s, queue, false);
+    LEAT_EXPECT_OK(scene_target(&s, put));
+    step_t step = {.scene = &s, .fetch = five, .timeout_ms = is_closed ? 0 : 30};
+    start_step(&step);
+    if (is_closed) {
+      sleep_ms(20);
+      LEAT_EXPECT_OK(scene_target(&s, end));
+    }
+    leat_thread_join(step.thread);
+    scene_expect(step.status, is_closed ? LEAT_OUT_OF_RANGE : LEAT_DEADLINE_EXCEEDED,
+                 is_closed ? "insufficient elements" : "timeout");
+    for (int i = 1; i <= 3; ++i) assert_true(scene_get(&s, one) == (float)i);
+    scene_close(&s);
+  }
+}
+
 static void closing_the_session_ends_every_wait(void** state) {
   scene_t s;
   scene_open(&s);
@@ -264,6 +291,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_may_exceed_the_capacity),
       cmocka_unit_test(a_timeout_ends_the_wait_and_keeps_the_elements),
+      cmocka_unit_test(elements_come_back_in_order),
       cmocka_unit_test(closing_the_session_ends_every_wait),
       cmocka_unit_test(another_node_s_failure_ends_the_wait),
       cmocka_unit_test(closing_the_queue),

@@ -64,16 +64,18 @@ static const leat_message_field_t run_partition_fields[] = {
         offsetof(leat_pb_run_partition_t, timeout_ns), -1, NULL, NULL},
     {"collector_ticket", 8, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_partition_t, collector_ticket), -1, NULL, NULL},
-    {"inter_op_threads", 9, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+    {"calls_ticket", 9, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_run_partition_t, calls_ticket), -1, NULL, NULL},
+    {"inter_op_threads", 10, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_partition_t, inter_op_threads), -1, NULL, NULL},
 };
 static const uint8_t run_partition_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
         4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
-        0, 8, 0, 0, 0, 0, 0, 0, 0, 9,
+        0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10,
 };
 const leat_message_descriptor_t leat_pb_run_partition_descriptor = {
-    "leat.RunPartition", sizeof(leat_pb_run_partition_t), 9, 1, run_partition_fields,
+    "leat.RunPartition", sizeof(leat_pb_run_partition_t), 10, 1, run_partition_fields,
         run_partition_tags, false,
 };
 

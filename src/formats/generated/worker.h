@@ -45,6 +45,7 @@ struct leat_pb_run_partition_s {
   leat_pb_worker_value_list_t feeds;
   int64_t timeout_ns;
   uint64_t collector_ticket;
+  uint64_t calls_ticket;
   int32_t function_depth;
   int32_t fetch_count;
   int32_t inter_op_threads;

@@ -97,7 +97,8 @@ static leat_status_t copy_all(parts_t* p) {
   if (p->outer == 1) {
     int64_t average = p->row_bytes / p->count;
     if (average > BAND_BYTES && p->count < 64) return copy_each(p);
-    leat_kernel_parallel_for(p->c, p->count, (double)average * COST_OF_BYTE, copy_parts, p);
+    leat_kernel_parallel_for_unbroken(p->c, p->count, (double)average * COST_OF_BYTE, copy_parts,
+                                      p);
     return leat_ok_status();
   }
   if (p->outer < 16 && p->row_bytes > 4 * BAND_BYTES) return copy_each(p);

@@ -8,6 +8,7 @@
 #include "ops/array/strided_cpu.h"
 
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_isa.h"
 
@@ -66,12 +67,21 @@ static bool step_on(const leat_strided_t* s, int rank, int64_t* index, int64_t* 
 
 // ---- Objects ------------------------------------------------------------------------------------
 
-static leat_status_t copy_object_row(const leat_strided_t* s, const char* from, char* to) {
+// Objects are copied between two looks whether the step is to end.
+#define OBJECTS_A_CHECK 4096
+
+static leat_status_t check_step(const leat_kernel_context_t* c, const leat_strided_t* s) {
+  return s->is_unbroken ? leat_ok_status() : leat_step_check(c->services, true);
+}
+
+static leat_status_t copy_object_row(const leat_kernel_context_t* c, const leat_strided_t* s,
+                                     const char* from, char* to) {
   int last = s->rank - 1;
   if (s->to_strides[last] == 1 && s->from_strides[last] == 1) {
     return leat_tensor_copy_elements(s->dtype, from, to, s->sizes[last]);
   }
   for (int64_t i = 0; i < s->sizes[last]; ++i) {
+    if (i % OBJECTS_A_CHECK == OBJECTS_A_CHECK - 1) LEAT_RETURN_IF_ERROR(check_step(c, s));
     LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(
         s->dtype, leat_element_at(from, s->dtype, i * s->from_strides[last]),
         leat_element_at(to, s->dtype, i * s->to_strides[last]), 1));
@@ -79,12 +89,18 @@ static leat_status_t copy_object_row(const leat_strided_t* s, const char* from, 
   return leat_ok_status();
 }
 
-static leat_status_t copy_objects(const leat_strided_t* s, const char* from, char* to) {
+static leat_status_t copy_objects(const leat_kernel_context_t* c, const leat_strided_t* s,
+                                  const char* from, char* to) {
   int64_t index[LEAT_STRIDED_MAX_RANK];
   for (int d = 0; d < s->rank; ++d) index[d] = 0;
   int64_t from_at = 0, to_at = 0;
-  while (true) {
-    LEAT_RETURN_IF_ERROR(copy_object_row(s, leat_element_at(from, s->dtype, from_at),
+  const int64_t row = s->sizes[s->rank - 1];
+  for (int64_t copied = 0;; copied += row) {
+    if (copied > OBJECTS_A_CHECK) {
+      LEAT_RETURN_IF_ERROR(check_step(c, s));
+      copied = 0;
+    }
+    LEAT_RETURN_IF_ERROR(copy_object_row(c, s, leat_element_at(from, s->dtype, from_at),
                                          leat_element_at(to, s->dtype, to_at)));
     if (!step_on(s, s->rank - 1, index, &from_at, &to_at)) return leat_ok_status();
   }
@@ -237,13 +253,22 @@ static void copy_run(void* data, int64_t begin, int64_t end) {
   memcpy(run->to + begin, run->from + begin, (size_t)(end - begin));
 }
 
+static void share_out(const leat_kernel_context_t* c, const leat_strided_t* s, int64_t total,
+                      double cost_ns, leat_shard_fn_t fn, void* data) {
+  if (s->is_unbroken) {
+    leat_kernel_parallel_for_unbroken(c, total, cost_ns, fn, data);
+  } else {
+    leat_kernel_parallel_for(c, total, cost_ns, fn, data);
+  }
+}
+
 static void copy_plain(const leat_kernel_context_t* c, leat_strided_t* s, const char* from,
                        char* to) {
   job_t job = {.block = s, .from = from, .to = to};
   job.width = widen(s, (int64_t)leat_dtype_size(s->dtype));
   if (s->rank == 1 && s->to_strides[0] == 1 && s->from_strides[0] == 1) {
     run_t run = {from, to};
-    leat_kernel_parallel_for(c, s->sizes[0] * job.width, COST_OF_BYTE, copy_run, &run);
+    share_out(c, s, s->sizes[0] * job.width, COST_OF_BYTE, copy_run, &run);
     return;
   }
   choose_plane(s, &job);
@@ -254,14 +279,14 @@ static void copy_plain(const leat_kernel_context_t* c, leat_strided_t* s, const 
   bool is_stray = !job.is_runs && (job.plane.from_inner > 1 || job.plane.to_inner != 1);
   double cost = elements * (double)job.width * COST_OF_BYTE;
   if (is_stray) cost += elements * COST_OF_STRAY_ELEMENT;
-  leat_kernel_parallel_for(c, items, cost / (double)items, run_items, &job);
+  share_out(c, s, items, cost / (double)items, run_items, &job);
 }
 
 leat_status_t leat_strided_copy(const leat_kernel_context_t* c, leat_strided_t* s,
                                 const void* from, void* to) {
   if (s->is_empty) return leat_ok_status();
   if (s->rank == 0) return leat_tensor_copy_elements(s->dtype, from, to, 1);
-  if (leat_dtype_is_object(s->dtype)) return copy_objects(s, from, to);
+  if (leat_dtype_is_object(s->dtype)) return copy_objects(c, s, from, to);
   copy_plain(c, s, from, to);
   return leat_ok_status();
 }

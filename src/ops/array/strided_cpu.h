@@ -15,6 +15,7 @@ typedef struct leat_strided_s {
   int dtype;
   int rank;
   bool is_empty;
+  bool is_unbroken;  // set by who copies into a variable: all of it, even when the step ends
   // In elements.
   int64_t sizes[LEAT_STRIDED_MAX_RANK];
   int64_t to_strides[LEAT_STRIDED_MAX_RANK];
@@ -24,7 +25,7 @@ typedef struct leat_strided_s {
 static inline void leat_strided_begin(leat_strided_t* s, int dtype) {
   s->dtype = dtype;
   s->rank = 0;
-  s->is_empty = false;
+  s->is_empty = s->is_unbroken = false;
 }
 // For output 0, allocated with |shape|, of input 0's elements; |out_from| and |out_to| are the
 // strides of input and output, LEAT_SHAPE_MAX_RANK of each.

@@ -130,7 +130,7 @@ static leat_status_t restore_all(leat_kernel_context_t* c, source_t source) {
   const double kTensorNs = 50e3;
   job_t job = {.c = c, .source = source, .status = leat_ok_status()};
   leat_mutex_initialize(&job.mutex);
-  leat_kernel_parallel_for(c, c->kernel->output_count, kTensorNs, restore_shard, &job);
+  leat_kernel_parallel_for_unbroken(c, c->kernel->output_count, kTensorNs, restore_shard, &job);
   leat_mutex_deinitialize(&job.mutex);
   return job.status;
 }

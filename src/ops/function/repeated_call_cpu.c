@@ -59,6 +59,8 @@ void leat_repeated_call_run(leat_repeated_call_t* self) {
       return;
     }
     atomic_store_explicit(&self->state, CALLING, memory_order_relaxed);
+    atomic_store_explicit(&self->calls, 0, memory_order_relaxed);
+    self->call.calls = &self->calls;
     leat_callee_run(self->context, callee, &self->call, returned, self);
   } while (atomic_exchange_explicit(&self->state, RETURNED_LATER, memory_order_acq_rel) == DONE);
 }

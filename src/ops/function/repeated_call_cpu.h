@@ -13,6 +13,7 @@ struct leat_repeated_call_s {
   // |*out_callee|, or leaves that NULL when there is none.
   leat_status_t (*next)(leat_repeated_call_t* self, leat_callee_t** out_callee);
   leat_function_call_t call;
+  _Atomic(int64_t) calls;  // of one iteration
   _Atomic(int) state;
   leat_status_t status;  // of the call that is done
   int variable_count;

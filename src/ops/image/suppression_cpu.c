@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 
 typedef struct options_s {
@@ -130,9 +131,11 @@ static bool lower_score(const suppression_t* s, candidate_t* candidate) {
 // Takes candidates from the heap until enough are selected or none is left. One whose score fell
 // goes back if it is still above the least; one whose score became NaN is above nothing and ends.
 // The loop ends, because a candidate that comes out again is either selected, its score being as it
-// was, or was compared with a box that was selected meanwhile.
-static void select_boxes(suppression_t* s) {
-  while (s->selected_count < s->most && s->heap_count) {
+// was, or was compared with a box that was selected meanwhile. A candidate is compared with up to
+// all boxes selected so far, so that a look at the clock costs little beside it.
+static leat_status_t select_boxes(const leat_kernel_context_t* c, suppression_t* s) {
+  for (int64_t i = 0; s->selected_count < s->most && s->heap_count; ++i) {
+    if (i % 64 == 0) LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
     candidate_t candidate = pop(s);
     float before = candidate.score;
     if (!lower_score(s, &candidate)) continue;
@@ -143,6 +146,7 @@ static void select_boxes(suppression_t* s) {
     s->scores[s->selected_count] = candidate.score;
     s->selected[s->selected_count++] = candidate.box;
   }
+  return leat_ok_status();
 }
 
 // ---- Inputs and outputs -------------------------------------------------------------------------
@@ -250,8 +254,8 @@ static leat_status_t suppress(leat_kernel_context_t* c, bool has_overlaps) {
     float score = number_at(leat_kernel_input(c, 1), i);
     if (score > s.least_score) push(&s, (candidate_t){score, (int32_t)i, 0});
   }
-  select_boxes(&s);
-  leat_status_t status = write_outputs(c, &s);
+  leat_status_t status = select_boxes(c, &s);
+  if (!status) status = write_outputs(c, &s);
   leat_allocator_free(leat_allocator_system(), memory);
   return status;
 }

@@ -50,6 +50,7 @@ static leat_status_t assign(const leat_kernel_context_t* c, leat_tensor_t* targe
   int64_t first = leat_selection_steps(&s, &target->shape, to);
   leat_strided_t block;
   leat_strided_begin(&block, target->dtype);
+  block.is_unbroken = true;
   for (int d = 0; d < s.result_rank; ++d) {
     if (s.source[d] != LEAT_SELECTION_NEW_AXIS) {
       leat_strided_add(&block, s.result[d], to[s.source[d]], from[d]);

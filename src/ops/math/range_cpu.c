@@ -14,25 +14,42 @@ static leat_status_t allocate_range(leat_kernel_context_t* c, leat_status_t size
   return leat_kernel_allocate_output(c, 0, &shape, out_output);
 }
 
+// Element i of any of them is first + i * step, in the type's own arithmetic.
+typedef struct line_s {
+  void* elements;
+  const void* first;
+  const void* step;
+} line_t;
+
+#define ELEMENT_NS 0.5
 #define ARGUMENT(index, type) *leat_tensor_data(leat_kernel_input(c, index), const type)
+#define LINE(name, type, wide, save)                                                            \
+  static void name(void* data, int64_t begin, int64_t end) {                                    \
+    const line_t* line = data;                                                                  \
+    type* y = line->elements;                                                                   \
+    const wide first = *(const wide*)line->first, step = *(const wide*)line->step;              \
+    for (int64_t i = begin; i < end; ++i) y[i] = save(first + (wide)i * step);                  \
+  }
+#define AS_IS(x) (x)
 #define INTEGER_RANGE(name, type, wide)                                                         \
-  static leat_status_t name(leat_kernel_context_t* c) {                                         \
+  LINE(fill_##name, type, wide, (type))                                                         \
+  static leat_status_t range_##name##__cpu(leat_kernel_context_t* c) {                          \
     const type start = ARGUMENT(0, type), delta = ARGUMENT(2, type);                            \
+    const wide first = (wide)start, step = (wide)delta;                                         \
     int64_t size = 0;                                                                           \
     leat_tensor_t* output;                                                                      \
     leat_status_t status = leat_range_size_integer(start, ARGUMENT(1, type), delta, &size);     \
     LEAT_RETURN_IF_ERROR(allocate_range(c, status, size, &output));                             \
-    type* y = output->data;                                                                     \
-    for (int64_t i = 0; i < size; ++i) {                                                        \
-      y[i] = (type)((wide)start + (wide)i * (wide)delta);                                       \
-    }                                                                                           \
+    line_t line = {output->data, &first, &step};                                                \
+    leat_kernel_parallel_for(c, size, ELEMENT_NS, fill_##name, &line);                          \
     return leat_ok_status();                                                                    \
   }
-INTEGER_RANGE(range_i32__cpu, int32_t, uint32_t)
-INTEGER_RANGE(range_i64__cpu, int64_t, uint64_t)
+INTEGER_RANGE(i32, int32_t, uint32_t)
+INTEGER_RANGE(i64, int64_t, uint64_t)
 
 #define REAL_RANGE(name, type, value_type, load, save)                                          \
-  static leat_status_t name(leat_kernel_context_t* c) {                                         \
+  LINE(fill_##name, type, value_type, save)                                                     \
+  static leat_status_t range_##name##__cpu(leat_kernel_context_t* c) {                          \
     const value_type start = load(ARGUMENT(0, type)), delta = load(ARGUMENT(2, type));          \
     const value_type limit = load(ARGUMENT(1, type));                                           \
     int64_t size = 0;                                                                           \
@@ -40,20 +57,17 @@ INTEGER_RANGE(range_i64__cpu, int64_t, uint64_t)
     leat_status_t status =                                                                      \
         leat_range_size_real(start, limit, delta, sizeof(value_type) == 8, &size);              \
     LEAT_RETURN_IF_ERROR(allocate_range(c, status, size, &output));                             \
-    type* y = output->data;                                                                     \
-    for (int64_t i = 0; i < size; ++i) {                                                        \
-      y[i] = save(start + (value_type)i * delta);                                               \
-    }                                                                                           \
+    line_t line = {output->data, &start, &delta};                                               \
+    leat_kernel_parallel_for(c, size, ELEMENT_NS, fill_##name, &line);                          \
     return leat_ok_status();                                                                    \
   }
-#define AS_IS(x) (x)
-REAL_RANGE(range_f32__cpu, float, float, AS_IS, AS_IS)
-REAL_RANGE(range_f64__cpu, double, double, AS_IS, AS_IS)
-REAL_RANGE(range_half__cpu, uint16_t, float, leat_half_to_float, leat_half_from_float)
-REAL_RANGE(range_bfloat16__cpu, uint16_t, float, leat_bfloat16_to_float, leat_bfloat16_from_float)
+REAL_RANGE(f32, float, float, AS_IS, AS_IS)
+REAL_RANGE(f64, double, double, AS_IS, AS_IS)
+REAL_RANGE(half, uint16_t, float, leat_half_to_float, leat_half_from_float)
+REAL_RANGE(bfloat16, uint16_t, float, leat_bfloat16_to_float, leat_bfloat16_from_float)
 
 #define LIN_SPACE(name, type)                                                       \
-  static leat_status_t name(leat_kernel_context_t* c) {                             \
+  static leat_status_t lin_space_##name##__cpu(leat_kernel_context_t* c) {          \
     const type start = ARGUMENT(0, type), stop = ARGUMENT(1, type);                 \
     const int64_t count = leat_tensor_index_at(leat_kernel_input(c, 2), 0);         \
     if (count <= 0) {                                                               \
@@ -64,13 +78,14 @@ REAL_RANGE(range_bfloat16__cpu, uint16_t, float, leat_bfloat16_to_float, leat_bf
     LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));       \
     type* y = output->data;                                                         \
     const type step = (stop - start) / (type)LEAT_MAX(count - 1, 1);                \
-    for (int64_t i = 0; i < count; ++i) y[i] = start + step * (type)i;              \
+    line_t line = {y, &start, &step};                                               \
+    leat_kernel_parallel_for(c, count, ELEMENT_NS, fill_##name, &line);             \
     y[0] = start;                                                                   \
     if (count > 1) y[count - 1] = stop;                                             \
     return leat_ok_status();                                                        \
   }
-LIN_SPACE(lin_space_f32__cpu, float)
-LIN_SPACE(lin_space_f64__cpu, double)
+LIN_SPACE(f32, float)
+LIN_SPACE(f64, double)
 
 #define ROW(name, types, compute_fn) \
   {.op = name, .device_type = "CPU", .constraints = types, .compute = compute_fn}

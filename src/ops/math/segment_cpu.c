@@ -219,7 +219,7 @@ static leat_status_t run_halves(leat_kernel_context_t* c, leat_unsorted_job_t* j
   (is_half ? m->half_to_float : m->bfloat16_to_float)(data->data, floats, n);
   job->data = (const char*)floats;
   job->output = (char*)(floats + n);
-  leat_kernel_parallel_for(c, segments, cost_ns, unsorted_shard, job);
+  leat_kernel_parallel_for_unbroken(c, segments, cost_ns, unsorted_shard, job);
   (is_half ? m->half_from_float : m->bfloat16_from_float)(floats + n, output->data, results);
   leat_tensor_release(&scratch);
   return leat_ok_status();
@@ -264,7 +264,7 @@ static leat_status_t unsorted__cpu(leat_kernel_context_t* c) {
   if (output->shape.element_count == 0) return leat_ok_status();
   double cost_ns = 5 + 0.3 * (double)data->shape.element_count / (double)segments;
   if (job.state->half_type) return run_halves(c, &job, data, output, segments, cost_ns);
-  leat_kernel_parallel_for(c, segments, cost_ns, unsorted_shard, &job);
+  leat_kernel_parallel_for_unbroken(c, segments, cost_ns, unsorted_shard, &job);
   return leat_ok_status();
 }
 

@@ -261,14 +261,14 @@ static leat_status_t scatter(leat_kernel_context_t* c, leat_scatter_job_t* job,
                            (double)LEAT_MAX(rows, 1);
   if (job->target_bytes == job->element_bytes) {
     job->target = output->data;
-    leat_kernel_parallel_for(c, rows, cost_ns, scatter_shard, job);
+    leat_kernel_parallel_for_unbroken(c, rows, cost_ns, scatter_shard, job);
     return leat_ok_status();
   }
   leat_shape_t shape = leat_shape_vector(n);
   leat_tensor_t scratch;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, &scratch));
   job->target = scratch.data;
-  leat_kernel_parallel_for(c, rows, cost_ns, scatter_shard, job);
+  leat_kernel_parallel_for_unbroken(c, rows, cost_ns, scatter_shard, job);
   bool is_half = output->dtype == LEAT_DTYPE_HALF;
   for (int64_t i = 0; i < n; ++i) {
     float value = leat_tensor_data(&scratch, float)[i];

@@ -5,6 +5,7 @@
 // sum of its strides: a diagonal.
 #include "base/checked.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/matrix/equation.h"
@@ -253,14 +254,13 @@ typedef struct products_s {
   const char *a, *b;
   char* c;
   int64_t a_bytes, b_bytes, c_bytes;  // from one of the batch to the next
-  leat_thread_pool_t* pool;
 } products_t;
 
 static void run_products(void* data, int64_t begin, int64_t end) {
   const products_t* p = data;
   for (int64_t i = begin; i < end; ++i) {
     p->multiply(&p->shape, p->a + i * p->a_bytes, p->b + i * p->b_bytes, p->c + i * p->c_bytes,
-                p->pool);
+                NULL);
   }
 }
 
@@ -294,8 +294,10 @@ static void multiply(leat_kernel_context_t* c, const operand_t* a, const operand
   p.shape.op_b = find_storage(b, k, n, &p.shape.ldb);
   const double product_ns = leat_product_ns(&p.shape);
   if (batch == 1 || product_ns > LEAT_PRODUCT_WHOLE_POOL_NS) {
-    p.pool = c->services->pool;
-    run_products(&p, 0, batch);
+    for (int64_t i = 0; i < batch && !leat_step_is_over(c->services, i > 0); ++i) {
+      leat_product_run(c, p.multiply, &p.shape, (size_t)item, p.a + i * p.a_bytes,
+                       p.b + i * p.b_bytes, p.c + i * p.c_bytes);
+    }
   } else {
     leat_kernel_parallel_for(c, batch, product_ns, run_products, &p);
   }

@@ -188,6 +188,7 @@ leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
   run.scratch = scratch.data;
   leat_kernel_parallel_for(c, l->batch, l->cost_ns + 50, run_matrices, &run);
   leat_tensor_release(&scratch);
+  LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));  // else half a result may be a problem
   return run.problem ? leat_kernel_invalid(c, "%s", run.problem) : leat_ok_status();
 }
 

@@ -5,6 +5,7 @@
 #define LEAT_OPS_MATRIX_LINEAR_CPU_H_
 
 #include "kernel/kernel.h"
+#include "kernel/step_check.h"
 
 #define LEAT_LINEAR_MAX_TENSORS 4
 #define LEAT_LINEAR_TYPES "T: float, double, complex64, complex128"
@@ -45,6 +46,8 @@ LEAT_MUST_USE leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int i
 int64_t leat_linear_batch(const leat_shape_t* shape);
 // Allocates output |index| as TensorFlow gives one that was not asked for: a scalar, 0.
 LEAT_MUST_USE leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index);
+// Asked once in about n^2 operations: is the step to end? Small matrices are not worth the look.
+#define LEAT_LINEAR_IS_OVER(n) ((n) >= 64 && leat_step_loop_is_over())
 // n^3, what most algorithms cost.
 static inline double leat_linear_cube(int64_t n) { return (double)n * (double)n * (double)n; }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/array/row_scale_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/matrix/matmul_cpu.h"
@@ -76,16 +77,15 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
-  leat_multiply_of(matmul->dtype, c->services->deterministic)(&product, a->data, b->data,
-                                                              output->data, c->services->pool);
+  leat_product_run(c, leat_multiply_of(matmul->dtype, c->services->deterministic), &product,
+                   leat_dtype_size(matmul->dtype), a->data, b->data, output->data);
   return leat_ok_status();
 }
 
 // ---- Products added to something ----------------------------------------------------------------
 
-static void add_product(const leat_kernel_context_t* c, int dtype,
-                        const leat_gemm_shape_t* product, const void* a, const void* b,
-                        const void* addend, void* sum) {
+static void add_part(const leat_kernel_context_t* c, int dtype, const leat_gemm_shape_t* product,
+                     const void* a, const void* b, const void* addend, void* sum) {
   leat_thread_pool_t* pool = c->services->pool;
   if (dtype == LEAT_DTYPE_DOUBLE) {
     leat_gemm_f64(product, a, b, addend, sum, NULL, pool);
@@ -93,6 +93,24 @@ static void add_product(const leat_kernel_context_t* c, int dtype,
     leat_gemm_f32_portable(product, a, b, addend, sum, NULL, pool);
   } else {
     leat_gemm_f32(product, a, b, addend, sum, NULL, pool);
+  }
+}
+
+// As leat_product_run does it, with an addend. A sum that is added to itself may be a variable's
+// (_AddToProductSum): it is computed to the end.
+static void add_product(const leat_kernel_context_t* c, int dtype,
+                        const leat_gemm_shape_t* product, const void* a, const void* b,
+                        const void* addend, void* sum) {
+  const size_t item_bytes = leat_dtype_size(dtype);
+  const int64_t rows = addend == sum ? product->m : leat_product_part_rows(product);
+  for (int64_t begin = 0; begin < product->m; begin += rows) {
+    size_t a_bytes;
+    leat_gemm_shape_t part = leat_product_part(product, begin, rows, item_bytes, &a_bytes);
+    if (begin > 0 && leat_step_is_over(c->services, true)) return;
+    const char* to_add = addend;
+    if (addend) to_add += (size_t)(begin * product->ldd) * item_bytes;
+    add_part(c, dtype, &part, (const char*)a + a_bytes, b, to_add,
+             (char*)sum + (size_t)(begin * product->ldc) * item_bytes);
   }
 }
 
@@ -289,7 +307,7 @@ typedef struct batch_s {
   int64_t matrix_bytes[2];
   char* result;
   int64_t result_bytes;
-  leat_thread_pool_t* pool;  // of each product
+  size_t item_bytes;
 } batch_t;
 
 // Where the matrix of input |k| for the output's matrix |index| begins.
@@ -311,7 +329,7 @@ static void run_products(void* data, int64_t begin, int64_t end) {
   const batch_t* batch = data;
   for (int64_t i = begin; i < end; ++i) {
     batch->multiply(&batch->product, find_matrix(batch, 0, i), find_matrix(batch, 1, i),
-                    batch->result + i * batch->result_bytes, batch->pool);
+                    batch->result + i * batch->result_bytes, NULL);
   }
 }
 
@@ -319,8 +337,10 @@ static void run_batch(const leat_kernel_context_t* c, batch_t* batch, int64_t co
   const leat_gemm_shape_t* p = &batch->product;
   const double product_ns = leat_product_ns(p);
   if (count == 1 || product_ns > LEAT_PRODUCT_WHOLE_POOL_NS) {
-    batch->pool = c->services->pool;
-    run_products(batch, 0, count);
+    for (int64_t i = 0; i < count && !leat_step_is_over(c->services, i > 0); ++i) {
+      leat_product_run(c, batch->multiply, p, batch->item_bytes, find_matrix(batch, 0, i),
+                       find_matrix(batch, 1, i), batch->result + i * batch->result_bytes);
+    }
   } else {
     leat_kernel_parallel_for(c, count, product_ns, run_products, batch);
   }
@@ -359,6 +379,7 @@ static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tenso
                                "%s and %s", LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
   }
   batch_t batch = {.multiply = leat_multiply_of(matmul->dtype, c->services->deterministic),
+                   .item_bytes = leat_dtype_size(matmul->dtype),
                    .shapes = {&a->shape, &b->shape}};
   LEAT_RETURN_IF_ERROR(find_product(c, matmul, &a->shape, &b->shape, &batch.product));
   leat_shape_t shape;

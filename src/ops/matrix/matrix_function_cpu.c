@@ -19,7 +19,7 @@ static void turn_back(const scalar_t* q, const scalar_t* f, int64_t n, scalar_t*
 
 // T = R R, both upper triangles; in place.
 static void take_root(scalar_t* t, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) {
+  for (int64_t j = 0; j < n && !LEAT_LINEAR_IS_OVER(n); ++j) {
     t[j * n + j] = csqrt(t[j * n + j]);
     for (int64_t i = j - 1; i >= 0; --i) {
       scalar_t sum = t[i * n + j];
@@ -182,7 +182,9 @@ static const char* eig(const leat_linear_t* l, const void* const in[], void* con
   if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
   for (int64_t i = 0; i < n; ++i) values[i] = t[i * n + i];
   if (!l->flags[0]) return NULL;
-  for (int64_t k = 0; k < n; ++k) find_vector(t, n, k, least > 0 ? least : 1e-300, v);
+  for (int64_t k = 0; k < n && !LEAT_LINEAR_IS_OVER(n); ++k) {
+    find_vector(t, n, k, least > 0 ? least : 1e-300, v);
+  }
   leat_product_c(q, false, v, false, vectors, n, n, n);
   for (int64_t k = 0; k < n; ++k) {
     double square = 0;

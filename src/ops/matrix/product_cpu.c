@@ -1,6 +1,8 @@
 // The matrix product of each type.
 #include "ops/matrix/product_cpu.h"
 
+#include "base/checked.h"
+#include "kernel/step_check.h"
 #include "tensor/dtype.h"
 
 static void multiply_f32(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
@@ -42,4 +44,34 @@ leat_multiply_fn_t leat_multiply_of(int dtype, bool deterministic) {
 
 double leat_product_ns(const leat_gemm_shape_t* shape) {
   return 20 + (double)shape->m * (double)shape->n * (double)shape->k * 0.03;
+}
+
+#define PART_PRODUCTS 2e9
+#define PART_LEAST_ROWS 256
+
+int64_t leat_product_part_rows(const leat_gemm_shape_t* shape) {
+  double rows = PART_PRODUCTS / ((double)shape->n * (double)shape->k + 1);
+  return rows < (double)shape->m ? LEAT_MIN(shape->m, LEAT_MAX((int64_t)rows, PART_LEAST_ROWS))
+                                 : shape->m;
+}
+
+leat_gemm_shape_t leat_product_part(const leat_gemm_shape_t* shape, int64_t begin, int64_t rows,
+                                    size_t item_bytes, size_t* out_a_bytes) {
+  leat_gemm_shape_t part = *shape;
+  part.m = LEAT_MIN(rows, shape->m - begin);
+  *out_a_bytes = (size_t)(begin * (shape->op_a == LEAT_GEMM_PLAIN ? shape->lda : 1)) * item_bytes;
+  return part;
+}
+
+void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
+                      const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
+                      const void* b, void* product) {
+  int64_t rows = leat_product_part_rows(shape);
+  for (int64_t begin = 0; begin < shape->m; begin += rows) {
+    size_t a_bytes;
+    leat_gemm_shape_t part = leat_product_part(shape, begin, rows, item_bytes, &a_bytes);
+    if (begin > 0 && leat_step_is_over(c->services, true)) return;
+    multiply(&part, (const char*)a + a_bytes, b,
+             (char*)product + (size_t)(begin * shape->ldc) * item_bytes, c->services->pool);
+  }
 }

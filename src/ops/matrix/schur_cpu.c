@@ -41,7 +41,7 @@ static void find_rotation(scalar_t x, scalar_t y, double* c, scalar_t* s) {
 }
 
 static void make_hessenberg(scalar_t* a, int64_t n, scalar_t* q) {
-  for (int64_t k = 0; k + 2 < n; ++k) {
+  for (int64_t k = 0; k + 2 < n && !LEAT_LINEAR_IS_OVER(n); ++k) {
     for (int64_t i = n - 1; i > k + 1; --i) {
       double c;
       scalar_t s;
@@ -100,7 +100,7 @@ bool leat_schur_factor(scalar_t* a, int64_t n, scalar_t* q) {
       count = 0;
       continue;
     }
-    if (++count > 100 + 10 * n) return false;
+    if (++count > 100 + 10 * n || LEAT_LINEAR_IS_OVER(n)) return false;
     // Now and then another shift, in case the usual one goes in circles.
     const bool is_odd = count % 12 == 11;
     const scalar_t shift = is_odd ? a[last * n + last] + cabs(a[last * n + last - 1])

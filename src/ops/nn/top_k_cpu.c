@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 
@@ -29,6 +30,9 @@ typedef struct row_functions_s {
   // the element of |x| (which is reordered) that sorting would put at |place|
   void (*select)(void* x, int64_t n, int64_t place, void* out);
 } row_functions_t;
+
+// Asked for each item of a long row: is the step to end? Then what is in |places| must not be used.
+static bool is_over(int64_t i) { return i % 8192 == 0 && leat_step_loop_is_over(); }
 
 #define IS_LESS(x, a, b) ((x)[a] < (x)[b] || (!((x)[b] < (x)[a]) && (a) > (b)))
 #define DEFINE(suffix, type)                                                                    \
@@ -57,11 +61,16 @@ typedef struct row_functions_s {
   }                                                                                             \
   static void top_##suffix(const void* data, int64_t n, int32_t* places, int64_t k) {           \
     const type* x = data;                                                                       \
-    for (int64_t i = 0; i < k; ++i) raise_##suffix(x, places, i, (int32_t)i);                   \
+    for (int64_t i = 0; i < k; ++i) {                                                           \
+      if (is_over(i)) return;                                                                   \
+      raise_##suffix(x, places, i, (int32_t)i);                                                 \
+    }                                                                                           \
     for (int64_t i = k; i < n; ++i) {                                                           \
+      if (is_over(i)) return;                                                                   \
       if (x[places[0]] < x[i]) sift_##suffix(x, places, k, (int32_t)i);                         \
     }                                                                                           \
     for (int64_t left = k - 1; left > 0; --left) {                                              \
+      if (is_over(left)) return;                                                                \
       const int32_t last = places[left];                                                        \
       places[left] = places[0];                                                                 \
       sift_##suffix(x, places, left, last);                                                     \
@@ -171,6 +180,7 @@ static void top_unsorted(const heap_t* h, int64_t n, int64_t k) {
   }
   heap_pop(h, k + 1);
   for (int64_t i = k + 1; i < n; ++i) {
+    if (is_over(i)) return;
     if (!h->is_greater(h->x, (int32_t)i, h->items[0])) continue;
     heap_pop(h, k);
     heap_raise(h, k - 1, 0, (int32_t)i);
@@ -190,6 +200,7 @@ static void run_top(void* data, int64_t begin, int64_t end) {
     } else {
       top_unsorted(&(heap_t){top->functions->is_greater, wide, places}, top->columns, top->k);
     }
+    if (leat_step_loop_is_over()) return;  // not all places are set
     char* values = (char*)top->values->data + (size_t)(r * top->k) * item;
     for (int64_t i = 0; i < top->k; ++i) {
       memcpy(values + (size_t)i * item, row + (size_t)places[i] * item, item);

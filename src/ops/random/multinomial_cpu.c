@@ -16,8 +16,9 @@ typedef struct multinomial_s {
   int64_t sample_count;
 } multinomial_t;
 
-// Classes of infinite or undefined logits get no part.
-static double accumulate(const multinomial_t* m, int64_t row, double* sums) {
+// Classes of infinite or undefined logits get no part. The last of the row's sums is the total.
+static void accumulate(const multinomial_t* m, int64_t row) {
+  double* sums = m->sums + row * m->class_count;
   double largest = -INFINITY, total = 0;
   int64_t first = row * m->class_count;
   for (int64_t j = 0; j < m->class_count; ++j) {
@@ -29,7 +30,6 @@ static double accumulate(const multinomial_t* m, int64_t row, double* sums) {
     if (isfinite(logit)) total += exp(logit - largest);
     sums[j] = total;
   }
-  return total;
 }
 
 // The first class whose sum is above |wanted|; their number when there is none.
@@ -56,20 +56,21 @@ static double uniform_at(const leat_philox_t* philox, uint64_t number) {
                     : leat_random_uniform_double(words[0], words[1]);
 }
 
-static void run_rows(void* data, int64_t begin, int64_t end) {
+static void accumulate_rows(void* data, int64_t begin, int64_t end) {
   const multinomial_t* m = data;
-  for (int64_t row = begin; row < end; ++row) {
-    double* sums = m->sums + row * m->class_count;
-    double total = accumulate(m, row, sums);
-    for (int64_t j = 0; j < m->sample_count; ++j) {
-      int64_t number = row * m->sample_count + j;
-      double wanted = uniform_at(&m->philox, (uint64_t)number) * total;
-      int64_t class = search(sums, m->class_count, wanted);
-      if (m->output->dtype == LEAT_DTYPE_INT32) {
-        leat_tensor_data(m->output, int32_t)[number] = (int32_t)class;
-      } else {
-        leat_tensor_data(m->output, int64_t)[number] = class;
-      }
+  for (int64_t row = begin; row < end; ++row) accumulate(m, row);
+}
+
+static void draw_samples(void* data, int64_t begin, int64_t end) {
+  const multinomial_t* m = data;
+  for (int64_t number = begin; number < end; ++number) {
+    const double* sums = m->sums + number / m->sample_count * m->class_count;
+    double wanted = uniform_at(&m->philox, (uint64_t)number) * sums[m->class_count - 1];
+    int64_t class = search(sums, m->class_count, wanted);
+    if (m->output->dtype == LEAT_DTYPE_INT32) {
+      leat_tensor_data(m->output, int32_t)[number] = (int32_t)class;
+    } else {
+      leat_tensor_data(m->output, int64_t)[number] = class;
     }
   }
 }
@@ -101,8 +102,9 @@ static leat_status_t run(leat_kernel_context_t* c, multinomial_t* m) {
   LEAT_RETURN_IF_ERROR(
       leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &m->logits->shape, &sums));
   m->sums = sums.data;
-  double row_ns = 10.0 * (double)m->class_count + 60.0 * (double)m->sample_count;
-  leat_kernel_parallel_for(c, leat_shape_dim(&m->logits->shape, 0), row_ns, run_rows, m);
+  leat_kernel_parallel_for(c, leat_shape_dim(&m->logits->shape, 0), 10.0 * (double)m->class_count,
+                           accumulate_rows, m);
+  leat_kernel_parallel_for(c, m->output->shape.element_count, 60, draw_samples, m);
   leat_tensor_release(&sums);
   return leat_ok_status();
 }

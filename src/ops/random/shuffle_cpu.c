@@ -1,16 +1,22 @@
 // CPU kernels that shuffle rows: Fisher and Yates over row numbers, then one copy.
 #include <string.h>
 
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/index_shuffle_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
+// Rows between two looks whether the step is to end: each is a miss of the cache.
+#define ROWS_A_CHECK 8192
+
 // Row i takes the place of one of the rows that are left; word i of the generator says which.
-static void draw_order(leat_philox_t philox, int64_t* order, int64_t count) {
+static leat_status_t draw_order(const leat_kernel_context_t* c, leat_philox_t philox,
+                                int64_t* order, int64_t count) {
   uint32_t words[4];
   for (int64_t i = 0; i < count; ++i) order[i] = i;
   for (int64_t i = 0; i + 1 < count; ++i) {
+    if (i % ROWS_A_CHECK == 0) LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
     if (i % 4 == 0) leat_philox_next(&philox, words);
     // A count of 2^32 rows and more is cut off, as in TensorFlow, but for one that then is 0.
     uint32_t left = (uint32_t)(count - i);
@@ -19,10 +25,11 @@ static void draw_order(leat_philox_t philox, int64_t* order, int64_t count) {
     order[i] = order[other];
     order[other] = row;
   }
+  return leat_ok_status();
 }
 
-static leat_status_t copy_rows(const leat_tensor_t* input, const int64_t* order,
-                               leat_tensor_t* output) {
+static leat_status_t copy_rows(const leat_kernel_context_t* c, const leat_tensor_t* input,
+                               const int64_t* order, leat_tensor_t* output) {
   int64_t count = leat_shape_dim(&input->shape, 0);
   int64_t row = input->shape.element_count / count;
   size_t bytes = (size_t)row * leat_dtype_size(input->dtype);
@@ -30,6 +37,7 @@ static leat_status_t copy_rows(const leat_tensor_t* input, const int64_t* order,
   for (int64_t i = 0; i < count; ++i) {
     const uint8_t* from = (const uint8_t*)input->data + (size_t)order[i] * bytes;
     uint8_t* to = (uint8_t*)output->data + (size_t)i * bytes;
+    if (i % ROWS_A_CHECK == 0) LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
     if (is_plain) {
       memcpy(to, from, bytes);
     } else {
@@ -49,8 +57,8 @@ static leat_status_t shuffle(leat_kernel_context_t* c, leat_philox_t philox) {
   leat_shape_t rows = leat_shape_vector(leat_shape_dim(&input->shape, 0));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &rows, &order));
-  draw_order(philox, order.data, rows.element_count);
-  leat_status_t status = copy_rows(input, order.data, output);
+  leat_status_t status = draw_order(c, philox, order.data, rows.element_count);
+  if (!status) status = copy_rows(c, input, order.data, output);
   leat_tensor_release(&order);
   return status;
 }

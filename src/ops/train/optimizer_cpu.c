@@ -213,8 +213,8 @@ static leat_status_t run_dense(leat_kernel_context_t* c, step_t* step) {
                                LEAT_SHAPE_TEXT(&gradient->shape), LEAT_SHAPE_TEXT(shape));
   }
   LEAT_RETURN_IF_ERROR(prepare_arrays(c, step));
-  leat_kernel_parallel_for(c, shape->element_count, leat_optimizer_cost_ns(step->plan), run_shard,
-                           step);
+  leat_kernel_parallel_for_unbroken(c, shape->element_count, leat_optimizer_cost_ns(step->plan),
+                                    run_shard, step);
   for (int v = 0; v < step->plan->variable_count; ++v) {
     if (step->fresh[v].dtype) {
       leat_cell_set(step->cells.cells[v], leat_tensor_move(&step->fresh[v]));

@@ -85,6 +85,6 @@ leat_status_t leat_optimizer_run_rows(leat_kernel_context_t* c, const leat_optim
   if (count == 0) return leat_ok_status();
   rows.row_size = shape->element_count / rows.row_count;
   double row_ns = 10 + (double)rows.row_size * leat_optimizer_cost_ns(plan);
-  leat_kernel_parallel_for(c, PARTS, row_ns * (double)count / PARTS, run_parts, &rows);
+  leat_kernel_parallel_for_unbroken(c, PARTS, row_ns * (double)count / PARTS, run_parts, &rows);
   return leat_ok_status();
 }
