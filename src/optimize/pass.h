@@ -89,7 +89,8 @@ LEAT_MUST_USE leat_status_t leat_pass_run_partitions(const leat_pass_t* pass,
 
 // Prune (§4.2): the child of |graph| with what |fetches| and |targets| need; a fed output becomes
 // an ARGUMENT node ("_Arg", attribute index = its place in |feeds|). |rewrite| is initialised with
-// allocator-owned arrays: end with leat_rewrite_deinitialize.
+// allocator-owned arrays: end with leat_rewrite_deinitialize. INVALID_ARGUMENT when what is needed
+// has a cycle that no loop closes, on whose absence all passes rely.
 LEAT_MUST_USE leat_status_t leat_prune(const leat_graph_t* graph, const leat_output_t* feeds,
                                        int feed_count, const leat_output_t* fetches,
                                        int fetch_count, const int32_t* targets, int target_count,
