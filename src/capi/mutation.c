@@ -68,7 +68,15 @@ static leat_status_t set_attr(TF_Graph* graph, TF_Operation* op, const char* att
   LEAT_RETURN_IF_ERROR(check_operation(graph, op));
   LEAT_RETURN_IF_ERROR(leat_graph_storage_create(leat_allocator_system(), NULL, &storage));
   leat_status_t status = leat_capi_attr_decode(bytes, storage, &attr.value);
-  if (!status) status = leat_graph_set_attr(graph->shared->graph, op->node, &attr);
+  leat_graph_t* g = graph->shared->graph;
+  const leat_node_t before = g->nodes[op->node];
+  if (!status) status = leat_graph_set_attr(g, op->node, &attr);
+  if (!status) {
+    // Kernels are chosen by the attributes and read the inputs as these say: a node that has others
+    // would be read beyond their ends.
+    status = leat_graph_check_attrs(g, op->node);
+    if (status) g->nodes[op->node] = before;
+  }
   leat_graph_storage_release(storage);
   return status;
 }

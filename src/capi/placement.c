@@ -134,7 +134,15 @@ static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int f
   for (int i = 0; i < fetch_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, fetches[i], "fetch", &outputs[i]));
   }
-  for (int i = 0; i < count; ++i) nodes[i] = all ? i : targets[i]->node;
+  for (int i = 0; i < count; ++i) {
+    if (!all && (!targets[i] || targets[i]->graph != graph)) {
+      return leat_make_status(
+          LEAT_INVALID_ARGUMENT,
+          "Explaining a placement failed: target %d is %s, must be in the graph", i,
+          targets[i] ? "of another graph" : "NULL");
+    }
+    nodes[i] = all ? i : targets[i]->node;
+  }
   return leat_prune(whole, NULL, 0, outputs, fetch_count, nodes, count, out_rewrite);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "function/expander.h"
+#include "graph/verify.h"
 
 typedef struct inliner_s {
   const leat_graph_t* old;
@@ -123,6 +124,7 @@ leat_status_t leat_function_inline(const leat_graph_t* graph, leat_inlined_t* ou
   LEAT_RETURN_IF_ERROR(leat_graph_create_child(graph, &n.graph));
   leat_arena_initialize(graph->allocator, 0, &n.scratch);
   leat_status_t status = copy(&n);
+  if (!status) status = LEAT_VERIFY_GRAPH(n.graph, "function inlining");
   leat_arena_deinitialize(&n.scratch);
   if (status) {
     leat_graph_free(n.graph);

@@ -460,6 +460,17 @@ static void malformed_loops(void** state) {
   close_loop(&loop, LEAT_INPUTS(mul(f, loop.body[1], stray)));
   scene_expect(differentiate(f, leave(&loop, 1), f->x, NULL, &dy), LEAT_INVALID_ARGUMENT,
                "is_constant");
+  // A NextIteration behind six Enters: its form is refused, and nothing before the first input is
+  // taken for the Enter beside it.
+  in = enter(f, "crowd", f->x, false);
+  leat_output_t crowd = scene_output(&f->s, "Merge", "", "",
+                                     LEAT_INPUTS(in, in, in, in, in, in, in), LEAT_NO_ATTRS);
+  leat_output_t goes_on = unary(f, "LoopCond", enter(f, "crowd", is_positive(f), true));
+  leat_output_t again = unary(f, "NextIteration", side(f, crowd, goes_on, 1));
+  leat_output_t last = unary(f, "Exit", side(f, crowd, goes_on, 0));
+  LEAT_EXPECT_OK(leat_graph_set_input(f->s.graph, crowd.node, 6, again));
+  scene_expect(differentiate(f, last, f->x, NULL, &dy), LEAT_INVALID_ARGUMENT,
+               "must be one Enter");
   // Two NextIterations.
   in = enter(f, "twice", f->x, false);
   leat_output_t merged = scene_output(&f->s, "Merge", "", "", LEAT_INPUTS(in, in, in),

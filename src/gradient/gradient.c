@@ -8,6 +8,7 @@
 
 #include "gradient/walk.h"
 #include "graph/loop_shapes.h"
+#include "graph/verify.h"
 
 leat_status_t leat_builder_take_status(leat_builder_t* b) {
   leat_status_t status = b->status;
@@ -206,7 +207,8 @@ leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_output_t* ys, i
   LEAT_GOTO_IF_ERROR(status, recover_control_flow(&w));
   LEAT_GOTO_IF_ERROR(status, leat_walk_count_pending(&w));
   LEAT_GOTO_IF_ERROR(status, visit_all(&w, grad_ys));
-  status = collect(&w, out_gradients);
+  LEAT_GOTO_IF_ERROR(status, collect(&w, out_gradients));
+  status = LEAT_VERIFY_UNFINISHED(graph, "adding gradients");
 cleanup:
   leat_arena_deinitialize(&w.arena);
   return status;

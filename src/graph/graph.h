@@ -132,6 +132,10 @@ LEAT_MUST_USE leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t no
                                                  leat_output_t source);
 LEAT_MUST_USE leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node,
                                                 const leat_attr_t* attr);
+// INVALID_ARGUMENT when the node's attributes, one of which was set, speak of other inputs or
+// outputs than it has, or of other types. A call may have fewer than they say, since
+// leat_graph_add_input is to follow.
+LEAT_MUST_USE leat_status_t leat_graph_check_attrs(const leat_graph_t* graph, int32_t node);
 // Narrows what is known of an output's shape (TF_GraphSetTensorShape).
 LEAT_MUST_USE leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_output_t output,
                                                     leat_partial_shape_t shape);

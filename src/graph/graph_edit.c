@@ -146,6 +146,67 @@ leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
   return leat_ok_status();
 }
 
+// How many tensors |arguments| stand for, and the type of number |index| of them.
+static int64_t count_tensors(const leat_op_argument_t* arguments, int count,
+                             const leat_attr_t* attrs, int64_t index, int* out_type) {
+  int64_t total = 0;
+  *out_type = LEAT_DTYPE_INVALID;
+  for (int i = 0; i < count; ++i) {
+    const int64_t items = leat_signature_argument_count(&arguments[i], attrs);
+    if (index >= total && index < total + items) {
+      *out_type = leat_signature_argument_type(&arguments[i], attrs, index - total);
+    }
+    total += items;
+  }
+  return total;
+}
+
+static leat_status_t does_not_fit(const leat_node_t* node, const char* what, int count,
+                                  int64_t wanted) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Setting an attribute failed for node '%.*s' (%.*s): %s count is %d, "
+                          "must be %lld, as the attributes say",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), what, count,
+                          (long long)wanted);
+}
+
+static leat_status_t has_other_type(const leat_node_t* node, const char* what, int index,
+                                    int actual, int wanted) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Setting an attribute failed for node '%.*s' (%.*s): %s %d is of type "
+                          "%s, must be %s, as the attributes say",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), what, index,
+                          leat_dtype_name(actual), leat_dtype_name(wanted));
+}
+
+leat_status_t leat_graph_check_attrs(const leat_graph_t* graph, int32_t node_index) {
+  const leat_node_t* node = &graph->nodes[node_index];
+  const leat_op_t* op = node->op;
+  const bool may_grow = op->flags & LEAT_OP_CALLS;
+  int wanted;
+  int64_t count = count_tensors(op->inputs, op->input_count, node->attrs, 0, &wanted);
+  if (count < node->input_count || (count > node->input_count && !may_grow)) {
+    return does_not_fit(node, "input", node->input_count, count);
+  }
+  count = count_tensors(op->outputs, op->output_count, node->attrs, 0, &wanted);
+  if (count < node->output_count || (count > node->output_count && !may_grow)) {
+    return does_not_fit(node, "output", node->output_count, count);
+  }
+  for (int i = 0; i < node->input_count; ++i) {
+    if (!leat_output_exists(node->inputs[i])) continue;  // closes a loop later
+    const int actual = leat_graph_output_type(graph, node->inputs[i]);
+    wanted = leat_node_input_type(node, i);
+    if (actual == wanted || actual == wanted + LEAT_DTYPE_REF_OFFSET) continue;
+    return has_other_type(node, "input", i, actual, wanted);
+  }
+  for (int i = 0; i < node->output_count; ++i) {
+    count_tensors(op->outputs, op->output_count, node->attrs, i, &wanted);
+    if (node->output_types[i] == wanted) continue;
+    return has_other_type(node, "output", i, node->output_types[i], wanted);
+  }
+  return leat_ok_status();
+}
+
 // Does |claimed| say nothing that |known| does not?
 static bool is_no_news(leat_partial_shape_t known, leat_partial_shape_t claimed) {
   if (claimed.rank < 0) return true;

@@ -12,6 +12,7 @@
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
 #include "graph/storage.h"
+#include "graph/verify.h"
 
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)
@@ -361,6 +362,11 @@ static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
   if (!status && results) status = return_all(&importer, results);
   if (!status && results) status = list_unused(&importer, results);
   if (!status) status = merge_bad_consumers(graph, &versions->bad_consumers);
+  if (!status) {
+    // What a client had built before may have faults of its own, which only running it would tell.
+    status = importer.first == 0 ? LEAT_VERIFY_GRAPH(graph, "import")
+                                 : LEAT_VERIFY_UNFINISHED(graph, "import");
+  }
   if (!status) {
     if (producer < versions->producer) graph->producer_version = producer;
     if (graph->min_consumer_version < versions->min_consumer) {

@@ -92,20 +92,18 @@ static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
   return leat_ok_status();
 }
 
-// Takes back what the last round has shown to be wrong.
+// Takes back what the last round has shown to be wrong: the value of a Merge has the shape of any
+// of its inputs. A loop's Merge mostly has two, but a client may give it more.
 static leat_status_t relax(shaper_t* s, bool* out_changed) {
   *out_changed = false;
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];
-    int closing = leat_node_closing_input(s->graph, node);
-    if (closing < 0 || !s->before[s->order[i]]) continue;
-    leat_partial_shape_t joined;
-    LEAT_RETURN_IF_ERROR(
-        join(node->output_shapes[0], leat_graph_output_shape(s->graph, node->inputs[closing]),
-             &s->graph->storage->arena, &joined));
-    LEAT_RETURN_IF_ERROR(
-        join(joined, leat_graph_output_shape(s->graph, node->inputs[1 - closing]),
-             &s->graph->storage->arena, &joined));
+    if (leat_node_closing_input(s->graph, node) < 0 || !s->before[s->order[i]]) continue;
+    leat_partial_shape_t joined = node->output_shapes[0];
+    for (int k = 0; k < node->input_count; ++k) {
+      LEAT_RETURN_IF_ERROR(join(joined, leat_graph_output_shape(s->graph, node->inputs[k]),
+                                &s->graph->storage->arena, &joined));
+    }
     if (leat_partial_shape_equal(joined, node->output_shapes[0])) continue;
     node->output_shapes[0] = joined;
     *out_changed = true;

@@ -244,11 +244,8 @@ static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite
                               bool placed) {
   const leat_pass_options_t passes = leat_master_pass_options(options);
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    leat_status_t (*run)(leat_rewrite_t*, const leat_pass_options_t*) =
-        placed ? (*pass)->run_placed : (*pass)->run;
-    if (!run || !is_on(options, *pass)) continue;
-    leat_status_t status = run(rewrite, &passes);
-    if (status) return leat_status_annotate(status, "pass %s", (*pass)->name);
+    if (!is_on(options, *pass)) continue;
+    LEAT_RETURN_IF_ERROR(leat_pass_run(*pass, rewrite, &passes, placed));
   }
   return leat_ok_status();
 }
@@ -296,8 +293,7 @@ static leat_status_t optimize_partitions(const leat_master_options_t* options,
   for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
   for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
     if (!(*pass)->run_partitions || !is_on(options, *pass)) continue;
-    status = (*pass)->run_partitions(graphs, partitions->count, &options->passes);
-    if (status) status = leat_status_annotate(status, "pass %s", (*pass)->name);
+    status = leat_pass_run_partitions(*pass, graphs, partitions->count, &options->passes);
   }
   leat_allocator_free(options->allocator, graphs);
   return status;

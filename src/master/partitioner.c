@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "graph/verify.h"
 #include "master/loop_control.h"
 #include "master/memory_kind.h"
 
@@ -338,6 +339,9 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
   leat_word_map_deinitialize(&c.receives);
   leat_arena_deinitialize(&c.arena);
   drop_empty(out_partitions);
+  for (int i = 0; !status && i < out_partitions->count; ++i) {
+    status = LEAT_VERIFY_GRAPH(out_partitions->items[i].graph, "partitioning");
+  }
   if (status) leat_partitions_free(out_partitions);
   return status;
 }

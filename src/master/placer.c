@@ -7,6 +7,7 @@
 #include "master/placer.h"
 
 #include "base/log.h"
+#include "graph/verify.h"
 #include "master/anchors.h"
 #include "master/greedy.h"
 #include "master/groups.h"
@@ -137,6 +138,7 @@ leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* optio
     status = place(graph, options, &arena);
     leat_arena_deinitialize(&arena);
   }
+  if (!status) status = LEAT_VERIFY_PLACED(graph, options->device_count, "placement");
   if (!status && options->log_placement) {
     for (size_t i = 0; i < graph->node_count; ++i) {
       const leat_node_t* node = &graph->nodes[i];

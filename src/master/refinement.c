@@ -184,9 +184,9 @@ static void anneal(leat_refinement_t* r, int64_t budget, int round) {
 
 void leat_refinement_run(leat_refinement_t* r, int effort) {
   int64_t count = (int64_t)r->sim->graph->node_count;
+  if (count == 0) return;
   int64_t budget = count < VISITED_NODES / VISITED_EACH / count ? VISITED_EACH * count * count
                                                                 : VISITED_NODES;
-  if (count == 0) return;
   r->budget = budget;
   copy(r->devices, r->best, (size_t)count);
   for (bool better = true; better && r->budget > 0;) {

@@ -29,8 +29,7 @@ static leat_status_t show_whole(const show_pass_t* s) {
     LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   }
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
-  LEAT_RETURN_IF_ERROR(s->pass->run ? s->pass->run(s->rewrite, &options)
-                                    : s->pass->run_placed(s->rewrite, &options));
+  LEAT_RETURN_IF_ERROR(leat_pass_run(s->pass, s->rewrite, &options, !s->pass->run));
   return s->show(s->data, true, s->rewrite->graph);
 }
 
@@ -39,13 +38,13 @@ static leat_status_t show_default(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
   const leat_pass_options_t options = leat_master_pass_options(s->options);
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (!(*pass)->run || !((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
-    LEAT_RETURN_IF_ERROR((*pass)->run(s->rewrite, &options));
+    if (!((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
+    LEAT_RETURN_IF_ERROR(leat_pass_run(*pass, s->rewrite, &options, false));
   }
   LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (!(*pass)->run_placed || !((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
-    LEAT_RETURN_IF_ERROR((*pass)->run_placed(s->rewrite, &options));
+    if (!((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
+    LEAT_RETURN_IF_ERROR(leat_pass_run(*pass, s->rewrite, &options, true));
   }
   return s->show(s->data, true, s->rewrite->graph);
 }
@@ -71,7 +70,7 @@ static leat_status_t run_partitions(const show_pass_t* s, const leat_partitions_
       s->options->allocator, (size_t)partitions->count + 1, sizeof *graphs, (void**)&graphs));
   for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
   leat_status_t status =
-      s->pass->run_partitions(graphs, partitions->count, &s->options->passes);
+      leat_pass_run_partitions(s->pass, graphs, partitions->count, &s->options->passes);
   leat_allocator_free(s->options->allocator, graphs);
   return status;
 }

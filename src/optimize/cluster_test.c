@@ -21,7 +21,7 @@ static int cluster_pruned(pass_scene_t* f, int64_t limit) {
     graph->nodes[i].assigned_device =
         leat_string_view_starts_with(graph->nodes[i].name, LEAT_SV("other"));
   }
-  LEAT_EXPECT_OK(leat_pass_cluster.run_placed(&f->rewrite, &options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cluster, &f->rewrite, &options, true));
   int count = 0;
   graph = f->rewrite.graph;
   int32_t order[64];

@@ -77,9 +77,20 @@ typedef struct leat_pass_s {
                                   const leat_pass_options_t* options);
 } leat_pass_t;
 
+// Runs a pass over a whole graph, its `run_placed` where |placed| and its `run` otherwise; OK where
+// it has none. Errors name the pass. Debug builds verify what it made: INTERNAL when the graph is
+// not well formed (graph/verify.h), or fetches and targets are not in it.
+LEAT_MUST_USE leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                                          const leat_pass_options_t* options, bool placed);
+// The same of a pass that has a `run_partitions`, over all that a graph was cut into.
+LEAT_MUST_USE leat_status_t leat_pass_run_partitions(const leat_pass_t* pass,
+                                                     leat_graph_t* const* graphs, int graph_count,
+                                                     const leat_pass_options_t* options);
+
 // Prune (§4.2): the child of |graph| with what |fetches| and |targets| need; a fed output becomes
 // an ARGUMENT node ("_Arg", attribute index = its place in |feeds|). |rewrite| is initialised with
-// allocator-owned arrays: end with leat_rewrite_deinitialize.
+// allocator-owned arrays: end with leat_rewrite_deinitialize. INVALID_ARGUMENT when what is needed
+// has a cycle that no loop closes, on whose absence all passes rely.
 LEAT_MUST_USE leat_status_t leat_prune(const leat_graph_t* graph, const leat_output_t* feeds,
                                        int feed_count, const leat_output_t* fetches,
                                        int fetch_count, const int32_t* targets, int target_count,

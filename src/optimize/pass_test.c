@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/verify.h"
 #include "session/pass_scene.h"
 
 static int set_up(void** state) {
@@ -14,13 +15,13 @@ static int set_up(void** state) {
 
 static void fold(pass_scene_t* f, leat_outputs_t fetches) {
   pass_scene_prune(f, fetches);
-  LEAT_EXPECT_OK(leat_pass_fold.run(&f->rewrite, &f->options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_fold, &f->rewrite, &f->options, false));
 }
 
 static size_t cse(pass_scene_t* f, leat_outputs_t fetches) {
   pass_scene_prune(f, fetches);
   size_t before = f->rewrite.graph->node_count;
-  LEAT_EXPECT_OK(leat_pass_cse.run(&f->rewrite, &f->options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cse, &f->rewrite, &f->options, false));
   return before - f->rewrite.graph->node_count;
 }
 
@@ -210,7 +211,7 @@ static void many_nodes(void** state) {
 static const leat_node_t* clean(pass_scene_t* f, int32_t target, size_t expected_nodes) {
   if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
   LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, NULL, 0, &target, 1, &f->rewrite));
-  LEAT_EXPECT_OK(leat_pass_dependency.run(&f->rewrite, &f->options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_dependency, &f->rewrite, &f->options, false));
   assert_int_equal(f->rewrite.graph->node_count, expected_nodes);
   return &f->rewrite.graph->nodes[f->rewrite.targets[0]];
 }
@@ -259,6 +260,58 @@ static void work_that_is_only_waited_for_goes(void** state) {
   assert_int_equal(clean(f, after(f, sum.node), 5)->control_count, 1);
 }
 
+// ---- Passes that are wrong ----------------------------------------------------------------------
+
+// Three passes with a bug each, as a later change might plant one.
+static leat_status_t leave_dangling_input(leat_rewrite_t* rewrite,
+                                          const leat_pass_options_t* options) {
+  const int32_t sum = rewrite->fetches[0].node;
+  rewrite->graph->nodes[sum].inputs[1].node = (int32_t)rewrite->graph->node_count;
+  return leat_ok_status();
+}
+
+static leat_status_t lose_fetch(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  rewrite->fetches[0].node = -1;
+  return leat_ok_status();
+}
+
+static leat_status_t forget_device(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
+  leat_graph_t* graph = rewrite->graph;
+  for (size_t i = 0; i < graph->node_count; ++i) graph->nodes[i].assigned_device = i ? 0 : -1;
+  return leat_ok_status();
+}
+
+// In debug builds the pass is named that left a graph which is not well formed; release builds do
+// not look.
+static void a_wrong_pass_is_named(void** state) {
+  static const leat_pass_t kDangling = {.name = "dangling", .run = leave_dangling_input};
+  static const leat_pass_t kLost = {.name = "lost", .run = lose_fetch};
+  static const leat_pass_t kForgetful = {.name = "forgetful", .run_placed = forget_device};
+  static const struct {
+    const leat_pass_t* pass;
+    const char* message;
+  } kCases[] = {
+      {&kDangling, "Verifying failed after pass dangling for node 'AddV2' (AddV2): input 1 is node "
+                   "2, must be one of the graph's 2"},
+      {&kLost, "Verifying failed after pass lost: fetch 0 is output 0 of node -1"},
+      {&kForgetful, "Verifying failed after pass forgetful for node 'Const' (Const): the device is "
+                    "-1"},
+  };
+  pass_scene_t* f = *state;
+  leat_output_t a = scene_float(&f->s, 2);
+  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, a, a);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
+    const leat_pass_t* pass = kCases[i].pass;
+    pass_scene_prune(f, LEAT_INPUTS(sum));
+    leat_status_t status = leat_pass_run(pass, &f->rewrite, &f->options, pass->run_placed != NULL);
+    if (LEAT_VERIFIES) {
+      scene_expect(status, LEAT_INTERNAL, kCases[i].message);
+    } else {
+      LEAT_EXPECT_OK(status);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
@@ -276,6 +329,7 @@ int main(void) {
       TEST(many_nodes),
       TEST(edges_that_say_nothing_go),
       TEST(work_that_is_only_waited_for_goes),
+      TEST(a_wrong_pass_is_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

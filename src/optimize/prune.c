@@ -141,6 +141,15 @@ static leat_status_t make_rewrite(const prune_t* p, leat_graph_t* child,
   return leat_ok_status();
 }
 
+// A client can close a cycle by changing edges of its graph. Passes follow edges, and chains of
+// nodes that they bypass, until these end: they must never see a cycle.
+static leat_status_t check_acyclic(prune_t* p, const leat_graph_t* child) {
+  int32_t* order;
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, child->node_count + 1, sizeof *order,
+                                                 (void**)&order));
+  return leat_graph_sort(child, order);
+}
+
 static leat_status_t prepare(prune_t* p) {
   size_t count = p->graph->node_count + 1;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, count, 1, (void**)&p->needed));
@@ -170,6 +179,7 @@ leat_status_t leat_prune(const leat_graph_t* graph, const leat_output_t* feeds, 
   LEAT_GOTO_IF_ERROR(status, leat_graph_create_child(graph, &child));
   LEAT_GOTO_IF_ERROR(status, add_arguments(&p, child));
   LEAT_GOTO_IF_ERROR(status, copy_needed(&p, child));
+  LEAT_GOTO_IF_ERROR(status, check_acyclic(&p, child));
   LEAT_GOTO_IF_ERROR(status, make_rewrite(&p, child, fetches, fetch_count, targets, target_count,
                                           out_rewrite));
   child = NULL;

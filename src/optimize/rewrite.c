@@ -1,7 +1,14 @@
-// What every pass needs: mapping edges from the old graph to the new one.
+// The list of passes, the functions that run one, and what every pass needs: to map the edges of
+// the old graph to the new one, to put one node in the place of another, to ask what is known of a
+// node. The master runs passes by leat_pass_run alone, because there, in debug builds, the graph
+// that a pass made is verified: a pass that leaves an edge to a node that is gone is named at once,
+// and not the executor that trips over it.
 #include "optimize/pass.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "graph/verify.h"
 
 const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_arithmetic,
                                           &leat_pass_dependency, &leat_pass_cse,
@@ -9,6 +16,68 @@ const leat_pass_t* const leat_passes[] = {&leat_pass_fold, &leat_pass_arithmetic
                                           &leat_pass_parts, &leat_pass_scale, &leat_pass_cluster,
                                           &leat_pass_swap, &leat_pass_compress,
                                           &leat_pass_recv_schedule, NULL};
+
+// ---- Running a pass -----------------------------------------------------------------------------
+
+#define MAX_STAGE 64  // of "pass <name>"
+
+static leat_status_t verify_fetch(const leat_rewrite_t* rewrite, int index, const char* stage) {
+  const leat_graph_t* graph = rewrite->graph;
+  const leat_output_t fetch = rewrite->fetches[index];
+  if (fetch.node >= 0 && (size_t)fetch.node < graph->node_count && fetch.index >= 0 &&
+      fetch.index < graph->nodes[fetch.node].output_count) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INTERNAL,
+                          "Verifying failed after %s: fetch %d is output %d of node %d, must be in "
+                          "the graph of %zu nodes",
+                          stage, index, fetch.index, fetch.node, graph->node_count);
+}
+
+// The graph is well formed, and what is fetched and what must run are in it.
+static leat_status_t verify(const leat_rewrite_t* rewrite, bool placed, const char* stage) {
+  const leat_graph_t* graph = rewrite->graph;
+  LEAT_RETURN_IF_ERROR(placed ? leat_graph_verify_placed(graph, INT32_MAX, stage)
+                              : leat_graph_verify(graph, stage));
+  for (int i = 0; i < rewrite->fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(verify_fetch(rewrite, i, stage));
+  }
+  for (int i = 0; i < rewrite->target_count; ++i) {
+    const int32_t node = rewrite->targets[i];
+    if (node >= 0 && (size_t)node < graph->node_count) continue;
+    return leat_make_status(LEAT_INTERNAL,
+                            "Verifying failed after %s: target %d is node %d, must be one of the "
+                            "graph's %zu",
+                            stage, i, node, graph->node_count);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                            const leat_pass_options_t* options, bool placed) {
+  char stage[MAX_STAGE];
+  leat_status_t (*run)(leat_rewrite_t*, const leat_pass_options_t*) =
+      placed ? pass->run_placed : pass->run;
+  if (!run) return leat_ok_status();
+  leat_status_t status = run(rewrite, options);
+  if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  if (!LEAT_VERIFIES) return leat_ok_status();
+  snprintf(stage, sizeof stage, "pass %s", pass->name);
+  return verify(rewrite, placed, stage);
+}
+
+leat_status_t leat_pass_run_partitions(const leat_pass_t* pass, leat_graph_t* const* graphs,
+                                       int graph_count, const leat_pass_options_t* options) {
+  char stage[MAX_STAGE];
+  leat_status_t status = pass->run_partitions(graphs, graph_count, options);
+  if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  if (!LEAT_VERIFIES) return leat_ok_status();
+  snprintf(stage, sizeof stage, "pass %s", pass->name);
+  for (int i = 0; i < graph_count && !status; ++i) status = leat_graph_verify(graphs[i], stage);
+  return status;
+}
+
+// ---- What passes need ---------------------------------------------------------------------------
 
 leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                  leat_string_view_t* out_name) {

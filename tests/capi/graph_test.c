@@ -253,6 +253,49 @@ static void test_edits(void** state) {
   TF_DeleteStatus(s);
 }
 
+static void set_attr(TF_Graph* graph, TF_Operation* op, const char* name, const char* bytes,
+                     TF_Status* s) {
+  TF_Buffer* value = TF_NewBufferFromString(bytes, 2);
+  TF_SetAttr(graph, op, name, value, s);
+  TF_DeleteBuffer(value);
+}
+
+// An attribute that says what a node reads and gives cannot say something else afterwards: a
+// product of doubles would read twice as many bytes as its floats have.
+static void test_attributes_fit_edges(void** state) {
+  const char kDouble[] = "\x30\x02", kThree[] = "\x18\x03", kTrue[] = "\x28\x01";
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
+  TF_Operation* product = kit_binary(graph, "MatMul", "product", x, x);
+  set_attr(graph, product, "T", kDouble, s);
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "node 'product' (MatMul): input 0 is of type float");
+  TF_DataType type = TF_INT8;
+  TF_OperationGetAttrType(product, "T", &type, s);
+  assert_int_equal(type, TF_FLOAT);
+  set_attr(graph, product, "transpose_a", kTrue, s);
+  kit_ok(s);
+  const TF_Output terms[] = {kit_out(x, 0), kit_out(x, 0)};
+  TF_OperationDescription* desc = TF_NewOperation(graph, "AddN", "sum");
+  TF_AddInputList(desc, terms, 2);
+  TF_Operation* sum = kit_finish(desc);
+  set_attr(graph, sum, "N", kThree, s);
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "input count is 2, must be 3, as the attributes say");
+  desc = TF_NewOperation(graph, "Split", "split");
+  TF_AddInput(desc, kit_out(kit_const_int32(graph, "axis", 0), 0));
+  TF_AddInput(desc, kit_out(x, 0));
+  TF_SetAttrInt(desc, "num_split", 2);
+  set_attr(graph, kit_finish(desc), "num_split", kThree, s);
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "output count is 2, must be 3, as the attributes say");
+  desc = TF_NewOperation(graph, "Cast", "cast");
+  TF_AddInput(desc, kit_out(x, 0));
+  TF_SetAttrType(desc, "DstT", TF_INT32);
+  set_attr(graph, kit_finish(desc), "DstT", kDouble, s);
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "output 0 is of type int32, must be double");
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_empty),
@@ -265,6 +308,7 @@ int main(void) {
       cmocka_unit_test(test_shape_of_strangers),
       cmocka_unit_test(test_constants),
       cmocka_unit_test(test_edits),
+      cmocka_unit_test(test_attributes_fit_edges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

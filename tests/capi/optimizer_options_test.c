@@ -33,10 +33,8 @@ static int tear_down(void** state) {
   return 0;
 }
 
-// Which nodes run in a session with that configuration: "Exp Identity AddV2 Sin", one digit each.
-static void expect_runs(const char* config, const char* expected) {
-  static const char* kTexts[] = {" = Exp(", " = Identity(", " = AddV2(", " = Sin("};
-  char text[300], runs[5] = "";
+static TF_Session* open_session(const char* config) {
+  char text[300];
   snprintf(text, sizeof text, "graph_options { %s }", config);
   TF_Buffer* input = TF_NewBufferFromString(text, strlen(text));
   TF_Buffer* bytes = leat_message_from_text("ConfigProto", input, status);
@@ -46,6 +44,17 @@ static void expect_runs(const char* config, const char* expected) {
   kit_ok(status);
   TF_Session* session = TF_NewSession(graph, options, status);
   kit_ok(status);
+  TF_DeleteSessionOptions(options);
+  TF_DeleteBuffer(input);
+  TF_DeleteBuffer(bytes);
+  return session;
+}
+
+// Which nodes run in a session with that configuration: "Exp Identity AddV2 Sin", one digit each.
+static void expect_runs(const char* config, const char* expected) {
+  static const char* kTexts[] = {" = Exp(", " = Identity(", " = AddV2(", " = Sin("};
+  char runs[5] = "";
+  TF_Session* session = open_session(config);
   paper_run(session, v.initialize);
   for (int i = 0; i < 4; ++i) {
     runs[i] = (char)('0' + paper_traced(session, fetches, 5, kTexts[i]));
@@ -53,9 +62,6 @@ static void expect_runs(const char* config, const char* expected) {
   if (strcmp(runs, expected)) print_error("%s: %s\n", config, runs);
   assert_string_equal(runs, expected);
   kit_close(session);
-  TF_DeleteSessionOptions(options);
-  TF_DeleteBuffer(input);
-  TF_DeleteBuffer(bytes);
 }
 
 #define L0 "optimizer_options { opt_level: L0 } "
@@ -79,9 +85,39 @@ static void test_options(void** state) {
   expect_runs("optimizer_options { max_folded_constant_in_bytes: 2 }", "1010");
 }
 
+// Each pass relies on there being no cycle, so that a client's is refused before the first of them,
+// whichever passes run.
+static void test_cycles(void** state) {
+  static const char* const kConfigs[] = {
+      "",
+      L0 META("disable_meta_optimizer: true"),
+      L0 META("optimizers: 'arithmetic'"),
+      L0 META("optimizers: 'dependency'"),
+  };
+  TF_Operation* nothing[] = {kit_no_op(graph, "nothing"), kit_no_op(graph, "more")};
+  TF_AddOperationControlInput(graph, nothing[0], nothing[1]);
+  TF_AddOperationControlInput(graph, nothing[1], nothing[0]);
+  TF_Operation* same = kit_unary(graph, "Identity", "itself", v.read.oper);
+  TF_Operation* exp = kit_unary(graph, "Exp", "of_itself", same);
+  TF_UpdateEdge(graph, kit_out(same, 0), (TF_Input){same, 0}, status);
+  kit_ok(status);
+  const TF_Output fetch = kit_out(exp, 0);
+  for (size_t i = 0; i < sizeof kConfigs / sizeof *kConfigs; ++i) {
+    TF_Session* session = open_session(kConfigs[i]);
+    TF_Tensor* value = NULL;
+    TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0,
+                  (const TF_Operation* const*)nothing, 1, NULL, status);
+    kit_expect_text(status, TF_INVALID_ARGUMENT, "cycle");
+    TF_SessionRun(session, NULL, NULL, NULL, 0, &fetch, &value, 1, NULL, 0, NULL, status);
+    kit_expect_text(status, TF_INVALID_ARGUMENT, "cycle");
+    kit_close(session);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_cycles, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

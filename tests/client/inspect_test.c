@@ -47,6 +47,10 @@ static void test_placement(void** state) {
               "{\"name\": \"y\", \"op\": \"Tanh\", \"device\": 1, \"reason\": \"preferred\"");
   leat_set_placer(options, "greedy", status);
   kit_ok(status);
+  // A graph without nodes takes no time.
+  TF_Graph* empty = TF_NewGraph();
+  expect_part(leat_explain_placement(empty, options, NULL, 0, NULL, 0, status), "\"step_us\": 0,");
+  TF_DeleteGraph(empty);
   // A step of nothing but y, which took a second on SIM and 2 us on the CPU.
   const char costs[] =
       "step_stats { dev_stats { device: '/device:SIM:0' node_stats { node_name: 'y'\n"
@@ -89,6 +93,17 @@ static void test_placement_refuses(void** state) {
   }
   leat_set_costs(options, &garbage, status);
   assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
+  // Targets that are none of the graph's.
+  TF_Graph *graph = TF_NewGraph(), *other = TF_NewGraph();
+  for (int i = 0; i < 40; ++i) {
+    char name[16];
+    snprintf(name, sizeof name, "n%d", i);
+    const TF_Operation* foreign = i % 2 ? kit_no_op(other, name) : NULL;
+    assert_null(leat_explain_placement(graph, options, NULL, 0, &foreign, 1, status));
+    kit_expect_text(status, TF_INVALID_ARGUMENT, "must be in the graph");
+  }
+  TF_DeleteGraph(graph);
+  TF_DeleteGraph(other);
   TF_DeleteSessionOptions(options);
 }
 
