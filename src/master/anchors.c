@@ -1,4 +1,4 @@
-// By node name, as state is the session's and a session's nodes keep their names.
+// Devices by node name: state belongs to the session, and a session's nodes keep their names.
 #include "master/anchors.h"
 
 #include <string.h>
@@ -32,8 +32,10 @@ void leat_anchors_free(leat_anchors_t* anchors) {
   leat_allocator_free(anchors->allocator, anchors);
 }
 
-void leat_anchors_hold(leat_anchors_t* anchors, leat_groups_t* groups) {
-  leat_mutex_lock(&anchors->mutex);
+void leat_anchors_lock(leat_anchors_t* anchors) { leat_mutex_lock(&anchors->mutex); }
+void leat_anchors_unlock(leat_anchors_t* anchors) { leat_mutex_unlock(&anchors->mutex); }
+
+void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups) {
   for (size_t i = 0; i < groups->graph->node_count; ++i) {
     const leat_node_t* node = &groups->graph->nodes[i];
     uint64_t device;
@@ -46,7 +48,6 @@ void leat_anchors_hold(leat_anchors_t* anchors, leat_groups_t* groups) {
     memset(group->feasible, 0, (size_t)groups->set_words * sizeof *group->feasible);
     group->feasible[device / 64] |= UINT64_C(1) << device % 64;
   }
-  leat_mutex_unlock(&anchors->mutex);
 }
 
 static leat_status_t drop(leat_anchors_t* anchors, const leat_node_t* node) {
@@ -59,10 +60,8 @@ static leat_status_t drop(leat_anchors_t* anchors, const leat_node_t* node) {
 
 leat_status_t leat_anchors_drop(leat_anchors_t* anchors, const leat_graph_t* graph) {
   leat_status_t status = leat_ok_status();
-  leat_mutex_lock(&anchors->mutex);
   for (size_t i = 0; i < graph->node_count && !status; ++i) {
     if (leat_node_makes_reference(&graph->nodes[i])) status = drop(anchors, &graph->nodes[i]);
   }
-  leat_mutex_unlock(&anchors->mutex);
   return status;
 }

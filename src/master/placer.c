@@ -123,11 +123,19 @@ static leat_status_t place(leat_graph_t* graph, const leat_placer_options_t* opt
   leat_groups_t groups;
   LEAT_RETURN_IF_ERROR(leat_groups_initialize(graph, options, arena, &groups));
   LEAT_RETURN_IF_ERROR(leat_groups_find(&groups, arena));
-  if (options->anchors) leat_anchors_hold(options->anchors, &groups);
-  LEAT_RETURN_IF_ERROR(options->placer == LEAT_PLACER_GREEDY
-                           ? leat_place_greedily(graph, &groups, arena)
-                           : place_simple(graph, &groups));
-  return options->anchors ? leat_anchors_drop(options->anchors, graph) : leat_ok_status();
+  leat_anchors_t* anchors = options->anchors;
+  if (anchors) {
+    leat_anchors_lock(anchors);
+    leat_anchors_hold(anchors, &groups);
+  }
+  leat_status_t status = options->placer == LEAT_PLACER_GREEDY
+                             ? leat_place_greedily(graph, &groups, arena)
+                             : place_simple(graph, &groups);
+  if (anchors) {
+    if (!status) status = leat_anchors_drop(anchors, graph);
+    leat_anchors_unlock(anchors);
+  }
+  return status;
 }
 
 leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* options) {

@@ -1,7 +1,7 @@
-// A session is a graph, a target and the signatures it has run. A signature is made once and lives
-// as long as the session. A step finds it by comparing with the one that was made last, then with
-// the one that its hash leads to: it takes no lock on its way, and writes nothing that steps of
-// other signatures read.
+// A session is a graph, a target and the signatures that it has run (session/signature_cache.h). The
+// first step of a signature has the graph pruned to what the step needs, under the graph's lock,
+// and then compiled by the master without a lock, so that steps of other signatures go on and the
+// graph may grow meanwhile. Every later step goes straight to the worker.
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -15,20 +15,7 @@
 #include "master/master.h"
 #include "master/partial_run.h"
 #include "session/evaluate.h"
-
-#define SHORT_CUTS 16
-
-struct leat_signature_s {
-  uint64_t hash;
-  leat_output_t* feeds;
-  leat_output_t* fetches;
-  int32_t* targets;
-  int feed_count, fetch_count, target_count;
-  int* feed_types;  // base types
-  bool echoes;      // something is fed and fetched
-  leat_compiled_t* compiled;
-  _Atomic(int64_t) step_count;  // where steps are measured
-};
+#include "session/signature_cache.h"
 
 struct leat_session_s {
   leat_allocator_t* allocator;
@@ -43,12 +30,7 @@ struct leat_session_s {
   leat_master_options_t master;
   leat_function_runtime_t* functions;
   leat_anchors_t* anchors;
-  leat_mutex_t mutex;            // signatures
-  leat_word_map_t by_hash;       // hash -> index of the newest
-  leat_signature_t** signatures;
-  size_t signature_count, signature_capacity;
-  _Atomic(leat_signature_t*) latest;  // that the mutex was taken for
-  _Atomic(leat_signature_t*) short_cuts[SHORT_CUTS];  // by the low bits of the hash
+  leat_signature_cache_t signatures;
   size_t checked_nodes;          // whose device constraints were found to be fulfillable
   _Atomic(bool) closed;
 };
@@ -197,8 +179,7 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
   session->options.costs = NULL;
   session->graph = graph;
   leat_shared_graph_retain(graph);
-  leat_mutex_initialize(&session->mutex);
-  leat_word_map_initialize(session->allocator, &session->by_hash);
+  leat_signature_cache_initialize(session->allocator, &session->signatures);
   leat_status_t status = open_costs(session, options->costs);
   if (!status) status = leat_anchors_create(session->allocator, &session->anchors);
   if (!status) {
@@ -230,26 +211,12 @@ leat_status_t leat_session_check_open(const leat_session_t* session) {
   return leat_make_status(LEAT_CANCELLED, "Run failed: session has been closed");
 }
 
-static void signature_free(leat_session_t* session, leat_signature_t* signature) {
-  if (!signature) return;
-  leat_compiled_free(signature->compiled);
-  leat_allocator_free(session->allocator, signature->feeds);
-  leat_allocator_free(session->allocator, signature->fetches);
-  leat_allocator_free(session->allocator, signature->targets);
-  leat_allocator_free(session->allocator, signature->feed_types);
-  leat_allocator_free(session->allocator, signature);
-}
-
 void leat_session_free(leat_session_t* session) {
   if (!session) return;
   leat_status_free(leat_session_close(session));
-  for (size_t i = 0; i < session->signature_count; ++i) {
-    signature_free(session, session->signatures[i]);
-  }
-  leat_allocator_free(session->allocator, session->signatures);
+  leat_signature_cache_deinitialize(&session->signatures);
   leat_master_functions_free(session->functions);
   leat_anchors_free(session->anchors);
-  leat_word_map_deinitialize(&session->by_hash);
   if (session->target.worker) session->target.worker->vtable->destroy(session->target.worker);
   for (int i = 0; i < session->target.device_count; ++i) {
     leat_device_release(session->target.devices[i]);
@@ -259,7 +226,6 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session->incarnations);
   leat_allocator_free(session->allocator, session->swap_devices);
   leat_allocator_free(session->allocator, session->speeds);
-  leat_mutex_deinitialize(&session->mutex);
   leat_shared_graph_release(session->graph);
   leat_costs_release(session->options.costs);
   leat_allocator_free(session->allocator, session);
@@ -274,33 +240,6 @@ const leat_device_t* leat_session_device(const leat_session_t* session, int inde
 }
 
 // ---- Signatures ---------------------------------------------------------------------------------
-
-static uint64_t run_hash(const leat_run_t* run) {
-  uint64_t hash =
-      leat_hash_mix(leat_hash_mix((uint64_t)run->feed_count, (uint64_t)run->fetch_count),
-                    (uint64_t)run->target_count);
-  for (int i = 0; i < run->feed_count; ++i) {
-    hash = leat_hash_mix(hash, (uint64_t)run->feeds[i].node << 32 | (uint32_t)run->feeds[i].index);
-  }
-  for (int i = 0; i < run->fetch_count; ++i) {
-    hash =
-        leat_hash_mix(hash, (uint64_t)run->fetches[i].node << 32 | (uint32_t)run->fetches[i].index);
-  }
-  for (int i = 0; i < run->target_count; ++i) hash = leat_hash_mix(hash, (uint64_t)run->targets[i]);
-  return hash;
-}
-
-static bool same_items(const void* a, const void* b, int count, size_t item_bytes) {
-  return count == 0 || memcmp(a, b, (size_t)count * item_bytes) == 0;
-}
-
-static bool signature_is(const leat_signature_t* s, const leat_run_t* run) {
-  return s->feed_count == run->feed_count && s->fetch_count == run->fetch_count &&
-         s->target_count == run->target_count &&
-         same_items(s->feeds, run->feeds, s->feed_count, sizeof(leat_output_t)) &&
-         same_items(s->fetches, run->fetches, s->fetch_count, sizeof(leat_output_t)) &&
-         same_items(s->targets, run->targets, s->target_count, sizeof(int32_t));
-}
 
 static leat_status_t check_output(const leat_graph_t* graph, leat_output_t output,
                                   const char* what) {
@@ -358,30 +297,6 @@ static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
   return leat_ok_status();
 }
 
-static leat_status_t clone_items(leat_session_t* session, const void* items, int count,
-                                 size_t item_bytes, void* out_items) {
-  void** out = out_items;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      session->allocator, (size_t)(count ? count : 1), item_bytes, out));
-  if (count) memcpy(*out, items, (size_t)count * item_bytes);
-  return leat_ok_status();
-}
-
-static leat_status_t describe_signature(leat_session_t* session, const leat_run_t* run,
-                                        leat_signature_t* s) {
-  s->feed_count = run->feed_count;
-  s->fetch_count = run->fetch_count;
-  s->target_count = run->target_count;
-  LEAT_RETURN_IF_ERROR(
-      clone_items(session, run->feeds, run->feed_count, sizeof(leat_output_t), &s->feeds));
-  LEAT_RETURN_IF_ERROR(
-      clone_items(session, run->fetches, run->fetch_count, sizeof(leat_output_t), &s->fetches));
-  LEAT_RETURN_IF_ERROR(
-      clone_items(session, run->targets, run->target_count, sizeof(int32_t), &s->targets));
-  return leat_allocator_allocate_array(session->allocator, (size_t)run->feed_count + 1,
-                                       sizeof(int), (void**)&s->feed_types);
-}
-
 // Under the graph's lock.
 static leat_status_t check_whole_graph(leat_session_t* session) {
   if (session->options.place_pruned_graph) return leat_ok_status();
@@ -396,10 +311,9 @@ leat_status_t leat_session_check_placement(leat_session_t* session) {
   return status;
 }
 
-// Checks, prunes under the graph's lock, then compiles without it.
-static leat_status_t compile_signature(leat_session_t* session, const leat_run_t* run,
-                                       leat_signature_t* s) {
-  LEAT_RETURN_IF_ERROR(describe_signature(session, run, s));
+// Checks, prunes under the graph's lock, then compiles without any.
+static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_signature_t* s) {
+  leat_session_t* session = data;
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
                                 run->fetch_count, run->targets,    run->target_count};
   leat_rewrite_t rewrite;
@@ -447,62 +361,15 @@ leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run
   return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }
 
-static leat_signature_t* find_signature(leat_session_t* session, const leat_run_t* run,
-                                        uint64_t hash) {
-  uint64_t newest;
-  if (!leat_word_map_get(&session->by_hash, hash, &newest)) return NULL;
-  leat_signature_t* signature = session->signatures[newest];
-  if (signature_is(signature, run)) return signature;
-  for (size_t i = 0; i < session->signature_count; ++i) {  // two signatures with one hash
-    if (signature_is(session->signatures[i], run)) return session->signatures[i];
-  }
-  return NULL;
-}
-
-// Called with the mutex held.
-static leat_status_t make_signature(leat_session_t* session, const leat_run_t* run, uint64_t hash,
-                                    leat_signature_t** out_signature) {
-  leat_signature_t* s;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      session->allocator, session->signature_count + 1, sizeof(leat_signature_t*),
-      (void**)&session->signatures, &session->signature_capacity));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(session->allocator, sizeof *s, (void**)&s));
-  s->hash = hash;
-  leat_status_t status = compile_signature(session, run, s);
-  if (!status) status = leat_word_map_set(&session->by_hash, hash, session->signature_count);
-  if (status) {
-    signature_free(session, s);
-    return status;
-  }
-  session->signatures[session->signature_count++] = s;
-  *out_signature = s;
-  return leat_ok_status();
-}
-
-// NULL when |place| holds none or another one.
-static leat_signature_t* known_signature(_Atomic(leat_signature_t*)* place, const leat_run_t* run) {
-  leat_signature_t* signature = atomic_load_explicit(place, memory_order_acquire);
-  return signature && signature_is(signature, run) ? signature : NULL;
-}
-
 leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                    leat_signature_t** out_signature) {
-  *out_signature = known_signature(&session->latest, run);
+  *out_signature = leat_signature_cache_find(&session->signatures, run);
   if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
-  uint64_t hash = run_hash(run);
-  _Atomic(leat_signature_t*)* short_cut = &session->short_cuts[hash % SHORT_CUTS];
-  *out_signature = known_signature(short_cut, run);
-  if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
-  leat_status_t status = leat_ok_status();
-  leat_mutex_lock(&session->mutex);
-  leat_signature_t* signature = find_signature(session, run, hash);
-  if (!signature) status = make_signature(session, run, hash, &signature);
-  leat_mutex_unlock(&session->mutex);
-  if (status) return status;
-  atomic_store_explicit(short_cut, signature, memory_order_release);
-  atomic_store_explicit(&session->latest, signature, memory_order_release);
-  *out_signature = signature;
-  return leat_ok_status();
+  int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms
+                                           : session->options.operation_timeout_ms;
+  return leat_signature_cache_make(&session->signatures, run,
+                                   leat_clock_deadline_after_ms(timeout_ms), compile_signature,
+                                   session, out_signature);
 }
 
 // ---- Measuring ----------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ static void failed_fetches_leave_nothing(void** state) {
     scene_t s;
     scene_open(&s);
     memory_open(&s);
-    s.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_LINEAR;
+    s.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_SEQUENCE;
     s.options.optimize = way & 2;
     leat_output_t x = scene_placeholder(&s, "x", LEAT_DTYPE_FLOAT);
     leat_output_t p = scene_placeholder(&s, "p", LEAT_DTYPE_BOOL);
