@@ -3,6 +3,7 @@
 // another door and looks at what comes out behind it. Any byte but 0 is true, as in C. A tensor
 // that is valid is not copied on its way.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "capi/kit.h"
 #include "leat/callable.h"
@@ -105,7 +106,9 @@ static void test_large_feed(void** state) {
     TF_SessionRun(session, NULL, &feed, &value, 1, &fetch, &got, 1, NULL, 0, NULL, status);
     kit_ok(status);
     const uint8_t* seen = TF_TensorData(got);
-    assert_int_equal(seen == bytes, places[i] < 0);
+    bool is_local = getenv("LEAT_SESSION_TARGET") == NULL;  // else the feed travels in a message
+    if (is_local) assert_int_equal(seen == bytes, places[i] < 0);
+    if (!is_local && places[i] < 0) assert_memory_equal(seen, bytes, LENGTH);
     if (places[i] >= 0) assert_int_equal(seen[places[i]], 1);
     if (places[i] >= 0) bytes[places[i]] = 1;
     TF_DeleteTensor(got);
