@@ -110,6 +110,7 @@ static leat_status_t copy_file(leat_file_system_t* fs, const char* from_path,
   if (!status) status = copy_bytes(from, to, buffer);
   status = leat_status_join(status, leat_file_close(to));
   status = leat_status_join(status, leat_file_close(from));
+  if (status) leat_status_free(fs->vtable->remove(fs, to_path));
   leat_allocator_free(allocator, buffer);
   return status;
 }
@@ -133,12 +134,19 @@ static void take_shards_back(publish_t* p) {
   }
 }
 
-// Whether |path| is that of a data file of this prefix which the published index does not name.
+static const char* last_component(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// Whether |path|, which lies in the directory of the prefix, is that of a data file of this prefix
+// which the published index does not name. Directories may be spelt in two ways ("a//b").
 static bool is_left_over(const publish_t* p, const char* path) {
-  size_t size = strlen(p->prefix);
+  const char *prefix = last_component(p->prefix), *name = last_component(path);
+  size_t size = strlen(prefix);
   char* end;
-  if (strncmp(path, p->prefix, size) != 0 || strncmp(path + size, ".data-", 6) != 0) return false;
-  const char* number = path + size + 6;
+  if (strncmp(name, prefix, size) != 0 || strncmp(name + size, ".data-", 6) != 0) return false;
+  const char* number = name + size + 6;
   unsigned long shard = strtoul(number, &end, 10);
   if (end - number < 5 || strncmp(end, "-of-", 4) != 0) return false;
   number = end + 4;
@@ -155,9 +163,17 @@ static leat_status_t remove_if_left_over(void* data, const char* path) {
 }
 
 // The new checkpoint stands: what cannot be removed is only in the way, and the next save tries
-// again.
+// again. The numbers that were found taken go first, without a listing: where that fails, each save
+// would leave its data behind and the next would have one number more to try.
 static void remove_left_over(publish_t* p) {
+  const char* path;
   leat_string_view_t pattern;
+  for (int shard = 0; shard < p->first; ++shard) {
+    leat_status_t known =
+        leat_bundle_data_path(p->prefix, shard, (int)p->count, p->arena, &path);
+    if (!known) known = p->fs->vtable->remove(p->fs, path);
+    leat_status_free(known);
+  }
   leat_status_t status =
       leat_file_pattern_escape(p->arena, leat_string_view_from(p->prefix), &pattern);
   if (!status) {
