@@ -63,9 +63,9 @@ endfunction()
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|cluster\\.|worker\\.|\
-kernel\\.(cancellation|cell|resource)|session\\.session|tensor\\.buffer_pool|tests\\.paper\\.section_4_[46]_|\
-tests\\.session\\.(control_flow|enqueued|executors|queue|random_flow|random_graph|simulated|table|\
-transfer)|\
+kernel\\.(cancellation|cell|resource)|session\\.session|tensor\\.buffer_pool|\
+tests\\.paper\\.section_4_[46]_|tests\\.session\\.(control_flow|enqueued|executors|queue|\
+random_flow|random_graph|simulated|table|transfer)|\
 tests\\.capi\\.(call|cancellation|concurrency|eager|partial_run|session)_|\
 tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
   add_custom_target(leat_thread_tests)
