@@ -16,6 +16,7 @@ typedef struct leat_invocation_s {
 } leat_invocation_t;
 
 static leat_status_t initialize_invocation(int input_count, leat_invocation_t* out_invocation) {
+  LEAT_DCHECK(input_count >= 0);
   out_invocation->inputs = out_invocation->inline_inputs;
   out_invocation->numbers = out_invocation->inline_numbers;
   out_invocation->memory = NULL;
@@ -49,6 +50,7 @@ static void note_status(leat_waiter_t* waiter, leat_status_t status) {
 
 static void on_done(leat_kernel_context_t* context, leat_status_t status) {
   leat_waiter_t* waiter = context->owner;
+  LEAT_DCHECK(waiter);
   note_status(waiter, status);
   leat_notification_open(&waiter->notification);
 }
@@ -65,6 +67,7 @@ static void on_synchronized(void* data, leat_status_t status) {
 
 // Runs |context| and all of its work.
 static leat_status_t compute_and_wait(leat_kernel_context_t* context) {
+  LEAT_DCHECK(context->services && !context->owner);
   const leat_kernel_row_t* row = context->kernel->row;
   leat_device_t* device = context->kernel->device;
   leat_waiter_t waiter = {.work = {on_work_ended}};
@@ -149,6 +152,7 @@ leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
 // ---- Over plain tensors -------------------------------------------------------------------------
 
 static void take_output(leat_slot_t* slot, leat_tensor_t* out_tensor) {
+  LEAT_DCHECK(!slot->ref || slot->tensor.dtype == 0);
   *out_tensor = (leat_tensor_t){0};
   if (slot->ref) {
     leat_cell_read(slot->ref, out_tensor);

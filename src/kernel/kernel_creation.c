@@ -20,6 +20,7 @@ typedef struct leat_kernel_block_s {
 
 leat_status_t leat_kernel_attr(const leat_kernel_creation_t* c, const char* name,
                                const leat_attr_value_t** out_value) {
+  LEAT_DCHECK(c->attrs || c->attr_count == 0);
   *out_value = leat_attr_find(c->attrs, c->attr_count, leat_string_view_from(name));
   if (LEAT_LIKELY(*out_value != NULL)) return leat_ok_status();
   return leat_make_status(LEAT_INTERNAL,
@@ -133,6 +134,7 @@ leat_status_t leat_kernel_create(const leat_kernel_row_t* row, const leat_op_t* 
                                  leat_allocator_t* allocator, leat_kernel_t** out_kernel) {
   leat_kernel_block_t* block = NULL;
   *out_kernel = NULL;
+  LEAT_DCHECK(input_count >= 0 && output_count >= 0 && op->row);
   LEAT_RETURN_IF_ERROR(allocate_block(allocator, row->state_bytes, &block));
   block->kernel = (leat_kernel_t){
       .row = row,
