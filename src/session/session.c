@@ -144,6 +144,8 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
     session->incarnations[i] = device->incarnation;
   }
   LEAT_RETURN_IF_ERROR(describe_to_passes(session));
+  // Folding computes on the first device.
+  LEAT_DCHECK(count > 0);
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
   session->master = (leat_master_options_t){
@@ -268,6 +270,7 @@ int leat_session_device_count(const leat_session_t* session) {
 }
 
 const leat_device_t* leat_session_device(const leat_session_t* session, int index) {
+  LEAT_DCHECK(index >= 0 && index < session->target.device_count);
   return session->target.devices[index];
 }
 
@@ -293,6 +296,7 @@ static bool same_items(const void* a, const void* b, int count, size_t item_byte
 }
 
 static bool signature_is(const leat_signature_t* s, const leat_run_t* run) {
+  LEAT_DCHECK(run->feed_count >= 0 && run->fetch_count >= 0 && run->target_count >= 0);
   return s->feed_count == run->feed_count && s->fetch_count == run->fetch_count &&
          s->target_count == run->target_count &&
          same_items(s->feeds, run->feeds, s->feed_count, sizeof(leat_output_t)) &&
@@ -339,6 +343,7 @@ static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* ru
 
 static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
                                bool* out_echoes) {
+  LEAT_DCHECK(!*out_echoes);
   if (run->fetch_count == 0 && run->target_count == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: the number of fetches and targets is 0, must be at least "
@@ -449,6 +454,7 @@ static leat_signature_t* find_signature(leat_session_t* session, const leat_run_
                                         uint64_t hash) {
   uint64_t newest;
   if (!leat_word_map_get(&session->by_hash, hash, &newest)) return NULL;
+  LEAT_DCHECK(newest < session->signature_count);
   leat_signature_t* signature = session->signatures[newest];
   if (signature_is(signature, run)) return signature;
   for (size_t i = 0; i < session->signature_count; ++i) {  // two signatures with one hash
@@ -472,6 +478,7 @@ static leat_status_t make_signature(leat_session_t* session, const leat_run_t* r
     signature_free(session, s);
     return status;
   }
+  LEAT_DCHECK(s->compiled && session->signature_count < session->signature_capacity);
   session->signatures[session->signature_count++] = s;
   *out_signature = s;
   return leat_ok_status();
@@ -546,6 +553,7 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
 
 static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signature_t* s, int index,
                                      int dtype) {
+  LEAT_DCHECK(index >= 0 && index < s->feed_count);
   leat_mutex_lock(&session->graph->mutex);
   const leat_node_t* node = &session->graph->graph->nodes[s->feeds[index].node];
   leat_status_t status = leat_make_status(
@@ -561,6 +569,7 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
                                         const leat_tensor_t* feed_values,
                                         leat_tensor_t* fetch_values, int64_t timeout_ms,
                                         struct leat_step_collector_s* collector) {
+  LEAT_DCHECK(signature->compiled);
   LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   for (int i = 0; i < signature->feed_count; ++i) {
     if (LEAT_UNLIKELY(feed_values[i].dtype != signature->feed_types[i])) {
