@@ -36,6 +36,7 @@ struct leat_delivery_s {
 // ---- With the mutex held ------------------------------------------------------------------------
 
 static int64_t draw_due(leat_delivery_t* d) {
+  LEAT_DCHECK(d->max_delay_ns >= 0);
   uint32_t words[4];
   leat_philox_next(&d->random, words);
   uint64_t word = (uint64_t)words[0] << 32 | words[1];
@@ -61,6 +62,8 @@ static item_t* find_next(const leat_delivery_t* d) {
 }
 
 static void remove_item(leat_delivery_t* d, item_t* item) {
+  // Only the thread that delivered it takes it out.
+  LEAT_DCHECK(item->is_open);
   item_t** link = &d->first;
   while (*link != item) link = &(*link)->next;
   *link = item->next;
@@ -92,6 +95,7 @@ static void leave_one_waiting(leat_delivery_t* d) {
 
 static void deliver(leat_delivery_t* d, item_t* item) {
   const leat_letter_t* letter = &item->letter;
+  LEAT_DCHECK(!item->is_open);
   item->is_open = true;
   leave_one_waiting(d);
   leat_mutex_unlock(&d->mutex);
@@ -112,6 +116,7 @@ static void deliver_letters(void* data) {
     }
     ++d->waiting;
     leat_condition_wait_until(&d->changed, &d->mutex, item ? item->due_ns : LEAT_DEADLINE_NEVER);
+    LEAT_DCHECK(d->waiting > 0);
     --d->waiting;
   }
   leat_mutex_unlock(&d->mutex);
@@ -145,6 +150,7 @@ leat_status_t leat_delivery_post(leat_delivery_t* d, const leat_letter_t* letter
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(d->allocator, sizeof *item, (void**)&item));
   item->letter = *letter;
   leat_mutex_lock(&d->mutex);
+  LEAT_DCHECK(d->end && !*d->end);
   item->due_ns = draw_due(d);
   *d->end = item;
   d->end = &item->next;
@@ -166,6 +172,7 @@ void leat_delivery_free(leat_delivery_t* d) {
     leat_mutex_lock(&d->mutex);
   }
   leat_mutex_unlock(&d->mutex);
+  LEAT_DCHECK(!d->first && d->waiting == 0);
   leat_condition_deinitialize(&d->changed);
   leat_mutex_deinitialize(&d->mutex);
   leat_allocator_free(d->allocator, d->threads);

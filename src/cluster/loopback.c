@@ -13,6 +13,7 @@ typedef struct loopback_s {
 
 static void destroy(leat_remote_worker_t* remote) {
   loopback_t* loopback = (loopback_t*)remote;
+  LEAT_DCHECK(remote->shelf == &loopback->shelf);
   leat_delivery_free(remote->delivery);
   leat_remote_worker_deinitialize(remote);
   leat_worker_t* worker = loopback->service.worker;

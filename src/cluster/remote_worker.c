@@ -23,6 +23,7 @@ typedef struct call_s {
 static leat_status_t post(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
                           leat_letter_t letter) {
   letter.deliver = worker->receive_request;
+  LEAT_DCHECK(worker->receive_request && worker->requests);
   letter.receiver = worker->requests;
   LEAT_RETURN_IF_ERROR(leat_worker_message_encode(&leat_pb_worker_request_descriptor, request,
                                                   worker->allocator, &letter.bytes,
@@ -54,6 +55,7 @@ static void ask(leat_remote_worker_t* worker, const call_t* call, leat_status_t 
   if (!status) {
     status = post(worker, request, letter);
     if (!status) return;
+    LEAT_DCHECK(letter.call != 0);
     leat_shelf_take(&worker->calls, letter.call);
   }
   leat_allocator_free(worker->allocator, kept);
@@ -72,6 +74,8 @@ static leat_status_t remember_edge_counts(leat_remote_worker_t* worker, uint64_t
 
 static leat_status_t take_values(leat_remote_worker_t* worker, const call_t* call,
                                  const leat_pb_worker_value_list_t* values) {
+  // A reply has a handle or values.
+  LEAT_DCHECK(!call->out_handle);
   size_t wanted = call->out_value ? 1 : call->fetch_count;
   if (values->count != wanted) {
     return leat_make_status(LEAT_INTERNAL,
@@ -100,6 +104,7 @@ static leat_status_t take_reply(leat_remote_worker_t* worker, const call_t* call
 }
 
 static void end_call(leat_remote_worker_t* worker, call_t* kept, leat_status_t status) {
+  LEAT_DCHECK(kept && kept->done);
   call_t call = *kept;
   leat_allocator_free(worker->allocator, kept);
   call.done(call.data, status);
@@ -128,6 +133,8 @@ static void register_graph(leat_worker_t* self, const leat_register_request_t* r
                            uint64_t* out_handle, leat_worker_done_fn_t done, void* data) {
   leat_remote_worker_t* worker = (leat_remote_worker_t*)self;
   leat_pb_register_partition_t message;
+  LEAT_DCHECK(registration->graph && registration->feed_count >= 0 &&
+              registration->fetch_count >= 0);
   leat_pb_worker_request_t request = {.method_case = LEAT_WORKER_REGISTER_GRAPH,
                                       .register_graph = &message};
   call_t call = {.done = done,

@@ -34,6 +34,8 @@ leat_status_t leat_shelf_put(leat_shelf_t* shelf, void* object, leat_shelf_drop_
       leat_allocator_allocate(shelf->allocator, sizeof *entry, (void**)&entry));
   *entry = (entry_t){object, drop};
   leat_mutex_lock(&shelf->mutex);
+  // A ticket is never used twice.
+  LEAT_DCHECK(!leat_word_map_get(&shelf->entries, shelf->last_ticket + 1, NULL));
   uint64_t ticket = ++shelf->last_ticket;
   leat_status_t status = leat_word_map_set(&shelf->entries, ticket, (uint64_t)(uintptr_t)entry);
   leat_mutex_unlock(&shelf->mutex);

@@ -130,6 +130,7 @@ static source_t* find_source(const body_t* b, leat_string_view_t text,
   uint64_t index;
   if (!leat_string_map_get(&b->names, leat_string_view_make(text.data, end), &index)) return NULL;
   *out_rest = leat_string_view_from_index(text, end < text.size ? end + 1 : end);
+  LEAT_DCHECK(index < b->argument_count + b->def->node_def.count);
   return &b->sources[index];
 }
 
@@ -190,6 +191,7 @@ static leat_status_t add_input(body_t* b, leat_output_t input) {
 }
 
 static leat_status_t add_control(body_t* b, int32_t node) {
+  LEAT_DCHECK(node < (int32_t)b->graph->node_count);
   if (node < 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->control_count + 1,
                                                  sizeof(int32_t), (void**)&b->controls,
@@ -205,6 +207,7 @@ static leat_status_t add_named_inputs(body_t* b, leat_string_view_t text) {
   int64_t begin, count;
   LEAT_RETURN_IF_ERROR(find_outputs(b, source, text, rest, &begin, &count));
   for (int64_t i = 0; i < count; ++i) {
+    LEAT_DCHECK(source->state == ADDED && begin + i < source->output_count);
     LEAT_RETURN_IF_ERROR(add_input(b, source->outputs[begin + i]));
   }
   return leat_ok_status();
@@ -303,6 +306,7 @@ static leat_status_t take_node(body_t* b, source_t* source, int32_t index) {
   source->output_count = node->output_count;
   LEAT_RETURN_IF_ERROR(
       allocate(b, (size_t)node->output_count, sizeof(leat_output_t), &source->outputs));
+  LEAT_DCHECK(index >= 0 && (size_t)index < b->graph->node_count);
   for (int k = 0; k < node->output_count; ++k) source->outputs[k] = (leat_output_t){index, k};
   bool acts = (node->op->flags & LEAT_OP_STATEFUL) && !(node->op->flags & LEAT_OP_VARIABLE);
   return acts ? note_effect(b, source) : leat_ok_status();
@@ -400,9 +404,12 @@ static leat_status_t add_nodes(body_t* b) {
       LEAT_RETURN_IF_ERROR(next_missing(b, top->source, &top->next_input, &missing));
       if (missing) {
         missing->state = VISITING;
+        // A node is visited once at a time, so that the stack is as deep as the body at most.
+        LEAT_DCHECK(depth < count);
         stack[depth++] = (visit_t){missing, 0};
         continue;
       }
+      LEAT_DCHECK(top->source->def && top->source->state == VISITING);
       LEAT_RETURN_IF_ERROR(add_node(b, top->source));
       top->source->state = ADDED;
       --depth;
@@ -416,6 +423,7 @@ static leat_status_t close_loops(body_t* b) {
     b->input_count = 0;
     LEAT_RETURN_IF_ERROR(add_named_inputs(b, edge->input));
     if (b->input_count != 1) return malformed(b, edge->input, "closes a loop, must be one tensor");
+    LEAT_DCHECK(!leat_output_exists(b->graph->nodes[edge->node].inputs[edge->position]));
     LEAT_RETURN_IF_ERROR(leat_graph_set_input(b->graph, edge->node, edge->position, b->inputs[0]));
   }
   return leat_ok_status();

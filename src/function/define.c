@@ -120,6 +120,7 @@ static int compare_attrs(const void* a, const void* b) {
 
 // What stays of an input's node: attributes that no op declares, and its shape as one of them.
 static leat_status_t keep_attrs(definer_t* d, const leat_node_t* node, int argument) {
+  LEAT_DCHECK(node->output_count > 0 && d->def->arg_attr.items);
   leat_pb_function_def_arg_attr_entry_t* entry =
       &d->def->arg_attr.items[d->def->arg_attr.count];
   entry->key = argument;
@@ -210,6 +211,7 @@ static leat_status_t name_body(definer_t* d) {
   for (size_t i = 0; i < d->body_count; ++i) {
     leat_string_view_t name = d->graph->nodes[d->body[i]].name;
     LEAT_RETURN_IF_ERROR(take_name(d, name, &d->names[d->body[i]]));
+    LEAT_DCHECK(d->body[i] >= 0 && (size_t)d->body[i] < d->graph->node_count);
     d->in_body[d->body[i]] = true;
   }
   return leat_ok_status();
@@ -220,6 +222,7 @@ static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_vie
   uint64_t argument;
   *out_text = (leat_string_view_t){NULL, 0};
   if (edge.index >= 0 && leat_word_map_get(&d->inputs, key_of(edge), &argument)) {
+    LEAT_DCHECK(argument < d->def->signature->input_arg.count);
     *out_text = d->def->signature->input_arg.items[argument].name;
     return leat_ok_status();
   }
@@ -233,6 +236,7 @@ static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_vie
     if (index < count) break;
     index -= count;
   }
+  LEAT_DCHECK(output < node->op->output_count);
   return leat_arena_print(d->arena, out_text, "%.*s:%.*s:%d", LEAT_SV_ARG(name),
                           LEAT_SV_ARG(node->op->outputs[output].name), index);
 }
@@ -287,6 +291,8 @@ static leat_status_t declare_attrs(definer_t* d, const leat_node_t* node) {
 static leat_status_t add_node(definer_t* d, int32_t index, leat_pb_node_def_t* def) {
   const leat_node_t* node = &d->graph->nodes[index];
   LEAT_RETURN_IF_ERROR(leat_node_to_def(d->graph, index, d->arena, def));
+  LEAT_DCHECK(d->in_body[index]);
+  LEAT_DCHECK(def->input.count == (size_t)(node->input_count + node->control_count));
   def->name = d->names[index];
   for (size_t k = 0; k < def->input.count; ++k) {
     LEAT_RETURN_IF_ERROR(edge_text(d, node->inputs[k], &def->input.items[k]));

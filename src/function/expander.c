@@ -55,6 +55,7 @@ bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* nod
 // does not say of the function's attributes follows from the arguments.
 static leat_status_t complete_branch(leat_graph_t* graph, leat_outputs_t arguments,
                                      leat_function_name_t* inout_function) {
+  LEAT_DCHECK(inout_function->attrs || inout_function->attr_count == 0);
   leat_node_spec_t spec = {.inputs = arguments.items,
                            .input_count = arguments.count,
                            .attrs = inout_function->attrs,
@@ -110,6 +111,7 @@ static leat_call_t add_body(leat_lowering_t* l, const leat_function_name_t* func
 
 // What the backward walk added and reads nothing belongs to the call's frame too.
 static leat_status_t gate_sources(leat_graph_t* graph, size_t first, int32_t gate) {
+  LEAT_DCHECK(gate < (int32_t)first);
   for (size_t i = first; gate >= 0 && i < graph->node_count; ++i) {
     const leat_node_t* node = &graph->nodes[i];
     if (node->input_count || node->control_count) continue;
@@ -241,6 +243,7 @@ leat_status_t leat_expander_expand(const leat_expander_t* expander, const leat_c
                    .done = -1,
                    .call = add_body,
                    .gradient = add_gradient}};
+  LEAT_DCHECK(site->node->op->row->lower);
   leat_status_t status = site->node->op->row->lower(&expansion.lowering);
   if (status != expansion.lowering.builder.status) {
     status = leat_status_join(status, expansion.lowering.builder.status);
@@ -260,6 +263,7 @@ static leat_status_t types_of(leat_graph_t* graph, const leat_node_t* node, bool
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)count + 1,
                                                  sizeof(int32_t), &memory));
   int32_t* types = memory;
+  LEAT_DCHECK(count >= 0);
   for (int i = 0; i < count; ++i) {
     types[i] = leat_dtype_base(of_outputs ? node->output_types[i]
                                           : leat_graph_output_type(graph, inputs[i]));

@@ -47,6 +47,7 @@ static leat_status_t prepare(inliner_t* n) {
 // What the call reads and waits for, in the new graph. In control flow the body is live when what
 // the call reads is.
 static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* site) {
+  LEAT_DCHECK(n->old->nodes[index].op->flags & LEAT_OP_CALLS);
   const leat_node_t* node = &n->old->nodes[index];
   size_t count = (size_t)(node->input_count + node->control_count);
   leat_output_t* inputs;
@@ -61,6 +62,7 @@ static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* si
                                         LEAT_SV_ARG(node->name)));
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     leat_output_t source = leat_node_map_output(&n->map, node->inputs[i]);
+    LEAT_DCHECK(i >= node->input_count || leat_output_exists(source));
     if (i < node->input_count) inputs[i] = source;
     bool waits = i >= node->input_count || n->flows;
     if (waits && source.node >= 0) controls[site->control_count++] = source.node;
@@ -85,6 +87,7 @@ static leat_status_t expand(inliner_t* n, int32_t index) {
   LEAT_RETURN_IF_ERROR(leat_expander_expand(&expander, &site, outputs, &done));
   n->map.outputs[index] = outputs;
   n->map.nodes[index] = done >= 0 || node->output_count == 0 ? done : outputs[0].node;
+  LEAT_DCHECK(n->effect_count < (int)n->old->node_count);
   if (done >= 0) n->effects[n->effect_count++] = done;
   return leat_ok_status();
 }
@@ -94,6 +97,7 @@ static leat_status_t close_loops(inliner_t* n) {
     const leat_node_t* node = &n->old->nodes[i];
     if (!(node->op->flags & LEAT_OP_MERGE)) continue;
     for (int k = 0; k < node->input_count; ++k) {
+      LEAT_DCHECK(n->map.nodes[i] >= 0);
       leat_output_t source = leat_node_map_output(&n->map, node->inputs[k]);
       if (leat_output_equal(source, n->graph->nodes[n->map.nodes[i]].inputs[k])) continue;
       LEAT_RETURN_IF_ERROR(leat_graph_set_input(n->graph, n->map.nodes[i], k, source));

@@ -64,6 +64,7 @@ static leat_status_t mark_reached(leat_walk_t* w) {
   }
   while (depth) {
     int32_t index = w->ready[--depth];
+    LEAT_DCHECK(w->reached[index]);
     for (uint32_t r = readers.begin[index]; r < readers.begin[index + 1]; ++r) {
       int32_t reader = readers.nodes[r];
       if (w->reached[reader]) continue;
@@ -120,6 +121,8 @@ static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
   LEAT_RETURN_IF_ERROR(
       w->options->expand(w->options->data, w->graph, index, scope, outputs));
   bool is_left = output_count > 0 && !leat_output_exists(outputs[0]);
+  // A call is expanded once.
+  LEAT_DCHECK(!w->calls[index]);
   if (!is_left) w->calls[index] = outputs;
   *out_any |= !is_left;
   return leat_ok_status();
@@ -127,6 +130,7 @@ static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
 
 static leat_status_t grow_calls(leat_walk_t* w) {
   leat_output_t** former = w->calls;
+  LEAT_DCHECK(w->node_count <= w->graph->node_count);
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, w->graph->node_count + 1,
                                                  sizeof *w->calls, (void**)&w->calls));
   if (former) memcpy(w->calls, former, w->node_count * sizeof *former);
@@ -186,6 +190,7 @@ bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat
 
 int32_t leat_walk_item_of(const leat_walk_t* w, leat_output_t source) {
   int32_t loop = leat_walk_loop_of(w, source.node);
+  LEAT_DCHECK(loop >= 0 && (loop == 0 || loop < w->frames.count));
   if (!leat_walk_has_loops(w) || loop == w->frames.outputs_in[source.node]) return source.node;
   return (int32_t)w->node_count + loop;
 }

@@ -6,6 +6,7 @@
 // |value| on |side| of |pred|.
 static leat_output_t on_side(leat_builder_t* b, leat_output_t value, leat_output_t pred,
                              int32_t side) {
+  LEAT_DCHECK(side == 0 || side == 1);
   return leat_node_output(leat_build_node(b, "Switch", LEAT_INPUTS(value, pred), LEAT_NO_ATTRS),
                           side);
 }

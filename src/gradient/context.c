@@ -15,6 +15,7 @@
 #include <string.h>
 
 static uint64_t key_of(leat_output_t value) {
+  LEAT_DCHECK(leat_output_exists(value) && value.index >= 0);
   return (uint64_t)(uint32_t)value.node << 32 | (uint32_t)value.index;
 }
 
@@ -29,6 +30,8 @@ static bool is_known(const leat_context_t* c, leat_output_t value, leat_output_t
 
 static leat_status_t enter_from_outside(leat_context_t* c, leat_output_t value,
                                         leat_output_t* out_here) {
+  // Where the walk begins there is nothing to enter, unless that is in a loop.
+  LEAT_DCHECK(c->site.frame > 0);
   if (c->outer) {
     LEAT_RETURN_IF_ERROR(leat_context_resolve(c->outer, value, &value));
   }
@@ -43,6 +46,7 @@ static leat_status_t copy_constant(leat_context_t* c, const leat_node_t* node,
                                    leat_output_t* out_here) {
   leat_builder_t b = leat_context_builder(c, c->site.scope);
   const leat_attr_value_t* value = leat_node_attr(node, LEAT_SV("value"));
+  LEAT_DCHECK(value && value->tensor);
   *out_here = leat_build(&b, "Const", LEAT_NO_INPUTS,
                          (leat_attrs_t){(leat_attr_t[]){{LEAT_SV("value"), *value},
                                                         LEAT_TYPE("dtype", value->tensor->dtype)},
@@ -62,6 +66,7 @@ static bool is_invariant(const leat_context_t* c, leat_output_t value) {
 static leat_status_t decide_again(leat_context_t* c, const leat_node_t* node, int side,
                                   leat_output_t* out_here) {
   leat_output_t data = node->inputs[0], pred = node->inputs[1];
+  LEAT_DCHECK(side == 0 || side == 1);
   leat_builder_t b = leat_context_builder(c, c->site.scope);
   *out_here = leat_node_output(
       leat_build_node(&b, "Switch", LEAT_INPUTS(data, pred), LEAT_NO_ATTRS), side);
@@ -188,6 +193,7 @@ static leat_status_t prepare(void* data, leat_node_spec_t* spec) {
 
 static leat_status_t placed(void* data, int32_t node) {
   leat_context_t* c = data;
+  LEAT_DCHECK((size_t)node + 1 == c->walk->graph->node_count);
   return leat_walk_set_place(c->walk, node, c->next_frame, c->next_guard);
 }
 
@@ -219,6 +225,7 @@ leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, int32_t frame, i
     w->places = places;
     w->place_capacity = capacity;
   }
+  LEAT_DCHECK(node >= 0 && (size_t)node < w->place_capacity);
   w->places[node] = (leat_node_place_t){frame, guard};
   if ((size_t)node >= w->place_count) w->place_count = (size_t)node + 1;
   return leat_ok_status();

@@ -125,6 +125,7 @@ static leat_status_t find_start(const leat_walk_t* w, int32_t* out_frame) {
 }
 
 static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* grad_ys) {
+  LEAT_DCHECK(c->walk->parts && c->walk->stops);
   leat_walk_t* w = c->walk;
   leat_string_view_t scope;
   LEAT_RETURN_IF_ERROR(

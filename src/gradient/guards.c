@@ -32,6 +32,7 @@ static leat_status_t extend(leat_walk_t* w, int32_t parent, leat_output_t pred, 
       return leat_ok_status();
     }
   }
+  LEAT_DCHECK(side == 0 || side == 1);
   if (w->guards[parent].depth >= MAX_DEPTH) {
     return leat_walk_error(w, LEAT_UNIMPLEMENTED, pred.node,
                            "it decides within 1000 conditionals, must within fewer");
@@ -44,6 +45,7 @@ static leat_status_t extend(leat_walk_t* w, int32_t parent, leat_output_t pred, 
     w->guards = items;
     w->guard_capacity *= 2;
   }
+  LEAT_DCHECK(w->guard_count < w->guard_capacity && parent < w->guard_count);
   leat_guard_t* of = &w->guards[parent];
   w->guards[w->guard_count] = (leat_guard_t){.parent = parent, .depth = of->depth + 1,
                                              .first_child = -1, .next = of->first_child,
@@ -53,6 +55,7 @@ static leat_status_t extend(leat_walk_t* w, int32_t parent, leat_output_t pred, 
 }
 
 bool leat_guard_says(const leat_walk_t* w, int32_t guard, leat_output_t pred, int32_t side) {
+  LEAT_DCHECK(guard < w->guard_count || guard == 0);
   for (; guard > 0; guard = w->guards[guard].parent) {
     if (leat_output_equal(w->guards[guard].pred, pred) && w->guards[guard].side == side) {
       return true;
@@ -74,6 +77,7 @@ leat_status_t leat_guard_difference(leat_walk_t* w, int32_t guard, int32_t known
     const leat_guard_t* g = &w->guards[guard];
     if (!leat_guard_says(w, known, g->pred, g->side)) items[--first] = *g;
   }
+  LEAT_DCHECK(first >= 0 && first <= depth);
   *out_items = depth > 0 ? items + first : NULL;
   *out_count = depth - first;
   return leat_ok_status();
@@ -107,6 +111,7 @@ static leat_status_t meet(leat_walk_t* w, int32_t a, int32_t b, int32_t* out_gua
 // ---- Nodes --------------------------------------------------------------------------------------
 
 static bool is_decided_by_loop(const leat_walk_t* w, const leat_node_t* decide) {
+  LEAT_DCHECK(decide->input_count == 2);
   int32_t pred = decide->inputs[1].node;
   return w->graph->nodes[pred].op->flags & LEAT_OP_LOOP_CONDITION;
 }
@@ -116,6 +121,7 @@ static leat_status_t guard_of_source(leat_walk_t* w, leat_output_t source, int32
   const leat_node_t* node = &w->graph->nodes[source.node];
   *out_guard = 0;
   if (node->op->flags & LEAT_OP_ENTER) return leat_ok_status();
+  LEAT_DCHECK((size_t)source.node < w->place_count);
   *out_guard = w->places[source.node].guard;
   if (!(node->op->flags & LEAT_OP_SWITCH) || source.index < 0) return leat_ok_status();
   if (is_decided_by_loop(w, node)) return leat_ok_status();

@@ -67,6 +67,7 @@ static leat_output_t split(leat_context_t* c, leat_builder_t* b, int32_t frame,
                                      LEAT_NO_ATTRS);
     leat_site_place(&c->site, b, leat_node_output(decide, 0), frame);
     list = leat_node_output(decide, detour->items[i].side);
+    LEAT_DCHECK(detour->items[i].side == 0 || detour->items[i].side == 1);
     detour->past[i] = leat_node_output(decide, 1 - detour->items[i].side);
   }
   return list;
@@ -87,6 +88,7 @@ static leat_status_t push(leat_context_t* c, leat_output_t value, int dtype, det
                           leat_output_t* out_list) {
   const leat_site_t* site = &c->loop->site;
   leat_output_t empty;
+  LEAT_DCHECK(c->loop->variables);
   LEAT_RETURN_IF_ERROR(empty_list(c->loop, dtype, &empty));
   leat_builder_t b = leat_site_builder(site);
   leat_site_variable_t v = leat_site_open(site, &b, empty);

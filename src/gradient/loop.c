@@ -24,6 +24,8 @@ typedef struct backward_s {
 
 // A constant 1 that each iteration of |site| has.
 static leat_output_t one_beside(const leat_site_t* site, leat_builder_t* b, int32_t beside) {
+  // The control inputs that the builder had are not put back.
+  LEAT_DCHECK(b->control_count == 0);
   b->control_inputs = &beside;
   b->control_count = 1;
   leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
@@ -73,6 +75,7 @@ static bool counts(const leat_graph_t* graph, const leat_loop_variable_t* v) {
 }
 
 static leat_status_t count_iterations(leat_loop_t* loop, leat_output_t* out_count) {
+  LEAT_DCHECK(loop->site.frame > 0);
   const leat_site_t* site = &loop->site;
   leat_builder_t b = leat_site_builder(site);
   for (int i = 0; i < loop->variable_count; ++i) {
@@ -194,6 +197,7 @@ static leat_status_t open_variables(backward_t* t) {
 
 // What came out of the loop goes to the value that the loop was entered with.
 static leat_status_t hand_out(backward_t* t, int32_t enter, leat_gradient_value_t value) {
+  LEAT_DCHECK(enter >= 0 && (t->w->graph->nodes[enter].op->flags & LEAT_OP_ENTER));
   leat_walk_t* w = t->w;
   leat_output_t entered = leat_walk_input(w, &w->graph->nodes[enter], 0);
   if ((size_t)entered.node >= w->node_count) return leat_ok_status();
@@ -209,6 +213,8 @@ static leat_status_t close_variables(backward_t* t) {
     leat_loop_variable_t* v = &t->loop->variables[i];
     leat_gradient_value_t sum;
     if (!takes_part(w, v)) continue;
+    // open_variables has refused a variable that no Switch decides.
+    LEAT_DCHECK(v->decide >= 0 && leat_output_exists(v->back.merge));
     leat_output_t merge = {v->merge, 0}, body = {v->decide, 1};
     leat_builder_t b = leat_context_builder(&t->inner, t->inner.site.scope);
     // A reader of the Merge sees the same value.

@@ -25,6 +25,7 @@ static leat_status_t add_variable(leat_walk_t* w, int32_t merge) {
   }
   if (v.enter < 0 || v.next < 0) return bad_merge(w, merge);
   leat_loop_t* loop = &w->loops[w->frames.runs_in[merge]];
+  LEAT_DCHECK(loop->variables && v.merge == merge);
   loop->variables[loop->variable_count++] = v;
   return leat_ok_status();
 }
@@ -58,6 +59,8 @@ static leat_loop_variable_t* find_variable(leat_loop_t* loop, int32_t merge) {
 }
 
 static void find_switches(leat_walk_t* w, leat_loop_t* loop) {
+  // Loop 0 is what is in no loop.
+  LEAT_DCHECK(loop != w->loops);
   for (int32_t n = loop->first_node; n >= 0; n = w->next_in_loop[n]) {
     const leat_node_t* node = &w->graph->nodes[n];
     if (!(node->op->flags & LEAT_OP_SWITCH)) continue;
@@ -68,6 +71,7 @@ static void find_switches(leat_walk_t* w, leat_loop_t* loop) {
 }
 
 static leat_status_t describe(leat_walk_t* w, int32_t frame, const int32_t* variable_counts) {
+  LEAT_DCHECK(frame >= 0 && frame < w->frames.count && variable_counts[frame] >= 0);
   leat_loop_t* loop = &w->loops[frame];
   const leat_frame_t* from = &w->frames.items[frame];
   *loop = (leat_loop_t){.first_node = -1, .outside = -1, .minus_one = LEAT_OUTPUT_NONE};

@@ -15,6 +15,7 @@ leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
   leat_part_t* part;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(&w->arena, sizeof *part, (void**)&part));
   part->value = value;
+  LEAT_DCHECK(output.index >= 0 && output.index < w->graph->nodes[output.node].output_count);
   leat_part_t** end = &(*list)[output.index];
   while (*end) end = &(*end)->next;
   *end = part;
@@ -22,6 +23,7 @@ leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
 }
 
 bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output) {
+  LEAT_DCHECK(output.index >= 0 && (size_t)output.node < w->node_count);
   return w->parts[output.node] && w->parts[output.node][output.index];
 }
 
@@ -35,6 +37,7 @@ static leat_gradient_value_t join_rows(leat_builder_t* b, const leat_part_t* fir
     for (const leat_part_t* p = first; p; p = p->next) {
       scratch[n++] = field ? p->value.indices : p->value.dense;
     }
+    LEAT_DCHECK(n == count);
     scratch[n] = axis;
     leat_output_t joined = leat_build(b, "ConcatV2", (leat_outputs_t){scratch, count + 1},
                                       LEAT_ATTRS(LEAT_INT("N", count)));
@@ -56,6 +59,7 @@ leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b, leat_output
   for (const leat_part_t* p = first; p; p = p->next, ++count) {
     all_rows &= leat_gradient_is_rows(p->value);
   }
+  LEAT_DCHECK(count > 0);
   if (count == 1) {
     *out_sum = first->value;
     return leat_ok_status();

@@ -173,6 +173,7 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
 static leat_status_t visit_node(leat_context_t* c, int32_t index) {
   leat_walk_t* w = c->walk;
   if (w->stops[index] || !w->parts[index]) return leat_ok_status();
+  LEAT_DCHECK((size_t)index < w->node_count);
   leat_string_view_t scope;
   LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &scope, "%.*s/%.*s_grad/",
                                         LEAT_SV_ARG(w->prefix),
@@ -185,8 +186,10 @@ static leat_status_t visit_node(leat_context_t* c, int32_t index) {
 // ---- Items --------------------------------------------------------------------------------------
 
 static void enqueue(region_t* r, int32_t item) {
+  LEAT_DCHECK(item >= 0 && (size_t)item < r->w->node_count + (size_t)r->w->frames.count + 1);
   if (r->queued[item] || r->w->pending[item]) return;
   r->queued[item] = true;
+  LEAT_DCHECK(r->ready_count < r->w->node_count + (size_t)r->w->frames.count + 1);
   r->ready[r->ready_count++] = item;
 }
 
@@ -199,6 +202,8 @@ static void settle_inputs(region_t* r, int32_t index) {
     if ((size_t)source.node >= w->node_count) continue;
     if (!leat_walk_edge_counts(w, node, source)) continue;
     int32_t item = leat_walk_item_of(w, source);
+    // Each reader counts once.
+    LEAT_DCHECK(w->pending[item] > 0);
     if (--w->pending[item] == 0) enqueue(r, item);
   }
 }

@@ -55,6 +55,7 @@ leat_status_t leat_site_shape(const leat_site_t* site, leat_site_variable_t vari
 
 void leat_site_close(const leat_site_t* site, leat_builder_t* b, leat_site_variable_t variable,
                      leat_output_t next) {
+  LEAT_DCHECK(b->status || leat_output_exists(variable.merge));
   next = build(site, b, "NextIteration", LEAT_INPUTS(next), LEAT_NO_ATTRS);
   if (b->status) return;
   b->status = leat_graph_set_input(b->graph, variable.merge.node, 1, next);
@@ -62,6 +63,7 @@ void leat_site_close(const leat_site_t* site, leat_builder_t* b, leat_site_varia
 
 leat_output_t leat_site_exit(const leat_site_t* site, leat_builder_t* b,
                              leat_site_variable_t variable) {
+  LEAT_DCHECK(b->status || leat_output_exists(variable.last));
   leat_output_t exit = leat_build_unary(b, "Exit", variable.last);
   if (!b->status) {
     b->status = leat_walk_set_place(site->walk, exit.node, site->parent_frame, site->exit_guard);

@@ -11,6 +11,7 @@ const leat_attr_value_t* leat_attr_find(const leat_attr_t* attrs, int count,
 }
 
 const char* leat_attr_kind_name(leat_attr_kind_t kind, bool is_list) {
+  LEAT_DCHECK(kind <= LEAT_ATTR_PLACEHOLDER);
   static const char* const names[][2] = {
       [LEAT_ATTR_NONE] = {"none", "list(none)"},
       [LEAT_ATTR_STRING] = {"string", "list(string)"},
@@ -27,6 +28,7 @@ const char* leat_attr_kind_name(leat_attr_kind_t kind, bool is_list) {
 }
 
 leat_attr_value_t leat_attr_value_item(const leat_attr_value_t* list, uint32_t index) {
+  LEAT_DCHECK(list->is_list && index < list->count);
   leat_attr_value_t item = {.kind = list->kind};
   switch ((leat_attr_kind_t)list->kind) {
     case LEAT_ATTR_PLACEHOLDER:
@@ -44,6 +46,7 @@ leat_attr_value_t leat_attr_value_item(const leat_attr_value_t* list, uint32_t i
 }
 
 size_t leat_attr_item_bytes(leat_attr_kind_t kind) {
+  LEAT_DCHECK(kind <= LEAT_ATTR_PLACEHOLDER);
   static const uint8_t bytes[] = {
       [LEAT_ATTR_NONE] = 0,
       [LEAT_ATTR_STRING] = sizeof(leat_string_view_t),
@@ -61,6 +64,7 @@ size_t leat_attr_item_bytes(leat_attr_kind_t kind) {
 
 // The bytes of element |index| as they count for equality.
 static leat_string_view_t element_bytes(const leat_tensor_t* tensor, int64_t index) {
+  LEAT_DCHECK(index >= 0 && index < tensor->shape.element_count);
   if (tensor->dtype == LEAT_DTYPE_STRING) return leat_tensor_string_at(tensor, index);
   size_t size = leat_dtype_size(tensor->dtype);
   return leat_string_view_make((const char*)tensor->data + (size_t)index * size, size);

@@ -25,6 +25,7 @@ static leat_status_t make_name(leat_builder_t* builder, leat_string_view_t op,
 // |attrs| and the colocation, which the builder adds.
 static leat_status_t make_attrs(leat_builder_t* builder, leat_attrs_t attrs,
                                 leat_node_spec_t* spec) {
+  LEAT_DCHECK(attrs.count >= 0 && (attrs.items || attrs.count == 0));
   spec->attrs = attrs.items;
   spec->attr_count = attrs.count;
   if (builder->colocate_with.size == 0) return leat_ok_status();
@@ -155,6 +156,7 @@ static bool store_scalar(int dtype, double value, void* target) {
 
 leat_output_t leat_build_scalar(leat_builder_t* builder, int dtype, double value) {
   if (builder->status) return LEAT_OUTPUT_NONE;
+  LEAT_DCHECK(leat_dtype_size(dtype) <= 16);
   char element[16] LEAT_ALIGNED(16) = {0};
   if (!store_scalar(dtype, value, element)) {
     builder->status = leat_make_status(LEAT_INVALID_ARGUMENT,

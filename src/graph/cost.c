@@ -33,6 +33,7 @@ static double contraction(leat_partial_shape_t a, leat_partial_shape_t b, leat_p
 // 2 |y| |filter| / channels of y. Input 1 is the filter, or its gradient is what comes out; y comes
 // out, or its gradient is input 2.
 static double convolution(const leat_graph_t* graph, const leat_node_t* node) {
+  LEAT_DCHECK(node->output_count > 0);
   leat_partial_shape_t out = node->output_shapes[0], filter = out, y = out;
   if (node->input_count > 1) {
     leat_partial_shape_t second = leat_graph_output_shape(graph, node->inputs[1]);
@@ -55,6 +56,8 @@ static bool does_nothing(const leat_node_t* node) {
 }
 
 leat_work_t leat_cost_work(const leat_graph_t* graph, const leat_node_t* node) {
+  // The node is named by its place in the graph.
+  LEAT_DCHECK(node >= graph->nodes && node < graph->nodes + graph->node_count);
   leat_work_t work = {0, 0};
   if (does_nothing(node)) return work;
   double largest = 0;

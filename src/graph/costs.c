@@ -85,6 +85,7 @@ static leat_string_view_t size_key(int output, leat_string_view_t node, cost_key
 static measure_t* find(const leat_costs_t* costs, leat_string_view_t key) {
   uint64_t place;
   if (key.size == 0 || !leat_string_map_get(&costs->places, key, &place)) return NULL;
+  LEAT_DCHECK(place < costs->count);
   return &costs->measures[place];
 }
 
@@ -205,6 +206,7 @@ static leat_status_t gather_node(leat_costs_t* costs, leat_string_view_t device_
 
 // What the step took of one thing begins to count.
 static void settle(measure_t* measure) {
+  LEAT_DCHECK(measure->step >= NOTHING);
   if (measure->step == NOTHING) return;
   measure->most = LEAT_MAX(measure->most, measure->step);
   measure->kept = measure->kept == NOTHING

@@ -76,6 +76,8 @@ static leat_status_t frames_differ(const finder_t* f, const leat_node_t* node,
 // The frame of the inputs that are already known; the edge that closes a loop is not.
 static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* known,
                               int32_t* out_frame) {
+  // Frame 0 is there from the start.
+  LEAT_DCHECK(f->frames->count > 0);
   int32_t own = -1;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     int32_t source = node->inputs[i].node;
@@ -91,6 +93,8 @@ static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* 
 }
 
 static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
+  // An order names each node once.
+  LEAT_DCHECK(!known[index]);
   const leat_node_t* node = &f->graph->nodes[index];
   int32_t own = 0;
   LEAT_RETURN_IF_ERROR(find_own(f, node, known, &own));
@@ -104,6 +108,7 @@ static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
   if (node->op->flags & LEAT_OP_ENTER) {
     LEAT_RETURN_IF_ERROR(enter_frame(f, node, own, &output));
   } else if (node->op->flags & LEAT_OP_EXIT) {
+    LEAT_DCHECK(f->frames->items[own].parent >= 0);
     output = f->frames->items[own].parent;
   }
   f->frames->runs_in[index] = own;

@@ -69,6 +69,7 @@ static int copy_edges(const grafter_t* g, const leat_node_t* node, leat_output_t
       controls[control_count++] = source.node;
     }
   }
+  LEAT_DCHECK(control_count <= node->control_count);
   if (!follows && g->graft->control >= 0) controls[control_count++] = g->graft->control;
   return control_count;
 }

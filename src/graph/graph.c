@@ -82,6 +82,7 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
 }
 
 void leat_graph_expect(leat_graph_t* graph, size_t node_count) {
+  LEAT_DCHECK(graph->node_count <= graph->node_capacity);
   size_t room = graph->node_capacity - graph->node_count;
   leat_pages_advise(graph->nodes + graph->node_count,
                     LEAT_MIN(node_count, room) * sizeof(leat_node_t), LEAT_PAGES_PRESENT);
@@ -167,6 +168,7 @@ static leat_status_t unique_controls(leat_graph_t* graph, leat_output_t* control
 static leat_status_t make_controls(leat_graph_t* graph, const leat_node_spec_t* spec,
                                    leat_node_t* node) {
   leat_output_t* controls = node->inputs + spec->input_count;
+  LEAT_DCHECK(node->inputs);
   for (int i = 0; i < spec->control_count; ++i) {
     int32_t source = spec->control_inputs[i];
     if (source < 0 || (size_t)source >= graph->node_count) {
@@ -222,6 +224,7 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
 
 // Room for one node more: it is made where it will stand.
 static inline leat_status_t next_node(leat_graph_t* graph, leat_node_t** out_node) {
+  LEAT_DCHECK(graph->node_count <= graph->node_capacity && graph->names.count == graph->node_count);
   if (LEAT_UNLIKELY(graph->node_count >= graph->node_capacity)) {
     LEAT_RETURN_IF_ERROR(leat_graph_reserve(graph, graph->node_count + 1));
   }
@@ -235,6 +238,9 @@ static inline leat_status_t append_node(leat_graph_t* graph, uint64_t name_hash,
   if (LEAT_UNLIKELY(!leat_node_index_add(&graph->names, graph->nodes, name_hash))) {
     return duplicate_name(graph->nodes[graph->node_count].name);
   }
+  // Node and name are added together: what is looked up by name is a node.
+  LEAT_DCHECK(graph->node_count < graph->node_capacity);
+  LEAT_DCHECK(graph->names.count == graph->node_count + 1);
   *out_node = (int32_t)graph->node_count++;
   return leat_ok_status();
 }
@@ -295,6 +301,7 @@ static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
   LEAT_RETURN_IF_ERROR(read_name(spec, &name_hash));
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
+  LEAT_DCHECK(spec->like >= 0 && (size_t)spec->like < graph->node_count);
   *node = graph->nodes[spec->like];
   if (spec->attrs) node->attrs = spec->attrs;
   node->name = spec->name;
@@ -344,6 +351,8 @@ leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
   *copy = original;
   copy->inputs = NULL;
   copy->input_count = input_count;
+  LEAT_DCHECK(input_count >= 0 && control_count >= 0);
+  LEAT_DCHECK(inputs || input_count + control_count == 0);
   copy->control_count = control_count;
   size_t count = (size_t)input_count + (size_t)control_count;
   if (count > 0) {

@@ -5,6 +5,7 @@
 
 leat_status_t leat_graph_add_control_input(leat_graph_t* graph, int32_t node_index,
                                            int32_t control_input) {
+  LEAT_DCHECK((size_t)node_index < graph->node_count && (size_t)control_input < graph->node_count);
   leat_node_t* node = &graph->nodes[node_index];
   size_t count = (size_t)node->input_count + (size_t)node->control_count;
   for (size_t i = (size_t)node->input_count; i < count; ++i) {
@@ -33,6 +34,7 @@ leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node_index, int 
                             LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), index,
                             node->input_count);
   }
+  LEAT_DCHECK((size_t)node_index < graph->node_count && (size_t)source.node < graph->node_count);
   const leat_node_t* from = &graph->nodes[source.node];
   if (source.index < 0 || source.index >= from->output_count) {
     return leat_make_status(LEAT_OUT_OF_RANGE,
@@ -77,6 +79,7 @@ static leat_status_t grow_outputs(leat_graph_t* graph, leat_node_t* node) {
                                                   : leat_partial_shape_unknown();
     }
   }
+  LEAT_DCHECK(next == count);
   node->output_types = types;
   node->output_shapes = shapes;
   node->output_count = (int32_t)count;
@@ -87,6 +90,7 @@ leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node_index,
                                    leat_output_t source) {
   leat_node_t* node = &graph->nodes[node_index];
   int expected = leat_node_input_type(node, node->input_count);
+  LEAT_DCHECK(leat_output_exists(source) && (size_t)source.node < graph->node_count);
   int actual = leat_graph_output_type(graph, source);
   if (actual != expected && actual != expected + LEAT_DTYPE_REF_OFFSET) {
     return leat_make_status(expected == LEAT_DTYPE_INVALID ? LEAT_OUT_OF_RANGE
@@ -115,6 +119,7 @@ leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node_index,
 
 leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
                                   const leat_attr_t* attr) {
+  LEAT_DCHECK((size_t)node_index < graph->node_count && attr->name.size > 0);
   leat_node_t* node = &graph->nodes[node_index];
   int declared = leat_op_find_attr(node->op, attr->name);
   if (declared >= 0) {
@@ -220,6 +225,7 @@ static bool is_no_news(leat_partial_shape_t known, leat_partial_shape_t claimed)
 leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_output_t output,
                                       leat_partial_shape_t shape) {
   leat_node_t* node = &graph->nodes[output.node];
+  LEAT_DCHECK(output.index >= 0 && output.index < node->output_count);
   if (is_no_news(node->output_shapes[output.index], shape)) return leat_ok_status();
   leat_partial_shape_t merged;
   leat_status_t status = leat_partial_shape_merge(node->output_shapes[output.index], shape,

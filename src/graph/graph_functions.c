@@ -54,6 +54,7 @@ leat_graph_mark_t leat_graph_mark(const leat_graph_t* graph) {
 }
 
 void leat_graph_return_to(leat_graph_t* graph, const leat_graph_mark_t* mark) {
+  LEAT_DCHECK(mark->node_count <= graph->node_count);
   graph->node_count = mark->node_count;
   leat_node_index_truncate(&graph->names, graph->nodes, mark->node_count);
   graph->producer_version = mark->producer_version;

@@ -9,6 +9,7 @@
 #define MAX_PASS_THROUGH 256
 
 leat_partial_shape_t leat_inference_input(const leat_inference_t* c, int index) {
+  LEAT_DCHECK(index >= 0 && index < c->node->input_count);
   leat_output_t input = c->node->inputs[index];
   if (!leat_output_exists(input)) return leat_partial_shape_unknown();
   return leat_graph_output_shape(c->graph, input);
@@ -27,6 +28,7 @@ static leat_output_t origin(const leat_graph_t* graph, leat_output_t output) {
 }
 
 const leat_tensor_t* leat_inference_input_tensor(leat_inference_t* c, int index) {
+  LEAT_DCHECK(index >= 0 && index < c->node->input_count);
   c->saw_values = true;
   leat_output_t source = origin(c->graph, c->node->inputs[index]);
   if (!leat_output_exists(source) || source.index != 0) return NULL;
@@ -36,6 +38,7 @@ const leat_tensor_t* leat_inference_input_tensor(leat_inference_t* c, int index)
 bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
                                  leat_partial_shape_t* out_shape) {
   leat_output_t source = c->node->inputs[index];
+  LEAT_DCHECK(index < c->node->input_count);
   c->saw_values = true;
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
@@ -112,6 +115,7 @@ leat_status_t leat_inference_merge_dim(int64_t a, int64_t b, int64_t* out_dim) {
 
 // 1: |a| says as much as |b| and more or equal, 2: the other way, 0: neither, -1: contradiction.
 static int better(leat_partial_shape_t a, leat_partial_shape_t b, int* out_dim) {
+  LEAT_DCHECK(a.rank >= 0 && a.rank == b.rank);
   bool a_lacks = false, b_lacks = false;
   for (int i = 0; i < a.rank; ++i) {
     if (a.dims[i] == b.dims[i]) continue;
@@ -163,6 +167,7 @@ leat_status_t leat_inference_broadcast(leat_inference_t* c, leat_partial_shape_t
   *out_shape = leat_partial_shape_unknown();
   if (a.rank < 0 || b.rank < 0) return leat_ok_status();
   int rank = LEAT_MAX(a.rank, b.rank);
+  LEAT_DCHECK(rank <= LEAT_SHAPE_MAX_RANK);
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   for (int i = 0; i < rank; ++i) {
     int in_a = i - (rank - a.rank), in_b = i - (rank - b.rank);
@@ -216,6 +221,7 @@ leat_status_t leat_inference_subshape(leat_inference_t* c, leat_partial_shape_t 
 }
 
 leat_status_t leat_inference_multiply(int64_t a, int64_t b, int64_t* out_dim) {
+  LEAT_DCHECK(a >= LEAT_DIM_UNKNOWN && b >= LEAT_DIM_UNKNOWN);
   *out_dim = LEAT_DIM_UNKNOWN;
   if (a == 0 || b == 0) {
     *out_dim = 0;

@@ -52,6 +52,7 @@ static leat_status_t value_of_tensor(leat_graph_t* graph, const leat_tensor_t* t
 static leat_status_t run_value_function(leat_graph_t* graph, leat_output_t output, int depth,
                                         leat_partial_value_t* out_value) {
   const leat_node_t* node = &graph->nodes[output.node];
+  LEAT_DCHECK(node->op->row->value && output.index >= 0 && output.index < node->output_count);
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
                                                  (size_t)node->output_count,

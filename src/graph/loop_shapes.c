@@ -74,6 +74,7 @@ static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_sh
 }
 
 static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
+  LEAT_DCHECK(s->before[index]);
   leat_node_t* node = &s->graph->nodes[index];
   int closing = leat_node_closing_input(s->graph, node);
   if (closing >= 0) {

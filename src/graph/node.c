@@ -12,6 +12,8 @@ const leat_tensor_t* leat_node_constant(const leat_node_t* node) {
 }
 
 bool leat_node_waits(const leat_node_t* node) {
+  // The op's own attributes come first and are all there.
+  LEAT_DCHECK(node->attr_count >= node->op->attr_count);
   for (int i = 0; i < node->op->attr_count; ++i) {
     if (node->attrs[i].value.kind == LEAT_ATTR_PLACEHOLDER) return true;
   }
@@ -51,6 +53,7 @@ int leat_node_attr_type(const leat_node_t* node, const char* name) {
 
 static int argument_range(const leat_op_argument_t* arguments, const leat_attr_t* attrs,
                           int argument, int* out_begin) {
+  LEAT_DCHECK(argument >= 0);
   int64_t begin = 0;
   for (int i = 0; i < argument; ++i) begin += leat_signature_argument_count(&arguments[i], attrs);
   if (out_begin) *out_begin = (int)begin;
@@ -58,14 +61,17 @@ static int argument_range(const leat_op_argument_t* arguments, const leat_attr_t
 }
 
 int leat_node_input_argument(const leat_node_t* node, int argument, int* out_begin) {
+  LEAT_DCHECK(argument < node->op->input_count);
   return argument_range(node->op->inputs, node->attrs, argument, out_begin);
 }
 
 int leat_node_output_argument(const leat_node_t* node, int argument, int* out_begin) {
+  LEAT_DCHECK(argument < node->op->output_count);
   return argument_range(node->op->outputs, node->attrs, argument, out_begin);
 }
 
 int leat_node_input_type(const leat_node_t* node, int index) {
+  LEAT_DCHECK(index >= 0);
   int64_t position = index;
   for (int i = 0; i < node->op->input_count; ++i) {
     const leat_op_argument_t* argument = &node->op->inputs[i];

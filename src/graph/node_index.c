@@ -19,11 +19,14 @@ void leat_node_index_deinitialize(leat_node_index_t* index) {
 }
 
 static inline size_t node_of(const leat_node_index_t* index, uint32_t slot) {
+  LEAT_DCHECK((slot & (index->capacity - 1)) != 0);
   return (slot & (index->capacity - 1)) - 1;
 }
 
 // Adds all nodes again.
 static void fill(leat_node_index_t* index, const leat_node_t* nodes) {
+  // A search ends at a free slot, of which there are always some.
+  LEAT_DCHECK(index->count <= index->capacity / 8 * 5);
   size_t mask = index->capacity - 1;
   for (size_t i = 0; i < index->count; ++i) {
     uint64_t hash = leat_node_name_hash(nodes[i].name);
@@ -53,6 +56,7 @@ leat_status_t leat_node_index_reserve(leat_node_index_t* index, const leat_node_
 // Where |name| is, or the free slot where it belongs. The table must not be empty.
 static inline size_t find_slot(const leat_node_index_t* index, const leat_node_t* nodes,
                                leat_string_view_t name, uint64_t hash) {
+  LEAT_DCHECK(index->capacity > 0 && (index->capacity & (index->capacity - 1)) == 0);
   size_t mask = index->capacity - 1;
   size_t at = hash & mask;
   for (uint32_t slot; (slot = index->slots[at]); at = (at + 1) & mask) {
@@ -72,6 +76,7 @@ int32_t leat_node_index_find(const leat_node_index_t* index, const leat_node_t* 
 bool leat_node_index_add_behind(leat_node_index_t* index, const leat_node_t* nodes, uint64_t hash) {
   size_t at = find_slot(index, nodes, nodes[index->count].name, hash);
   if (LEAT_UNLIKELY(index->slots[at])) return false;
+  LEAT_DCHECK(index->count < index->capacity / 8 * 5);
   index->slots[at] = leat_node_index_slot(index, hash, index->count++);
   return true;
 }

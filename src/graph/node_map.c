@@ -2,6 +2,7 @@
 #include "graph/node_map.h"
 
 leat_output_t leat_node_map_output(const leat_node_map_t* map, leat_output_t old_output) {
+  LEAT_DCHECK(leat_output_exists(old_output) && old_output.index >= LEAT_CONTROL_INDEX);
   if (old_output.index >= 0 && map->outputs && map->outputs[old_output.node]) {
     leat_output_t special = map->outputs[old_output.node][old_output.index];
     if (leat_output_exists(special)) return special;

@@ -14,6 +14,7 @@ int leat_op_find_attr(const leat_op_t* op, leat_string_view_t name) {
 // ---- checks -------------------------------------------------------------------------------------
 
 static leat_status_t check_kind(const leat_op_attr_t* attr, const leat_attr_value_t* value) {
+  LEAT_DCHECK(attr->kind != LEAT_ATTR_NONE);
   if (attr->is_list && value->is_list && value->count == 0) return leat_ok_status();
   if (value->kind == attr->kind && value->is_list == attr->is_list) return leat_ok_status();
   if (value->kind == LEAT_ATTR_NONE && attr->is_list) return leat_ok_status();

@@ -10,6 +10,7 @@ static void fill(const leat_graph_t* graph, leat_readers_t* readers) {
     const leat_node_t* node = &graph->nodes[i];
     for (int k = 0; k < edge_count(node); ++k) {
       if (!leat_output_exists(node->inputs[k])) continue;
+      LEAT_DCHECK((size_t)node->inputs[k].node < graph->node_count);
       uint32_t* cursor = &readers->begin[node->inputs[k].node + 1];
       readers->readers[(*cursor)++] = (leat_reader_t){(int32_t)i, k};
     }

@@ -19,6 +19,7 @@ void leat_ready_queue_deinitialize(leat_ready_queue_t* queue) {
 }
 
 static void heap_push(leat_ready_queue_t* queue, int32_t index) {
+  LEAT_DCHECK(queue->heap_count < queue->count);
   int32_t at = queue->heap_count++;
   while (at > 0 && queue->heap[(at - 1) / 2] > index) {
     queue->heap[at] = queue->heap[(at - 1) / 2];
@@ -28,6 +29,7 @@ static void heap_push(leat_ready_queue_t* queue, int32_t index) {
 }
 
 static int32_t heap_pop(leat_ready_queue_t* queue) {
+  LEAT_DCHECK(queue->heap_count > 0);
   int32_t top = queue->heap[0];
   int32_t last = queue->heap[--queue->heap_count];
   int32_t at = 0;
@@ -53,5 +55,6 @@ int32_t leat_ready_queue_take(leat_ready_queue_t* queue) {
 }
 
 void leat_ready_queue_settle(leat_ready_queue_t* queue, int32_t index) {
+  LEAT_DCHECK(index >= 0 && index < queue->count && queue->pending[index] > 0);
   if (--queue->pending[index] == 0 && index < queue->cursor) heap_push(queue, index);
 }

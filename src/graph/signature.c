@@ -20,6 +20,7 @@ static bool is_missing(const leat_attr_t* attr) {
 }
 
 static inline int64_t count_of(const leat_op_argument_t* argument, const leat_attr_t* attrs) {
+  LEAT_DCHECK(argument->number_attr < 0 || !attrs[argument->number_attr].value.is_list);
   if (argument->number_attr >= 0) return attrs[argument->number_attr].value.i;
   if (argument->source == LEAT_TYPE_FROM_LIST) return attrs[argument->type_attr].value.count;
   return 1;
@@ -27,6 +28,7 @@ static inline int64_t count_of(const leat_op_argument_t* argument, const leat_at
 
 static inline int type_of(const leat_op_argument_t* argument, const leat_attr_t* attrs,
                           int64_t index) {
+  LEAT_DCHECK(index >= 0 && index < count_of(argument, attrs));
   int dtype = argument->dtype;
   if (argument->source == LEAT_TYPE_FROM_ATTR) dtype = attrs[argument->type_attr].value.type;
   if (argument->source == LEAT_TYPE_FROM_LIST) {
@@ -57,6 +59,8 @@ static void learn_kind(const leat_op_attr_t* declared, leat_attr_value_t* value)
   if (declared->is_list && value->kind == LEAT_ATTR_NONE) {
     *value = (leat_attr_value_t){.is_list = true};
   }
+  // leat_op_attr_check has refused everything else.
+  LEAT_DCHECK(declared->is_list == value->is_list);
   if (value->is_list) value->kind = (uint8_t)declared->kind;
 }
 
@@ -138,6 +142,7 @@ static leat_status_t infer_length(resolver_t* r, int* out_list_attr, int64_t* ou
     }
   }
   if (unknown < 0) return leat_ok_status();
+  LEAT_DCHECK(uses > 0);
   int64_t left = r->spec->input_count - known;
   if (left < 0 || left % uses != 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -373,6 +378,7 @@ static leat_status_t resolve_outputs(const resolver_t* r, leat_node_signature_t*
   if (count == 0) return leat_ok_status();
   if (count == 1 && r->op->output_count == 1) {
     int dtype = type_of(r->op->outputs, r->attrs, 0);
+    LEAT_DCHECK(dtype > 0 && (size_t)dtype < sizeof single_types);
     out_signature->output_types = &single_types[dtype];
     return leat_ok_status();
   }

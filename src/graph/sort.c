@@ -33,6 +33,8 @@ static void settle_readers(const leat_graph_t* graph, const leat_readers_t* read
 
 static leat_status_t cycle(const leat_graph_t* graph, const leat_ready_queue_t* queue,
                            size_t done) {
+  // So that the search for a node that is left finds one.
+  LEAT_DCHECK(done < graph->node_count);
   size_t node = 0;
   while (queue->pending[node] <= 0) ++node;
   return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -47,6 +49,7 @@ static leat_status_t sort(const leat_graph_t* graph, const leat_readers_t* reade
   count_pending(graph, queue);
   size_t done = 0;
   for (int32_t node; (node = leat_ready_queue_take(queue)) >= 0;) {
+    LEAT_DCHECK(done < graph->node_count);
     out_order[done++] = node;
     settle_readers(graph, readers, node, queue);
   }

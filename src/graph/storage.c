@@ -58,6 +58,7 @@ leat_status_t leat_graph_storage_keep_tensor_move(leat_graph_storage_t* storage,
     return status;
   }
   leat_kept_tensor_t* kept = memory;
+  LEAT_DCHECK(tensor->dtype != LEAT_DTYPE_INVALID);
   kept->tensor = leat_tensor_move(tensor);
   kept->next = storage->tensors;
   storage->tensors = kept;
@@ -98,6 +99,7 @@ leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage, leat_s
     storage->text_next = chunk;
     storage->text_end = storage->text_next + TEXT_CHUNK_BYTES;
   }
+  LEAT_DCHECK((size_t)(storage->text_end - storage->text_next) > text.size);
   return leat_graph_storage_take_text(storage, text, out_text);
 }
 
@@ -167,6 +169,7 @@ static leat_status_t copy_item(leat_graph_storage_t* storage, leat_attr_kind_t k
     }
     case LEAT_ATTR_TENSOR: {
       const leat_tensor_t* tensor = *(const leat_tensor_t* const*)source;
+      LEAT_DCHECK(tensor);
       return leat_graph_storage_keep_tensor(storage, tensor, target);
     }
     case LEAT_ATTR_FUNCTION: return copy_function(storage, source, depth, target);
@@ -192,6 +195,7 @@ static leat_status_t copy_value(leat_graph_storage_t* storage, const leat_attr_v
   }
   if (value->count == 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&storage->arena, value->count, bytes, &memory));
+  LEAT_DCHECK(bytes > 0);
   out_value->items = memory;
   for (uint32_t i = 0; i < value->count; ++i) {
     LEAT_RETURN_IF_ERROR(copy_item(storage, kind, (const char*)value->items + i * bytes, depth,

@@ -78,6 +78,7 @@ bool leat_cancellation_is_unused(const leat_cancellation_t* cancellation) {
 static place_t* take_place(leat_cancellation_t* cancellation) {
   if (cancellation->first_free) {
     place_t* place = &cancellation->places[cancellation->first_free - 1];
+    LEAT_DCHECK(place->state == PLACE_FREE && cancellation->first_free <= cancellation->count);
     cancellation->first_free = place->next_free;
     ++cancellation->taken;
     return place;
@@ -97,6 +98,7 @@ static place_t* take_place(leat_cancellation_t* cancellation) {
 
 static void free_place(leat_cancellation_t* cancellation, size_t index) {
   place_t* place = &cancellation->places[index];
+  LEAT_DCHECK(index < cancellation->count && place->state != PLACE_FREE && cancellation->taken > 0);
   place->state = PLACE_FREE;
   place->uses++;
   --cancellation->taken;
@@ -123,6 +125,7 @@ bool leat_cancellation_register(leat_cancellation_t* cancellation, leat_cancel_f
   leat_mutex_lock(&cancellation->mutex);
   if (!leat_cancellation_is_cancelled(cancellation)) place = take_place(cancellation);
   if (place) {
+    LEAT_DCHECK(fn && place->state == PLACE_FREE);
     place->fn = fn;
     place->data = data;
     place->state = PLACE_WAITING;
@@ -158,6 +161,8 @@ void leat_cancellation_cancel(leat_cancellation_t* cancellation) {
   // A callback may end the step, and with it the caller's reference.
   leat_cancellation_retain(cancellation);
   atomic_store_explicit(&cancellation->cancelled, true, memory_order_release);
+  // Only the first who cancels runs callbacks.
+  LEAT_DCHECK(!cancellation->runner);
   cancellation->runner = &this_thread;
   for (size_t i = 0; i < cancellation->count; ++i) {
     if (cancellation->places[i].state != PLACE_WAITING) continue;
@@ -166,6 +171,7 @@ void leat_cancellation_cancel(leat_cancellation_t* cancellation) {
     leat_mutex_unlock(&cancellation->mutex);
     place.fn(place.data);
     leat_mutex_lock(&cancellation->mutex);
+    LEAT_DCHECK(cancellation->places[i].state == PLACE_RUNNING);
     free_place(cancellation, i);
     leat_condition_notify_all(&cancellation->ended);
   }

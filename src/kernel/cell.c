@@ -6,6 +6,7 @@
 #include "kernel/resource.h"
 
 static void cell_destroy(leat_resource_t* resource) {
+  LEAT_DCHECK(resource->kind == &leat_cell_kind && atomic_load(&resource->references) == 0);
   leat_cell_t* cell = (leat_cell_t*)resource;
   leat_tensor_release(&cell->tensor);
   leat_shape_release(&cell->shape);
@@ -98,6 +99,7 @@ leat_status_t leat_cell_of_handle(leat_resource_manager_t* manager, const leat_t
   leat_status_t status = leat_resource_manager_find(manager, value->container, value->name,
                                                     &leat_cell_kind, &resource);
   if (status) return status;
+  LEAT_DCHECK(resource->kind == &leat_cell_kind);
   *out_cell = (leat_cell_t*)resource;
   return leat_ok_status();
 }

@@ -34,6 +34,7 @@ static inline void release_subject(subject_t* subject) {
 
 // Dimension |index| (negative: from the end); -1 when there is none.
 static int64_t dim_of(const leat_shape_t* shape, int index) {
+  LEAT_DCHECK(shape->rank >= 0 && shape->rank <= LEAT_SHAPE_MAX_RANK);
   if (index < 0) index += shape->rank;
   return index >= 0 && index < shape->rank ? leat_shape_dim(shape, index) : -1;
 }
@@ -98,6 +99,7 @@ static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* ru
                               const leat_shape_t* b, char* buffer, size_t size) {
   switch ((leat_rule_kind_t)rule->kind) {
     case LEAT_RULE_RANK_:
+      LEAT_DCHECK(rule->x >= 0);
       if (rule->x <= 2) return (const char* const[]){"a scalar", "a vector", "a matrix"}[rule->x];
       snprintf(buffer, size, "of rank %d", rule->x);
       break;

@@ -44,6 +44,7 @@ static leat_status_t check_names(const leat_kernel_creation_t* c, leat_string_vi
 // Sets container and name, in one block of memory.
 static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_name_is_shared,
                                   leat_handle_t* handle) {
+  LEAT_DCHECK(!handle->allocator);
   leat_string_view_t container, name;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
@@ -63,6 +64,7 @@ static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_nam
   memcpy(text, container.data, container.size);
   memcpy(text + container.size, prefix, prefix_bytes);
   if (name.size) memcpy(text + container.size + prefix_bytes, name.data, name.size);
+  LEAT_DCHECK(container.size > 0);
   handle->allocator = c->allocator;
   handle->container = leat_string_view_make(text, container.size);
   handle->name = leat_string_view_make(text + container.size, prefix_bytes + name.size);
@@ -112,6 +114,7 @@ void leat_handle_deinitialize(leat_handle_t* handle) {
 }
 
 void leat_handle_set_output(leat_kernel_context_t* c, const leat_handle_t* handle) {
+  LEAT_DCHECK(handle->reference || handle->value.dtype == LEAT_DTYPE_RESOURCE);
   if (handle->reference) {
     leat_kernel_set_output_ref(c, 0, handle->reference);
   } else {
@@ -132,6 +135,7 @@ static void release_resource(void* resource) { leat_resource_release(resource); 
 leat_status_t leat_handle_own_resource(leat_kernel_context_t* c, int output,
                                        leat_resource_t* resource) {
   leat_shape_t scalar = leat_shape_scalar();
+  LEAT_DCHECK(resource->kind && atomic_load(&resource->references) > 0);
   leat_tensor_t* tensor;
   leat_status_t status = leat_kernel_allocate_output(c, output, &scalar, &tensor);
   leat_resource_handle_t** handle =
@@ -155,6 +159,7 @@ leat_status_t leat_handle_own_resource(leat_kernel_context_t* c, int output,
 leat_status_t leat_handle_strings(const leat_kernel_context_t* c, int index,
                                   leat_tensor_t* out_strings, leat_string_view_t* out_container,
                                   leat_string_view_t* out_name) {
+  LEAT_DCHECK(index >= 0 && index < c->kernel->input_count);
   const leat_slot_t* slot = &c->slots[c->input_slots[index]];
   *out_strings = (leat_tensor_t){0};
   if (!slot->ref) {

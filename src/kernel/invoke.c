@@ -28,6 +28,7 @@ typedef struct invocation_s {
 } invocation_t;
 
 static leat_status_t initialize_invocation(int input_count, invocation_t* out_invocation) {
+  LEAT_DCHECK(input_count >= 0);
   out_invocation->slots = out_invocation->inline_slots;
   out_invocation->input_slots = out_invocation->inline_input_slots;
   out_invocation->reads = out_invocation->inline_reads;
@@ -82,6 +83,7 @@ static void on_resume(leat_async_call_t* call) {
 
 // Runs |context| and waits until the kernel and all of its work on the device have ended.
 static leat_status_t call_and_wait(leat_kernel_context_t* context, bool prepares) {
+  LEAT_DCHECK(context->services && !context->owner);
   const leat_kernel_t* kernel = context->kernel;
   waiter_t waiter = {.listener = {on_work_ended}};
   leat_step_services_t services = *context->services;
@@ -162,6 +164,7 @@ leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
 // ---- Over plain tensors -------------------------------------------------------------------------
 
 static void take_output(leat_slot_t* slot, leat_tensor_t* out_tensor) {
+  LEAT_DCHECK(!slot->ref || slot->tensor.dtype == 0);
   *out_tensor = (leat_tensor_t){0};
   if (slot->ref) {
     leat_cell_read(slot->ref, out_tensor);

@@ -37,6 +37,7 @@ static inline bool planned_serves(leat_buffer_t* buffer, int dtype, const leat_s
 
 // The slot ready for a new value: a kernel may set an output twice.
 static inline leat_slot_t* renewed_output(leat_kernel_context_t* c, int index) {
+  LEAT_DCHECK(index >= 0 && index < c->kernel->output_count);
   leat_slot_t* slot = &c->outputs[index];
   if (LEAT_UNLIKELY(slot->tensor.dtype != 0)) leat_tensor_release(&slot->tensor);
   slot->alive = true;
@@ -45,7 +46,7 @@ static inline leat_slot_t* renewed_output(leat_kernel_context_t* c, int index) {
 
 leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
                                           const leat_shape_t* shape, leat_tensor_t** out_tensor) {
-  LEAT_DCHECK(index >= 0 && index < c->kernel->output_count);
+  LEAT_DCHECK(shape->element_count >= 0);
   int dtype = leat_dtype_base(c->kernel->output_types[index]);
   leat_slot_t* slot = renewed_output(c, index);
   leat_buffer_t* planned = planned_buffer(c, index);
@@ -87,6 +88,7 @@ static bool types_agree(int from, int to) {
 
 static bool can_forward(const leat_kernel_context_t* c, int input, int output,
                         const leat_shape_t* shape) {
+  LEAT_DCHECK(input >= 0 && input < c->kernel->input_count);
   if (input > 63 || !(c->last_readers >> input & 1)) return false;
   const leat_slot_t* slot = &c->slots[c->input_slots[input]];
   leat_buffer_t* buffer = slot->tensor.buffer;
@@ -106,6 +108,7 @@ static bool can_forward(const leat_kernel_context_t* c, int input, int output,
 static leat_tensor_t* forward(leat_kernel_context_t* c, int input, int output,
                               const leat_shape_t* shape) {
   leat_tensor_t* from = &c->slots[c->input_slots[input]].tensor;
+  LEAT_DCHECK(from->buffer && leat_buffer_is_exclusive(from->buffer));
   leat_slot_t* slot = renewed_output(c, output);
   slot->tensor.buffer = from->buffer;
   slot->tensor.data = from->data;
@@ -169,6 +172,7 @@ leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int inpu
 leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
                                      leat_tensor_t* out_tensor) {
   leat_slot_t* slot = &c->slots[c->input_slots[index]];
+  LEAT_DCHECK(index >= 0 && index < c->kernel->input_count);
   leat_buffer_t* buffer = slot->tensor.buffer;
   bool last = index < 64 && (c->last_readers >> index & 1) && is_read_once(c, index);
   if (last && !slot->ref && buffer && !buffer->planned && leat_buffer_is_exclusive(buffer) &&
@@ -181,6 +185,7 @@ leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
 
 // A small part of a large buffer would keep the whole alive.
 static bool is_wasteful(const leat_tensor_t* tensor) {
+  LEAT_DCHECK(tensor->buffer);
   size_t bytes = tensor->buffer->size_bytes;
   return bytes > 4096 && leat_tensor_size_bytes(tensor) < bytes / 4;
 }
@@ -206,10 +211,12 @@ leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype
 // ---- References ---------------------------------------------------------------------------------
 
 leat_cell_t* leat_kernel_input_ref(leat_kernel_context_t* c, int index) {
+  LEAT_DCHECK(index >= 0 && index < c->kernel->input_count);
   return c->slots[c->input_slots[index]].ref;
 }
 
 void leat_kernel_set_output_ref(leat_kernel_context_t* c, int index, leat_cell_t* cell) {
+  LEAT_DCHECK(cell);
   leat_slot_t* slot = renewed_output(c, index);
   leat_cell_t* former = slot->ref;
   leat_cell_retain(cell);

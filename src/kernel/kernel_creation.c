@@ -20,6 +20,7 @@ typedef struct leat_kernel_block_s {
 
 leat_status_t leat_kernel_attr(const leat_kernel_creation_t* c, const char* name,
                                const leat_attr_value_t** out_value) {
+  LEAT_DCHECK(c->attrs || c->attr_count == 0);
   *out_value = leat_attr_find(c->attrs, c->attr_count, leat_string_view_from(name));
   if (LEAT_LIKELY(*out_value != NULL)) return leat_ok_status();
   return leat_make_status(LEAT_INTERNAL,
@@ -141,6 +142,7 @@ leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t**
   const leat_kernel_row_t* row = spec->row;
   leat_kernel_block_t* block = NULL;
   *out_kernel = NULL;
+  LEAT_DCHECK(spec->input_count >= 0 && spec->output_count >= 0 && spec->op->row);
   LEAT_RETURN_IF_ERROR(allocate_block(spec->allocator, row->state_bytes, &block));
   bool is_verified = row->compute && (spec->op->flags & LEAT_OP_STATEFUL) && spec->output_count;
   block->kernel = (leat_kernel_t){

@@ -82,11 +82,15 @@ static leat_status_t list_of(leat_kernel_registry_t* registry, const char* op,
         leat_arena_allocate(&registry->parser->arena, sizeof(leat_kernel_list_t), &memory));
     *value = (uint64_t)(uintptr_t)memory;
   }
+  LEAT_DCHECK(*value != 0);
   *out_list = (leat_kernel_list_t*)(uintptr_t)*value;
   return leat_ok_status();
 }
 
 static void append_entry(leat_kernel_list_t* list, leat_kernel_entry_t* entry) {
+  LEAT_DCHECK(!list->first == !list->last);
+  // A list does not grow any more once it has been looked up: its rows would not be parsed.
+  LEAT_DCHECK(!atomic_load_explicit(&list->is_parsed, memory_order_relaxed));
   if (list->last) {
     list->last->next = entry;
   } else {
@@ -135,6 +139,7 @@ void leat_kernel_registry_defer(leat_kernel_registry_t* registry, leat_kernel_fi
 // A registry of its own is filled, and seen when it is complete.
 static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
                                  leat_kernel_registry_t** out_filled) {
+  LEAT_DCHECK(registry->fill);
   *out_filled = atomic_load_explicit(&registry->parser->filled, memory_order_relaxed);
   if (*out_filled) return leat_ok_status();
   leat_kernel_registry_t* filled = NULL;
@@ -207,6 +212,7 @@ static leat_status_t parse_entry(leat_arena_t* arena, leat_kernel_entry_t* entry
     LEAT_RETURN_IF_ERROR(parse_constraint(entry->row, part, &constraints[count++]));
   }
   entry->constraints = constraints;
+  LEAT_DCHECK((size_t)count <= most);
   entry->constraint_count = count;
   return leat_ok_status();
 }
@@ -239,6 +245,7 @@ static leat_status_t extend_locked(leat_kernel_registry_t* registry,
   for (leat_kernel_entry_t* e; (e = atomic_load_explicit(link, memory_order_relaxed));) {
     link = &e->next;
   }
+  LEAT_DCHECK(!atomic_load_explicit(&entry->next, memory_order_relaxed));
   atomic_store_explicit(link, entry, memory_order_release);
   return leat_ok_status();
 }
@@ -304,6 +311,7 @@ static bool label_agrees(const search_t* s, const leat_kernel_row_t* row) {
 }
 
 static void consider(search_t* s, const leat_kernel_entry_t* e) {
+  LEAT_DCHECK(e->row && e->row->device_type);
   if (!leat_string_view_equals(s->device_type, e->row->device_type)) return;
   s->has_device = true;
   if (s->row && e->row->priority <= s->row->priority) return;

@@ -57,6 +57,7 @@ static bool key_equal(const resource_key_t* a, const resource_key_t* b) {
 // ---- The table, under its locks -----------------------------------------------------------------
 
 static resource_entry_t** bucket_of(const leat_resource_manager_t* manager, uint64_t hash) {
+  LEAT_DCHECK(manager->bucket_count && (manager->bucket_count & (manager->bucket_count - 1)) == 0);
   return &manager->buckets[hash & (manager->bucket_count - 1)];
 }
 
@@ -113,6 +114,7 @@ static leat_status_t make_entry(leat_resource_manager_t* manager, const resource
 
 static void link_entry(leat_resource_manager_t* manager, resource_entry_t* entry,
                        leat_resource_t* resource) {
+  LEAT_DCHECK(resource && resource->kind == entry->key.kind);
   entry->resource = resource;
   leat_lanes_lock_all(&manager->lanes);
   resource_entry_t** bucket = bucket_of(manager, entry->key.hash);
@@ -184,6 +186,7 @@ static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
       *place = entry->next;
       entry->next = unlinked;
       unlinked = entry;
+      LEAT_DCHECK(manager->count > 0);
       manager->count--;
     }
   }
@@ -202,6 +205,8 @@ static void free_entries(leat_resource_manager_t* manager, resource_entry_t* ent
 
 void leat_resource_manager_share_named(leat_resource_manager_t* manager,
                                        leat_resource_manager_t* shared) {
+  // holder_of follows one step only.
+  LEAT_DCHECK(manager != shared && (!shared || !shared->shared));
   manager->shared = shared;
 }
 
@@ -251,6 +256,8 @@ static leat_status_t find_or_make_locked(leat_resource_manager_t* manager,
       leat_allocator_free(manager->allocator, entry);
       return status;
     }
+    // Making the resource has added none of that name, as the mutex is held.
+    LEAT_DCHECK(!*find_place(manager, key));
     link_entry(manager, entry, resource);
   }
   leat_resource_retain(entry->resource);
@@ -326,6 +333,7 @@ leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
     *place = entry->next;
     leat_lanes_unlock_all(&manager->lanes);
     entry->next = NULL;
+    LEAT_DCHECK(manager->count > 0);
     manager->count--;
   } else {
     status = absent(manager, &key);

@@ -29,6 +29,7 @@ leat_status_t leat_session_tensors_create(leat_allocator_t* allocator,
 }
 
 static void free_entry(leat_session_tensors_t* tensors, entry_t* entry) {
+  LEAT_DCHECK(entry && entry->handle);
   leat_tensor_release(&entry->tensor);
   leat_allocator_free(tensors->allocator, entry->handle);
   leat_allocator_free(tensors->allocator, entry);

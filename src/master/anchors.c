@@ -43,6 +43,8 @@ void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups) {
         !leat_string_map_get(&anchors->devices, node->name, &device)) {
       continue;
     }
+    // All placements of a session know the same devices.
+    LEAT_DCHECK(device < (uint64_t)groups->options->device_count);
     leat_group_t* group = leat_groups_of(groups, (int32_t)i);
     if (!leat_group_allows(group, (int)device)) continue;
     memset(group->feasible, 0, (size_t)groups->set_words * sizeof *group->feasible);
@@ -51,6 +53,7 @@ void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups) {
 }
 
 static leat_status_t drop(leat_anchors_t* anchors, const leat_node_t* node) {
+  LEAT_DCHECK(node->assigned_device >= 0);
   leat_string_view_t name = node->name;
   uint64_t known;
   if (leat_string_map_get(&anchors->devices, name, &known)) return leat_ok_status();

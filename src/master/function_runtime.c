@@ -62,6 +62,7 @@ static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function
 }
 
 static leat_status_t make_rewrite(const leat_body_graph_t* body, leat_rewrite_t* out_rewrite) {
+  LEAT_DCHECK(body->done < 0 || (size_t)body->done < body->graph->node_count);
   leat_status_t status = leat_prune(body->graph, NULL, 0, body->returns, body->return_count,
                                     &body->done, body->done >= 0, out_rewrite);
   leat_graph_free(body->graph);
@@ -82,6 +83,7 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   }
   // Arguments are the first nodes.
   for (int i = 0; i < body.argument_count; ++i) {
+    LEAT_DCHECK(body.graph->nodes[i].op->flags & LEAT_OP_ARGUMENT);
     f->argument_types[i] = body.graph->nodes[i].output_types[0];
   }
   f->argument_count = body.argument_count;
@@ -176,6 +178,7 @@ static leat_status_t read_handle(runtime_t* r, uint64_t handle, const function_t
                             "one's");
   }
   leat_spinlock_lock(&r->lock);
+  LEAT_DCHECK((uint32_t)handle < r->count);
   *out_function = r->functions[(uint32_t)handle];
   leat_spinlock_unlock(&r->lock);
   return leat_ok_status();
@@ -194,6 +197,8 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
     return;
   }
   const leat_step_services_t* caller = call->caller;
+  // A function is in the list only when it has been compiled.
+  LEAT_DCHECK(f->compiled);
   leat_compiled_call_t started = {
       .feeds = call->arguments,
       .fetches = call->returns,

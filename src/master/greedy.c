@@ -39,10 +39,12 @@ typedef struct greedy_s {
 } greedy_t;
 
 static const leat_node_t* node_of(const greedy_t* g, int32_t index) {
+  LEAT_DCHECK(index >= 0 && (size_t)index < g->graph->node_count);
   return &g->graph->nodes[index];
 }
 
 static int64_t time_on(const greedy_t* g, int32_t node, int device) {
+  LEAT_DCHECK(device >= 0 && device < g->sim.device_count);
   return g->sim.times[(size_t)node * (size_t)g->sim.device_count + (size_t)device];
 }
 
@@ -101,6 +103,7 @@ static int64_t own_time(const greedy_t* g, int32_t node, int device) {
 }
 
 static int64_t unit_time(const greedy_t* g, int32_t node, int device) {
+  LEAT_DCHECK(g->units[node] >= 0 && (size_t)g->units[node] < g->graph->node_count);
   return g->unit_times[(size_t)g->units[node] * (size_t)g->sim.device_count + (size_t)device];
 }
 
@@ -149,10 +152,13 @@ static int choose(greedy_t* g, int32_t node, const leat_group_t* group) {
       best = device;
     }
   }
+  // The second round passes over no device for want of room.
+  LEAT_DCHECK(best >= 0);
   return best;
 }
 
 static void settle(greedy_t* g, int32_t node, int device) {
+  LEAT_DCHECK(device >= 0 && leat_group_allows(leat_groups_of(g->groups, node), device));
   int* of_unit = &g->unit_devices[g->units[node]];
   g->devices[node] = device;
   // What works decides for its unit; a placeholder on the CPU does not draw all else there.
@@ -171,6 +177,7 @@ static void draw_inputs(greedy_t* g, int32_t node) {
   g->drawn[drawn++] = node;
   while (drawn > 0) {
     const leat_node_t* reader = node_of(g, g->drawn[--drawn]);
+    LEAT_DCHECK(g->devices[reader - g->graph->nodes] >= 0);
     int device = g->devices[reader - g->graph->nodes];
     for (int k = 0; k < reader->input_count + reader->control_count; ++k) {
       int32_t source = reader->inputs[k].node;
@@ -181,6 +188,8 @@ static void draw_inputs(greedy_t* g, int32_t node) {
              : leat_group_allows(group, device) ? device
                                                 : leat_groups_first_device(g->groups, group));
       leat_simulator_occupy(&g->sim, source, g->devices[source], 0);
+      // A node is drawn once, when it gets its device.
+      LEAT_DCHECK(drawn < (int32_t)g->graph->node_count);
       g->drawn[drawn++] = source;
     }
   }
@@ -195,6 +204,8 @@ static void place_node(greedy_t* g, int32_t node) {
   for (int k = 0; k < n->input_count + n->control_count; ++k) {
     if (!leat_simulator_waits(&g->sim, node, k)) continue;
     int from = g->devices[n->inputs[k].node];
+    // What a node waits for has a higher rank, and so was placed before.
+    LEAT_DCHECK(from >= 0);
     int64_t at = leat_simulator_arrival(&g->sim, n->inputs[k], from, device, true);
     if (at > start) start = at;
   }
@@ -230,6 +241,7 @@ static void sort_by_rank(greedy_t* g) {
 }
 
 static void place_in_order(greedy_t* g, int kind, bool reserves) {
+  LEAT_DCHECK(kind >= 0 && kind < LEAT_UNITS_COUNT);
   size_t count = g->graph->node_count;
   g->units = g->unit_sets[kind].of;
   g->reserves = reserves;

@@ -16,6 +16,7 @@ static bool has_any(const leat_groups_t* g, const leat_device_set_t* a,
 }
 
 static int32_t find_root(const leat_groups_t* g, int32_t node) {
+  LEAT_DCHECK(node >= 0 && (size_t)node < g->graph->node_count);
   while (g->items[node].parent != node) {
     g->items[node].parent = g->items[g->items[node].parent].parent;
     node = g->items[node].parent;
@@ -31,6 +32,7 @@ int leat_groups_first_device(const leat_groups_t* groups, const leat_group_t* gr
   for (int i = 0; i < groups->options->device_count; ++i) {
     if (leat_group_allows(group, groups->order[i])) return groups->order[i];
   }
+  LEAT_DCHECK(false);  // groups are settled, and every group that is settled allows a device
   return 0;
 }
 
@@ -80,6 +82,8 @@ leat_status_t leat_groups_initialize(const leat_graph_t* graph,
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, devices, sizeof(int), (void**)&g->order));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)g->set_words, sizeof *g->matching,
                                                  (void**)&g->matching));
+  // Later stages take device 0 for granted.
+  LEAT_DCHECK(options->device_count > 0);
   int next = 0;
   for (int cpu = 0; cpu < 2; ++cpu) {
     for (int i = 0; i < options->device_count; ++i) {
@@ -87,6 +91,8 @@ leat_status_t leat_groups_initialize(const leat_graph_t* graph,
       if (is_cpu == (cpu == 1)) g->order[next++] = i;
     }
   }
+  // Each device has its place in the order.
+  LEAT_DCHECK(next == options->device_count);
   for (size_t i = 0; i < devices; ++i) {
     LEAT_RETURN_IF_ERROR(leat_device_name_parse(options->devices[i].name, &g->names[i]));
   }
@@ -113,6 +119,7 @@ static leat_device_name_t softened(leat_device_name_t name) {
 // Sets in |feasible|, which is empty, the devices with a kernel for |node|.
 static leat_status_t find_serving(const leat_groups_t* g, const leat_node_t* node,
                                   leat_device_set_t* feasible) {
+  LEAT_DCHECK(!has_any(g, feasible, feasible));
   bool served = false;
   for (int i = 0; i < g->options->device_count; ++i) {
     const leat_kernel_row_t* row;
@@ -144,6 +151,8 @@ leat_status_t leat_groups_check_node(const leat_groups_t* groups, const leat_nod
 
 // Narrows a group to what its members ask for; |node| is the first of them.
 static leat_status_t settle(const leat_groups_t* g, const leat_node_t* node, leat_group_t* group) {
+  // Uniting groups refuses those that share no device.
+  LEAT_DCHECK(has_any(g, group->feasible, group->feasible));
   const leat_device_set_t* matching = devices_matching(g, &group->asked);
   if (!has_any(g, group->feasible, matching) && g->options->allow_soft_placement) {
     leat_device_name_t soft = softened(group->asked);
@@ -154,6 +163,7 @@ static leat_status_t settle(const leat_groups_t* g, const leat_node_t* node, lea
     return cannot_place(g, node, "which has no kernel for it and those colocated with it");
   }
   for (int i = 0; i < g->set_words; ++i) group->feasible[i] &= matching[i];
+  LEAT_DCHECK(has_any(g, group->feasible, group->feasible));
   return leat_ok_status();
 }
 
@@ -184,6 +194,7 @@ static leat_status_t start_group(leat_groups_t* g, int32_t index) {
 static leat_status_t unite(leat_groups_t* g, int32_t a, int32_t b) {
   int32_t x = find_root(g, a), y = find_root(g, b);
   if (x == y) return leat_ok_status();
+  LEAT_DCHECK(g->items[x].parent == x && g->items[y].parent == y);
   leat_group_t* into = &g->items[x];
   const leat_group_t* from = &g->items[y];
   leat_status_t status = leat_device_name_merge(
@@ -207,6 +218,7 @@ static leat_status_t unite(leat_groups_t* g, int32_t a, int32_t b) {
 static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
   leat_group_t* from = leat_groups_of(g, source);
   leat_group_t* to = leat_groups_of(g, reader);
+  LEAT_DCHECK(from->parent == from - g->items && to->parent == to - g->items);
   if (from == to) return leat_ok_status();
   leat_device_name_t merged;
   leat_status_t status = leat_device_name_merge(&from->variable, &to->variable, false, &merged);
@@ -246,6 +258,7 @@ static leat_status_t unite_class(leat_groups_t* g, int32_t index, leat_string_ma
       bool inserted;
       LEAT_RETURN_IF_ERROR(
           leat_string_map_insert(first, name, (uint64_t)index, &seen, &inserted));
+      LEAT_DCHECK(*seen < g->graph->node_count);
       other = (int32_t)*seen;
     }
     LEAT_RETURN_IF_ERROR(unite(g, other, index));
@@ -265,6 +278,8 @@ static leat_status_t unite_classes(leat_groups_t* g) {
 }
 
 leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t* arena) {
+  // leat_groups_initialize has been there.
+  LEAT_DCHECK(groups->names && groups->order && groups->set_words > 0);
   size_t count = groups->graph->node_count;
   leat_device_set_t* sets;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof(leat_group_t),

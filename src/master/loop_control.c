@@ -40,6 +40,7 @@ static bool is_invariant(const leat_node_t* node) {
 
 // A copy of the Enter of an invariant for the readers on |device|.
 static leat_status_t copy_enter(adder_t* a, int32_t index, int device, int32_t* inout_copy) {
+  LEAT_DCHECK(is_invariant(&a->graph->nodes[index]));
   if (*inout_copy) return leat_ok_status();
   const leat_node_t* node = &a->graph->nodes[index];
   leat_node_spec_t spec = {.op = node->op, .device = node->device, .inputs = node->inputs,
@@ -83,6 +84,7 @@ static leat_status_t settle_borders(adder_t* a) {
     leat_node_t* node = &a->graph->nodes[i];
     if (node->op->flags & LEAT_OP_EXIT) {
       node->assigned_device = a->graph->nodes[node->inputs[0].node].assigned_device;
+      LEAT_DCHECK(node->assigned_device >= 0);
     }
     if (!(node->op->flags & LEAT_OP_MERGE)) continue;
     for (int k = 0; k < node->input_count; ++k) {
@@ -97,6 +99,8 @@ static leat_status_t settle_borders(adder_t* a) {
 // ---- Who takes part -----------------------------------------------------------------------------
 
 static bool* part(const adder_t* a, int32_t frame, int device) {
+  LEAT_DCHECK(frame >= 0 && frame < a->control->frames.count);
+  LEAT_DCHECK(device >= 0 && device < a->control->device_count);
   return &a->takes_part[frame * a->control->device_count + device];
 }
 
@@ -140,8 +144,12 @@ static leat_status_t no_condition(const leat_frame_t* frame) {
 }
 
 static leat_status_t add_loop(adder_t* a, int32_t index, int device) {
+  // Frame 0 is what is in no loop.
+  LEAT_DCHECK(index > 0 && index < a->control->frames.count);
   leat_loop_control_t* control = a->control;
   const leat_frame_t* frame = &control->frames.items[index];
+  // The frame around it has its control loop already.
+  LEAT_DCHECK(frame->parent >= 0 && frame->parent < index);
   if (a->conditions[index] < 0) return no_condition(frame);
   leat_string_view_t scope;
   LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(a->graph), &scope, "_control_%d_%d/",
@@ -188,6 +196,7 @@ static leat_status_t order_receivers(adder_t* a, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const leat_node_t* node = &a->graph->nodes[i];
     int32_t frame = a->control->frames.runs_in[i];
+    LEAT_DCHECK(frame >= 0 && frame < a->control->frames.count);
     int32_t gate = a->control->merges[frame * a->control->device_count + node->assigned_device];
     if (gate < 0 || (node->op->flags & LEAT_OP_MERGE)) continue;
     LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(a->graph, (int32_t)i, gate));
@@ -202,9 +211,12 @@ static leat_status_t renumber(adder_t* a) {
   int32_t places = control->frames.count * control->device_count;
   LEAT_RETURN_IF_ERROR(find_frames(a));
   LEAT_RETURN_IF_ERROR(allocate(a, (size_t)places, sizeof(int32_t), &control->merges));
+  // Control loops are in the frames that were there.
+  LEAT_DCHECK(places == control->frames.count * control->device_count);
   for (int32_t i = 0; i < places; ++i) control->merges[i] = -1;
   for (int32_t i = 0; i < places; ++i) {
     if (merges[i] < 0) continue;
+    LEAT_DCHECK((size_t)merges[i] < a->graph->node_count);
     int32_t frame = control->frames.runs_in[merges[i]];
     control->merges[frame * control->device_count + i % control->device_count] = merges[i];
   }
@@ -228,6 +240,7 @@ leat_status_t leat_loop_control_add(leat_graph_t* graph, const leat_placer_optio
 int32_t leat_loop_control_gate(const leat_loop_control_t* control, leat_output_t source,
                                int device) {
   if (!control->frames.count) return -1;
+  LEAT_DCHECK(device >= 0 && device < control->device_count);
   int32_t frame = control->frames.outputs_in[source.node];  // of control edges, too
   return control->merges[frame * control->device_count + device];
 }

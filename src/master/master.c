@@ -94,6 +94,7 @@ static void wake(wait_t* wait, wait_state_t state) {
 
 static void partition_done(void* data, leat_status_t status) {
   wait_t* wait = data;
+  LEAT_DCHECK(atomic_load_explicit(&wait->pending, memory_order_relaxed) > 0);
   if (LEAT_UNLIKELY(status)) {
     note_failure(wait->worker, wait->step_id, wait->several, &wait->lock, &wait->status, status);
   }
@@ -104,6 +105,8 @@ static void partition_done(void* data, leat_status_t status) {
 
 static void go_on(leat_step_waiter_t* self, void (*fn)(void* data), void* data) {
   wait_t* wait = (wait_t*)self;
+  // Only a step of one partition may ask, so that one request is there at a time.
+  LEAT_DCHECK(!wait->several);
   wait->rest = fn;
   wait->rest_data = data;
   wake(wait, WAIT_ASKED);
@@ -160,6 +163,7 @@ static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t
 static leat_status_t register_partition(const leat_master_options_t* options,
                                         leat_partition_t* partition, int feed_count,
                                         bool has_flow, compiled_partition_t* out) {
+  LEAT_DCHECK(partition->graph && !out->registered);
   leat_register_request_t request = {
       .graph = partition->graph,
       .device = options->placement.devices[partition->device].name,
@@ -264,11 +268,13 @@ static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
   int kept = 0;
   for (int i = 0; !status && i < rewrite->target_count; ++i) {
     int32_t target = inlined.map.nodes[rewrite->targets[i]];
+    LEAT_DCHECK((size_t)target + 1 <= inlined.graph->node_count);
     if (target >= 0) targets[kept++] = target;
   }
   for (int i = 0; !status && i < inlined.effect_count; ++i) targets[kept++] = inlined.effects[i];
   for (int i = 0; !status && i < rewrite->fetch_count; ++i) {
     rewrite->fetches[i] = leat_node_map_output(&inlined.map, rewrite->fetches[i]);
+    LEAT_DCHECK(leat_output_exists(rewrite->fetches[i]));
   }
   leat_rewrite_t pruned;
   if (!status) {
@@ -389,6 +395,7 @@ const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int inde
 
 static leat_status_t run_one(leat_compiled_t* compiled, leat_run_request_t* request,
                              wait_t* wait) {
+  LEAT_DCHECK(compiled->partition_count == 1 && compiled->partitions[0].registered);
   request->handle = compiled->partitions[0].handle;
   request->waiter = &wait->waiter;
   wait->pending = 1;
@@ -433,10 +440,13 @@ static leat_status_t deal_out(const leat_compiled_t* compiled, const leat_run_re
     deal->requests[i].handle = partition->handle;
     deal->requests[i].feeds = next;
     for (int k = 0; k < partition->feed_count; ++k) {
+      LEAT_DCHECK(partition->feed_indices[k] >= 0 &&
+                  partition->feed_indices[k] < compiled->feed_count);
       *next++ = whole->feeds[partition->feed_indices[k]];
     }
     deal->requests[i].fetches = next;
     next += partition->fetch_count;
+    LEAT_DCHECK((size_t)(next - deal->tensors) <= tensors);
   }
   return leat_ok_status();
 }
@@ -449,6 +459,7 @@ static void collect(const leat_compiled_t* compiled, const leat_run_request_t* w
       if (status) {
         leat_tensor_release(&deal->requests[i].fetches[k]);  // of a partition that had finished
       } else {
+        LEAT_DCHECK(partition->fetch_indices[k] < compiled->fetch_count);
         whole->fetches[partition->fetch_indices[k]] = deal->requests[i].fetches[k];
       }
     }
@@ -514,6 +525,7 @@ static void cancel_started(void* data) {
 }
 
 static void end_started(started_t* s) {
+  LEAT_DCHECK(atomic_load_explicit(&s->pending, memory_order_relaxed) == 0);
   leat_worker_t* worker = s->compiled->worker;
   leat_worker_done_fn_t done = s->done;
   void* data = s->data;
@@ -535,6 +547,7 @@ static void started_partition_done(void* data, leat_status_t status) {
   if (LEAT_UNLIKELY(status)) {
     note_failure(s->compiled->worker, s->whole.step_id, s->several, &s->lock, &s->status, status);
   }
+  LEAT_DCHECK(atomic_load_explicit(&s->pending, memory_order_relaxed) > 0);
   if (atomic_fetch_sub_explicit(&s->pending, 1, memory_order_acq_rel) == 1) end_started(s);
 }
 

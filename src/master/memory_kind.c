@@ -15,6 +15,8 @@ static bool lists(const char* text, leat_string_view_t name) {
 
 static bool is_host(const leat_placer_options_t* placement, const leat_node_t* node, int type,
                     int index, bool input) {
+  LEAT_DCHECK(node->assigned_device >= 0 && node->assigned_device < placement->device_count);
+  LEAT_DCHECK(index >= 0 && index < (input ? node->input_count : node->output_count));
   const leat_placement_device_t* device = &placement->devices[node->assigned_device];
   if (!device->has_own_memory) return true;
   if (leat_dtype_in(leat_dtype_base(type), LEAT_DTYPES_OBJECT)) return true;
@@ -44,6 +46,7 @@ bool leat_memory_output_is_host(const leat_placer_options_t* placement, const le
 }
 
 int leat_memory_host_device(const leat_placer_options_t* placement) {
+  LEAT_DCHECK(placement->device_count > 0);
   for (int i = 0; i < placement->device_count; ++i) {
     if (!placement->devices[i].has_own_memory) return i;
   }

@@ -41,6 +41,8 @@ static leat_status_t find_needs(leat_partial_run_t* run, const leat_rewrite_t* r
     while (depth) {
       const leat_node_t* node = &graph->nodes[stack[--depth]];
       if (node->op->flags & LEAT_OP_ARGUMENT) {
+        LEAT_DCHECK(leat_node_attr_int(node, "index", -1) >= 0);
+        LEAT_DCHECK(leat_node_attr_int(node, "index", 0) < run->feed_count);
         run->needs[f * run->feed_count + leat_node_attr_int(node, "index", 0)] = true;
       }
       for (int k = 0; k < node->input_count + node->control_count; ++k) {
@@ -110,6 +112,8 @@ static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
   leat_allocator_free(leat_allocator_system(), rewrite->targets);
   rewrite->targets = targets;
   if (status) return status;
+  // Nodes kept their numbers, on which the fetches rely.
+  LEAT_DCHECK(graph->node_count == rewrite->graph->node_count + (size_t)rewrite->fetch_count);
   rewrite->target_count += rewrite->fetch_count;
   rewrite->fetch_count = 0;
   return leat_ok_status();
@@ -189,6 +193,7 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
 }
 
 bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed) {
+  LEAT_DCHECK(fetch >= 0 && fetch < run->fetch_count && feed >= 0 && feed < run->feed_count);
   return run->needs[fetch * run->feed_count + feed];
 }
 
@@ -198,6 +203,7 @@ static leat_string_view_t key_of(char* text, size_t size, const char* what, int 
 }
 
 leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const leat_tensor_t* value) {
+  LEAT_DCHECK(feed >= 0 && feed < run->feed_count);
   char text[80];
   leat_slot_t slot = {.tensor = leat_tensor_share(value), .alive = true};
   leat_answer_t answer;
@@ -209,6 +215,7 @@ leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const lea
 }
 
 leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_tensor_t* out_value) {
+  LEAT_DCHECK(fetch >= 0 && fetch < run->fetch_count);
   char text[80];
   leat_slot_t value = {0};
   leat_answer_t answer;

@@ -29,11 +29,16 @@ typedef struct cut_s {
 } cut_t;
 
 static uint64_t receive_key(const cut_t* c, leat_output_t source, int device, bool host) {
+  // Keys of two edges differ because the numbers of a node's edges end where the next node's begin.
+  LEAT_DCHECK(source.index >= LEAT_CONTROL_INDEX);
+  LEAT_DCHECK(c->first_edge[source.node] + (uint64_t)(source.index + 1) <
+              c->first_edge[source.node + 1]);
   uint64_t edge = c->first_edge[source.node] + (uint64_t)(source.index - LEAT_CONTROL_INDEX);
   return (edge * (uint64_t)c->placement->device_count + (uint64_t)device) * 2 + host;
 }
 
 static bool has_own_memory(const cut_t* c, int device) {
+  LEAT_DCHECK(device >= 0 && device < c->placement->device_count);
   return c->placement->devices[device].has_own_memory;
 }
 
@@ -43,6 +48,7 @@ static bool is_host(const cut_t* c, leat_output_t source) {
 }
 
 static leat_status_t ensure_graph(const cut_t* c, int device) {
+  LEAT_DCHECK(device >= 0 && device < c->placement->device_count);
   if (c->by_device[device].graph) return leat_ok_status();
   return leat_graph_create_child(c->graph, &c->by_device[device].graph);
 }
@@ -74,6 +80,8 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
   const leat_node_t* node = &c->graph->nodes[source.node];
   int from = node->assigned_device;
   leat_graph_t* sender = c->by_device[from].graph;
+  // The source has been copied, since nodes are copied inputs first.
+  LEAT_DCHECK(sender && (size_t)c->place[source.node] < sender->node_count);
   leat_string_view_t edge, name;
   bool to_host = host && has_own_memory(c, to);
   bool from_host = has_own_memory(c, from) && is_host(c, source);
@@ -107,6 +115,7 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
   LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv_%d", LEAT_SV_ARG(edge),
                                         to));
   int32_t gate = leat_loop_control_gate(&c->loops, source, to);
+  LEAT_DCHECK(gate < 0 || c->graph->nodes[gate].assigned_device == to);
   if (gate >= 0) gate = c->place[gate];
   leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5,
                               .control_inputs = &gate, .control_count = gate >= 0};
@@ -118,6 +127,7 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
 // |source| as seen from device |to|, in the host's memory or the device's.
 static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host,
                                leat_output_t* out) {
+  LEAT_DCHECK(leat_output_exists(source) && (size_t)source.node < c->graph->node_count);
   if (c->graph->nodes[source.node].assigned_device == to &&
       (!has_own_memory(c, to) || is_host(c, source) == host)) {
     *out = (leat_output_t){c->place[source.node], source.index};
@@ -131,12 +141,14 @@ static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host
     receive = (uint64_t)node;
     LEAT_RETURN_IF_ERROR(leat_word_map_set(&c->receives, key, receive));
   }
+  LEAT_DCHECK(receive < c->by_device[to].graph->node_count);
   out->node = (int32_t)receive;
   out->index = source.index == LEAT_CONTROL_INDEX ? LEAT_CONTROL_INDEX : 0;
   return leat_ok_status();
 }
 
 static leat_status_t note_feed(leat_partition_t* partition, int32_t node) {
+  LEAT_DCHECK(partition->graph->nodes[node].op->flags & LEAT_OP_ARGUMENT);
   leat_graph_t* graph = partition->graph;
   int index = (int)leat_node_attr_int(&graph->nodes[node], "index", 0);
   leat_attr_t local = LEAT_INT("index", partition->feed_count);
@@ -186,6 +198,8 @@ static leat_status_t close_loops(cut_t* c) {
     const leat_node_t* node = &c->graph->nodes[i];
     for (int k = 0; k < node->input_count; ++k) {
       if (!closes_loop(c, node, k)) continue;
+      // An edge that closes a loop is never cut: leat_loop_control_add put both ends on one device.
+      LEAT_DCHECK(c->graph->nodes[node->inputs[k].node].assigned_device == node->assigned_device);
       leat_output_t source = {c->place[node->inputs[k].node], node->inputs[k].index};
       LEAT_RETURN_IF_ERROR(leat_graph_set_input(c->by_device[node->assigned_device].graph,
                                                 c->place[i], k, source));
@@ -245,6 +259,7 @@ static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fe
   }
   for (int i = 0; i < fetch_count; ++i) {
     leat_partition_t* partition = &c->by_device[devices[i]];
+    LEAT_DCHECK(partition->graph && partition->fetches && partition->fetch_count < fetch_count);
     partition->fetches[partition->fetch_count] = outputs[i];
     partition->fetch_indices[partition->fetch_count++] = i;
   }
@@ -294,6 +309,7 @@ static leat_status_t hand_through(leat_graph_t** inout_graph, const leat_output_
       (void**)&partition->fetches));
   if (fetch_count) memcpy(partition->fetches, fetches, (size_t)fetch_count * sizeof *fetches);
   partition->fetch_count = fetch_count;
+  LEAT_DCHECK(device >= 0);
   partition->graph = *inout_graph;
   *inout_graph = NULL;
   return leat_ok_status();
@@ -322,6 +338,7 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
                              leat_partitions_t* out_partitions) {
   memset(out_partitions, 0, sizeof *out_partitions);
   int device = only_device(*inout_graph);
+  LEAT_DCHECK(device < placement->device_count);
   if (device >= 0 && !placement->devices[device].has_own_memory) {
     leat_status_t status =
         hand_through(inout_graph, fetches, fetch_count, device, out_partitions);

@@ -39,6 +39,7 @@ static int32_t wanted_input(const simple_t* s, int32_t index) {
       node->device.size > 0 || begin[1] - begin[0] != 1) {
     return -1;
   }
+  LEAT_DCHECK(input >= 0 && (size_t)input < s->graph->node_count);
   int32_t reader = s->readers.readers[*begin].node;
   bool alike =
       leat_string_view_equal(s->graph->nodes[input].device, s->graph->nodes[reader].device);
@@ -50,6 +51,7 @@ static int32_t wanted_reader(const simple_t* s, int32_t index) {
   uint32_t begin = s->readers.begin[index], end = s->readers.begin[index + 1];
   if (begin == end) return -1;
   int32_t first = s->readers.readers[begin].node;
+  LEAT_DCHECK(first >= 0 && (size_t)first < s->graph->node_count);
   for (uint32_t i = begin; i < end; ++i) {
     int32_t reader = s->readers.readers[i].node;
     if (s->graph->nodes[reader].assigned_device != s->graph->nodes[first].assigned_device) {
@@ -66,6 +68,7 @@ static int count_feasible(const leat_groups_t* groups, const leat_group_t* group
 }
 
 static void choose(simple_t* s, int32_t index, int32_t beside, leat_placement_reason_t reason) {
+  LEAT_DCHECK(index >= 0 && (size_t)index < s->graph->node_count);
   leat_groups_t* groups = s->groups;
   leat_group_t* group = leat_groups_of(groups, index);
   int32_t* device = &s->graph->nodes[index].assigned_device;
@@ -88,6 +91,7 @@ static void choose(simple_t* s, int32_t index, int32_t beside, leat_placement_re
                                             : LEAT_PLACED_ONLY_KERNEL,
          -1);
   }
+  LEAT_DCHECK(group->device >= 0 && leat_group_allows(group, group->device));
   *device = group->device;
 }
 
@@ -160,6 +164,8 @@ leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* optio
 
 leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_options_t* options,
                                    size_t* inout_checked) {
+  // A graph only grows: what was checked is still there.
+  LEAT_DCHECK(*inout_checked <= graph->node_count);
   leat_groups_t groups;
   leat_arena_t arena;
   leat_arena_initialize(graph->allocator, 0, &arena);

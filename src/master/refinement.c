@@ -61,6 +61,8 @@ static void move_unit(leat_refinement_t* r, const leat_units_t* units, int32_t u
   for (uint32_t i = units->begin[unit]; i < units->begin[unit + 1]; ++i) {
     int32_t node = units->nodes[i];
     if (r->devices[node] == device || !leat_group_allows(group_of(r, node), device)) continue;
+    // A node moves once, to the one device.
+    LEAT_DCHECK(r->moved_count <= r->sim->graph->node_count);
     r->moved[r->moved_count++] = (move_t){node, r->devices[node]};
     r->devices[node] = device;
   }
@@ -96,6 +98,7 @@ static void take_back(leat_refinement_t* r) {
   while (r->moved_count > 0) {
     move_t move = r->moved[--r->moved_count];
     r->devices[move.node] = move.before;
+    LEAT_DCHECK(move.before >= 0 && move.before < r->sim->device_count);
   }
 }
 
@@ -138,6 +141,7 @@ static bool improve(leat_refinement_t* r, int kind) {
 
 // With a fixed sequence of random numbers: the same graph is placed the same way.
 static uint64_t draw(uint64_t* seed, uint64_t below) {
+  LEAT_DCHECK(below > 0 && *seed != 0);
   *seed ^= *seed << 13;
   *seed ^= *seed >> 7;
   *seed ^= *seed << 17;

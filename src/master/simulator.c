@@ -25,6 +25,7 @@ static inline void push(heap_t h, leat_simulator_item_t item) {
 }
 
 static inline int32_t pop(heap_t h) {
+  LEAT_DCHECK(*h.size > 0);
   int32_t count = --*h.size, i = 0;
   leat_simulator_item_t top = h.items[0], last = h.items[count];
   for (int32_t child; (child = 2 * i + 1) < count; i = child) {
@@ -37,6 +38,7 @@ static inline int32_t pop(heap_t h) {
 }
 
 static inline heap_t heap_of(const leat_simulator_t* s, int device, int which) {
+  LEAT_DCHECK(device >= 0 && device < s->device_count);
   size_t first = (size_t)which * s->graph->node_count + (size_t)s->heap_begin[device];
   return (heap_t){.items = s->heaps + first,
                   .size = &s->heap_sizes[which * s->device_count + device]};
@@ -60,6 +62,8 @@ static void find_loops(leat_simulator_t* s) {
 }
 
 static uint32_t value_of(const leat_simulator_t* s, leat_output_t output) {
+  LEAT_DCHECK(output.index >= LEAT_CONTROL_INDEX &&
+              output.index < s->graph->nodes[output.node].output_count);
   return s->values[output.node] + (uint32_t)(output.index - LEAT_CONTROL_INDEX);
 }
 
@@ -140,6 +144,7 @@ static void list_edges(leat_simulator_t* s) {
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
       if (leat_simulator_waits(s, (int32_t)i, k)) s->sources[sources++] = node->inputs[k].node;
     }
+    LEAT_DCHECK(LEAT_MAX(edges, sources) <= s->readers.begin[s->graph->node_count]);
     s->edge_begin[i + 1] = edges;
     s->source_begin[i + 1] = sources;
   }
@@ -238,6 +243,8 @@ void leat_simulator_reset(leat_simulator_t* s) {
 
 static inline int64_t arrive(leat_simulator_t* s, int32_t source, uint32_t value, int from, int to,
                              bool commit) {
+  LEAT_DCHECK(value >= s->values[source] && value < s->values[source + 1]);
+  LEAT_DCHECK(from >= 0 && from < s->device_count && to >= 0 && to < s->device_count);
   int64_t made = s->finish[source];
   if (from == to) return made;
   size_t devices = (size_t)s->device_count, way = (size_t)from * devices + (size_t)to;
@@ -264,6 +271,7 @@ static inline int64_t time_on(const leat_simulator_t* s, int32_t node, int devic
 }
 
 void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_t start_ns) {
+  LEAT_DCHECK(device >= 0 && device < s->device_count && start_ns >= 0);
   int64_t time = time_on(s, node, device);
   s->finish[node] = start_ns + time;
   s->previous[node] = s->last[device];
@@ -280,6 +288,8 @@ void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_
 void leat_simulator_release_inputs(leat_simulator_t* s, int32_t node, const int32_t* devices) {
   for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
     int32_t source = s->sources[k];
+    // Each reader is counted once.
+    LEAT_DCHECK(s->unread[source] > 0);
     if (--s->unread[source] == 0 && devices[source] >= 0) {
       s->memory[devices[source]] -= s->made_bytes[source];
     }
@@ -297,6 +307,7 @@ static void finish_node(leat_simulator_t* s, int32_t node, const int32_t* device
     int to = devices[reader];
     int64_t at = arrive(s, node, s->edges[e].value, devices[node], to, true);
     s->ready[reader] = LEAT_MAX(s->ready[reader], at);
+    LEAT_DCHECK(s->pending[reader] > 0);
     if (--s->pending[reader] == 0) await(s, reader, to);
   }
 }
@@ -328,6 +339,7 @@ static void begin_step(leat_simulator_t* s, const int32_t* devices) {
   memset(s->heap_begin, 0, ((size_t)s->device_count + 1) * sizeof *s->heap_begin);
   memset(s->heap_sizes, 0, (size_t)s->device_count * 2 * sizeof *s->heap_sizes);
   for (size_t i = 0; i < nodes; ++i) {
+    LEAT_DCHECK(devices[i] >= 0 && devices[i] < s->device_count);
     s->to_do[devices[i]] += time_on(s, (int32_t)i, devices[i]);
     ++s->heap_begin[devices[i] + 1];
   }
@@ -351,6 +363,7 @@ bool leat_simulator_run_within(leat_simulator_t* s, const int32_t* devices, int6
     }
     int32_t node = pop(ready);
     if (start + LEAT_MAX(s->least[node], s->to_do[device]) > limit_ns) return false;
+    LEAT_DCHECK(devices[node] == device && s->pending[node] == 0);
     s->to_do[device] -= time_on(s, node, device);
     leat_simulator_occupy(s, node, device, start);
     finish_node(s, node, devices);

@@ -34,6 +34,7 @@ typedef struct maker_s {
 } maker_t;
 
 static int32_t find(maker_t* m, int32_t node) {
+  LEAT_DCHECK(node >= 0 && (size_t)node < m->count);
   int32_t* p = m->parents;
   while (p[node] != node) node = p[node] = p[p[node]];
   return node;
@@ -47,6 +48,7 @@ static void tie_chain(maker_t* m, int32_t node) {
   uint32_t begin = s->edge_begin[node];
   if (m->floats[node] || s->edge_begin[node + 1] != begin + 1) return;
   int32_t reader = s->edges[begin].reader;
+  LEAT_DCHECK(reader >= 0 && (size_t)reader < m->count);
   int working = 0;
   for (uint32_t k = s->source_begin[reader]; k < s->source_begin[reader + 1]; ++k) {
     working += !m->floats[s->sources[k]];
@@ -80,12 +82,14 @@ static void list_edges(maker_t* m) {
     for (uint32_t e = s->edge_begin[i]; e < s->edge_begin[i + 1]; ++e) {
       leat_simulator_edge_t edge = s->edges[e];
       if (edge.value == s->values[i]) continue;
+      LEAT_DCHECK(edge.value < s->values[m->count]);
       uint32_t waits = s->source_begin[edge.reader + 1] - s->source_begin[edge.reader];
       m->edges[m->edge_count++] =
           (edge_t){s->bytes[edge.value], waits * (s->edge_begin[i + 1] - s->edge_begin[i]),
                    (int32_t)i, edge.reader};
     }
   }
+  LEAT_DCHECK(m->edge_count <= s->edge_begin[m->count]);
   qsort(m->edges, m->edge_count, sizeof *m->edges, more_bytes);
 }
 
@@ -112,6 +116,8 @@ static void grow_clusters(maker_t* m, int64_t limit_ns) {
   for (size_t e = 0; e < m->edge_count; ++e) {
     int32_t a = find(m, m->edges[e].source), b = find(m, m->edges[e].reader);
     if (a == b || m->times[a] + m->times[b] > limit_ns) continue;
+    // Both are roots, so their times are those of the whole units.
+    LEAT_DCHECK(m->parents[a] == a && m->parents[b] == b);
     m->parents[b] = a;
     m->times[a] += m->times[b];
   }
@@ -131,12 +137,14 @@ static leat_status_t list_nodes(maker_t* m, leat_arena_t* arena, leat_units_t* u
   for (size_t i = 0; i < m->count; ++i) {
     units->nodes[units->begin[units->of[i] + 1]++] = (int32_t)i;
   }
+  LEAT_DCHECK(units->begin[m->count] == m->count);
   return leat_ok_status();
 }
 
 static leat_status_t make(maker_t* m, int kind, double share, leat_arena_t* arena,
                           leat_units_t* units) {
   leat_groups_t* groups = m->sim->groups;
+  LEAT_DCHECK(kind >= 0 && kind < LEAT_UNITS_COUNT && share > 0);
   LEAT_RETURN_IF_ERROR(array(arena, m->count, sizeof(int32_t), &units->of));
   m->parents = units->of;
   for (size_t i = 0; i < m->count; ++i) {
@@ -152,6 +160,7 @@ static leat_status_t make(maker_t* m, int kind, double share, leat_arena_t* aren
 
 leat_status_t leat_units_make(const leat_simulator_t* simulator, const bool* floats,
                               leat_arena_t* arena, leat_units_t out_units[LEAT_UNITS_COUNT]) {
+  LEAT_DCHECK(simulator->order && simulator->edge_begin);
   maker_t m = {.sim = simulator, .floats = floats, .count = simulator->graph->node_count};
   size_t edges = simulator->edge_begin[m.count];
   LEAT_RETURN_IF_ERROR(array(arena, edges, sizeof *m.edges, &m.edges));

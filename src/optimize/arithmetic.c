@@ -22,6 +22,7 @@ typedef struct arithmetic_s {
 } arithmetic_t;
 
 static bool is_bypassed(const arithmetic_t* a, leat_output_t output) {
+  LEAT_DCHECK(output.node >= 0);
   return output.index == 0 && (size_t)output.node < a->count &&
          leat_output_exists(a->became[output.node]);
 }
@@ -37,6 +38,7 @@ static leat_output_t resolve(const arithmetic_t* a, leat_output_t output) {
 }
 
 static leat_output_t input_of(const arithmetic_t* a, const leat_node_t* node, int index) {
+  LEAT_DCHECK(index >= 0 && index < node->input_count);
   return resolve(a, node->inputs[index]);
 }
 
@@ -101,6 +103,7 @@ static bool is_understood(const leat_tensor_t* constant) {
 
 // Is dim |dim| of the output the one that is written as -1 in the shape at input 1?
 static bool is_free(const arithmetic_t* a, const leat_node_t* node, int dim) {
+  LEAT_DCHECK(dim >= 0);
   const leat_tensor_t* shape = constant_input(a, node, 1);
   return shape && shape->shape.rank == 1 && dim < shape->shape.element_count &&
          leat_tensor_index_at(shape, dim) == -1;
@@ -189,6 +192,7 @@ bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities) {
   }
   const char* data = leat_tensor_data(tensor, const char);
   const char* end = data + leat_tensor_size_bytes(tensor);
+  LEAT_DCHECK(bytes > 0 && bytes <= sizeof bits && (size_t)(end - data) % bytes == 0);
   for (; data < end; data += bytes) {  // little-endian
     if (memcmp(data, &bits, bytes)) return false;
   }
@@ -235,6 +239,9 @@ static leat_status_t add_permutation(arithmetic_t* a, int32_t like, int rank, co
                                      leat_output_t* out_constant) {
   const leat_node_t* node = &a->graph->nodes[like];
   int dtype = leat_graph_output_type(a->graph, node->inputs[1]);
+  LEAT_DCHECK(rank >= 0 && rank <= LEAT_SHAPE_MAX_RANK);
+  // The types that leat_tensor_index_at reads, as it has read the permutation.
+  LEAT_DCHECK(dtype == LEAT_DTYPE_INT32 || dtype == LEAT_DTYPE_INT64);
   leat_shape_t shape = leat_shape_vector(rank);
   leat_tensor_t tensor;
   leat_string_view_t name;
@@ -261,6 +268,7 @@ static leat_status_t add_permutation(arithmetic_t* a, int32_t like, int rank, co
 
 // Dim i of the whole is dim second[i] of the middle, which is dim first[second[i]] of x.
 static leat_status_t join_permutations(arithmetic_t* a, int32_t index, leat_output_t* out_same) {
+  LEAT_DCHECK(a->graph->nodes[index].input_count == 2);
   uint8_t first[LEAT_SHAPE_MAX_RANK], second[LEAT_SHAPE_MAX_RANK];
   const leat_node_t* node = &a->graph->nodes[index];
   const leat_node_t* before = same_op_before(a, node);
@@ -288,6 +296,7 @@ static leat_status_t join_permutations(arithmetic_t* a, int32_t index, leat_outp
 
 // An Identity that somebody put on a device of its own stays there.
 static bool is_elsewhere(const arithmetic_t* a, const leat_node_t* node, leat_output_t x) {
+  LEAT_DCHECK(leat_output_exists(x));
   return node->device.size > 0 &&
          !leat_string_view_equal(node->device, a->graph->nodes[x.node].device);
 }

@@ -22,6 +22,7 @@ static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
   b->kept[index] = (node->op->flags & held) || node->op->has_ref_outputs;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     int32_t source = node->inputs[i].node;
+    LEAT_DCHECK((size_t)source < b->graph->node_count);
     b->late[index] |= b->late[source];
     b->conditional[index] |= b->conditional[source];
     if (i < node->input_count && leat_graph_output_type(b->graph, node->inputs[i]) ==
@@ -67,6 +68,7 @@ static leat_status_t find(const leat_rewrite_t* rewrite, leat_string_view_t scop
       b->order[next++] = sorted[i];
     }
   }
+  LEAT_DCHECK(next == count);
   find_first_readers(b);
   return leat_readers_initialize(b->graph, &b->readers);
 }
@@ -84,6 +86,7 @@ void leat_backward_release(leat_backward_t* backward) {
 }
 
 int leat_backward_signals(const leat_backward_t* b, int32_t reader, leat_output_t* out_signals) {
+  LEAT_DCHECK(reader >= 0 && reader < b->node_count);
   const leat_node_t* node = &b->graph->nodes[reader];
   int count = 0;
   if (b->conditional[reader]) return 0;

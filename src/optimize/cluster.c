@@ -177,6 +177,7 @@ static int32_t find_level(const finder_t* f, int32_t index) {
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     const int32_t source = node->inputs[i].node;
     if (leat_edge_closes_loop(f->c.graph, node, node->inputs[i])) continue;
+    LEAT_DCHECK((size_t)source < f->count);
     const bool crosses = !f->c.roles[source] != !f->c.roles[index];
     const bool reads_rest = i < node->input_count && f->c.roles[source] == LEAT_CLUSTER_REDUCTION;
     level = LEAT_MAX(level, f->levels[source] + (crosses || reads_rest));
@@ -187,6 +188,7 @@ static int32_t find_level(const finder_t* f, int32_t index) {
 // ---- Clusters -----------------------------------------------------------------------------------
 
 static int32_t find_cluster(const finder_t* f, int32_t node) {
+  LEAT_DCHECK(node >= 0 && (size_t)node < f->count);
   int32_t cluster = f->c.cluster_of[node];
   while (cluster != LEAT_CLUSTER_NONE && f->items[cluster].became != cluster) {
     cluster = f->items[cluster].became;
@@ -227,6 +229,8 @@ static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
 static void merge(finder_t* f, int32_t from, int32_t to) {
   cluster_t* source = &f->items[from];
   cluster_t* target = &f->items[to];
+  // Both stand for themselves: clusters are merged upwards, so that edges lead to higher numbers.
+  LEAT_DCHECK(from < to && source->became == from && target->became == to);
   if (!has_room(target, source->member_count, source->place_count) ||
       !go_together(target->elements, source->elements) || source->first_reader < to) {
     return;
@@ -300,11 +304,14 @@ static void join(finder_t* f, int32_t index) {
   }
   if (cluster == LEAT_CLUSTER_NONE) {
     cluster = f->item_count++;
+    LEAT_DCHECK((size_t)cluster < f->count);
     f->items[cluster] = (cluster_t){
         .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index],
         .elements = UNKNOWN};
   }
   f->c.cluster_of[index] = cluster;
+  // A cluster lies in one level, which is what keeps cycles away.
+  LEAT_DCHECK(f->items[cluster].became == cluster && f->items[cluster].level == f->levels[index]);
   ++f->items[cluster].member_count;
   f->items[cluster].step_count += (int16_t)leat_cluster_steps(&f->c, index);
   f->items[cluster].place_count += (int16_t)leat_cluster_places(&f->c, index);

@@ -30,6 +30,7 @@ static leat_status_t add_cast(leat_graph_t* graph, const leat_node_t* node, leat
 }
 
 static leat_status_t narrow_send(leat_graph_t* graph, int32_t send) {
+  LEAT_DCHECK(graph->nodes[send].op->flags & LEAT_OP_SEND);
   leat_attr_t type = LEAT_TYPE("T", LEAT_DTYPE_BFLOAT16);
   leat_output_t cast;
   LEAT_RETURN_IF_ERROR(add_cast(graph, &graph->nodes[send], graph->nodes[send].inputs[0],
@@ -40,6 +41,9 @@ static leat_status_t narrow_send(leat_graph_t* graph, int32_t send) {
 
 // The Cast, whose input is still to be told what it is: readers were |*out_cast|'s.
 static leat_status_t widen_recv(leat_graph_t* graph, int32_t recv, leat_output_t* out_cast) {
+  LEAT_DCHECK(graph->nodes[recv].op->flags & LEAT_OP_RECV);
+  // Both ends of a transfer have one type, and narrow_sends takes floats only.
+  LEAT_DCHECK(graph->nodes[recv].output_types[0] == LEAT_DTYPE_FLOAT);
   static const uint8_t kType[] = {LEAT_DTYPE_BFLOAT16};
   leat_attr_t type = LEAT_TYPE("tensor_type", LEAT_DTYPE_BFLOAT16);
   LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, recv, &type));
@@ -103,6 +107,7 @@ static leat_status_t widen_recvs(leat_graph_t* graph, leat_arena_t* arena,
     leat_node_t* node = &graph->nodes[i];
     for (int k = 0; k < node->input_count; ++k) {
       leat_output_t cast = casts[node->inputs[k].node];
+      LEAT_DCHECK(!leat_output_exists(cast) || (size_t)cast.node < graph->node_count);
       if (leat_output_exists(cast)) node->inputs[k] = cast;
     }
   }

@@ -21,6 +21,9 @@ bool leat_condition_set_equal(leat_condition_set_t a, leat_condition_set_t b) {
 
 static uint64_t node_symbol(int32_t node) { return (uint64_t)(uint32_t)node << 32; }
 static uint64_t side_symbol(leat_output_t predicate, int side) {
+  // Symbols of two sides differ.
+  LEAT_DCHECK(side == 0 || side == 1);
+  LEAT_DCHECK(predicate.index >= 0 && predicate.index < 0xffff);
   return node_symbol(predicate.node) | (uint64_t)(predicate.index + 1) << 16 | (uint64_t)side;
 }
 
@@ -39,6 +42,7 @@ static bool is_condition(const finder_t* f, const leat_node_t* node) {
 
 // False: there is no room.
 static bool add(uint64_t symbol, uint64_t* items, int* inout_count) {
+  LEAT_DCHECK(*inout_count >= 0 && *inout_count <= MAX_CONDITIONS);
   int place = *inout_count;
   while (place > 0 && items[place - 1] > symbol) --place;
   if (place > 0 && items[place - 1] == symbol) return true;
@@ -68,6 +72,8 @@ static bool add_edge(const finder_t* f, const leat_node_t* reader, leat_output_t
 static leat_status_t keep(finder_t* f, int32_t index, const uint64_t* items, int count) {
   const leat_node_t* node = &f->graph->nodes[index];
   leat_condition_set_t* set = &f->sets[index];
+  // Sets are sorted, so that equal ones are equal item by item.
+  LEAT_DCHECK(count == 0 || items[0] <= items[count - 1]);
   *set = (leat_condition_set_t){count, items};
   for (int i = 0; i < node->input_count; ++i) {
     const leat_condition_set_t other = f->sets[node->inputs[i].node];
@@ -101,6 +107,7 @@ static leat_status_t find(finder_t* f, int32_t index) {
 leat_status_t leat_conditions_find(const leat_graph_t* graph, const leat_pass_options_t* options,
                                    const int32_t* order, leat_arena_t* arena,
                                    leat_condition_set_t** out_sets) {
+  LEAT_DCHECK(options->find_kernel);
   finder_t f = {.graph = graph, .options = options, .arena = arena};
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, graph->node_count + 1, sizeof *f.sets,
                                                  (void**)&f.sets));

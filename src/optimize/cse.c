@@ -15,6 +15,9 @@ typedef struct cse_s {
 } cse_t;
 
 static leat_output_t representative(const cse_t* c, leat_output_t output) {
+  // Inputs come first, so that what a node reads has its representative, which stands for itself.
+  LEAT_DCHECK((size_t)output.node < c->graph->node_count);
+  LEAT_DCHECK(c->same_as[c->same_as[output.node]] == c->same_as[output.node]);
   return (leat_output_t){c->same_as[output.node], output.index};
 }
 
@@ -87,6 +90,7 @@ static bool same_node(const cse_t* c, const leat_node_t* a, const leat_node_t* b
 }
 
 static void find_same(cse_t* c, int32_t index) {
+  LEAT_DCHECK(c->same_as[index] == index);
   const leat_node_t* node = &c->graph->nodes[index];
   if (!leat_node_is_pure(c->graph, node)) return;
   uint64_t hash = node_hash(c, node);
@@ -98,6 +102,7 @@ static void find_same(cse_t* c, int32_t index) {
       return;
     }
     if (c->hashes[other] == hash && same_node(c, node, &c->graph->nodes[other])) {
+      LEAT_DCHECK(c->same_as[other] == other);
       c->same_as[index] = other;
       ++c->merged;
       return;
@@ -116,6 +121,7 @@ static leat_status_t rebuild(const cse_t* c, leat_rewrite_t* rewrite, leat_arena
     if (c->same_as[i] == (int32_t)i) map.nodes[i] = next++;
   }
   for (size_t i = 0; i < count; ++i) map.nodes[i] = map.nodes[c->same_as[i]];
+  LEAT_DCHECK(next + (int32_t)c->merged == (int32_t)count);
   leat_graph_t* child;
   LEAT_RETURN_IF_ERROR(leat_graph_create_child(c->graph, &child));
   for (size_t i = 0; i < count; ++i) {
@@ -136,6 +142,8 @@ static leat_status_t run(leat_rewrite_t* rewrite, leat_arena_t* arena) {
   size_t count = c.graph->node_count;
   size_t capacity = 16;
   while (capacity < 2 * count) capacity *= 2;
+  // A power of two, with a free slot at which every search ends.
+  LEAT_DCHECK((capacity & (capacity - 1)) == 0 && capacity > count);
   c.mask = capacity - 1;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&c.order));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&c.same_as));

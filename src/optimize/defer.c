@@ -19,6 +19,7 @@ typedef struct round_s {
 } round_t;
 
 static const leat_node_t* node_of(const leat_placed_t* d, const round_t* round, role_t role) {
+  LEAT_DCHECK(role < ROLE_COUNT && round->nodes[role] >= 0);
   return &d->graph->nodes[round->nodes[role]];
 }
 
@@ -26,6 +27,8 @@ static const leat_node_t* node_of(const leat_placed_t* d, const round_t* round, 
 
 // Does |reader| alone read |node|, its output |index|, and nobody wait for it?
 static bool is_read_by(const leat_placed_t* d, int32_t node, int32_t reader) {
+  // Readers are known of nodes that were there at first.
+  LEAT_DCHECK((size_t)node < d->count);
   return !d->kept[node] && d->readers.begin[node + 1] - d->readers.begin[node] == 1 &&
          d->readers.readers[d->readers.begin[node]].node == reader;
 }
@@ -59,8 +62,10 @@ static bool find_round(const leat_placed_t* d, int32_t next, round_t* out_round)
   found[NEXT] = next;
   if (!has_flag(d, next, LEAT_OP_NEXT_ITERATION)) return false;
   found[ADD] = nodes[next].inputs[0].node;
+  LEAT_DCHECK((size_t)found[ADD] < d->graph->node_count);
   const leat_node_t* add = &nodes[found[ADD]];
   if (add->op->row->sums != LEAT_SUMS_IN_LOOPS || add->output_count != 1) return false;
+  LEAT_DCHECK(add->input_count > 0);
   const leat_output_t sum = add->inputs[add->input_count - 1];
   found[SWITCH] = sum.node;
   if (sum.index != 1 || !has_flag(d, sum.node, LEAT_OP_SWITCH)) return false;
@@ -118,6 +123,7 @@ static bool find_ops(const leat_placed_t* d, round_t* round) {
 
 // What goes round is a variant from now on.
 static leat_status_t retype(leat_placed_t* d, int32_t index) {
+  LEAT_DCHECK(d->graph->nodes[index].output_count > 0);
   leat_node_t* node = &d->graph->nodes[index];
   leat_arena_t* arena = leat_graph_arena(d->graph);
   const size_t attr_count = (size_t)node->attr_count, outputs = (size_t)node->output_count;
@@ -174,6 +180,7 @@ static leat_status_t rewrite_round(leat_placed_t* d, const round_t* round) {
   int32_t start, finish;
   LEAT_RETURN_IF_ERROR(add_conversion(d, round->start, enter, "/_start",
                                       d->graph->nodes[enter].inputs[0], type, &start));
+  LEAT_DCHECK(leat_graph_output_type(d->graph, (leat_output_t){start, 0}) == LEAT_DTYPE_VARIANT);
   d->graph->nodes[enter].inputs[0] = (leat_output_t){start, 0};
   for (int role = 0; role < ROLE_COUNT; ++role) {
     if (role != ADD) LEAT_RETURN_IF_ERROR(retype(d, round->nodes[role]));

@@ -49,8 +49,10 @@ static void find_dropped(dependency_t* d) {
     int32_t index = d->order[i];
     const leat_node_t* node = &d->graph->nodes[index];
     if (!may_drop(d, index)) continue;
+    LEAT_DCHECK(!d->dropped[index]);
     d->dropped[index] = true;
     ++d->dropped_count;
+    LEAT_DCHECK(d->data_readers[index] == 0);
     for (int k = 0; k < node->input_count; ++k) --d->data_readers[node->inputs[k].node];
   }
 }
@@ -129,6 +131,7 @@ static void find_aliases(dependency_t* d) {
 
 // Halves the path that it walks.
 static int32_t resolve(dependency_t* d, int32_t node) {
+  LEAT_DCHECK(node < (int32_t)d->graph->node_count);
   while (node >= 0 && d->alias[node] != -1) {
     int32_t* next = &d->alias[node];
     if (*next >= 0 && d->alias[*next] != -1) *next = d->alias[*next];
@@ -138,6 +141,7 @@ static int32_t resolve(dependency_t* d, int32_t node) {
 }
 
 static void clean_node(dependency_t* d, int32_t index) {
+  LEAT_DCHECK(d->alias && d->seen);
   leat_node_t* node = &d->graph->nodes[index];
   leat_output_t* controls = node->inputs + node->input_count;
   int kept = 0;

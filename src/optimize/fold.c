@@ -89,6 +89,7 @@ static leat_status_t evaluate(fold_t* f, int32_t index) {
   LEAT_RETURN_IF_ERROR(allocate_values(f, node->input_count, &inputs));
   LEAT_RETURN_IF_ERROR(allocate_values(f, node->output_count, &outputs));
   for (int i = 0; i < node->input_count; ++i) {
+    LEAT_DCHECK(f->values[node->inputs[i].node]);
     inputs[i] = f->values[node->inputs[i].node][node->inputs[i].index];  // borrowed
   }
   leat_status_t status =
@@ -101,6 +102,7 @@ static leat_status_t evaluate(fold_t* f, int32_t index) {
     release_all(outputs, node->output_count);
     return leat_ok_status();
   }
+  LEAT_DCHECK(!f->values[index]);
   f->values[index] = outputs;
   ++f->folded;
   return leat_ok_status();
@@ -108,6 +110,7 @@ static leat_status_t evaluate(fold_t* f, int32_t index) {
 
 // A scalar or vector of integers from what inference knows.
 static leat_status_t value_to_tensor(leat_partial_value_t value, int dtype, leat_tensor_t* out) {
+  LEAT_DCHECK(value.rank == 1 || (value.rank == 0 && value.count == 1));
   leat_shape_t shape = value.rank == 0 ? leat_shape_scalar() : leat_shape_vector(value.count);
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), dtype, &shape, out));
   for (int i = 0; i < value.count; ++i) {
@@ -203,6 +206,8 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
 
 static leat_status_t add_constant(leat_graph_t* child, const leat_node_t* node, int output,
                                   const leat_tensor_t* value) {
+  LEAT_DCHECK(output >= 0 && output < node->output_count &&
+              value->dtype == node->output_types[output]);
   const leat_op_t* op;
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(child->ops, LEAT_OP_NAME_CONSTANT, &op));
   leat_string_view_t name = node->name;
@@ -218,6 +223,7 @@ static leat_status_t add_constant(leat_graph_t* child, const leat_node_t* node, 
 }
 
 static bool is_folded(const fold_t* f, int32_t index) {
+  LEAT_DCHECK(index >= 0 && (size_t)index < f->graph->node_count);
   const uint32_t flags = f->graph->nodes[index].op->flags;
   return f->values[index] && !(flags & LEAT_OP_CONSTANT) &&
          !(f->waits[index] && flags & LEAT_OP_PASS_THROUGH);
@@ -237,6 +243,8 @@ static leat_status_t number_nodes(fold_t* f, leat_node_map_t* map) {
     LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)outputs,
                                                    sizeof(leat_output_t),
                                                    (void**)&map->outputs[i]));
+    // A folded node is pure, and what is pure has outputs.
+    LEAT_DCHECK(outputs > 0);
     for (int k = 0; k < outputs; ++k) map->outputs[i][k] = (leat_output_t){next++, 0};
   }
   return leat_ok_status();

@@ -44,6 +44,7 @@ static bool comes_with(const leat_placed_t* f, const leat_node_t* a, const leat_
 // would come later if it waited for what hands it on.
 static const leat_node_t* find_term(const leat_placed_t* f, const leat_node_t* sum, int side) {
   leat_output_t input = sum->inputs[side];
+  LEAT_DCHECK(side >= 0 && side < sum->input_count);
   const leat_node_t* reader = NULL;
   for (;;) {
     const leat_node_t* node = &f->graph->nodes[input.node];
@@ -88,6 +89,8 @@ static leat_status_t add_fused(leat_placed_t* f, int32_t index, int begin, int e
   leat_waits_t waits = {0};
   for (int side = begin; side < end; ++side) {
     const leat_node_t* term = find_term(f, &f->graph->nodes[index], side);
+    // The caller has found it, and nothing has changed since.
+    LEAT_DCHECK(term);
     LEAT_RETURN_IF_ERROR(leat_placed_pass_waiters(f, (int32_t)(term - f->graph->nodes)));
   }
   LEAT_RETURN_IF_ERROR(add_waits(f, index, begin, end, &waits));
@@ -99,6 +102,7 @@ static leat_status_t add_fused(leat_placed_t* f, int32_t index, int begin, int e
 }
 
 static void replace_sum(leat_placed_t* f, int32_t index, leat_output_t sum) {
+  LEAT_DCHECK((size_t)index < f->count && sum.node != index);
   leat_rewrite_redirect(f->rewrite, &f->readers, index, sum);
   f->any_changed = true;
 }
@@ -199,11 +203,13 @@ static const leat_op_t* find_sum_of_many(const leat_placed_t* f, const leat_node
 static leat_status_t list_inputs(const leat_placed_t* f, const leat_node_t* sum,
                                  leat_node_spec_t* inout_spec) {
   const int count = sum->input_count, arity = find_term(f, sum, 0)->input_count;
+  LEAT_DCHECK(count >= 2 && arity >= 1);
   leat_output_t* inputs;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)(count * arity), sizeof *inputs,
                                                  (void**)&inputs));
   for (int i = 0; i < count; ++i) {
     const leat_node_t* term = find_term(f, sum, i);
+    LEAT_DCHECK(term && term->input_count == arity);
     for (int k = 0; k < arity; ++k) inputs[k * count + i] = term->inputs[k];
   }
   inout_spec->inputs = inputs;

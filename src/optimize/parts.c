@@ -55,6 +55,7 @@ static const leat_tensor_t* constant_at(const leat_parts_t* p, const leat_node_t
 // ---- Groups -------------------------------------------------------------------------------------
 
 int32_t leat_parts_group(const leat_parts_t* p, int32_t node) {
+  LEAT_DCHECK(node >= 0 && (size_t)node < p->placed->count);
   while (p->values[node].group != node) node = p->values[node].group;
   return node;
 }
@@ -72,6 +73,7 @@ static leat_status_t allocate_division(leat_parts_t* p, int count, leat_parted_t
                                                  (void**)&value->parts));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)count, sizeof **out_lengths,
                                                  (void**)out_lengths));
+  LEAT_DCHECK(count > 0 && count <= MAX_PARTS);
   value->division = (leat_division_t){count, *out_lengths};
   return leat_ok_status();
 }
@@ -183,6 +185,7 @@ static bool admit_operand(const leat_parts_t* p, const leat_node_t* node, int k,
                           bool may_repeat, leat_parted_t* inout_value) {
   const leat_partial_shape_t shape = shape_of(p, node->inputs[k]);
   const leat_parted_t* operand = value_at(p, node, k);
+  LEAT_DCHECK(k >= 0 && k < MAX_INPUTS);
   const uint64_t bit = UINT64_C(1) << k;
   if (operand && shape.rank - operand->axis == from_end &&
       leat_division_equal(operand->division, inout_value->division)) {
@@ -225,6 +228,8 @@ static bool works_on_parts(const leat_parts_t* p, const leat_node_t* node, int f
   const leat_elementwise_kind_t kind =
       leat_node_elementwise(p->placed->graph, node, p->placed->options);
   const leat_parted_t* operand = value_at(p, node, first);
+  // The caller has seen that this input is in parts.
+  LEAT_DCHECK(operand);
   const int from_end = shape_of(p, node->inputs[first]).rank - operand->axis;
   if (node->output_count != 1 || node->output_shapes[0].rank < from_end ||
       !leat_node_is_pure(p->placed->graph, node) || !works_on_elements(p, node, kind)) {
@@ -452,6 +457,8 @@ static void go_to_readers(const leat_parts_t* p, int32_t index, walk_t* w) {
     const int32_t reader = readers->readers[r].node;
     if (w->seen[reader]) continue;
     w->seen[reader] = true;
+    // Each node is found once.
+    LEAT_DCHECK((size_t)w->count < p->placed->count);
     w->found[w->count++] = reader;
   }
 }

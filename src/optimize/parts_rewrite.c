@@ -12,6 +12,7 @@
 #define ALL_PARTS (-1)
 
 static const leat_node_t* node_at(const leat_parts_t* p, int32_t index) {
+  LEAT_DCHECK(index >= 0 && (size_t)index < p->placed->graph->node_count);
   return &p->placed->graph->nodes[index];
 }
 
@@ -44,6 +45,7 @@ static leat_status_t add_no_op(const leat_parts_t* p, int32_t index, const char*
 static leat_status_t find_gate(const leat_parts_t* p, int32_t index, int32_t* out_gate) {
   leat_parted_t* value = &p->values[index];
   if (value->gate < 0) {
+    LEAT_DCHECK(value->parts);
     leat_output_t gate;
     leat_waits_t waits = {0};
     for (int i = 0; i < value->division.count; ++i) {
@@ -79,6 +81,7 @@ static leat_status_t add_waits_of(const leat_parts_t* p, int32_t index, int32_t 
 static leat_status_t add_awaited(const leat_parts_t* p, int32_t source, int32_t group, int part,
                                  leat_waits_t* inout_waits) {
   if (part != ALL_PARTS && has_parts(p, source, group)) {
+    LEAT_DCHECK(part < p->values[source].division.count);
     return leat_waits_add(p->placed, p->values[source].parts[part].node, inout_waits);
   }
   if (part != ALL_PARTS && leat_parts_constant(p, source, NULL)) {
@@ -180,6 +183,8 @@ static leat_status_t cut_tensor(const leat_tensor_t* whole, int axis, int64_t be
   const size_t row_bytes = (size_t)leat_shape_product(given, axis + 1, given->rank) *
                            leat_dtype_size(whole->dtype);
   const size_t stride = (size_t)dims[axis] * row_bytes, bytes = (size_t)length * row_bytes;
+  LEAT_DCHECK(axis >= 0 && axis < given->rank);
+  LEAT_DCHECK(begin >= 0 && length >= 0 && begin + length <= dims[axis]);
   const int64_t rows = leat_shape_product(given, 0, axis);
   dims[axis] = length;
   LEAT_RETURN_IF_ERROR(leat_shape_create(given->rank, dims, &shape));
@@ -226,6 +231,8 @@ static leat_status_t cut_constant(const leat_parts_t* p, int32_t index, const le
                                   int32_t group) {
   leat_parted_t* constant = &p->values[index];
   const leat_tensor_t* whole = leat_parts_constant(p, index, NULL);
+  // Only constants are in the set of constants of a value.
+  LEAT_DCHECK(whole);
   const leat_division_t division = value->division;
   const int axis = find_cut(whole, value->from_end);
   int64_t begin = 0;
@@ -244,6 +251,7 @@ static leat_status_t cut_constant(const leat_parts_t* p, int32_t index, const le
     LEAT_RETURN_IF_ERROR(status);
     begin += division.lengths[i];
   }
+  LEAT_DCHECK(axis < 0 || begin == leat_shape_dim(&whole->shape, axis));
   constant->parts = parts;
   constant->axis = axis;
   constant->division = division;
@@ -272,6 +280,8 @@ static leat_status_t list_inputs(const leat_parts_t* p, int32_t index, int part,
   LEAT_RETURN_IF_ERROR(allocate(p, node->input_count, sizeof **out_inputs, (void**)out_inputs));
   for (int k = 0; k < node->input_count; ++k) {
     const leat_output_t input = node->inputs[k];
+    LEAT_DCHECK(k < 64);
+    LEAT_DCHECK(!(of_parts >> k & 1) || p->values[input.node].parts);
     (*out_inputs)[k] = of_parts >> k & 1 ? p->values[input.node].parts[part] : input;
   }
   return leat_ok_status();
@@ -313,6 +323,7 @@ static leat_status_t add_sum(const leat_parts_t* p, int32_t index) {
   leat_node_spec_t spec = {.input_count = 2, .infer_attrs = true};
   LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_ADD, &spec.op));
   LEAT_RETURN_IF_ERROR(add_each(p, index));
+  LEAT_DCHECK(value->parts && value->division.count > 0);
   sum = value->parts[0];
   for (int i = 1; i < value->division.count; ++i) {
     const leat_output_t terms[] = {sum, value->parts[i]};
@@ -360,6 +371,7 @@ static leat_status_t add_updates(const leat_parts_t* p, int32_t index) {
 
 static leat_status_t take(const leat_parts_t* p, int32_t index) {
   const leat_parted_t* whole = &p->values[node_at(p, index)->inputs[0].node];
+  LEAT_DCHECK(whole->parts && p->values[index].taken < whole->division.count);
   leat_rewrite_redirect(p->placed->rewrite, &p->placed->readers, index,
                         whole->parts[p->values[index].taken]);
   return leat_ok_status();

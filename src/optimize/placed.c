@@ -24,6 +24,7 @@ static leat_status_t try_each(leat_placed_t* p, try_node_t try_node) {
 
 // One of the two functions is there.
 static leat_status_t run(leat_placed_t* p, rewrite_graph_t rewrite_graph, try_node_t try_node) {
+  LEAT_DCHECK(!rewrite_graph != !try_node);
   LEAT_RETURN_IF_ERROR(prepare(p));
   leat_status_t status = rewrite_graph ? rewrite_graph(p) : try_each(p, try_node);
   leat_readers_deinitialize(&p->readers);
@@ -57,6 +58,8 @@ leat_status_t leat_placed_rewrite(leat_rewrite_t* rewrite, const leat_pass_optio
 // ---- Readers and waiters ------------------------------------------------------------------------
 
 leat_status_t leat_waits_add(const leat_placed_t* p, int32_t node, leat_waits_t* inout_waits) {
+  LEAT_DCHECK(node >= 0 && (size_t)node < p->graph->node_count);
+  LEAT_DCHECK(inout_waits->count <= inout_waits->room);
   if (inout_waits->count == inout_waits->room) {
     int32_t* nodes;
     const int room = 2 * inout_waits->room + 4;
@@ -83,6 +86,7 @@ leat_status_t leat_waits_add_controls(const leat_placed_t* p, int32_t index,
 }
 
 static bool waits(const leat_graph_t* graph, leat_reader_t reader) {
+  LEAT_DCHECK((size_t)reader.node < graph->node_count);
   return reader.position >= graph->nodes[reader.node].input_count;
 }
 
@@ -98,6 +102,8 @@ bool leat_placed_has_one_reader(const leat_placed_t* p, int32_t node) {
 
 leat_status_t leat_placed_move_waiters(leat_placed_t* p, int32_t node,
                                        const leat_waits_t* sources) {
+  // Readers are known of nodes that were there at first.
+  LEAT_DCHECK(node >= 0 && (size_t)node < p->count);
   int32_t waiter = -1;
   const leat_op_t* no_op;
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(p->graph->ops, LEAT_OP_NAME_NO_OP, &no_op));

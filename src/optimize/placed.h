@@ -53,7 +53,7 @@ bool leat_placed_has_one_reader(const leat_placed_t* placed, int32_t node);
 // Who waits for |node| waits for |sources| instead, which must not follow from it.
 LEAT_MUST_USE leat_status_t leat_placed_move_waiters(leat_placed_t* placed, int32_t node,
                                                      const leat_waits_t* sources);
-// The same for all that |node|, which reads no Switch, reads and waits for.
+// The same for all that |node| reads and waits for. It reads no Switch, or nobody waits for it.
 LEAT_MUST_USE leat_status_t leat_placed_pass_waiters(leat_placed_t* placed, int32_t node);
 
 #endif  // LEAT_OPTIMIZE_PLACED_H_

@@ -44,6 +44,7 @@ static bool is_candidate(const recompute_t* r, int32_t index) {
 }
 
 static int32_t root_of(recompute_t* r, int32_t node) {
+  LEAT_DCHECK(node >= 0 && r->group[node] >= 0);
   while (r->group[node] != node) {
     r->group[node] = r->group[r->group[node]];
     node = r->group[node];
@@ -70,6 +71,7 @@ static void find_members(recompute_t* r) {
     const leat_node_t* node = &graph->nodes[i];
     for (int k = 0; k < node->input_count; ++k) {
       if (r->group[node->inputs[k].node] < 0) continue;
+      LEAT_DCHECK(!r->b.late[node->inputs[k].node]);
       r->group[root_of(r, node->inputs[k].node)] = root_of(r, (int32_t)i);
     }
   }
@@ -95,6 +97,7 @@ static void weigh_node(recompute_t* r, int32_t index) {
                 r->counted_by[source] == root + 1;
     if (held) continue;
     r->counted_by[source] = root + 1;
+    LEAT_DCHECK(node->inputs[i].index >= 0);
     group->held_bytes += leat_cost_output_bytes(NULL, graph, node->inputs[i]);
   }
 }
@@ -121,6 +124,7 @@ static leat_status_t list_members(recompute_t* r, size_t* out_count) {
     if (r->group[index] < 0) continue;
     int32_t root = root_of(r, index), reader = r->groups[root].first_reader;
     if (!pays(r, root, scratch)) continue;
+    LEAT_DCHECK(reader >= 0 && r->b.late[reader]);
     r->next_member[index] = r->members_of[reader];
     r->members_of[reader] = index;
     ++*out_count;
@@ -155,6 +159,8 @@ static leat_status_t add_copy(recompute_t* r, leat_graph_t* child, int32_t index
     inputs[i] = node.inputs[i];
     starts = starts && r->copies.nodes[source] == r->originals.nodes[source];
   }
+  // What waits for others is no candidate, and there is no room for its control inputs.
+  LEAT_DCHECK(node.control_count == 0);
   if (starts) {
     node.control_count = leat_backward_signals(&r->b, reader, inputs + node.input_count);
   }

@@ -43,6 +43,7 @@ typedef struct schedule_s {
 } schedule_t;
 
 static const leat_node_t* node_of(const schedule_t* s, int32_t index) {
+  LEAT_DCHECK(index >= 0 && index < s->count);
   int graph = s->graph_of[index];
   return &s->graphs[graph]->nodes[index - s->first[graph]];
 }
@@ -92,6 +93,7 @@ static void visit_edges(schedule_t* s, bool fill) {
         continue;
       }
       if (fill) {
+        LEAT_DCHECK(s->begin[source + 1] < s->begin[s->count + 1]);
         s->successors[s->begin[source + 1]++] = i;
         ++s->pending[i];
       } else {
@@ -156,6 +158,7 @@ static void push(schedule_t* s, int32_t node) {
 
 static int32_t pop(schedule_t* s) {
   int32_t top = s->heap[0], last = s->heap[--s->heap_count], at = 0;
+  LEAT_DCHECK(s->heap_count >= 0);
   for (int32_t child; (child = 2 * at + 1) < s->heap_count; at = child) {
     if (child + 1 < s->heap_count && comes_first(s, s->heap[child + 1], s->heap[child])) ++child;
     if (!comes_first(s, s->heap[child], last)) break;
@@ -167,6 +170,7 @@ static int32_t pop(schedule_t* s) {
 
 static void settle(schedule_t* s, int32_t node, int32_t* pending) {
   for (int32_t k = s->begin[node]; k < s->begin[node + 1]; ++k) {
+    LEAT_DCHECK(pending[s->successors[k]] > 0);
     if (--pending[s->successors[k]] == 0) push(s, s->successors[k]);
   }
 }
@@ -224,6 +228,7 @@ static void lay_nodes(schedule_t* s, int64_t* free_ns) {
     int64_t* is_free = &free_ns[s->graph_of[node]];
     s->place[node] = i;
     if (!transfers && s->start[node] < *is_free) s->start[node] = *is_free;
+    LEAT_DCHECK(s->start[node] >= 0 && s->cost[node] >= 0);
     int64_t end = LEAT_MIN(s->start[node] + s->cost[node], INT64_MAX / 4);
     if (!transfers) *is_free = end;
     bool conditional = is(s, node, LEAT_OP_SWITCH | LEAT_OP_ENTER | LEAT_OP_MERGE) ||
@@ -292,8 +297,11 @@ static leat_status_t delay(const schedule_t* s, const lane_t* lane, int32_t rece
   int32_t in_time = count_before(s, lane, place, s->start[reader] - s->cost[receive]) - 1;
   int32_t at = LEAT_MIN(ahead, in_time);
   if (at < 0) return leat_ok_status();
+  LEAT_DCHECK(at < lane->count);
   int32_t earlier = lane->nodes[at];
   int graph = s->graph_of[receive];
+  // Laid before the first reader, so that the new edge closes no cycle.
+  LEAT_DCHECK(s->graph_of[earlier] == graph && s->place[earlier] < place);
   return leat_graph_add_control_input(s->graphs[graph], receive - s->first[graph],
                                       earlier - s->first[graph]);
 }

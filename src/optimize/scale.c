@@ -20,6 +20,7 @@ static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
 }
 
 bool leat_scaling_is_product(const leat_placed_t* s, int32_t index, const leat_node_t* beside) {
+  LEAT_DCHECK(index >= 0 && (size_t)index < s->graph->node_count);
   const leat_node_t* node = node_at(s, index);
   return (size_t)index < s->count && leat_string_view_equal(node->op->name, LEAT_OP_NAME_MUL) &&
          node->assigned_device == beside->assigned_device && leat_node_is_pure(s->graph, node);
@@ -31,6 +32,7 @@ bool leat_scaling_is_product(const leat_placed_t* s, int32_t index, const leat_n
 static bool find_reader(const leat_placed_t* s, leat_output_t output, leat_reader_t* out_reader) {
   int count = 0;
   for (int i = 0; i < s->rewrite->fetch_count; ++i) {
+    LEAT_DCHECK((size_t)output.node < s->count);
     if (leat_output_equal(s->rewrite->fetches[i], output)) return false;
   }
   for (uint32_t r = s->readers.begin[output.node]; r < s->readers.begin[output.node + 1]; ++r) {
@@ -80,6 +82,7 @@ static leat_status_t find_product_of_output(const leat_placed_t* s, leat_scaling
                                             bool* out_found) {
   const leat_node_t* node = node_at(s, g->node);
   const leat_output_t output = {g->node, LEAT_SCALES_OUTPUT(node->op->row->scales)};
+  LEAT_DCHECK(output.index >= 0 && output.index < node->output_count);
   leat_reader_t reader;
   bool is_cycle;
   if (!leat_node_is_pure(s->graph, node) || !find_reader(s, output, &reader) ||
@@ -87,6 +90,7 @@ static leat_status_t find_product_of_output(const leat_placed_t* s, leat_scaling
       !leat_condition_set_equal(s->conditions[g->node], s->conditions[reader.node])) {
     return leat_ok_status();
   }
+  LEAT_DCHECK(reader.position == 0 || reader.position == 1);
   g->product = reader.node;
   g->factor = node_at(s, reader.node)->inputs[1 - reader.position];
   g->passed[g->passed_count++] = reader.node;
@@ -103,6 +107,7 @@ static leat_status_t find_product_of_output(const leat_placed_t* s, leat_scaling
 // Adds what those that are passed from place |begin| on wait for.
 static leat_status_t add_waits(const leat_placed_t* s, const leat_scaling_t* g, int begin,
                                leat_waits_t* inout_waits) {
+  LEAT_DCHECK(begin >= 0 && g->passed_count <= LEAT_SCALING_MAX_PASSED);
   for (int i = begin; i < g->passed_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_waits_add_controls(s, g->passed[i], inout_waits));
   }
@@ -118,6 +123,7 @@ static leat_status_t describe(const leat_placed_t* s, const leat_scaling_t* g,
   leat_output_t* inputs;
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(s->arena, (size_t)count + 1, sizeof *inputs, (void**)&inputs));
+  LEAT_DCHECK(scales < count);
   memcpy(inputs, node->inputs, (size_t)count * sizeof *inputs);
   if (scales >= 0) inputs[scales] = g->value;
   inputs[count] = g->factor;

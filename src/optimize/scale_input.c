@@ -21,6 +21,7 @@ static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
 
 static leat_output_t read_output(const leat_placed_t* s, const leat_scaling_t* g) {
   const leat_node_t* node = node_at(s, g->node);
+  LEAT_DCHECK(node->op->row->scales >= 0 && node->op->row->scales < node->input_count);
   return node->inputs[node->op->row->scales];
 }
 
@@ -52,6 +53,7 @@ static bool pass(const leat_placed_t* s, leat_scaling_t* g, int32_t index) {
 }
 
 static bool has_no_waiters(const leat_placed_t* s, int32_t node) {
+  LEAT_DCHECK((size_t)node < s->count);
   return s->readers.begin[node + 1] - s->readers.begin[node] == 1;
 }
 
@@ -77,6 +79,7 @@ static bool find_product(const leat_placed_t* s, leat_scaling_t* g) {
 // ---- What is multiplied -------------------------------------------------------------------------
 
 static bool is_reshaped(const leat_placed_t* s, const leat_scaling_t* g) {
+  LEAT_DCHECK(g->behind <= g->passed_count);
   for (int i = 0; i < g->behind; ++i) {
     if (node_at(s, g->passed[i])->op->flags & LEAT_OP_RESHAPES) return true;
   }
@@ -145,6 +148,7 @@ static bool has_rows(leat_partial_shape_t shape, int64_t rows) {
 
 // Is input |side| of the product a number for each row of the other?
 static bool find_rows(const leat_placed_t* s, leat_scaling_t* g, int side) {
+  LEAT_DCHECK(side == 0 || side == 1);
   const leat_node_t* product = node_at(s, g->product);
   const leat_output_t factor = product->inputs[side], value = product->inputs[1 - side];
   const leat_partial_shape_t shape = product->output_shapes[0];
@@ -160,6 +164,7 @@ static bool find_rows(const leat_placed_t* s, leat_scaling_t* g, int side) {
 // A product with a scalar has the shape of what the scalar multiplies.
 static bool find_scalar(const leat_placed_t* s, leat_scaling_t* g, int side) {
   const leat_node_t* product = node_at(s, g->product);
+  LEAT_DCHECK(product->input_count == 2);
   g->factor = product->inputs[side];
   return leat_graph_output_shape(s->graph, g->factor).rank == 0 &&
          find_value(s, g, product->inputs[1 - side]);

@@ -77,6 +77,7 @@ static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, in
       leat_arena_allocate_array(s->arena, room, sizeof *signals, (void**)&signals));
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(s->arena, room, sizeof *controls, (void**)&controls));
+  LEAT_DCHECK(s->b.late[reader]);
   int count = leat_backward_signals(&s->b, reader, signals);
   if (!count) return leat_ok_status();
   for (int i = 0; i < count; ++i) controls[i] = signals[i].node;
@@ -95,6 +96,8 @@ static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, in
 
 static leat_status_t try_value(swap_t* s, leat_output_t value) {
   int32_t device = s->graph->nodes[value.node].assigned_device;
+  // The pass runs behind placement, and the table of devices has no place for -1.
+  LEAT_DCHECK(device >= 0);
   int32_t host = s->options->swap_devices[device];
   int32_t reader = host >= 0 && host != device ? find_reader(s, value) : -1;
   leat_output_t stay;
@@ -106,6 +109,7 @@ static leat_status_t try_value(swap_t* s, leat_output_t value) {
     leat_node_t* node = &s->graph->nodes[other.node];
     if (s->b.late[other.node] && other.position < node->input_count &&
         leat_output_equal(node->inputs[other.position], value)) {
+      LEAT_DCHECK(node->assigned_device >= 0);
       node->inputs[other.position] = stay;
     }
   }

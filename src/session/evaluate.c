@@ -9,6 +9,7 @@ void leat_evaluator_initialize(const leat_kernel_registry_t* kernels, leat_devic
 leat_status_t leat_evaluator_run(void* data, const leat_graph_t* graph, int32_t index,
                                  const leat_tensor_t* inputs, leat_tensor_t* out_outputs) {
   const leat_evaluator_t* evaluator = data;
+  LEAT_DCHECK(index >= 0 && (size_t)index < graph->node_count);
   const leat_node_t* node = &graph->nodes[index];
   const leat_kernel_row_t* row;
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(evaluator->kernels, node->op, node->attrs,

@@ -127,6 +127,8 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
     session->incarnations[i] = device->incarnation;
   }
   LEAT_RETURN_IF_ERROR(describe_to_passes(session));
+  // Folding computes on the first device.
+  LEAT_DCHECK(count > 0);
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
   session->master = (leat_master_options_t){
@@ -236,6 +238,7 @@ int leat_session_device_count(const leat_session_t* session) {
 }
 
 const leat_device_t* leat_session_device(const leat_session_t* session, int index) {
+  LEAT_DCHECK(index >= 0 && index < session->target.device_count);
   return session->target.devices[index];
 }
 
@@ -280,6 +283,7 @@ static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* ru
 
 static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
                                bool* out_echoes) {
+  LEAT_DCHECK(!*out_echoes);
   if (run->fetch_count == 0 && run->target_count == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: the number of fetches and targets is 0, must be at least "
@@ -415,6 +419,7 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
 
 static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signature_t* s, int index,
                                      int dtype) {
+  LEAT_DCHECK(index >= 0 && index < s->feed_count);
   leat_mutex_lock(&session->graph->mutex);
   const leat_node_t* node = &session->graph->graph->nodes[s->feeds[index].node];
   leat_status_t status = leat_make_status(
@@ -430,6 +435,7 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
                                         const leat_tensor_t* feed_values,
                                         leat_tensor_t* fetch_values, int64_t timeout_ms,
                                         struct leat_step_collector_s* collector) {
+  LEAT_DCHECK(signature->compiled);
   LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   for (int i = 0; i < signature->feed_count; ++i) {
     if (LEAT_UNLIKELY(feed_values[i].dtype != signature->feed_types[i])) {

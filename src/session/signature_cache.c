@@ -100,6 +100,7 @@ static leat_signature_t* look_up(const leat_signature_cache_t* cache, const leat
                                  uint64_t hash) {
   uint64_t newest;
   if (!leat_word_map_get(&cache->by_hash, hash, &newest)) return NULL;
+  LEAT_DCHECK(newest < cache->count);
   leat_signature_t* signature = cache->items[newest];
   if (signature_is(signature, run)) return signature;
   for (size_t i = 0; i < cache->count; ++i) {  // two signatures with one hash
