@@ -227,7 +227,7 @@ static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_ke
       .constraints = texts[CONSTRAINTS],
       .priority = builder->kernel.row.priority,
       .expensive = true,
-      .has_label = *texts[LABEL] != 0,
+      .label = *texts[LABEL] ? texts[LABEL] : NULL,
       .host_memory = texts[HOST_MEMORY],
       .create = create,
       .destroy = destroy,

@@ -79,7 +79,7 @@ static leat_status_t list_row(void* data, const leat_kernel_row_t* row) {
   kernel->op = leat_string_view_from(row->op);
   kernel->device_type = leat_string_view_from(row->device_type);
   kernel->priority = row->priority;
-  kernel->label = leat_string_view_from(leat_kernel_row_label(row));
+  kernel->label = leat_string_view_from(row->label ? row->label : "");
   LEAT_RETURN_IF_ERROR(list_constraints(lister, row->constraints, kernel));
   return list_host_arguments(lister, row->host_memory, kernel);
 }

@@ -40,6 +40,9 @@ typedef struct leat_kernel_row_s {
   // Types it takes: "T: float, double; Tidx: int32". NULL: any. Attributes not named: any.
   const char* constraints;
   const char* host_memory;  // arguments that live in host memory: "shape; axis". CPU: NULL
+  // A row with a label serves only the nodes whose attribute _kernel is that text, and these nodes
+  // are served by no other row. NULL: none.
+  const char* label;
   // Makes |state| (zeroed, |state_bytes|) from the node's attributes. NULL: nothing to make.
   // When it fails |destroy| is still called over what it made so far (the rest is zero): it returns
   // at once and cleans nothing up itself.
@@ -48,7 +51,6 @@ typedef struct leat_kernel_row_s {
   uint32_t state_bytes;
   int16_t priority;         // the highest that fits serves; then the first in the list
   bool expensive;           // worth its own place in the pool's queue
-  bool has_label;           // see leat_kernel_row_label
   uint8_t elementwise;      // leat_elementwise_kind_t
   // |compute| returns when the work is enqueued on its device, whose |synchronize| the step ends
   // with. The outputs may be given to kernels of the device at once; how the work ended is told to
@@ -58,11 +60,6 @@ typedef struct leat_kernel_row_s {
   leat_status_t (*compute)(leat_kernel_context_t* context);
   void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
 } leat_kernel_row_t;
-// A row with a label serves only the nodes whose attribute _kernel says so, and these are served by
-// no other. The text stands behind the constraints' NUL: few rows have one.
-static inline const char* leat_kernel_row_label(const leat_kernel_row_t* row) {
-  return row->has_label ? row->constraints + strlen(row->constraints) + 1 : "";
-}
 
 typedef leat_status_t (*leat_kernel_compute_fn_t)(leat_kernel_context_t* context);
 

@@ -307,7 +307,7 @@ typedef struct search_s {
 static bool label_agrees(const search_t* s, const leat_kernel_row_t* row) {
   const leat_attr_value_t* value = leat_attr_find(s->attrs, s->attr_count, LEAT_SV("_kernel"));
   bool is_text = value && value->kind == LEAT_ATTR_STRING && !value->is_list;
-  return leat_string_view_equals(is_text ? value->s : LEAT_SV(""), leat_kernel_row_label(row));
+  return leat_string_view_equals(is_text ? value->s : LEAT_SV(""), row->label ? row->label : "");
 }
 
 static void consider(search_t* s, const leat_kernel_entry_t* e) {

@@ -116,8 +116,8 @@ static void append_constraints(leat_string_builder_t* b, const char* text) {
 static leat_status_t append_row(void* data, const leat_kernel_row_t* row) {
   leat_string_builder_t* b = data;
   leat_string_builder_print(b, "  device='%s'", row->device_type);
-  if (row->has_label) {
-    leat_string_builder_print(b, "; label='%s'", leat_kernel_row_label(row));
+  if (row->label) {
+    leat_string_builder_print(b, "; label='%s'", row->label);
   }
   if (row->constraints && *row->constraints) append_constraints(b, row->constraints);
   leat_string_builder_append_char(b, '\n');

@@ -180,8 +180,8 @@ static const leat_kernel_row_t kLateRows[] = {
     {.op = "New", .device_type = "CPU", .compute = nothing},
     {.op = "MatMul", .device_type = "CPU", .constraints = "T: float", .priority = 9,
      .compute = nothing},
-    {.op = "MatMul", .device_type = "CPU", .constraints = "T: float\0fast", .priority = 20,
-     .has_label = true, .compute = nothing},
+    {.op = "MatMul", .device_type = "CPU", .constraints = "T: float", .priority = 20,
+     .label = "fast", .compute = nothing},
 };
 
 static leat_status_t count_each(void* data, const leat_kernel_row_t* row) {

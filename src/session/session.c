@@ -1,7 +1,7 @@
-// A session is a graph, a target and the signatures that it has run (session/signature_cache.h). The
-// first step of a signature has the graph pruned to what the step needs, under the graph's lock,
-// and then compiled by the master without a lock, so that steps of other signatures go on and the
-// graph may grow meanwhile. Every later step goes straight to the worker.
+// A session is a graph, a target and the signatures that it has run (session/signature_cache.h).
+// The first step of a signature has the graph pruned to what the step needs, under the graph's
+// lock, and then compiled by the master without a lock, so that steps of other signatures go on and
+// the graph may grow meanwhile. Every later step goes straight to the worker.
 #include "session/session.h"
 
 #include <stdlib.h>

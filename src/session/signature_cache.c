@@ -1,5 +1,5 @@
 // A step must find its signature without slowing down steps of other threads, and a signature that
-// takes seconds to compile must not hold up steps whose signatures are ready. So there are two ways:
+// takes seconds to compile must not hold up steps whose signatures are ready. There are two ways:
 //
 //   find    a comparison with the latest signature, then with the one under the low bits of the
 //           hash. Both are atomic pointers that are written when a signature was looked up under

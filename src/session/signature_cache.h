@@ -1,5 +1,5 @@
-// The signatures of a session: for each combination of feeds, fetches and targets that has been run,
-// what the master made of it. A signature is compiled once and lives as long as the session.
+// The signatures of a session: for each combination of feeds, fetches and targets that has been
+// run, what the master made of it. A signature is compiled once and lives as long as the session.
 #ifndef LEAT_SESSION_SIGNATURE_CACHE_H_
 #define LEAT_SESSION_SIGNATURE_CACHE_H_
 
@@ -51,15 +51,15 @@ void leat_signature_cache_initialize(leat_allocator_t* allocator,
 // When nobody uses a signature any more.
 void leat_signature_cache_deinitialize(leat_signature_cache_t* cache);
 
-// The signature of |run| if a step has just found it: by comparing with the latest, and with the one
-// to which the hash leads. Takes no lock and writes to nothing. NULL says nothing.
+// The signature of |run| if a step has just found it: by comparing with the latest, and with the
+// one to which the hash leads. Takes no lock and writes to nothing. NULL says nothing.
 leat_signature_t* leat_signature_cache_find(const leat_signature_cache_t* cache,
                                             const leat_run_t* run);
 
 // Fills |feed_types|, |echoes| and |compiled| of |signature|. Called without a lock.
 typedef leat_status_t (*leat_signature_compile_fn_t)(void* data, const leat_run_t* run,
                                                      leat_signature_t* signature);
-// The signature of |run|, compiled by |compile| if nobody has done so. While one thread compiles it,
+// The signature of |run|, compiled by |compile| if it is not yet. While one thread compiles it,
 // others that want the same one wait for that thread, and get its failure if it fails; those that
 // want another signature do not. A failure is forgotten: the next call compiles anew.
 // DEADLINE_EXCEEDED when |deadline_ns| passes while this thread waits for another one.

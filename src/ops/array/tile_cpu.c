@@ -30,6 +30,8 @@ static leat_status_t repeat(leat_kernel_context_t* c, const leat_shape_t* shape,
   leat_tensor_t* output;
   leat_strided_t block;
   int64_t from[LEAT_SHAPE_MAX_RANK], to[LEAT_SHAPE_MAX_RANK];
+  // Without elements the other sizes may be so large that the strides would overflow.
+  if (shape->element_count == 0) return leat_kernel_allocate_output(c, 0, shape, &output);
   LEAT_RETURN_IF_ERROR(leat_strided_begin_output(&block, c, shape, &output, from, to));
   for (int d = 0; d < shape->rank; ++d) {
     int64_t size = leat_shape_dim(&input->shape, d);

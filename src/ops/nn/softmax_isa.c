@@ -48,64 +48,9 @@ static double exp_sum_f64(const double* x, double shift, double* y, int64_t n) {
   return sum;
 }
 
-#define DEFINE(suffix, type)                                                                      \
-  static void softmax_##suffix(const void* logits, void* result, int64_t n) {                     \
-    const type* x = logits;                                                                       \
-    type* y = result;                                                                             \
-    const type factor = (type)(1 / exp_sum_##suffix(x, greatest_##suffix(x, n), y, n));           \
-    for (int64_t i = 0; i < n; ++i) y[i] *= factor;                                               \
-  }                                                                                               \
-  /* log(sum exp(x - shift)) without keeping the exponentials. */                                 \
-  static type log_sum_##suffix(const type* x, type shift, int64_t n) {                            \
-    type block[BLOCK];                                                                            \
-    double sum = 0;                                                                               \
-    for (int64_t i = 0; i < n; i += BLOCK) {                                                      \
-      sum += exp_sum_##suffix(x + i, shift, block, LEAT_MIN(n - i, BLOCK));                       \
-    }                                                                                             \
-    return (type)log(sum);                                                                        \
-  }                                                                                               \
-  static void log_softmax_##suffix(const void* logits, void* result, int64_t n) {                 \
-    const type* x = logits;                                                                       \
-    type* y = result;                                                                             \
-    const type shift = greatest_##suffix(x, n);                                                   \
-    const type log_sum = log_sum_##suffix(x, shift, n);                                           \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - shift) - log_sum;         \
-  }                                                                                               \
-  static void cross_entropy_##suffix(const void* logits, const void* targets, double scale,       \
-                                     void* loss, void* result, int64_t n) {                       \
-    const type* x = logits;                                                                       \
-    const type* labels = targets;                                                                 \
-    type* dx = result;                                                                            \
-    const type shift = greatest_##suffix(x, n);                                                   \
-    double sum_labels = 0, sum_logits = 0;                                                        \
-    for (int64_t i = 0; i < n; ++i) {                                                             \
-      sum_labels += (double)labels[i];                                                            \
-      sum_logits += (double)labels[i] * (double)(x[i] - shift);                                   \
-    }                                                                                             \
-    const double sum = exp_sum_##suffix(x, shift, dx, n);                                         \
-    const type factor = (type)(1 / sum), by = (type)scale;                                        \
-    for (int64_t i = 0; i < n; ++i) dx[i] = (dx[i] * factor - labels[i]) * by;                    \
-    *(type*)loss = (type)(sum_labels * log(sum) - sum_logits);                                    \
-  }                                                                                               \
-  static void sparse_cross_entropy_##suffix(const void* logits, int64_t label, double scale,      \
-                                            void* loss, void* result, int64_t n) {                \
-    const type* x = logits;                                                                       \
-    type* dx = result;                                                                            \
-    const type shift = greatest_##suffix(x, n);                                                   \
-    const type logit = x[label] - shift;                                                          \
-    const double sum = exp_sum_##suffix(x, shift, dx, n);                                         \
-    const type factor = (type)(1 / sum), by = (type)scale;                                        \
-    const type at_label = dx[label] * factor - 1;                                                 \
-    for (int64_t i = 0; i < n; ++i) dx[i] = dx[i] * factor * by;                                  \
-    dx[label] = at_label * by;                                                                    \
-    *(type*)loss = (type)(log(sum) - (double)logit);                                              \
-  }                                                                                               \
-  extern const leat_softmax_rows_t LEAT_ISA_NAME(leat_softmax_rows_##suffix);                     \
-  const leat_softmax_rows_t LEAT_ISA_NAME(leat_softmax_rows_##suffix) = {                         \
-      .softmax = softmax_##suffix,                                                                \
-      .log_softmax = log_softmax_##suffix,                                                        \
-      .cross_entropy = cross_entropy_##suffix,                                                    \
-      .sparse_cross_entropy = sparse_cross_entropy_##suffix,                                      \
-  };
-DEFINE(f32, float)
-DEFINE(f64, double)
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#include "ops/nn/softmax_rows.inc"
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#include "ops/nn/softmax_rows.inc"
