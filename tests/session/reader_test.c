@@ -192,7 +192,10 @@ static void long_records_are_read(void** state) {
           leat_compressed_file_create(file, compression, leat_allocator_system(), &file));
     }
     if (strstr(kCases[i].reader, "TFRecord")) {
-      LEAT_EXPECT_OK(leat_record_write(file, text));
+      leat_record_writer_t writer;
+      leat_record_writer_initialize(file, &writer);
+      LEAT_EXPECT_OK(leat_record_writer_add(&writer, text));
+      leat_record_writer_deinitialize(&writer);
     } else {
       LEAT_EXPECT_OK(file->vtable->write(file, text.data, text.size));
     }
