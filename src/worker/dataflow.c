@@ -29,15 +29,30 @@ typedef struct task_s {
   leat_ready_t* entry;
 } task_t;
 
+// Notes that |index| failed. Records after it in the plan's order are no longer run, but those
+// before it are, and the failure of the first of all is the step's. All that it depends on comes
+// before it and does not fail, so it is always reached: the step ends with the same status on any
+// number of threads, and as a sequence would. With control flow, where records run many times, the
+// failure that comes first is the step's.
+//
 // The first failure also wakes who waits: this partition may wait for a value that follows from one
-// which it will now never send. The caller's activity keeps |d| alive meanwhile.
-static void fail(leat_dataflow_t* d, leat_status_t status) {
+// which it will now never send. What those say is no cause. The caller's activity keeps |d| alive.
+static void fail(leat_dataflow_t* d, uint32_t index, leat_status_t status) {
   const leat_step_services_t* services = &d->execution->services;
+  const bool is_async = d->plan->records[index].flags & LEAT_RECORD_ASYNC;
   leat_status_t cause = services->rendezvous ? leat_status_clone(status) : leat_ok_status();
   leat_spinlock_lock(&d->lock);
-  d->status = leat_status_join(d->status, status);
+  const uint32_t former = atomic_load_explicit(&d->failed_record, memory_order_relaxed);
+  const bool is_first = former == LEAT_NO_RECORD;
+  leat_status_t unwanted = status;
+  if (is_first || (index < former && !is_async)) {
+    unwanted = d->status;
+    d->status = status;
+    atomic_store_explicit(&d->failed_record, d->tables->framed ? 0 : index, memory_order_release);
+  }
   leat_spinlock_unlock(&d->lock);
-  if (!atomic_exchange_explicit(&d->failed, true, memory_order_acq_rel)) {
+  leat_status_free(unwanted);
+  if (is_first) {
     if (cause) services->rendezvous->vtable->abort(services->rendezvous, cause);
     if (services->cancellation) leat_cancellation_cancel(services->cancellation);
   }
@@ -153,7 +168,7 @@ static void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t i
   const leat_record_t* record = &d->plan->records[index];
   if (LEAT_UNLIKELY(d->tables->framed)) {
     leat_status_t status = leat_frames_complete(d, iteration, index, dead, ready);
-    if (status) fail(d, leat_kernel_annotate(record->kernel, status));
+    if (status) fail(d, index, leat_kernel_annotate(record->kernel, status));
     return;
   }
   leat_dataflow_release(d, iteration, index);
@@ -184,13 +199,18 @@ static uint64_t last_readers(const leat_iteration_t* iteration, const leat_recor
   return mask;
 }
 
+// false: the step has failed at or before |record|.
+static inline bool is_wanted(const leat_dataflow_t* d, uint32_t record) {
+  return LEAT_LIKELY(record < atomic_load_explicit(&d->failed_record, memory_order_acquire));
+}
+
 static void on_async_end(void* data) {
   async_record_t async = *(async_record_t*)data;
   leat_dataflow_t* d = async.dataflow;
   leat_allocator_free(d->plan->allocator, data);
   if (async.call.status) {
-    fail(d, async.call.status);
-  } else if (!atomic_load_explicit(&d->failed, memory_order_acquire)) {
+    fail(d, async.record, async.call.status);
+  } else if (is_wanted(d, async.record)) {
     leat_ready_list_t ready = {NULL};
     complete(d, async.iteration, async.record, false, &ready);
     run_list(d, &ready);
@@ -277,12 +297,12 @@ static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
   while (ready->first) {
     leat_ready_t entry = *ready->first;  // the entry may be reused by a later iteration
     ready->first = entry.next;
-    if (LEAT_UNLIKELY(atomic_load_explicit(&d->failed, memory_order_relaxed))) continue;
+    if (LEAT_UNLIKELY(!is_wanted(d, entry.record))) continue;
     if (d->thread_limit > 1 && ready->first) share(d, ready);
     bool completed = true;
     leat_status_t status = runs(d, &entry) ? run_record(d, &entry, &completed) : NULL;
     if (LEAT_UNLIKELY(status)) {
-      fail(d, leat_kernel_annotate(d->plan->records[entry.record].kernel, status));
+      fail(d, entry.record, leat_kernel_annotate(d->plan->records[entry.record].kernel, status));
     } else if (completed) {
       complete(d, entry.iteration, entry.record, entry.dead, ready);
     }
@@ -328,6 +348,7 @@ void leat_dataflow_run(leat_execution_t* e) {
   d->parallel = plan->has_async || d->thread_limit > 1;
   d->activities = 1;
   d->threads = 1;
+  d->failed_record = LEAT_NO_RECORD;
   e->leaves_slots = plan->dataflow.framed;
   leat_mutex_initialize(&d->frames_mutex);
   d->root->outstanding = plan->dataflow.root_count;

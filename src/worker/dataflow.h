@@ -6,6 +6,8 @@
 
 #include "worker/execution.h"
 
+#define LEAT_NO_RECORD UINT32_MAX
+
 typedef struct leat_iteration_s leat_iteration_t;
 typedef struct leat_frame_run_s leat_frame_run_t;
 
@@ -49,9 +51,9 @@ typedef struct leat_dataflow_s {
   int thread_limit;  // that may run records at once
   _Atomic(int) threads;
   _Atomic(int64_t) activities;  // running lists, asynchronous kernels: the last one ends the step
-  _Atomic(bool) failed;
-  leat_spinlock_t lock;  // |status|
-  leat_status_t status;  // the first failure
+  leat_spinlock_t lock;  // of changes to the next two
+  _Atomic(uint32_t) failed_record;  // the first in the plan's order; LEAT_NO_RECORD: none
+  leat_status_t status;  // of the failed record
   leat_mutex_t frames_mutex;  // all that frames.c does; taken only when |parallel|
 } leat_dataflow_t;
 

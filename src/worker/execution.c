@@ -65,10 +65,7 @@ void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
 
 leat_status_t leat_execution_check(leat_execution_t* e) {
   if (LEAT_UNLIKELY(atomic_load_explicit(&e->stopped, memory_order_acquire))) {
-    leat_spinlock_lock(&e->stop_lock);
-    leat_status_t status = leat_status_clone(e->stop_status);
-    leat_spinlock_unlock(&e->stop_lock);
-    return status;
+    return leat_status_clone(e->stop_status);  // set before |stopped|, and once
   }
   if (e->deadline_ns != LEAT_DEADLINE_NEVER && leat_clock_now_ns() > e->deadline_ns) {
     return leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed");

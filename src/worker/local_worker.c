@@ -12,13 +12,15 @@
 #include "kernel/session_tensors.h"
 #include "worker/compiler.h"
 #include "worker/execution.h"
+#include "worker/graph_table.h"
 #include "worker/step_table.h"
 
 typedef struct run_s run_t;
 
-// A registered graph. The plan is freed by whoever lets go last, the table or a run; the rest stays
-// as long as the worker, so that a handle can be looked up without a lock.
+// A registered graph. Its plan is freed by whoever lets go last, the registration or a run; then
+// the entry waits in the table for the next graph.
 typedef struct registered_s {
+  leat_graph_entry_t entry;
   int inter_op_threads;
   bool deterministic;
   bool ends_at_once;     // a run of it is over when leat_execution_start returns
@@ -32,14 +34,6 @@ typedef struct registered_s {
   run_t* runs;       // under way
   run_t* free_runs;  // by |next|
 } registered_t;
-
-// Graphs by handle. A table that is full is replaced by a larger one, but kept for those who are
-// still looking something up in it.
-typedef struct graph_table_s {
-  struct graph_table_s* former;
-  size_t capacity;
-  registered_t* graphs[];
-} graph_table_t;
 
 typedef struct local_worker_s leat_local_worker_t;
 
@@ -65,9 +59,7 @@ struct local_worker_s {
   leat_session_tensors_t* session_tensors;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;
-  _Atomic(graph_table_t*) graphs;
-  _Atomic(size_t) graph_count;
-  leat_spinlock_t lock;  // of those who add a graph
+  leat_graph_table_t graphs;
   leat_step_table_t steps;
 };
 
@@ -88,21 +80,22 @@ static void empty_registered(leat_local_worker_t* worker, registered_t* register
     leat_plan_free_instance(registered->plan, kept);
   }
   leat_plan_free(registered->plan);
+  registered->plan = NULL;
+  leat_graph_table_give_back(&worker->graphs, &registered->entry);
 }
 
-static void deregister(leat_local_worker_t* worker, registered_t* registered) {
+// Nothing happens when |registered| is no longer what |handle| names.
+static void deregister(leat_local_worker_t* worker, registered_t* registered, uint64_t handle) {
   leat_spinlock_lock(&registered->lock);
-  bool unused = registered->open && was_last(registered);
-  registered->open = false;
+  bool names_it = registered->open && registered->entry.handle == handle;
+  bool unused = names_it && was_last(registered);
+  if (names_it) registered->open = false;
   leat_spinlock_unlock(&registered->lock);
   if (unused) empty_registered(worker, registered);
 }
 
-// NULL when there never was one.
-static registered_t* find_graph(leat_local_worker_t* worker, uint64_t handle) {
-  size_t count = atomic_load_explicit(&worker->graph_count, memory_order_acquire);
-  if (handle >= count) return NULL;
-  return atomic_load_explicit(&worker->graphs, memory_order_acquire)->graphs[handle];
+static registered_t* graph_at(const leat_local_worker_t* worker, size_t index) {
+  return (registered_t*)leat_graph_table_at(&worker->graphs, index);
 }
 
 static int find_device(const leat_local_worker_t* worker, leat_string_view_t name) {
@@ -112,41 +105,30 @@ static int find_device(const leat_local_worker_t* worker, leat_string_view_t nam
   return -1;
 }
 
-// Called with the lock held.
-static leat_status_t grow_graphs(leat_local_worker_t* worker) {
-  graph_table_t* former = worker->graphs;
-  graph_table_t* table;
-  const size_t capacity = former ? 2 * former->capacity : 8;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
-      worker->allocator, sizeof *table + capacity * sizeof(registered_t*), (void**)&table));
-  table->former = former;
-  table->capacity = capacity;
-  for (size_t i = 0; i < worker->graph_count; ++i) table->graphs[i] = former->graphs[i];
-  atomic_store_explicit(&worker->graphs, table, memory_order_release);
-  return leat_ok_status();
+static void open_graph(registered_t* registered, int device, const leat_register_request_t* request,
+                       leat_plan_t* plan) {
+  leat_spinlock_lock(&registered->lock);
+  LEAT_DCHECK(!registered->open && !registered->plan && !registered->runs);
+  leat_graph_entry_renew(&registered->entry);
+  registered->device = device;
+  registered->inter_op_threads = request->inter_op_threads;
+  registered->deterministic = request->deterministic;
+  registered->functions = request->functions;
+  registered->ends_at_once = plan->ends_at_once;
+  registered->plan = plan;
+  registered->references = 1;
+  registered->free_runs = NULL;
+  registered->open = true;
+  leat_spinlock_unlock(&registered->lock);
 }
 
-static leat_status_t add_graph(leat_local_worker_t* worker, registered_t* registered,
-                               uint64_t* out_handle) {
-  leat_status_t status = leat_ok_status();
-  leat_spinlock_lock(&worker->lock);
-  const size_t count = worker->graph_count;
-  graph_table_t* table = worker->graphs;
-  if (!table || count == table->capacity) status = grow_graphs(worker);
-  if (!status) {
-    *out_handle = count;
-    atomic_load(&worker->graphs)->graphs[count] = registered;
-    atomic_store_explicit(&worker->graph_count, count + 1, memory_order_release);
-  }
-  leat_spinlock_unlock(&worker->lock);
-  return status;
-}
-
+// The graph is taken over, even on failure.
 static leat_status_t register_graph(leat_local_worker_t* worker,
                                     const leat_register_request_t* request, uint64_t* out_handle) {
   int device = find_device(worker, request->device);
+  leat_plan_t* plan = NULL;
+  leat_graph_entry_t* entry;
   leat_status_t status = leat_ok_status();
-  registered_t* registered = NULL;
   if (device < 0) {
     status = leat_make_status(LEAT_NOT_FOUND,
                               "RegisterGraph failed: device is '%.*s', must be one of this "
@@ -154,28 +136,22 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
                               LEAT_SV_ARG(request->device));
   }
   if (!status) {
-    status = leat_allocator_allocate_aligned(worker->allocator, 64, sizeof *registered,
-                                             (void**)&registered);
-  }
-  if (!status) {
-    registered->device = device;
-    registered->inter_op_threads = request->inter_op_threads;
-    registered->deterministic = request->deterministic;
-    registered->functions = request->functions;
-    registered->references = 1;
-    registered->open = true;
     leat_plan_options_t options = {worker->kernels, worker->resources[device],
                                    worker->devices[device], worker->allocator};
-    status = leat_plan_compile(request, &options, &registered->plan);
+    status = leat_plan_compile(request, &options, &plan);
   }
-  if (!status) registered->ends_at_once = registered->plan->ends_at_once;
-  if (status) leat_graph_free(request->graph);
-  if (!status) status = add_graph(worker, registered, out_handle);
-  if (status && registered) {
-    leat_plan_free(registered->plan);
-    leat_allocator_free(worker->allocator, registered);
+  if (status) {
+    leat_graph_free(request->graph);
+    return status;
   }
-  return status;
+  status = leat_graph_table_take(&worker->graphs, &entry);
+  if (status) {
+    leat_plan_free(plan);  // and the graph with it
+    return status;
+  }
+  open_graph((registered_t*)entry, device, request, plan);
+  *out_handle = entry->handle;
+  return leat_ok_status();
 }
 
 static void worker_register_graph(leat_worker_t* self, const leat_register_request_t* request,
@@ -185,8 +161,8 @@ static void worker_register_graph(leat_worker_t* self, const leat_register_reque
 
 static void worker_deregister_graph(leat_worker_t* self, uint64_t handle) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  registered_t* registered = find_graph(worker, handle);
-  if (registered) deregister(worker, registered);
+  leat_graph_entry_t* entry = leat_graph_table_find(&worker->graphs, handle);
+  if (entry) deregister(worker, (registered_t*)entry, handle);
 }
 
 // Called with the graph's lock held, as the next two.
@@ -343,7 +319,8 @@ static leat_status_t not_registered(uint64_t handle) {
 // the stack, where it ends before leat_execution_start returns.
 static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_request_t* request,
                                run_t* local, run_t** out_run) {
-  registered_t* registered = find_graph(worker, request->handle);
+  registered_t* registered =
+      (registered_t*)leat_graph_table_find(&worker->graphs, request->handle);
   if (!registered) return not_registered(request->handle);
   if (registered->ends_at_once) {
     fill_run(worker, registered, request, local);
@@ -351,7 +328,7 @@ static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_reque
     local = NULL;
   }
   leat_spinlock_lock(&registered->lock);
-  if (!registered->open) {
+  if (!registered->open || registered->entry.handle != request->handle) {
     leat_spinlock_unlock(&registered->lock);
     return not_registered(request->handle);
   }
@@ -390,10 +367,10 @@ typedef bool (*run_visit_fn_t)(void* data, run_t* run);
 
 // Shows |visit| the runs under way, each under its graph's lock, until it answers true.
 static void visit_runs(leat_local_worker_t* worker, run_visit_fn_t visit, void* data) {
-  const size_t count = worker->graph_count;
+  const size_t count = worker->graphs.count;
   bool found = false;
   for (size_t i = 0; i < count && !found; ++i) {
-    registered_t* registered = find_graph(worker, i);
+    registered_t* registered = graph_at(worker, i);
     leat_spinlock_lock(&registered->lock);
     for (run_t* run = registered->runs; run && !found; run = run->next) found = visit(data, run);
     leat_spinlock_unlock(&registered->lock);
@@ -527,14 +504,11 @@ static void worker_clear_container(leat_worker_t* self, leat_string_view_t conta
 
 static void worker_destroy(leat_worker_t* self) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  for (size_t i = 0; i < worker->graph_count; ++i) {
-    deregister(worker, find_graph(worker, i));
-    leat_allocator_free(worker->allocator, find_graph(worker, i));
+  for (size_t i = 0; i < worker->graphs.count; ++i) {
+    registered_t* registered = graph_at(worker, i);
+    deregister(worker, registered, registered->entry.handle);
   }
-  for (graph_table_t *table = worker->graphs, *former; table; table = former) {
-    former = table->former;
-    leat_allocator_free(worker->allocator, table);
-  }
+  leat_graph_table_deinitialize(&worker->graphs);
   leat_step_table_deinitialize(&worker->steps);
   for (int i = 0; worker->resources && i < worker->device_count; ++i) {
     leat_resource_manager_free(worker->resources[i]);
@@ -586,6 +560,7 @@ leat_status_t leat_local_worker_create(const leat_local_worker_options_t* option
   worker->kernels = options->kernels;
   worker->pool = options->pool;
   if (worker->pool) leat_thread_pool_retain(worker->pool);
+  leat_graph_table_initialize(options->allocator, sizeof(registered_t), &worker->graphs);
   leat_step_table_initialize(options->allocator, &worker->steps);
   leat_status_t status = take_devices(worker, options);
   if (!status) status = leat_session_tensors_create(options->allocator, &worker->session_tensors);

@@ -61,6 +61,30 @@ static void many_handles(void** state) {
   }
 }
 
+// Sessions that compile and forget without end, as partial runs do, take no more memory with time:
+// the place of a graph is used again, under a handle that no former graph had.
+static void places_are_used_again(void** state) {
+  worker_scene_t* f = *state;
+  leat_output_t y = scene_unary(&f->scene, "Neg", -1, scene_float(&f->scene, 2));
+  uint64_t former = 0, handle;
+  outcome_t outcome;
+  for (int i = 0; i < 3000; ++i) {
+    LEAT_EXPECT_OK(worker_scene_enroll(f, WORKER_DEVICE, &y, LEAT_EXECUTOR_AUTOMATIC, &handle));
+    assert_true(handle != former);
+    assert_int_equal((uint32_t)handle, 0);  // the number of the place
+    if (i % 1000 == 1) {
+      worker_scene_run(f, former, 3, &outcome);
+      outcome_expect(&outcome, LEAT_ABORTED, "not registered");
+      f->worker->vtable->deregister_graph(f->worker, former);  // must not hit the new graph
+      worker_scene_run(f, handle, 3, &outcome);
+      outcome_expect(&outcome, LEAT_OK, "");
+      leat_tensor_release(&outcome.fetched);
+    }
+    f->worker->vtable->deregister_graph(f->worker, handle);
+    former = handle;
+  }
+}
+
 // A graph that is let go while it runs lives until its step ends.
 static void deregistered_while_running(void** state) {
   worker_scene_t* f = *state;
@@ -236,6 +260,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(handles),
       TEST(many_handles),
+      TEST(places_are_used_again),
       TEST(deregistered_while_running),
       TEST(aborts_come_early_late_and_twice),
       TEST(abort_all_ends_every_step),

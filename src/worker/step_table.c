@@ -1,3 +1,8 @@
+// A map from step numbers to what a step has left here. It is behind a mutex and not a spinlock,
+// because entries are allocated under it. The usual step leaves nothing and is not looked for: a
+// count beside the map says that there is nothing to find (leat_step_table_has_any). A run that
+// begins is entered in its worker before it looks here, and an abort is remembered here before it
+// goes to the runs under way, so that one of the two always finds the other.
 #include "worker/step_table.h"
 
 typedef struct step_s {
@@ -8,6 +13,7 @@ typedef struct step_s {
 
 void leat_step_table_initialize(leat_allocator_t* allocator, leat_step_table_t* out_table) {
   *out_table = (leat_step_table_t){.allocator = allocator};
+  leat_mutex_initialize(&out_table->mutex);
   leat_word_map_initialize(allocator, &out_table->steps);
 }
 
@@ -23,9 +29,10 @@ void leat_step_table_deinitialize(leat_step_table_t* table) {
     if (table->steps.used[i]) free_step(table, (step_t*)(uintptr_t)table->steps.values[i]);
   }
   leat_word_map_deinitialize(&table->steps);
+  leat_mutex_deinitialize(&table->mutex);
 }
 
-// ---- With the lock held -------------------------------------------------------------------------
+// ---- With the mutex held ------------------------------------------------------------------------
 
 static step_t* find_step(const leat_step_table_t* table, int64_t step_id) {
   uint64_t value;
@@ -89,9 +96,9 @@ static leat_status_t find_or_make_resources(leat_step_table_t* table, int64_t st
 
 leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
                                          leat_rendezvous_t** out_rendezvous) {
-  leat_spinlock_lock(&table->lock);
+  leat_mutex_lock(&table->mutex);
   leat_status_t status = find_or_make_rendezvous(table, step_id, out_rendezvous);
-  leat_spinlock_unlock(&table->lock);
+  leat_mutex_unlock(&table->mutex);
   return status;
 }
 
@@ -99,14 +106,14 @@ leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
                                    int64_t container_step_id,
                                    leat_resource_manager_t** out_resources,
                                    leat_rendezvous_t** out_rendezvous) {
-  leat_spinlock_lock(&table->lock);
+  leat_mutex_lock(&table->mutex);
   leat_status_t status = abort_of(table, step_id);
   if (status) status = leat_status_clone(status);
   if (!status && out_resources) {
     status = find_or_make_resources(table, container_step_id, out_resources);
   }
   if (!status && out_rendezvous) status = find_or_make_rendezvous(table, step_id, out_rendezvous);
-  leat_spinlock_unlock(&table->lock);
+  leat_mutex_unlock(&table->mutex);
   return status;
 }
 
@@ -114,7 +121,7 @@ leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_
                                          leat_status_t status) {
   leat_rendezvous_t* rendezvous = NULL;
   step_t* step;
-  leat_spinlock_lock(&table->lock);
+  leat_mutex_lock(&table->mutex);
   leat_status_t remembered = find_or_make_step(table, step_id, &step);
   if (remembered) {
     leat_status_free(remembered);  // no memory to remember it: running ones still end
@@ -123,15 +130,15 @@ leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_
     rendezvous = step->rendezvous;
     if (rendezvous) leat_rendezvous_retain(rendezvous);
   }
-  leat_spinlock_unlock(&table->lock);
+  leat_mutex_unlock(&table->mutex);
   return rendezvous;
 }
 
 void leat_step_table_forget(leat_step_table_t* table, int64_t step_id) {
-  leat_spinlock_lock(&table->lock);
+  leat_mutex_lock(&table->mutex);
   step_t* step = find_step(table, step_id);
   if (step) leat_word_map_erase(&table->steps, (uint64_t)step_id);
   table->count = table->steps.count;
-  leat_spinlock_unlock(&table->lock);
+  leat_mutex_unlock(&table->mutex);
   if (step) free_step(table, step);
 }

@@ -13,7 +13,7 @@
 
 typedef struct leat_step_table_s {
   leat_allocator_t* allocator;
-  leat_spinlock_t lock;
+  leat_mutex_t mutex;
   leat_word_map_t steps;  // step id -> step_t*
   _Atomic(size_t) count;  // the map's
 } leat_step_table_t;

@@ -109,6 +109,25 @@ static void failures_end_the_step_and_no_more(scene_t* s) {
   }
 }
 
+// Of several nodes that fail the first in the graph is told, whichever thread met which one first.
+static void the_first_failure_is_told(scene_t* s) {
+  enum { kBranches = 24 };
+  leat_output_t x = scene_placeholder(s, "x", LEAT_DTYPE_FLOAT), ends[kBranches];
+  for (int i = 0; i < kBranches; ++i) {
+    leat_output_t work = scene_unary(s, "ProbeWork", -1, x);
+    // The earlier a branch lies, the more it does before it fails.
+    for (int k = i; k < kBranches / 2; ++k) work = scene_unary(s, "ProbeWork", -1, work);
+    ends[i] = i % 3 == 1 ? scene_fail(s, i == 1 ? LEAT_OUT_OF_RANGE : LEAT_DATA_LOSS, -1, work)
+                         : work;
+  }
+  for (int step = 0; step < 20; ++step) {
+    leat_tensor_t fed = scene_value(1), got[kBranches];
+    scene_expect(scene_run(s, LEAT_INPUTS(x), &fed, (leat_outputs_t){ends, kBranches}, got, NULL,
+                           0),
+                 LEAT_OUT_OF_RANGE, "ProbeFail");
+  }
+}
+
 static void variables_by_reference(scene_t* s) {
   const int64_t none[1] = {0};
   leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
@@ -207,6 +226,7 @@ ALL_WAYS(control_edges_order)
 ALL_WAYS(only_what_is_needed_runs)
 ALL_WAYS(stateful_nodes_run_once_a_step)
 ALL_WAYS(failures_end_the_step_and_no_more)
+ALL_WAYS(the_first_failure_is_told)
 ALL_WAYS(variables_by_reference)
 ALL_WAYS(variables_by_handle)
 ALL_WAYS(very_many_outputs)
@@ -222,6 +242,7 @@ int main(void) {
       cmocka_unit_test(only_what_is_needed_runs_all_ways),
       cmocka_unit_test(stateful_nodes_run_once_a_step_all_ways),
       cmocka_unit_test(failures_end_the_step_and_no_more_all_ways),
+      cmocka_unit_test(the_first_failure_is_told_all_ways),
       cmocka_unit_test(variables_by_reference_all_ways),
       cmocka_unit_test(variables_by_handle_all_ways),
       cmocka_unit_test(very_many_outputs_all_ways),
