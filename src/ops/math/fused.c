@@ -1,4 +1,12 @@
-// _FusedElementwise: elementwise nodes that were made one by the optimizer (optimize/cluster.c).
+// The op _FusedElementwise: its attributes, their checks and its shape function. The optimizer
+// (optimize/cluster.c) fuses connected elementwise nodes into one such node, so that their
+// intermediate results need not be written to memory. The attributes are parallel lists (one item
+// per step, operand, shape or reduction), because a node has no nested attributes.
+//
+// Invariant: a program that leat_fused_program_read accepts can be run without further checks of
+// its structure. Every operand is an input or an earlier step; every Reshape and BroadcastTo has
+// one operand and a full shape; a reduction is a result of the node and no step's operand. Types
+// are checked when the kernel is created, sizes when it runs.
 #include "ops/math/fused.h"
 
 #include "graph/inference.h"
@@ -11,7 +19,8 @@ static leat_status_t wrong(const char* field, int64_t value, const char* rule) {
                           (long long)value, rule);
 }
 
-// A list's items; |*inout_count| is how many there must be, or -1: hear how many there are.
+// Reads the list attribute |name|. |*inout_count| is the required length; with -1 it takes the
+// list's.
 static leat_status_t read_list(const leat_attr_t* attrs, int attr_count, const char* name,
                                int* inout_count, const void** out_items) {
   const leat_attr_value_t* value = leat_attr_find(attrs, attr_count, leat_string_view_from(name));
@@ -164,7 +173,8 @@ static leat_status_t reduced_shape(leat_inference_t* c, leat_partial_shape_t x, 
   return leat_inference_make(c, keep_dims ? x.rank : x.rank - (int)axes, dims, out_shape);
 }
 
-// Each step's shape is the one to which its operands are broadcast, or stated, or has lost axes.
+// Infers each step's shape in order: the stated one of a Reshape or BroadcastTo, else the shape to
+// which the operands broadcast, less the reduced axes of a reduction.
 static leat_status_t fused_shape(leat_inference_t* c) {
   leat_fused_program_t p;
   leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
