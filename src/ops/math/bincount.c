@@ -2,7 +2,8 @@
 // size) occurs, or the sum of the weights with which it does. A vector gives one row of counts; a
 // matrix, a sparse matrix and a ragged tensor give one row of counts for each of their rows.
 //
-//   Bincount: arr, size, weights -> bins [size]        DenseBincount: [n, m], size, weights -> [n, size]
+//   Bincount:      arr, size, weights -> bins [size]
+//   DenseBincount: [n, m], size, weights -> [n, size]
 //
 // Weights are empty or as many as the values. The ops have no gradient. The last dimension of the
 // output is the value of the scalar |size|, so that the shape functions look for a constant there.

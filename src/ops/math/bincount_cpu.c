@@ -1,7 +1,7 @@
 // The CPU kernels of Bincount, DenseBincount, SparseBincount and RaggedBincount: they count how
 // often each integer in [0, size) occurs, or add up the weights of its occurrences.
 //
-//   bins[v] = sum over i with values[i] = v of weights[i]  (or 1 without weights; or 1 at most: binary)
+//   bins[v] = sum over i with values[i] = v of weights[i]  (or of 1; at most 1 when binary)
 //
 // Dense vectors have one row of bins; matrices, sparse matrices and ragged tensors have one per
 // row. Values from size on are dropped, negative ones are an error (in a sparse matrix they are

@@ -6,7 +6,7 @@
 //   digamma, zeta         recurrence up to 10, then the Euler-Maclaurin (asymptotic) series
 //   P(a, x)               power series for x <= 1 or x <= a
 //   Q(a, x) = 1 - P       continued fraction above
-//   I_x(a, b)             continued fraction (Lentz), by symmetry on the side where it converges fast
+//   I_x(a, b)             continued fraction (Lentz), on the side where it converges fast
 //   quantile              a rational approximation to 9 digits, then one step of Halley's method
 //
 // Each of P and Q is computed directly where it is small, so that 1 - (the other) never cancels.

@@ -1,7 +1,8 @@
 // The ops Range and LinSpace: vectors of evenly spaced numbers. Their shapes depend on the values
 // of their inputs, so that most of this file computes a size from values that are known.
 //
-//   Range(start, limit, delta) -> [max(0, ceil((limit - start) / delta))]     LinSpace(.., .., num) -> [num]
+//   Range: start, limit, delta -> [ceil((limit - start) / delta)]
+//   LinSpace: start, stop, num -> [num]
 //
 // Values may be known in two ways: the input is a constant of any numeric type, or shape inference
 // has followed a small integer (the rank of a tensor, say) through other nodes. The size of a range

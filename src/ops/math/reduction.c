@@ -1,7 +1,7 @@
 // The reductions Sum, Mean, Prod, Max, Min, EuclideanNorm, All and Any: their shapes, gradients and
 // registration. Input 0 is the tensor, input 1 the axes [k] or a scalar, which may be negative.
 //
-//   x [d0, ..., dn], axes {i, ...} -> y: the dims that are not in axes (with keep_dims: 1 for these)
+//   x [d0, ..., dn], axes {i, ...} -> y: the other dims (with keep_dims: 1 for these)
 //
 // A gradient needs dC/dy in the shape of x. Where shapes and axes are constants, the shape with 1
 // for the reduced axes is a constant of the gradient graph; otherwise nodes compute it when the

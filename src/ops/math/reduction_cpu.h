@@ -3,7 +3,7 @@
 // bytes (double, int64 or uint64; 16 for complex numbers: two doubles), so that long sums stay
 // accurate: floats are added in short runs, and the runs' totals in double.
 //
-//   elements ─▶ widen (half to float, int8 to int32, ...) ─▶ fold ─▶ accumulator ─▶ finish ─▶ result
+//   elements ─▶ widen (half to float, ...) ─▶ fold ─▶ accumulator ─▶ finish ─▶ result
 //
 // Seven kinds of numbers have folds of their own, compiled per instruction set (reduction_isa.c) or
 // plain (reducer_cpu.c); elements of other types are widened to one of these kinds, a block at a

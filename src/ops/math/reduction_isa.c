@@ -2,7 +2,7 @@
 // of the additions, and all instruction sets must give the same bits; so the order is fixed here as
 // if a vector always had 64 floats (16 doubles), however many registers that takes:
 //
-//   element i ─▶ lane i % 64 of float sums ─▶ every 16 rows of lanes: halves added, widened ─▶ double
+//   element i ─▶ lane i % 64 of float sums ─▶ every 16 additions: lanes added up ─▶ double
 //
 // Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double,
 // which keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima

@@ -3,7 +3,7 @@
 // fold each row into its place in the output with the loop of a binary op.
 //
 //   sorted:    data [rows, ...], ids [rows]        -> output [last id + 1, ...]
-//   unsorted:  data [ids' shape..., ...], ids, n   -> output [n, ...]   (rows of negative ids are dropped)
+//   unsorted:  data [ids' shape..., ...], ids, n   -> output [n, ...]   (negative ids are dropped)
 //
 // A shard owns a range of segments. For unsorted ids that means that every shard looks at all ids,
 // which costs little beside the rows, and in return no two threads write one row and the additions

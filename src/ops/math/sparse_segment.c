@@ -4,7 +4,7 @@
 // otherwise follows from the last id when the op runs.
 //
 //   data [rows, ...], indices [picks], segment_ids [picks] -> output [segments, ...]
-//   GradV2: grad, indices, segment_ids, rows -> output [unique, ...], sorted_unique_indices [unique]
+//   GradV2: grad, indices, segment_ids, rows -> output [unique, ...], indices [unique]
 //
 // A gradient scatters dC/d_output back to the rows of data. With the attribute sparse_gradient it
 // becomes IndexedSlices of the picked rows (a GradV2 op), so that the update of a large embedding

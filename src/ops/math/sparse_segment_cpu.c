@@ -1,7 +1,7 @@
 // The CPU kernels of the sparse segment ops and their gradients. The forward ops sum rows of |data|
 // that |indices| picks, by sorted segment id:
 //
-//   output[s] = scale(n_s) * sum over i with ids[i] = s of data[indices[i]]     n_s: how many i there are
+//   output[s] = scale(n_s) * sum over i with ids[i] = s of data[indices[i]]   n_s: the number of i
 //   scale(n) = 1 (Sum), 1 / n (Mean), 1 / sqrt(n) (SqrtN);  a segment without picks is 0
 //
 // and the gradients scatter back: d_data[indices[i]] += scale(n_s) * d_output[ids[i]]. Each shard
