@@ -1,22 +1,17 @@
-// The CPU kernel of _FusedElementwise, the op into which the optimizer fuses a group of elementwise
-// nodes. It is an interpreter that works tile by tile. A tile is a stretch of at most MAX_TILE
-// elements of the largest step, short enough that the intermediate results of all steps stay in the
-// first-level cache. The kernel runs every step over one tile, then every step over the next tile,
-// so that an intermediate result which no output needs never reaches memory.
+// The CPU kernel of _FusedElementwise, the op into which the optimizer fuses elementwise nodes. It
+// is an interpreter that works tile by tile: it runs every step over one tile (at most MAX_TILE
+// elements, so few that all intermediate results stay in the first-level cache), then every step
+// over the next. Only what others read is written to memory.
 //
 //   x ─┬─▶ Mul ─▶ [block] ─▶ Exp ─▶ y      [block]: in the work area, on the stack of the shard
 //   s ─┘ (repeated)
 //
-// Three kinds of steps do not fit this scheme. A step whose result is smaller than the largest one
-// (usually a scalar) runs whole, before the tiles; that is safe because a step which reads a result
-// of the tiles has at least as many elements. A reduction over rows that fit into a tile is
-// computed in the tile that produced them. A reduction over longer rows folds each tile into an
-// accumulator of the row's part where its reducer can resume, and otherwise runs after the tiles,
-// from memory.
-//
-// Invariant: a reduction's result does not depend on the number of threads, because shards own
-// whole rows, or whole parts of LEAT_REDUCTION_MAX_ROW terms of a long row, and the parts are
-// merged in order. ops/math/fused_create_cpu.c builds the program that is interpreted here.
+// A step whose result is smaller than the largest one (usually a scalar) runs whole, before the
+// tiles. A reduction over rows that fit into a tile is computed in the tile; longer rows fold each
+// tile into an accumulator of the row's part where the reducer can resume, and are otherwise reduced
+// after the tiles, from memory. Invariant: no result depends on the number of threads, because
+// shards own whole rows, or whole parts of long rows that are merged in order. The program is built
+// by ops/math/fused_create_cpu.c.
 #include <string.h>
 
 #include "base/checked.h"
@@ -51,8 +46,7 @@ typedef struct run_s {
   leat_kernel_context_t* context;
   const leat_fused_t* fused;
   const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];  // the node's outputs, or |own|
-  // The shapes of steps that are no outputs; with memory for a step that runs whole and for what is
-  // reduced from memory; for a reduction of long rows the accumulators of the rows' parts.
+  // Steps that are no outputs: their shapes, and memory where needed; parts of long rows.
   leat_tensor_t own[LEAT_FUSED_MAX_STEPS];
   bool is_tiled[LEAT_FUSED_MAX_STEPS];
   operand_t operands[LEAT_FUSED_MAX_STEPS][MAX_OPERANDS];
@@ -62,7 +56,6 @@ typedef struct run_s {
   int64_t reduced_row;      // tiles and shards hold a whole number of rows of this length
   int64_t long_row;         // of rows that are reduced in parts of many tiles; 0: there are none
   int64_t tile, block_bytes;
-  // The first operand of each group that shares a block; their source is a scalar or a row.
   const operand_t* laid[MAX_LAID];
   int laid_count;
   int block_count, gathered_count;  // the last |gathered_count| blocks serve gathered operands
@@ -101,8 +94,7 @@ static leat_status_t find_shapes(run_t* r) {
     r->count = LEAT_MAX(r->count, count);
     any_empty |= count == 0;
   }
-  // A step that reads a tiled result is at least as large, unless tensors are empty: then nothing
-  // is tiled.
+  // What reads a tiled result is at least as large, unless tensors are empty.
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
     r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count &&
@@ -127,8 +119,7 @@ static leat_status_t allocate(run_t* r) {
     const leat_fused_step_t* step = &f->steps[s];
     leat_tensor_t* tensor;
     if (step->output >= 0) {
-      // A step that runs whole runs before the tiles, which may still read its inputs: it must not
-      // overwrite them.
+      // A step that runs whole must not overwrite its inputs: the tiles, later, may read them.
       LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
           r->context, r->is_tiled[s] ? step->forwardable : 0, step->output, &r->own[s].shape,
           &tensor));
@@ -140,14 +131,13 @@ static leat_status_t allocate(run_t* r) {
   return leat_ok_status();
 }
 
-// Makes own[s] the operand of the Reshape step |s| under the step's shape; both share the bytes.
+// Makes own[s] the operand of the Reshape step |s| under the step's shape; they share the bytes.
 static leat_status_t share_reshaped(run_t* r, int s) {
   leat_shape_release(&r->own[s].shape);
   const leat_fused_step_t* step = &r->fused->steps[s];
   return leat_tensor_reshape(value_of(r, step->base), &step->shape, &r->own[s]);
 }
 
-// Runs BroadcastTo step |s| over the whole output.
 static void repeat_whole(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t *operand = operand_tensor(r, step, 0), *target = r->values[s];
@@ -175,7 +165,6 @@ static leat_status_t reduce(const run_t* r, int s) {
   return status;
 }
 
-// Runs step |s|, which is not tiled, over all its elements.
 static leat_status_t run_whole(run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t* operands[MAX_OPERANDS];
@@ -191,8 +180,7 @@ static leat_status_t run_whole(run_t* r, int s) {
 
 // ---- Tiles --------------------------------------------------------------------------------------
 
-// true when |x| has the last dimensions of |output| and 1 (or nothing) for the others, so that |x|
-// repeats periodically along the output.
+// true when |x| has the last dimensions of |output| alone, and repeats periodically along it.
 static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   int64_t count = 1;
   if (x->element_count > MAX_ROW) return false;
@@ -203,8 +191,7 @@ static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   return true;
 }
 
-// Chooses the block into which a scalar or row is expanded, the one that an earlier operand uses
-// for the same tensor if there is one. false when |laid| is full.
+// Finds a block for a scalar or row, perhaps that of an earlier operand; false when |laid| is full.
 static bool choose_block(run_t* r, operand_t* operand) {
   for (int i = 0; i < r->laid_count; ++i) {
     if (r->laid[i]->tensor != operand->tensor) continue;
@@ -220,8 +207,7 @@ static bool choose_block(run_t* r, operand_t* operand) {
   return true;
 }
 
-// Decides where step |s| finds operand |k|. A BroadcastTo step gathers straight into its own
-// target.
+// Decides where step |s| finds operand |k|. A BroadcastTo gathers straight into its own target.
 static void choose_source(run_t* r, int s, int k) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[k] - r->fused->input_count;
@@ -241,8 +227,7 @@ static void choose_source(run_t* r, int s, int k) {
   }
 }
 
-// Decides how each operand of the tiled steps is read, and how many elements a tile has: as many as
-// let all blocks together fit into WORK_BYTES.
+// Decides how operands are read, and the tile: all blocks together must fit into WORK_BYTES.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
   int gathers = 0;
@@ -272,12 +257,10 @@ static leat_status_t plan_tiles(run_t* r) {
   return leat_ok_status();
 }
 
-// The number of elements that reduction |s| folds into one.
 static int64_t terms_of(const run_t* r, int s) {
   return r->count / r->values[s]->shape.element_count;
 }
 
-// true when step |s| reduces the result of a tiled step.
 static bool reduces_tiles(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[0] - r->fused->input_count;
@@ -290,7 +273,6 @@ static int64_t whole_rows(int64_t row, int64_t most) {
   return row;
 }
 
-// true when reduction |s| may fold a row in pieces and still give the result of one pass.
 static bool resumes(const run_t* r, int s) {
   return reduces_tiles(r, s) && r->fused->steps[s].reduction->reducer.resumes;
 }
@@ -299,8 +281,7 @@ static int64_t parts_of_row(const run_t* r) {
   return (r->long_row + LEAT_REDUCTION_MAX_ROW - 1) / LEAT_REDUCTION_MAX_ROW;
 }
 
-// Chooses the longest rows that fit a tile or, if there are none, the longest that can be reduced
-// in parts, and rounds the tile down to whole rows or whole pieces of a row.
+// Chooses the longest rows that fit a tile, else the longest that can be reduced in parts.
 static void choose_rows(run_t* r) {
   const int64_t tile = r->tile - r->tile % LEAT_REDUCTION_PIECE;
   for (int s = 0; s < r->fused->step_count; ++s) {
@@ -313,7 +294,7 @@ static void choose_rows(run_t* r) {
   r->tile = r->long_row ? tile : r->tile - r->tile % whole_rows(r->reduced_row, r->tile);
 }
 
-// Gives reduction |s| of long rows memory for its accumulators, [part][output].
+// Gives reduction |s| of long rows its accumulators, [part][output].
 static leat_status_t allocate_parts(run_t* r, int s) {
   const int64_t count = parts_of_row(r) * r->values[s]->shape.element_count;
   const leat_shape_t shape =
@@ -322,8 +303,7 @@ static leat_status_t allocate_parts(run_t* r, int s) {
   return leat_kernel_allocate_temporary(r->context, LEAT_DTYPE_UINT8, &shape, &r->own[s]);
 }
 
-// Decides which reductions are computed in the tiles. The operand of every other reduction gets
-// memory, so that it is there after the tiles.
+// Decides which reductions run in the tiles. What the other ones reduce gets memory.
 static leat_status_t plan_rows(run_t* r) {
   const leat_fused_t* f = r->fused;
   choose_rows(r);
@@ -360,8 +340,7 @@ typedef struct walk_s {
   int64_t terms;                            // the number of terms of a row that is reduced
 } walk_t;
 
-// Where the first piece of an array lies and the bytes between elements. 0 bytes means that every
-// tile uses the same place, a block.
+// Where the first piece of an array lies; 0 bytes: every tile uses the same place, a block.
 typedef struct lane_s {
   char* data;
   int64_t bytes;
@@ -374,7 +353,6 @@ static lane_t step_lane(const run_t* r, int s, char* area) {
   return (lane_t){area + step->block * r->block_bytes, 0};
 }
 
-// Where operand |k| of step |s| lies, for a shard whose work area is |area|.
 static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const operand_t* operand = &r->operands[s][k];
@@ -398,8 +376,7 @@ static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int
                           leat_fused_repeats(e) ? walk->target : walk->blocks[k]);
 }
 
-// Begins the walk along operand |k| over elements [begin, end): expands a scalar or a row now, and
-// notes what must be done for each tile.
+// Begins the walk along operand |k|; a scalar or row is expanded into its block now.
 static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, int64_t end) {
   const operand_t* operand = &r->operands[walk->step][k];
   const int64_t row = operand->tensor->shape.element_count;
@@ -425,8 +402,7 @@ static char* begin_part(const run_t* r, int s, int64_t begin) {
   return accumulator;
 }
 
-// Begins the walk of reduction |s|, whose results go to the output or, for long rows, to
-// accumulators.
+// Begins the walk of a reduction, into the output or the accumulator of a long row's part.
 static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, walk_t* out_walk) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int base = leat_fused_base(r->fused, step->operands[0]) - r->fused->input_count;
@@ -446,8 +422,7 @@ static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, wa
   }
 }
 
-// Begins the walks of all tiled steps over elements [begin, end), in the order of the steps;
-// returns their number.
+// Begins the walks of all tiled steps, in their order; returns how many there are.
 static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
                        walk_t* out_walks) {
   int count = 0;
@@ -474,8 +449,7 @@ static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
   return count;
 }
 
-// Brings the operands of a step to the tile of |n| elements from |index| on: gathers, or finds the
-// place in an expanded row.
+// Brings the operands to the tile from |index| on: gathers, or finds the place in a row.
 static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   for (int k = 0; k < walk->count; ++k) {
     const int64_t row = r->operands[walk->step][k].tensor->shape.element_count;
@@ -485,8 +459,7 @@ static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   }
 }
 
-// Reduces whole rows into results or, with a target that does not move, a piece of a long row into
-// its accumulator.
+// Reduces whole rows or, when the target does not move, a piece of a long row.
 static void reduce_tile(const walk_t* walk, int64_t n) {
   if (walk->target_stride) {
     leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
@@ -497,7 +470,6 @@ static void reduce_tile(const walk_t* walk, int64_t n) {
 }
 
 static int compute(const walk_t* walk, int64_t n) {
-  // the gather has filled the target
   if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;
   if (LEAT_LIKELY(!walk->reduction)) {
     return leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
@@ -506,7 +478,6 @@ static int compute(const walk_t* walk, int64_t n) {
   return LEAT_ELEMENTWISE_FINE;
 }
 
-// Runs one step over one tile and moves its pointers to the next tile.
 static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   if (LEAT_UNLIKELY(walk->gathered | walk->rows)) lay_tile(r, walk, index, n);
   const int faults = compute(walk, n);
@@ -517,7 +488,7 @@ static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   return faults;
 }
 
-// Runs all tiled steps over elements [begin, end), tile by tile. Runs on a thread of the pool.
+// Runs all tiled steps over elements [begin, end), on any thread of the pool.
 static void run_span(run_t* r, int64_t begin, int64_t end) {
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
@@ -547,8 +518,7 @@ static void run_parts(void* data, int64_t begin, int64_t end) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
-// Cuts the elements into shards of whole rows or, for long rows, of whole parts whose accumulators
-// are merged afterwards.
+// Cuts the elements into shards of whole rows, or of parts of long rows that are merged later.
 static void run_shards(run_t* r, double cost_ns) {
   if (!r->long_row) {
     leat_kernel_parallel_for(r->context, r->count / r->reduced_row,

@@ -33,8 +33,8 @@ static leat_status_t select_into(leat_kernel_context_t* c, const leat_tensor_t* 
   return leat_elementwise_run(c, e, inputs, output);
 }
 
-// |condition| is a scalar (one whole tensor is the result), a vector over the rows of the others, or
-// it has their shape.
+// |condition| is a scalar (one whole tensor is the result), a vector over the rows of the others,
+// or it has their shape.
 static leat_status_t select__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* condition = leat_kernel_input(c, 0);
   const leat_tensor_t* then = leat_kernel_input(c, 1);

@@ -6,8 +6,8 @@
 //   contracted  in both operands, not in the output
 //   reduced     in one operand alone
 //
-//   "bij,bjk->bik":  b batch, i free of A, k free of B, j contracted
 //   "bij,bjk->bik":  b is batch, i free in A, k free in B, j contracted
+//                    C [b, i, k] = the sum over j of A [b, i, j] B [b, j, k]
 //
 // Reduced axes are summed first. What is left is a batch of products [batch, free A, contracted]
 // times [batch, contracted, free B]. Where the axes of a group lie behind each other in memory, the
