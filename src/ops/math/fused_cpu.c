@@ -7,9 +7,9 @@
 //   s ─┘ (repeated)
 //
 // A step whose result is smaller than the largest one (usually a scalar) runs whole, before the
-// tiles. A reduction over rows that fit into a tile is computed in the tile; longer rows fold each
-// tile into an accumulator of the row's part where the reducer can resume, and are otherwise reduced
-// after the tiles, from memory. Invariant: no result depends on the number of threads, because
+// tiles. A reduction over rows that fit into a tile is computed in the tile. Longer rows fold each
+// tile into an accumulator of the row's part where the reducer can resume; otherwise they are
+// reduced after the tiles, from memory. Invariant: no result depends on the number of threads, for
 // shards own whole rows, or whole parts of long rows that are merged in order. The program is built
 // by ops/math/fused_create_cpu.c.
 #include <string.h>
