@@ -1,5 +1,5 @@
 // Names of devices and constraints on them. A full name is
-// "/job:worker/replica:0/task:17/device:GPU:3" (white paper, section 2, "Devices"); a constraint is
+// "/job:worker/replica:0/task:17/device:GPU:3" (white paper, section 3, "Devices"); a constraint is
 // a name with parts missing ("/job:ps", "GPU:0", "/device:CPU:*"). "/cpu:0" and "/gpu:0" are the
 // old spelling. A parsed name borrows its text.
 #ifndef LEAT_DEVICE_DEVICE_NAME_H_
