@@ -1,7 +1,7 @@
 // The interface of a device (white paper, section 3, "Devices"): a name, memory, the pool that runs
 // its kernels, and streams where it has them. The runtime sees only this table; the CPU, the
-// simulated accelerator and third-party devices implement it. Devices are reference-counted and
-// thread-safe: any thread may call any function at any time.
+// simulated accelerator and third-party devices implement it. Devices are reference-counted,
+// and any thread may call their functions.
 #ifndef LEAT_DEVICE_DEVICE_H_
 #define LEAT_DEVICE_DEVICE_H_
 
@@ -42,8 +42,8 @@ struct leat_device_s {
   // Drawn at random when the device is made: a restarted device is another one.
   uint64_t incarnation;
   int64_t memory_limit_bytes;  // what the device states; only the device may enforce it
-  leat_buffer_source_t* memory;     // where its tensors live; borrowed
-  leat_buffer_source_t* host_memory;  // staging buffers and host arguments of its kernels; borrowed
+  leat_buffer_source_t* memory;     // where its tensors live
+  leat_buffer_source_t* host_memory;  // staging buffers and host arguments of its kernels
   leat_thread_pool_t* pool;         // runs the shards of its kernels; may be NULL
   bool shares_host_memory;          // the host can read its tensors in place
   leat_speed_t speed;  // estimates for the cost model

@@ -4,7 +4,7 @@
 //
 //   int8   ─load─▶ int32 ─store─▶ double
 //   half   ─load─▶ float ─store─▶ int64
-//   double ─[truncate]─▶ double ─store─▶ float ─store─▶ bfloat16
+//   double ─[truncate]─▶ double ─store─▶ float ─store─▶ half
 //   complex64 ─real part─▶ float ─store─▶ half
 //
 // create_cast plans the chain once, as the loop and the chain of an elementwise kernel, so that the

@@ -1,4 +1,4 @@
-// The CPU kernels of comparisons and logical ops. All but two are elementwise kernels without any
+// The CPU kernels of comparisons and logical ops. Most are elementwise kernels without any
 // code of their own: the engine broadcasts, and the loop for the operands' type (compare_isa.c)
 // writes bools.
 //

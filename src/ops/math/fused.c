@@ -52,6 +52,7 @@ bool leat_fused_step_reduces(const leat_fused_program_t* program, int64_t step) 
   return false;
 }
 
+// Every Reshape and BroadcastTo has one operand and one full shape, and there are no other shapes.
 static leat_status_t check_shapes(const leat_fused_program_t* p) {
   int shapes = 0;
   for (int s = 0; s < p->step_count; ++s) {
@@ -74,6 +75,7 @@ static bool is_result(const leat_fused_program_t* p, int64_t step) {
   return false;
 }
 
+// Every reduction has one operand and at least one axis, is a result, and is nobody's operand.
 static leat_status_t check_reductions(const leat_fused_program_t* p) {
   int count = 0;
   for (int s = 0; s < p->step_count; ++s) {
@@ -95,6 +97,7 @@ static leat_status_t check_reductions(const leat_fused_program_t* p) {
   return leat_ok_status();
 }
 
+// The steps' operands are as many as the arities say, each an input or an earlier step.
 static leat_status_t check_operands(const leat_fused_program_t* p) {
   int64_t operands = 0;
   if (p->step_count < 1 || p->step_count > LEAT_FUSED_MAX_STEPS) {
@@ -116,6 +119,7 @@ static leat_status_t check_operands(const leat_fused_program_t* p) {
                                       : wrong("operands", operands, "one for each operand");
 }
 
+// Results are different steps, none of which is a Reshape.
 static leat_status_t check_results(const leat_fused_program_t* p) {
   for (int i = 0; i < p->output_count; ++i) {
     if (p->results[i] < 0 || p->results[i] >= p->step_count ||
@@ -163,6 +167,7 @@ leat_status_t leat_fused_program_read(const leat_attr_t* attrs, int attr_count, 
   return check(p);
 }
 
+// The shape of |x| without its last |axes| axes, or with 1 in their place.
 static leat_status_t reduced_shape(leat_inference_t* c, leat_partial_shape_t x, int64_t axes,
                                    bool keep_dims, leat_partial_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];

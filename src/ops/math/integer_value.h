@@ -1,7 +1,7 @@
 // Value inference for integer arithmetic. Programs compute shapes with ordinary ops (slices,
 // products, quotients of sizes); shape inference follows the values of small integer tensors
 // through these ops, so that a shape which was computed from known sizes is known while the graph
-// is built. The value functions of unary.c, binary.c and others call this file.
+// is built. The value functions of unary.c, binary.c and cast.c call this file.
 #ifndef LEAT_OPS_MATH_INTEGER_VALUE_H_
 #define LEAT_OPS_MATH_INTEGER_VALUE_H_
 

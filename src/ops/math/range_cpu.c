@@ -5,8 +5,8 @@
 //
 // An item is computed from its index, not from the item before it: that needs no order, so that the
 // vector is cut into shards, and rounding errors do not add up. Integers are computed as unsigned,
-// because the step after the last item may overflow. half and bfloat16 are computed as float and
-// rounded.
+// because i * step may overflow where the item itself does not. half and bfloat16 are computed as
+// float and rounded.
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/kernel_rows.h"

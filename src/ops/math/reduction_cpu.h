@@ -1,7 +1,7 @@
 // Reducers: how numbers of one type are folded into an accumulator. Sum, Prod, Max and their like
-// differ only in the reducer; so do the segment ops and scans that use them. An accumulator has 8
-// bytes (double, int64 or uint64; 16 for complex numbers: two doubles), so that long sums stay
-// accurate: floats are added in short runs, and the runs' totals in double.
+// differ only in the reducer, and the segment ops use reducers too. An accumulator has 8 bytes
+// (double, int64 or uint64; 16 for complex numbers: two doubles), so that long sums stay accurate:
+// floats are added in short runs, and the runs' totals in double.
 //
 //   elements ─▶ widen (half to float, ...) ─▶ fold ─▶ accumulator ─▶ finish ─▶ result
 //
@@ -110,7 +110,7 @@ typedef enum leat_finish_e { LEAT_FINISH_PLAIN, LEAT_FINISH_MEAN, LEAT_FINISH_RO
 void leat_reducer_finish(const leat_reducer_t* reducer, leat_finish_t finish, void* accumulators,
                          void* out, int64_t n, int64_t count);
 
-// ---- For other kernels that reduce (fused_cpu.c, segment ops) -----------------------------------
+// ---- Reducing rows, parts and whole tensors (reduction_cpu.c, fused_cpu.c) ----------------------
 
 // The state of a reduction's kernel.
 typedef struct leat_reduction_state_s {

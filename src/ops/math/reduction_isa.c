@@ -6,8 +6,8 @@
 //
 // Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double,
 // which keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima
-// and minima do not depend on the order, so that the compiler vectorizes them as it likes. Files
-// that compile this one define the vector width through vector_math_lanes.h.
+// and minima do not depend on the order, so that the compiler vectorizes them as it likes.
+// vector_math_lanes.h defines the width of the instruction set's vectors.
 #include "ops/math/reduction_cpu.h"
 
 #include <stdbool.h>
