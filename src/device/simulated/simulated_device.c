@@ -56,7 +56,8 @@ struct simulated_s {
 
 // ---- Streams ------------------------------------------------------------------------------------
 
-// Frees the entry and calls the |done| of its task. Runs on the pool.
+// Frees the entry and calls the |done| of its task, on the pool or, without one, on the stream's
+// thread.
 static void finish_entry(void* data) {
   entry_t entry = *(entry_t*)data;
   leat_allocator_free(leat_allocator_system(), data);
