@@ -1,4 +1,4 @@
-// What every device shares: its life.
+// The reference count of a device, which all kinds of devices share.
 #include "device/device.h"
 
 void leat_device_retain(leat_device_t* device) {

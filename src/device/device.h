@@ -1,5 +1,7 @@
-// A device (section 3): a name, memory of its own, a way to run kernels, streams where it has them.
-// The runtime sees this table only; CPU, simulated and third-party devices implement it.
+// The interface of a device (white paper, section 3, "Devices"): a name, memory, the pool that runs
+// its kernels, and streams where it has them. The runtime sees only this table; the CPU, the
+// simulated accelerator and third-party devices implement it. Devices are reference-counted,
+// and any thread may call their functions.
 #ifndef LEAT_DEVICE_DEVICE_H_
 #define LEAT_DEVICE_DEVICE_H_
 
@@ -8,24 +10,27 @@
 #include "tensor/tensor.h"
 
 typedef struct leat_device_s leat_device_t;
+// Called once with the result of an asynchronous call, on any thread.
 typedef void (*leat_device_done_fn_t)(void* data, leat_status_t status);
 
 typedef struct leat_device_vtable_s {
   // Copies between this device's memory and the host's. A target without a type ("no tensor")
-  // becomes the copy; one with bytes of its own (same type and shape: INVALID_ARGUMENT otherwise)
-  // is filled. What a device enqueues it orders itself: a tensor of its memory may be given to the
-  // next kernel or copy, or released, as soon as the call that makes or reads it has returned.
+  // becomes the copy; a target with bytes must have the same type and shape (INVALID_ARGUMENT
+  // otherwise) and is filled. A device that enqueues work orders it itself: a tensor of its memory
+  // may be given to the next kernel or copy, or be released, as soon as the call that makes or
+  // reads it has returned.
   LEAT_MUST_USE leat_status_t (*copy_from_host)(leat_device_t* self, const leat_tensor_t* host,
                                                 leat_tensor_t* device_tensor);
-  // |*host| is there when |done| is called, perhaps before this returns; |done| is not called when
-  // this returns a failure.
+  // |*host| is complete when |done| is called, which may be before this returns. |done| is not
+  // called when this returns a failure.
   LEAT_MUST_USE leat_status_t (*copy_to_host)(leat_device_t* self,
                                               const leat_tensor_t* device_tensor,
                                               leat_tensor_t* host, leat_device_done_fn_t done,
                                               void* data);
-  // All work enqueued so far is finished when |done| is called: so ends every step that ran kernels
-  // whose rows say |enqueues|. NULL: kernels are synchronous.
+  // Calls |done| when all work that was enqueued before has ended. Every step that ran kernels
+  // whose rows say |enqueues| ends with this. NULL: the device's kernels are synchronous.
   void (*synchronize)(leat_device_t* self, leat_device_done_fn_t done, void* data);
+  // Frees the device when its last reference is released.
   void (*destroy)(leat_device_t* self);
 } leat_device_vtable_t;
 
@@ -34,29 +39,33 @@ struct leat_device_s {
   leat_reference_count_t references;
   leat_string_view_t name;          // "/job:localhost/replica:0/task:0/device:CPU:0"
   leat_string_view_t type;          // "CPU"
-  uint64_t incarnation;             // drawn at creation: a restarted device is another one
-  int64_t memory_limit_bytes;
+  // Drawn at random when the device is made: a restarted device is another one.
+  uint64_t incarnation;
+  int64_t memory_limit_bytes;  // what the device states; only the device may enforce it
   leat_buffer_source_t* memory;     // where its tensors live
-  leat_buffer_source_t* host_memory;  // staging and host arguments of its kernels
-  leat_thread_pool_t* pool;         // where its kernels' shards run; may be NULL
-  bool shares_host_memory;          // its tensors can be read by the host as they are
-  leat_speed_t speed;
+  leat_buffer_source_t* host_memory;  // staging buffers and host arguments of its kernels
+  leat_thread_pool_t* pool;         // runs the shards of its kernels; may be NULL
+  bool shares_host_memory;          // the host can read its tensors in place
+  leat_speed_t speed;  // estimates for the cost model
 };
 
-// A kind of devices; src/init.c lists them. A session opens as many as ConfigProto's device_count
-// says under |name| (CPU: 1 where it says nothing, others: none).
+// A kind of devices; src/init.c lists them. A session opens as many devices of a kind as
+// ConfigProto's device_count states under |name|; without a statement one CPU and none of the other
+// kinds.
 typedef struct leat_device_type_s {
   const char* name;  // "CPU"
-  // |name| is the device's full name. |pool| is retained.
+  // Creates a device with the full name |name|, and retains |pool|.
   leat_status_t (*create)(leat_string_view_t name, leat_thread_pool_t* pool,
                           leat_allocator_t* allocator, leat_device_t** out_device);
 } leat_device_type_t;
 extern const leat_device_type_t leat_cpu_device_type;
 
+// Add and drop a reference; the last one destroys the device.
 void leat_device_retain(leat_device_t* device);
 void leat_device_release(leat_device_t* device);  // NULL is allowed
 
-// The CPU devices of this process. |pool| is retained.
+// Creates a CPU device of this process, with the full name |name|. |pool| is retained.
+// INVALID_ARGUMENT for a name that is not a CPU's.
 LEAT_MUST_USE leat_status_t leat_cpu_device_create(leat_string_view_t name,
                                                    leat_thread_pool_t* pool,
                                                    leat_allocator_t* allocator,

@@ -1,8 +1,13 @@
-// Device names as TensorFlow reads, joins and writes them. A parsed name borrows from its text.
+// Parses, compares, merges and prints the names of devices, with TensorFlow's syntax and messages.
+// A parsed name borrows from its text, so that parsing allocates nothing.
 //
-//   full:  parts in any order, each at most meaning the last time it is said
-//          "/job:J" "/replica:N" "/task:N" "/device:TYPE:N" "/cpu:N" "/gpu:N", N or '*'
-//   local: "TYPE:N", as in "GPU:0"; "/" and "" say nothing
+//   full:  parts in any order; of a part that is repeated the last one counts
+//          "/job:J" "/replica:N" "/task:N" "/device:TYPE:N" "/cpu:N" "/gpu:N", N a number or '*'
+//   local: "TYPE:N", as in "GPU:0"; "/" and "" state nothing
+//
+// The placer merges the constraints of nodes that must share a device (white paper, section 4.3,
+// "Device Constraints"), and then looks for devices whose full name matches. A missing part and '*'
+// are the same thing: any value.
 #include "device/device_name.h"
 
 #include <limits.h>
@@ -28,7 +33,7 @@ static bool consume_without_case(leat_string_view_t* inout_text, leat_string_vie
   return true;
 }
 
-// A letter, then letters, digits and '_', up to one of |terminators| or the end.
+// Consumes a word: a letter, then letters, digits and '_', up to one of |terminators| or the end.
 static bool consume_word(leat_string_view_t* inout_text, const char* terminators,
                          leat_string_view_t* out_word) {
   leat_string_view_t text = *inout_text;
@@ -44,7 +49,7 @@ static bool consume_word(leat_string_view_t* inout_text, const char* terminators
   return true;
 }
 
-// Digits or '*'.
+// Consumes digits or '*'.
 static bool consume_number(leat_string_view_t* inout_text, int* out_number) {
   if (consume(inout_text, LEAT_SV("*"))) {
     *out_number = LEAT_DEVICE_ANY;
@@ -76,6 +81,7 @@ static bool consume_device(leat_string_view_t* inout_text, leat_device_name_t* i
   return !consume(inout_text, LEAT_SV(":")) || consume_number(inout_text, &inout_name->index);
 }
 
+// Consumes the number of the old spelling "/cpu:N".
 static bool consume_legacy(leat_string_view_t* inout_text, leat_string_view_t type,
                            leat_device_name_t* inout_name) {
   inout_name->type = type;
@@ -112,7 +118,7 @@ static bool parse_full(leat_string_view_t text, leat_device_name_t* out_name) {
   return true;
 }
 
-// "CPU:0", "gpu:*".
+// Parses "CPU:0" or "gpu:*".
 static bool parse_local(leat_string_view_t text, leat_device_name_t* out_name) {
   *out_name = kAny;
   return consume_word(&text, ":", &out_name->type) && consume(&text, LEAT_SV(":")) &&
@@ -127,7 +133,7 @@ static bool type_equal(leat_string_view_t a, leat_string_view_t b) {
   return true;
 }
 
-// "cpu" and "gpu" are written in capitals.
+// Spells the types "cpu" and "gpu" in capitals; other types keep their spelling.
 static void capitalize_known_type(leat_device_name_t* inout_name) {
   if (type_equal(inout_name->type, LEAT_SV("CPU"))) inout_name->type = LEAT_SV("CPU");
   if (type_equal(inout_name->type, LEAT_SV("GPU"))) inout_name->type = LEAT_SV("GPU");
@@ -143,7 +149,7 @@ leat_status_t leat_device_name_parse(leat_string_view_t text, leat_device_name_t
                           LEAT_SV_ARG(text));
 }
 
-// ---- Joining ------------------------------------------------------------------------------------
+// ---- Matching and merging -----------------------------------------------------------------------
 
 static bool number_matches(int constraint, int full) {
   return constraint == LEAT_DEVICE_ANY || constraint == full;
@@ -169,11 +175,13 @@ static LEAT_COLD leat_status_t conflict(const leat_device_name_t* a, const leat_
                           leat_device_name_print(b, text_b, sizeof(text_b)));
 }
 
+// false when both numbers are stated and differ.
 static bool merge_number(int a, int b, int* out_number) {
   *out_number = b == LEAT_DEVICE_ANY ? a : b;
   return a == LEAT_DEVICE_ANY || b == LEAT_DEVICE_ANY || a == b;
 }
 
+// Merges job, replica and task, on which a conflict is always an error.
 static leat_status_t merge_task(const leat_device_name_t* a, const leat_device_name_t* b,
                                 leat_device_name_t* out_name) {
   if (a->job.size > 0 && b->job.size > 0 && !leat_string_view_equal(a->job, b->job)) {
@@ -202,7 +210,7 @@ leat_status_t leat_device_name_merge(const leat_device_name_t* a, const leat_dev
   return leat_ok_status();
 }
 
-// ---- Writing ------------------------------------------------------------------------------------
+// ---- Printing -----------------------------------------------------------------------------------
 
 typedef struct writer_s {
   char* buffer;
@@ -210,6 +218,7 @@ typedef struct writer_s {
   size_t used;
 } writer_t;
 
+// Appends a part; text that does not fit is cut.
 static void write_part(writer_t* writer, const char* label, leat_string_view_t word, int number) {
   char digits[16] = "";
   if (number >= 0) snprintf(digits, sizeof(digits), "%d", number);

@@ -1,5 +1,7 @@
-// Device names and constraints: "/job:worker/replica:0/task:17/device:GPU:3", any part may be
-// missing ("/job:ps", "GPU:0", "/device:CPU:*"); "/cpu:0" and "/gpu:0" are the old spelling.
+// Names of devices and constraints on them. A full name is
+// "/job:worker/replica:0/task:17/device:GPU:3" (white paper, section 3, "Devices"); a constraint is
+// a name with parts missing ("/job:ps", "GPU:0", "/device:CPU:*"). "/cpu:0" and "/gpu:0" are the
+// old spelling. A parsed name borrows its text.
 #ifndef LEAT_DEVICE_DEVICE_NAME_H_
 #define LEAT_DEVICE_DEVICE_NAME_H_
 
@@ -12,19 +14,20 @@ typedef struct leat_device_name_s {
   leat_string_view_t job;   // "" = any
   int replica, task;        // LEAT_DEVICE_ANY = any
   leat_string_view_t type;  // "CPU", compared without case; "" = any
-  int index;
+  int index;  // LEAT_DEVICE_ANY = any
 } leat_device_name_t;
 
+// Parses a full or partial name; INVALID_ARGUMENT for anything else.
 LEAT_MUST_USE leat_status_t leat_device_name_parse(leat_string_view_t text,
                                                    leat_device_name_t* out_name);
-// Does a full name fulfil a constraint?
+// true when the device with the full name |full| satisfies |constraint|.
 bool leat_device_name_matches(const leat_device_name_t* constraint, const leat_device_name_t* full);
-// Both constraints together; INVALID_ARGUMENT when they contradict. |soft| lets go of a type or
-// index on which the two differ instead (|out_name| may be one of the two).
+// Combines two constraints; INVALID_ARGUMENT when they contradict each other. With |soft|, a type
+// or index on which they differ becomes any device instead. |out_name| may be |a| or |b|.
 LEAT_MUST_USE leat_status_t leat_device_name_merge(const leat_device_name_t* a,
                                                    const leat_device_name_t* b, bool soft,
                                                    leat_device_name_t* out_name);
-// Writes the canonical text; returns |buffer|.
+// Writes the canonical text of |name| to |buffer|, cut to |size| bytes; returns |buffer|.
 const char* leat_device_name_print(const leat_device_name_t* name, char* buffer, size_t size);
 
 #endif  // LEAT_DEVICE_DEVICE_NAME_H_

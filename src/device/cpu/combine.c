@@ -1,10 +1,17 @@
-// Runs of elements combined in place: one function a type and operation, from lists.
+// Functions that combine runs of elements in place (add, subtract, minimum, maximum, multiply,
+// divide, assign), one function per type and operation, all made from the lists of types below.
+// leat_combine_find looks them up in one table.
+//
+// Integers are computed as unsigned types, which wrap instead of overflowing. Sums and differences
+// run over vectors of one cache line; the other operations are plain loops that the compiler
+// vectorizes as it can. half and bfloat16 are computed as float and rounded after each operation.
+// Strings allocate, so that they have a function of their own, with a status.
 #include "device/cpu/combine.h"
 
 #include "base/string_builder.h"
 #include "device/cpu/half.h"
 
-// NAME, the type that computes (unsigned for integers: they wrap), the type that compares.
+// X(NAME, the type that computes (unsigned for integers, which wrap), the type that compares).
 #define ARITHMETIC_TYPES(X)             \
   X(FLOAT, float, float)                \
   X(DOUBLE, double, double)             \
@@ -32,7 +39,7 @@
       a_[i] = (type)(expression);                                                    \
     }                                                                                \
   }
-// The same by cache lines, then one by one.
+// Defines the same by vectors of 64 bytes, and the rest one by one.
 #define DEFINE_WIDE(operation, NAME, type, expression)                                         \
   typedef type operation##_##NAME##_line                                                       \
       __attribute__((vector_size(64), aligned(sizeof(type)), may_alias));                      \
@@ -59,7 +66,7 @@ ARITHMETIC_TYPES(DEFINE_EXTREMA)
   DEFINE(sub, NAME, type, a - b)
 COMPLEX_TYPES(DEFINE_COMPLEX_SUMS)
 
-// NAME, the type that multiplies (at least as wide as int), the element's own.
+// X(NAME, the type that multiplies, at least as wide as int, the type of the element).
 #define FACTOR_TYPES(X)                             \
   X(FLOAT, float, float)                            \
   X(DOUBLE, double, double)                         \
@@ -75,7 +82,7 @@ COMPLEX_TYPES(DEFINE_COMPLEX_SUMS)
   X(INT64, uint64_t, int64_t)
 #define DEFINE_PRODUCT(NAME, wide, type) DEFINE(mul, NAME, type, (wide)a * (wide)b)
 #define DEFINE_QUOTIENT(NAME, wide, type) DEFINE(div, NAME, type, a / b)
-// The least integer has no quotient by -1: it wraps.
+// The least integer has no quotient by -1: the result wraps.
 #define DEFINE_SIGNED_QUOTIENT(NAME, wide, type) \
   DEFINE(div, NAME, type, b == -1 ? (type)(0 - (wide)a) : a / b)
 FACTOR_TYPES(DEFINE_PRODUCT)
@@ -104,6 +111,7 @@ DEFINE_ASSIGN(4)
 DEFINE_ASSIGN(8)
 DEFINE_ASSIGN(16)
 
+// Assigning copies bytes, so that one function serves all types of a size; NULL for objects.
 static leat_combine_fn_t find_assign(int dtype) {
   if (leat_dtype_in(dtype, LEAT_DTYPES_OBJECT)) return NULL;
   switch (leat_dtype_size(dtype)) {
@@ -129,7 +137,7 @@ leat_combine_fn_t leat_combine_find(leat_combine_t how, int dtype) {
   return functions[dtype][how - LEAT_COMBINE_ADD];
 }
 
-// The sum is made in place, so |a| comes to the sum's place first.
+// The sum is made in place, so that |a| is copied to the sum's place first.
 bool leat_numbers_add(int dtype, const void* a, const void* b, void* sum, int64_t count) {
   if (dtype == LEAT_DTYPE_BOOL || dtype <= 0 || dtype >= LEAT_DTYPE_COUNT) return false;
   leat_combine_fn_t add = leat_combine_find(LEAT_COMBINE_ADD, dtype);

@@ -1,14 +1,20 @@
-// The portable convolution. Output positions are taken a tile at a time; the patches under a tile
-// are unrolled into rows,
+// The portable convolution, as matrix products. Output positions are taken a tile at a time, and
+// the patches of the input under a tile are unrolled into the rows of a matrix ("im2col"):
 //
 //   patches [positions, filter_height * filter_width * channels of a group]
 //
-// so that each direction is a matrix product of a tile:
-//   FORWARD          output   = patches * filter                    tiles are shared out
-//   BACKWARD_INPUT   patches  = output gradient * filter^T, added back where they came from
-//                                                                    images are shared out
-//   BACKWARD_FILTER  filter  += patches^T * output gradient         filter positions shared out
-// Whoever is given a share writes nothing that another reads or writes, and adds in a fixed order.
+//   FORWARD          output   = patches * filter                   threads share the tiles
+//   BACKWARD_INPUT   patches  = output gradient * filter^T, then added back to the input gradient
+//                                                                  threads share the images
+//   BACKWARD_FILTER  filter  += patches^T * output gradient        threads share filter positions
+//
+// Unrolling one tile at a time, rather than the whole input, keeps the patches in the second-level
+// cache. Invariant: a thread writes nothing that another one reads or writes, and adds in a fixed
+// order, so that the bits do not depend on the number of threads. convolution_patches.inc has the
+// code for one element type and is included for float, double and int32; half and bfloat16 are
+// converted to float. Depthwise convolutions of float have kernels of their own, since they contain
+// no matrix product. For float, kernels of ops call convolution_plan.h, which chooses between this
+// file and faster ways.
 #include "device/cpu/convolution.h"
 
 #include <string.h>
@@ -20,10 +26,11 @@
 #include "device/cpu/vector_math.h"
 
 #define MOST_SLOTS 64
-// Elements of a tile's patches: with the packed filter it stays in L2.
+// The elements of a tile's patches: with the packed filter they fit the second-level cache.
 #define TILE_ELEMENTS (192 * 1024)
 #define TILE_MOST_ROWS 1008
 
+// false when the product of the factors overflows.
 static bool multiply_all(const int64_t* factors, int count) {
   int64_t product = 1;
   for (int i = 0; i < count; ++i) {
@@ -32,6 +39,7 @@ static bool multiply_all(const int64_t* factors, int count) {
   return true;
 }
 
+// false when positions along an axis, which reach |out| strides plus the filter, overflow.
 static bool is_reach_valid(int64_t out, int64_t stride, int64_t filter, int64_t dilation,
                            int64_t in, int64_t pad) {
   int64_t reach, span;
@@ -81,22 +89,22 @@ static int64_t count_positions(const leat_convolution_shape_t* s) {
   return s->batch * s->out_height * s->out_width;
 }
 
-// Rows of a tile: enough to make the packing of the filter cheap, few enough for the cache.
+// The number of rows of a tile: enough to make packing the filter cheap, few enough for the cache.
 static int64_t tile_rows(const leat_convolution_shape_t* s) {
   const int64_t depth = s->filter_height * s->filter_width * (s->in_channels / s->groups);
   const int64_t rows = LEAT_MAX(TILE_ELEMENTS / depth / 12 * 12, 12);
   return LEAT_MIN(LEAT_MIN(rows, TILE_MOST_ROWS), LEAT_MAX(count_positions(s), 1));
 }
 
-// 1x1 filters, stride 1, no padding: the input is its own patches.
+// true for 1x1 filters with stride 1 and no padding: the input is the matrix of its patches.
 static bool is_pointwise(const leat_convolution_shape_t* s) {
   return s->filter_height == 1 && s->filter_width == 1 && s->stride_height == 1 &&
          s->stride_width == 1 && s->pad_top == 0 && s->pad_left == 0 &&
          s->in_height == s->out_height && s->in_width == s->out_width;
 }
 
-// Filter positions that are never shared out separately: a product of a single row would add in
-// another order than one of several, and the bits would tell how the work was shared.
+// The number of filter positions that are always computed together. A product of a single row adds
+// in another order than one of several rows, so that the bits would show how the work was shared.
 static int64_t filter_unit(const leat_convolution_shape_t* s) {
   if (s->in_channels / s->groups >= 2) return 1;
   return s->filter_width >= 2 ? s->filter_width : s->filter_height * s->filter_width;
@@ -106,7 +114,7 @@ static int pool_slots(const leat_thread_pool_t* pool) {
   return pool ? LEAT_MIN(leat_thread_pool_size(pool), MOST_SLOTS) : 1;
 }
 
-// Workspace is cut into as many slots as threads can run; who runs takes a free one.
+// The workspace is cut into as many slots as threads can run at once; a shard takes a free one.
 typedef struct slots_s {
   _Atomic uint64_t taken;
   char* base;
@@ -114,6 +122,7 @@ typedef struct slots_s {
   int count;
 } slots_t;
 
+// Takes a free slot. There is always one, unless another thread is about to return it.
 static char* take_slot(slots_t* slots, int* out_index) {
   for (;;) {
     uint64_t taken = atomic_load_explicit(&slots->taken, memory_order_relaxed);
@@ -132,8 +141,8 @@ static void give_slot(slots_t* slots, int index) {
   atomic_fetch_and_explicit(&slots->taken, ~(1ull << index), memory_order_release);
 }
 
-// The input position under output position |row| (of batch * out_height * out_width) and filter
-// position (0, 0).
+// The input position that filter position (0, 0) meets at output position |row| of batch *
+// out_height * out_width.
 typedef struct origin_s {
   int64_t image, y, x;
 } origin_t;
@@ -144,7 +153,7 @@ static origin_t find_origin(const leat_convolution_shape_t* s, int64_t row) {
                     x * s->stride_width - s->pad_left};
 }
 
-// Depthwise in float has kernels of its own, which need no workspace.
+// A depthwise convolution in float, for kernels that need no workspace.
 typedef struct depthwise_s {
   const leat_convolution_shape_t* shape;
   leat_convolution_direction_t direction;
@@ -169,7 +178,8 @@ static void run_depthwise_part(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// False when this is not a depthwise convolution (or one channel, which is an ordinary one).
+// Runs a depthwise convolution; false when this is none, or has one channel, which is an ordinary
+// convolution.
 static bool run_depthwise_f32(leat_convolution_direction_t direction,
                               const leat_convolution_shape_t* shape, const float* first,
                               const float* second, float* result, leat_thread_pool_t* pool) {
@@ -229,7 +239,7 @@ static bool run_depthwise_f32(leat_convolution_direction_t direction,
 #undef GEMM
 #undef GEMM_BYTES
 
-// Elements of the three arrays, in the order first, second, result.
+// The number of elements of the three arrays, in the order first, second, result.
 static void count_arrays(leat_convolution_direction_t direction, const leat_convolution_shape_t* s,
                          int64_t out_counts[3]) {
   const int64_t input = leat_convolution_input_count(s);
@@ -242,7 +252,8 @@ static void count_arrays(leat_convolution_direction_t direction, const leat_conv
                                                                  : filter;
 }
 
-// 16-bit types: float copies of the arrays stand before the workspace of the float convolution.
+// For 16-bit types, float copies of the three arrays precede the workspace of the float
+// convolution.
 #define DEFINE_HALF(name, to_float, from_float)                                                   \
   size_t leat_convolution_##name##_workspace_bytes(leat_convolution_direction_t direction,        \
                                                    const leat_convolution_shape_t* shape,         \

@@ -11,8 +11,9 @@
 //   A depthwise convolution has groups == in_channels; its filter [h, w, in, multiplier] is already
 //   laid out as this wants it.
 //
-// This file is the portable way (unrolled patches times filter, a tile at a time); the one to call
-// in a kernel is convolution_plan.h. The caller has checked the shape (leat_convolution_is_valid).
+// This header declares the portable way (patches times filter, a tile at a time); for float,
+// kernels of ops call convolution_plan.h instead. The caller has checked the shape
+// (leat_convolution_is_valid). All functions are thread-safe and none fails.
 #ifndef LEAT_DEVICE_CPU_CONVOLUTION_H_
 #define LEAT_DEVICE_CPU_CONVOLUTION_H_
 
@@ -36,20 +37,21 @@ typedef struct leat_convolution_shape_s {
   int64_t groups;
 } leat_convolution_shape_t;
 
-// Sizes >= 0; filter, strides, dilations, channels of a group and groups >= 1; padding >= 0; groups
-// divide both channels; element counts, and products of positions with strides, fit in int64.
+// true when sizes are >= 0; filter, strides, dilations, channels of a group and groups are >= 1;
+// padding is >= 0; groups divide both channels; and element counts, and products of positions with
+// strides, fit int64.
 bool leat_convolution_is_valid(const leat_convolution_shape_t* shape);
 
 int64_t leat_convolution_input_count(const leat_convolution_shape_t* shape);
 int64_t leat_convolution_filter_count(const leat_convolution_shape_t* shape);
 int64_t leat_convolution_output_count(const leat_convolution_shape_t* shape);
-// Multiplications and additions.
+// The number of multiplications and additions of any direction.
 double leat_convolution_flops(const leat_convolution_shape_t* shape);
 
-// One |workspace| per call in flight, never NULL: 64-byte aligned, of the size that the function
-// beside says, where |width| is at least the number of threads of the pool (1 without one). The
-// bits of the result do not depend on the number of threads. half and bfloat16 (uint16_t) compute
-// in float and round once; int32 wraps around.
+// Compute one direction. Each call under way has its own |workspace|, never NULL: 64-byte aligned,
+// of the size that the function beside it returns for |width|, at least the number of threads of
+// the pool (1 without one). The bits of the result do not depend on the number of threads. half and
+// bfloat16 (uint16_t) compute in float and round once; int32 wraps.
 #define LEAT_CONVOLUTION_TYPES(X) \
   X(f32, float)                   \
   X(f64, double)                  \

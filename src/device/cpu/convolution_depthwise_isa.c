@@ -1,7 +1,14 @@
-// Depthwise convolution: for each place of the result, the row of channels is a sum of products of
-// rows of channels, one a filter position. Channels run in the inner loop, CHANNELS at a time in
-// registers. With a multiplier above 1, output channel o reads input channel o / multiplier, which
-// is expanded or folded in a buffer of CHANNELS.
+// Depthwise convolution in float, compiled once per instruction set. Every channel is convolved by
+// itself, so that there is no matrix product in it: for each place of the result, the row of
+// channels is a sum of products of rows of channels, one product for each filter position.
+//
+//   output[y, x, c] = sum over (h, w) of input[y', x', c / multiplier] * filter[h, w, c]
+//
+// The inner loop runs over channels, which lie next to each other in memory, CHANNELS of them at a
+// time in registers. With a multiplier above 1, output channel o reads input channel o /
+// multiplier. Each of the three directions computes a range of places of its result (rows, or
+// filter positions), which no other thread writes, in a fixed order of additions. convolution.c
+// calls the tables.
 #include "device/cpu/convolution_depthwise.h"
 
 #include <string.h>
@@ -10,8 +17,8 @@
 
 #define CHANNELS 64
 
-// An output position's reach on one axis: input positions first + i * dilation for i in
-// [begin, end).
+// The filter positions that meet the input, for one output position on one axis: input position
+// first + i * dilation exists for i in [begin, end).
 typedef struct reach_s {
   int64_t first, begin, end;
 } reach_t;
@@ -24,6 +31,7 @@ static reach_t find_reach(int64_t out, int64_t stride, int64_t pad, int64_t filt
   return reach;
 }
 
+// sums += a * b for |count| channels; the usual count is unrolled.
 static inline void add_products(int64_t count, const float* restrict a, const float* restrict b,
                                 float* restrict sums) {
   if (count == CHANNELS) {
@@ -33,7 +41,7 @@ static inline void add_products(int64_t count, const float* restrict a, const fl
   }
 }
 
-// Output channels [o, o + count) of one output position.
+// Computes output channels [o, o + count) of output position |x| in a row whose reach is |rows|.
 static void forward_place(const leat_convolution_shape_t* s, const float* image,
                           const float* filter, reach_t rows, int64_t x, int64_t o, int64_t count,
                           float* output) {
@@ -72,7 +80,8 @@ static void run_forward(const leat_convolution_shape_t* s, const float* input, c
   }
 }
 
-// The output position that filter position |i| takes to input position |in|; -1 when there is none.
+// The output position that filter position |i| connects with input position |in|; -1 when there is
+// none.
 static int64_t find_source(int64_t in, int64_t i, int64_t stride, int64_t dilation, int64_t pad,
                            int64_t out_size) {
   const int64_t scaled = in + pad - i * dilation;
@@ -80,7 +89,7 @@ static int64_t find_source(int64_t in, int64_t i, int64_t stride, int64_t dilati
   return scaled / stride < out_size ? scaled / stride : -1;
 }
 
-// Input channels [i, i + count) of one input position.
+// Computes the gradient of input channels [i, i + count) of one input position.
 static void backward_place(const leat_convolution_shape_t* s, const float* filter,
                            const float* gradients, int64_t y, int64_t x, int64_t i, int64_t count,
                            float* input) {
@@ -125,7 +134,8 @@ static void run_backward_input(const leat_convolution_shape_t* s, const float* f
   }
 }
 
-// Channels [o, o + count) of filter position (h, w), summed over all places.
+// Computes the gradient of channels [o, o + count) of filter position (h, w), summed over all
+// places.
 static void filter_place(const leat_convolution_shape_t* s, const float* input,
                          const float* gradients, int64_t h, int64_t w, int64_t o, int64_t count,
                          float* filter) {

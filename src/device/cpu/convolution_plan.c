@@ -1,8 +1,16 @@
-// Chooses how a convolution is done, and cuts it into shards: images, or for a single image of a
-// forward convolution bands of output rows (with the padding that each band sees). A shard of
-// BACKWARD_FILTER sums over its own images into a filter of its own; these are added in order.
+// Plans of float convolutions: chooses how a convolution of one shape is computed, and cuts it into
+// shards for the pool. There are three ways: a oneDNN primitive, one matrix product (1x1 filters),
+// and the portable convolution; convolution_plan.h has the measurements that decide.
+//
+// For oneDNN a shard is a run of images or, for a single image of a forward convolution, a band of
+// output rows with the padding that the band sees. Shards of equal shape share a primitive. A shard
+// of BACKWARD_FILTER sums over its own images into a filter of its own, and these are added in
+// order at the end:
 //
 //   workspace:  [scratch of shard 0] ... [scratch of the last] [filters of shards 1 ..]
+//
+// A plan is made once per kernel and shape and run by several steps at once, each with its own
+// workspace. Only the packing of a constant filter changes the plan, once, under a lock.
 #include "device/cpu/convolution_plan.h"
 
 #include <stdio.h>
@@ -14,14 +22,14 @@
 #include "device/cpu/module.h"
 
 #define MOST_SHARDS 64
-// A shard is worth a thread from about 20 us on.
+// A shard is worth a thread from about 20 us of work on.
 #define SHARD_FLOPS 4e6
 
-// One oneDNN primitive; shards of the same shape share it.
+// One oneDNN primitive; shards of equal shape share it.
 typedef struct primitive_s {
   leat_convolution_shape_t shape;
   leat_onednn_convolution_t* convolution;
-  void* packed_filter;  // with CONSTANT_FILTER, from the first run on
+  void* packed_filter;  // with CONSTANT_FILTER, made by the first run
 } primitive_t;
 
 typedef struct shard_s {
@@ -42,8 +50,8 @@ struct leat_convolution_plan_s {
   int shard_count, primitive_count;
   shard_t shards[MOST_SHARDS];
   primitive_t primitives[MOST_SHARDS];
-  size_t scratch_bytes;     // of a shard
-  leat_mutex_t mutex;       // of packing
+  size_t scratch_bytes;     // for one shard
+  leat_mutex_t mutex;       // serves the packing of the filter
   atomic_bool is_packed;
 };
 
@@ -51,12 +59,14 @@ static int64_t count_positions(const leat_convolution_shape_t* s) {
   return s->batch * s->out_height * s->out_width;
 }
 
+// true when the convolution is a matrix product of the input and the filter.
 static bool is_product(const leat_convolution_shape_t* s) {
   return s->filter_height == 1 && s->filter_width == 1 && s->stride_height == 1 &&
          s->stride_width == 1 && s->pad_top == 0 && s->pad_left == 0 && s->groups == 1 &&
          s->in_height == s->out_height && s->in_width == s->out_width;
 }
 
+// true when oneDNN is expected to be faster, by the measurements in the header.
 static bool prefers_onednn(leat_convolution_direction_t direction,
                            const leat_convolution_shape_t* s, int flags) {
   const int64_t positions = count_positions(s);
@@ -70,7 +80,7 @@ static bool prefers_onednn(leat_convolution_direction_t direction,
   return direction != LEAT_CONVOLUTION_BACKWARD_FILTER || positions > 64 || s->groups > 1;
 }
 
-// Output rows [begin, end) of a single image, as a convolution of their own. False when they see no
+// Makes output rows [begin, end) of a single image a convolution of its own. false when they see no
 // row of the input.
 static bool cut_rows(const leat_convolution_shape_t* s, int64_t begin, int64_t end,
                      leat_convolution_shape_t* out_shape, shard_t* out_shard) {
@@ -87,6 +97,7 @@ static bool cut_rows(const leat_convolution_shape_t* s, int64_t begin, int64_t e
   return out_shape->in_height > 0;
 }
 
+// Makes images [begin, end) a convolution of its own.
 static void cut_images(const leat_convolution_shape_t* s, int64_t begin, int64_t end,
                        leat_convolution_shape_t* out_shape, shard_t* out_shard) {
   *out_shape = *s;
@@ -95,7 +106,8 @@ static void cut_images(const leat_convolution_shape_t* s, int64_t begin, int64_t
   out_shard->output_offset = begin * s->out_height * s->out_width * s->out_channels;
 }
 
-// The primitive for |shape|, made unless a shard before had the same; UNIMPLEMENTED as the module.
+// Finds the primitive for |shape|, which is made unless an earlier shard had the same shape.
+// Returns a status code, UNIMPLEMENTED when oneDNN has none.
 static int find_primitive(leat_convolution_plan_t* plan, const leat_convolution_shape_t* shape,
                           int* out_index) {
   for (int i = 0; i < plan->primitive_count; ++i) {
@@ -115,6 +127,7 @@ static int find_primitive(leat_convolution_plan_t* plan, const leat_convolution_
   return code;
 }
 
+// Adds the shard of images or output rows [begin, end).
 static int make_shard(leat_convolution_plan_t* plan, bool by_rows, int64_t begin, int64_t end) {
   leat_convolution_shape_t shape;
   shard_t* shard = &plan->shards[plan->shard_count];
@@ -155,6 +168,7 @@ static int make_shards(leat_convolution_plan_t* plan, bool by_rows, int64_t tota
   return LEAT_OK;
 }
 
+// Plans the convolution with oneDNN, cut for the pool; a status code when that is not possible.
 static int plan_onednn(leat_convolution_plan_t* plan) {
   const leat_convolution_shape_t* s = &plan->shape;
   const double worth = leat_convolution_flops(s) / SHARD_FLOPS + 1;
@@ -221,7 +235,7 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
   return 0;
 }
 
-// One run.
+// One run of a plan.
 typedef struct run_s {
   leat_convolution_plan_t* plan;
   const float* first;
@@ -232,6 +246,7 @@ typedef struct run_s {
   _Atomic int failed;  // a status code
 } run_t;
 
+// Where a shard of BACKWARD_FILTER sums: the result, or a filter in the workspace.
 static float* shard_filter(const run_t* run, int64_t shard) {
   const leat_convolution_plan_t* plan = run->plan;
   if (shard == 0) return run->result;
@@ -239,6 +254,7 @@ static float* shard_filter(const run_t* run, int64_t shard) {
                   (size_t)(shard - 1) * filter_bytes(plan));
 }
 
+// Runs one shard; returns a status code.
 static int run_shard(const run_t* run, int64_t index) {
   const leat_convolution_plan_t* plan = run->plan;
   const shard_t* shard = &plan->shards[index];
@@ -279,6 +295,7 @@ static void run_shards(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Packs the filter for every primitive that uses another layout. Called with the lock held.
 static leat_status_t pack_filters(leat_convolution_plan_t* plan, const float* filter,
                                   void* scratch) {
   for (int i = 0; i < plan->primitive_count; ++i) {
@@ -300,7 +317,7 @@ static leat_status_t pack_filters(leat_convolution_plan_t* plan, const float* fi
   return leat_ok_status();
 }
 
-// Lays the constant filter out, once, whichever run comes first.
+// Packs the constant filter once, in whichever run comes first.
 static leat_status_t prepare_filter(const run_t* run) {
   leat_convolution_plan_t* plan = run->plan;
   if (!(plan->flags & LEAT_CONVOLUTION_CONSTANT_FILTER)) return leat_ok_status();
@@ -360,7 +377,7 @@ static void run_gemm(const run_t* run, leat_thread_pool_t* pool) {
   leat_gemm_f32(&shape, a, b, NULL, run->result, NULL, pool);
 }
 
-// Bias and relu where oneDNN did not do them.
+// Applies bias and relu where oneDNN has not done so.
 static void finish(const run_t* run) {
   const leat_convolution_plan_t* plan = run->plan;
   const int64_t channels = plan->shape.out_channels;

@@ -1,17 +1,18 @@
-// A float convolution prepared for one shape: the fastest way known for it (oneDNN's primitive, a
-// matrix product, or the portable way), cut into shards for the pool. Made when a kernel is made,
-// run once a step, by several steps at once if each brings its own workspace.
+// A float convolution prepared for one shape: the fastest way known for it (a oneDNN primitive, a
+// matrix product, or the portable convolution), cut into shards for the pool. A kernel makes a plan
+// for each shape that it meets and runs it once a step. Several steps may run it at once if each
+// brings its own workspace.
 //
-// What was measured (one core, GFLOP/s on AVX-512 / AVX2, ours : oneDNN):
+// What was measured (one core, GFLOP/s on AVX-512 / AVX2, this library : oneDNN):
 //   mnist_cnn, 64 x 28x28x1, 5x5x32   forward 32:135 / 30:114, filter gradient 31:140 / 27:82,
 //                                     input gradient 25:12 / 25:13
 //   mnist_cnn, 64 x 14x14x32, 5x5x64  forward 131:224 / 95:136, input 92:194 / 71:130,
 //                                     filter 128:219 / 92:124
 //   3x3 of 64..256 channels           oneDNN's Winograd on AVX-512: up to 290 (340 with a filter
-//                                     laid out once), for many positions
-// so oneDNN is taken, but for the input gradient of an image (fewer than 8 channels), and where a
-// filter that changes every step meets so few positions that laying it out costs more than it
-// saves.
+//                                     packed once), for many positions
+// Therefore oneDNN is chosen, except for the input gradient of an image (fewer than 8 channels),
+// and where a filter that changes in every step meets so few positions that packing it costs more
+// than it saves.
 #ifndef LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 #define LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 
@@ -20,15 +21,15 @@
 typedef struct leat_convolution_plan_s leat_convolution_plan_t;
 
 typedef enum leat_convolution_flags_e {
-  LEAT_CONVOLUTION_BIAS = 1,             // FORWARD: |bias| [out_channels] is added,
-  LEAT_CONVOLUTION_RELU = 2,             // FORWARD: and negative results become 0
-  LEAT_CONVOLUTION_CONSTANT_FILTER = 4,  // the filter of the first run is that of all runs
+  LEAT_CONVOLUTION_BIAS = 1,             // FORWARD: |bias| [out_channels] is added
+  LEAT_CONVOLUTION_RELU = 2,             // FORWARD: negative results become 0, after the bias
+  LEAT_CONVOLUTION_CONSTANT_FILTER = 4,  // the filter of the first run is that of all later runs
   // The bits of the result depend neither on the number of threads nor on oneDNN.
   LEAT_CONVOLUTION_DETERMINISTIC = 8,
 } leat_convolution_flags_t;
 
-// |shape| is valid (leat_convolution_is_valid). |width| is the number of threads that will share a
-// run, the size of the pool. The plan lives in |allocator|.
+// Makes a plan. |shape| must be valid (leat_convolution_is_valid). |width| is the number of threads
+// that will share a run, the size of the pool. The plan and what it packs live in |allocator|.
 LEAT_MUST_USE leat_status_t leat_convolution_plan_create(leat_convolution_direction_t direction,
                                                          const leat_convolution_shape_t* shape,
                                                          int flags, int width,
@@ -36,12 +37,14 @@ LEAT_MUST_USE leat_status_t leat_convolution_plan_create(leat_convolution_direct
                                                          leat_convolution_plan_t** out_plan);
 void leat_convolution_plan_destroy(leat_convolution_plan_t* plan);  // NULL is allowed
 
-// Of the 64-byte aligned workspace that a run needs.
+// The bytes of the 64-byte aligned workspace that each run needs.
 size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan);
-// "oneDNN jit:avx512_core", "gemm" or "portable"; borrowed.
+// "oneDNN jit:avx512_core", "gemm" or "portable"; the plan owns the text.
 const char* leat_convolution_plan_name(const leat_convolution_plan_t* plan);
 
-// |bias| is read only with LEAT_CONVOLUTION_BIAS. |pool| has at most |width| threads, or is NULL.
+// Runs the plan; |first|, |second| and |result| are those of leat_convolution_direction_t. |bias|
+// is read only with LEAT_CONVOLUTION_BIAS. |pool| has at most |width| threads, or is NULL. Fails
+// only when oneDNN does, or when there is no memory for a packed filter.
 LEAT_MUST_USE leat_status_t leat_convolution_plan_run(leat_convolution_plan_t* plan,
                                                       const float* first, const float* second,
                                                       const float* bias, float* result,

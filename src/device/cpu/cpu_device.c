@@ -1,5 +1,11 @@
-// The CPU as a device: its memory is the host's, its kernels are synchronous, and a copy is a
-// second reference of the same bytes unless the target has bytes of its own.
+// The CPU as a device (white paper, section 3, "Devices"): its memory is the host's, its kernels
+// are synchronous, and copying a tensor to or from it only adds a reference, unless the target has
+// bytes of its own. Because kernels are synchronous there is no |synchronize| function, and a copy
+// is complete when it returns.
+//
+// The figures of speed are rough ones of a single core. They serve the cost model that places
+// operations; several CPU devices of one process share the machine's memory, so that a transfer
+// between them costs only its start.
 #include <string.h>
 
 #include "base/random.h"
@@ -11,13 +17,15 @@ typedef struct leat_cpu_device_s {
   leat_allocator_t* allocator;
 } leat_cpu_device_t;
 
-// A core of these days, for the cost model; devices of one process share their memory.
+// About what a present-day core does, for the cost model. A transfer has no cost per byte.
 static const leat_speed_t kSpeed = {
     .flops_per_ns = 30, .bytes_per_ns = 8, .start_ns = 500, .transfer_ns = 2000};
 
-// What TensorFlow states for CPU devices; nothing enforces it.
+// The limit that TensorFlow states for CPU devices; nothing enforces it.
 #define MEMORY_LIMIT_BYTES (INT64_C(256) << 20)
 
+// Makes |to| a tensor with the elements of |from|: a reference if |to| has no type, else a copy
+// into the bytes of |to|. INVALID_ARGUMENT when its type or shape differs.
 static leat_status_t copy(const leat_tensor_t* from, leat_tensor_t* to) {
   if (to->dtype == 0) {
     *to = leat_tensor_share(from);
@@ -58,6 +66,7 @@ static const leat_device_vtable_t cpu_vtable = {
     .destroy = destroy,
 };
 
+// INVALID_ARGUMENT unless |name| is the full name of a CPU.
 static leat_status_t check_name(leat_string_view_t name) {
   leat_device_name_t parsed;
   LEAT_RETURN_IF_ERROR(leat_device_name_parse(name, &parsed));

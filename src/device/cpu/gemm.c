@@ -1,8 +1,17 @@
-// Chooses the path of a matrix product (vector, blocked, oneDNN, plain loops without memory), cuts
-// C into a grid of parts for the pool, and finds each part its packing buffers.
+// The matrix product of float and double as callers see it: this file chooses a path, cuts C into a
+// grid of parts for the pool, and finds each part its packing buffers. The paths are, for C = op(A)
+// op(B) + D:
 //
-// The path is chosen by the whole shape, before the cut, and a part is cut at tile borders: the
-// order of additions in an element of C does not depend on the number of threads.
+//   m or n is 1              a product of a vector, bound by reading the matrix   gemm_rows.inc
+//   few rows, transposed B   dot products of rows, nothing packed                 gemm_rows.inc
+//   large, matrix unit       three bfloat16 parts per float (AMX)                gemm_split_amx.c
+//   large, oneDNN present    oneDNN's product of each part                        onednn_module.h
+//   otherwise                packed blocks and tiles in registers                 gemm_kernel.inc
+//   no memory to pack        plain loops                                          gemm_parts.inc
+//
+// Invariant: the path is chosen by the whole shape, before the cut, and parts are cut at tile
+// borders; so the order of additions in an element of C does not depend on the number of threads
+// (but for oneDNN, which chooses its own order for each part). The thresholds below are measured.
 #include "device/cpu/gemm.h"
 
 #include <string.h>
@@ -33,7 +42,7 @@ static const leat_gemm_kernels_t* select_kernels(void) {
   return LEAT_ISA_SELECT(leat_gemm_kernels);
 }
 
-// How C is cut: parts of |rows| x |columns|, the last ones smaller.
+// How C is cut: into parts of |rows| x |columns|, of which the last ones are smaller.
 typedef struct grid_s {
   int64_t rows, columns;
   int64_t row_parts, column_parts;
@@ -42,8 +51,8 @@ typedef struct grid_s {
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 static int64_t count_parts(int64_t total, int64_t part) { return (total + part - 1) / part; }
 
-// The cut whose parts have the smallest rows + columns (what each part must pack) among those with
-// |width| parts. Parts under about 20 us of work are not made.
+// Chooses, among grids of about |width| parts, the one whose parts have the smallest rows +
+// columns, which is what each part must pack. Parts of less than about 20 us of work are not made.
 static grid_t choose_grid(const leat_gemm_shape_t* shape, const leat_gemm_blocking_t* blocking,
                           int width) {
   grid_t best = {LEAT_MAX(shape->m, 1), LEAT_MAX(shape->n, 1), 1, 1};
@@ -64,6 +73,7 @@ static grid_t choose_grid(const leat_gemm_shape_t* shape, const leat_gemm_blocki
   return best;
 }
 
+// The bytes that one part packs.
 static size_t part_bytes(const leat_gemm_blocking_t* blocking, const grid_t* grid, int64_t k,
                          size_t item_bytes) {
   if (blocking->packed_bytes) return blocking->packed_bytes(grid->rows, grid->columns, k);
@@ -79,8 +89,9 @@ static bool is_vector_shape(const leat_gemm_shape_t* shape) {
   return shape->m == 1 || shape->n == 1;
 }
 
-// Few rows of A times a transposed B that is much larger: packing would cost more than the product.
-// As measured: oneDNN is ahead below DOTS_BEST_ROWS (up to 1.2 times), ours from there on (1.1).
+// true for few rows of A times a much larger, transposed B: packing would cost more than the
+// product. As measured, oneDNN is ahead below DOTS_BEST_ROWS (up to 1.2 times), the kernel of this
+// library from there on (1.1 times).
 #define DOTS_BEST_ROWS 12
 #define DOTS_MOST_ROWS 24
 static bool is_dots_shape(const leat_gemm_shape_t* shape) {
@@ -88,8 +99,9 @@ static bool is_dots_shape(const leat_gemm_shape_t* shape) {
          shape->m <= DOTS_MOST_ROWS && shape->n >= 64 && shape->k >= 256;
 }
 
-// As measured: both operands must be used often enough to pay for their packing. No such shape is a
-// vector's, or one of few rows: those kernels are not there.
+// The kernels of the matrix unit where they pay, as measured: both operands must be used often
+// enough to pay for their packing. The conditions exclude vectors and few rows, for which these
+// kernels have no function.
 static const leat_gemm_kernels_t* select_split(const leat_gemm_shape_t* shape) {
   const bool pays = shape->m >= 48 && shape->n >= 48 && shape->k >= 40 &&
                     shape->m + shape->n >= 160 &&
@@ -122,8 +134,8 @@ size_t leat_gemm_f64_workspace_bytes(const leat_gemm_shape_t* shape,
   return workspace_bytes(shape, &select_kernels()->blocking_f64, sizeof(double), pool);
 }
 
-// Buffers that calls without a workspace borrow. They are kept for the next call, and so grow to
-// the number of products that ever ran at once.
+// Buffers that calls without a workspace borrow. They are kept for the next call, so that their
+// number grows to the number of products that ever ran at once.
 typedef struct buffer_s {
   struct buffer_s* next;
   size_t size_bytes;
@@ -133,7 +145,8 @@ typedef struct buffer_s {
 static leat_spinlock_t cache_lock;
 static buffer_t* cache_first;
 
-// NULL when memory is gone. The data follow the header.
+// Takes a buffer that is large enough out of the cache, or makes one; NULL when there is no memory.
+// The data follow the header.
 static buffer_t* borrow_buffer(size_t size_bytes) {
   leat_spinlock_lock(&cache_lock);
   buffer_t** link = &cache_first;
@@ -142,7 +155,7 @@ static buffer_t* borrow_buffer(size_t size_bytes) {
   buffer_t* small = NULL;
   if (buffer) {
     *link = buffer->next;
-  } else if (cache_first) {  // too small for this call: replaced by a larger one
+  } else if (cache_first) {  // a buffer that is too small is replaced by a larger one
     small = cache_first;
     cache_first = small->next;
   }
@@ -180,8 +193,8 @@ static void return_buffer(buffer_t* buffer) {
 #undef REAL
 #undef SUFFIX
 
-// oneDNN can add only to what lies in C already. Where D is not there, laying it there first costs
-// more than oneDNN saves when C is larger than L2 and the product is not deep.
+// oneDNN can add only to what C holds already. Copying a D there first costs more than oneDNN gains
+// when C is larger than the second-level cache and the product is not deep.
 static bool is_heavy_to_lay(const leat_gemm_shape_t* shape) {
   return shape->m * shape->n >= 256 * 1024 && shape->k <= 512;
 }

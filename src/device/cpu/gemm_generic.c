@@ -1,6 +1,12 @@
-// Matrix products of the types without a kernel of their own. half and bfloat16 are turned into
-// float a tile at a time, so that sums stay in float over the whole depth; integers and complex
-// numbers run plain loops, blocked so that a strip of B stays in cache.
+// Matrix products of the types without a packed kernel: half, bfloat16, integers and complex
+// numbers.
+//
+// half and bfloat16 are converted to float a tile at a time, multiplied by the float kernel, and
+// rounded once, so that sums stay in float over the whole depth. Integers and complex numbers run
+// plain loops, blocked so that a strip of STRIP_DEPTH x STRIP_COLUMNS of B stays in the cache while
+// all rows of A meet it. A and B are read through strides, so that one loop serves all transposes.
+// Threads share the rows (or tiles) of C; each element is summed by one thread in the order of the
+// depth, so that the bits do not depend on the number of threads.
 #include <stdbool.h>
 #include <string.h>
 
@@ -65,7 +71,8 @@ typedef struct generic_s {
 
 #define AS_IS(x) (x)
 #define ADD_REAL(sum, a, b) ((sum) + (a) * (b))
-// Unsigned arithmetic wraps; the narrow types are promoted to unsigned first.
+// Integers are computed as unsigned, which wraps; narrow types are widened first, because C would
+// promote them to int, whose overflow is undefined.
 DEFINE_LOOPS(i8, uint8_t, uint32_t, 0, AS_IS, (uint8_t), AS_IS, AS_IS, ADD_REAL)
 DEFINE_LOOPS(i16, uint16_t, uint32_t, 0, AS_IS, (uint16_t), AS_IS, AS_IS, ADD_REAL)
 DEFINE_LOOPS(i32, uint32_t, uint32_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
@@ -96,18 +103,20 @@ DEFINE_COMPLEX(c128, double)
 DEFINE_LOOPS(c64, c64_t, c64_t, ZERO_C64, AS_IS, AS_IS, LOAD_A_C64, LOAD_B_C64, add_c64)
 DEFINE_LOOPS(c128, c128_t, c128_t, ZERO_C128, AS_IS, AS_IS, LOAD_A_C128, LOAD_B_C128, add_c128)
 
-// A 16-bit float's product: tiles of C in float, over float copies of pieces of A and B.
+// The sizes of a tile of C, and of the depth of the float copies of A and B, for 16-bit floats.
 #define HALF_TILE 64
 #define HALF_DEPTH 128
 
 typedef void (*widen_fn_t)(const uint16_t* x, float* y, int64_t n);
 typedef void (*narrow_fn_t)(const float* x, uint16_t* y, int64_t n);
 
+// Converts |rows| x |columns| elements to dense floats.
 static void widen(widen_fn_t fn, const uint16_t* from, int64_t ld, int64_t rows, int64_t columns,
                   float* to) {
   for (int64_t i = 0; i < rows; ++i) fn(from + i * ld, to + i * columns, columns);
 }
 
+// Computes the tile of C at (i, j).
 static void run_half_tile(const generic_t* product, widen_fn_t widen_fn, narrow_fn_t narrow_fn,
                           int64_t i, int64_t j) {
   const leat_gemm_shape_t* whole = &product->shape;
@@ -142,7 +151,7 @@ static void run_half_tile(const generic_t* product, widen_fn_t widen_fn, narrow_
   for (int64_t r = 0; r < part.m; ++r) narrow_fn(c + r * part.n, to + r * whole->ldc, part.n);
 }
 
-// Items are tiles of C.
+// The items of the parallel loop are tiles of C.
 #define DEFINE_HALF(name, to_float, from_float)                                                  \
   static void run_tiles_##name(void* data, int64_t begin, int64_t end) {                         \
     const generic_t* product = data;                                                             \

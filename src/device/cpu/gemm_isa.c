@@ -1,5 +1,12 @@
-// The kernels of the matrix product for one instruction set: the width of a vector, how many of
-// them a tile keeps in registers, and a fused multiply-add where the machine has one.
+// The kernels of the matrix product for one instruction set: this file is compiled once per set,
+// chooses the width of a vector, the number of rows that a tile keeps in registers, and a fused
+// multiply-add where the machine has one, and includes gemm_kernel.inc for float and for double.
+//
+// A tile of TILE_ROWS x 2 vectors needs 2 TILE_ROWS registers for sums and a few for operands: 12
+// rows fit the 32 registers of AVX-512 and of aarch64, 6 rows the 16 of AVX2 and SSE. Block sizes
+// are chosen for the caches: a packed block of A takes half of the second-level cache, a panel of B
+// fits into the first-level cache. Fused multiply-adds round once, so that instruction sets differ
+// in the last bits of a product; within one set the result is the same for any number of threads.
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,7 +21,8 @@
 #endif
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")  // the baseline too: tiles live in registers
+// Also in the baseline: a tile whose loops are not unrolled does not stay in registers.
+#define UNROLL _Pragma("GCC unroll 16")
 #define UNROLL_DEPTH _Pragma("GCC unroll 4")
 
 #define TILES_TO_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
@@ -61,18 +69,20 @@
 #define FMA_SCALAR_F64(a, b, c) ((a) * (b) + (c))
 #endif
 
-// A packed block of A takes BLOCK_ROWS * BLOCK_DEPTH elements: 240 KiB, half of the smallest L2.
+// A packed block of A takes BLOCK_ROWS * BLOCK_DEPTH elements: 240 KiB for float, half of the
+// smallest second-level cache.
 #define BLOCK_DEPTH 256
-// When packing costs more than it saves: matrices that L1 holds; few rows over a B that L2 holds;
-// an A that only a few panels of B meet.
+// When operands are read in place, because packing costs more than it saves: matrices that fit the
+// first-level cache; few rows of A over a B that fits the second-level cache; an A that meets only
+// a few panels of B.
 #define DIRECT_ELEMENTS (16 * 1024)
 #define DIRECT_ROWS 120
 #define FEW_ROWS 24
 #define L2_ELEMENTS (448 * 1024)
 #define DIRECT_PANELS 7
 
-// Of few rows times a transposed B: as many columns as a tile takes, and so much of the rows of A
-// that L1 holds it.
+// For few rows times a transposed B: the columns of a tile, and the depth for which the rows of A
+// fit the first-level cache.
 #define DOT_COLUMNS 4
 #define DOT_DEPTH 832
 

@@ -1,5 +1,6 @@
-// The part of the matrix product that is compiled once per instruction set: one thread's product
-// of one block of C. gemm.c chooses the path and divides C among threads.
+// The part of the matrix product that is compiled once per instruction set: one thread's product of
+// one block of C (gemm_isa.c with gemm_kernel.inc and gemm_rows.inc). gemm.c chooses which kernel
+// serves a product and divides C among threads.
 #ifndef LEAT_DEVICE_CPU_GEMM_KERNELS_H_
 #define LEAT_DEVICE_CPU_GEMM_KERNELS_H_
 
@@ -7,27 +8,28 @@
 #include "base/cpu.h"
 #include "device/cpu/gemm.h"
 
-// Blocks of |rows| x |depth| of A and |depth| x |columns| of B are packed; tiles of C are
-// |tile_rows| x |tile_columns|.
+// Sizes in elements: blocks of |rows| x |depth| of A and |depth| x |columns| of B are packed at a
+// time, and tiles of C are |tile_rows| x |tile_columns|.
 typedef struct leat_gemm_blocking_s {
   int64_t rows, columns, depth;
   int64_t tile_rows, tile_columns;
-  // What is packed for a part of C of |rows| x |columns|, where it is not those blocks; or NULL.
+  // The bytes that are packed for a part of C of |rows| x |columns|, for a kernel whose packing
+  // differs from those blocks; NULL for others.
   size_t (*packed_bytes)(int64_t rows, int64_t columns, int64_t depth);
 } leat_gemm_blocking_t;
 
-// An A of at most so many elements is packed once, as a whole; a larger one block by block, for
-// each block of columns anew.
+// An A of at most so many elements is packed once, as a whole. A larger A is packed block by block,
+// again for each block of columns.
 #define LEAT_GEMM_WHOLE_ELEMENTS (128 * 1024)
 
-// How many elements are packed of an A at a time.
+// The number of elements of A that are packed at a time.
 static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k, int64_t block_rows,
                                              int64_t block_depth) {
   if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;
   return LEAT_MIN(m, block_rows) * LEAT_MIN(k, block_depth);
 }
 
-// The most of that for an A of |m| rows or fewer: a smaller one may be packed as a whole.
+// The largest such number for any A of at most |m| rows: a smaller A may be packed as a whole.
 static inline int64_t leat_gemm_packed_most(int64_t m, int64_t k, int64_t block_rows,
                                             int64_t block_depth) {
   if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;

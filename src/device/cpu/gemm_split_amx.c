@@ -1,15 +1,22 @@
-// One of A and B, the one with fewer lines, stays: a block of it is packed at once and rests in L2.
-// The other passes: each panel of it is multiplied by all panels of the block. Meanwhile the next
-// one is packed, and the sums of the last tile are added to D, for vectors have nothing to do while
-// the unit multiplies.
+// The product of floats by a matrix unit of bfloat16 (gemm_split.h says why it is exact enough),
+// for one thread. Each float is split into three bfloat16 parts while it is packed into tiles of
+// the unit.
+//
+// One of A and B, the one with fewer lines, is the staying operand: a block of it is packed at once
+// and rests in the second-level cache. The other one passes: each of its panels is multiplied by
+// all panels of the block. While the unit multiplies, the vector registers have nothing to do; so
+// the next passing panel is packed, and the sums of the last tile are added to D, between the
+// unit's instructions ("aside").
 //
 //   line    a row of A, a column of B
-//   strip   16 lines and 32 of the depth, a tile of 1 KiB for each part; a row of A's tile and a
+//   strip   16 lines and 32 of the depth: a tile of 1 KiB for each part. A row of A's tile and a
 //           column of B's hold pairs along the depth: (p, p + 16) for p < 16
 //   panel   two strips side by side, step after step of the depth; the last ones end in zeros
 //
-// A pair is a lane of 32 bits, so what lies along a row in memory comes out along a row of the
-// tile. Where a tile wants it the other way (a transposed A, a transposed B), a strip is turned.
+// A pair is a lane of 32 bits, so that what lies along a row in memory comes out along a row of the
+// tile. Where a tile wants it the other way (a transposed A, a transposed B), the strip is
+// transposed first. The depth is cut by its length alone, and sums are added in a fixed order, so
+// that the result does not depend on the number of threads.
 #include "device/cpu/gemm_split.h"
 
 #include "base/checked.h"
@@ -25,26 +32,28 @@
 #define PANEL 32  // lines
 #define STEP 32   // of the depth
 #define TILE_BYTES 1024
-#define PART_BYTES (2 * TILE_BYTES)  // of a panel, for one step
+#define PART_BYTES (2 * TILE_BYTES)  // bytes of one part of a panel, for one step of the depth
 #define STEP_BYTES (3 * PART_BYTES)
 #define MOST_DEPTH 512
-#define BLOCK_BYTES (768 * 1024)  // of what stays, in an L2 of 2 MiB
+#define BLOCK_BYTES (768 * 1024)  // bytes of the staying block, in a second-level cache of 2 MiB
 
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 static int64_t panel_bytes(int64_t depth) { return round_up(depth, STEP) / STEP * STEP_BYTES; }
 
-// The depth is cut by its length alone: the order of sums must not depend on the number of threads.
+// The depth of one pass. It depends on |k| alone: the order of sums must not depend on the number
+// of threads.
 static int64_t cut_depth(int64_t k) {
   const int64_t pieces = (k + MOST_DEPTH - 1) / MOST_DEPTH;
   return round_up((k + pieces - 1) / pieces, STEP);
 }
 
-// How many of |lines| stay at a time.
+// The number of |lines| of the staying operand that are packed at a time.
 static int64_t cut_lines(int64_t lines, int64_t depth) {
   return LEAT_MIN(round_up(lines, PANEL), BLOCK_BYTES / panel_bytes(depth) * PANEL);
 }
 
+// The bytes of the staying block and two passing panels.
 static size_t find_packed_bytes(int64_t rows, int64_t columns, int64_t k) {
   const int64_t depth = cut_depth(k);
   return (size_t)((cut_lines(LEAT_MIN(rows, columns), depth) / PANEL + 2) * panel_bytes(depth));
@@ -52,19 +61,20 @@ static size_t find_packed_bytes(int64_t rows, int64_t columns, int64_t k) {
 
 // ---- Packing ------------------------------------------------------------------------------------
 
-// A, or B.
+// A or B as it lies in memory.
 typedef struct operand_s {
   const float* data;
   int64_t ld;
   bool depth_in_rows;  // a row in memory holds lines, at one depth; else the depth of one line
-  bool is_turned;      // on its way into a tile
+  bool is_turned;      // transposed on its way into a tile
 } operand_t;
 
 static const float* find_element(const operand_t* x, int64_t line, int64_t p) {
   return x->data + (x->depth_in_rows ? p * x->ld + line : line * x->ld + p);
 }
 
-// 16 x 16 floats, in rows |ld| apart, of which so many rows and lanes are there; zeros else.
+// 16 x 16 floats whose rows lie |ld| apart. Only |rows| rows and the lanes of |lanes| exist; the
+// others are taken as zeros.
 typedef struct square_s {
   const float* data;
   int64_t ld;
@@ -90,7 +100,7 @@ ALWAYS_INLINE __m512 high_pairs(__m512 x, __m512 y) {
   return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
 }
 
-// |to| [16][16] = the square, transposed; |square| becomes what lies there.
+// Writes the transposed square to |to| [16][16]; |square| then describes what lies there.
 static void turn_square(square_t* square, float* to) {
   __m512 columns[4][4];  // [i][j]: columns j, j + 4, j + 8, j + 12 of rows 4 i to 4 i + 3
   LEAT_UNROLL for (int i = 0; i < 4; ++i) {
@@ -116,7 +126,7 @@ static void turn_square(square_t* square, float* to) {
   *square = (square_t){to, STRIP, STRIP, 0xffff};
 }
 
-// The nearest numbers of 8 significant bits.
+// Rounds to the nearest numbers of 8 significant bits.
 ALWAYS_INLINE __m512i round_to_part(__m512 x) {
   const __m512i half = _mm512_set1_epi32(0x8000), part = _mm512_set1_epi32((int)0xffff0000);
   return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), half), part);
@@ -126,7 +136,8 @@ ALWAYS_INLINE __m512i join_pairs(__m512i low, __m512i high) {
   return _mm512_or_si512(high, _mm512_srli_epi32(low, 16));
 }
 
-// Stores a row of each part's tile. What is left after two parts has 8 bits itself.
+// Splits 16 pairs into three parts and stores a row of each part's tile. What is left after two
+// parts has at most 8 bits itself, so that the third part is exact.
 ALWAYS_INLINE void split_pairs(__m512 low, __m512 high, char* to) {
   LEAT_UNROLL for (int part = 0; part < 2; ++part, to += PART_BYTES) {
     const __m512i rounded_low = round_to_part(low), rounded_high = round_to_part(high);
@@ -137,7 +148,8 @@ ALWAYS_INLINE void split_pairs(__m512 low, __m512 high, char* to) {
   _mm512_store_si512(to, join_pairs(_mm512_castps_si512(low), _mm512_castps_si512(high)));
 }
 
-// Returns the largest magnitude: its bits without the sign, doubled.
+// Packs a row and updates the largest magnitude: the bits without the sign, doubled, compare as
+// integers.
 ALWAYS_INLINE __m512i pack_row(__m512 low, __m512 high, char* to, __m512i largest) {
   split_pairs(low, high, to);
   const __m512i low_bits = _mm512_slli_epi32(_mm512_castps_si512(low), 1);
@@ -148,15 +160,16 @@ ALWAYS_INLINE __m512i pack_row(__m512 low, __m512 high, char* to, __m512i larges
 static int clamp(int64_t count) { return (int)LEAT_MAX(0, LEAT_MIN(count, STRIP)); }
 static __mmask16 mask_of(int64_t count) { return (__mmask16)((1u << clamp(count)) - 1); }
 
-// Packs a panel strip by strip, a few rows of tiles at a time.
+// Packs a panel strip by strip, a few rows of tiles at a time, so that it can be interleaved with
+// multiplications.
 typedef struct packer_s {
   operand_t x;
   int64_t lines, depth;  // at most PANEL lines
-  int64_t line, p;       // of the strip that comes next
-  int64_t ahead;         // where in memory the strip lies that will come a little later
+  int64_t line, p;       // of the next strip
+  int64_t ahead;         // distance in memory to data that will be packed soon, to be prefetched
   char* packed;
-  __m512i largest;  // magnitude so far
-  // The rows of the strip at hand: how many are left, where they are and where they go.
+  __m512i largest;  // the largest magnitude so far
+  // The strip that is being packed: how many rows are left, where they are and where they go.
   int rows_left;
   const float *low, *high;
   int64_t low_ld, high_ld;
@@ -164,7 +177,7 @@ typedef struct packer_s {
   float turned[2][STRIP * STRIP] LEAT_ALIGNED(64);
 } packer_t;
 
-// The square of |x| at |line| and depth |p|.
+// The square of the operand at |line| and depth |p|.
 static square_t find_square(const packer_t* packer, int64_t line, int64_t p) {
   const operand_t* x = &packer->x;
   const int64_t lines = packer->lines - line, depth = packer->depth - p;
@@ -175,7 +188,7 @@ static square_t find_square(const packer_t* packer, int64_t line, int64_t p) {
   return (square_t){x->data + line * x->ld + p, x->ld, clamp(lines), mask_of(depth)};
 }
 
-// Memory is read along its rows.
+// Advances to the next strip, in the order that reads memory along its rows.
 static void move_on(packer_t* packer) {
   if (packer->x.depth_in_rows) {
     packer->line += STRIP;
@@ -194,7 +207,8 @@ static bool has_strips(const packer_t* packer) {
   return packer->p < packer->depth && packer->line < packer->lines;
 }
 
-// Makes the next strip the one at hand; one at the border is packed at once.
+// Makes the next strip the current one. A strip at the border of the matrix is packed at once, with
+// masks.
 static void begin_strip(packer_t* packer) {
   square_t low = find_square(packer, packer->line, packer->p);
   square_t high = find_square(packer, packer->line, packer->p + STRIP);
@@ -218,11 +232,11 @@ static void begin_strip(packer_t* packer) {
   }
 }
 
-// So many rows of the strip at hand, where that many are left.
+// Packs |count| rows of the current strip, or as many as are left.
 ALWAYS_INLINE void pack_rows(packer_t* packer, int count) {
   if (packer->rows_left < count) count = packer->rows_left;
   packer->rows_left -= count;
-  // What is stored could be the packer, as far as the compiler can tell.
+  // Local copies: for all the compiler knows, the stores below could overwrite the packer.
   const float *low = packer->low, *high = packer->high;
   const int64_t low_ld = packer->low_ld, high_ld = packer->high_ld, ahead = packer->ahead;
   __m512i largest = packer->largest;
@@ -238,7 +252,8 @@ ALWAYS_INLINE void pack_rows(packer_t* packer, int count) {
   packer->largest = largest;
 }
 
-// Packs what is left and says whether all the numbers suit the unit.
+// Packs what is left of the panel; returns whether all its numbers are in the range that suits the
+// unit.
 static bool finish_packing(packer_t* packer) {
   pack_rows(packer, STRIP);
   while (has_strips(packer)) {
@@ -252,7 +267,7 @@ static bool finish_packing(packer_t* packer) {
 
 // ---- Multiplying --------------------------------------------------------------------------------
 
-// Tiles 0 to 3 are sums, 4 and 5 strips of A, 6 and 7 strips of B.
+// Tiles 0 to 3 hold sums, 4 and 5 strips of A, 6 and 7 strips of B.
 static void configure_tiles(void) {
   struct {
     uint8_t palette, first_row, reserved[14];
@@ -266,7 +281,7 @@ static void configure_tiles(void) {
   _tile_loadconfig(&layout);
 }
 
-// The numbers of tiles must be written as such.
+// The intrinsics need tile numbers as literals.
 #define LOAD_PART(tile, next, strips, panel, part)                                     \
   do {                                                                                 \
     _tile_loadd(tile, (panel) + (part)*PART_BYTES, 64);                                \
@@ -275,7 +290,7 @@ static void configure_tiles(void) {
 #define LOAD_A(part) LOAD_PART(4, 5, a_strips, a, part)
 #define LOAD_B(part) LOAD_PART(6, 7, b_strips, b, part)
 
-// Sums += a strip or two of A times a strip or two of B.
+// Adds the products of one or two strips of A and one or two strips of B to the sums.
 #define MULTIPLY_PARTS(a_strips, b_strips)                         \
   do {                                                             \
     _tile_dpbf16ps(0, 4, 6);                                       \
@@ -284,7 +299,7 @@ static void configure_tiles(void) {
     if ((a_strips) > 1 && (b_strips) > 1) _tile_dpbf16ps(3, 5, 7); \
   } while (0)
 
-// A tile of C.
+// A tile of C: where it is stored and what is added to it.
 typedef struct target_s {
   int64_t rows, columns;
   float* c;
@@ -292,15 +307,15 @@ typedef struct target_s {
   int64_t ldd;
 } target_t;
 
-// The sums of the last tile wait while those of the next one are made.
+// The sums of the last tile, which are stored while those of the next one are computed.
 typedef struct sums_s {
   target_t target;
-  int64_t row, ldc;  // the next row to be stored; none is left from target.rows on
+  int64_t row, ldc;  // the next row to be stored; target.rows and above: none is left
   const float* last;
   float tiles[2][PANEL * PANEL] LEAT_ALIGNED(64);
 } sums_t;
 
-// C = sums + D of so many rows.
+// C = sums + D for |count| rows.
 ALWAYS_INLINE void store_rows(sums_t* sums, int64_t count) {
   const target_t* target = &sums->target;
   const int64_t end = LEAT_MIN(target->rows, sums->row + count);
@@ -317,11 +332,11 @@ ALWAYS_INLINE void store_rows(sums_t* sums, int64_t count) {
   }
 }
 
-// What vectors do while the unit multiplies.
+// What the vector registers do while the unit multiplies.
 typedef struct aside_s {
   packer_t packer;
   sums_t sums;
-  int64_t rows;  // of sums at a time
+  int64_t rows;  // the rows of sums stored at a time
 } aside_t;
 
 ALWAYS_INLINE void do_aside(aside_t* aside, int packed_rows) {
@@ -329,8 +344,8 @@ ALWAYS_INLINE void do_aside(aside_t* aside, int packed_rows) {
   store_rows(&aside->sums, aside->rows);
 }
 
-// The sums of a panel of A and one of B; the parts' products from small to large, each with one new
-// operand.
+// The sums of a panel of A and a panel of B. The products of parts are added from the smallest to
+// the largest, ordered so that each needs only one new operand.
 ALWAYS_INLINE void multiply_strips(const int a_strips, const int b_strips, int64_t steps,
                                    const char* a, const char* b, float* sums, aside_t* aside) {
   _tile_zero(0);
@@ -366,6 +381,7 @@ ALWAYS_INLINE void multiply_strips(const int a_strips, const int b_strips, int64
   if (a_strips > 1 && b_strips > 1) _tile_stored(3, sums + STRIP * PANEL + STRIP, stride);
 }
 
+// Calls multiply_strips with constant numbers of strips.
 static void multiply_panels(int a_strips, int b_strips, int64_t steps, const char* a, const char* b,
                             float* sums, aside_t* aside) {
   if (a_strips > 1) {
@@ -387,10 +403,10 @@ typedef struct product_s {
   const leat_gemm_shape_t* shape;
   operand_t operands[2];  // by side: A, B
   int64_t lines[2];       // m, n
-  const float* d;         // or NULL
+  const float* d;         // NULL: nothing is added
   float* c;
   side_t staying;
-  int64_t p, depth;  // the piece of the depth at hand
+  int64_t p, depth;  // the piece of the depth that is being multiplied
 } product_t;
 
 // A packed panel, and whether its numbers suit the unit.
@@ -400,7 +416,7 @@ typedef struct panel_s {
   bool suits;
 } panel_t;
 
-// Without the unit.
+// Multiplies two panels without the unit, from the unpacked operands.
 static void multiply_plainly(const product_t* product, const panel_t* a, const panel_t* b,
                              const target_t* target) {
   leat_gemm_shape_t shape = *product->shape;
@@ -413,6 +429,7 @@ static void multiply_plainly(const product_t* product, const panel_t* a, const p
                          target->c, NULL, NULL);
 }
 
+// Multiplies two packed panels; their sums wait in |aside| to be stored during the next call.
 static void multiply_packed(const product_t* product, const panel_t* a, const panel_t* b,
                             const target_t* target, aside_t* aside) {
   const int64_t steps = round_up(product->depth, STEP) / STEP;
@@ -435,7 +452,8 @@ static void multiply_packed(const product_t* product, const panel_t* a, const pa
   sums->last = next;
 }
 
-// C of a panel of what stays and one of what passes.
+// Computes C for a staying and a passing panel. Sums that wait are stored before the plain kernel
+// may add to the same tile.
 static void multiply(const product_t* product, const panel_t* stays, const panel_t* passes,
                      aside_t* aside) {
   const panel_t* a = product->staying == ROWS ? stays : passes;
@@ -457,7 +475,7 @@ static void multiply(const product_t* product, const panel_t* stays, const panel
   }
 }
 
-// From |line| on; past the last one nothing is packed.
+// Starts packing the panel from |line| on; past the last line there is nothing to pack.
 static void start_panel(packer_t* packer, const product_t* product, side_t side, int64_t line,
                         char* packed) {
   const operand_t* x = &product->operands[side];
@@ -472,8 +490,8 @@ static void start_panel(packer_t* packer, const product_t* product, side_t side,
   packer->rows_left = 0;
 }
 
-// The lines from |first| on that stay, by all that pass. |packed| has room for the block and two
-// panels more.
+// Multiplies the staying lines [first, first + count) by all passing lines. |packed| has room for
+// the block and two passing panels, which alternate.
 static void multiply_block(const product_t* product, int64_t first, int64_t count, char* packed,
                            aside_t* aside) {
   const side_t passing = product->staying == ROWS ? COLUMNS : ROWS;
@@ -493,6 +511,7 @@ static void multiply_block(const product_t* product, int64_t first, int64_t coun
   }
 }
 
+// Computes C = op(A) op(B) + D for one thread; pieces of the depth after the first add to C.
 static void run_block(const leat_gemm_shape_t* shape, const float* a, const float* b,
                       const float* d, float* c, void* workspace) {
   const bool turned_a = shape->op_a != LEAT_GEMM_PLAIN, turned_b = shape->op_b != LEAT_GEMM_PLAIN;
@@ -505,7 +524,7 @@ static void run_block(const leat_gemm_shape_t* shape, const float* a, const floa
       .staying = shape->n < shape->m ? COLUMNS : ROWS};
   const int64_t depth = cut_depth(shape->k), lines = product.lines[product.staying];
   const int64_t most = cut_lines(lines, depth);
-  aside_t aside;  // the rest is given when there is something to do
+  aside_t aside;  // the packer is filled in when there is something to pack
   aside.sums.target.rows = aside.sums.row = 0;
   aside.sums.ldc = shape->ldc;
   aside.sums.last = aside.sums.tiles[0];

@@ -1,7 +1,7 @@
-// half (IEEE binary16) and bfloat16 as bits in uint16_t, to and from float. Rounding is to nearest,
-// ties to even; overflow goes to infinity, small values to denormals; a NaN stays a NaN (quiet, its
-// sign and the high bits of its payload kept: what the F16C instructions do). In bulk:
-// vector_math.h.
+// half (IEEE binary16) and bfloat16, as bits in a uint16_t, to and from float. Rounding is to
+// nearest, ties to even. Overflow gives infinity, small values give denormals. A NaN stays a NaN:
+// quiet, with its sign and the high bits of its payload, as the F16C instructions do. vector_math.h
+// converts arrays.
 #ifndef LEAT_DEVICE_CPU_HALF_H_
 #define LEAT_DEVICE_CPU_HALF_H_
 
@@ -37,7 +37,7 @@ static inline float leat_half_to_float(uint16_t half) {
     const uint32_t quiet = magnitude > 0x7c00 ? 0x400000 : 0;
     return leat_float_from_bits(sign | 0x7f800000 | quiet | (magnitude & 0x3ff) << 13);
   }
-  if (magnitude < 0x400) {  // denormal: an exact small integer times 2^-24
+  if (magnitude < 0x400) {  // a denormal is an integer times 2^-24, which float holds exactly
     const float value = (float)magnitude * 0x1p-24f;
     return leat_float_from_bits(sign | leat_float_bits(value));
   }

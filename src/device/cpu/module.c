@@ -1,4 +1,5 @@
-// Loads modules of the CPU, and remembers those that are absent too.
+// Loads the optional modules of the CPU, and remembers those that are absent, so that their files
+// are looked for once.
 #include "device/cpu/module.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static const leat_onednn_module_t* load_onednn(void) {
   return NULL;
 }
 
-// Threads that ask at once all look, and all find the same.
+// Threads that ask at the same time all load, and all find the same table.
 static _Atomic(const leat_onednn_module_t*) found_onednn;
 static atomic_bool knows_onednn;
 

@@ -1,9 +1,10 @@
-// The interface of leat_module_onednn.so: what oneDNN does for us, as plain C functions, so that
-// the library links none of it. Every call runs on the calling thread alone (one OpenMP thread; the
-// caller's number is restored), makes no thread, and returns one of leat_status_code_t.
+// The interface of leat_module_onednn.so: what oneDNN does for this library, as plain C functions,
+// so that the library itself links none of it and runs without it. Every call runs on the calling
+// thread alone (with one OpenMP thread; the caller's number is restored), makes no thread, and
+// returns one of leat_status_code_t where it returns an int.
 //
-// A convolution is a primitive of one shape, made once (0.2-1 ms) and run many times, by several
-// threads at once if each brings its own scratch memory.
+// A convolution is a primitive for one shape. It is made once (0.2 to 1 ms) and run many times, by
+// several threads at once if each brings its own scratch memory.
 #ifndef LEAT_DEVICE_CPU_ONEDNN_MODULE_H_
 #define LEAT_DEVICE_CPU_ONEDNN_MODULE_H_
 
@@ -18,7 +19,8 @@ typedef struct leat_onednn_convolution_s leat_onednn_convolution_t;
 typedef enum leat_onednn_flags_e {
   LEAT_ONEDNN_BIAS = 1,  // FORWARD: |bias| [out_channels] is added
   LEAT_ONEDNN_RELU = 2,  // FORWARD: then negative results become 0
-  LEAT_ONEDNN_CONSTANT_FILTER = 4,  // runs are by execute_packed: laying out costs nothing
+  // Runs are by execute_packed: the cost of packing the filter does not count.
+  LEAT_ONEDNN_CONSTANT_FILTER = 4,
 } leat_onednn_flags_t;
 
 typedef struct leat_onednn_module_s {
@@ -30,23 +32,23 @@ typedef struct leat_onednn_module_s {
                   const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
                   int64_t ldc);
 
-  // UNIMPLEMENTED when oneDNN has only its reference code for the shape. |flags| are of
-  // leat_onednn_flags_t.
+  // Makes a primitive; |flags| are of leat_onednn_flags_t. UNIMPLEMENTED when oneDNN has only its
+  // slow reference code for the shape.
   int (*convolution_create)(leat_convolution_direction_t direction,
                             const leat_convolution_shape_t* shape, int flags,
                             leat_onednn_convolution_t** out_convolution);
   void (*convolution_destroy)(leat_onednn_convolution_t* convolution);  // NULL is allowed
-  // The name that oneDNN gives to the code chosen; borrowed.
+  // The name that oneDNN gives to the code that it chose; the convolution owns it.
   const char* (*convolution_name)(const leat_onednn_convolution_t* convolution);
-  // What execute needs at 64-byte alignment.
+  // The bytes of scratch memory that execute needs, at 64-byte alignment.
   size_t (*convolution_scratch_bytes)(const leat_onednn_convolution_t* convolution);
-  // |first|, |second| and |result| as leat_convolution_direction_t says, plain NHWC and HWIO.
-  // |bias| is read only with LEAT_ONEDNN_BIAS.
+  // Runs the primitive. |first|, |second| and |result| are those of leat_convolution_direction_t,
+  // in plain NHWC and HWIO layouts. |bias| is read only with LEAT_ONEDNN_BIAS.
   int (*convolution_execute)(leat_onednn_convolution_t* convolution, const float* first,
                              const float* second, const float* bias, float* result, void* scratch);
 
-  // A filter that stays the same over steps can be laid out once: bytes of its laid-out form (0
-  // when the plain one serves), the laying out, and execute with that form as the filter.
+  // A filter that stays the same over steps can be packed once: the bytes of its packed form (0
+  // when the plain form serves), the packing, and a run with the packed form as the filter.
   size_t (*convolution_packed_filter_bytes)(const leat_onednn_convolution_t* convolution);
   int (*convolution_pack_filter)(leat_onednn_convolution_t* convolution, const float* filter,
                                  void* packed, void* scratch);

@@ -1,5 +1,6 @@
-// The measured limits for one instruction set. Twelve independent chains hide the latency of a
-// multiply-add (4 cycles, 2 a cycle), and each has its own register on every set but the first.
+// The loops that measure a machine's limits, for one instruction set. Twelve independent chains
+// hide the latency of a multiply-add (4 cycles, at 2 a cycle), and each has a register of its own
+// on every set but the baseline.
 #include "device/cpu/peak.h"
 
 #if defined(__x86_64__)

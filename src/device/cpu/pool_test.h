@@ -1,4 +1,5 @@
-// A pool of four threads as a test's state.
+// A pool of four threads as the state of a test: the set-up and tear-down functions of a test
+// group.
 #ifndef LEAT_DEVICE_CPU_POOL_TEST_H_
 #define LEAT_DEVICE_CPU_POOL_TEST_H_
 

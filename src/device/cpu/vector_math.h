@@ -39,10 +39,10 @@ typedef struct leat_vector_math_s {
   void (*name##_f64)(const double* x, double* y, int64_t n);
   LEAT_VECTOR_MATH_FUNCTIONS(LEAT_VECTOR_MATH_FIELD)
 #undef LEAT_VECTOR_MATH_FIELD
-  // y = exp(x - shift) for x <= shift, and the sum of y: what softmax needs. Below the normal
-  // numbers y is 0. The sum is in double, in an order that depends on n alone.
+  // y = exp(x - shift) for x <= shift, and the sum of y, which is what a softmax needs. Results
+  // below the normal numbers are 0. The sum is in double, in an order that depends on n alone.
   double (*exp_shifted_sum_f32)(const float* x, float shift, float* y, int64_t n);
-  // half and bfloat16, as in half.h. Not in place.
+  // Conversions of half and bfloat16, with the results of half.h. |x| and |y| must not overlap.
   void (*half_to_float)(const uint16_t* x, float* y, int64_t n);
   void (*half_from_float)(const float* x, uint16_t* y, int64_t n);
   void (*bfloat16_to_float)(const uint16_t* x, float* y, int64_t n);
@@ -51,7 +51,7 @@ typedef struct leat_vector_math_s {
 
 LEAT_ISA_DECLARE(leat_vector_math_t, leat_vector_math);
 
-// The best on this machine.
+// The functions for the best instruction set of this machine.
 static inline const leat_vector_math_t* leat_vector_math(void) {
   return LEAT_ISA_SELECT(leat_vector_math);
 }

@@ -1,4 +1,5 @@
-// The double functions, through the C library: the same code for every instruction set.
+// The double functions, through the C library: the same code for every instruction set. sigmoid and
+// softplus use exp(-|x|), which does not overflow.
 #include <math.h>
 
 #include "device/cpu/vector_math_tables.h"

@@ -1,6 +1,17 @@
-// The functions that networks spend time in, in float arithmetic throughout: exp, log, tanh,
-// sigmoid, erf, roots; and the table of this instruction set. Polynomials are minimax fits of our
-// own (relative error below 2^-26); what is left of the error is rounding.
+// The elementary functions in which networks spend time, in float arithmetic throughout: exp, log,
+// log1p, tanh, sigmoid, erf and roots; and the table of functions of one instruction set. The file
+// is compiled once per set, with the same operations in the same order and no fused multiply-add,
+// so that every set gives the same bits.
+//
+//   exp(x)  = 2^n exp(r)        n = round(x / ln 2), |r| <= ln(2) / 2, a polynomial for exp(r)
+//   log(x)  = e ln(2) + log(1 + f)      1 + f in [sqrt(1/2), sqrt(2))
+//   tanh(x) = u / (u + 2)       u = exp(2 |x|) - 1
+//   erf(x)  = x + x P(x^2)      or 1 - exp(Q(|x|)) from 0.9 on
+//
+// The polynomials are minimax fits that were computed for this library (vector_math_tables.h), with
+// a relative error below 2^-26; the rest of the error is rounding, whose bounds are in
+// vector_math.h. Constants are split in two (ln(2) in 9 bits and the rest) where a product must be
+// exact.
 #include "device/cpu/vector_math.h"
 
 #include "device/cpu/half.h"
@@ -8,8 +19,8 @@
 #include "device/cpu/vector_math_tables.h"
 
 // exp(x) = 2^n exp(r), |r| <= ln(2) / 2. 2^n may be a denormal or exceed the range when the result
-// does not. A NaN passes the clamps. |out_relative_error| is what the sum lost, in parts of the
-// result.
+// does not. A NaN passes through the clamps. |out_relative_error| is what the last sum lost to
+// rounding, relative to the result.
 ALWAYS_INLINE floats_t exp_with_error(floats_t x, floats_t* out_relative_error) {
   x = raise_floats(limit_floats(x, 89.0f), -104.0f);
   const floats_t n = (x * 0x1.715476p0f + ROUNDING_F32) - ROUNDING_F32;
@@ -32,8 +43,8 @@ ALWAYS_INLINE floats_t exp_core(floats_t x) {
   return exp_with_error(x, &unused);
 }
 
-// exp(x) for x <= 0, where 2^n can be added to the exponent: 0 below the normal numbers, NaN for
-// NaN. Two thirds of the operations of exp_core.
+// exp(x) for x <= 0, where 2^n can be added to the exponent bits: 0 below the normal numbers, NaN
+// for NaN. It takes two thirds of the operations of exp_core.
 ALWAYS_INLINE floats_t exp_falling(floats_t x) {
   const floats_t shifted = x * 0x1.715476p0f + ROUNDING_F32;
   const floats_t n = shifted - ROUNDING_F32;
@@ -47,7 +58,7 @@ ALWAYS_INLINE floats_t exp_falling(floats_t x) {
   return (floats_t)(scaled & ~(x < -87.3f));
 }
 
-// log(1 + f) - f + f^2 / 2, 1 + f in [sqrt(1/2), sqrt(2)); |z| is f^2.
+// log(1 + f) - f + f^2 / 2 for 1 + f in [sqrt(1/2), sqrt(2)); |z| is f^2.
 ALWAYS_INLINE floats_t log_rest(floats_t f, floats_t z) {
   floats_t p = LOG_8 * f + LOG_7;
   p = p * f + LOG_6;
@@ -60,7 +71,7 @@ ALWAYS_INLINE floats_t log_rest(floats_t f, floats_t z) {
   return p * (f * z);
 }
 
-// log(x) = e ln(2) + log(1 + f), where x is 2^|shift| times too large.
+// The logarithm of x / 2^|shift| for positive normal |x|.
 ALWAYS_INLINE floats_t log_normal(floats_t x, ints_t shift) {
   const ints_t power = (ints_t)((uints_t)x - 0x3f3504f3u) >> 23;
   const floats_t f = (floats_t)((uints_t)x - ((uints_t)power << 23)) - 1.0f;
@@ -70,7 +81,7 @@ ALWAYS_INLINE floats_t log_normal(floats_t x, ints_t shift) {
   return (f + low) + e * 0.693359375f;
 }
 
-// Of vectors with an |x| that is no positive normal number.
+// The logarithm for a vector in which some |x| is not a positive normal number.
 static LEAT_COLD floats_t log_special(floats_t x) {
   const ints_t is_small = x < 0x1p-126f;
   floats_t value = log_normal(select_floats(is_small, x * 0x1p23f, x), is_small & 23);
@@ -84,19 +95,20 @@ ALWAYS_INLINE floats_t log_core(floats_t x) {
   return LEAT_LIKELY(!has_lane(is_special)) ? log_normal(x, (ints_t){0}) : log_special(x);
 }
 
-// Of x = -1, what is below it, infinity and NaN.
+// Corrects |value| for x = -1, x below it, infinity and NaN.
 static LEAT_COLD floats_t log1p_special(floats_t x, floats_t value) {
   value = select_floats(x == -1.0f, FLOATS(-__builtin_inff()), value);
   value = select_floats(x < -1.0f, FLOATS(__builtin_nanf("")), value);
   return select_floats(~(x < __builtin_inff()), x, value);
 }
 
-// As log_core of u, the rounded 1 + x. What was lost of x is put back, divided by u, and so is what
-// the sum with e ln(2) loses. While e is 0, f is x itself and nothing is lost.
+// log(1 + x), as log_core of u, the rounded 1 + x. What rounding lost of x is added again, divided
+// by u, and so is what the sum with e ln(2) loses. While e is 0, f is x itself and nothing is lost.
 ALWAYS_INLINE floats_t log1p_core(floats_t x) {
   const floats_t u = x + 1.0f;
   const floats_t lost = x - (u - 1.0f);
-  const floats_t inverse = (floats_t)(0x7ef311c7u - (uints_t)limit_floats(u, 0x1p60f));  // to 5 %
+  // 1 / u within 5 %, by subtracting the exponent bits.
+  const floats_t inverse = (floats_t)(0x7ef311c7u - (uints_t)limit_floats(u, 0x1p60f));
   const ints_t power = (ints_t)((uints_t)u - 0x3f3504f3u) >> 23;
   const floats_t m = (floats_t)((uints_t)u - ((uints_t)power << 23));
   const floats_t f = select_floats(power == 0, x, m - 1.0f);
@@ -111,9 +123,9 @@ ALWAYS_INLINE floats_t log1p_core(floats_t x) {
   return LEAT_LIKELY(!has_lane(is_special)) ? value : log1p_special(x, value);
 }
 
-// u / (u + 2), u = exp(2 |x|) - 1, as the difference from what it is near: from 1, or from |x|
-// where that is small. The difference is small then, and so are the errors of u, of the sum and of
-// the quotient: ln(2) in one factor and a power of two without care for the range do.
+// tanh is computed as the difference from a value near it: from 1, or from |x| where that is small.
+// The difference is small then, and so are the errors of u, of the sum and of the quotient in it.
+// That allows a ln(2) in one factor and a power of two without care for the range.
 ALWAYS_INLINE floats_t tanh_core(floats_t x) {
   const floats_t magnitude = limit_floats(absolute_floats(x), 10.0f);  // tanh is 1 there
   const floats_t shifted = magnitude * 0x1.715476p1f + (ROUNDING_F32 + 127.0f);
@@ -132,8 +144,8 @@ ALWAYS_INLINE floats_t tanh_core(floats_t x) {
   return (floats_t)((ints_t)value | ((ints_t)x & INT32_MIN));
 }
 
-// 1 / (1 + e) or e / (1 + e), so that nothing overflows. In the latter the error of e shows in
-// full, and is put back: the derivative is s (1 - s).
+// sigmoid as 1 / (1 + e) or e / (1 + e), so that nothing overflows. In the latter case the error of
+// e would show in full; it is added again, times the derivative s (1 - s).
 ALWAYS_INLINE floats_t sigmoid_core(floats_t x) {
   floats_t error;
   const ints_t is_negative = x < 0;
@@ -142,8 +154,8 @@ ALWAYS_INLINE floats_t sigmoid_core(floats_t x) {
   return s + (s - s * s) * (floats_t)(is_negative & (ints_t)error);
 }
 
-// Small arguments by x + x P(x^2), others by 1 - exp(P(|x|)), which is at most 0.21: its error
-// counts little.
+// Small arguments use x + x P(x^2), the others 1 - exp(Q(|x|)); the exponential is at most 0.21, so
+// that its error counts little.
 ALWAYS_INLINE floats_t erf_core(floats_t x) {
   const floats_t magnitude = limit_floats(absolute_floats(x), 4.0f);  // erf is 1 there
   const floats_t z = x * x;
@@ -181,11 +193,12 @@ DEFINE_FLOAT_LOOP(erf_f32, erf_core)
 DEFINE_FLOAT_LOOP(sqrt_f32, square_root_floats)
 DEFINE_FLOAT_LOOP(rsqrt_f32, rsqrt_core)
 
-// Element i is added to lane i % 16, whatever the width of a vector; lanes are emptied into a
-// double every SUM_BLOCK elements, in a fixed order.
+// The sum of a softmax: element i is added to lane i % 16, whatever the width of a vector, and the
+// lanes are added to a double every SUM_BLOCK elements in a fixed order.
 #define SUM_LANES 16
 #define SUM_BLOCK 4096
-// Elements asked for early: the next row of a softmax, when L2 has room for both.
+// The distance of prefetching: the next row of a softmax, when the second-level cache has room for
+// both.
 #define SUM_AHEAD 1280
 #define SUM_AHEAD_MOST (32 * 1024)
 

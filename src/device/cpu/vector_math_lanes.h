@@ -1,6 +1,7 @@
 // Vectors of one instruction set, for files that are compiled once per set (*_isa.c). A vector has
-// LANES floats, or HALF_LANES doubles; arithmetic is written with C's operators and never fused, so
-// that every set gives the same bits.
+// LANES floats or HALF_LANES doubles: 64, 32 or 16 bytes. Arithmetic is written with C's operators
+// on vector types and never fused into multiply-adds, so that every set gives the same bits.
+// Intrinsics are used only where the operators have no such operation, or compile badly.
 #ifndef LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
 #define LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
 
@@ -45,11 +46,12 @@ ALWAYS_INLINE floats_t load_floats(const float* p) {
 }
 ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v); }
 
-// |mask| has all bits set in the lanes that take |a|.
+// Lane by lane |a| where |mask| has all bits set, |b| where it has none.
 ALWAYS_INLINE floats_t select_floats(ints_t mask, floats_t a, floats_t b) {
   return (floats_t)((mask & (ints_t)a) | (~mask & (ints_t)b));
 }
-// Of x < |limit|; compilers take the masks of constant operands apart, which this does not allow.
+// The same with the mask x < |limit|. Compilers take masks of constant operands apart into slower
+// code; the intrinsic does not allow that.
 ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, floats_t b) {
 #if defined(__AVX512F__)
   const __mmask16 mask = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(limit), _CMP_LT_OQ);
@@ -88,7 +90,7 @@ ALWAYS_INLINE floats_t square_root_floats(floats_t x) {
 #endif
 }
 
-// The lesser of the two; NaN where |x| is.
+// The lesser of |x| and |limit|; NaN where |x| is NaN.
 ALWAYS_INLINE floats_t limit_floats(floats_t x, float limit) {
 #if defined(__AVX512F__)
   return (floats_t)_mm512_min_ps(_mm512_set1_ps(limit), (__m512)x);
@@ -101,7 +103,7 @@ ALWAYS_INLINE floats_t limit_floats(floats_t x, float limit) {
 #endif
 }
 
-// The greater of the two; NaN where |x| is.
+// The greater of |x| and |limit|; NaN where |x| is NaN.
 ALWAYS_INLINE floats_t raise_floats(floats_t x, float limit) {
 #if defined(__AVX512F__)
   return (floats_t)_mm512_max_ps(_mm512_set1_ps(limit), (__m512)x);
@@ -114,10 +116,10 @@ ALWAYS_INLINE floats_t raise_floats(floats_t x, float limit) {
 #endif
 }
 
-// Adding it rounds a small number to an integer, which is then in the low bits.
+// Adding this number rounds a small number to an integer, which is then in the low bits.
 #define ROUNDING_F32 0x1.8p23f
 
-// |x| 2^|n| for whole numbers n in [-252, 254], |x| near 1: rounded once, also to a denormal.
+// |x| 2^|n| for integers n in [-252, 254] and |x| near 1, rounded once, even to a denormal.
 ALWAYS_INLINE floats_t scale_floats(floats_t x, floats_t n) {
 #if defined(__AVX512F__)
   return (floats_t)_mm512_scalef_ps((__m512)x, (__m512)n);
@@ -128,7 +130,7 @@ ALWAYS_INLINE floats_t scale_floats(floats_t x, floats_t n) {
 #endif
 }
 
-// The first and the last HALF_LANES of |x| as doubles, and back.
+// The first and the last HALF_LANES lanes of |x| as doubles; join_doubles is the reverse.
 ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out_last) {
 #if defined(__AVX512F__)
   *out_first = (doubles_t)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
@@ -160,7 +162,7 @@ ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
 #endif
 }
 
-// Whether a lane of |mask| is set.
+// true when any lane of |mask| is set.
 ALWAYS_INLINE int has_lane(ints_t mask) {
 #if defined(__AVX512F__)
   return _mm512_movepi32_mask((__m512i)mask) != 0;
@@ -175,8 +177,8 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
 #endif
 }
 
-// Defines |name|(x, y, n) from |core|, a function of one vector. The last lanes go through a
-// buffer padded with ones.
+// Defines |name|(x, y, n) from |core|, a function of one vector. The last elements go through a
+// buffer that is padded with ones.
 #define DEFINE_FLOAT_LOOP(name, core)                                 \
   static void name(const float* x, float* y, int64_t n) {             \
     int64_t i = 0;                                                    \

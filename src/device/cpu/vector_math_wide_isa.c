@@ -1,14 +1,20 @@
-// float functions that work in double inside: rounding once at the end makes them nearly exact, and
-// their edges (overflow, denormals, infinities) fall out of the conversion. Half the speed of float
-// arithmetic, for functions that are not where the time goes. sin and cos need double for the angle
-// alone and go on in float.
+// The elementary functions of float that compute in double inside: expm1, softplus and erfc, and
+// the reduction of the angle for sin and cos. One rounding at the end makes them nearly exact, and
+// the conversion handles overflow, denormals and infinities. That costs half the speed of float
+// arithmetic, which is acceptable for functions in which little time is spent.
+//
+//   float x ─▶ double ─▶ reduce (n ln 2 + r; 2^e m; quadrant + r) ─▶ series ─▶ float
+//
+// The file is compiled once per instruction set, without fused multiply-add, so that all sets give
+// the same bits. sin and cos go on in float after the reduction; angles above 2^17 take an exact
+// reduction (Payne and Hanek), lane by lane, since no program should need it often.
 #include "device/cpu/vector_math_lanes.h"
 #include "device/cpu/vector_math_tables.h"
 
 #define ROUNDING_F64 0x1.8p52
 #define MAGIC_BITS 0x4338000000000000
 
-// x = n ln(2) + r; 2^n as a double. |x| < 700.
+// The reduction x = n ln(2) + r with 2^n as a double; |x| < 700.
 typedef struct reduced_s {
   doubles_t r, power;
 } reduced_t;
@@ -21,7 +27,7 @@ ALWAYS_INLINE reduced_t reduce_exp(doubles_t x) {
   return (reduced_t){r, (doubles_t)((power + 1023) << 52)};
 }
 
-// exp(r) - 1 for |r| <= ln(2) / 2: Taylor's series, relative error 2e-11.
+// exp(r) - 1 for |r| <= ln(2) / 2 by Taylor's series; the relative error is 2e-11.
 ALWAYS_INLINE doubles_t expm1_reduced(doubles_t r) {
   doubles_t p = r * (1.0 / 362880) + 1.0 / 40320;
   p = p * r + 1.0 / 5040;
@@ -33,6 +39,7 @@ ALWAYS_INLINE doubles_t expm1_reduced(doubles_t r) {
   return p * (r * r) + r;
 }
 
+// Beyond 200 the result as a float is infinity or 0 anyway; NaN passes.
 ALWAYS_INLINE doubles_t clamp_exp(doubles_t x) {
   x = select_doubles(x > 200.0, DOUBLES(200.0), x);
   return select_doubles(x < -200.0, DOUBLES(-200.0), x);
@@ -49,8 +56,8 @@ ALWAYS_INLINE doubles_t expm1_wide(doubles_t x) {
   return select_doubles(x == 0, x, value);
 }
 
-// log(1 + x) for x > -1: the series of 2 atanh(f / (2 + f)), where 1 + f is 1 + x over a power of
-// two. While that power is 1, f is x itself and nothing of it is lost.
+// log(1 + x) for x > -1 by the series of 2 atanh(f / (2 + f)), where 1 + f is 1 + x divided by a
+// power of two. While that power is 1, f is x itself and loses nothing.
 ALWAYS_INLINE doubles_t log1p_finite(doubles_t x) {
   const doubles_t u = x + 1.0;
   const ulongs_t biased = ((ulongs_t)u + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd)) >> 52;
@@ -72,7 +79,8 @@ ALWAYS_INLINE doubles_t softplus_wide(doubles_t x) {
   return positive + log1p_finite(exp_wide(-absolute_doubles(x)));
 }
 
-// erfc(x) for 0 <= x: exp(-x^2) times a polynomial in (x - 2.5) / (x + 2.5), relative error 3e-11.
+// erfc(x) for x >= 0: exp(-x^2) times a polynomial in (x - 2.5) / (x + 2.5); the relative error is
+// 3e-11.
 ALWAYS_INLINE doubles_t erfc_positive(doubles_t x) {
   x = select_doubles(x > 10.5, DOUBLES(10.5), x);
   const doubles_t t = (x - 2.5) / (x + 2.5);
@@ -96,12 +104,13 @@ ALWAYS_INLINE doubles_t erfc_wide(doubles_t x) {
   return select_doubles(x < 0, 2.0 - value, value);
 }
 
-// 2 / pi in binary, after 64 zeros.
+// The bits of 2 / pi, after 64 zeros.
 static const uint64_t two_over_pi[5] = {0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
                                         0xdb6295993c439041, 0xfe5163abdebbc561};
 
-// Payne and Hanek: |x| = m 2^e; of 2/pi only the bits that matter modulo 4 and 126 below are
-// multiplied. Gives r in [-pi/4, pi/4] and the quadrant.
+// Reduces a huge angle (Payne and Hanek): |x| = m 2^e is an integer multiple of a power of two, so
+// that only the bits of 2/pi that matter modulo 4, and 126 bits below them, are multiplied. Returns
+// r in [-pi/4, pi/4] and the quadrant.
 static double reduce_huge(float x, int64_t* out_quadrant) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -111,7 +120,7 @@ static double reduce_huge(float x, int64_t* out_quadrant) {
   const int word = position / 64, shift = position % 64;
   unsigned __int128 window = (unsigned __int128)two_over_pi[word] << 64 | two_over_pi[word + 1];
   if (shift > 0) window = window << shift | two_over_pi[word + 2] >> (64 - shift);
-  const unsigned __int128 turns = window * m;  // 2^126 is a quadrant
+  const unsigned __int128 turns = window * m;  // 2^126 stands for a quadrant
   const uint64_t quadrant = ((uint64_t)(turns >> 125) + 1) >> 1;
   const __int128 rest = (__int128)(turns - ((unsigned __int128)quadrant << 126));
   const double r = (double)rest * (0x1.921fb54442d18p0 * 0x1p-126);
@@ -119,7 +128,7 @@ static double reduce_huge(float x, int64_t* out_quadrant) {
   return x < 0 ? -r : r;
 }
 
-// The lanes of |huge|, one by one.
+// Reduces the lanes that |huge| marks, one by one; an infinite angle gives NaN.
 static LEAT_COLD floats_t reduce_huge_lanes(ints_t huge, floats_t x, floats_t r,
                                             uints_t* inout_quadrant) {
   for (int i = 0; i < LANES; ++i) {
@@ -131,7 +140,8 @@ static LEAT_COLD floats_t reduce_huge_lanes(ints_t huge, floats_t x, floats_t r,
   return r;
 }
 
-// r in [-pi/4, pi/4], nearly, with x = r + |*out_quadrant| pi/2 (modulo 4).
+// Reduces an angle: x = r + |*out_quadrant| pi/2 (modulo 4), with r in [-pi/4, pi/4] or just
+// outside. pi/2 is the sum of two doubles.
 ALWAYS_INLINE floats_t reduce_angle(floats_t x, uints_t* out_quadrant) {
   const floats_t shifted = x * 0x1.45f306p-1f + ROUNDING_F32;
   doubles_t first, last, n_first, n_last;
@@ -151,7 +161,7 @@ ALWAYS_INLINE floats_t reduce_angle(floats_t x, uints_t* out_quadrant) {
   return r;
 }
 
-// sin(x + |quarter| pi/2): double serves the reduction alone.
+// sin(x + |quarter| pi/2); a quarter of 1 gives the cosine.
 ALWAYS_INLINE floats_t sin_turned(floats_t x, uint32_t quarter) {
   uints_t quadrant;
   const floats_t r = reduce_angle(x, &quadrant);
@@ -174,7 +184,8 @@ DEFINE_FLOAT_LOOP(cos_loop, cos_core)
 void LEAT_ISA_NAME(leat_vector_sin_f32)(const float* x, float* y, int64_t n) { sin_loop(x, y, n); }
 void LEAT_ISA_NAME(leat_vector_cos_f32)(const float* x, float* y, int64_t n) { cos_loop(x, y, n); }
 
-// |name|_wide over an array of float, half a vector at a time.
+// Defines the float function over an array from |name|_wide, half a vector at a time. The last
+// elements go through a buffer padded with ones.
 #define DEFINE_WIDE(name)                                                                       \
   void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n) {           \
     int64_t i = 0;                                                                              \

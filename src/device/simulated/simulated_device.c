@@ -1,4 +1,17 @@
-// One mutex and one condition for all streams of a device: it is a simulation.
+// The simulated accelerator "SIM": streams, copies between host and device, and the device's life.
+// It behaves like a GPU with asynchronous streams, so that the code which drives accelerators is
+// tested on any machine; its kernels run on the CPU.
+//
+//   host thread ─enqueue─▶ stream's queue ─▶ stream's thread: wait for events, let the time pass,
+//                                            do the work, count it as ended ─▶ done() on the pool
+//
+// A stream is a queue of entries and a thread that runs them in order. An entry may wait for
+// events: numbers of entries that must have ended on other streams. One mutex and one condition
+// serve all streams of a device, because this is a simulation: simplicity counts, speed does not.
+// Invariant: an entry waits only for entries that were enqueued before it, so that streams never
+// wait in a circle. Work runs after its simulated time has passed, at the latest moment at which a
+// real device could write its results, so that a reader that does not wait finds old bytes and a
+// test fails.
 #include "device/simulated/simulated_device.h"
 
 #include <stdio.h>
@@ -10,7 +23,8 @@
 #include "base/thread.h"
 #include "device/device_name.h"
 
-#define OTHER_STREAMS 3  // in, out, waits
+// One into the device, one out of it, and one on which the host waits for the others.
+#define OTHER_STREAMS 3
 
 typedef struct entry_s {
   struct entry_s* next;
@@ -36,18 +50,21 @@ struct simulated_s {
   leat_condition_t condition;
   bool stopping;
   stream_t streams[LEAT_SIMULATED_STREAMS_MAX];
-  int stream_count;  // whose threads run
-  _Atomic(uint32_t) turn;
+  int stream_count;  // streams whose threads run
+  _Atomic(uint32_t) turn;  // chooses the next compute stream
 };
 
 // ---- Streams ------------------------------------------------------------------------------------
 
+// Frees the entry and calls the |done| of its task, on the pool or, without one, on the stream's
+// thread.
 static void finish_entry(void* data) {
   entry_t entry = *(entry_t*)data;
   leat_allocator_free(leat_allocator_system(), data);
   entry.task.done(entry.task.done_data, entry.status);
 }
 
+// true when all events have come. Called with the lock held.
 static bool events_have_come(const simulated_t* s, const leat_simulated_events_t* events) {
   for (int i = 0; i < s->stream_count; ++i) {
     if (s->streams[i].progress.ended < events->numbers[i]) return false;
@@ -55,7 +72,8 @@ static bool events_have_come(const simulated_t* s, const leat_simulated_events_t
   return true;
 }
 
-// The next one; NULL when the device ends and nothing is left. Called with the lock held.
+// Waits for the stream's next entry and its events. NULL when the device ends and nothing is left.
+// Called with the lock held.
 static entry_t* wait_for_entry(simulated_t* s, stream_t* stream) {
   while (!stream->first || !events_have_come(s, &stream->first->task.after)) {
     if (s->stopping && !stream->first) return NULL;
@@ -64,6 +82,7 @@ static entry_t* wait_for_entry(simulated_t* s, stream_t* stream) {
   return stream->first;
 }
 
+// Lets the entry's time pass and does its work. Called without the lock.
 static void run_entry(const simulated_t* s, entry_t* entry) {
   int64_t start_ns = leat_clock_now_ns(), end_ns = start_ns + entry->task.duration_ns;
   if (!s->options.virtual_time) {
@@ -72,7 +91,7 @@ static void run_entry(const simulated_t* s, entry_t* entry) {
   if (entry->task.work) entry->status = entry->task.work(entry->task.work_data, start_ns);
 }
 
-// |entry| has run: tells who waits. Called with the lock held.
+// Notes that |entry| has run and tells those who wait for it. Called with the lock held.
 static void end_entry(simulated_t* s, stream_t* stream, const entry_t* entry) {
   stream->first = entry->next;
   if (!stream->first) stream->last = NULL;
@@ -167,14 +186,14 @@ leat_simulated_memory_t* leat_simulated_device_memory(const leat_device_t* devic
 
 // ---- Copies -------------------------------------------------------------------------------------
 
-// One under way. Who asked for it may let go of a tensor of the device meanwhile: |from| and |to|
-// are held as work holds its tensors.
+// A copy under way. Whoever asked for it may release a tensor of the device meanwhile; |from| and
+// |to| are held as enqueued work holds its tensors.
 typedef struct copy_s {
   simulated_t* device;
   leat_tensor_t from, to;
-  leat_simulated_writer_t* maker;   // of |from|
-  leat_simulated_writer_t* writer;  // of |to|
-  leat_device_done_fn_t done;       // NULL: into the device
+  leat_simulated_writer_t* maker;   // the work that writes |from|, whose failure is the copy's
+  leat_simulated_writer_t* writer;  // the copy, as the work that writes |to|
+  leat_device_done_fn_t done;       // NULL for a copy into the device, which nobody waits for
   void* done_data;
 } copy_t;
 
@@ -186,6 +205,7 @@ static void free_copy(copy_t* copy) {
   leat_allocator_free(leat_allocator_system(), copy);
 }
 
+// Copies the bytes, on the copy stream's thread; fails as the work that made them failed.
 static leat_status_t run_copy(void* data, int64_t start_ns) {
   copy_t* copy = data;
   leat_status_t status = copy->maker ? leat_status_clone(copy->maker->status) : leat_ok_status();
@@ -206,7 +226,8 @@ static void copy_done(void* data, leat_status_t status) {
   copy.done(copy.done_data, status);
 }
 
-// |*to| as what |from| is copied to: its own bytes, or fresh ones.
+// Makes |*to| the target of a copy of |from|: a tensor without a type is allocated, any other must
+// have the type and shape of |from| (INVALID_ARGUMENT).
 static leat_status_t prepare_target(const leat_tensor_t* from, leat_buffer_source_t* source,
                                     leat_tensor_t* to) {
   if (to->dtype == 0) return leat_tensor_allocate(source, from->dtype, &from->shape, to);
@@ -220,7 +241,9 @@ static leat_status_t prepare_target(const leat_tensor_t* from, leat_buffer_sourc
                           leat_dtype_name(from->dtype), LEAT_SHAPE_TEXT(&from->shape));
 }
 
-// |*to| waits for what makes |from| and for all that still uses |to|.
+// Enqueues a copy that waits for the work that writes |from| and for all uses of |to|. The order of
+// the steps matters: the uses are noted after the copy has a number, and |copy| may be freed by the
+// stream as soon as it is enqueued.
 static leat_status_t enqueue_copy(simulated_t* s, int stream, copy_t* copy,
                                   const leat_tensor_t* from, const leat_tensor_t* to) {
   leat_simulated_memory_t* memory = s->memory;
@@ -234,7 +257,7 @@ static leat_status_t enqueue_copy(simulated_t* s, int stream, copy_t* copy,
       .done = copy->done ? copy_done : NULL,
       .done_data = copy};
   LEAT_RETURN_IF_ERROR(leat_simulated_writer_create(stream, &copy->writer));
-  // When it is enqueued |copy| may be gone, and with it a target in the host.
+  // Once the copy is enqueued |copy| may be gone, and with it a target in the host.
   bool is_inward = !copy->done;
   leat_simulated_writer_t* writer = copy->writer;
   leat_reference_count_retain(&writer->references);
@@ -249,6 +272,7 @@ static leat_status_t enqueue_copy(simulated_t* s, int stream, copy_t* copy,
   return status;
 }
 
+// Starts a copy into the device (direction 0) or out of it (1).
 static leat_status_t start_copy(leat_device_t* self, int direction, const leat_tensor_t* from,
                                 leat_tensor_t* to, leat_device_done_fn_t done, void* data) {
   simulated_t* s = (simulated_t*)self;
@@ -268,7 +292,7 @@ static leat_status_t start_copy(leat_device_t* self, int direction, const leat_t
   return status;
 }
 
-// Strings and handles stay with the host.
+// true for strings and handles, which stay in the host's memory: |to| shares |from|.
 static bool stays(const leat_tensor_t* from, leat_tensor_t* to) {
   if (!leat_dtype_in(from->dtype, LEAT_DTYPES_OBJECT)) return false;
   leat_tensor_release(to);
@@ -289,6 +313,7 @@ static leat_status_t copy_to_host(leat_device_t* self, const leat_tensor_t* devi
   return leat_ok_status();
 }
 
+// Calls |done| when all that is enqueued now has ended.
 static void synchronize(leat_device_t* self, leat_device_done_fn_t done, void* data) {
   simulated_t* s = (simulated_t*)self;
   leat_simulated_task_t task = {.stream = s->stream_count - 1, .done = done, .done_data = data};
@@ -299,6 +324,7 @@ static void synchronize(leat_device_t* self, leat_device_done_fn_t done, void* d
 
 // ---- Life ---------------------------------------------------------------------------------------
 
+// Lets all streams finish what is enqueued, then frees the device.
 static void destroy(leat_device_t* self) {
   simulated_t* s = (simulated_t*)self;
   leat_mutex_lock(&s->mutex);
@@ -343,6 +369,7 @@ leat_simulated_options_t leat_simulated_options_default(void) {
       .virtual_time = virtual_time != 0};
 }
 
+// Starts the threads of the streams. On failure the caller destroys those that have started.
 static leat_status_t start_streams(simulated_t* s) {
   for (int i = 0; i < s->options.compute_streams + OTHER_STREAMS; ++i) {
     s->streams[i].device = s;

@@ -1,4 +1,16 @@
-// First fit over a sorted list of free ranges, each with the uses that are still to end.
+// The memory of a simulated device: a first-fit allocator over a list of free ranges, sorted by
+// offset, that orders reuse by the streams as a caching GPU allocator does. Freeing does not wait
+// for enqueued work. A freed range goes back to the list at once, together with the events of the
+// work that still uses it; whoever gets the range next waits for those events before writing.
+//
+//   free list: [offset, size | uses] [offset, size | uses] ...     touching ranges are merged
+//   two mappings of |limit| bytes: outer (device addresses, forbidden pages), inner (real bytes)
+//
+// Ranges that still have uses are merged only when nothing else is large enough, for a merged range
+// has the uses of both and would make its next owner wait for more. Invariant: the list always has
+// room for one more range per block, so that freeing cannot fail. Memory that is free, or fresh and
+// without pending uses, is filled with a pattern, so that a read of it gives an absurd number. A
+// lock protects the list and the blocks' uses; the streams' progress is atomic.
 #include "device/simulated/simulated_memory.h"
 
 #include <string.h>
@@ -6,8 +18,8 @@
 #include "base/checked.h"
 #include "base/pages.h"
 
-#define GRAIN 256
-#define FREED 0xCB  // as floats: -2.7e7
+#define GRAIN 256  // sizes are multiples of this
+#define FREED 0xCB  // the pattern of free memory; as a float -2.7e7
 
 typedef struct range_s {
   size_t offset, size;
@@ -28,7 +40,7 @@ struct leat_simulated_memory_s {
   leat_mutex_t mutex;
   range_t* free;
   size_t free_count, free_capacity, block_count;
-  _Atomic(uint64_t) ended[LEAT_SIMULATED_STREAMS_MAX];  // how far the streams have come
+  _Atomic(uint64_t) ended[LEAT_SIMULATED_STREAMS_MAX];  // how much work of each stream has ended
 };
 
 typedef struct block_s {
@@ -36,8 +48,8 @@ typedef struct block_s {
   leat_simulated_memory_t* memory;
   // Under the memory's lock.
   range_t range;
-  leat_simulated_writer_t* writer;  // the last
-  bool lasting;
+  leat_simulated_writer_t* writer;  // the work that writes the buffer last; NULL: none
+  bool lasting;  // see leat_simulated_memory_make_lasting
 } block_t;
 
 // ---- Events -------------------------------------------------------------------------------------
@@ -46,6 +58,7 @@ void leat_simulated_events_add(leat_simulated_events_t* events, int stream, uint
   events->numbers[stream] = LEAT_MAX(events->numbers[stream], number);
 }
 
+// Adds |others| to |events|.
 static void unite(leat_simulated_events_t* events, const leat_simulated_events_t* others) {
   for (int i = 0; i < LEAT_SIMULATED_STREAMS_MAX; ++i) {
     leat_simulated_events_add(events, i, others->numbers[i]);
@@ -99,8 +112,8 @@ static void remove_free(leat_simulated_memory_t* m, size_t at) {
   memmove(&m->free[at], &m->free[at + 1], (m->free_count - at) * sizeof *m->free);
 }
 
-// Ranges that touch become one; only those that no work uses any more when |unused|, so that the
-// others hold back nobody but who takes them.
+// Merges free ranges that touch. With |unused| only ranges that no work uses any more are merged,
+// so that others make nobody wait but their own next owner.
 static void grow_together(leat_simulated_memory_t* m, bool unused) {
   size_t kept = 0;
   for (size_t i = 1; i < m->free_count; ++i) {
@@ -116,6 +129,7 @@ static void grow_together(leat_simulated_memory_t* m, bool unused) {
   if (m->free_count) m->free_count = kept + 1;
 }
 
+// Inserts |range| into the free list, which has room for it. Called with the lock held.
 static void give_back(leat_simulated_memory_t* m, const range_t* range) {
   size_t at = m->free_count;
   while (at > 0 && m->free[at - 1].offset > range->offset) --at;
@@ -126,10 +140,12 @@ static void give_back(leat_simulated_memory_t* m, const range_t* range) {
   --m->block_count;
 }
 
+// Fills a range with the pattern, unless work that uses it has still to end.
 static void show_pattern(leat_simulated_memory_t* m, const range_t* range) {
   if (have_ended(m, &range->uses)) memset(m->inner.base + range->offset, FREED, range->size);
 }
 
+// Returns a buffer's range. Runs on whatever thread drops the last reference.
 static void destroy_block(leat_buffer_t* buffer) {
   block_t* block = (block_t*)buffer;
   leat_simulated_memory_t* m = block->memory;
@@ -144,7 +160,8 @@ static void destroy_block(leat_buffer_t* buffer) {
 
 static const leat_buffer_vtable_t kBlockVtable = {destroy_block};
 
-// |unused|: only what no work uses any more.
+// Takes |size| bytes of the first range that is large enough; with |unused| only of ranges that no
+// work uses any more. false: there is none. Called with the lock held.
 static bool take_first(leat_simulated_memory_t* m, size_t size, bool unused, range_t* out_range) {
   for (size_t i = 0; i < m->free_count; ++i) {
     range_t* range = &m->free[i];
@@ -161,7 +178,8 @@ static bool take_first(leat_simulated_memory_t* m, size_t size, bool unused, ran
   return false;
 }
 
-// Called with the lock held. The list keeps room for a range a block, so that giving back cannot
+// Takes |size| bytes, from unused ranges if possible. RESOURCE_EXHAUSTED when memory is full or,
+// with |unused|, in use. Called with the lock held. The list grows here, so that giving back cannot
 // fail.
 static leat_status_t take(leat_simulated_memory_t* m, size_t size, bool unused,
                           range_t* out_range) {
@@ -177,6 +195,8 @@ static leat_status_t take(leat_simulated_memory_t* m, size_t size, bool unused,
                           "in use", size, m->used, m->limit);
 }
 
+// The allocation function of both sources; they differ in the address that a buffer shows and in
+// whether its memory may have pending uses.
 static leat_status_t allocate(leat_buffer_source_t* self, size_t size_bytes,
                               leat_buffer_t** out_buffer) {
   source_t* source = (source_t*)self;
@@ -246,6 +266,7 @@ leat_buffer_source_t* leat_simulated_memory_inner(leat_simulated_memory_t* memor
 
 // ---- Addresses ----------------------------------------------------------------------------------
 
+// Moves a tensor's address from one mapping to the other; an address elsewhere stays as it is.
 static void move(const source_t* from, const source_t* to, leat_tensor_t* tensor) {
   uintptr_t offset = (uintptr_t)tensor->data - (uintptr_t)from->base;
   if (offset < from->memory->limit) tensor->data = to->base + offset;
@@ -268,7 +289,7 @@ size_t leat_simulated_memory_used(leat_simulated_memory_t* memory) {
 
 // ---- Work ---------------------------------------------------------------------------------------
 
-// NULL when the tensor lies elsewhere.
+// The block in which |tensor| lies; NULL when it lies in other memory.
 static block_t* block_of(const leat_simulated_memory_t* m, const leat_tensor_t* tensor) {
   leat_buffer_t* buffer = tensor->buffer;
   if (!buffer || buffer->vtable != &kBlockVtable) return NULL;
@@ -339,7 +360,8 @@ leat_tensor_t leat_simulated_memory_hold(leat_simulated_memory_t* memory,
   leat_mutex_lock(&memory->mutex);
   bool lasting = block->lasting;
   leat_mutex_unlock(&memory->mutex);
-  if (!lasting) {  // the caller's reference goes on
+  // The caller's reference is enough, and the uses noted with the work protect the bytes.
+  if (!lasting) {
     leat_buffer_release(held.buffer);
     held.buffer = NULL;
   }

@@ -1,5 +1,16 @@
-// CPU kernel of AddN and AccumulateNV2: the sum of many tensors of one shape, in the order of the
-// inputs. Every input is read once: a block of the sum stays in the cache while all are added.
+// The CPU kernel of AddN and AccumulateNV2: the sum of many tensors of one shape, added in the
+// order of the inputs. Adding tensor by tensor would write and read the sum once per input; here
+// each block of BLOCK elements is summed over all inputs while it is in the cache, so that each
+// input is read once and the output written once.
+//
+//   for each block:  sum = x0 + x1, sum += x2, ...      x0 ... xn [shape] -> y [shape]
+//
+// The output may take the bytes of an input. That is safe for input 0, whose block is read first;
+// when it is a later input (overwrites_late), the block is summed in working memory first and
+// copied. half and bfloat16 are summed as float and rounded once. leat_add_n_run is shared with
+// kernels whose terms are not whole tensors (leat_add_n_terms_t gives them piece by piece); a term
+// that is all zero may be left out there, without changing a bit of the result. Variants (lists of
+// tensors) are added by their own functions, one by one.
 #include "ops/math/add_n_cpu.h"
 
 #include <string.h>
@@ -12,7 +23,7 @@
 #define BLOCK 1024
 #define MAX_ELEMENT_BYTES 16
 
-static _Alignas(64) char zeros[BLOCK * MAX_ELEMENT_BYTES];  // nobody writes there
+static _Alignas(64) char zeros[BLOCK * MAX_ELEMENT_BYTES];  // read only
 
 leat_status_t leat_add_n_create(leat_kernel_creation_t* c, void* state) {
   leat_add_n_t* add_n = state;
@@ -26,14 +37,15 @@ leat_status_t leat_add_n_create(leat_kernel_creation_t* c, void* state) {
 }
 
 typedef struct block_s {
-  _Alignas(64) char sum[BLOCK * MAX_ELEMENT_BYTES];   // where it cannot be made at its place
-  _Alignas(64) char term[BLOCK * MAX_ELEMENT_BYTES];  // that had to be put together
+  // The sum, where it cannot be made in the output.
+  _Alignas(64) char sum[BLOCK * MAX_ELEMENT_BYTES];
+  _Alignas(64) char term[BLOCK * MAX_ELEMENT_BYTES];  // a term that must be put together
   float as_float[BLOCK];
 } block_t;
 
-// Returns where the sum of elements [begin, begin + n) is: in |work| or, where there is one term,
-// at its place; NULL: all are zero. Of the terms that are zero one is added, at the end: wherever
-// they stand, all they do is to make 0 of -0.
+// Sums elements [begin, begin + n). Returns where the sum is: in |work|, at the place of the only
+// term, or NULL when all terms are zero. Terms that are zero are skipped, and zero is added once at
+// the end instead: adding 0 changes nothing but -0 into 0, wherever it stands in the order.
 static const void* add_block(const leat_add_n_t* add_n, const leat_add_n_terms_t* terms,
                              int64_t begin, int64_t n, block_t* block, void* work) {
   const leat_vector_math_t* m = leat_vector_math();
@@ -83,6 +95,7 @@ typedef struct add_n_job_s {
   leat_add_n_terms_t terms;
 } add_n_job_t;
 
+// The terms of AddN: its inputs, read in place.
 static const void* input_at(const void* data, int i, int64_t index, int64_t n, void* room) {
   const leat_kernel_context_t* c = data;
   const leat_add_n_t* add_n = leat_kernel_state(c);
@@ -105,6 +118,7 @@ static leat_status_t check_shapes(const leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// true when the output took the bytes of an input after the first.
 static bool is_late_input(const leat_kernel_context_t* c, const leat_tensor_t* output) {
   for (int i = 1; i < leat_kernel_input_count(c); ++i) {
     if (leat_kernel_input(c, i)->data == output->data) return true;
@@ -112,7 +126,7 @@ static bool is_late_input(const leat_kernel_context_t* c, const leat_tensor_t* o
   return false;
 }
 
-// Many scalars: no loop is called.
+// The fast path for float scalars, as in sums of losses: it calls no loop.
 static leat_status_t add_float_scalars(leat_kernel_context_t* c, const leat_shape_t* shape) {
   float sum = *leat_tensor_data(leat_kernel_input(c, 0), const float);
   for (int i = 1; i < leat_kernel_input_count(c); ++i) {
@@ -192,7 +206,8 @@ static leat_status_t add_n_variant__cpu(leat_kernel_context_t* c) {
     .state_bytes = sizeof(leat_add_n_t), .elementwise = LEAT_ELEMENTWISE_##kind,               \
     .compute = add_n__cpu                                                                      \
   }
-// Halves are rounded once, after the last addition.
+// half and bfloat16 are not fused into a larger sum (kind NO), because they are rounded once, after
+// the last addition.
 #define ROWS(name)                                                                           \
   ROW(name, "half, bfloat16", NO),                                                           \
   ROW(name, "float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "      \

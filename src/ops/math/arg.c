@@ -1,4 +1,6 @@
-// ArgMax, ArgMin: where along an axis the largest or smallest element is.
+// The ops ArgMax and ArgMin: where along an axis the largest or smallest element is. The output has
+// the input's shape without the axis. The ops have no gradient, because an index does not change
+// with small changes of the input.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

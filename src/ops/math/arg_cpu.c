@@ -1,4 +1,12 @@
-// CPU kernels of ArgMax and ArgMin: the input is [outer, axis, inner].
+// The CPU kernels of ArgMax and ArgMin: the index of the extremum along one axis. The dimensions
+// before the axis are merged into |outer| and those after it into |inner|:
+//
+//   x [outer, axis, inner] -> y [outer, inner], the index of the first extremum in x[o, :, i]
+//
+// With inner = 1 an output searches a dense row; otherwise up to LEAT_ARG_MAX_WIDTH neighbouring
+// columns are searched side by side, because their elements are neighbours in memory and a column
+// alone would use one element of each cache line. The searches are in arg_isa.c. Each output
+// depends on its own column alone, so that shards of outputs need no further order.
 #include "ops/math/arg_cpu.h"
 
 #include <string.h>
@@ -27,6 +35,7 @@ typedef struct leat_arg_job_s {
   int64_t element_bytes, axis_size, inner;
 } leat_arg_job_t;
 
+// Stores |n| indices as outputs from |at| on, in the output's type.
 static void store(leat_tensor_t* output, int64_t at, const int64_t* indices, int64_t n) {
   switch (output->dtype) {
 #define LEAT_STORE_(DTYPE, type)                                                         \
@@ -44,11 +53,11 @@ static void store(leat_tensor_t* output, int64_t at, const int64_t* indices, int
   }
 }
 
-// Outputs [begin, end).
+// Computes outputs [begin, end).
 static void arg_shard(void* data, int64_t begin, int64_t end) {
   const leat_arg_job_t* job = data;
   int64_t indices[LEAT_ARG_MAX_WIDTH];
-  while (job->inner == 1 && begin < end) {  // rows
+  while (job->inner == 1 && begin < end) {  // dense rows
     int64_t n = LEAT_MIN(end - begin, LEAT_ARG_MAX_WIDTH);
     for (int64_t j = 0; j < n; ++j) {
       job->search(job->input + (begin + j) * job->axis_size * job->element_bytes, 1,
@@ -68,11 +77,13 @@ static void arg_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Reads the scalar axis, whose type may be int16.
 static int64_t axis_of(const leat_tensor_t* tensor) {
   if (tensor->dtype == LEAT_DTYPE_INT16) return *leat_tensor_data(tensor, const int16_t);
   return leat_tensor_index_at(tensor, 0);
 }
 
+// Allocates the output with the input's shape but for |axis|.
 static leat_status_t allocate_output(leat_kernel_context_t* c, const leat_shape_t* input, int axis,
                                      leat_tensor_t** out_tensor) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];

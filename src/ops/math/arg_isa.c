@@ -1,4 +1,12 @@
-// Searches for extrema, per instruction set.
+// The searches of ArgMax and ArgMin, compiled per instruction set. Carrying an index along with
+// each maximum keeps the compiler from using full vectors, so that a long dense row is searched in
+// two passes, each at the speed of memory: the reduction's fold finds the extremum, and a second
+// loop finds the first element that equals it. Columns side by side carry an index per column,
+// which vectors can do.
+//
+// Invariant: the first of equal elements wins and NaN loses, in both ways. A fold returns NaN if
+// there is one, and then the row is searched element by element instead. Types without vector loops
+// exist in the baseline alone.
 #include "ops/math/arg_cpu.h"
 
 #include "device/cpu/half.h"
@@ -6,8 +14,8 @@
 #include "ops/math/loops_cpu.h"
 #include "ops/math/reduction_cpu.h"
 
-// |wins|(a, b): a beats b, or b is no number. |load| makes a value of an element. What is not a
-// number loses.
+// true when |value| replaces |best|. |wins|(a, b) says that a beats b or b is NaN; a value that is
+// NaN never replaces anything. |load| turns an element into a value that can be compared.
 #define IS_BETTER(wins, value, best) (wins(value, best) & ((value) == (value)))
 
 #define COLUMN(name, type, value_type, load, wins)                                       \
@@ -23,7 +31,7 @@
     return best_index;                                                                   \
   }
 
-// Column by column.
+// Defines a search that goes through one column after the other.
 #define ARG(name, type, value_type, load, wins)                                          \
   COLUMN(name, type, value_type, load, wins)                                             \
   static void name(const void* data, int64_t stride, int64_t n, int64_t width,           \
@@ -33,7 +41,7 @@
     }                                                                                    \
   }
 
-// Where |value|, which is among them, first is.
+// Defines the search for the first element that equals |value|, which must be among them.
 #define FIND(suffix, type)                                                               \
   static int64_t find_##suffix(const type* x, int64_t n, type value) {                   \
     typedef type vector_t __attribute__((vector_size(VECTOR_BYTES)));                    \
@@ -53,8 +61,8 @@
     return i;                                                                            \
   }
 
-// In vectors: a dense column in two passes, for the extremum and for where it is first; several
-// columns side by side.
+// Defines a search in vectors: a long dense row in two passes, a short or strided one element by
+// element, and several columns side by side.
 #define VECTOR_ARG(name, suffix, type, total_type, KIND, REDUCTION, wins)                \
   COLUMN(name, type, type, PLAIN, wins)                                                  \
   static int64_t name##_row(const type* x, int64_t n) {                                  \
@@ -97,7 +105,7 @@ VECTOR_BOTH(f64, double, double, F64)
 VECTOR_BOTH(i32, int32_t, int64_t, I32)
 VECTOR_BOTH(i64, int64_t, int64_t, I64)
 
-// The rest only the baseline has.
+// Types that exist in the baseline only.
 #if !defined(__AVX2__)
 #define BOTH(suffix, type)                        \
   ARG(max_##suffix, type, type, PLAIN, ABOVE)     \

@@ -1,5 +1,7 @@
-// Short names for the arithmetic that gradients are made of. Constants take the other operand's
-// type. conj is the identity for types that are not complex.
+// Short names for the arithmetic nodes of which gradients are made. A constant has the type of the
+// operand beside it; conj and cast return their operand where they would change nothing. After a
+// failure (b->status is set) every function does nothing, so that a gradient builds a whole formula
+// and the error is checked once, at its end.
 #ifndef LEAT_OPS_MATH_ARITHMETIC_H_
 #define LEAT_OPS_MATH_ARITHMETIC_H_
 

@@ -1,5 +1,15 @@
-// Ops of two operands that broadcast: arithmetic, division in its variants, powers. Gradients are
-// TensorFlow's; leat_gradient_set_broadcast_inputs sums them down to the operands' shapes.
+// Elementwise ops of two operands that broadcast: arithmetic, the variants of division, powers,
+// extrema. Each op is a row of the table at the end of the file with its types, its gradient and,
+// for some, the values that shape inference may compute; the loops are in binary_loops_cpu.c and
+// binary_isa.c.
+//
+//   x [a...], y [b...] -> z: the shape to which both broadcast
+//
+// Gradients are TensorFlow's (they follow its Python functions, conjugates included), built as
+// nodes; leat_gradient_set_broadcast_inputs sums each of them over the dimensions that were
+// broadcast, down to its operand's shape. Shape inference must know small integers, since programs
+// compute shapes with these ops: the value functions at the end compute them without wrapping, and
+// give up at an overflow or a division by zero, so that the kernel reports it.
 #include "base/checked.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
@@ -12,7 +22,8 @@
 #define NEG leat_arithmetic_neg
 #define CONJ leat_arithmetic_conj
 
-// What every gradient here begins with: the builder, both operands, dC/dz.
+// Defines what most gradients begin with: the builder |b|, the operands |x| and |y|, and |dz|,
+// which is dC/dz.
 #define GRADIENT_OPERANDS(g)                          \
   leat_builder_t* b = &(g)->builder;                  \
   const leat_output_t x = leat_gradient_input(g, 0);  \
@@ -37,7 +48,8 @@ static leat_status_t mul_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// |divide| names the op: RealDiv, Div, DivNoNan.
+// d/dx = 1 / y and d/dy = -x / y^2, by the op |divide| (RealDiv, Div or DivNoNan), so that a rule
+// for y = 0 holds for the gradient too.
 static leat_status_t quotient_gradient(leat_gradient_t* g, const char* divide) {
   GRADIENT_OPERANDS(g);
   leat_output_t cx = CONJ(b, x), cy = CONJ(b, y);
@@ -62,6 +74,7 @@ static leat_status_t mul_no_nan_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// x mod y = x - y floor(x / y), so that d/dx = 1 and d/dy = -floor(x / y).
 static leat_status_t floor_mod_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
   leat_output_t quotient = leat_build_binary(b, "FloorDiv", CONJ(b, x), CONJ(b, y));
@@ -69,7 +82,8 @@ static leat_status_t floor_mod_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// d/dy is z log(x) where x > 0 (complex: x != 0), else 0: no real value would make sense.
+// d/dx = y x^(y - 1). d/dy = z log(x) where x > 0 (complex: x != 0), and 0 elsewhere, where the
+// derivative is not real; the logarithm's operand is made 1 there, so that it gives no NaN.
 static leat_status_t pow_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
   leat_output_t cx = CONJ(b, x), cy = CONJ(b, y);
@@ -90,7 +104,7 @@ static leat_status_t pow_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The gradient flows to the operand that won; x wins a tie.
+// Gives the gradient to the operand that was chosen; both are equal: to x.
 static leat_status_t extremum_gradient(leat_gradient_t* g, const char* compare) {
   GRADIENT_OPERANDS(g);
   leat_output_t zeros = leat_arithmetic_zeros_like(b, dz);
@@ -113,12 +127,13 @@ static leat_status_t squared_difference_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// 1 where x is not 0, in x's type.
+// 1 where |x| is not 0, else 0, in x's type.
 static leat_output_t not_zero(leat_builder_t* b, leat_output_t x) {
   leat_output_t mask = leat_build_binary(b, "NotEqual", x, leat_arithmetic_constant_like(b, x, 0));
   return b->status ? LEAT_OUTPUT_NONE : leat_arithmetic_cast(b, mask, leat_build_type_of(b, x));
 }
 
+// z = x log(y): d/dx = log(y) where x is not 0, d/dy = x / y.
 static leat_status_t xlogy_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
   leat_output_t partial_x = leat_build_binary(b, "Xlogy", not_zero(b, x), y);
@@ -127,6 +142,7 @@ static leat_status_t xlogy_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// z = x log(1 + y): d/dx = log(1 + y) where x is not 0, d/dy = x / (1 + y).
 static leat_status_t xlog1py_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
   leat_output_t partial_x = leat_build_binary(b, "Xlog1py", not_zero(b, x), y);
@@ -136,6 +152,7 @@ static leat_status_t xlog1py_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// z = x / y: d/dx = 1 / y where x is not 0, d/dy = -x / y^2.
 static leat_status_t xdivy_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
   leat_output_t partial_x = leat_build_binary(b, "Xdivy", not_zero(b, x), y);
@@ -145,7 +162,7 @@ static leat_status_t xdivy_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// z = atan2(y, x): the first operand is y.
+// z = atan2(y, x), whose first operand is y: d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2).
 static leat_status_t atan2_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t y = leat_gradient_input(g, 0), x = leat_gradient_input(g, 1);
@@ -155,6 +172,7 @@ static leat_status_t atan2_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// TensorFlow's convention: the gradient of nextafter is that of its first operand.
 static leat_status_t next_after_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
   leat_output_t ones = leat_build_unary(b, "OnesLike", x);
@@ -163,8 +181,10 @@ static leat_status_t next_after_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// ---- Small integer values -----------------------------------------------------------------------
+// ---- Values of small integers, for shape inference ----------------------------------------------
 
+// Each function computes |*z| as the kernel would; false means that the value is unknown, because
+// it overflows or divides by zero.
 static bool value_add(int64_t x, int64_t y, int64_t* z) { return leat_checked_add(x, y, z); }
 static bool value_sub(int64_t x, int64_t y, int64_t* z) {
   return !__builtin_sub_overflow(x, y, z);

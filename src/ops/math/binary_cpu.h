@@ -1,4 +1,6 @@
-// Loops of two operands, by op and type of the first.
+// The loops of two operands, in tables by op and by the type of the first operand: vectorized ones
+// (binary_isa.c) and plain ones (binary_loops_cpu.c). Other kernels that fold with a binary op
+// (segment ops, AddN) take single loops from here.
 #ifndef LEAT_OPS_MATH_BINARY_CPU_H_
 #define LEAT_OPS_MATH_BINARY_CPU_H_
 
@@ -25,7 +27,7 @@ typedef enum leat_binary_e {
   LEAT_BINARY_XLOG1PY,
   LEAT_BINARY_ATAN2,
   LEAT_BINARY_NEXT_AFTER,
-  // (y, dy) -> dx, from the value y that the forward op gave.
+  // (y, dy) -> dx: gradients from the value |y| that the forward op returned.
   LEAT_BINARY_TANH_GRAD,
   LEAT_BINARY_SIGMOID_GRAD,
   LEAT_BINARY_SQRT_GRAD,
@@ -44,10 +46,11 @@ typedef struct leat_binary_loops_s {
 } leat_binary_loops_t;
 LEAT_ISA_DECLARE(leat_binary_loops_t, leat_binary_loops);
 
-// Those that vectors do not help.
+// The loops that vectors do not help.
 extern const leat_elementwise_loops_t leat_binary_plain_loops[LEAT_BINARY_COUNT];
 
-// A loop that vectors serve, of this machine's instruction set or of the baseline; NULL if none.
+// The vectorized loop of |op| for |dtype|: of this machine's instruction set, else of the baseline;
+// NULL if there is none.
 static inline leat_elementwise_loop_t leat_binary_vector_loop(leat_binary_t op, int dtype) {
   const leat_loop_type_t type = leat_loop_type(dtype);
   leat_elementwise_loop_t loop = LEAT_ISA_SELECT(leat_binary_loops)->items[op][type];

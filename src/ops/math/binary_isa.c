@@ -1,4 +1,11 @@
-// Loops of two operands that the compiler turns into vector code, per instruction set.
+// The loops of two operands that the compiler vectorizes, compiled once per instruction set. Every
+// loop sees dense arrays of n elements and may write over an input. A table by op and type collects
+// them at the end; binary_loops_cpu.c has the loops that vectors do not help.
+//
+// Integers wrap: they are computed in an unsigned type. A NaN operand makes the maximum and minimum
+// NaN, and the variants "no NaN" give 0 for a zero operand whatever the other is, as TensorFlow's
+// ops do. The int32 divisions go through double, which is exact and vectorizes, where an integer
+// division would take some 20 cycles an element.
 #include "ops/math/binary_cpu.h"
 
 #include "base/checked.h"
@@ -19,7 +26,7 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, real_div, x / y)
 LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, add, +)
 LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, sub, -)
 LEAT_LOOP_ISA_INTEGERS(INTEGER_LOOP, mul, *)
-// Complex numbers are added by parts.
+// Complex numbers are added and subtracted as arrays of twice as many reals.
 #define BY_PARTS(name, part)                                                     \
   (const void* const inputs[], void* output, int64_t n) {                        \
     return name##_##part(inputs, output, 2 * n);                                 \
@@ -30,7 +37,7 @@ static int sub_c64 BY_PARTS(sub, f32)
 static int sub_c128 BY_PARTS(sub, f64)
 LEAT_LOOP_COMPLEXES(COMPLEX_LOOP, mul, a * c - b * d, a * d + b * c)
 
-// A NaN of either operand is the result.
+// If either operand is NaN, so is the result.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, maximum, x > y || x != x ? x : y)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, minimum, x < y || x != x ? x : y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, maximum, x > y ? x : y)
@@ -46,13 +53,15 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, div_no_nan, y != 0 ? x / y : 0)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, mul_no_nan, y != 0 ? x * y : 0)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, xdivy, x != 0 ? x / y : 0)
 
-// What rounding needs: an exact floor that vectors have everywhere.
+// The quotient rounded down or toward zero; both roundings are one vector instruction from SSE4.1
+// on.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, floor_div, __builtin_floor(x / y))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, truncate_div, __builtin_trunc(x / y))
 
-// int32 is divided as double, which is exact: a quotient that is no integer is further from one
-// than double rounds. |q| rounds toward 0, |r| is the remainder with x's sign, |down| whether the
-// floor is one less.
+// Divides int32 as double. The quotient is exact enough: one that is no integer differs from the
+// next integer by more than double's rounding error. |q| is rounded toward 0, |r| the remainder
+// with the sign of x, |down| 1 where the floor is q - 1. A divisor of 0 counts as 1 and is reported
+// at the end.
 #define DIVIDE_I32(name, expression)                                                          \
   static int name(const void* const inputs[], void* output, int64_t n) {                      \
     const int32_t* xs = inputs[0];                                                            \
@@ -77,8 +86,8 @@ DIVIDE_I32(floor_div_i32, (int32_t)((uint32_t)q - (uint32_t)down))
 DIVIDE_I32(mod_i32, r)
 DIVIDE_I32(floor_mod_i32, r + (-down & y))
 
-// x is the value y that the forward op gave, y the gradient dy; where that is 0, so is the result,
-// also at a pole.
+// Gradients from the forward op's value, here x, and its gradient dy, here y. Where dy is 0 the
+// result is 0, even at a pole of the derivative.
 LEAT_LOOP_FLOATS(FLOAT_LOOP, tanh_grad, y * (1 - x * x))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sigmoid_grad, y * (x * (1 - x)))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, sqrt_grad, y != 0 ? y * (0.5f / x) : 0)
@@ -89,7 +98,7 @@ LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, and, x & y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, or, x | y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, xor, x ^ y)
 
-// x log(y), 0 where x is 0, in blocks.
+// x log(y), and 0 where x is 0. The logarithms are computed block by block in vectors.
 #define LOG_BLOCK 256
 #define LOG_LOOP(suffix, DTYPE, type, wide, name, function)                                \
   static int name##_##suffix(const void* const inputs[], void* output, int64_t n) {        \

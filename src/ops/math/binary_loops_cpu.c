@@ -1,5 +1,11 @@
-// Loops of two operands that vectors do not help: what goes through the C library, and integer
-// division, which must not trap. Dividing the least integer by -1 wraps.
+// Loops of two operands that vectors do not help, compiled once for the baseline: functions of the
+// C library, integer division, complex numbers and strings. They are the third choice of the
+// elementwise engine, after the loops of binary_isa.c.
+//
+// Integer division must not trap: a divisor of 0 is reported as a fault, which the engine turns
+// into a status, and the least integer divided by -1 wraps instead of raising SIGFPE. Shifts by a
+// count outside of the type's width are cut to [0, bits - 1], as TensorFlow does. The gradient
+// loops (tanh_grad and so on) take x as the forward op's output and y as its gradient.
 #include <complex.h>
 #include <math.h>
 
@@ -28,6 +34,8 @@ LEAT_LOOP_UNSIGNED(DIVIDE_UNSIGNED, truncate_div)
 LEAT_LOOP_SIGNED(REMAINDER_SIGNED, mod)
 LEAT_LOOP_UNSIGNED(REMAINDER_UNSIGNED, mod)
 
+// Division rounded down: C rounds toward zero, so that a quotient with a remainder of the other
+// sign than the divisor is one too large.
 #define FLOOR_SIGNED(suffix, DTYPE, type, wide, unused)                \
   static inline type divide_down_##suffix(type x, type y) {            \
     if (y == -1) return (type)(0 - (wide)x);                           \
@@ -46,6 +54,7 @@ LEAT_LOOP_SIGNED(FLOOR_SIGNED, )
 
 // ---- Integer powers -----------------------------------------------------------------------------
 
+// x to the power of y by squaring, in unsigned arithmetic, which wraps; y < 0 is a fault.
 #define POWER(suffix, DTYPE, type, wide, name)                         \
   static inline type power_##suffix(type x, type y) {                  \
     wide base = (wide)x, result = 1;                                   \
@@ -59,6 +68,7 @@ LEAT_LOOP_SIGNED(FLOOR_SIGNED, )
                     power_##suffix(x, y))
 LEAT_LOOP_SIGNED(POWER, )
 
+// The count of a shift, cut to the width of the type.
 #define SHIFT_COUNT(type) \
   (y < 0 ? 0 : y > (type)(sizeof(type) * 8 - 1) ? (int)(sizeof(type) * 8 - 1) : (int)y)
 #define SHIFTS(suffix, DTYPE, type, wide, name)                                              \
@@ -80,7 +90,7 @@ LEAT_LOOP_BINARY(atan2_f64, double, double, atan2(x, y))
 LEAT_LOOP_BINARY(next_after_f32, float, float, nextafterf(x, y))
 LEAT_LOOP_BINARY(next_after_f64, double, double, nextafter(x, y))
 
-// The remainder has the divisor's sign.
+// The remainder whose sign is the divisor's.
 static inline double floor_remainder(double x, double y) {
   double remainder = fmod(x, y);
   return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
@@ -92,7 +102,8 @@ static inline float floor_remainder_f(float x, float y) {
 LEAT_LOOP_BINARY(floor_mod_f32, float, float, floor_remainder_f(x, y))
 LEAT_LOOP_BINARY(floor_mod_f64, double, double, floor_remainder(x, y))
 
-// The quotient of halves is a half before it is rounded to an integer: 16.97 becomes 17 first.
+// TensorFlow rounds the quotient of halves to half before it rounds to an integer: 16.97 can become
+// 17.
 #define HALF_QUOTIENT(name, type, function)                                                   \
   LEAT_LOOP_BINARY(name##_##type, uint16_t, uint16_t,                                         \
                    leat_##type##_from_float(function(leat_##type##_to_float(                  \

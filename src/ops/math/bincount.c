@@ -1,9 +1,17 @@
-// Bincount, DenseBincount, SparseBincount, RaggedBincount: how often each small integer occurs, or
-// the sum of the weights with which it does. The last two and matrices count by row.
+// The ops Bincount, DenseBincount, SparseBincount and RaggedBincount: how often each integer in [0,
+// size) occurs, or the sum of the weights with which it does. A vector gives one row of counts; a
+// matrix, a sparse matrix and a ragged tensor give one row of counts for each of their rows.
+//
+//   Bincount:      arr, size, weights -> bins [size]
+//   DenseBincount: [n, m], size, weights -> [n, size]
+//
+// Weights are empty or as many as the values. The ops have no gradient. The last dimension of the
+// output is the value of the scalar |size|, so that the shape functions look for a constant there.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// The value of scalar input |index|, at least 0; LEAT_DIM_UNKNOWN when not known.
+// The value of scalar input |index|, which must not be negative; LEAT_DIM_UNKNOWN when it is no
+// constant.
 static leat_status_t known_size(leat_inference_t* c, int index, int64_t* out_size) {
   const leat_tensor_t* tensor = leat_inference_input_tensor(c, index);
   *out_size = LEAT_DIM_UNKNOWN;

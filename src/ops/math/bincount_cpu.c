@@ -1,17 +1,26 @@
-// CPU kernels of counting ops.
+// The CPU kernels of Bincount, DenseBincount, SparseBincount and RaggedBincount: they count how
+// often each integer in [0, size) occurs, or add up the weights of its occurrences.
+//
+//   bins[v] = sum over i with values[i] = v of weights[i]  (or of 1; at most 1 when binary)
+//
+// Dense vectors have one row of bins; matrices, sparse matrices and ragged tensors have one per
+// row. Values from size on are dropped, negative ones are an error (in a sparse matrix they are
+// dropped too). The loops run on one thread in the order of the values, so that sums of float
+// weights are the same on every machine; counting is bound by memory, and the op is used on small
+// inputs. Integers wrap at overflow, for which they are added as unsigned.
 #include "ops/kernel_rows.h"
 
 #include "base/checked.h"
 
 typedef struct leat_bincount_s {
-  bool is_binary;  // 1 for what occurs, however often
+  bool is_binary;  // 1 for a value that occurs, however often
 } leat_bincount_t;
 
 static leat_status_t create_counted(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "binary_output", &((leat_bincount_t*)state)->is_binary);
 }
 
-// Adds occurrence |i|, of |bin|, to row |row| of |output|.
+// Adds occurrence |i| to the bin at |at| of |output|; binary output sets it to 1.
 static void add(leat_tensor_t* output, const leat_tensor_t* weights, bool is_binary, int64_t at,
                 int64_t i) {
   bool is_weighted = weights->shape.element_count > 0;
@@ -32,7 +41,8 @@ static void add(leat_tensor_t* output, const leat_tensor_t* weights, bool is_bin
   }
 }
 
-// The output, zeroed: [size] or, for |rows| >= 0, [rows, size].
+// Allocates the bins, all 0: [size], or [rows, size] for |rows| >= 0. Returns the size, input
+// |size_tensor|.
 static leat_status_t allocate_bins(leat_kernel_context_t* c, const leat_tensor_t* size_tensor,
                                    int64_t rows, int64_t* out_size, leat_tensor_t** out_output) {
   *out_size = leat_tensor_index_at(size_tensor, 0);
@@ -52,7 +62,7 @@ static leat_status_t negative(leat_kernel_context_t* c, int64_t i, int64_t bin) 
                              (long long)bin);
 }
 
-// Weights are none or one an element.
+// Weights are empty or there is one for each value.
 static leat_status_t check_weights(leat_kernel_context_t* c, const leat_tensor_t* values,
                                    const leat_tensor_t* weights) {
   int64_t count = weights->shape.element_count;
@@ -61,6 +71,7 @@ static leat_status_t check_weights(leat_kernel_context_t* c, const leat_tensor_t
                              LEAT_SHAPE_TEXT(&weights->shape), LEAT_SHAPE_TEXT(&values->shape));
 }
 
+// Counts a vector or, with |by_row|, each row of a matrix.
 static leat_status_t count_dense(leat_kernel_context_t* c, bool is_binary, bool by_row) {
   const leat_tensor_t* values = leat_kernel_input(c, 0);
   const leat_tensor_t* weights = leat_kernel_input(c, 2);
@@ -91,6 +102,8 @@ static leat_status_t dense_bincount__cpu(leat_kernel_context_t* c) {
   return count_dense(c, state->is_binary, leat_kernel_input(c, 0)->shape.rank == 2);
 }
 
+// INVALID_ARGUMENT unless the sparse tensor's parts agree and its indices are within the dense
+// shape.
 static leat_status_t check_sparse(leat_kernel_context_t* c) {
   const leat_shape_t* indices = &leat_kernel_input(c, 0)->shape;
   const leat_shape_t* values = &leat_kernel_input(c, 1)->shape;

@@ -1,4 +1,5 @@
-// Ops on the bits of integers; none is differentiable.
+// Ops on the bits of integers, elementwise. They have no gradient. Bits of a shift count outside of
+// the type's width are not defined in C, so that the kernels clamp it.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,5 @@
-// CPU kernels of bitwise ops. A shift count outside the type's width is clamped to it.
+// The CPU kernels of bitwise ops: the loops are in binary_isa.c, binary_loops_cpu.c (shifts) and
+// unary_isa.c. A shift count is clamped to [0, bits - 1].
 #include "ops/kernel_rows.h"
 #include "ops/math/binary_cpu.h"
 #include "ops/math/unary_cpu.h"

@@ -1,5 +1,6 @@
-// BroadcastArgs, BroadcastGradientArgs: the shape to which two shapes broadcast, and the dimensions
-// over which a gradient is summed on the way back.
+// The ops BroadcastArgs and BroadcastGradientArgs, which compute with shapes as vectors: the shape
+// to which two shapes broadcast, and the dimensions over which a gradient must be summed to undo a
+// broadcast. Shape inference sees through BroadcastArgs where its inputs are known.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
@@ -27,7 +28,7 @@ static leat_status_t gradient_args_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The broadcast shape as a value, where both shapes are known.
+// Infers the broadcast shape as a value. A dimension is unknown where neither size decides it.
 static leat_status_t args_value(leat_inference_t* c) {
   leat_partial_value_t x, y;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &x));

@@ -1,4 +1,11 @@
-// CPU kernels of BroadcastArgs and BroadcastGradientArgs.
+// The CPU kernels of BroadcastArgs and BroadcastGradientArgs. Both align the two shapes at their
+// last dimension and take a missing dimension as 1:
+//
+//   s0 = [2, 1, 4], s1 = [3, 1]  ->  BroadcastArgs [2, 3, 4]
+//                                    BroadcastGradientArgs [1], [0, 2] (where s0, s1 is 1)
+//
+// The inputs are tiny int32 or int64 vectors, so that one thread computes each output in a loop.
+// Sizes that differ and are not 1 are INVALID_ARGUMENT.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 
@@ -7,7 +14,8 @@ static leat_status_t incompatible(leat_kernel_context_t* c) {
                                 "dimension");
 }
 
-// Dimension |d| of |shape|, aligned right in a shape of |rank| dimensions.
+// The size of dimension |d| of |shape|, a vector of sizes, when it is aligned right with |rank|
+// dimensions.
 static int64_t aligned_dim(const leat_tensor_t* shape, int64_t rank, int64_t d) {
   int64_t own = d - (rank - shape->shape.element_count);
   return own < 0 ? 1 : leat_tensor_index_at(shape, own);
@@ -44,7 +52,8 @@ static bool shapes_equal(const leat_tensor_t* x, const leat_tensor_t* y) {
   return true;
 }
 
-// The dimensions in which |own| is 1, also those in which both are; none if the shapes are equal.
+// Writes output |index|: the dimensions in which |own| is 1, even those in which |other| is 1 too,
+// as TensorFlow does; none if the shapes are equal.
 static leat_status_t write_axes(leat_kernel_context_t* c, int index, const leat_tensor_t* own,
                                 const leat_tensor_t* other, int64_t rank) {
   bool is_equal = shapes_equal(own, other);

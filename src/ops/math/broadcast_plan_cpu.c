@@ -1,13 +1,15 @@
-// The walk over broadcast operands: merged dimensions and an odometer over them.
+// Builds the plan of a broadcast (broadcast_plan_cpu.h) and moves a place through it as an odometer
+// does: the innermost coordinate advances, and a full one carries into the next.
 #include "ops/math/broadcast_plan_cpu.h"
 
-// Size of |shape| along dimension |d| of an output of rank |rank|.
+// The size of |shape| along dimension |d| of an output of rank |rank|; 1 where |shape| has no such
+// dimension.
 static int64_t aligned_dim(const leat_shape_t* shape, int rank, int d) {
   int own = d - (rank - shape->rank);
   return own < 0 ? 1 : leat_shape_dim(shape, own);
 }
 
-// Bit k: operand k is repeated along output dimension |d|.
+// A mask in which bit k says that operand k is repeated along output dimension |d|.
 static unsigned repeated_mask(const leat_shape_t* const inputs[], int count, int rank, int d) {
   unsigned mask = 0;
   for (int k = 0; k < count; ++k) mask |= (unsigned)(aligned_dim(inputs[k], rank, d) == 1) << k;
@@ -19,6 +21,8 @@ void leat_broadcast_plan(const leat_shape_t* const inputs[], int count, const le
   uint8_t masks[LEAT_SHAPE_MAX_RANK];
   int rank = 0;
   for (int d = 0; d < output->rank; ++d) {
+    // Dimensions of size 1 are dropped; a dimension joins the one before it when the same operands
+    // are repeated along both.
     int64_t size = leat_shape_dim(output, d);
     if (size == 1) continue;
     unsigned mask = repeated_mask(inputs, count, output->rank, d);

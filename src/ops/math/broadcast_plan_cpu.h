@@ -1,6 +1,10 @@
-// How operands lie under the output of a broadcast, once neighbouring dimensions that behave alike
-// are merged: along each merged dimension an operand is either read on (its stride, in elements) or
-// repeated (stride 0). Two equal shapes merge into one dimension, whatever their rank.
+// The plan of a broadcast: how each operand is read along the output. Neighbouring dimensions along
+// which the same operands are repeated are merged, so that kernels meet few, long dimensions; along
+// each of them an operand is either dense (its stride in elements) or repeated (stride 0).
+//
+//   x [2, 3, 4], y [4]  ->  dims [6, 4], strides of x [4, 1], strides of y [0, 1]
+//
+// Two equal shapes merge into one dimension, whatever their rank.
 #ifndef LEAT_OPS_MATH_BROADCAST_PLAN_CPU_H_
 #define LEAT_OPS_MATH_BROADCAST_PLAN_CPU_H_
 
@@ -8,6 +12,7 @@
 
 #define LEAT_BROADCAST_MAX_INPUTS 3
 
+// The merged dimensions of the output, outermost first, and each operand's strides in elements.
 typedef struct leat_broadcast_s {
   int rank;  // >= 1
   int count;
@@ -15,18 +20,21 @@ typedef struct leat_broadcast_s {
   int64_t strides[LEAT_BROADCAST_MAX_INPUTS][LEAT_SHAPE_MAX_RANK];
 } leat_broadcast_t;
 
-// Every one of |inputs| broadcasts to |output|, which is not empty.
+// Makes the plan of |count| inputs, each of which must broadcast to |output|, which must not be
+// empty.
 void leat_broadcast_plan(const leat_shape_t* const inputs[], int count, const leat_shape_t* output,
                          leat_broadcast_t* out_plan);
 
-// A place in the output: coordinates in merged dimensions and the operands' offsets (elements).
+// A place in the output: its coordinates in the merged dimensions, and the offset of the element
+// that it reads of each operand.
 typedef struct leat_broadcast_place_s {
   int64_t coordinates[LEAT_SHAPE_MAX_RANK];
   int64_t offsets[LEAT_BROADCAST_MAX_INPUTS];
 } leat_broadcast_place_t;
+// Finds the place of output element |index|.
 void leat_broadcast_seek(const leat_broadcast_t* plan, int64_t index,
                          leat_broadcast_place_t* out_place);
-// Moves |n| elements on, to the end of the innermost row at most.
+// Moves |n| elements on, at most to the end of the innermost row.
 void leat_broadcast_advance(const leat_broadcast_t* plan, int64_t n,
                             leat_broadcast_place_t* inout_place);
 // Elements from the place to the end of its innermost row.

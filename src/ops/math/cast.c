@@ -1,10 +1,17 @@
-// Cast and Bitcast: the same numbers in another type, the same bits as another type.
+// The ops Cast (the same numbers in another type) and Bitcast (the same bits read as another type),
+// with their shapes and gradients. cast_cpu.c has the kernels.
+//
+// Cast keeps the shape, and shape inference sees small integers through it, because programs cast
+// sizes between int32 and int64. Its gradient casts back, between floating and complex types only;
+// other casts have no gradient. A Bitcast to a smaller type appends a dimension, one to a larger
+// type consumes the last dimension, which must be the ratio of the sizes.
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
 #include "ops/op_rows.h"
 
-// Small integers keep their value; what int32 cannot hold is not known.
+// Small integers keep their value through a cast to int32 or int64. Where an item does not fit
+// int32 the values stay unknown, because the kernel would wrap.
 static leat_status_t cast_value(leat_inference_t* c) {
   int to = leat_node_attr_type(c->node, "DstT");
   if (!leat_integer_value_applies(c, 0)) return leat_ok_status();

@@ -1,5 +1,17 @@
-// CPU kernels of Cast, a chain of one to three loops that the elementwise engine runs, and of
-// Bitcast, which shares its input's bytes.
+// The CPU kernels of Cast and Bitcast. With 20 types a loop for each pair would be 400 loops;
+// instead a cast is a chain of one to three loops through a pivot, a type that holds the source
+// type exactly:
+//
+//   int8   ─load─▶ int32 ─store─▶ double
+//   half   ─load─▶ float ─store─▶ int64
+//   double ─[truncate]─▶ double ─store─▶ float ─store─▶ half
+//   complex64 ─real part─▶ float ─store─▶ half
+//
+// create_cast plans the chain once, as the loop and the chain of an elementwise kernel, so that the
+// engine (elementwise_cpu.h) runs it block by block and the fused interpreter can too. A chain of
+// more than one loop keeps its intermediate blocks in the cache. Casts between a quantized type and
+// its integers, and Bitcast, share the input's bytes. The attribute Truncate drops the low bits of
+// the source before a cast that would otherwise round to nearest.
 #include "ops/math/cast_cpu.h"
 
 #include <string.h>
@@ -9,7 +21,7 @@
 
 // ---- Creation -----------------------------------------------------------------------------------
 
-// Quantized types are the integers they consist of.
+// The integer type whose values a quantized type stores; any other type is itself.
 static int plain_type(int dtype) {
   switch (dtype) {
     case LEAT_DTYPE_QINT8: return LEAT_DTYPE_INT8;
@@ -21,6 +33,7 @@ static int plain_type(int dtype) {
   }
 }
 
+// The pivot of a type, which holds all its values exactly; -1: the type cannot be cast.
 static int pivot_of(int dtype) {
   switch (dtype) {
     case LEAT_DTYPE_BOOL:
@@ -46,7 +59,8 @@ static int pivot_of(int dtype) {
   }
 }
 
-// Steps of this machine's instruction set, or of the baseline; NULL if there is none.
+// The loop that widens |dtype| to its pivot, or that stores |pivot| as |dtype|: of this machine's
+// instruction set if it has one, else of the baseline; NULL if there is none.
 static leat_elementwise_loop_t load_step(int dtype) {
   leat_elementwise_loop_t step = LEAT_ISA_SELECT(leat_cast_steps)->load[dtype];
   return step ? step : leat_cast_steps_base.load[dtype];
@@ -56,8 +70,10 @@ static leat_elementwise_loop_t store_step(int pivot, int dtype) {
   return step ? step : leat_cast_steps_base.store[pivot][dtype];
 }
 
-// X(from, to, bits of |from|, the highest that are no NaN, how many low ones are cleared): what
-// TensorFlow truncates, denormals by their bits too. All else is rounded.
+// X(from, to, the unsigned type of |from|'s bits, the bits of its infinity or largest number (above
+// it are NaNs), the count of low bits that |to| cannot hold). These casts truncate as TensorFlow
+// does, by clearing the low bits, even where the result is a denormal of |to|. All other casts
+// round.
 #define TRUNCATIONS(X)                                                     \
   X(DOUBLE, FLOAT, uint64_t, UINT64_C(0x7ff0000000000000), 29)             \
   X(DOUBLE, HALF, uint64_t, UINT64_C(0x7ff0000000000000), 42)              \
@@ -77,7 +93,7 @@ static leat_elementwise_loop_t store_step(int pivot, int dtype) {
                   (x & (bits)~(bits)0 >> 1) > most ? x : x >> cleared << cleared)
 TRUNCATIONS(TRUNCATE)
 
-// NULL: there is nothing to truncate.
+// The loop that truncates before a cast of |from| to |to|; NULL: nothing is truncated.
 static leat_elementwise_loop_t truncate_step(int from, int to) {
   static const struct {
     uint8_t from, to;
@@ -103,7 +119,8 @@ static void add_step(steps_t* steps, leat_elementwise_loop_t step) {
   if (step) steps->items[steps->count++] = step;
 }
 
-// False where there is no way. 4-bit integers cast to and from integers only.
+// Plans the chain of a cast; false where there is none. 4-bit integers cast to and from integers
+// only.
 static bool plan_steps(int from, int to, bool truncates, steps_t* steps) {
   int pivot = pivot_of(from);
   if (pivot < 0) return false;
@@ -123,7 +140,7 @@ static bool plan_steps(int from, int to, bool truncates, steps_t* steps) {
     pivot = pivot == LEAT_CAST_C64 ? LEAT_CAST_F32 : LEAT_CAST_F64;
     if (to == (pivot == LEAT_CAST_F32 ? LEAT_DTYPE_FLOAT : LEAT_DTYPE_DOUBLE)) return true;
   }
-  if (!store_step(pivot, to)) {  // types narrower than float come from float
+  if (!store_step(pivot, to)) {  // types narrower than float are stored from float only
     if (!store_step(LEAT_CAST_F32, to) || pivot == LEAT_CAST_F32) return false;
     add_step(steps, store_step(pivot, LEAT_DTYPE_FLOAT));
     pivot = LEAT_CAST_F32;
@@ -132,7 +149,8 @@ static bool plan_steps(int from, int to, bool truncates, steps_t* steps) {
   return true;
 }
 
-// Casts of one type to itself have steps too, for a cluster may hold them; those of objects do not.
+// A cast of a type to itself gets a chain too, because a fused program may contain it; types of
+// objects have none and are passed through by the kernel.
 static leat_status_t create_cast(leat_kernel_creation_t* c, void* state) {
   leat_elementwise_t* e = state;
   const int from = leat_dtype_base(c->kernel->input_types[0]);
@@ -158,7 +176,7 @@ static leat_status_t create_cast(leat_kernel_creation_t* c, void* state) {
 
 // ---- The run ------------------------------------------------------------------------------------
 
-// Output 0 is the input's bytes as |dtype| and |shape|.
+// Sets output 0 to the input's bytes under another type and shape.
 static void share_as(leat_kernel_context_t* c, int dtype, const leat_shape_t* shape) {
   leat_tensor_t tensor = leat_tensor_share(leat_kernel_input(c, 0));
   leat_shape_release(&tensor.shape);
@@ -167,6 +185,7 @@ static void share_as(leat_kernel_context_t* c, int dtype, const leat_shape_t* sh
   leat_kernel_set_output(c, 0, tensor);
 }
 
+// Types of one representation share the bytes, all others go through the chain.
 static leat_status_t cast__cpu(leat_kernel_context_t* c) {
   const int from = leat_dtype_base(c->kernel->input_types[0]);
   const int to = leat_dtype_base(c->kernel->output_types[0]);
@@ -181,6 +200,8 @@ static leat_status_t cast__cpu(leat_kernel_context_t* c) {
 
 // ---- Bitcast ------------------------------------------------------------------------------------
 
+// A wider type consumes the last dimension, a narrower one adds one: [2, 4] of uint8 is [2] of
+// int32.
 static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int to = leat_dtype_base(c->kernel->output_types[0]);

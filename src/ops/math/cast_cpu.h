@@ -1,5 +1,6 @@
-// The steps of which casts are made. A type is first widened to a pivot that holds it exactly, then
-// stored as the wanted type; a type that is a pivot itself needs no first step.
+// The loops of which casts are made (cast_isa.c), compiled per instruction set. A type is first
+// widened to a pivot that holds it exactly, then the pivot is stored as the target type; a type
+// that is a pivot itself needs no first step. cast_cpu.c chains them.
 #ifndef LEAT_OPS_MATH_CAST_CPU_H_
 #define LEAT_OPS_MATH_CAST_CPU_H_
 
@@ -17,9 +18,9 @@ typedef enum leat_cast_pivot_e {
 } leat_cast_pivot_t;
 
 typedef struct leat_cast_steps_s {
-  leat_elementwise_loop_t load[LEAT_DTYPE_COUNT];  // to the type's pivot
+  leat_elementwise_loop_t load[LEAT_DTYPE_COUNT];  // to the type's pivot; NULL for pivots
   leat_elementwise_loop_t store[LEAT_CAST_PIVOT_COUNT][LEAT_DTYPE_COUNT];
-  leat_elementwise_loop_t real_c64, real_c128;  // the real part
+  leat_elementwise_loop_t real_c64, real_c128;  // the real part of a complex number
 } leat_cast_steps_t;
 LEAT_ISA_DECLARE(leat_cast_steps_t, leat_cast_steps);
 

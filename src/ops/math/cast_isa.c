@@ -1,6 +1,12 @@
-// The loops of casts, per instruction set. Integers wrap. A float outside of the integer's range,
-// or NaN, gives what x86-64's conversion gives, everywhere: the least int32 (int64 for 64-bit and
-// uint32), of which narrower types keep the low bits.
+// The loops of casts, compiled per instruction set: loads widen a type to its pivot (cast_cpu.h),
+// stores convert a pivot to the target type. Only loops that wider vectors speed up are compiled
+// again for AVX2 and above; the others exist in the baseline alone, which cast_cpu.c falls back to.
+//
+// Invariant: a cast gives the same result on every machine. Integers wrap. A float outside of the
+// integer's range, or a NaN, gives what the conversion instruction of x86-64 gives: the least int32
+// (for 64-bit integers and uint32 the least int64), of which narrower types keep the low bits. C
+// leaves these conversions undefined, so that the macros TO_I32, TO_I64 and TO_U64 test the range
+// first; the compiler turns the tests back into vector code.
 #include "ops/math/cast_cpu.h"
 
 #include "device/cpu/vector_math.h"
@@ -35,6 +41,7 @@ THROUGH_VECTOR_MATH(load_bfloat16, bfloat16_to_float)
 
 // ---- Storing ------------------------------------------------------------------------------------
 
+// The conversions of a float |x| to integers, defined for every value.
 #define TO_I32(x) ((x) >= -0x1p31f && (x) < 0x1p31f ? (int32_t)(x) : INT32_MIN)
 #define TO_I64(x) ((x) >= -0x1p63f && (x) < 0x1p63f ? (int64_t)(x) : INT64_MIN)
 #define TO_U64(x)                                                            \
@@ -42,7 +49,8 @@ THROUGH_VECTOR_MATH(load_bfloat16, bfloat16_to_float)
    : (x) < 0x1p64f ? (uint64_t)(int64_t)((x)-0x1p63f) ^ UINT64_C(1) << 63    \
                    : (x) == (x) ? 0 : UINT64_C(1) << 63)
 
-// X(suffix, C type, expression over the pivot x)
+// X(suffix, C type, expression over the pivot x): what each pivot can be stored as. AVX2 repeats
+// the common ones only.
 #if defined(__AVX2__)
 #define INTEGER_STORES(X)         \
   X(i32, int32_t, x)              \

@@ -1,10 +1,17 @@
-// Comparisons, and and/or of their results. None is differentiable.
+// Comparisons, and the logical ops over their results. x and y broadcast, the output is bool; none
+// has a gradient, because a comparison is constant almost everywhere.
+//
+// Equal and NotEqual can be told (incompatible_shape_error = false) that operands whose shapes do
+// not broadcast are simply not equal: the output is then one scalar. So the output's shape is known
+// only when both shapes are. ApproximateEqual does not broadcast. compare_cpu.c has the kernels and
+// compare_isa.c the loops.
 #include "ops/op_rows.h"
 
 #include "graph/gradient.h"
 #include "graph/inference.h"
 
-// What is known when shapes that do not fit are no error: nothing, unless both shapes are.
+// The shape of a comparison for which shapes that do not fit are no error: unknown unless both
+// operands' shapes are fully known, and a scalar where they do not broadcast.
 static leat_status_t tolerant_equality_shape(leat_inference_t* c) {
   leat_partial_shape_t x = leat_inference_input(c, 0), y = leat_inference_input(c, 1);
   if (!leat_partial_shape_is_full(x) || !leat_partial_shape_is_full(y)) return leat_ok_status();

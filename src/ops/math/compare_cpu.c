@@ -1,4 +1,10 @@
-// CPU kernels of comparisons and of and/or.
+// The CPU kernels of comparisons and logical ops. Most are elementwise kernels without any
+// code of their own: the engine broadcasts, and the loop for the operands' type (compare_isa.c)
+// writes bools.
+//
+// Equal and NotEqual first look whether the shapes fit when the attribute incompatible_shape_error
+// is false; if not, they give one scalar, false or true. ApproximateEqual compares |x - y| with a
+// tolerance, elementwise over equal shapes, in a plain loop because hardly any graph has it.
 #include "ops/math/compare_cpu.h"
 
 #include <math.h>
@@ -21,10 +27,11 @@ CREATE(LogicalOr, LEAT_COMPARE_OR)
 
 // ---- Equal, NotEqual ----------------------------------------------------------------------------
 
-// Begins with the engine's state.
+// The state of Equal and NotEqual; it begins with the engine's state, so that the engine can run
+// it.
 typedef struct leat_equality_s {
   leat_elementwise_t elementwise;
-  bool accepts_other_shapes;  // then shapes that do not fit are simply not equal
+  bool accepts_other_shapes;  // shapes that do not broadcast are "not equal" instead of an error
   bool is_negated;
 } leat_equality_t;
 

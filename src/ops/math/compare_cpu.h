@@ -1,4 +1,5 @@
-// Loops of two operands whose result is true or false.
+// The loops of comparisons, by op and type of the operands; the results are bools. compare_isa.c
+// has them.
 #ifndef LEAT_OPS_MATH_COMPARE_CPU_H_
 #define LEAT_OPS_MATH_COMPARE_CPU_H_
 

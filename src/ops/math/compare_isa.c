@@ -1,4 +1,5 @@
-// Loops of comparisons, per instruction set. Quantized types compare as the integers they are.
+// The loops of comparisons, compiled per instruction set. greater(x, y) is less(y, x), which halves
+// the code. Quantized types compare as the integers that store them.
 #include "ops/math/compare_cpu.h"
 
 #include "ops/math/loops_cpu.h"
@@ -26,7 +27,7 @@ SWAPPED_REAL(greater_equal, less_equal)
 LEAT_LOOP_BINARY(and_bool, uint8_t, uint8_t, (x != 0) & (y != 0))
 LEAT_LOOP_BINARY(or_bool, uint8_t, uint8_t, (x | y) != 0)
 
-// Types that only the baseline has.
+// Types that exist in the baseline only: complex numbers, bools and strings.
 #if defined(__AVX2__)
 #define OTHERS(name)
 #else

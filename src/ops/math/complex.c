@@ -1,9 +1,18 @@
-// Complex numbers and their parts.
+// Ops that make complex numbers and take them apart: Complex, Real, Imag, Angle, ComplexAbs and
+// Conj. float goes with complex64 and double with complex128; the attribute Tout states the type of
+// the output, and the kernel's type constraints check that it fits.
+//
+// A gradient of a real function of z is the complex number whose parts are the derivatives by the
+// parts of z (TensorFlow's convention):
+//
+//    Real: dy + 0i      Imag: 0 + dy i      ComplexAbs: dy z / |z|      Angle: -dy / (im + i re)
+//
+// complex_cpu.c has the kernels.
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
 
-// The complex type of whose parts |x| is one.
+// The complex type whose parts have the type of |x|.
 static int complex_of(const leat_builder_t* b, leat_output_t x) {
   bool is_double = !b->status && leat_build_type_of(b, x) == LEAT_DTYPE_DOUBLE;
   return is_double ? LEAT_DTYPE_COMPLEX128 : LEAT_DTYPE_COMPLEX64;
@@ -40,7 +49,7 @@ static leat_status_t imag_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// -dy / (im + i re).
+// The gradient is -dy / (im + i re).
 static leat_status_t angle_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t z = leat_gradient_input(g, 0), dy = leat_gradient_of_output(g, 0);
@@ -58,7 +67,7 @@ static leat_status_t conj_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// dy z / |z|, and 0 for 0.
+// The gradient is dy z / |z|, and 0 at 0, where DivNoNan gives it.
 static leat_status_t complex_abs_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dy = leat_gradient_of_output(g, 0), y = leat_gradient_output(g, 0);

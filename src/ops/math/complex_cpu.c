@@ -1,4 +1,6 @@
-// CPU kernels of complex numbers and their parts.
+// The CPU kernels of complex numbers and their parts: elementwise kernels whose loops are in
+// unary_isa.c and unary_loops_cpu.c, but for Complex, whose loop is here because its operands are
+// real.
 #include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 #include "ops/math/unary_cpu.h"
@@ -32,7 +34,7 @@ static leat_status_t create_Complex(leat_kernel_creation_t* c, void* state) {
   return leat_elementwise_create(c, state, NULL, NULL, kComplex, 0, 0.5f);
 }
 
-// Variants hold no complex numbers that it could know of.
+// A variant holds no complex numbers that Conj could know of: it is passed through.
 static leat_status_t conj_variant__cpu(leat_kernel_context_t* c) {
   leat_kernel_pass_input(c, 0, 0);
   return leat_ok_status();

@@ -1,4 +1,5 @@
-// Cross: the cross product of vectors of three, along the last dimension.
+// The op Cross: the cross product of vectors of three numbers along the last dimension; a and b
+// have one shape [..., 3], which is the output's too.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

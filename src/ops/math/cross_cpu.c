@@ -1,12 +1,19 @@
-// CPU kernel of Cross: one loop a type, over vectors of three.
+// The CPU kernel of Cross: out = a x b for each vector of three numbers.
+//
+//   out[0] = a1 b2 - a2 b1,  out[1] = a2 b0 - a0 b2,  out[2] = a0 b1 - a1 b0
+//
+// One loop per type goes over dense vectors; the last dimension must be 3, which the kernel checks
+// because the shape function may not know it. Shards are ranges of vectors. Each product is rounded
+// to the type before the difference is taken: for half and bfloat16 that is TensorFlow's result,
+// and a fused multiply-add would give another.
 #include "device/cpu/half.h"
 #include "ops/kernel_rows.h"
 #include "ops/math/loops_cpu.h"
 
 typedef void (*cross_loop_t)(const void* left, const void* right, void* product, int64_t count);
 
-// A number as it lies in memory, and as it is computed with. Integers wrap; a product is rounded to
-// its type before the difference is taken, as TensorFlow does it.
+// How a number is read from memory and written back. Integers are computed as unsigned and wrap;
+// halves are computed as float and rounded after each operation.
 #define READ_PLAIN(wide, x) ((wide)(x))
 #define WRITE_PLAIN(type, x) ((type)(x))
 #define READ_HALF(wide, x) leat_half_to_float(x)
@@ -46,7 +53,7 @@ typedef struct cross_s {
   const char* left;
   const char* right;
   char* product;
-  size_t bytes;  // of a vector
+  size_t bytes;  // bytes of one vector
 } cross_t;
 
 static void cross_shard(void* data, int64_t begin, int64_t end) {
@@ -64,7 +71,7 @@ static leat_status_t cross__cpu(leat_kernel_context_t* c) {
                              LEAT_SHAPE_TEXT(&left->shape));
   }
   leat_tensor_t* output;
-  // A vector is read before it is written: either input's bytes will do.
+  // Each vector is read before it is written, so that the output may take either input's bytes.
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(c, 3, 0, &left->shape, &output));
   cross_t job = {.loop = kLoops[leat_loop_type(left->dtype)],
                  .left = left->data,

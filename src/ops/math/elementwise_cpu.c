@@ -1,7 +1,19 @@
-// The engine of elementwise kernels. Work is cut into shards of the output, a shard into pieces in
-// which every operand can be handed to the loop as a dense array: an operand that is read on is
-// used in place; one that is repeated is laid out in a block on the stack first. Where a loop wants
-// floats and the tensor holds halves, the pieces pass through converted blocks.
+// The engine of elementwise kernels: it does everything around a loop, which only computes n
+// results from dense arrays of n elements. Ops therefore need one loop per type and no code for
+// broadcasting, threads or half precision. Work is cut into shards of the output, and a shard into
+// pieces in which every operand is a dense array.
+//
+//   operand with all elements    ─────────────────────────▶ loop   (read in place)
+//   operand that is repeated     ──▶ block on the stack ──▶ loop   (BLOCK elements at a time)
+//   half, bfloat16               ──▶ floats on the stack ─▶ loop ─▶ floats ─▶ rounded to output
+//
+// Three paths serve three cases: all shapes equal (same_shard: no blocks at all), long rows
+// (visit_rows: only an operand of one element per row is repeated into a block) and short rows
+// (visit_blocks: a piece spans many rows, since a call of the loop per row would cost more than the
+// loop). The output may take the bytes of an input; that is safe because element i of the output is
+// written after element i of every input has been read. Loops report faults as bits, which shards
+// collect; the first kind that is set becomes the kernel's status. Kernels in ops/math and ops/nn
+// and the fused interpreter (fused_cpu.c) call the engine.
 #include "ops/math/elementwise_cpu.h"
 
 #include <string.h>
@@ -12,8 +24,9 @@
 
 #define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
 #define BLOCK 512             // elements of a block on the stack
-#define SHORT_ROW 64          // shorter rows are gathered into blocks instead of being visited
-#define SHORT_MATRIX_ROW 256  // of a matrix, where gathering is quicker
+#define SHORT_ROW 64          // a row that is shorter joins a piece of many rows
+// The same limit for a matrix, which is gathered by a quicker function.
+#define SHORT_MATRIX_ROW 256
 #define MAX_ELEMENT_BYTES 24
 #define MAX_CHAINED_BYTES 16
 
@@ -37,6 +50,7 @@ static bool is_half(int dtype) {
   return dtype == LEAT_DTYPE_HALF || dtype == LEAT_DTYPE_BFLOAT16;
 }
 
+// Looks in the tables in the order of preference; each of them may be NULL.
 static leat_elementwise_loop_t find_loop(const leat_elementwise_loops_t vector,
                                          const leat_elementwise_loops_t base,
                                          const leat_elementwise_loops_t plain, int dtype) {
@@ -82,6 +96,7 @@ leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, void* state,
 
 // ---- One piece ----------------------------------------------------------------------------------
 
+// Runs a float loop over halves or bfloat16, through blocks of floats on the stack.
 static int run_through_float(const leat_elementwise_t* e, const void* const inputs[], void* output,
                              int64_t n) {
   const leat_vector_math_t* m = leat_vector_math();
@@ -107,6 +122,8 @@ static int run_through_float(const leat_elementwise_t* e, const void* const inpu
   return faults;
 }
 
+// Runs the loop and then the chain, each over the results of the one before, in blocks on the
+// stack.
 static int run_chain(const leat_elementwise_t* e, const void* const inputs[], void* output,
                      int64_t n) {
   _Alignas(64) char blocks[LEAT_ELEMENTWISE_MAX_CHAIN][BLOCK * MAX_CHAINED_BYTES];
@@ -128,7 +145,8 @@ static int run_chain(const leat_elementwise_t* e, const void* const inputs[], vo
   return faults;
 }
 
-// Inputs whose bytes the output may take, as a mask.
+// A mask of the inputs whose bytes the output may take. An output of objects takes none, because
+// the loop reads the inputs' objects while it makes new ones.
 static inline uint64_t forwardable(const leat_elementwise_t* e) {
   return e->object_output ? 0 : (UINT64_C(1) << e->input_count) - 1;
 }
@@ -144,7 +162,8 @@ int leat_elementwise_piece(const leat_elementwise_t* e, const void* const inputs
   return run_piece(e, inputs, output, n);
 }
 
-// TensorFlow knows the fault of its Truncate ops as an internal one.
+// TensorFlow reports a division by zero in its Truncate ops as INTERNAL, and in all others as
+// INVALID_ARGUMENT; programs may depend on the code.
 LEAT_COLD leat_status_t leat_elementwise_fault_status(const leat_kernel_context_t* c, int faults) {
   if (faults & LEAT_ELEMENTWISE_DIVISION_BY_ZERO) {
     bool truncates = strncmp(c->kernel->row->op, "Truncate", 8) == 0;
@@ -173,6 +192,8 @@ static void same_shard(void* data, int64_t begin, int64_t end) {
   if (faults) atomic_fetch_or(&job->faults, faults);
 }
 
+// Runs |e| over operands that have as many elements as the output. Less than 10 us of work stays on
+// this thread.
 static leat_status_t run_same(leat_kernel_context_t* c, const leat_elementwise_t* e,
                               const leat_tensor_t* const inputs[], leat_tensor_t* output) {
   int64_t n = output->shape.element_count;
@@ -187,7 +208,7 @@ static leat_status_t run_same(leat_kernel_context_t* c, const leat_elementwise_t
   return LEAT_LIKELY(!faults) ? leat_ok_status() : leat_elementwise_fault_status(c, faults);
 }
 
-// One number in, one out: no job is made.
+// The fast path for one number: it makes no job and looks at no other input.
 static leat_status_t run_scalar(leat_kernel_context_t* c, const leat_elementwise_t* e,
                                 const leat_tensor_t* input) {
   leat_tensor_t* output;
@@ -218,22 +239,23 @@ leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c) {
 
 // ---- Broadcast ----------------------------------------------------------------------------------
 
-// Where an operand's dense pieces come from.
+// Where the dense pieces of a broadcast operand come from.
 typedef enum leat_operand_kind_e {
-  OPERAND_DIRECT,    // it has every element of the output
-  OPERAND_PERIODIC,  // one short row, repeated: laid out several times, once
-  OPERAND_GATHERED,
+  OPERAND_DIRECT,    // the operand has every element of the output: read in place
+  OPERAND_PERIODIC,  // one short row for all rows: repeated into a block once per shard
+  OPERAND_GATHERED,  // anything else: copied into a block for every piece
 } leat_operand_kind_t;
 
 typedef struct leat_operand_block_s {
   _Alignas(64) char bytes[(BLOCK + SHORT_MATRIX_ROW) * MAX_ELEMENT_BYTES];
 } leat_operand_block_t;
 
-// An element, as often as 16 bytes hold it.
+// Copies of one element that fill 16 bytes.
 typedef uint64_t pattern_t __attribute__((vector_size(16)));
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t)
 
-// |size| is 1, 2, 4, 8 or 16.
+// Repeats an element of |size| bytes, which is 1, 2, 4, 8 or 16. |size| is constant in all callers
+// that matter, so that the switch disappears.
 __attribute__((always_inline)) static inline pattern_t pattern_of(const char* element, int size) {
   pattern_t pattern;
   switch (size) {
@@ -252,7 +274,7 @@ __attribute__((always_inline)) static inline pattern_t pattern_of(const char* el
   }
 }
 
-// Fewer than 16 bytes.
+// Writes the last |bytes| of a fill, fewer than 16.
 static inline void fill_few(char* target, pattern_t pattern, int64_t bytes) {
 #define LEAT_WRITE_(part)             \
   if (bytes & (part)) {               \
@@ -266,7 +288,8 @@ static inline void fill_few(char* target, pattern_t pattern, int64_t bytes) {
 #undef LEAT_WRITE_
 }
 
-// Writes |bytes|, a multiple of the element's size; up to |room| bytes may be written over.
+// Fills |bytes| at |target|, a multiple of the element's size, with |pattern|. It may write over up
+// to |room| bytes, at least |bytes|, so that the end needs no exact store.
 static inline void fill(char* target, pattern_t pattern, int64_t bytes, int64_t room) {
   const int64_t width = sizeof pattern;
   int64_t at = 0;
@@ -279,7 +302,8 @@ static inline void fill(char* target, pattern_t pattern, int64_t bytes, int64_t 
   if (at < bytes) fill_few(target + at, pattern, bytes - at);
 }
 
-// Copies |n| strings as views of the originals, or one of them |n| times.
+// Makes |n| strings at |target| that are views of those at |source|, or of the first of them |n|
+// times. Views own nothing, so that nobody needs to free the block.
 static void lay_strings(char* target, const char* source, int64_t n, bool is_repeated) {
   TF_TString* to = (TF_TString*)target;
   const TF_TString* from = (const TF_TString*)source;
@@ -290,7 +314,7 @@ static void lay_strings(char* target, const char* source, int64_t n, bool is_rep
   }
 }
 
-// Lays |n| elements of operand |k| from |source| into |target|, or one of them |n| times.
+// Copies |n| elements of operand |k| from |source| to |target|, or the first of them |n| times.
 static void lay(const leat_elementwise_t* e, int k, const char* source, char* target, int64_t n,
                 bool is_repeated) {
   int size = e->input_size[k];
@@ -303,7 +327,8 @@ static void lay(const leat_elementwise_t* e, int k, const char* source, char* ta
   }
 }
 
-// Long rows: each is visited, in pieces where an operand is repeated along it.
+// Computes elements [begin, end) row by row where rows are long. Rows are cut into pieces of BLOCK
+// elements only where an operand has one element per row, which is then repeated into a block.
 static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* blocks,
                       int64_t begin, int64_t end) {
   const leat_elementwise_t* e = job->e;
@@ -336,8 +361,8 @@ static int visit_rows(const leat_elementwise_job_t* job, leat_operand_block_t* b
   return faults;
 }
 
-// Rows of a matrix whose operand has one element a row, of |size| bytes: each is laid |row| times,
-// from the middle of a row on.
+// Writes |n| elements of an operand with one element per row of a matrix, each |row| times, from
+// element |index| of the output on, which may be in the middle of a row. |size| is its bytes.
 __attribute__((always_inline)) static inline void gather_items(const char* source, int size,
                                                                int64_t row, int64_t index,
                                                                int64_t n, char* target) {
@@ -400,7 +425,7 @@ static leat_operand_kind_t operand_kind(const leat_broadcast_t* plan, int k) {
   return reads_outer ? OPERAND_GATHERED : OPERAND_PERIODIC;
 }
 
-// Short rows: many of them make one piece.
+// Computes elements [begin, end) in pieces of BLOCK elements that span many short rows.
 static int visit_blocks(const leat_elementwise_job_t* job, leat_operand_block_t* blocks,
                         int64_t begin, int64_t end) {
   const leat_elementwise_t* e = job->e;

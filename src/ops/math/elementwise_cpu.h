@@ -1,10 +1,15 @@
-// Elementwise ops on the CPU: one engine that walks, broadcasts, shards and converts, and loops
-// that compute. A loop sees dense arrays only, all of n elements; it may write over an input.
+// Elementwise ops on the CPU: an engine that broadcasts, shards and converts, and loops that
+// compute. A loop sees dense arrays of n elements only and may write its results over an input, so
+// that an op needs one short loop per type. An op whose output is elementwise registers a kernel
+// with LEAT_ELEMENTWISE_ROW and fills its state with leat_elementwise_create.
 //
-// Strings, handles and variants are elements too: a loop borrows the inputs' and makes new ones.
+// Strings, handles and variants are elements too: a loop borrows the inputs' objects and
+// initializes new ones in the output. half and bfloat16 need no loops of their own: where a table
+// has none, the engine converts pieces to float on the stack, runs the float loop and rounds the
+// results.
 //
-// half and bfloat16 need no loops of their own: where a table has none, the float loop serves,
-// through blocks that are converted on the stack.
+// Functions run on the thread of the kernel and may start parallel work on the pool; loops run on
+// any thread of it and must not block.
 #ifndef LEAT_OPS_MATH_ELEMENTWISE_CPU_H_
 #define LEAT_OPS_MATH_ELEMENTWISE_CPU_H_
 
@@ -15,34 +20,37 @@
 
 #define LEAT_ELEMENTWISE_MAX_INPUTS LEAT_BROADCAST_MAX_INPUTS
 
-// What a loop may find; the engine turns it into a status.
+// Faults that a loop may return, as bits; the engine turns them into a status.
 typedef enum leat_elementwise_fault_e {
   LEAT_ELEMENTWISE_FINE = 0,
   LEAT_ELEMENTWISE_DIVISION_BY_ZERO = 1,
   LEAT_ELEMENTWISE_NEGATIVE_POWER = 2,
 } leat_elementwise_fault_t;
 
+// Computes |n| results; returns the faults that it met (bits). |inputs| has one array per operand.
 typedef int (*leat_elementwise_loop_t)(const void* const inputs[], void* output, int64_t n);
 
-// Loops of one op by the type of its deciding argument.
+// The loops of one op, by the type of the input that decides.
 typedef leat_elementwise_loop_t leat_elementwise_loops_t[LEAT_LOOP_TYPE_COUNT];
 
-// A kernel's state.
+// The state of an elementwise kernel. It is immutable after creation and shared by all runs.
 #define LEAT_ELEMENTWISE_MAX_CHAIN 2
 typedef struct leat_elementwise_s {
   leat_elementwise_loop_t loop;
-  // Loops of one operand, each over what the one before gives: at most 16 bytes an element.
+  // Loops of one operand that run after |loop|, each over the results of the one before. Results in
+  // between have at most 16 bytes an element.
   leat_elementwise_loop_t chain[LEAT_ELEMENTWISE_MAX_CHAIN];
-  float cost_ns;  // per element
+  float cost_ns;  // estimated time per element, which decides the number of shards
   uint8_t input_count;
   uint8_t input_size[LEAT_ELEMENTWISE_MAX_INPUTS];
   uint8_t output_size;
   uint8_t float_inputs;  // bit i: input i is half or bfloat16 and goes to the loop as float
   bool float_output;
   bool is_bfloat16;
-  bool in_blocks;  // pieces go through blocks on the stack, as floats or along the chain
+  // The pieces go through blocks on the stack: converted to float, or along the chain.
+  bool in_blocks;
   uint8_t string_inputs;  // bit i: elements of input i are strings
-  bool object_output;     // an output of objects is never one of the inputs
+  bool object_output;  // the output's elements are objects: the output never takes an input's bytes
 } leat_elementwise_t;
 
 // Fills |state| (a leat_elementwise_t) for the node. The loop is looked up by the dtype of input
@@ -58,36 +66,37 @@ LEAT_MUST_USE leat_status_t leat_elementwise_create(leat_kernel_creation_t* c, v
 LEAT_MUST_USE leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c);
 // Output 0 has the shape to which all inputs are broadcast.
 LEAT_MUST_USE leat_status_t leat_elementwise_broadcast__cpu(leat_kernel_context_t* c);
-// The shape to which |inputs| are broadcast; INVALID_ARGUMENT when they do not fit. Ended by
-// leat_shape_release.
+// Computes the shape to which |count| |inputs| broadcast; INVALID_ARGUMENT when they do not. The
+// caller ends |out_shape| with leat_shape_release.
 LEAT_MUST_USE leat_status_t leat_elementwise_shape(leat_kernel_context_t* c, int count,
                                                    const leat_tensor_t* const inputs[],
                                                    leat_shape_t* out_shape);
-// Broadcasts |inputs| into |output|, which is as large as their shape.
+// Computes |output|, which has the shape to which |inputs| broadcast (or as many elements as each).
 LEAT_MUST_USE leat_status_t leat_elementwise_run(leat_kernel_context_t* c,
                                                  const leat_elementwise_t* e,
                                                  const leat_tensor_t* const inputs[],
                                                  leat_tensor_t* output);
 
-// ---- For whoever walks by himself (fused_cpu.c) -------------------------------------------------
+// ---- For the fused interpreter (fused_cpu.c), which walks by itself -----------------------------
 
-// Computes |n| elements from dense pieces of the operands; gives faults (bits).
+// Computes |n| elements from dense pieces of the operands; returns faults (bits).
 int leat_elementwise_piece(const leat_elementwise_t* e, const void* const inputs[], void* output,
                            int64_t n);
-// What a step ends with when its pieces gave |faults|, not 0.
+// The status for |faults|, which must not be 0.
 LEAT_MUST_USE leat_status_t leat_elementwise_fault_status(const leat_kernel_context_t* c,
                                                           int faults);
-// Lays operand |k| of |n| elements of the output from |index| on into |target|.
+// Writes |n| elements of operand |k|, broadcast by |plan|, from element |index| of the output on to
+// |target|.
 void leat_elementwise_gather(const leat_elementwise_t* e, const leat_broadcast_t* plan, int k,
                              const void* input, int64_t index, int64_t n, void* target);
-// Lays the one element of operand |k| into |target| |n| times.
+// Writes the first element of |input|, operand |k|, to |target| |n| times.
 void leat_elementwise_repeat(const leat_elementwise_t* e, int k, const void* input, int64_t n,
                              void* target);
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-// Defines a `create` function |name| for op |index|: loops that vectors serve stand in |isa_tables|
-// (leat_x_loops with a field |items|, compiled per instruction set), others in |plain_table|.
+// Defines the `create` function |name| of op |index|. |isa_tables| names the loops that are
+// compiled once per instruction set (a struct with a field |items|), |plain_table| all others.
 #define LEAT_ELEMENTWISE_CREATE(name, isa_tables, plain_table, index, deciding, cost_ns)      \
   static leat_status_t name(leat_kernel_creation_t* c, void* state) {                         \
     return leat_elementwise_create(c, state, LEAT_ISA_SELECT(isa_tables)->items[index],       \
@@ -95,7 +104,8 @@ void leat_elementwise_repeat(const leat_elementwise_t* e, int k, const void* inp
                                    deciding, cost_ns);                                        \
   }
 
-// A kernel's row: |types| constrain T, create_<name> fills the state.
+// The registry row of a kernel: |types| constrain T, and the function create_<name> fills the
+// state.
 #define LEAT_ELEMENTWISE_ROW(name, types, kind, compute_fn) \
   {.op = #name,                                             \
    .device_type = "CPU",                                    \

@@ -1,4 +1,12 @@
-// _FusedElementwise: elementwise nodes that were made one by the optimizer (optimize/cluster.c).
+// The op _FusedElementwise: its attributes, their checks and its shape function. The optimizer
+// (optimize/cluster.c) fuses connected elementwise nodes into one such node, so that their
+// intermediate results need not be written to memory. The attributes are parallel lists (one item
+// per step, operand, shape or reduction), because a node has no nested attributes.
+//
+// Invariant: a program that leat_fused_program_read accepts can be run without further checks of
+// its structure. Every operand is an input or an earlier step; every Reshape and BroadcastTo has
+// one operand and a full shape; a reduction is a result of the node and no step's operand. Types
+// are checked when the kernel is created, sizes when it runs.
 #include "ops/math/fused.h"
 
 #include "graph/inference.h"
@@ -11,7 +19,8 @@ static leat_status_t wrong(const char* field, int64_t value, const char* rule) {
                           (long long)value, rule);
 }
 
-// A list's items; |*inout_count| is how many there must be, or -1: hear how many there are.
+// Reads the list attribute |name|. |*inout_count| is the required length; with -1 it takes the
+// list's.
 static leat_status_t read_list(const leat_attr_t* attrs, int attr_count, const char* name,
                                int* inout_count, const void** out_items) {
   const leat_attr_value_t* value = leat_attr_find(attrs, attr_count, leat_string_view_from(name));
@@ -43,6 +52,7 @@ bool leat_fused_step_reduces(const leat_fused_program_t* program, int64_t step) 
   return false;
 }
 
+// Every Reshape and BroadcastTo has one operand and one full shape, and there are no other shapes.
 static leat_status_t check_shapes(const leat_fused_program_t* p) {
   int shapes = 0;
   for (int s = 0; s < p->step_count; ++s) {
@@ -65,6 +75,7 @@ static bool is_result(const leat_fused_program_t* p, int64_t step) {
   return false;
 }
 
+// Every reduction has one operand and at least one axis, is a result, and is nobody's operand.
 static leat_status_t check_reductions(const leat_fused_program_t* p) {
   int count = 0;
   for (int s = 0; s < p->step_count; ++s) {
@@ -86,6 +97,7 @@ static leat_status_t check_reductions(const leat_fused_program_t* p) {
   return leat_ok_status();
 }
 
+// The steps' operands are as many as the arities say, each an input or an earlier step.
 static leat_status_t check_operands(const leat_fused_program_t* p) {
   int64_t operands = 0;
   if (p->step_count < 1 || p->step_count > LEAT_FUSED_MAX_STEPS) {
@@ -107,6 +119,7 @@ static leat_status_t check_operands(const leat_fused_program_t* p) {
                                       : wrong("operands", operands, "one for each operand");
 }
 
+// Results are different steps, none of which is a Reshape.
 static leat_status_t check_results(const leat_fused_program_t* p) {
   for (int i = 0; i < p->output_count; ++i) {
     if (p->results[i] < 0 || p->results[i] >= p->step_count ||
@@ -154,6 +167,7 @@ leat_status_t leat_fused_program_read(const leat_attr_t* attrs, int attr_count, 
   return check(p);
 }
 
+// The shape of |x| without its last |axes| axes, or with 1 in their place.
 static leat_status_t reduced_shape(leat_inference_t* c, leat_partial_shape_t x, int64_t axes,
                                    bool keep_dims, leat_partial_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -164,7 +178,8 @@ static leat_status_t reduced_shape(leat_inference_t* c, leat_partial_shape_t x, 
   return leat_inference_make(c, keep_dims ? x.rank : x.rank - (int)axes, dims, out_shape);
 }
 
-// Each step's shape is the one to which its operands are broadcast, or stated, or has lost axes.
+// Infers each step's shape in order: the stated one of a Reshape or BroadcastTo, else the shape to
+// which the operands broadcast, less the reduced axes of a reduction.
 static leat_status_t fused_shape(leat_inference_t* c) {
   leat_fused_program_t p;
   leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];

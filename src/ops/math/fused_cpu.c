@@ -1,15 +1,17 @@
-// CPU kernel of _FusedElementwise, an interpreter of tiles: the steps are run one after the other
-// over a stretch of elements that is short enough for what they give to stay in the first level
-// cache, then over the next. Only what others read goes out to memory.
+// The CPU kernel of _FusedElementwise, the op into which the optimizer fuses elementwise nodes. It
+// is an interpreter that works tile by tile: it runs every step over one tile (at most MAX_TILE
+// elements, so few that all intermediate results stay in the first-level cache), then every step
+// over the next. Only what others read is written to memory.
 //
-//   x ─┬─▶ Mul ─▶ [piece] ─▶ Exp ─▶ y      [piece]: in the work area, on the stack of the shard
+//   x ─┬─▶ Mul ─▶ [block] ─▶ Exp ─▶ y      [block]: in the work area, on the stack of the shard
 //   s ─┘ (repeated)
 //
-// Rows are reduced in the tile that makes them, several in one where they fit, else parts of one in
-// many. Where neither goes they are reduced after that, from memory.
-//
-// Steps that give fewer elements than the largest run before that, whole (usually scalars). Those
-// never read a step that is run by tiles, as what reads it is no smaller.
+// A step whose result is smaller than the largest one (usually a scalar) runs whole, before the
+// tiles. A reduction over rows that fit into a tile is computed in the tile. Longer rows fold each
+// tile into an accumulator of the row's part where the reducer can resume; otherwise they are
+// reduced after the tiles, from memory. Invariant: no result depends on the number of threads, for
+// shards own whole rows, or whole parts of long rows that are merged in order. The program is built
+// by ops/math/fused_create_cpu.c.
 #include <string.h>
 
 #include "base/checked.h"
@@ -18,46 +20,46 @@
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused_cpu.h"
 
-#define WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 or 32 KiB
+#define WORK_BYTES (40 << 10)  // what is read and written shares a cache of 48 or 32 KiB with it
 #define MAX_TILE 4096
-#define MAX_ROW 4096           // elements; longer ones are gathered
-#define MAX_LAID 24            // tensors that are laid out once for all tiles of a shard
+#define MAX_ROW 4096           // elements; a longer repeated operand is gathered for each tile
+#define MAX_LAID 24  // tensors that are expanded into a block once for all tiles of a shard
 #define MAX_OPERANDS LEAT_ELEMENTWISE_MAX_INPUTS
 
-// Where the pieces of an operand come from.
+// Where a tiled step finds the elements of an operand for one tile.
 typedef enum source_e {
-  SOURCE_WHOLE,     // a tensor with an element for each of the output
-  SOURCE_STEP,      // a step that is run by tiles
-  SOURCE_SCALAR,    // laid out once
-  SOURCE_ROW,       // repeated: laid out once, a row longer than a tile
-  SOURCE_GATHERED,  // laid out for each tile
+  SOURCE_WHOLE,     // a tensor with as many elements as the largest step: read in place
+  SOURCE_STEP,      // the result of another tiled step
+  SOURCE_SCALAR,    // one element, repeated once into a block
+  SOURCE_ROW,       // a row, repeated once into two blocks: a tile and one row more
+  SOURCE_GATHERED,  // copied into a block for each tile
 } source_t;
 
 typedef struct operand_s {
   source_t source;
-  const leat_tensor_t* tensor;  // but for a step's
-  int block;                    // to lay it out in, or the first of two; unless it is gathered
-  bool is_laid;                 // there, by an earlier step
+  const leat_tensor_t* tensor;  // for SOURCE_STEP only its shape is used
+  int block;                    // that it is expanded into, or the first of two; not if gathered
+  bool is_laid;                 // an earlier step has expanded the tensor into this block
 } operand_t;
 
 typedef struct run_s {
   leat_kernel_context_t* context;
   const leat_fused_t* fused;
-  const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];  // outputs, or |own|
-  // Shapes; whole where a step runs whole, or is reduced so; accumulators of long rows' parts.
+  const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];  // the node's outputs, or |own|
+  // Steps that are no outputs: their shapes, and memory where needed; parts of long rows.
   leat_tensor_t own[LEAT_FUSED_MAX_STEPS];
   bool is_tiled[LEAT_FUSED_MAX_STEPS];
   operand_t operands[LEAT_FUSED_MAX_STEPS][MAX_OPERANDS];
-  leat_broadcast_t* plans;  // of the steps that gather; these have numbers in |plan_of|
+  leat_broadcast_t* plans;  // of the steps that gather; step s has plan |plan_of[s]|, or none (-1)
   int16_t plan_of[LEAT_FUSED_MAX_STEPS];
   int64_t count;            // elements of the largest step
-  int64_t reduced_row;      // of which tiles and shards have a whole number
-  int64_t long_row;         // that is reduced in parts, of many tiles each; 0: none is
+  int64_t reduced_row;      // tiles and shards hold a whole number of rows of this length
+  int64_t long_row;         // of rows that are reduced in parts of many tiles; 0: there are none
   int64_t tile, block_bytes;
-  const operand_t* laid[MAX_LAID];  // the first of those that share a block, scalar or row
+  const operand_t* laid[MAX_LAID];
   int laid_count;
-  int block_count, gathered_count;  // of the latter the last ones are
-  _Atomic(int) fault;       // (step + 1) << 8 | faults
+  int block_count, gathered_count;  // the last |gathered_count| blocks serve gathered operands
+  _Atomic(int) fault;       // (step + 1) << 8 | faults of the last step that failed; 0: none did
 } run_t;
 
 static const leat_tensor_t* value_of(const run_t* r, int operand) {
@@ -74,7 +76,8 @@ static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step
 static leat_status_t find_step_shape(const run_t* r, const leat_fused_step_t* step,
                                      leat_shape_t* out_shape) {
   const leat_tensor_t* operands[MAX_OPERANDS];
-  if (!step->kernel.input_count) operands[0] = value_of(r, step->base);  // it reshapes
+  // A Reshape has no operands in its kernel; its shape is checked against its base.
+  if (!step->kernel.input_count) operands[0] = value_of(r, step->base);
   for (int k = 0; k < step->kernel.input_count; ++k) operands[k] = operand_tensor(r, step, k);
   return leat_fused_step_shape(r->context, step, operands, out_shape);
 }
@@ -91,7 +94,7 @@ static leat_status_t find_shapes(run_t* r) {
     r->count = LEAT_MAX(r->count, count);
     any_empty |= count == 0;
   }
-  // Only where nothing is there is a reader smaller than what it reads.
+  // What reads a tiled result is at least as large, unless tensors are empty.
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_fused_step_t* step = &r->fused->steps[s];
     r->is_tiled[s] = !any_empty && r->own[s].shape.element_count == r->count &&
@@ -116,7 +119,7 @@ static leat_status_t allocate(run_t* r) {
     const leat_fused_step_t* step = &f->steps[s];
     leat_tensor_t* tensor;
     if (step->output >= 0) {
-      // A step that runs whole comes before those by tiles, which may still read its inputs.
+      // A step that runs whole must not overwrite its inputs: the tiles, later, may read them.
       LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
           r->context, r->is_tiled[s] ? step->forwardable : 0, step->output, &r->own[s].shape,
           &tensor));
@@ -128,7 +131,7 @@ static leat_status_t allocate(run_t* r) {
   return leat_ok_status();
 }
 
-// What step |s| reshapes, under its shape.
+// Makes own[s] the operand of the Reshape step |s| under the step's shape; they share the bytes.
 static leat_status_t share_reshaped(run_t* r, int s) {
   leat_shape_release(&r->own[s].shape);
   const leat_fused_step_t* step = &r->fused->steps[s];
@@ -146,7 +149,7 @@ static void repeat_whole(const run_t* r, int s) {
                           target->shape.element_count, target->data);
 }
 
-// Over what lies in memory.
+// Runs reduction step |s| over an operand that lies in memory.
 static leat_status_t reduce(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_shape_t* shape = &operand_tensor(r, step, 0)->shape;
@@ -177,7 +180,7 @@ static leat_status_t run_whole(run_t* r, int s) {
 
 // ---- Tiles --------------------------------------------------------------------------------------
 
-// Does |x| lie along the last dimensions of |output| alone?
+// true when |x| has the last dimensions of |output| alone, and repeats periodically along it.
 static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   int64_t count = 1;
   if (x->element_count > MAX_ROW) return false;
@@ -188,7 +191,7 @@ static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   return true;
 }
 
-// Where a scalar or row is laid out; false: there is no room.
+// Finds a block for a scalar or row, perhaps that of an earlier operand; false when |laid| is full.
 static bool choose_block(run_t* r, operand_t* operand) {
   for (int i = 0; i < r->laid_count; ++i) {
     if (r->laid[i]->tensor != operand->tensor) continue;
@@ -204,6 +207,7 @@ static bool choose_block(run_t* r, operand_t* operand) {
   return true;
 }
 
+// Decides where step |s| finds operand |k|. A BroadcastTo gathers straight into its own target.
 static void choose_source(run_t* r, int s, int k) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[k] - r->fused->input_count;
@@ -223,7 +227,7 @@ static void choose_source(run_t* r, int s, int k) {
   }
 }
 
-// How each operand of the tiled steps is read, and how long a tile is.
+// Decides how operands are read, and the tile: all blocks together must fit into WORK_BYTES.
 static leat_status_t plan_tiles(run_t* r) {
   const leat_fused_t* f = r->fused;
   int gathers = 0;
@@ -257,14 +261,13 @@ static int64_t terms_of(const run_t* r, int s) {
   return r->count / r->values[s]->shape.element_count;
 }
 
-// Does step |s| reduce what is made by tiles?
 static bool reduces_tiles(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int from = step->operands[0] - r->fused->input_count;
   return step->reduction && from >= 0 && r->is_tiled[from];
 }
 
-// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
+// The elements of as many rows as let tiles begin at the start of a cache line, if they fit |most|.
 static int64_t whole_rows(int64_t row, int64_t most) {
   while (row % 16 && 2 * row <= most) row *= 2;
   return row;
@@ -278,7 +281,7 @@ static int64_t parts_of_row(const run_t* r) {
   return (r->long_row + LEAT_REDUCTION_MAX_ROW - 1) / LEAT_REDUCTION_MAX_ROW;
 }
 
-// The longest rows that fit a tile, or else the longest that can be reduced in parts.
+// Chooses the longest rows that fit a tile, else the longest that can be reduced in parts.
 static void choose_rows(run_t* r) {
   const int64_t tile = r->tile - r->tile % LEAT_REDUCTION_PIECE;
   for (int s = 0; s < r->fused->step_count; ++s) {
@@ -291,6 +294,7 @@ static void choose_rows(run_t* r) {
   r->tile = r->long_row ? tile : r->tile - r->tile % whole_rows(r->reduced_row, r->tile);
 }
 
+// Gives reduction |s| of long rows its accumulators, [part][output].
 static leat_status_t allocate_parts(run_t* r, int s) {
   const int64_t count = parts_of_row(r) * r->values[s]->shape.element_count;
   const leat_shape_t shape =
@@ -299,7 +303,7 @@ static leat_status_t allocate_parts(run_t* r, int s) {
   return leat_kernel_allocate_temporary(r->context, LEAT_DTYPE_UINT8, &shape, &r->own[s]);
 }
 
-// Which reductions are made of tiles. What others reduce is kept in memory.
+// Decides which reductions run in the tiles. What the other ones reduce gets memory.
 static leat_status_t plan_rows(run_t* r) {
   const leat_fused_t* f = r->fused;
   choose_rows(r);
@@ -319,24 +323,24 @@ static leat_status_t plan_rows(run_t* r) {
   return leat_ok_status();
 }
 
-// A step as a shard goes along it. The pieces of the next tile are found after each, not before:
-// where a loop reads two pointers at once they have been in memory long enough for that.
+// One tiled step as a shard goes through its tiles. The pointers for the next tile are computed
+// right after each tile and not before the next: a loop that loads two neighbouring pointers at
+// once then finds stores that have left the store buffer, and does not stall.
 typedef struct walk_s {
   const leat_elementwise_t* elementwise;
   const void* pieces[MAX_OPERANDS];
-  char* blocks[MAX_OPERANDS];  // where they are laid out
+  char* blocks[MAX_OPERANDS];  // the blocks into which they are expanded
   char* target;
   int64_t strides[MAX_OPERANDS], target_stride;  // bytes from one tile to the next
-  uint8_t gathered;  // bit k: operand k is laid out for each tile
-  uint8_t rows;      // bit k: its piece begins where the tile does in its row
+  uint8_t gathered;  // bit k: operand k is gathered for each tile
+  uint8_t rows;      // bit k: operand k is a row; its piece begins at the tile's place in the row
   uint8_t count;     // operands
   int step;
-  const leat_reduction_state_t* reduction;  // it is no elementwise step
-  int64_t terms;                            // of a row that is reduced
+  const leat_reduction_state_t* reduction;  // NULL for an elementwise step
+  int64_t terms;                            // the number of terms of a row that is reduced
 } walk_t;
 
-// Where the first piece of an array lies, and the bytes from an element to the next (0: every piece
-// lies at one place).
+// Where the first piece of an array lies; 0 bytes: every tile uses the same place, a block.
 typedef struct lane_s {
   char* data;
   int64_t bytes;
@@ -372,7 +376,7 @@ static void gather(const run_t* r, const walk_t* walk, int k, int64_t index, int
                           leat_fused_repeats(e) ? walk->target : walk->blocks[k]);
 }
 
-// Begins the walk along operand |k|, from element |begin| of |end| on.
+// Begins the walk along operand |k|; a scalar or row is expanded into its block now.
 static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, int64_t end) {
   const operand_t* operand = &r->operands[walk->step][k];
   const int64_t row = operand->tensor->shape.element_count;
@@ -388,7 +392,7 @@ static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, in
   }
 }
 
-// The accumulator of the part of a long row that begins at |begin|, which is one of nothing yet.
+// Resets the accumulator of the part of a long row that begins at element |begin|, and returns it.
 static char* begin_part(const run_t* r, int s, int64_t begin) {
   const leat_reducer_t* reducer = &r->fused->steps[s].reduction->reducer;
   const int64_t part = begin % r->long_row / LEAT_REDUCTION_MAX_ROW;
@@ -398,6 +402,7 @@ static char* begin_part(const run_t* r, int s, int64_t begin) {
   return accumulator;
 }
 
+// Begins the walk of a reduction, into the output or the accumulator of a long row's part.
 static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, walk_t* out_walk) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int base = leat_fused_base(r->fused, step->operands[0]) - r->fused->input_count;
@@ -417,6 +422,7 @@ static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, wa
   }
 }
 
+// Begins the walks of all tiled steps, in their order; returns how many there are.
 static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
                        walk_t* out_walks) {
   int count = 0;
@@ -443,7 +449,7 @@ static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
   return count;
 }
 
-// Lays out what the step needs for the tile from |index| on, or gives.
+// Brings the operands to the tile from |index| on: gathers, or finds the place in a row.
 static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   for (int k = 0; k < walk->count; ++k) {
     const int64_t row = r->operands[walk->step][k].tensor->shape.element_count;
@@ -453,6 +459,7 @@ static void lay_tile(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   }
 }
 
+// Reduces whole rows or, when the target does not move, a piece of a long row.
 static void reduce_tile(const walk_t* walk, int64_t n) {
   if (walk->target_stride) {
     leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
@@ -463,7 +470,7 @@ static void reduce_tile(const walk_t* walk, int64_t n) {
 }
 
 static int compute(const walk_t* walk, int64_t n) {
-  if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;  // laid out
+  if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;
   if (LEAT_LIKELY(!walk->reduction)) {
     return leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
   }
@@ -481,6 +488,7 @@ static int visit(const run_t* r, walk_t* walk, int64_t index, int64_t n) {
   return faults;
 }
 
+// Runs all tiled steps over elements [begin, end), on any thread of the pool.
 static void run_span(run_t* r, int64_t begin, int64_t end) {
   _Alignas(64) char area[WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
@@ -510,6 +518,7 @@ static void run_parts(void* data, int64_t begin, int64_t end) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Cuts the elements into shards of whole rows, or of parts of long rows that are merged later.
 static void run_shards(run_t* r, double cost_ns) {
   if (!r->long_row) {
     leat_kernel_parallel_for(r->context, r->count / r->reduced_row,
@@ -545,6 +554,7 @@ static leat_status_t run_tiles(run_t* r) {
   return leat_elementwise_fault_status(&c, fault & 0xff);
 }
 
+// Runs the program in the order that makes it correct: small steps, tiles, reductions from memory.
 static leat_status_t run(run_t* r) {
   const leat_fused_t* f = r->fused;
   bool any_tiled = false;

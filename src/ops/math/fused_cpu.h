@@ -1,4 +1,7 @@
-// The state of a _FusedElementwise kernel: its program, made out.
+// The state of a _FusedElementwise kernel: the program of ops/math/fused.h, resolved to loops and
+// reducers of the CPU. leat_fused_create (fused_create_cpu.c) builds it once per node; the kernel
+// (fused_cpu.c) and the shapes (fused_shape_cpu.c) only read it, on any thread. The state owns all
+// it points to, in |arena|, but for the shapes of steps.
 #ifndef LEAT_OPS_MATH_FUSED_CPU_H_
 #define LEAT_OPS_MATH_FUSED_CPU_H_
 
@@ -9,26 +12,29 @@
 _Static_assert(LEAT_FUSED_MAX_OPERANDS == LEAT_ELEMENTWISE_MAX_INPUTS, "a step is a loop's call");
 
 typedef struct leat_fused_step_s {
-  leat_kernel_t kernel;  // as the node's own would be: what messages name
-  // The kernel's state, one of these; of a step that reshapes neither.
+  // stands for the node that the step was before fusion: error messages name it
+  leat_kernel_t kernel;
+  // The step's kernel state: one of the two is set, or neither for a Reshape.
   const leat_elementwise_t* elementwise;
   const leat_reduction_state_t* reduction;
-  int64_t axes;                           // that a reduction reduces
-  leat_shape_t shape;                     // of a step that reshapes or repeats
-  int16_t base;  // the operand whose elements it gives: itself, unless it reshapes
+  int64_t axes;                           // how many of the last axes a reduction reduces
+  leat_shape_t shape;                     // the output shape of a Reshape or BroadcastTo step
+  int16_t base;  // the operand whose elements the step gives: itself, unless it is a Reshape
   uint8_t input_types[LEAT_ELEMENTWISE_MAX_INPUTS];
   uint8_t output_type;
-  int16_t operands[LEAT_ELEMENTWISE_MAX_INPUTS];  // an input, or |input_count| + a step
-  int16_t output;        // which one of the node's it is; -1
-  int16_t block;         // of the work area where its pieces lie when it is no output
-  uint64_t forwardable;  // inputs that nobody reads after the step: its output may take their bytes
+  // an operand is an input, or |input_count| + a step
+  int16_t operands[LEAT_ELEMENTWISE_MAX_INPUTS];
+  int16_t output;        // the node's output that the step computes; -1: none
+  int16_t block;         // the block of the work area for its pieces when it is no output
+  // bit i: no later step reads input i, so that the step's output may take its bytes
+  uint64_t forwardable;
 } leat_fused_step_t;
 
 typedef struct leat_fused_s {
   leat_arena_t arena;
   int input_count, step_count;
-  int block_count;        // of the work area
-  int64_t element_bytes;  // of the largest element
+  int block_count;        // blocks of the work area that the steps need at once
+  int64_t element_bytes;  // bytes of the largest element of any operand or result
   leat_fused_step_t* steps;
 } leat_fused_t;
 
@@ -37,12 +43,12 @@ static inline int leat_fused_base(const leat_fused_t* fused, int operand) {
   return operand < fused->input_count ? operand : fused->steps[operand - fused->input_count].base;
 }
 
-// Repeats its operand: there is no loop, its pieces are gathered.
+// true for a BroadcastTo step: it has no loop, the engine gathers its pieces.
 static inline bool leat_fused_repeats(const leat_elementwise_t* elementwise) {
   return elementwise && !elementwise->loop;
 }
 
-// The program's context as the step's own node would have it, for messages.
+// A copy of |program| whose kernel is the step's, so that an error names the original node.
 static inline leat_kernel_context_t leat_fused_step_context(const leat_kernel_context_t* program,
                                                             const leat_fused_step_t* step) {
   leat_kernel_context_t c = *program;
@@ -50,18 +56,22 @@ static inline leat_kernel_context_t leat_fused_step_context(const leat_kernel_co
   return c;
 }
 
-// The axes that a reduction reduces, of |rank|.
+// Marks in |out_reduced| [rank] the last |axes| axes, those that the reduction reduces.
 static inline void leat_fused_mark_reduced(const leat_fused_step_t* step, int rank,
                                            bool* out_reduced) {
   for (int d = 0; d < rank; ++d) out_reduced[d] = d >= rank - step->axes;
 }
 
-// The shape of what |step| gives of |operands|; operand 0 of one that reshapes is what it shows.
+// Computes the output shape of |step| from the tensors of its operands; for a Reshape or
+// BroadcastTo, operands[0] is the tensor it reads. The caller releases the shape. INVALID_ARGUMENT,
+// in the name of the step's node, when the operands do not fit.
 LEAT_MUST_USE leat_status_t leat_fused_step_shape(const leat_kernel_context_t* program,
                                                   const leat_fused_step_t* step,
                                                   const leat_tensor_t* const operands[],
                                                   leat_shape_t* out_shape);
 
+// Fills |state| (a leat_fused_t) from the node's attributes. INVALID_ARGUMENT for a program whose
+// types or counts do not agree; leat_fused_destroy must be called even then.
 LEAT_MUST_USE leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state);
 void leat_fused_destroy(void* state);
 

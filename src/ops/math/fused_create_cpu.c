@@ -1,17 +1,24 @@
-// Making out a program of _FusedElementwise: which loop each step runs, where its pieces lie in the
-// work area, which inputs may be overwritten when. Types are checked as a node's own would be, so
-// that no program, however it came, makes a loop read what is not there.
+// Builds the program of a _FusedElementwise kernel from the node's attributes: which loop each step
+// runs, in which block of the work area its pieces lie, and from which step on an input may be
+// overwritten. The attributes may come from a graph that somebody wrote by hand, so every step's
+// types are checked against its op's declaration as if it were a node of its own: no program can
+// make a loop read memory that is not there.
+//
+// Blocks are assigned like registers: a block is taken from the step that writes it until the last
+// step that reads it, and the lowest free one is used next. A step may write over a block that it
+// reads last when the elements have one size, because a loop may write over its inputs. The program
+// is immutable after creation; fused_cpu.c interprets it.
 #include <string.h>
 
 #include "base/checked.h"
 #include "ops/family.h"
 #include "ops/math/fused_cpu.h"
 
-// The sources whose kernels may be elementwise, or reduce.
+// The op families whose kernels are elementwise or reduce: only these can be steps.
 #define SOURCES(X)                                                                          \
   X(binary) X(bitwise) X(cast) X(compare) X(complex) X(reduction) X(relu) X(select)         \
   X(special) X(unary)
-#define MAX_ATTRS 8  // of an op
+#define MAX_ATTRS 8  // attributes of an op at most
 SOURCES(LEAT_OP_FAMILY_DECLARE_)
 static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_)};
 static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_OP_FAMILY_KERNELS_)};
@@ -21,8 +28,9 @@ static bool is_step(const leat_kernel_row_t* row) {
          row->elementwise == LEAT_ELEMENTWISE_REDUCTION;
 }
 
-// NULL: no such op. Rows of one op differ in their types, which are checked, and in how they begin,
-// which is not used.
+// Finds the kernel of a step by its op; NULL if there is none. Several kernels of one op differ in
+// their type constraints, which types_fit replaces, and in |create| only by type, so that the first
+// one serves.
 static const leat_kernel_row_t* find_kernel(leat_string_view_t op) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKernels); ++i) {
     for (const leat_kernel_row_t* row = kKernels[i]; row->op; ++row) {
@@ -50,7 +58,8 @@ static leat_status_t unfit(const leat_kernel_creation_t* c, leat_string_view_t o
                           what);
 }
 
-// Is |dtype| what |argument| takes? The first use of an attribute says what it is.
+// true when |dtype| fits |argument|. The first argument that uses a type attribute fixes its value
+// in |attr_types|; all others must agree.
 static bool admits(const leat_op_t* op, const leat_op_argument_t* argument, int dtype,
                    uint8_t* attr_types) {
   if (argument->source == LEAT_TYPE_FIXED) return (int)argument->dtype == dtype;
@@ -69,7 +78,8 @@ static bool types_fit(const leat_fused_step_t* step, const leat_op_t* op, uint8_
          !leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT);
 }
 
-// The kernel of a node with those types, |keep_dims| where it has that, and defaults for all else.
+// Creates the kernel of a step as if it were a node with the types |attr_types|, with |keep_dims|
+// where the op has that attribute, and defaults for all other attributes.
 static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_t* attr_types,
                                    bool keep_dims, leat_arena_t* arena, leat_fused_step_t* step) {
   const leat_op_t* op = step->kernel.op;
@@ -104,7 +114,8 @@ static uint8_t operand_type(const leat_kernel_creation_t* c, const leat_fused_t*
                                   : f->steps[operand - f->input_count].output_type;
 }
 
-// |keep_dims| is that of a reduction, whose axes are no operand.
+// Creates an elementwise or reduction step. |keep_dims| is a reduction's; its axes are an attribute
+// of the program, not an operand, but the op declares an input for them, of int32 here.
 static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
                                  const int64_t* operands, bool keep_dims, leat_fused_t* f) {
   leat_fused_step_t* step = &f->steps[s];
@@ -147,7 +158,7 @@ static leat_status_t create_reshape(leat_kernel_creation_t* c, const leat_fused_
   return leat_shape_create(shape.rank, shape.dims, &step->shape);
 }
 
-// As if there were a kernel without a loop.
+// Creates a BroadcastTo step as if there were an elementwise kernel without a loop.
 static leat_status_t create_repeat(leat_kernel_creation_t* c, const leat_fused_program_t* p, int s,
                                    int64_t operand, leat_partial_shape_t shape, leat_fused_t* f) {
   leat_fused_step_t* step = &f->steps[s];
@@ -170,7 +181,7 @@ static leat_status_t create_repeat(leat_kernel_creation_t* c, const leat_fused_p
   return leat_arena_copy_string(&f->arena, p->names[s], &step->kernel.node_name);
 }
 
-// The last step that reads each value: inputs, then what steps give; -1: none.
+// Finds the last step that reads each value (the inputs, then the steps' results); -1: none does.
 static void find_last_readers(const leat_fused_t* f, int16_t* out_last) {
   for (int v = 0; v < f->input_count + f->step_count; ++v) out_last[v] = -1;
   for (int s = 0; s < f->step_count; ++s) {
@@ -181,8 +192,8 @@ static void find_last_readers(const leat_fused_t* f, int16_t* out_last) {
   }
 }
 
-// A block is taken for a step's pieces until the last step that reads them has run. It may be that
-// step's own block then, as a loop may write over an operand of as large elements.
+// Gives each step that is no output a block, free until the last step that reads it has run.
+// Invariant: bit i of |taken| is set while a later step reads block i.
 static void assign_blocks(leat_fused_t* f, const int16_t* last_of_steps) {
   uint64_t taken = 0;
   for (int s = 0; s < f->step_count; ++s) {
@@ -209,6 +220,7 @@ static void assign_blocks(leat_fused_t* f, const int16_t* last_of_steps) {
   }
 }
 
+// Marks the inputs that no step after |s| reads, of the first 64.
 static void find_forwardable(leat_fused_t* f, const int16_t* last_of_inputs) {
   for (int s = 0; s < f->step_count; ++s) {
     for (int i = 0; i < LEAT_MIN(f->input_count, 64); ++i) {
@@ -223,6 +235,7 @@ static int64_t largest_element(const leat_elementwise_t* e) {
   return bytes;
 }
 
+// Builds the steps in order: a step reads only inputs and earlier steps, which have types by then.
 static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
   leat_fused_program_t p;
   LEAT_RETURN_IF_ERROR(

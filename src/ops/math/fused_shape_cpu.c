@@ -1,20 +1,25 @@
-// The shapes of what the steps of a _FusedElementwise give. Most have that of their widest operand,
-// which is found without a broadcast; what does not fit is an error of the step's own node.
+// The output shapes of the steps of a _FusedElementwise, computed at each run from the tensors. The
+// common case is that all operands have one shape or are scalars: then the step shares the shape of
+// its widest operand and nothing is allocated. Otherwise the shapes are broadcast as the op's own
+// kernel would. Operands that do not fit give the error of the node that the step was before
+// fusion, with its name. fused_cpu.c calls this for every step, before it allocates any output.
 #include "ops/math/fused_cpu.h"
 #include "ops/math/reduction_plan_cpu.h"
 
+// true when |scalar| has one element and broadcasting it to |shape| changes nothing of |shape|.
 static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shape_t* shape) {
   return scalar->element_count == 1 && scalar->rank <= shape->rank;
 }
 
-// A step broadcasts its operands, also where its op did not have to as they were known to have one
-// shape: there may be parts of constants among them now (optimize/cluster_constant.c).
+// true when the step's operands may broadcast. Select and its like require equal shapes as nodes,
+// but a fused step may read a part of a constant that had that shape and was shrunk
+// (optimize/cluster_constant.c), so that only ops which keep one shape do not broadcast.
 static inline bool broadcasts(const leat_fused_step_t* step) {
   return step->kernel.row->elementwise != LEAT_ELEMENTWISE_SAME;
 }
 
-// The operand whose shape the step has because the others have it or are scalars; NULL: it takes
-// more to find out, or they do not fit.
+// The operand whose shape is the step's, when all others have its shape or are scalars. NULL when
+// the shapes must be broadcast to find out, or do not fit.
 static const leat_tensor_t* find_widest(const leat_fused_step_t* step,
                                         const leat_tensor_t* const operands[]) {
   const leat_tensor_t* widest = NULL;
@@ -46,7 +51,7 @@ static leat_status_t find_shape(const leat_kernel_context_t* program,
   if (broadcasts(step)) {
     return leat_elementwise_shape(&c, count, operands, out_shape);
   }
-  // The contract of an elementwise op is that shapes agree.
+  // An op with a contract requires equal shapes, the others equal element counts.
   const bool is_strict = step->kernel.contract != NULL;
   for (int k = 1; k < count; ++k) {
     const leat_shape_t *first = &operands[0]->shape, *other = &operands[k]->shape;
@@ -61,6 +66,7 @@ static leat_status_t find_shape(const leat_kernel_context_t* program,
   return leat_ok_status();
 }
 
+// true when |x| broadcasts to |shape| and really is smaller, or |x| is empty.
 static bool is_repeated_to(const leat_shape_t* x, const leat_shape_t* shape) {
   if (x->rank > shape->rank) return false;
   for (int d = 1; d <= x->rank; ++d) {
@@ -70,7 +76,7 @@ static bool is_repeated_to(const leat_shape_t* x, const leat_shape_t* shape) {
   return x->element_count != shape->element_count || !x->element_count;
 }
 
-// The shape that the step states, if it fits.
+// Shares the shape that a Reshape or BroadcastTo step states, when its operand |given| fits it.
 static leat_status_t find_stated_shape(const leat_kernel_context_t* program,
                                        const leat_fused_step_t* step, const leat_shape_t* given,
                                        leat_shape_t* out_shape) {

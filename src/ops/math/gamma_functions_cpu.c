@@ -1,6 +1,18 @@
-// The gamma function's relatives, by the textbook's means: recurrence and asymptotic series, power
-// series below and continued fractions above the mean, Euler-Maclaurin sums; inverses by a rational
-// start and one step of Halley.
+// The relatives of the gamma function in double: digamma, polygamma and zeta functions, incomplete
+// gamma and beta functions, quantiles of the normal distribution. The C library has lgamma and erfc
+// only. The methods are the textbook's (Abramowitz and Stegun; Numerical Recipes), chosen because
+// each is accurate to a few units of the last place in its region and short:
+//
+//   digamma, zeta         recurrence up to 10, then the Euler-Maclaurin (asymptotic) series
+//   P(a, x)               power series for x <= 1 or x <= a
+//   Q(a, x) = 1 - P       continued fraction above
+//   I_x(a, b)             continued fraction (Lentz), on the side where it converges fast
+//   quantile              a rational approximation to 9 digits, then one step of Halley's method
+//
+// Each of P and Q is computed directly where it is small, so that 1 - (the other) never cancels.
+// The kernels of special_cpu.c call these functions for each element, on any thread; nothing here
+// keeps state. Poles and arguments outside of the domain give what TensorFlow gives, infinity or
+// NaN.
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +29,7 @@ double leat_lgamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-// B(2k) / 2k.
+// The coefficients B(2k) / 2k of digamma's asymptotic series.
 static const double kDigamma[] = {1.0 / 12,      -1.0 / 120,  1.0 / 252, -1.0 / 240, 1.0 / 132,
                                   -691.0 / 32760, 1.0 / 12};
 
@@ -37,7 +49,7 @@ double leat_digamma(double x) {
   return sum + log(x) - 0.5 / x - series;
 }
 
-// B(2k) / (2k)!.
+// The coefficients B(2k) / (2k)! of the Euler-Maclaurin sum.
 static const double kZeta[] = {
     1.0 / 12,
     -1.0 / 720,
@@ -53,6 +65,8 @@ static const double kZeta[] = {
     -236364091.0 / 1693824136731743669452800000.0,
 };
 
+// The Hurwitz zeta function: the sum over k >= 0 of (q + k)^-x. At least ten terms are added one by
+// one, until q is 10; the rest of the sum is an integral and Euler-Maclaurin corrections.
 double leat_zeta(double x, double q) {
   if (x == 1) return INFINITY;
   if (x < 1 || x != x || q != q) return NAN;
@@ -60,7 +74,7 @@ double leat_zeta(double x, double q) {
     if (q == floor(q)) return rint(0.5 * x) == 0.5 * x ? INFINITY : NAN;
     if (x != floor(x)) return NAN;
   }
-  if (q < -MAX_STEPS) return NAN;
+  if (q < -MAX_STEPS) return NAN;  // the recurrence up to 10 would take too long
   double sum = 0, power = 0;
   for (int i = 0; i < 10 || q < 10; ++i, q += 1) {
     power = pow(q, -x);
@@ -80,6 +94,7 @@ double leat_zeta(double x, double q) {
   return sum;
 }
 
+// The derivative of digamma of order n: (-1)^(n + 1) n! zeta(n + 1, x).
 double leat_polygamma(double n, double x) {
   if (floor(n) != n || n < 0) return NAN;
   if (n == 0) return leat_digamma(x);
@@ -89,12 +104,14 @@ double leat_polygamma(double n, double x) {
 
 // ---- Incomplete gamma functions -----------------------------------------------------------------
 
-// What the power series of P and the continued fraction of Q give, with derivatives by a.
+// The power series of P or the continued fraction of Q, and its derivative by a.
 typedef struct leat_igamma_part_s {
-  double value;  // without the factor x^a e^-x / gamma(a) (Q) or / gamma(a + 1) (P)
+  // Q(a, x) or P(a, x) without the factor x^a e^-x over gamma(a) (Q) or gamma(a + 1) (P).
+  double value;
   double slope;
 } leat_igamma_part_t;
 
+// The sum over k of x^k / ((a + 1) ... (a + k)).
 static leat_igamma_part_t lower_series(double a, double x) {
   double term = 1, sum = 1, slope = 0, harmonic = 0;
   for (int k = 1; k < MAX_STEPS; ++k) {
@@ -107,6 +124,8 @@ static leat_igamma_part_t lower_series(double a, double x) {
   return (leat_igamma_part_t){sum, slope};
 }
 
+// The continued fraction of Q, by the recurrence of its convergents p / q; |dp| and |dq| are their
+// derivatives by a. p and q grow without bound and are scaled down together now and then.
 static leat_igamma_part_t upper_fraction(double a, double x) {
   double y = 1 - a, z = x + y + 1;
   double p2 = 1, q2 = x, p1 = x + 1, q1 = z * x;
@@ -162,6 +181,7 @@ double leat_igammac(double a, double x) {
   return factor == 0 ? 0 : factor * upper_fraction(a, x).value;
 }
 
+// The derivative of P(a, x) by a, by the product rule over the factor and the series or fraction.
 double leat_igamma_grad_a(double a, double x) {
   if (x == 0) return 0;
   if (x < 0 || a <= 0 || a != a || x != x) return NAN;
@@ -177,9 +197,11 @@ double leat_igamma_grad_a(double a, double x) {
 
 // ---- Incomplete beta function -------------------------------------------------------------------
 
+// Lentz's method divides by partial results; a zero among them becomes a tiny number.
 static double away_from_zero(double x) { return fabs(x) < 1e-300 ? 1e-300 : x; }
 
-// Lentz's evaluation of the continued fraction, which converges for x < (a + 1) / (a + b + 2).
+// The continued fraction of the incomplete beta function by Lentz's method. It converges fast for x
+// < (a + 1) / (a + b + 2).
 static double beta_fraction(double a, double b, double x) {
   double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), h = d;
   for (int m = 1; m < MAX_STEPS; ++m) {
@@ -215,7 +237,8 @@ static double horner(const double* coefficients, int count, double x) {
   return sum;
 }
 
-// The normal quantile of p in (0, 1/2], to 9 digits: rational functions of Acklam.
+// The quantile of the normal distribution at p in (0, 1/2], to 9 digits, by the rational functions
+// of Acklam.
 static double quantile_start(double p) {
   static const double kMiddle[] = {-3.969683028665376e+01, 2.209460984245205e+02,
                                    -2.759285104469687e+02, 1.383577518672690e+02,
@@ -242,6 +265,8 @@ double leat_ndtri(double p) {
   if (!(p > 0 && p < 1)) return NAN;
   if (p > 0.5) return -leat_ndtri(1 - p);
   double x = quantile_start(p);
+  // One step of Halley's method: the relative error of the distribution function, over its
+  // derivative.
   double relative = 0.5 * erfc(-x * M_SQRT1_2) / p - 1;
   double step = relative * exp(0.5 * x * x + log(p) + 0.91893853320467274178);
   return x - step / (1 + 0.5 * x * step);
@@ -250,5 +275,6 @@ double leat_ndtri(double p) {
 double leat_erfinv(double x) {
   double y = leat_ndtri(0.5 * x + 0.5) * M_SQRT1_2;
   if (!(fabs(x) < 0.9)) return y;
-  return y - (erf(y) - x) / (M_2_SQRTPI * exp(-y * y));  // what 0.5 x + 0.5 lost
+  // A step of Newton's method regains the digits that 0.5 x + 0.5 lost.
+  return y - (erf(y) - x) / (M_2_SQRTPI * exp(-y * y));
 }

@@ -1,4 +1,5 @@
-// HistogramFixedWidth, Bucketize: which of several intervals numbers lie in.
+// The ops HistogramFixedWidth (how many values lie in each of nbins equal intervals) and Bucketize
+// (in which of several intervals each number lies). Neither has a gradient.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

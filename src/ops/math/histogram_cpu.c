@@ -1,9 +1,18 @@
-// CPU kernels of HistogramFixedWidth and Bucketize.
+// The CPU kernels of HistogramFixedWidth and Bucketize.
+//
+//   HistogramFixedWidth: values, range [lo, hi], nbins -> counts [nbins]
+//      bin = floor((clamp(v, lo, hi) - lo) / step),  step = hi / nbins - lo / nbins
+//   Bucketize: x, boundaries b0 <= b1 <= ... -> the number of boundaries that are <= x
+//
+// Values outside of the range count in the first and last bin; NaN is an error. The width of a bin
+// is computed as the difference of quotients, so that hi - lo cannot overflow. Both ops run on one
+// thread, element by element: they are used to monitor values, on small tensors.
 #include <string.h>
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 
+// Element |i| of |tensor| as a double.
 static double number_at(const leat_tensor_t* tensor, int64_t i) {
   switch (tensor->dtype) {
     case LEAT_DTYPE_FLOAT: return (double)leat_tensor_data(tensor, const float)[i];
@@ -42,6 +51,8 @@ static leat_status_t histogram__cpu(leat_kernel_context_t* c) {
 
 // ---- Bucketize ----------------------------------------------------------------------------------
 
+// The boundaries belong to the node's attributes, which do not outlive creation, so that the kernel
+// copies them.
 typedef struct leat_bucketize_s {
   leat_allocator_t* allocator;
   float* boundaries;

@@ -1,4 +1,6 @@
-// Arithmetic over partially known scalars and vectors.
+// Integer arithmetic over partially known scalars and vectors, for value inference. An item is
+// LEAT_VALUE_UNKNOWN where an operand is, and where the op's own type would overflow: the kernel
+// wraps there, and a wrong shape would be worse than an unknown one.
 #include "ops/math/integer_value.h"
 
 bool leat_integer_value_applies(const leat_inference_t* c, int index) {
@@ -8,6 +10,7 @@ bool leat_integer_value_applies(const leat_inference_t* c, int index) {
   return dtype == LEAT_DTYPE_INT32 || dtype == LEAT_DTYPE_INT64;
 }
 
+// true when |value| fits the type of the node's first input.
 static bool fits(const leat_inference_t* c, int64_t value) {
   int dtype = leat_dtype_base(leat_graph_output_type(c->graph, c->node->inputs[0]));
   return dtype == LEAT_DTYPE_INT64 || (value >= INT32_MIN && value <= INT32_MAX);

@@ -1,5 +1,5 @@
-// The types that tables of loops know, numbered without gaps. A quantized type is the integer that
-// it is kept in.
+// The data types for which tables of loops have columns, numbered without gaps to keep the tables
+// small. A quantized type uses the column of the integer that stores it.
 #ifndef LEAT_OPS_MATH_LOOP_TYPE_CPU_H_
 #define LEAT_OPS_MATH_LOOP_TYPE_CPU_H_
 
@@ -11,7 +11,7 @@
   X(VARIANT)
 
 typedef enum leat_loop_type_e {
-  LEAT_LOOP_TYPE_NONE,  // tables have nothing there
+  LEAT_LOOP_TYPE_NONE,  // types without loops: every table is empty there
 #define LEAT_LOOP_TYPE_ENUM_(NAME) LEAT_LOOP_TYPE_##NAME,
   LEAT_LOOP_TYPES(LEAT_LOOP_TYPE_ENUM_)
 #undef LEAT_LOOP_TYPE_ENUM_

@@ -1,7 +1,13 @@
-// How elementwise loops are written: one line an op and type, LEAT_LOOP_x(name, type, expression).
-// The lists say which C types there are and in which unsigned type integers are computed, so that
-// overflow wraps. Loops carry no dependence from one element to the next even where the output is
-// one of the inputs, which is what the pragma tells the compiler.
+// Macros that define elementwise loops, one line an op and type: LEAT_LOOP_x(name, type,
+// expression). The lists (LEAT_LOOP_FLOATS and so on) apply a macro to each C type with its name,
+// its data type and the unsigned type in which integers are computed, so that overflow wraps
+// instead of being undefined.
+//
+// A loop computes element i of the output from element i of the inputs alone. No iteration depends
+// on another even where the output is one of the inputs, and the pragma LEAT_LOOP_INDEPENDENT tells
+// the compiler so: it need not check for overlap before it uses vectors. Loops return the faults
+// that they met, 0 in most. The files *_isa.c and *_loops_cpu.c use these macros and collect the
+// loops in tables.
 #ifndef LEAT_OPS_MATH_LOOPS_CPU_H_
 #define LEAT_OPS_MATH_LOOPS_CPU_H_
 
@@ -13,10 +19,11 @@
 #define LEAT_LOOP_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-// Called through tables, and by other loops over the same bytes: one copy is enough.
+// A loop is called through tables and by other loops over the same bytes: inlining copies would
+// only make the program larger.
 #define LEAT_LOOP_FUNCTION static __attribute__((noinline)) int
 
-// |expression| over x, of type |out_type|.
+// Defines a loop of |expression| over the element |x|; the result has the type |out_type|.
 #define LEAT_LOOP_UNARY(name, type, out_type, expression)                        \
   LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
@@ -29,7 +36,7 @@
     return 0;                                                                    \
   }
 
-// |expression| over x and y.
+// Defines a loop of |expression| over the elements |x| and |y|.
 #define LEAT_LOOP_BINARY(name, type, out_type, expression)                       \
   LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
@@ -43,7 +50,8 @@
     return 0;                                                                    \
   }
 
-// As LEAT_LOOP_BINARY; where |is_faulty| holds the element is 0 and |fault| is reported.
+// Defines a loop like LEAT_LOOP_BINARY in which an element with |is_faulty| is 0 and |fault| is
+// returned.
 #define LEAT_LOOP_CHECKED(name, type, is_faulty, fault, expression)              \
   LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
@@ -62,7 +70,8 @@
     return faults;                                                               \
   }
 
-// Over arrays of complex numbers as pairs: a + bi from x, c + di from y; |re| and |im| use them.
+// Defines a loop over complex numbers as pairs of reals: a + bi from x, c + di from y. |re| and
+// |im| are expressions over a, b, c and d.
 #define LEAT_LOOP_COMPLEX_BINARY(name, part, re, im)                             \
   LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const part* xs = inputs[0];                                                  \
@@ -93,8 +102,9 @@
 #define LEAT_LOOP_INTEGERS(X, ...) \
   LEAT_LOOP_SIGNED(X, __VA_ARGS__) \
   LEAT_LOOP_UNSIGNED(X, __VA_ARGS__)
-// In a file that is compiled per instruction set: the integers that deserve a loop for this one.
-// The baseline has all; where a table has no entry the baseline's serves.
+// The integers that get a loop in a file that is compiled per instruction set. The baseline has
+// loops for all of them; for AVX2 and above only int32 and int64 are worth the code, and a table
+// without an entry falls back to the baseline.
 #if defined(__AVX2__)
 #define LEAT_LOOP_ISA_SIGNED(X, ...)                \
   X(i32, INT32, int32_t, uint32_t, __VA_ARGS__)     \
@@ -113,7 +123,8 @@
   X(c64, COMPLEX64, leat_complex64_t, float, __VA_ARGS__) \
   X(c128, COMPLEX128, leat_complex128_t, double, __VA_ARGS__)
 
-// |statement| over strings x, y (const TF_TString*) and the empty z.
+// Defines a loop of |statement| over the strings x and y, pointers to TF_TString, and the result
+// |z|, an empty string or a number that the statement writes.
 #define LEAT_LOOP_STRINGS(name, out_type, statement)                             \
   LEAT_LOOP_FUNCTION name(const void* const inputs[], void* output, int64_t n) { \
     const TF_TString* xs = inputs[0];                                            \
@@ -128,7 +139,7 @@
     return 0;                                                                    \
   }
 
-// An entry of a table of loops: LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, add)
+// An entry of a table of loops, as in LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, add).
 #define LEAT_LOOP_ENTRY(suffix, DTYPE, type, wide, name) [LEAT_LOOP_TYPE_##DTYPE] = name##_##suffix,
 
 #endif  // LEAT_OPS_MATH_LOOPS_CPU_H_

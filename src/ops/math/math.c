@@ -1,4 +1,5 @@
-// Arithmetic: elementwise functions, comparisons, casts, sums and other reductions, ranges.
+// The family of arithmetic ops: elementwise functions, comparisons, casts, reductions, segment ops,
+// scans and ranges. Each name in the list is a source with a table of ops and one of kernels.
 #include "ops/family.h"
 
 #define LEAT_MATH_SOURCES(X) \

@@ -1,4 +1,12 @@
-// Range, LinSpace: evenly spaced numbers.
+// The ops Range and LinSpace: vectors of evenly spaced numbers. Their shapes depend on the values
+// of their inputs, so that most of this file computes a size from values that are known.
+//
+//   Range: start, limit, delta -> [ceil((limit - start) / delta)]
+//   LinSpace: start, stop, num -> [num]
+//
+// Values may be known in two ways: the input is a constant of any numeric type, or shape inference
+// has followed a small integer (the rank of a tensor, say) through other nodes. The size of a range
+// must be the same here and in the kernel, so that both call range_size.h.
 #include "ops/math/range_size.h"
 
 #include "base/checked.h"
@@ -6,7 +14,7 @@
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// The scalar of a constant as an integer or a real number; false for types of neither kind.
+// Reads the scalar |tensor| as an integer or a real number; false for types of the other kind.
 static bool read_integer(const leat_tensor_t* tensor, int64_t* out_value) {
   switch (tensor->dtype) {
 #define LEAT_READ_(DTYPE, type) \
@@ -33,7 +41,7 @@ static bool read_real(const leat_tensor_t* tensor, double* out_value) {
   return true;
 }
 
-// |out_size| stays LEAT_DIM_UNKNOWN when it does not follow from constants.
+// Computes the size when all inputs are constants; |out_size| keeps its value (unknown) otherwise.
 static leat_status_t size_of_constants(leat_inference_t* c, int64_t* out_size) {
   const leat_tensor_t* inputs[3];
   for (int i = 0; i < 3; ++i) {
@@ -54,6 +62,7 @@ static leat_status_t size_of_constants(leat_inference_t* c, int64_t* out_size) {
   return leat_ok_status();
 }
 
+// Reads the three inputs as inferred integers; |*out_known| says whether all of them are known.
 static leat_status_t range_arguments(leat_inference_t* c, int64_t* out_arguments, bool* out_known) {
   *out_known = true;
   for (int i = 0; i < 3; ++i) {
@@ -73,7 +82,7 @@ static leat_status_t range_shape(leat_inference_t* c) {
   }
   int64_t size = LEAT_DIM_UNKNOWN, arguments[3];
   LEAT_RETURN_IF_ERROR(size_of_constants(c, &size));
-  if (size == LEAT_DIM_UNKNOWN) {  // Range(0, Rank(x), 1)
+  if (size == LEAT_DIM_UNKNOWN) {  // for example Range(0, Rank(x), 1)
     bool is_known;
     LEAT_RETURN_IF_ERROR(range_arguments(c, arguments, &is_known));
     if (is_known) {
@@ -87,6 +96,7 @@ static leat_status_t range_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Infers the items of a small integer range, such as the axes of a tensor.
 static leat_status_t range_value(leat_inference_t* c) {
   int64_t arguments[3], size, items[LEAT_SHAPE_MAX_RANK];
   bool is_known;

@@ -1,9 +1,18 @@
-// CPU kernels of Range and LinSpace.
+// The CPU kernels of Range and LinSpace. Both fill a vector with first + i * step.
+//
+//   Range:     step = delta,  items [0, size) of leat_range_size_*
+//   LinSpace:  step = (stop - start) / max(num - 1, 1), and the last item is exactly |stop|
+//
+// An item is computed from its index, not from the item before it: that needs no order, so that the
+// vector is cut into shards, and rounding errors do not add up. Integers are computed as unsigned,
+// because i * step may overflow where the item itself does not. half and bfloat16 are computed as
+// float and rounded.
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/kernel_rows.h"
 #include "ops/math/range_size.h"
 
+// Allocates |size| items, or annotates the failure of computing the size with the node's name.
 static leat_status_t allocate_range(leat_kernel_context_t* c, leat_status_t size_status,
                                     int64_t size, leat_tensor_t** out_output) {
   if (size_status) {
@@ -14,7 +23,7 @@ static leat_status_t allocate_range(leat_kernel_context_t* c, leat_status_t size
   return leat_kernel_allocate_output(c, 0, &shape, out_output);
 }
 
-// Element i of any of them is first + i * step, in the type's own arithmetic.
+// A vector whose item i is first + i * step, computed in the type's own arithmetic.
 typedef struct line_s {
   void* elements;
   const void* first;

@@ -1,4 +1,5 @@
-// How many numbers a Range has; shared by the op's shape function and its kernels.
+// The number of items of a Range. The op's shape function (range.c) and its kernels (range_cpu.c)
+// share it, so that they cannot disagree.
 #ifndef LEAT_OPS_MATH_RANGE_SIZE_H_
 #define LEAT_OPS_MATH_RANGE_SIZE_H_
 
@@ -11,8 +12,8 @@ LEAT_MUST_USE static inline leat_status_t leat_range_error(const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Requires %s", rule);
 }
 
-// INVALID_ARGUMENT for a delta of 0 or of the wrong sign. |start|, |limit|, |delta| are values of
-// the type in question.
+// The number of items, ceil((limit - start) / delta), without overflow: the span is computed as
+// unsigned. INVALID_ARGUMENT for a delta of 0, or one that leads away from the limit.
 LEAT_MUST_USE static inline leat_status_t leat_range_size_integer(int64_t start, int64_t limit,
                                                                   int64_t delta,
                                                                   int64_t* out_size) {
@@ -27,6 +28,8 @@ LEAT_MUST_USE static inline leat_status_t leat_range_size_integer(int64_t start,
   return leat_ok_status();
 }
 
+// The same for real numbers, computed in the op's type: float and double may round to different
+// sizes.
 LEAT_MUST_USE static inline leat_status_t leat_range_size_real(double start, double limit,
                                                                double delta, bool is_double,
                                                                int64_t* out_size) {

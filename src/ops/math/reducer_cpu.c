@@ -1,5 +1,11 @@
-// Reducers put together from a fold and what surrounds it: elements widened to what the fold takes,
-// accumulators narrowed to results. Also the folds that vectors do not help.
+// Puts reducers together: for each data type it chooses the fold, the function that widens elements
+// to what the fold takes, and the function that narrows accumulators to results. The table |types|
+// is the whole choice; reduction_isa.c has the folds that vectors help, and the others are here.
+//
+// Small integers are widened to int32 and accumulated in 64 bits; results wrap to the type, as in
+// TensorFlow. half and bfloat16 are widened to float and rounded once, at the end. Kernels of
+// reductions, segment ops and fused programs make a reducer when they are created and use it
+// through reduction_cpu.h.
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +17,7 @@
 
 #define BLOCK 512  // elements widened at a time
 
-// ---- Plain folds --------------------------------------------------------------------------------
+// ---- Folds that vectors do not help -------------------------------------------------------------
 
 #define PLAIN_FOLD(name, type, total_type, combine)                                              \
   static void name##_rows(const void* data, int64_t stride, int64_t rows, int64_t n,             \
@@ -57,7 +63,7 @@ static leat_fold_t find_fold(leat_reduction_t reduction, leat_fold_kind_t kind) 
   return fold.rows ? fold : plain_folds.items[reduction][kind];
 }
 
-// ---- Elements to what folds take, accumulators to results ---------------------------------------
+// ---- Widening elements, narrowing accumulators --------------------------------------------------
 
 #define CONVERT(name, from_type, to_type, expression)                   \
   static void name(const void* from, void* to, int64_t n) {             \
@@ -91,6 +97,8 @@ static void narrow_64(const void* from, void* to, int64_t n) { memcpy(to, from, 
 static void narrow_c64(const void* from, void* to, int64_t n) { narrow_f32(from, to, 2 * n); }
 static void narrow_c128(const void* from, void* to, int64_t n) { narrow_64(from, to, 2 * n); }
 
+// How one data type is reduced: the kind of its fold, the kind of its accumulator, and conversions
+// (NULL: none is needed).
 typedef struct leat_reduced_type_s {
   leat_fold_kind_t kind, total;
   void (*widen)(const void* x, void* out, int64_t n);
@@ -124,7 +132,8 @@ static uint64_t double_bits(double x) {
   return bits;
 }
 
-// What leaves any value of the type as it is.
+// The bits of the accumulator that leaves any value of the type as it is. All is a minimum and Any
+// a maximum of bool, whose only bit counts.
 static uint64_t neutral(leat_reduction_t reduction, int dtype) {
   const bool is_real = leat_dtype_in(dtype, LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX);
   const int bits = dtype == LEAT_DTYPE_BOOL ? 1 : 8 * (int)leat_dtype_size(dtype);
@@ -146,7 +155,8 @@ leat_status_t leat_reducer_create(const leat_kernel_creation_t* c, leat_reductio
   if (reduction == LEAT_REDUCTION_ANY) reduction = LEAT_REDUCTION_MAX;
   const leat_reduced_type_t* type = &types[dtype];
   const bool is_norm = reduction == LEAT_REDUCTION_NORM;
-  // Of zeros that differ in their sign a fold of lanes takes one by its place in the row.
+  // The extremum of zeros with different signs depends on the lane, that is on the place in the
+  // row, so that a row of float extrema cannot be folded in pieces.
   const bool is_extremum = reduction == LEAT_REDUCTION_MAX || reduction == LEAT_REDUCTION_MIN;
   *out_reducer = (leat_reducer_t){
       .fold = find_fold(reduction, type->kind),
@@ -224,7 +234,7 @@ static void take_root(leat_fold_kind_t kind, void* totals, int64_t n) {
 
 void leat_reducer_finish(const leat_reducer_t* reducer, leat_finish_t finish, void* accumulators,
                          void* out, int64_t n, int64_t count) {
-  const bool is_complex = reducer->total == LEAT_FOLD_C128;  // two doubles
+  const bool is_complex = reducer->total == LEAT_FOLD_C128;  // an accumulator is two doubles
   const leat_fold_kind_t kind = is_complex ? LEAT_FOLD_F64 : reducer->total;
   if (finish == LEAT_FINISH_MEAN) take_mean(kind, accumulators, is_complex ? 2 * n : n, count);
   if (finish == LEAT_FINISH_ROOT) take_root(kind, accumulators, is_complex ? 2 * n : n);

@@ -1,4 +1,12 @@
-// Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any: over a set of axes, which is an input.
+// The reductions Sum, Mean, Prod, Max, Min, EuclideanNorm, All and Any: their shapes, gradients and
+// registration. Input 0 is the tensor, input 1 the axes [k] or a scalar, which may be negative.
+//
+//   x [d0, ..., dn], axes {i, ...} -> y: the other dims (with keep_dims: 1 for these)
+//
+// A gradient needs dC/dy in the shape of x. Where shapes and axes are constants, the shape with 1
+// for the reduced axes is a constant of the gradient graph; otherwise nodes compute it when the
+// graph runs. The values of Prod and Sum over a small known vector are inferred too, because
+// programs compute sizes as Prod(Shape(x)) and shape inference must see through that.
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/reduction.h"
@@ -23,6 +31,8 @@ static leat_status_t mark_axes(const leat_tensor_t* axes, int rank, bool* out_re
   return leat_ok_status();
 }
 
+// Before producer version 21 TensorFlow allowed axes of any rank, so that the rank is not checked
+// for graphs that old.
 leat_status_t leat_reduction_infer(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), output = leat_partial_shape_unknown();
   if (c->graph->producer_version >= 21) {
@@ -50,7 +60,7 @@ leat_status_t leat_reduction_infer(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The product or sum of a known vector: Prod(Shape(x)).
+// Infers the product or sum of a vector whose items are known, as in Prod(Shape(x)).
 static leat_status_t fold_value(leat_inference_t* c, int64_t start,
                                 bool (*fold)(int64_t, int64_t, int64_t*)) {
   leat_partial_value_t x;
@@ -73,7 +83,9 @@ static leat_status_t sum_value(leat_inference_t* c) { return fold_value(c, 0, ad
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// The shape of the input with 1 for reduced dimensions, as known numbers. false when not known.
+// Computes the shape of the input with 1 for the reduced dimensions, and how often each dimension
+// is repeated, from constants. false when the shape or the axes are not constant, or a size exceeds
+// int32.
 static bool known_kept_shape(const leat_gradient_t* g, int32_t* out_kept, int32_t* out_repeats,
                              int* out_rank) {
   const leat_node_t* node = leat_gradient_node(g);
@@ -96,8 +108,8 @@ static bool known_kept_shape(const leat_gradient_t* g, int32_t* out_kept, int32_
   return true;
 }
 
-// The shape of the input with 1 for reduced dimensions, computed by nodes: ones are put in at the
-// axes.
+// Builds nodes that compute the input's shape with 1 at the reduced axes: DynamicStitch writes the
+// input's sizes first and then ones at the axes.
 leat_output_t leat_reduction_kept_shape(leat_gradient_t* g, leat_output_t input_shape) {
   leat_builder_t* b = &g->builder;
   leat_output_t axes = leat_arithmetic_cast(b, leat_gradient_input(g, 1), LEAT_DTYPE_INT32);
@@ -116,13 +128,14 @@ leat_output_t leat_reduction_kept_shape(leat_gradient_t* g, leat_output_t input_
                     (leat_attrs_t){&two, 1});
 }
 
-// dC/dy under the input's rank, and |y| likewise where it is asked for.
+// Gives |y| the input's rank, with 1 for the reduced dimensions; with keep_dims it has that
+// already.
 static leat_output_t unsqueeze(leat_gradient_t* g, leat_output_t y, leat_output_t kept_shape) {
   if (leat_node_attr_bool(leat_gradient_node(g), "keep_dims", false)) return y;
   return leat_build_binary(&g->builder, "Reshape", y, kept_shape);
 }
 
-// dC/dy repeated along the reduced axes.
+// Builds dC/dy repeated along the reduced axes, in the input's shape.
 static leat_output_t spread(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dy = leat_gradient_of_output(g, 0);
@@ -146,7 +159,7 @@ static leat_status_t sum_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// How many elements make one of the mean.
+// Builds the number of terms of one mean in type |dtype|: a constant where shapes are known.
 static leat_output_t mean_factor(leat_gradient_t* g, int dtype) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);
@@ -177,7 +190,8 @@ static leat_status_t mean_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Shared evenly by the elements that are the extremum.
+// All elements that equal the extremum share the gradient evenly.
+//    dx = [x = y] / (number of equal elements) * dy
 static leat_status_t extremum_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0);
@@ -193,6 +207,7 @@ static leat_status_t extremum_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// dx = x / (y / dy), which is dy * x / |x| with the norm y: TensorFlow's form, NaN where y is 0.
 static leat_status_t norm_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0);
@@ -214,8 +229,10 @@ static leat_output_t exclusive_cumprod(leat_builder_t* b, leat_output_t x, bool 
                     LEAT_ATTRS(LEAT_BOOL("exclusive", true), LEAT_BOOL("reverse", reverse)));
 }
 
-// The product of all the others, as the product of those before and those after: exact where
-// elements are 0. The reduced axes are brought to the front, and back.
+// dC/dx_i is dy times the product of all other elements. It is computed as the product of those
+// before i times the product of those after i (two exclusive cumulative products), which is exact
+// where elements are 0; y / x_i would not be. The reduced axes are transposed to the front first
+// and back afterwards.
 static leat_status_t prod_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0);

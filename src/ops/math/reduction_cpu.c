@@ -1,6 +1,16 @@
-// CPU kernels of Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any. The work is cut into pieces
-// that depend on the shape alone: outputs, and where one output has many terms, chunks of them
-// whose accumulators are merged in order. So a result is the same on any number of threads.
+// The CPU kernels of Sum, Mean, Prod, Max, Min, EuclideanNorm, All and Any. A plan
+// (reduction_plan_cpu.h) merges the dimensions of the input so that kept and reduced ones
+// alternate; a reducer (reduction_cpu.h) folds numbers of one type. This file cuts the work into
+// pieces and runs them on the pool:
+//
+//   inner dimension reduced:  a piece is a group of outputs, or one chunk of a long output
+//   inner dimension kept:     a piece is a block of COLUMNS outputs and a chunk of rows
+//
+// Invariant: the pieces depend on the shape alone, never on the number of threads, and the
+// accumulators of an output's chunks are merged in the order of the chunks. A sum of floats
+// therefore has the same bits on any number of threads. The obvious alternative, one accumulator
+// per thread, would be simpler but give a result that changes with the machine. Accumulators are
+// doubles or 64-bit integers, so that a chunk's partial result loses nothing before it is merged.
 #include "ops/math/reduction_cpu.h"
 
 #include <string.h>
@@ -9,9 +19,9 @@
 #include "ops/kernel_rows.h"
 #include "ops/math/reduction_plan_cpu.h"
 
-#define CHUNK LEAT_REDUCTION_MAX_ROW  // terms that one piece folds, about
-#define COLUMNS 512      // outputs that one piece of an inner kept dimension covers
-#define NARROW 64        // inner kept dimensions below are folded several rows at a time
+#define CHUNK LEAT_REDUCTION_MAX_ROW  // about as many terms as one piece folds
+#define COLUMNS 512      // outputs that one piece covers where the inner dimension is kept
+#define NARROW 64        // a kept inner dimension below this is folded several rows at a time
 #define MAX_ACCUMULATOR_BYTES 16
 
 static leat_status_t create_reduction(leat_kernel_creation_t* c, void* state,
@@ -38,26 +48,27 @@ CREATE(Any, ANY, PLAIN)
 
 // ---- Pieces -------------------------------------------------------------------------------------
 
-// Where the inner dimension is reduced, a piece is a group of outputs or, where an output has many
-// terms, a chunk of one; else a block of columns and a chunk of rows. Chunks are numbered fastest.
+// One reduction. Pieces are numbered so that the chunks of one output (or block of columns) are
+// neighbours: piece = (output or block) * chunks + chunk.
 typedef struct leat_reduction_job_s {
   const leat_reduction_state_t* state;
   const leat_reduction_plan_t* plan;
   const char* input;
   char* output;
   int64_t output_bytes;
-  int64_t terms;          // of an output
-  int64_t chunk_terms;    // of a piece
-  int64_t chunks;         // of an output
-  int64_t column_blocks;  // of an outer kept index
-  int64_t width;          // columns: the inner dimension where it is kept
+  int64_t terms;          // terms that are folded into one output
+  int64_t chunk_terms;    // terms of one chunk
+  int64_t chunks;         // chunks of one output
+  int64_t column_blocks;  // blocks of columns for one index of the outer kept dimensions
+  int64_t width;          // the size of the inner dimension where it is kept
   int64_t outputs;
-  int64_t group;          // outputs of a piece where the inner dimension is reduced
-  char* partials;         // accumulators [chunk][output]; NULL when there is one chunk
+  int64_t group;          // outputs of one piece where the inner dimension is reduced
+  char* partials;         // accumulators [chunk][output]; NULL when every output has one chunk
 } leat_reduction_job_t;
 
-// Short rows are folded under each other, into one accumulator a column, and these into one by
-// halves.
+// Folds rows [first, last) of a short inner dimension. The rows are folded element by element into
+// one accumulator per column, which runs along the vector lanes; the columns' accumulators are then
+// folded into one by halves.
 static void fold_short_rows(const leat_reduction_job_t* job, const char* base, int64_t first,
                             int64_t last, void* accumulator) {
   const leat_reduction_walk_t* walk = &job->plan->reduced;
@@ -80,7 +91,8 @@ static void fold_short_rows(const leat_reduction_job_t* job, const char* base, i
   leat_reducer_merge(reducer, wide, accumulator, 1);
 }
 
-// Folds terms [begin, end) of the output at |base|, whose inner dimension is reduced.
+// Folds terms [begin, end) of one output into |accumulator|. The output's first term is at |base|,
+// and its inner dimension is reduced.
 static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_t begin,
                        int64_t end, void* accumulator) {
   const leat_reduction_plan_t* plan = job->plan;
@@ -105,8 +117,8 @@ static void fold_terms(const leat_reduction_job_t* job, const char* base, int64_
   }
 }
 
-// A few columns, dense under each other: several rows are folded as one long row, and the pieces of
-// its accumulators into the first.
+// Folds dense rows of few columns. Several rows are folded as if they were one long row, so that
+// vectors are full; the accumulators of these rows are then merged into those of the columns.
 static void fold_narrow_rows(const leat_reduction_job_t* job, const char* x, int64_t rows,
                              int64_t width, char* accumulators) {
   const leat_reducer_t* reducer = &job->state->reducer;
@@ -122,7 +134,8 @@ static void fold_narrow_rows(const leat_reduction_job_t* job, const char* x, int
                     accumulators);
 }
 
-// Folds rows [begin, end) of |width| columns at |base|, whose inner dimension is kept.
+// Folds rows [begin, end) of |width| columns into |width| accumulators, where the inner dimension
+// is kept.
 static void fold_rows(const leat_reduction_job_t* job, const char* base, int64_t begin,
                       int64_t end, int64_t width, char* accumulators) {
   const leat_reduction_walk_t* walk = &job->plan->reduced;
@@ -144,7 +157,8 @@ static void fold_rows(const leat_reduction_job_t* job, const char* base, int64_t
   }
 }
 
-// Hands |n| accumulators of chunk |chunk| on: to the output, or to be merged.
+// Stores the |n| accumulators of chunk |chunk|: as results when an output has one chunk, otherwise
+// among the partial results that are merged when all pieces have run.
 static void deliver(const leat_reduction_job_t* job, char* accumulators, int64_t chunk,
                     int64_t output, int64_t n) {
   int64_t bytes = job->state->reducer.accumulator_bytes;
@@ -157,12 +171,13 @@ static void deliver(const leat_reduction_job_t* job, char* accumulators, int64_t
   }
 }
 
+// The first element of the outputs with outer kept index |kept|.
 static const char* kept_base(const leat_reduction_job_t* job, int64_t kept) {
   const int64_t offset = leat_reduction_offset(&job->plan->kept, kept);
   return job->input + offset * job->state->reducer.element_bytes;
 }
 
-// The first |terms| of each of |n| rows that lie |stride| bytes apart.
+// Folds |terms| elements of each of |n| rows that lie |stride| bytes apart into |n| accumulators.
 static void fold_matrix(const leat_reducer_t* reducer, const char* x, int64_t stride, int64_t n,
                         int64_t terms, char* accumulators) {
   leat_reducer_start(reducer, accumulators, n);
@@ -184,6 +199,7 @@ void leat_reduction_reduce_rows(const leat_reduction_state_t* state, const void*
   }
 }
 
+// Runs a piece where the inner dimension is reduced.
 static void run_group(const leat_reduction_job_t* job, int64_t piece) {
   const leat_reducer_t* reducer = &job->state->reducer;
   int64_t chunk = piece % job->chunks, output = piece / job->chunks * job->group;
@@ -205,6 +221,7 @@ static void run_group(const leat_reduction_job_t* job, int64_t piece) {
   deliver(job, accumulators, chunk, output, n);
 }
 
+// Runs a piece where the inner dimension is kept.
 static void run_columns(const leat_reduction_job_t* job, int64_t piece) {
   int64_t chunk = piece % job->chunks;
   int64_t block = piece / job->chunks % job->column_blocks;
@@ -241,6 +258,7 @@ void leat_reduction_finish_parts(const leat_reduction_state_t* state, void* part
   leat_reducer_finish(reducer, state->finish, parts, out, outputs, terms);
 }
 
+// Runs a reduction whose outputs have several chunks, through partial results.
 static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t* job,
                                  int64_t pieces, double cost_ns) {
   int64_t bytes;
@@ -259,7 +277,7 @@ static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t*
   return leat_ok_status();
 }
 
-// Cuts the work; returns the number of pieces.
+// Cuts the work into pieces and returns their number, which depends on the shape alone.
 static int64_t cut(leat_reduction_job_t* job) {
   const leat_reduction_plan_t* plan = job->plan;
   int64_t piece_width = plan->inner_is_reduced ? 1 : LEAT_MIN(plan->inner, COLUMNS);
@@ -296,7 +314,7 @@ static leat_status_t reduce(leat_kernel_context_t* c, const leat_reduction_state
   return leat_ok_status();
 }
 
-// No term: every output is what folding nothing gives.
+// Fills the outputs of a reduction without terms with the result of folding nothing (0 for a sum).
 static void fill_empty(const leat_reduction_state_t* s, leat_tensor_t* output) {
   int64_t bytes = (int64_t)leat_dtype_size(output->dtype);
   for (int64_t i = 0; i < output->shape.element_count; ++i) {
@@ -306,6 +324,7 @@ static void fill_empty(const leat_reduction_state_t* s, leat_tensor_t* output) {
   }
 }
 
+// true when every output is its only term unchanged, so that the input's bytes are the result.
 static bool gives_input(const leat_reduction_state_t* s, const leat_tensor_t* input,
                         const leat_shape_t* output) {
   return output->element_count == input->shape.element_count && !s->changes_single_values;

@@ -1,10 +1,17 @@
-// Reducers: how numbers of one type are folded into an accumulator. An accumulator is 8 bytes wide
-// (double, int64 or uint64; 16 for complex: two doubles), so that sums lose nothing worth naming:
-// floats are added in short runs whose totals are doubles.
+// Reducers: how numbers of one type are folded into an accumulator. Sum, Prod, Max and their like
+// differ only in the reducer, and the segment ops use reducers too. An accumulator has 8 bytes
+// (double, int64 or uint64; 16 for complex numbers: two doubles), so that long sums stay accurate:
+// floats are added in short runs, and the runs' totals in double.
 //
-// A few kinds of numbers have folds of their own, per instruction set or plain; elements of other
-// types are widened to one of them, a block at a time. Every instruction set folds in the same
-// order: the same lanes, whatever a vector's width.
+//   elements ─▶ widen (half to float, ...) ─▶ fold ─▶ accumulator ─▶ finish ─▶ result
+//
+// Seven kinds of numbers have folds of their own, compiled per instruction set (reduction_isa.c) or
+// plain (reducer_cpu.c); elements of other types are widened to one of these kinds, a block at a
+// time. Every instruction set folds in the same order, with the same number of lanes whatever a
+// vector's width, so that a sum has the same bits on every machine.
+//
+// A reducer is immutable after creation. All functions run on any thread, do not block and allocate
+// nothing, but for leat_reduction_run, which starts parallel work on the kernel's pool.
 #ifndef LEAT_OPS_MATH_REDUCTION_CPU_H_
 #define LEAT_OPS_MATH_REDUCTION_CPU_H_
 
@@ -18,8 +25,8 @@ typedef enum leat_reduction_e {
   LEAT_REDUCTION_MIN,
   LEAT_REDUCTION_NORM,  // sum of squares
   LEAT_REDUCTION_FOLDS,
-  LEAT_REDUCTION_ALL = LEAT_REDUCTION_FOLDS,  // the least, and
-  LEAT_REDUCTION_ANY,                         // the greatest, of 0 and 1
+  LEAT_REDUCTION_ALL = LEAT_REDUCTION_FOLDS,  // All is the minimum of 0 and 1
+  LEAT_REDUCTION_ANY,                         // Any is the maximum of 0 and 1
 } leat_reduction_t;
 
 typedef enum leat_fold_kind_e {
@@ -37,8 +44,10 @@ typedef enum leat_fold_kind_e {
 typedef void (*leat_fold_rows_fn_t)(const void* x, int64_t stride, int64_t rows, int64_t n,
                                     void* accumulators);
 typedef struct leat_fold_s {
-  void (*row)(const void* x, int64_t n, void* accumulator);  // |n| neighbours into one
-  leat_fold_rows_fn_t rows;                                  // NULL: there is no such fold
+  // Folds |n| neighbouring elements into one accumulator.
+  void (*row)(const void* x, int64_t n, void* accumulator);
+  // Folds rows into as many accumulators as there are columns; NULL: there is no such fold.
+  leat_fold_rows_fn_t rows;
 } leat_fold_t;
 
 typedef struct leat_folds_s {
@@ -48,27 +57,32 @@ LEAT_ISA_DECLARE(leat_folds_t, leat_folds);
 
 typedef struct leat_reducer_s {
   leat_fold_t fold;
-  leat_fold_rows_fn_t merge;  // of accumulators as elements
-  void (*widen)(const void* x, void* out, int64_t n);  // to what |fold| takes; NULL: it is that
+  leat_fold_rows_fn_t merge;  // folds accumulators into accumulators
+  // Converts elements to what |fold| takes; NULL: it takes them as they are.
+  void (*widen)(const void* x, void* out, int64_t n);
+  // Converts accumulators to results.
   void (*narrow)(const void* accumulators, void* out, int64_t n);
-  uint64_t start;  // an accumulator of nothing, or its real part
+  uint64_t start;  // the accumulator of no terms: its bits, or those of its real part
   int accumulator_bytes, element_bytes;
-  leat_fold_kind_t total;  // F64, I64, U64 or C128
-  bool resumes;            // a row may be folded in pieces of LEAT_REDUCTION_PIECE elements
+  leat_fold_kind_t total;  // the kind of the accumulators: F64, I64, U64 or C128
+  // A row folded in pieces of LEAT_REDUCTION_PIECE elements gives the bits of one call.
+  bool resumes;
 } leat_reducer_t;
 
-// For the node's first input; UNIMPLEMENTED when its type does not fold so.
+// Makes the reducer for the type of the node's first input; UNIMPLEMENTED when |reduction| is not
+// defined for it.
 LEAT_MUST_USE leat_status_t leat_reducer_create(const leat_kernel_creation_t* c,
                                                 leat_reduction_t reduction,
                                                 leat_reducer_t* out_reducer);
 
-// |n| accumulators of nothing.
+// Sets |n| accumulators to that of no terms.
 void leat_reducer_start(const leat_reducer_t* reducer, void* accumulators, int64_t n);
+// The next two are leat_reducer_row and leat_reducer_rows where elements must be widened first.
 void leat_reducer_widened_row(const leat_reducer_t* reducer, const void* x, int64_t n,
                               void* accumulator);
 void leat_reducer_widened_rows(const leat_reducer_t* reducer, const void* data, int64_t stride,
                                int64_t rows, int64_t n, void* accumulators);
-// See leat_fold_t.
+// Folds |n| neighbouring elements into one accumulator.
 static inline void leat_reducer_row(const leat_reducer_t* reducer, const void* x, int64_t n,
                                     void* accumulator) {
   if (!reducer->widen) {
@@ -77,6 +91,7 @@ static inline void leat_reducer_row(const leat_reducer_t* reducer, const void* x
     leat_reducer_widened_row(reducer, x, n, accumulator);
   }
 }
+// Folds |rows| rows of |n| elements, |stride| elements apart, into |n| accumulators.
 static inline void leat_reducer_rows(const leat_reducer_t* reducer, const void* x, int64_t stride,
                                      int64_t rows, int64_t n, void* accumulators) {
   if (!reducer->widen) {
@@ -85,39 +100,42 @@ static inline void leat_reducer_rows(const leat_reducer_t* reducer, const void* 
     leat_reducer_widened_rows(reducer, x, stride, rows, n, accumulators);
   }
 }
-// Folds |n| accumulators into |n| others.
+// Folds each of |n| accumulators |from| into the one at its place in |accumulators|.
 static inline void leat_reducer_merge(const leat_reducer_t* reducer, const void* from,
                                       void* accumulators, int64_t n) {
   reducer->merge(from, 0, 1, n, accumulators);
 }
-// Writes |n| results of |count| terms each; the accumulators are used up.
+// Writes |n| results of |count| terms each to |out|. The accumulators are overwritten on the way.
 typedef enum leat_finish_e { LEAT_FINISH_PLAIN, LEAT_FINISH_MEAN, LEAT_FINISH_ROOT } leat_finish_t;
 void leat_reducer_finish(const leat_reducer_t* reducer, leat_finish_t finish, void* accumulators,
                          void* out, int64_t n, int64_t count);
 
-// ---- For whoever has the rows (fused_cpu.c) -----------------------------------------------------
+// ---- Reducing rows, parts and whole tensors (reduction_cpu.c, fused_cpu.c) ----------------------
 
 // The state of a reduction's kernel.
 typedef struct leat_reduction_state_s {
   leat_reducer_t reducer;
   leat_finish_t finish;
   bool keep_dims;
-  bool changes_single_values;  // the reduction of one element may differ from it
+  // The reduction of one element may differ from the element (EuclideanNorm of -1 is 1).
+  bool changes_single_values;
 } leat_reduction_state_t;
 
-#define LEAT_REDUCTION_MAX_ROW 65536  // terms that are folded in one go, a part of an output
-#define LEAT_REDUCTION_PIECE 1024     // of those, in which they may be given
-#define LEAT_REDUCTION_COST_NS 0.15   // of a term
+// Terms that are folded into one accumulator; a longer row has several parts.
+#define LEAT_REDUCTION_MAX_ROW 65536
+#define LEAT_REDUCTION_PIECE 1024  // a resumable row may be folded in pieces of a multiple of this
+#define LEAT_REDUCTION_COST_NS 0.15   // estimated time of a term
 
-// What the kernel gives of |rows| rows of 2 to LEAT_REDUCTION_MAX_ROW neighbours each.
+// Reduces each of |rows| dense rows of |terms| elements (2 to LEAT_REDUCTION_MAX_ROW) to one
+// result.
 void leat_reduction_reduce_rows(const leat_reduction_state_t* state, const void* x, int64_t rows,
                                 int64_t terms, void* out);
-// What it gives of outputs of |terms| each from the accumulators of their parts, [part][output],
-// which are used up.
+// Computes |outputs| results of |terms| terms each from |count| accumulators per output, |parts|
+// [part][output]. The parts are merged in order and overwritten.
 void leat_reduction_finish_parts(const leat_reduction_state_t* state, void* parts, int64_t count,
                                  int64_t outputs, int64_t terms, void* out);
-// What it gives of |input| over the axes that |reduced| [rank] marks, into |output|, as large as
-// leat_reduction_shape says.
+// Reduces |input| over the axes that |reduced| [rank] marks into |output|, whose shape is that of
+// leat_reduction_shape.
 LEAT_MUST_USE leat_status_t leat_reduction_run(leat_kernel_context_t* c,
                                                const leat_reduction_state_t* state,
                                                const leat_tensor_t* input, const bool* reduced,

@@ -1,6 +1,13 @@
-// Folds per instruction set. Floats are folded in 64 lanes (doubles in 16), element i in lane
-// i % 64, emptied into a double every few steps; integers as the compiler likes, for their order
-// does not matter.
+// The folds of reductions, compiled once per instruction set. A sum of floats depends on the order
+// of the additions, and all instruction sets must give the same bits; so the order is fixed here as
+// if a vector always had 64 floats (16 doubles), however many registers that takes:
+//
+//   element i ─▶ lane i % 64 of float sums ─▶ every 16 additions: lanes added up ─▶ double
+//
+// Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double,
+// which keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima
+// and minima do not depend on the order, so that the compiler vectorizes them as it likes.
+// vector_math_lanes.h defines the width of the instruction set's vectors.
 #include "ops/math/reduction_cpu.h"
 
 #include <stdbool.h>
@@ -13,9 +20,9 @@
 #define FLOAT_VECTORS (FLOAT_LANES / LANES)
 #define DOUBLE_LANES 16
 #define DOUBLE_VECTORS (DOUBLE_LANES / HALF_LANES)
-#define FLOAT_RUN 16
-#define RUN 64
-#define BLOCK 512
+#define FLOAT_RUN 16  // additions of a lane before its float sum is added to a double
+#define RUN 64  // the same for doubles, and rows for sums of columns
+#define BLOCK 512  // columns whose float sums are kept at once
 
 ALWAYS_INLINE doubles_t load_doubles(const double* p) {
   doubles_t v;
@@ -47,7 +54,8 @@ ALWAYS_INLINE quad_doubles_t widen_quad(const float* p) {
 
 // ---- Rows of floats and doubles -----------------------------------------------------------------
 
-// The sums of the even and of the odd lanes, in two: halves are added to each other.
+// Adds the lanes to two sums, one of the even and one of the odd lanes, by adding halves to each
+// other. A complex number needs both; a float adds them up.
 ALWAYS_INLINE pair_t add_lanes(const floats_t sums[FLOAT_VECTORS]) {
   float_lanes_t parts[4];
   memcpy(parts, sums, sizeof parts);
@@ -58,7 +66,7 @@ ALWAYS_INLINE pair_t add_lanes(const floats_t sums[FLOAT_VECTORS]) {
   return TWO_OF(four, 0) + TWO_OF(four, 2);
 }
 
-// Too few elements for lanes.
+// The same two sums for fewer than 64 elements.
 ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   quad_doubles_t sums = {0};
   int64_t i = 0;
@@ -68,7 +76,7 @@ ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   return (TWO_OF(sums, 0) + (pair_t){a, b}) + (TWO_OF(sums, 2) + (pair_t){c, 0});
 }
 
-// Sums of the even and of the odd elements of whole lanes, a run of them at most.
+// The same two sums of |n| elements, a multiple of 64 and at most one run.
 ALWAYS_INLINE pair_t sum_run_f32(const float* x, int64_t n) {
   floats_t sums[FLOAT_VECTORS];
   LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};
@@ -78,7 +86,8 @@ ALWAYS_INLINE pair_t sum_run_f32(const float* x, int64_t n) {
   return add_lanes(sums);
 }
 
-// Those of the next run, or of the rest, which is taken from the row.
+// Sums the next run of a row, or its rest when no 64 elements are left, and advances the row behind
+// it.
 ALWAYS_INLINE pair_t take_run_f32(const float** inout_x, int64_t* inout_n) {
   const float* x = *inout_x;
   const int64_t n = *inout_n;
@@ -88,7 +97,8 @@ ALWAYS_INLINE pair_t take_run_f32(const float** inout_x, int64_t* inout_n) {
   return whole ? sum_run_f32(x, whole) : sum_few_f32(x, n);
 }
 
-// Each run by itself, so that a row may be given in pieces of whole runs.
+// Adds a row, run by run: because every run ends in the double total, a row that is given in pieces
+// of whole runs has the same sum.
 static void sum_row_f32(const void* data, int64_t n, void* accumulator) {
   const float* x = data;
   double total = *(double*)accumulator;
@@ -109,8 +119,9 @@ static void sum_row_c64(const void* data, int64_t n, void* accumulator) {
 #define MULTIPLY(total, x) ((total) * (x))
 #define ADD_SQUARE(total, x) ((total) + (x) * (x))
 
-// A row through lanes that begin as |identity| and are emptied every RUN turns; |combine| takes
-// elements, vectors of them too, |join| another total.
+// Defines a fold of a row in double through 16 lanes that start at |identity| and are folded into
+// the total after RUN elements each. |combine| takes a total and an element, as numbers or vectors;
+// |join| folds a lane's total into another.
 #define DOUBLE_ROW(name, type, load, identity, combine, join)                                    \
   static __attribute__((noinline)) double name##_lanes(const type* x, int64_t n, double total) { \
     while (n > 0) {                                                                              \
@@ -145,7 +156,8 @@ DOUBLE_ROW(prod_row_f64, double, load_doubles, 1, MULTIPLY, MULTIPLY)
 DOUBLE_ROW(norm_row_f32, float, widen_floats, 0, ADD_SQUARE, ADD)
 DOUBLE_ROW(norm_row_f64, double, load_doubles, 0, ADD_SQUARE, ADD)
 
-// Extrema in as many lanes as there are; their order does not matter. One that is no number wins.
+// Defines a maximum or minimum of a row in as many lanes as the machine has: the order does not
+// matter, except between zeros of different sign. A NaN wins, as in TensorFlow.
 #define EXTREMUM(name, type, vector_t, width, load, select, wins)                               \
   static void name(const void* data, int64_t n, void* accumulator) {                            \
     enum { VECTORS = 4 };                                                                       \
@@ -186,7 +198,7 @@ EXTREMUM(min_row_f64, double, doubles_t, HALF_LANES, load_doubles, select_double
 
 // ---- Rows folded into one another ---------------------------------------------------------------
 
-// A block of columns sums up to RUN rows as floats, four at a time, before it is added to doubles.
+// Adds up to RUN rows in float, four rows at a time, per block of columns, and then to the doubles.
 static void sum_rows_f32(const void* data, int64_t stride, int64_t rows, int64_t n,
                          void* accumulators) {
   double* totals = accumulators;
@@ -211,7 +223,7 @@ static void sum_rows_f32(const void* data, int64_t stride, int64_t rows, int64_t
   }
 }
 
-// |combine| over total and x, for any type.
+// Defines a fold of rows by the expression |combine| over |total| and |x|.
 #define ROWS(name, type, total_type, combine)                                       \
   static void name(const void* data, int64_t stride, int64_t rows, int64_t n,       \
                    void* accumulators) {                                            \

@@ -1,4 +1,5 @@
-// Axes, shapes and merged dimensions of reductions.
+// Reads the axes of a reduction, computes its output shape, and merges the dimensions of its input
+// into the plan that ops/math/reduction_plan_cpu.h describes.
 #include "ops/math/reduction_plan_cpu.h"
 
 leat_status_t leat_reduction_axes(leat_kernel_context_t* c, const leat_tensor_t* axes, int rank,
@@ -31,6 +32,7 @@ leat_status_t leat_reduction_shape(const leat_shape_t* input, const bool* reduce
   return leat_shape_create(rank, dims, out_shape);
 }
 
+// Adds a dimension to a walk, inside those it has.
 static void push(leat_reduction_walk_t* walk, int64_t dim, int64_t stride) {
   walk->dims[walk->rank] = dim;
   walk->strides[walk->rank++] = stride;
@@ -40,7 +42,7 @@ static void push(leat_reduction_walk_t* walk, int64_t dim, int64_t stride) {
 void leat_reduction_plan(const leat_shape_t* input, const bool* reduced,
                          leat_reduction_plan_t* out_plan) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
-  bool fates[LEAT_SHAPE_MAX_RANK];
+  bool fates[LEAT_SHAPE_MAX_RANK];  // whether merged dimension d is reduced
   int rank = 0;
   for (int d = 0; d < input->rank; ++d) {
     int64_t size = leat_shape_dim(input, d);
@@ -61,6 +63,7 @@ void leat_reduction_plan(const leat_shape_t* input, const bool* reduced,
     strides[d] = stride;
     stride *= dims[d];
   }
+  // The innermost merged dimension is not part of a walk: it is |inner|.
   for (int d = 0; d < rank - 1; ++d) {
     push(fates[d] ? &out_plan->reduced : &out_plan->kept, dims[d], strides[d]);
   }

@@ -1,4 +1,14 @@
-// Cumsum, Cumprod, CumulativeLogsumexp: what a reduction would give of all elements up to each.
+// The ops Cumsum, Cumprod and CumulativeLogsumexp: element i of the output is the reduction of all
+// elements up to i along an axis. "exclusive" leaves element i itself out; "reverse" runs from the
+// end.
+//
+//   x, axis -> y of x's shape,  y_i = fold(x_0, ..., x_i)
+//
+// The gradient of a scan is a scan in the other direction, because x_i contributes to all y_j with
+// j >= i:
+//
+//    Cumsum:   dx = reverse_cumsum(dy)
+//    Cumprod:  dx = reverse_cumsum(y dy) / x      (0 where x is 0, as in TensorFlow)
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
@@ -7,7 +17,8 @@
 #define SUB leat_arithmetic_sub
 #define ADD leat_arithmetic_add
 
-// The scan |op| of |x| along the node's axis, in its direction or the other.
+// Builds the scan |op| of |x| along the node's axis, in the node's direction or, with |turned|, in
+// the other direction.
 static leat_output_t scan(leat_gradient_t* g, const char* op, leat_output_t x, bool turned) {
   const leat_node_t* node = leat_gradient_node(g);
   bool exclusive = leat_node_attr_bool(node, "exclusive", false);
@@ -31,7 +42,7 @@ static leat_status_t cumprod_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The least finite number of a type.
+// The lowest finite number of a type, which stands for log(0).
 static double lowest(int dtype) {
   switch (dtype) {
     case LEAT_DTYPE_HALF: return -65504;
@@ -41,7 +52,9 @@ static double lowest(int dtype) {
   }
 }
 
-// exp(x + the scan of log(|gradient| where it has a sign) - y), for one sign.
+// dx_i is the sum over j >= i of exp(x_i - y_j) dy_j. It is computed with logarithms, which exist
+// for positive numbers only, so that positive and negative dy are summed apart: this builds exp(x +
+// reverse_logsumexp(log|dy| - y)) over the dy of one sign.
 static leat_output_t signed_part(leat_gradient_t* g, leat_output_t dy, bool is_positive) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0);

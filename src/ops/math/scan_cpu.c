@@ -1,5 +1,14 @@
-// CPU kernels of Cumsum, Cumprod and CumulativeLogsumexp. The input is [outer, axis, inner];
-// columns of one outer index are scanned side by side. Totals of floats are kept as doubles.
+// The CPU kernels of Cumsum, Cumprod and CumulativeLogsumexp. The input is seen as [outer, axis,
+// inner]; a column is one (outer, inner) pair, whose elements lie |inner| elements apart.
+//
+//   total = identity
+//   for each element x along the axis:  out = exclusive ? total : total op x;  total = total op x
+//
+// Up to MAX_WIDTH neighbouring columns are scanned side by side, because their elements are
+// neighbours in memory. A column is never cut, so that it runs on one thread in order and the
+// result has the same bits on any number of threads. Totals of floats are doubles: a long running
+// sum in float would lose small terms. The output may take the input's bytes, since each element is
+// read before it is written.
 #include <complex.h>
 #include <math.h>
 
@@ -10,7 +19,8 @@
 
 #define MAX_WIDTH 64
 
-// Scans |width| columns of |n| rows, |stride| elements apart (negative: from the end).
+// Scans |width| columns of |n| elements; neighbours along the axis are |stride| elements apart,
+// with a negative stride from the last element to the first.
 typedef void (*leat_scan_fn_t)(const void* x, void* y, int64_t stride, int64_t n, int64_t width,
                                bool exclusive);
 
@@ -50,7 +60,7 @@ LEAT_LOOP_INTEGERS(INTEGER, prod, 1, before * value)
 LEAT_LOOP_COMPLEXES(COMPLEX, sum, 0, before + value)
 LEAT_LOOP_COMPLEXES(COMPLEX, prod, 1, before * value)
 
-// log(exp(a) + exp(b)).
+// log(exp(a) + exp(b)) without overflow; NaN if either is NaN.
 static double log_sum_exp(double a, double b) {
   double large = fmax(a, b), small = fmin(a, b);
   if (a != a || b != b) return a + b;
@@ -98,7 +108,7 @@ typedef struct leat_scan_job_s {
   int64_t element_bytes, axis_size, inner;
 } leat_scan_job_t;
 
-// Columns [begin, end) of all.
+// Scans columns [begin, end).
 static void scan_shard(void* data, int64_t begin, int64_t end) {
   const leat_scan_job_t* job = data;
   while (begin < end) {

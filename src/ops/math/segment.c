@@ -1,6 +1,13 @@
-// Segment ops: rows of data that share a segment id are folded into one row of the output. Ids are
-// sorted (SegmentSum, ...) or in any order (UnsortedSegmentSum, ...), where negative ones are
-// dropped.
+// The segment ops: rows of |data| that share a segment id are folded into one row of the output, as
+// a group-by does. Ids are sorted (SegmentSum, ...) or in any order (UnsortedSegmentSum, ...),
+// where rows of negative ids are dropped. This file has the shapes, gradients and registration;
+// segment_cpu.c has the kernels. The V2 ops of sorted ids have shapes only, no CPU kernel.
+//
+//   sorted:    data [rows, ...], ids [rows] -> [unknown, ...]
+//   counted:   data [ids' shape..., ...], ids, num_segments -> [num_segments, ...]
+//
+// The gradient of a sum gathers dC/dz by id. Where ids may be negative, the gather reads row 0
+// instead and a mask makes the result 0, because GatherV2 refuses negative indices.
 #include "ops/math/segment.h"
 
 #include "ops/math/arithmetic.h"
@@ -50,7 +57,7 @@ static leat_status_t segment_shape(leat_inference_t* c) {
   return leat_segment_set_output(c, LEAT_DIM_UNKNOWN, data, 1);
 }
 
-// The ids' shape is how the data's begins.
+// The shape of the ids is a prefix of the data's shape; the rest of the data's shape stays.
 static leat_status_t counted_segment_shape(leat_inference_t* c) {
   leat_partial_shape_t data = leat_inference_input(c, 0), ids = leat_inference_input(c, 1), scalar;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &scalar));
@@ -75,7 +82,8 @@ static leat_status_t segment_sum_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// A tensor of ones [rows, 1, 1, ...] of |like|'s type and the data's rank.
+// Builds ones of shape [rows, 1, 1, ...] with the type of |like| and the rank of the data: summed
+// by segment they are the rows' counts, in a shape that broadcasts.
 static leat_output_t column_of_ones(leat_gradient_t* g, leat_output_t like) {
   leat_builder_t* b = &g->builder;
   leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
@@ -99,7 +107,7 @@ static leat_status_t segment_mean_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Shared evenly by the rows' elements that are their segment's extremum.
+// The elements that equal their segment's extremum share its gradient evenly.
 static leat_status_t segment_extremum_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t data = leat_gradient_input(g, 0), ids = leat_gradient_input(g, 1);
@@ -116,12 +124,15 @@ static leat_status_t segment_extremum_gradient(leat_gradient_t* g) {
 
 // ---- Gradients of unsorted segments -------------------------------------------------------------
 
+// The ids with 0 for negative ones, so that a gather accepts them.
 static leat_output_t clipped_ids(leat_gradient_t* g) {
   leat_output_t ids = leat_gradient_input(g, 1);
   return leat_build_binary(&g->builder, "Maximum", ids,
                            leat_arithmetic_zeros_like(&g->builder, ids));
 }
 
+// true where an id is not negative, in the shape of |like|, whose shape begins with that of the
+// ids.
 static leat_output_t positive_mask(leat_gradient_t* g, leat_output_t like) {
   leat_builder_t* b = &g->builder;
   leat_output_t ids = leat_gradient_input(g, 1);
@@ -140,7 +151,7 @@ static leat_output_t positive_mask(leat_gradient_t* g, leat_output_t like) {
   return leat_build_binary(b, "BroadcastTo", mask, leat_build_shape_of(b, like));
 }
 
-// Rows of |x| by id, 0 for negative ids.
+// Builds the rows of |x| by id, and 0 for negative ids.
 static leat_output_t gather_positive(leat_gradient_t* g, leat_output_t x) {
   leat_builder_t* b = &g->builder;
   leat_output_t gathered = GATHER(b, x, clipped_ids(g));
@@ -159,6 +170,7 @@ static leat_output_t unsorted_sum(leat_gradient_t* g, leat_output_t x) {
                     LEAT_NO_ATTRS);
 }
 
+// As for sorted ids, except that elements with a negative id get 0.
 static leat_status_t unsorted_extremum_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t data = leat_gradient_input(g, 0), dz = leat_gradient_of_output(g, 0);
@@ -174,8 +186,9 @@ static leat_status_t unsorted_extremum_gradient(leat_gradient_t* g) {
 
 // ---- Gradients of products ----------------------------------------------------------------------
 
-// The product over a segment without the element itself: divided by it, or where it is the only 0
-// the product of the rest; with two zeros it is 0.
+// d z_s / d x_i is the product of the other elements of the segment: z_s / x_i where x_i is not 0;
+// where x_i is the segment's only 0, the product of the rest (computed with 1 in place of zeros); 0
+// where there are two zeros.
 static leat_status_t product_gradient(leat_gradient_t* g, bool is_sorted) {
   leat_builder_t* b = &g->builder;
   const char* fold = is_sorted ? "SegmentSum" : "UnsortedSegmentSum";

@@ -1,6 +1,13 @@
-// CPU kernels of segment ops. Sorted segments fold a run of rows through the reducers; unsorted
-// ones fold each row into its place in the output. Shards own ranges of segments, so that the order
-// of additions does not depend on how many there are.
+// The CPU kernels of segment ops. The sorted ones (SegmentSum, ...) find the run of rows of each
+// segment and fold it with a reducer (reduction_cpu.h); the unsorted ones (UnsortedSegmentSum, ...)
+// fold each row into its place in the output with the loop of a binary op.
+//
+//   sorted:    data [rows, ...], ids [rows]        -> output [last id + 1, ...]
+//   unsorted:  data [ids' shape..., ...], ids, n   -> output [n, ...]   (negative ids are dropped)
+//
+// A shard owns a range of segments. For unsorted ids that means that every shard looks at all ids,
+// which costs little beside the rows, and in return no two threads write one row and the additions
+// of a segment keep their order: the result has the same bits on any number of threads.
 #include <string.h>
 
 #include "base/checked.h"
@@ -14,7 +21,7 @@
 #define COLUMNS 512
 #define MAX_ACCUMULATOR_BYTES 16
 
-// The shape [rows] + dims of |data| from |skipped| on.
+// Allocates output 0 with the shape [rows] + the dims of |data| from dimension |skipped| on.
 static leat_status_t allocate_rows(leat_kernel_context_t* c, int64_t rows,
                                    const leat_shape_t* data, int skipped,
                                    leat_tensor_t** out_output) {
@@ -28,12 +35,12 @@ static leat_status_t allocate_rows(leat_kernel_context_t* c, int64_t rows,
   return status;
 }
 
-// ---- Sorted -------------------------------------------------------------------------------------
+// ---- Sorted ids ---------------------------------------------------------------------------------
 
 typedef struct leat_segment_s {
   leat_reducer_t reducer;
   leat_finish_t finish;
-  bool fills_ones;  // what rows of no segment become: 1 (products) or 0
+  bool fills_ones;  // a segment without rows becomes 1 (product) instead of 0
 } leat_segment_t;
 
 static leat_status_t create_segment(leat_kernel_creation_t* c, void* state,
@@ -61,6 +68,7 @@ typedef struct leat_segment_job_s {
   int64_t rows, inner, element_bytes;
 } leat_segment_job_t;
 
+// Folds rows [begin, end) of |data| into output row |segment|, a block of columns at a time.
 static void fold_segment(const leat_segment_job_t* job, int64_t segment, int64_t begin,
                          int64_t end) {
   const leat_reducer_t* reducer = &job->segment->reducer;
@@ -80,6 +88,7 @@ static void fold_segment(const leat_segment_job_t* job, int64_t segment, int64_t
   }
 }
 
+// Computes segments [begin, end): a binary search finds the first row, the others follow it.
 static void segment_shard(void* data, int64_t begin, int64_t end) {
   const leat_segment_job_t* job = data;
   int64_t row = leat_segment_find(job->ids, job->rows, begin);
@@ -117,22 +126,24 @@ static leat_status_t segment__cpu(leat_kernel_context_t* c) {
   int64_t last = job.rows ? leat_segment_id(job.ids, job.rows - 1) : -1;
   if (last == INT64_MAX) return leat_kernel_invalid(c, "the last segment id is too large");
   LEAT_RETURN_IF_ERROR(allocate_rows(c, last + 1, &job.data->shape, 1, &job.output));
-  if (job.output->shape.element_count == 0) return leat_ok_status();  // perhaps of 2^62 rows
+  // Rows without elements: there may be 2^62 of them, which no loop should visit.
+  if (job.output->shape.element_count == 0) return leat_ok_status();
   double cost_ns = 10 + 0.3 * (double)job.data->shape.element_count / (double)(last + 2);
   leat_kernel_parallel_for(c, last + 1, cost_ns, segment_shard, &job);
   return leat_ok_status();
 }
 
-// ---- Unsorted -----------------------------------------------------------------------------------
+// ---- Unsorted ids -------------------------------------------------------------------------------
 
 typedef struct leat_unsorted_s {
   leat_elementwise_loop_t fold;
-  char identity[16];
-  int64_t element_bytes;  // of what is folded: float for halves
-  int half_type;          // 0, or the output's type, which is folded as float
+  char identity[16];  // the result of no rows
+  int64_t element_bytes;  // bytes of a folded element: those of float for half and bfloat16
+  int half_type;          // 0, or the output's type when it is folded as float
 } leat_unsorted_t;
 
-// The value of no rows. Of floats the extremum of nothing is the last finite number.
+// Writes the result of no rows. For extrema it is the last finite number of the type, not infinity:
+// TensorFlow's rule.
 static void write_identity(leat_binary_t op, int dtype, char* out_identity) {
   double number = op == LEAT_BINARY_ADD ? 0 : 1;
   bool is_low = op == LEAT_BINARY_MAXIMUM, is_high = op == LEAT_BINARY_MINIMUM;
@@ -190,7 +201,7 @@ typedef struct leat_unsorted_job_s {
   int64_t inner;
 } leat_unsorted_job_t;
 
-// Segments [begin, end): all ids are looked at.
+// Computes segments [begin, end): sets them to the identity, then folds in the rows with such ids.
 static void unsorted_shard(void* data, int64_t begin, int64_t end) {
   const leat_unsorted_job_t* job = data;
   int64_t bytes = job->state->element_bytes, row_bytes = job->inner * bytes;
@@ -205,7 +216,7 @@ static void unsorted_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Folds |n| halves as floats: the data and the output live in |scratch| meanwhile.
+// Folds rows of half or bfloat16 as floats, in a temporary that holds the data and the output.
 static leat_status_t run_halves(leat_kernel_context_t* c, leat_unsorted_job_t* job,
                                 const leat_tensor_t* data, leat_tensor_t* output, int64_t segments,
                                 double cost_ns) {
@@ -225,6 +236,8 @@ static leat_status_t run_halves(leat_kernel_context_t* c, leat_unsorted_job_t* j
   return leat_ok_status();
 }
 
+// INVALID_ARGUMENT unless the data's shape begins with that of the ids and all ids are below
+// |segments|; negative ids are allowed.
 static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* data,
                                const leat_tensor_t* ids, int64_t segments) {
   bool is_prefix = ids->shape.rank <= data->shape.rank;

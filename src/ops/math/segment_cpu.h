@@ -1,4 +1,4 @@
-// Segment ids.
+// Reading segment ids (int16, int32 or int64) and finding them in a sorted vector.
 #ifndef LEAT_OPS_MATH_SEGMENT_CPU_H_
 #define LEAT_OPS_MATH_SEGMENT_CPU_H_
 
@@ -9,7 +9,7 @@ static inline int64_t leat_segment_id(const leat_tensor_t* ids, int64_t index) {
   return leat_tensor_index_at(ids, index);
 }
 
-// The first of |count| sorted ids that is at least |id|.
+// The index of the first of |count| sorted ids that is at least |id|; |count| if there is none.
 static inline int64_t leat_segment_find(const leat_tensor_t* ids, int64_t count, int64_t id) {
   int64_t low = 0, high = count;
   while (low < high) {

@@ -1,4 +1,13 @@
-// Select, SelectV2, ClipByValue: each element is taken from one of several tensors.
+// The ops Select, SelectV2 and ClipByValue: each element of the output is taken from one of several
+// tensors.
+//
+//   Select:       condition, t, e of one shape; or condition a scalar or a vector over the rows
+//   SelectV2:     condition, t, e broadcast to one shape
+//   ClipByValue:  t, low, high -> min(max(t, low), high); each bound a scalar or of t's shape
+//
+// A gradient goes to the operand from which the element was taken and is 0 for the other ones;
+// where an operand was broadcast, it is summed down to the operand's shape. select_cpu.c has the
+// kernels.
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
@@ -39,7 +48,7 @@ static leat_status_t select_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// |gradient|, of the output's shape, summed down to the shape of input |index|.
+// Builds |gradient|, which has the output's shape, summed down to the shape of input |index|.
 static leat_output_t reduce_to_input(leat_gradient_t* g, int index, leat_output_t gradient) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = leat_build_shape_of(b, leat_gradient_input(g, index));
@@ -62,7 +71,7 @@ static leat_status_t select_v2_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// A bound has the gradient of the elements that it held back.
+// A bound gets the gradient of the elements that it replaced.
 static leat_status_t clip_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0), dz = leat_gradient_of_output(g, 0);

@@ -1,4 +1,11 @@
-// CPU kernels of Select, SelectV2 and ClipByValue.
+// The CPU kernels of Select, SelectV2 and ClipByValue. All run a loop of three operands
+// (ternary_isa.c) through the elementwise engine, which broadcasts; this file checks the shapes
+// that each op allows.
+//
+// A scalar condition of Select passes one of its inputs through without a copy. A vector condition
+// over the rows of t is turned into a column [rows, 1, ..., 1], which broadcasts. The output may
+// take the bytes of t or e (inputs 1 and 2, mask 6), unless the elements are objects such as
+// strings, which are copied.
 #include "ops/kernel_rows.h"
 #include "ops/math/ternary_cpu.h"
 
@@ -14,7 +21,8 @@ static leat_status_t create_clip(leat_kernel_creation_t* c, void* state) {
       leat_ternary_loops_base.items[LEAT_TERNARY_CLIP], NULL, 0, 0.4f);
 }
 
-// Selects between |then| and |otherwise|, of one shape, by |condition|, which broadcasts to it.
+// Selects between |then| and |otherwise|, which have one shape, by |condition|, which broadcasts to
+// it.
 static leat_status_t select_into(leat_kernel_context_t* c, const leat_tensor_t* condition,
                                  const leat_tensor_t* then, const leat_tensor_t* otherwise) {
   const leat_elementwise_t* e = leat_kernel_state(c);
@@ -25,8 +33,8 @@ static leat_status_t select_into(leat_kernel_context_t* c, const leat_tensor_t* 
   return leat_elementwise_run(c, e, inputs, output);
 }
 
-// |condition| is a scalar (one whole tensor or the other), a vector over the rows, or has the shape
-// of the others.
+// |condition| is a scalar (one whole tensor is the result), a vector over the rows of the others,
+// or it has their shape.
 static leat_status_t select__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* condition = leat_kernel_input(c, 0);
   const leat_tensor_t* then = leat_kernel_input(c, 1);

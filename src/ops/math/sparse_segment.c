@@ -1,13 +1,21 @@
-// Sparse segment ops: rows of data, picked by index, are summed by sorted segment id; sums, means,
-// and sums divided by the root of their count. Gradients scatter back, to all rows or (V2) to those
-// that were picked.
+// The sparse segment ops: rows of |data| that |indices| picks are summed by sorted segment id,
+// which is the lookup of embeddings. Sum, Mean and SqrtN differ in whether a sum of n rows is
+// divided by 1, n or the root of n. The ops WithNumSegments state the number of output rows, which
+// otherwise follows from the last id when the op runs.
+//
+//   data [rows, ...], indices [picks], segment_ids [picks] -> output [segments, ...]
+//   GradV2: grad, indices, segment_ids, rows -> output [unique, ...], indices [unique]
+//
+// A gradient scatters dC/d_output back to the rows of data. With the attribute sparse_gradient it
+// becomes IndexedSlices of the picked rows (a GradV2 op), so that the update of a large embedding
+// touches few rows; otherwise it is a dense tensor.
 #include "ops/math/arithmetic.h"
 #include "ops/math/segment.h"
 #include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// Data of rank 1 at least, indices and ids of one length.
+// Checks ranks: data at least 1, indices and ids 1 and of one length.
 static leat_status_t check_inputs(leat_inference_t* c) {
   leat_partial_shape_t indices, ids, merged;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, leat_inference_input(c, 0), 1));
@@ -21,7 +29,7 @@ static leat_status_t plain_shape(leat_inference_t* c) {
   return leat_segment_set_output(c, LEAT_DIM_UNKNOWN, leat_inference_input(c, 0), 1);
 }
 
-// Input 3 says how many rows the output has.
+// Input 3 gives the number of output rows, if it is known.
 static leat_status_t counted_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(check_inputs(c));
   leat_partial_shape_t scalar;
@@ -44,7 +52,7 @@ static leat_status_t unique_rows_shape(leat_inference_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// |op| and |rows_op| are the dense and the row-wise gradient ops.
+// Builds the gradient of |data|: |op| gives all rows, |rows_op| the picked rows and their indices.
 static leat_status_t scatter_gradient(leat_gradient_t* g, const char* op, const char* rows_op) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = leat_build_shape_of(b, leat_gradient_input(g, 0));

@@ -1,4 +1,15 @@
-// CPU kernels of sparse segment ops and their gradients. Shards own ranges of output rows.
+// The CPU kernels of the sparse segment ops and their gradients. The forward ops sum rows of |data|
+// that |indices| picks, by sorted segment id:
+//
+//   output[s] = scale(n_s) * sum over i with ids[i] = s of data[indices[i]]   n_s: the number of i
+//   scale(n) = 1 (Sum), 1 / n (Mean), 1 / sqrt(n) (SqrtN);  a segment without picks is 0
+//
+// and the gradients scatter back: d_data[indices[i]] += scale(n_s) * d_output[ids[i]]. Each shard
+// owns a range of output rows and looks at all picks for them, so that no two threads write one row
+// and the order of the additions, hence the result's bits, does not depend on the number of
+// threads. A GradV2 op gives only the rows that were picked, sorted, with their indices, as an
+// embedding's sparse gradient needs them. Half-precision gradients are summed in float and rounded
+// once.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +23,7 @@
 #define COLUMNS 512
 #define MAX_ACCUMULATOR_BYTES 16
 
+// How a sum of n rows is scaled.
 typedef enum leat_segment_mode_e { MODE_SUM, MODE_MEAN, MODE_SQRT_N } leat_segment_mode_t;
 
 typedef struct leat_sparse_segment_s {
@@ -34,7 +46,7 @@ static leat_status_t create_sqrt_n(leat_kernel_creation_t* c, void* state) {
   return create_mode(c, state, MODE_SQRT_N);
 }
 
-// The shape of |like| with |rows| rows.
+// Allocates output |index| with the shape of |like| but |rows| rows.
 static leat_status_t allocate_rows(leat_kernel_context_t* c, int index, int64_t rows,
                                    const leat_shape_t* like, leat_tensor_t** out_output) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -47,15 +59,17 @@ static leat_status_t allocate_rows(leat_kernel_context_t* c, int index, int64_t 
   return status;
 }
 
-// ---- Sums of picked rows ------------------------------------------------------------------------
+// ---- The forward ops: sums of picked rows -------------------------------------------------------
 
 typedef struct leat_sparse_segment_job_s {
   const leat_sparse_segment_t* state;
   const leat_tensor_t *data, *indices, *ids;
   leat_tensor_t* output;
-  int64_t picks, inner, element_bytes;
+  int64_t picks, inner, element_bytes;  // picks: indices; inner: elements of a row
 } leat_sparse_segment_job_t;
 
+// Scales the sum of |count| rows and writes it to |out|. SqrtN has floating types only, whose
+// accumulators are doubles.
 static void finish_segment(const leat_sparse_segment_t* state, char* accumulators, char* out,
                            int64_t width, int64_t count) {
   if (state->mode == MODE_SQRT_N && count > 1) {
@@ -66,6 +80,7 @@ static void finish_segment(const leat_sparse_segment_t* state, char* accumulator
   leat_reducer_finish(&state->reducer, finish, accumulators, out, width, LEAT_MAX(count, 1));
 }
 
+// Computes the output row of |segment| from picks [begin, end), a block of columns at a time.
 static void fold_segment(const leat_sparse_segment_job_t* job, int64_t segment, int64_t begin,
                          int64_t end) {
   const leat_reducer_t* reducer = &job->state->reducer;
@@ -85,6 +100,8 @@ static void fold_segment(const leat_sparse_segment_job_t* job, int64_t segment, 
   }
 }
 
+// Computes output rows [begin, end). The ids are sorted, so that a binary search finds the first
+// pick and the picks of the next segment follow.
 static void sparse_segment_shard(void* data, int64_t begin, int64_t end) {
   const leat_sparse_segment_job_t* job = data;
   int64_t pick = leat_segment_find(job->ids, job->picks, begin);
@@ -96,6 +113,8 @@ static void sparse_segment_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// INVALID_ARGUMENT unless ids are sorted and indices are rows of |data|. |segments| is -1 where the
+// last id decides how many there are.
 static leat_status_t check_picks(leat_kernel_context_t* c, const leat_sparse_segment_job_t* job,
                                  int64_t segments) {
   int64_t rows = leat_shape_dim(&job->data->shape, 0), before = 0;
@@ -149,7 +168,7 @@ static leat_status_t sparse_segment__cpu(leat_kernel_context_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// y += scale x.
+// y += scale x for |n| elements; y is float where x is half or bfloat16.
 typedef void (*leat_scatter_fn_t)(const void* x, double scale, void* y, int64_t n);
 #define ADD_SCALED(name, type, target_type, load)                               \
   static void name(const void* x, double scale, void* y, int64_t n) {           \
@@ -167,13 +186,14 @@ typedef struct leat_scatter_job_s {
   leat_scatter_fn_t add;
   leat_segment_mode_t mode;
   const leat_tensor_t *gradient, *indices, *ids;
-  const int64_t* unique;   // sorted rows of the output, NULL when all rows are there
+  const int64_t* unique;   // the sorted rows that a GradV2 op gives; NULL when all rows are given
   int64_t unique_count;
-  const int64_t* counts;   // of each segment
+  const int64_t* counts;   // the number of picks of each segment
   char* target;
   int64_t inner, element_bytes, target_bytes;
 } leat_scatter_job_t;
 
+// The output row of data row |index|: its place in |unique| (binary search), or itself.
 static int64_t target_row(const leat_scatter_job_t* job, int64_t index) {
   if (!job->unique) return index;
   int64_t low = 0, high = job->unique_count - 1;
@@ -188,6 +208,7 @@ static int64_t target_row(const leat_scatter_job_t* job, int64_t index) {
   return low;
 }
 
+// Computes gradient rows [begin, end), which only this shard writes.
 static void scatter_shard(void* data, int64_t begin, int64_t end) {
   const leat_scatter_job_t* job = data;
   int64_t row_bytes = job->inner * job->target_bytes;
@@ -203,7 +224,7 @@ static void scatter_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Checks ids and indices, and counts the picks of each segment.
+// Checks ids and indices, which need not be sorted here, and counts the picks of each segment.
 static leat_status_t count_picks(leat_kernel_context_t* c, const leat_scatter_job_t* job,
                                  int64_t rows, int64_t* counts) {
   int64_t segments = leat_shape_dim(&job->gradient->shape, 0);
@@ -227,7 +248,7 @@ static int compare_indices(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Fills |out_unique| with the sorted, different indices; returns how many.
+// Fills |out_unique| with the distinct indices in order; returns how many there are.
 static int64_t find_unique(const leat_tensor_t* indices, int64_t* out_unique) {
   int64_t n = indices->shape.element_count, count = 0;
   for (int64_t i = 0; i < n; ++i) out_unique[i] = leat_tensor_index_at(indices, i);
@@ -238,7 +259,7 @@ static int64_t find_unique(const leat_tensor_t* indices, int64_t* out_unique) {
   return count;
 }
 
-// Output 1 of a V2 op: |unique| in the type of the indices.
+// Writes output 1 of a GradV2 op, |unique|, in the type of the indices.
 static leat_status_t write_unique(leat_kernel_context_t* c, const leat_scatter_job_t* job) {
   leat_shape_t shape = leat_shape_vector(job->unique_count);
   leat_tensor_t* output;
@@ -253,7 +274,9 @@ static leat_status_t write_unique(leat_kernel_context_t* c, const leat_scatter_j
   return leat_ok_status();
 }
 
-// Scatters into |output|, through floats where it holds halves.
+// Scatters into |output|; where that holds halves, through a temporary of floats. The loops are
+// "unbroken" (not cut further to look for cancellation) because each call of the shard function
+// looks at all picks, however few rows it owns.
 static leat_status_t scatter(leat_kernel_context_t* c, leat_scatter_job_t* job,
                              leat_tensor_t* output) {
   int64_t rows = leat_shape_dim(&output->shape, 0), n = output->shape.element_count;
@@ -288,7 +311,7 @@ static leat_scatter_fn_t scatter_function(int dtype) {
   }
 }
 
-// |counts| [segments], zeroed, and |unique| [picks]: working memory.
+// Runs a gradient. |counts| [segments], zeroed, and |unique| [picks] are working memory.
 static leat_status_t scatter_gradient(leat_kernel_context_t* c, int64_t rows, bool is_unique,
                                       int64_t* counts, int64_t* unique) {
   const leat_sparse_segment_t* state = leat_kernel_state(c);
@@ -315,6 +338,7 @@ static leat_status_t scatter_gradient(leat_kernel_context_t* c, int64_t rows, bo
   return scatter(c, &job, output);
 }
 
+// Runs a Grad or, with |is_unique|, a GradV2 op.
 static leat_status_t gradient(leat_kernel_context_t* c, bool is_unique) {
   int64_t rows = leat_tensor_index_at(leat_kernel_input(c, 3), 0);
   if (rows < 0) {

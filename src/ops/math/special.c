@@ -1,4 +1,14 @@
-// Special functions: gamma, beta, error and Bessel functions and their kin.
+// The special functions as ops: gamma, beta, error and Bessel functions and others, with their
+// gradients. Each op is a row of the table at the end of the file; special_cpu.c has the kernels,
+// and special_functions_cpu.h the functions in double.
+//
+//   one variable:   x [any shape] -> y [the same shape]
+//   two variables:  a, x -> the shape to which both broadcast
+//   Betainc:        a, b, x of one shape, or scalars
+//
+// A gradient is a formula of other special functions, built as nodes: dC/dx = dC/dy times the
+// derivative. Where a formula divides by x, a Select replaces the value at 0. Derivatives that have
+// no closed form (by the order of a function, say) are not set, as in TensorFlow.
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
@@ -15,7 +25,7 @@
 
 #define PI 3.14159265358979323846
 
-// Defines <name>_gradient: dx = dy times |expression| over b, X and Y.
+// Defines <name>_gradient: dC/dx is dC/dy times |expression| over the builder |b|, X and Y.
 #define GRADIENT(name, expression)                                     \
   static leat_status_t name##_gradient(leat_gradient_t* g) {           \
     leat_builder_t* b = &g->builder;                                   \
@@ -26,10 +36,11 @@
 #define X leat_gradient_input(g, 0)
 #define Y leat_gradient_output(g, 0)
 
+// A constant of X's type that broadcasts with it.
 static leat_output_t constant(leat_gradient_t* g, double value) {
   return CONSTANT(&g->builder, X, value);
 }
-// |value| where x is 0, else |otherwise|.
+// Builds |value| where X is 0, and |otherwise| elsewhere.
 static leat_output_t at_zero(leat_gradient_t* g, double value, leat_output_t otherwise) {
   leat_builder_t* b = &g->builder;
   leat_output_t is_zero = leat_build_binary(b, "Equal", X, constant(g, 0));
@@ -48,6 +59,7 @@ GRADIENT(fresnel_cos, UNARY(b, "Cos", SCALE(b, SQUARE(b, X), PI / 2)))
 GRADIENT(fresnel_sin, UNARY(b, "Sin", SCALE(b, SQUARE(b, X), PI / 2)))
 GRADIENT(i0, UNARY(b, "BesselI1", X))
 GRADIENT(i0e, SUB(b, UNARY(b, "BesselI1e", X), MUL(b, UNARY(b, "Sign", X), Y)))
+// TensorFlow's gradient of I1 at 0 is 1, although the derivative is 1/2; the others have the limit.
 GRADIENT(i1, at_zero(g, 1, SUB(b, UNARY(b, "BesselI0", X), quotient(g))))
 GRADIENT(i1e, at_zero(g, 0.5,
                       SUB(b, UNARY(b, "BesselI0e", X),
@@ -62,6 +74,7 @@ GRADIENT(j1, at_zero(g, 0.5, SUB(b, UNARY(b, "BesselJ0", X), quotient(g))))
 GRADIENT(y0, NEG(b, UNARY(b, "BesselY1", X)))
 GRADIENT(y1, SUB(b, UNARY(b, "BesselY0", X), quotient(g)))
 
+// d/dx Li2(1 - x) = ln(x) / (1 - x), whose limit at 1 is -1.
 static leat_status_t spence_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t slope = DIV(b, UNARY(b, "Log", X), SUB(b, constant(g, 1), X));
@@ -73,7 +86,8 @@ static leat_status_t spence_gradient(leat_gradient_t* g) {
 
 // ---- Two and three variables --------------------------------------------------------------------
 
-// d/dx P(a, x) = exp(-x + (a - 1) log(x) - lgamma(a)).
+// The gradients of P(a, x) and of Q = 1 - P: d/dx P = exp(-x + (a - 1) ln(x) - lgamma(a)), and d/da
+// P is the op IgammaGradA.
 static void igamma_slopes(leat_gradient_t* g, bool is_upper) {
   leat_builder_t* b = &g->builder;
   leat_output_t a = leat_gradient_input(g, 0), x = leat_gradient_input(g, 1);
@@ -97,7 +111,8 @@ static leat_status_t igammac_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// |gradient| summed down to the shape of input |index|, against the shape of input 0.
+// Builds |gradient| summed down to the shape of input |index|, over the dimensions in which that
+// input was broadcast to the shape of input 0.
 static leat_output_t reduce_to_input(leat_gradient_t* g, int index, leat_output_t gradient) {
   leat_builder_t* b = &g->builder;
   leat_output_t first = leat_build_shape_of(b, leat_gradient_input(g, 0));
@@ -108,7 +123,7 @@ static leat_output_t reduce_to_input(leat_gradient_t* g, int index, leat_output_
   return leat_build_binary(b, "Reshape", sum, own);
 }
 
-// By x alone: nothing is known of the others.
+// Only the derivative by x is known: x^(a - 1) (1 - x)^(b - 1) / B(a, b).
 static leat_status_t betainc_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t a = leat_gradient_input(g, 0), c = leat_gradient_input(g, 1);
@@ -123,7 +138,7 @@ static leat_status_t betainc_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// d/dq zeta(x, q) = -x zeta(x + 1, q).
+// d/dq zeta(x, q) = -x zeta(x + 1, q); the derivative by x has no closed form.
 static leat_status_t zeta_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0), q = leat_gradient_input(g, 1);
@@ -133,6 +148,7 @@ static leat_status_t zeta_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// d/dx polygamma(n, x) = polygamma(n + 1, x).
 static leat_status_t polygamma_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t n = leat_gradient_input(g, 0), x = leat_gradient_input(g, 1);
@@ -144,7 +160,7 @@ static leat_status_t polygamma_gradient(leat_gradient_t* g) {
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-// The shape of those that are no scalars, which must agree.
+// The shape of the inputs that are no scalars, which must agree.
 static leat_status_t betainc_shape(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_scalar();
   bool is_partial = false, has_shape = false;

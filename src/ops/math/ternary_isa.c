@@ -1,5 +1,10 @@
-// Loops of three operands, per instruction set. Selecting moves bits, so that one loop serves all
-// types of a size.
+// The loops of three operands, compiled per instruction set: select (condition ? x : y) and clip.
+// Selecting moves bits and does not look at them, so that one loop serves all types of one size.
+// Objects (strings, handles, variants) are copied one by one, since the output must own what it
+// holds; these loops and those of 16-byte elements exist in the baseline only.
+//
+// clip computes min(x, high) first and max with low after it: where low > high the result is low,
+// and a NaN stays NaN, because both comparisons with it are false.
 #include "ops/math/ternary_cpu.h"
 
 #include "ops/math/loops_cpu.h"
@@ -22,7 +27,7 @@ SELECT(select_2, uint16_t)
 SELECT(select_4, uint32_t)
 SELECT(select_8, uint64_t)
 
-// The rest only the baseline has.
+// Element sizes and types that exist in the baseline only.
 #if !defined(__AVX2__)
 typedef struct leat_pair64_s {
   uint64_t low, high;
@@ -56,7 +61,7 @@ SELECT_OBJECT(select_variant, leat_variant_t,
 #define REST
 #endif
 
-// Not a number stays what it is.
+// A NaN x stays NaN.
 #define CLIP(suffix, DTYPE, type, wide, name)                               \
   static int name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                             \
@@ -74,7 +79,7 @@ SELECT_OBJECT(select_variant, leat_variant_t,
 LEAT_LOOP_FLOATS(CLIP, clip)
 LEAT_LOOP_ISA_INTEGERS(CLIP, clip)
 
-// The bounds are corners of a box.
+// For complex numbers real and imaginary parts are clipped alone: the bounds are corners of a box.
 static int clip_c64(const void* const inputs[], void* output, int64_t n) {
   return clip_f32(inputs, output, 2 * n);
 }

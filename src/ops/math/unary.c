@@ -1,5 +1,13 @@
-// Ops of one operand, and the gradient ops that go with them (y, dy) -> dx. Complex numbers follow
-// TensorFlow's rule: a gradient is multiplied by the conjugate of the derivative.
+// Elementwise ops of one operand, and the gradient ops that TensorFlow has for some of them, which
+// compute dx from the op's output y and its gradient dy (SqrtGrad, TanhGrad, ...): they save the
+// nodes that would recompute y. Each op is a row of the table at the end; the kernels are in
+// unary_cpu.c and its loops.
+//
+//   x [any shape] -> y [the same shape]
+//
+// A gradient is built as nodes. For complex numbers it follows TensorFlow's rule: dC/dx = dC/dy
+// times the conjugate of the derivative, which is why the macros X and Y conjugate (for real
+// numbers that adds no node). The gradient ops are differentiable too, for second derivatives.
 #include "graph/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
@@ -16,7 +24,8 @@
 #define SCALE leat_arithmetic_scale
 #define UNARY leat_build_unary
 
-// Defines <name>_gradient: dx = |expression| over b, x, y (output) and dy, x and y conjugated.
+// Defines <name>_gradient: dC/dx is |expression| over the builder |b|, |dy|, and X and Y, the
+// conjugates of the input and the output.
 #define GRADIENT(name, expression)                                     \
   static leat_status_t name##_gradient(leat_gradient_t* g) {           \
     leat_builder_t* b = &g->builder;                                   \
@@ -47,6 +56,7 @@ GRADIENT(tanh, leat_build_binary(b, "TanhGrad", Y, dy))
 GRADIENT(sigmoid, leat_build_binary(b, "SigmoidGrad", Y, dy))
 
 #define TWO_OVER_ROOT_PI 1.1283791670955126
+// exp(-x^2), the shape of the derivative of erf.
 static leat_output_t bell(leat_builder_t* b, leat_output_t x) {
   return UNARY(b, "Exp", NEG(b, SQUARE(b, x)));
 }
@@ -68,7 +78,7 @@ static leat_status_t log1p_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// dy / (1 + |sign| x^2), the whole under a root where |rooted|.
+// 1 / (1 + x^2) where |is_sum|, else 1 / (1 - x^2); the denominator under a root where |rooted|.
 static leat_output_t over_one_and_square(leat_gradient_t* g, bool is_sum, bool rooted) {
   leat_builder_t* b = &g->builder;
   leat_output_t square = SQUARE(b, X);
@@ -82,8 +92,10 @@ GRADIENT(atan, MUL(b, dy, over_one_and_square(g, true, false)))
 GRADIENT(asin, MUL(b, dy, over_one_and_square(g, false, true)))
 GRADIENT(acos, MUL(b, NEG(b, dy), over_one_and_square(g, false, true)))
 
-// ---- Gradients of the gradient ops: f(a, b) with a the forward value, b its gradient ------------
+// ---- Gradients of the gradient ops: z = f(a, b), a is the forward op's value, b its gradient
+// -----
 
+// z = -b a^2: dz/da = -2 a b, dz/db = -a^2.
 static leat_status_t reciprocal_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dz = leat_gradient_of_output(g, 0), a = X;
@@ -93,6 +105,7 @@ static leat_status_t reciprocal_grad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// z = b / (2 a): dz/da = -z / a, dz/db = 1 / (2 a).
 static leat_status_t sqrt_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t ratio = DIV(b, leat_gradient_of_output(g, 0), leat_gradient_input(g, 0));
@@ -102,6 +115,7 @@ static leat_status_t sqrt_grad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// z = -b a^3 / 2: dz/da = -3/2 a^2 b, dz/db = -a^3 / 2.
 static leat_status_t rsqrt_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dz = leat_gradient_of_output(g, 0), a = X;
@@ -111,6 +125,7 @@ static leat_status_t rsqrt_grad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// z = b (1 - a^2): dz/da = -2 a b, dz/db = 1 - a^2.
 static leat_status_t tanh_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dz = leat_gradient_of_output(g, 0), a = X;
@@ -120,6 +135,7 @@ static leat_status_t tanh_grad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// z = b a (1 - a): dz/da = b (1 - 2 a), dz/db = a (1 - a).
 static leat_status_t sigmoid_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dz = leat_gradient_of_output(g, 0), a = X;
@@ -130,7 +146,7 @@ static leat_status_t sigmoid_grad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// ---- Small integer values -----------------------------------------------------------------------
+// ---- Values of small integers, for shape inference ----------------------------------------------
 
 static bool value_neg(int64_t x, int64_t* y) { return !__builtin_sub_overflow(0, x, y); }
 static bool value_abs(int64_t x, int64_t* y) {

@@ -1,4 +1,5 @@
-// Loops of one operand, by op and type.
+// The loops of one operand, in tables by op and type: vectorized ones (unary_isa.c) and plain ones
+// (unary_loops_cpu.c).
 #ifndef LEAT_OPS_MATH_UNARY_CPU_H_
 #define LEAT_OPS_MATH_UNARY_CPU_H_
 

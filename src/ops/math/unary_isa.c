@@ -1,4 +1,11 @@
-// Loops of one operand that the compiler turns into vector code, and those of vector_math.h.
+// Loops of one operand, compiled once per instruction set: those that the compiler vectorizes by
+// itself (negation, rounding, comparisons, ...), those that vector_math.h has (exp, log, tanh, ...)
+// and the inverse trigonometric functions of float. A table per op and type at the end collects
+// them; a NULL entry makes unary_cpu.c fall back to the plain loops of unary_loops_cpu.c.
+//
+// Integers wrap: they are negated, squared and made absolute as unsigned numbers of the same width,
+// where C defines overflow. Complex numbers are loops over pairs of reals. Inputs and output may be
+// the same array, so that each element is read before it is written.
 #include "ops/math/unary_cpu.h"
 
 #include "device/cpu/vector_math.h"
@@ -84,8 +91,10 @@ LEAT_LOOP_FLOATS(VECTOR_MATH, rsqrt)
 
 #define HALF_PI 1.57079632679489661923f
 #define HALF_PI_REST -4.37113882867379e-8f
-// Inverse trigonometric functions of float, within 2.5 units of the last place: minimax polynomials
-// of our own over [0, 1] and [0, 1/2], and the identities that lead there.
+// Inverse trigonometric functions of float, within 2.5 units of the last place. Minimax polynomials
+// that were computed for this file approximate atan on [0, 1] and asin on [0, 1/2]; identities
+// reduce other arguments to these: atan(x) = pi/2 - atan(1/x), asin(x) = pi/2 - 2 asin(sqrt((1 - x)
+// / 2)). pi/2 is the sum of two floats.
 static inline float atan_of(float x) {
   const float size = __builtin_fabsf(x);
   const float t = size > 1 ? 1 / size : size, z = t * t;
@@ -102,7 +111,7 @@ static inline float atan_of(float x) {
   const float y = size > 1 ? (HALF_PI - inner) + HALF_PI_REST : inner;
   return __builtin_copysignf(y, x);
 }
-// asin(s) for s = |x|, or for sqrt((1 - |x|) / 2) where |x| > 1/2.
+// asin(size) for size <= 1/2, else asin(sqrt((1 - size) / 2)), for size in [0, 1].
 static inline float asin_part(float size) {
   const float half = (1 - size) * 0.5f;
   const float z = size > 0.5f ? half : size * size;

@@ -1,4 +1,10 @@
-// Loops of one operand that go through the C library, and those over complex numbers.
+// Loops of one operand that vectors do not help, compiled once for the baseline: functions of the C
+// library, complex numbers and bit counts. They are the elementwise engine's last choice, after the
+// loops of unary_isa.c.
+//
+// A few complex functions are written out because the obvious formula loses digits: expm1 and log1p
+// near 0, and the sign of numbers whose modulus would overflow. The float loops of complex expm1
+// and log1p compute in double and round.
 #include <complex.h>
 #include <math.h>
 
@@ -44,12 +50,12 @@ COMPLEX_FROM_C(acosh, cacoshf(x), cacosh(x))
 COMPLEX_FROM_C(atanh, catanhf(x), catanh(x))
 COMPLEX_FROM_C(reciprocal, 1 / x, 1 / x)
 
-// exp(a + bi) - 1 without the cancellation near 0: the real part is expm1(a) cos(b) - 2 sin(b/2)^2.
+// exp(a + bi) - 1 without the cancellation near 0: its real part is expm1(a) cos(b) - 2 sin(b/2)^2.
 static double complex expm1_of(double complex x) {
   double a = creal(x), b = cimag(x), half = sin(b / 2), less = expm1(a);
   return CMPLX(less * cos(b) - 2 * half * half, (less + 1) * sin(b));
 }
-// log(1 + a + bi): the modulus through log1p of |1 + x|^2 - 1.
+// log(1 + a + bi): half the log1p of |1 + x|^2 - 1 = a (2 + a) + b^2, and the angle.
 static double complex log1p_of(double complex x) {
   double a = creal(x), b = cimag(x);
   if (fabs(a) > 0.5 || fabs(b) > 0.5) return clog(1 + x);
@@ -58,7 +64,8 @@ static double complex log1p_of(double complex x) {
 COMPLEX_FROM_C(expm1, expm1_of(x), expm1_of(x))
 COMPLEX_FROM_C(log1p, log1p_of(x), log1p_of(x))
 
-// x / |x|, and 0 for 0; |x| as max sqrt(1 + (min / max)^2), which neither overflows nor underflows.
+// x / |x|, and 0 for 0. |x| is computed as max sqrt(1 + (min / max)^2), which neither overflows nor
+// underflows.
 #define SIGN(name, type, part, root, absolute)                                \
   static type name(type x) {                                                  \
     const part a = absolute(__real__ x), b = absolute(__imag__ x);            \

@@ -1,14 +1,22 @@
-// Cholesky, Qr, Svd, eigenvalues: definitions. Larger gradients: decomposition_gradient.
+// The ops Cholesky, Qr, Svd, SelfAdjointEigV2 and Eig, and their deprecated forms: shapes,
+// registration and the gradient of Cholesky. The other gradients are in decomposition_gradient.c,
+// the kernels in decomposition_cpu.c and (Eig) matrix_function_cpu.c.
+//
+// A factor that was not asked for has the shape [0] here, as TensorFlow infers it, although the
+// kernel gives a scalar. Inner dimensions may be unknown; the lesser of two is known when one of
+// them is 0.
 #include "ops/matrix/decomposition_gradient.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/op_rows.h"
 
+// min(m, n), LEAT_DIM_UNKNOWN where that is not known.
 static int64_t lesser(int64_t m, int64_t n) {
   if (m == 0 || n == 0) return 0;
   if (m == LEAT_DIM_UNKNOWN || n == LEAT_DIM_UNKNOWN) return LEAT_DIM_UNKNOWN;
   return m < n ? m : n;
 }
 
+// Sets an output that was not asked for.
 static leat_status_t set_empty(leat_inference_t* c, int index) {
   return leat_matrix_set_output(c, index, leat_partial_shape_scalar(), 1, 0, 0);
 }
@@ -47,7 +55,7 @@ static leat_status_t eig_shape(leat_inference_t* c) {
   return leat_matrix_set_output(c, 1, batch, 2, n, n);
 }
 
-// Eigenvalues above the eigenvectors.
+// The deprecated form has the eigenvalues in the first row and the eigenvectors below it.
 static leat_status_t self_adjoint_eig_shape(leat_inference_t* c) {
   leat_partial_shape_t batch;
   int64_t n;
@@ -55,7 +63,8 @@ static leat_status_t self_adjoint_eig_shape(leat_inference_t* c) {
   return leat_matrix_set_output(c, 0, batch, 2, n == LEAT_DIM_UNKNOWN ? n : n + 1, n);
 }
 
-// L^-H phi(L^H dL) L^-1, made Hermitian, where phi halves the diagonal and drops what is above.
+// dA = the Hermitian part of L^-H phi(L^H dL) L^-1, where phi halves the diagonal and drops what is
+// above it (Murray, "Differentiation of the Cholesky decomposition").
 static leat_status_t cholesky_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t l = leat_gradient_output(g, 0);
@@ -64,7 +73,7 @@ static leat_status_t cholesky_gradient(leat_gradient_t* g) {
   middle = leat_matrix_with_diagonal(
       b, middle, leat_build_binary(b, "Mul", half, leat_matrix_diagonal_of(b, middle)));
   middle = leat_matrix_band(b, middle, -1, 0);
-  // X = L^-H M L^-1: two triangular equations instead of an inverse.
+  // X = L^-H M L^-1 by two triangular equations instead of an inverse.
   const leat_output_t left =
       leat_build(b, "MatrixTriangularSolve", LEAT_INPUTS(l, middle),
                  LEAT_ATTRS(LEAT_BOOL("lower", true), LEAT_BOOL("adjoint", true)));

@@ -1,4 +1,14 @@
-// CPU kernels of Cholesky, Qr, Svd and eigenvalues.
+// The CPU kernels of Cholesky, CholeskyGrad, Qr, Svd and SelfAdjointEig (V2), and of their
+// deprecated Batch forms. Each kernel checks shapes, allocates outputs and describes a run;
+// linear_cpu.h runs it over the batch, and decomposition_steps.inc, included twice for double and
+// complex double, has the function for one matrix.
+//
+//   Qr:  a [..., m, n] -> q [..., m, p], r [..., p, n]     p = min(m, n); m when full
+//   Svd: a [..., m, n] -> s [..., p], u [..., m, p], v [..., n, p]     (u, v square when full)
+//   SelfAdjointEigV2: a [..., n, n] -> e [..., n], v [..., n, n]
+//
+// Outputs that were not asked for (compute_uv or compute_v false) are scalars of 0, as in
+// TensorFlow. Scratch sizes here must agree with the comments in decomposition_steps.inc.
 #include <complex.h>
 #include <math.h>
 
@@ -104,7 +114,8 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
     LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 1));
     LEAT_RETURN_IF_ERROR(leat_linear_allocate_unused(c, 2));
   }
-  if (p == 0 && !(kernel->vectors && kernel->full)) return leat_ok_status();  // of any size else
+  // Full factors of an empty matrix still need a basis.
+  if (p == 0 && !(kernel->vectors && kernel->full)) return leat_ok_status();
   leat_linear_t l = {.on_real = svd_r,
                      .on_complex = svd_c,
                      .batch = leat_linear_batch(shape),
@@ -120,9 +131,9 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
-// The eigenvalues of a matrix with an infinite or NaN element are not found: TensorFlow's iteration
-// does not converge and it says so. It reads the lower triangle only, and a matrix of one element
-// is its own eigenvalue, whatever it is.
+// A matrix with an infinite or NaN element has no eigenvalues: TensorFlow's iteration does not
+// converge and the op fails, so that it fails here too. Only the lower triangle is looked at, as
+// only that is read, and a matrix of one element is its own eigenvalue whatever it is.
 static leat_status_t check_finite(const leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int64_t n;
@@ -154,6 +165,7 @@ static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
   return leat_linear_eigen(c, l, 2, 30);
 }
 
+// The deprecated form: eigenvalues and eigenvectors in one output [..., n + 1, n].
 static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int64_t n;

@@ -1,5 +1,17 @@
-// Gradients of Qr, Svd and eigenvalues, as TensorFlow has them. In those of eigenvalues and of
-// singular values f(i, j) = 1 / (e_j - e_i) broadens where two are equal: d / (d^2 + 1e-20).
+// The gradients of Qr, Svd, SelfAdjointEig and Eig, as formulas of matrix ops. They are
+// TensorFlow's, with the same cases left out (UNIMPLEMENTED), so that programs meet the same
+// limits.
+//
+//   SelfAdjointEig:  dA = lower triangle of V (diag(de) + F o (V^H dV)) V^H,
+//                    F(i, j) = 1 / (e_j - e_i)
+//   Qr, m >= n:      dA = Q (dR + tril(M) R^-H) + (dQ - Q Q^H dQ) R^-H,
+//                    M = Q^H dQ - dQ^H Q + R dR^H - dR R^H
+//   Svd:             dA = U (diag(ds) + (F o U^H dU + h.c.) S + S (F o V^H dV + h.c.)) V^H + outer
+//
+// (o is the elementwise product, h.c. the adjoint of the term before it; in Svd, F is that of s^2.)
+// F has a pole where two eigenvalues are equal; it is broadened to d / (d^2 + 1e-20), which is
+// finite there. Wide matrices are reduced to the tall case. decomposition.c registers these
+// functions.
 #include "ops/matrix/decomposition_gradient.h"
 
 #include "ops/matrix/matrix_shape.h"
@@ -26,19 +38,20 @@ static leat_output_t times_adjoint(leat_builder_t* b, leat_output_t x, leat_outp
 static bool is_complex(leat_builder_t* b, leat_output_t x) {
   return leat_dtype_in(leat_build_type_of(b, x), LEAT_DTYPES_COMPLEX);
 }
-// x / (x^2 + 1e-20)
+// Builds x / (x^2 + 1e-20), which is 1 / x away from 0 and finite at 0.
 static leat_output_t safe_reciprocal(leat_builder_t* b, leat_output_t x) {
   const leat_output_t square = multiply(b, x, x);
   const leat_output_t broad = add(b, square, leat_matrix_scalar(b, x, 1e-20));
   return multiply(b, x, leat_build_unary(b, "Reciprocal", broad));
 }
-// f(i, j) = 1 / (values_j - values_i), 0 on the diagonal.
+// Builds F(i, j) = 1 / (values_j - values_i), with 0 on the diagonal.
 static leat_output_t build_gaps(leat_builder_t* b, leat_output_t values) {
   const leat_output_t gaps = subtract(b, leat_subgraph_expand(b, values, -2),
                                       leat_subgraph_expand(b, values, -1));
   return leat_matrix_with_diagonal(b, safe_reciprocal(b, gaps),
                                    leat_build_unary(b, "ZerosLike", values));
 }
+// Builds the real part of complex |x|, as a complex number.
 static leat_output_t real_part(leat_builder_t* b, leat_output_t x) {
   const int dtype = leat_build_type_of(b, x);
   const int part = dtype == LEAT_DTYPE_COMPLEX64 ? LEAT_DTYPE_FLOAT : LEAT_DTYPE_DOUBLE;
@@ -52,7 +65,8 @@ static leat_status_t not_implemented(const char* op, const char* what) {
 
 // ---- Eigenvalues --------------------------------------------------------------------------------
 
-// The lower triangle of x + x^H with the diagonal of x.
+// Builds the lower triangle of x + x^H, with the diagonal of x: the ops read the lower triangle
+// only.
 static leat_output_t take_lower(leat_builder_t* b, leat_output_t x) {
   const leat_output_t sum = leat_matrix_band(b, add(b, x, leat_matrix_adjoint(b, x)), -1, 0);
   const leat_output_t half = leat_matrix_scalar(b, x, 0.5);
@@ -60,6 +74,7 @@ static leat_output_t take_lower(leat_builder_t* b, leat_output_t x) {
                                    multiply(b, half, leat_matrix_diagonal_of(b, sum)));
 }
 
+// Without eigenvectors the op is run again with them, for the formula needs V.
 leat_status_t leat_self_adjoint_eig_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t middle = leat_matrix_of_diagonal(b, leat_gradient_of_output(g, 0));
@@ -77,6 +92,8 @@ leat_status_t leat_self_adjoint_eig_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Eigenvectors of a matrix that is not Hermitian are not orthogonal, so that the formula has V^-H
+// in place of V, and removes the part of dV along each vector, whose length is fixed.
 leat_status_t leat_eig_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);
@@ -104,7 +121,7 @@ leat_status_t leat_eig_gradient(leat_gradient_t* g) {
 
 // ---- Qr -----------------------------------------------------------------------------------------
 
-// x r^-H, r an upper triangle.
+// Builds x R^-H for an upper triangle R, as the solution of R Y = x^H, adjoint.
 static leat_output_t divide_by_triangle(leat_builder_t* b, leat_output_t x, leat_output_t r) {
   const leat_output_t solved =
       leat_build(b, "MatrixTriangularSolve", LEAT_INPUTS(r, leat_matrix_adjoint(b, x)),
@@ -112,7 +129,7 @@ static leat_output_t divide_by_triangle(leat_builder_t* b, leat_output_t x, leat
   return leat_matrix_adjoint(b, solved);
 }
 
-// Of matrices with at least as many rows as columns.
+// Builds the gradient of Qr for matrices with at least as many rows as columns.
 static leat_output_t deep_qr(leat_builder_t* b, leat_output_t q, leat_output_t r, leat_output_t dq,
                              leat_output_t dr) {
   const leat_output_t qdq = adjoint_times(b, q, dq);
@@ -130,7 +147,7 @@ static leat_output_t deep_qr(leat_builder_t* b, leat_output_t q, leat_output_t r
   return add(b, dx, divide_by_triangle(b, times_adjoint(b, q, correction), r));
 }
 
-// Columns [begin, end) of the last dimension.
+// Builds columns [begin, end) of the last dimension.
 static leat_output_t take_columns(leat_builder_t* b, leat_output_t x, int rank, int64_t begin,
                                   int64_t end) {
   int32_t starts[LEAT_SHAPE_MAX_RANK], sizes[LEAT_SHAPE_MAX_RANK];
@@ -168,7 +185,8 @@ leat_status_t leat_qr_gradient(leat_gradient_t* g) {
     leat_gradient_set_input(g, 0, deep_qr(b, q, r, dq, dr));
     return leat_ok_status();
   }
-  // A = [x, y], R = [u, v]: y follows from v, the rest is the square case.
+  // A = [X, Y] and R = [U, V] with X = Q U square: Y = Q V, so that dV adds Y dV^H to dQ, and dY =
+  // Q dV.
   const leat_output_t y = take_columns(b, leat_gradient_input(g, 0), rank, rows, columns);
   const leat_output_t u = take_columns(b, r, rank, 0, rows);
   const leat_output_t dv = take_columns(b, dr, rank, rows, columns);
@@ -180,15 +198,15 @@ leat_status_t leat_qr_gradient(leat_gradient_t* g) {
 
 // ---- Svd ----------------------------------------------------------------------------------------
 
-// The factors of A (or of A^H, so that there are no more rows than columns) and what comes in.
+// The factors of A, or of A^H when A has more rows than columns, and their gradients.
 typedef struct factors_s {
   leat_output_t s, u, v, ds, du, dv;
-  int64_t m, n;  // of A or A^H; m <= n
+  int64_t m, n;  // the sizes of A or A^H, m <= n
   int rank;
   bool is_full;
 } factors_t;
 
-// What lies outside the span of the first m columns of V.
+// Builds the part of the gradient outside of the span of the first m columns of V.
 static leat_output_t outer_term(leat_builder_t* b, const factors_t* f, leat_output_t v1,
                                 leat_output_t dv1, leat_output_t inverse) {
   const leat_output_t turned = leat_matrix_adjoint(b, dv1);
@@ -201,6 +219,7 @@ static leat_output_t outer_term(leat_builder_t* b, const factors_t* f, leat_outp
   return times(b, times(b, f->u, inverse), term);
 }
 
+// Builds the gradient of A (or A^H) from those of all factors.
 static leat_output_t through_factors(leat_builder_t* b, const factors_t* f) {
   const leat_output_t diagonal = leat_matrix_of_diagonal(b, f->s);
   const leat_output_t gaps = build_gaps(b, leat_build_unary(b, "Square", f->s));
@@ -224,7 +243,8 @@ static leat_output_t through_factors(leat_builder_t* b, const factors_t* f) {
   return add(b, dx, multiply(b, half, times(b, f->u, times_adjoint(b, phase, v1))));
 }
 
-// Of the singular values alone.
+// Builds the gradient when only singular values are outputs: U diag(ds) V^H, with factors computed
+// again.
 static leat_status_t values_gradient(leat_gradient_t* g, leat_output_t ds) {
   leat_builder_t* b = &g->builder;
   const int32_t again = leat_build_node(b, "Svd", LEAT_INPUTS(leat_gradient_input(g, 0)),

@@ -1,4 +1,5 @@
-// Gradients of Qr, Svd and eigenvalues.
+// The gradient functions of Qr, Svd, SelfAdjointEig and Eig. They build nodes; UNIMPLEMENTED for
+// the cases that TensorFlow does not have either (unknown shapes, some full factors).
 #ifndef LEAT_OPS_MATRIX_DECOMPOSITION_GRADIENT_H_
 #define LEAT_OPS_MATRIX_DECOMPOSITION_GRADIENT_H_
 

@@ -1,6 +1,13 @@
-// Einsum: definition and gradient. The gradient of an operand is an Einsum of the others with the
-// labels turned around; a label that stands in that operand alone was summed over, and its gradient
-// is repeated along it.
+// The op Einsum: its shape function and its gradient; einsum_cpu.c has the kernel. The gradient of
+// an operand is again an Einsum, of the output's gradient and the other operand:
+//
+//   z = einsum("ij,jk->ik", x, y)
+//   dx = einsum("ik,jk->ij", dz, y),   dy = einsum("ik,ij->jk", dz, x)
+//
+// A label that only x has was summed over, so that it cannot come out of that Einsum; dx is
+// computed without it and repeated along it. Where the ellipses of the operands were broadcast
+// against each other, the gradients are summed down at the end. Operands are conjugated for complex
+// numbers, as in TensorFlow.
 #include <stdio.h>
 
 #include "graph/gradient.h"
@@ -14,10 +21,11 @@
 #define DIM_ABSENT (-2)
 
 typedef struct labels_s {
-  int64_t dims[256];  // by label; DIM_ABSENT where it has not been seen
+  int64_t dims[256];  // by label; DIM_ABSENT for labels that have not been seen
 } labels_t;
 
-// Notes the dims of an input's labels; |out_broadcast| is what its ellipsis stands for.
+// Notes the sizes of the labels of an input in |labels|; |out_broadcast| receives the dimensions of
+// its ellipsis. INVALID_ARGUMENT when a label has two sizes.
 static leat_status_t read_input(leat_inference_t* c, leat_partial_shape_t shape,
                                 const leat_subscripts_t* subscripts, labels_t* labels,
                                 leat_partial_shape_t* out_broadcast) {
@@ -48,7 +56,8 @@ static leat_status_t read_input(leat_inference_t* c, leat_partial_shape_t shape,
   return leat_ok_status();
 }
 
-// The labels' dims with those of |broadcast| at the ellipsis.
+// Sets the output's shape to the sizes of its labels, with |broadcast| in the place of the
+// ellipsis.
 static leat_status_t set_shape(leat_inference_t* c, const leat_subscripts_t* subscripts,
                                const labels_t* labels, leat_partial_shape_t broadcast) {
   int64_t dims[2 * LEAT_SHAPE_MAX_RANK];
@@ -105,6 +114,7 @@ static leat_status_t einsum_shape(leat_inference_t* c) {
 
 // ---- Gradient -----------------------------------------------------------------------------------
 
+// Builds an Einsum whose equation is |format| filled with up to three subscripts.
 static leat_output_t build_einsum(leat_builder_t* b, leat_outputs_t inputs, const char* format,
                                   const char* x, const char* y, const char* z) {
   char text[3 * LEAT_SUBSCRIPTS_TEXT_SIZE + 4];
@@ -134,7 +144,7 @@ static void append_label(leat_subscripts_t* subscripts, uint8_t label) {
   if (subscripts->count < LEAT_SHAPE_MAX_RANK) subscripts->labels[subscripts->count++] = label;
 }
 
-// Labels of |from| that stand in neither |x| nor |y| (NULL: nowhere), each once.
+// The labels of |from| that are in neither |x| nor |y| (which may be NULL), each once.
 static leat_subscripts_t labels_alone(const leat_subscripts_t* from, const leat_subscripts_t* x,
                                       const leat_subscripts_t* y) {
   leat_subscripts_t alone = {.ellipsis = -1};
@@ -146,7 +156,7 @@ static leat_subscripts_t labels_alone(const leat_subscripts_t* from, const leat_
   return alone;
 }
 
-// |from| without the labels of |dropped|.
+// The subscripts |from| without the labels of |dropped|.
 static leat_subscripts_t drop_labels(const leat_subscripts_t* from,
                                      const leat_subscripts_t* dropped) {
   leat_subscripts_t left = {.ellipsis = -1};
@@ -172,14 +182,15 @@ static bool same_subscripts(const leat_subscripts_t* a, const leat_subscripts_t*
          memcmp(a->labels, b->labels, (size_t)a->count) == 0;
 }
 
-// Where |label| stands first: from the end when that is behind the ellipsis.
+// The axis of the first occurrence of |label|, counted from the end when it is behind the ellipsis,
+// whose length is not known.
 static int axis_of(const leat_subscripts_t* subscripts, int label) {
   int i = 0;
   while (subscripts->labels[i] != label) ++i;
   return subscripts->ellipsis >= 0 && i >= subscripts->ellipsis ? i - subscripts->count : i;
 }
 
-// |shape| with 1 at |axes|.
+// Builds the vector |shape| with 1 at |axes|, which may be negative.
 static leat_output_t set_ones(leat_builder_t* b, leat_output_t shape, const int32_t* axes,
                               int count) {
   const leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
@@ -195,7 +206,7 @@ static leat_output_t set_ones(leat_builder_t* b, leat_output_t shape, const int3
                     LEAT_ATTRS(LEAT_INT("N", 2)));
 }
 
-// |shape|'s items at |axes|.
+// Builds a vector of the items of |shape| at |axes|.
 static leat_output_t take_items(leat_builder_t* b, leat_output_t shape, const int32_t* axes,
                                 int count) {
   leat_output_t items[LEAT_SHAPE_MAX_RANK];
@@ -203,7 +214,8 @@ static leat_output_t take_items(leat_builder_t* b, leat_output_t shape, const in
   return leat_build(b, "Pack", (leat_outputs_t){items, count}, LEAT_ATTRS(LEAT_INT("axis", 0)));
 }
 
-// The gradient of x in an Einsum x -> y which sums over |reduced|, labels of x that y lacks.
+// Builds the gradient of x for an Einsum x -> y that sums over |reduced|, the labels of x that y
+// lacks. When x without these labels is y in the same order, dy is reshaped and broadcast.
 static leat_output_t repeat_reduced(leat_builder_t* b, leat_output_t dy,
                                     const leat_subscripts_t* y, const leat_subscripts_t* x,
                                     leat_output_t x_shape, const leat_subscripts_t* reduced) {
@@ -218,7 +230,8 @@ static leat_output_t repeat_reduced(leat_builder_t* b, leat_output_t dy,
     return leat_build_binary(b, "BroadcastTo", leat_build_binary(b, "Reshape", dy, shape),
                              x_shape);
   }
-  // Repeats in front, then a pure reordering puts the labels where they belong.
+  // Otherwise the reduced labels are put in front by broadcasting, and an Einsum that sums nothing
+  // brings all labels to their places, including diagonals.
   const leat_output_t sizes = take_items(b, x_shape, axes, reduced->count);
   const leat_output_t dy_shape = leat_build_shape_of(b, dy);
   const leat_output_t one = leat_build_int32_vector(b, ones, reduced->count);
@@ -232,6 +245,8 @@ static leat_output_t repeat_reduced(leat_builder_t* b, leat_output_t dy,
   return build_unary(b, wide, &front, x);
 }
 
+// Builds the gradient of the operand with labels |x|; |y| are the labels of the other operand, |z|
+// those of the output.
 static leat_output_t operand_gradient(leat_builder_t* b, leat_output_t dz, leat_output_t other,
                                       leat_output_t x_shape, const leat_subscripts_t* x,
                                       const leat_subscripts_t* y, const leat_subscripts_t* z) {
@@ -255,13 +270,14 @@ static leat_status_t unary_gradient(leat_gradient_t* g, const leat_equation_t* e
   return leat_ok_status();
 }
 
-// The dims that |subscripts|' ellipsis stands for, in a shape or a vector.
+// Builds the part of the vector |shape| that the ellipsis of |subscripts| stands for.
 static leat_output_t broadcast_part(leat_builder_t* b, leat_output_t shape,
                                     const leat_subscripts_t* subscripts) {
   return leat_subgraph_slice(b, shape, subscripts->ellipsis,
                              subscripts->ellipsis - subscripts->count);
 }
 
+// true when the ellipses of both operands have equal, known sizes: nothing was broadcast.
 static bool surely_same_broadcast(const leat_builder_t* b, leat_output_t x, leat_output_t y,
                                   const leat_subscripts_t* of_x, const leat_subscripts_t* of_y) {
   const leat_partial_shape_t p = leat_graph_output_shape(b->graph, x);
@@ -274,6 +290,7 @@ static bool surely_same_broadcast(const leat_builder_t* b, leat_output_t x, leat
   return true;
 }
 
+// Builds |dx| summed over the dimensions |dims| of the ellipsis, in the given shape.
 static leat_output_t sum_broadcast(leat_builder_t* b, leat_output_t dx, leat_output_t dims,
                                    const leat_subscripts_t* x, leat_output_t shape) {
   const leat_output_t begin = leat_build_scalar(b, LEAT_DTYPE_INT32, x->ellipsis);

@@ -1,8 +1,19 @@
-// CPU kernel of Einsum. Every dimension of the operands is an axis: of a batch (in both and in the
-// output), free (in one and in the output), contracted (in both) or reduced (in one alone). Reduced
-// ones are summed first. What is left is a batch of matrix products, on the operands as they lie
-// where strides allow it, else on reordered copies. A repeated label is an axis whose stride is the
-// sum of its strides: a diagonal.
+// The CPU kernel of Einsum. It turns the equation into matrix products, which gemm computes fast,
+// instead of walking over all index combinations. Every label is an axis of one of four kinds:
+//
+//   batch       in both operands and in the output
+//   free        in one operand and in the output
+//   contracted  in both operands, not in the output
+//   reduced     in one operand alone
+//
+//   "bij,bjk->bik":  b is batch, i free in A, k free in B, j contracted
+//                    C [b, i, k] = the sum over j of A [b, i, j] B [b, j, k]
+//
+// Reduced axes are summed first. What is left is a batch of products [batch, free A, contracted]
+// times [batch, contracted, free B]. Where the axes of a group lie behind each other in memory, the
+// group is one dimension with a stride and the operand is used in place; otherwise the operand is
+// copied in the order of the groups. The same holds for the output. A label that occurs twice in
+// one operand is an axis whose stride is the sum of the two strides, that is the diagonal.
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "kernel/step_check.h"
@@ -11,21 +22,22 @@
 #include "ops/matrix/equation.h"
 #include "ops/matrix/product_cpu.h"
 
-enum { A, B, C };  // C: the output
+enum { A, B, C };  // indexes of the operands; C is the output
 
 typedef struct axis_s {
-  int label;  // or BROADCAST + how many follow it in the ellipsis
+  int label;  // a letter, or BROADCAST + the number of dimensions behind it in the ellipsis
   int64_t size;
   int64_t strides[3];
-  bool present[3];  // false for a size of 1 that is broadcast
+  // Whether it has more than one element there; false for a size of 1, which broadcasts.
+  bool present[3];
 } axis_t;
 #define BROADCAST 256
 
 #define MOST_AXES (2 * LEAT_SHAPE_MAX_RANK)
 typedef struct axes_s {
   int count;
-  bool output_repeats;
-  int broadcast_rank;
+  bool output_repeats;  // a label occurs twice in the output: only the diagonal is written
+  int broadcast_rank;  // the number of dimensions of the longest ellipsis
   axis_t items[MOST_AXES];
 } axes_t;
 
@@ -36,6 +48,8 @@ static axis_t* find_axis(axes_t* axes, int label) {
   return NULL;
 }
 
+// Adds the dimensions of input |which| to the axes. Dimensions of the ellipsis are matched from the
+// last one on, as in every broadcast; sizes of one label must be equal.
 static leat_status_t add_input(const leat_kernel_context_t* c, const leat_subscripts_t* subscripts,
                                int which, axes_t* axes) {
   const leat_shape_t* shape = &leat_kernel_input(c, which)->shape;
@@ -69,7 +83,7 @@ static leat_status_t add_input(const leat_kernel_context_t* c, const leat_subscr
   return leat_ok_status();
 }
 
-// Also makes the output's shape.
+// Adds the output's strides to the axes and makes its shape, which the caller releases.
 static leat_status_t add_output(const leat_kernel_context_t* c, const leat_subscripts_t* subscripts,
                                 axes_t* axes, leat_shape_t* out_shape) {
   axis_t* order[2 * LEAT_SHAPE_MAX_RANK];
@@ -101,14 +115,15 @@ static leat_status_t add_output(const leat_kernel_context_t* c, const leat_subsc
 
 // ---- Groups of axes -----------------------------------------------------------------------------
 
-// Some of the axes, from the outermost to the innermost.
+// Some of the axes, outermost first; |size| is the product of their sizes.
 typedef struct group_s {
   int count;
   int64_t size;
   const axis_t* axes[MOST_AXES];
 } group_t;
 
-// The axes that are present as said, in the order that |which| has them in memory.
+// Collects the axes that are present in A, B and C exactly as stated, in the order in which they
+// lie in the memory of |which|. Axes of one element are left out, because they need no loop.
 static void select_axes(const axes_t* axes, bool in_a, bool in_b, bool in_c, int which,
                         group_t* out) {
   out->count = 0;
@@ -127,7 +142,7 @@ static void select_axes(const axes_t* axes, bool in_a, bool in_b, bool in_c, int
   }
 }
 
-// Does the group lie in |which| as one dimension, of stride |out_stride|?
+// true when the group lies in |which| as one dimension, whose stride is |out_stride|.
 static bool collapses(const group_t* group, int which, int64_t* out_stride) {
   *out_stride = 1;
   for (int i = group->count - 1; i >= 0; --i) {
@@ -141,7 +156,8 @@ static bool collapses(const group_t* group, int which, int64_t* out_stride) {
   return true;
 }
 
-// Copies between |which| as it lies and a dense block [groups[0], groups[1], ...].
+// Copies from |which| as it lies to a dense block [groups[0], groups[1], ...], or back when
+// |to_dense| is false.
 static leat_status_t reorder(const leat_kernel_context_t* c, const group_t* const groups[],
                              int group_count, int which, bool to_dense, const void* from,
                              void* to) {
@@ -167,7 +183,8 @@ static leat_status_t allocate(leat_kernel_context_t* c, int64_t count, leat_tens
 
 // ---- Operands -----------------------------------------------------------------------------------
 
-// [batch, rows, columns], each a stride in elements.
+// An operand as [batch, rows, columns] with a stride in elements for each; |temporary| owns a copy,
+// if one was needed.
 typedef struct operand_s {
   const char* data;
   int64_t batch, rows, columns;
@@ -187,7 +204,8 @@ static void set_one(int dtype, void* to) {
   }
 }
 
-// |to| [rows] = sums over the columns of |from| [rows, columns]: its product with ones.
+// Sums over the columns of |from| [rows, columns] into |to| [rows], as a product with a vector of
+// ones: gemm has a kernel for every type.
 static leat_status_t sum_columns(leat_kernel_context_t* c, const void* from, int64_t rows,
                                  int64_t columns, void* to) {
   const int dtype = leat_kernel_input(c, 0)->dtype;
@@ -202,7 +220,7 @@ static leat_status_t sum_columns(leat_kernel_context_t* c, const void* from, int
   return leat_ok_status();
 }
 
-// Input |which| summed over |reduced|, as a dense block of the other groups.
+// Sums input |which| over |reduced| into a dense block of the |kept| groups.
 static leat_status_t sum_reduced(leat_kernel_context_t* c, int which, const group_t* const kept[],
                                  int kept_count, const group_t* reduced, void* to) {
   const group_t* all[4];
@@ -221,7 +239,8 @@ static leat_status_t sum_reduced(leat_kernel_context_t* c, int which, const grou
   return status;
 }
 
-// |operand->temporary| must be ended. |groups|: batch, rows, columns.
+// Makes the operand [batch, rows, columns] of input |which|: in place when the groups lie well and
+// one matrix dimension is dense, else a copy. The caller releases |operand->temporary|.
 static leat_status_t prepare_operand(leat_kernel_context_t* c, int which,
                                      const group_t* const groups[3], const group_t* reduced,
                                      operand_t* operand) {
@@ -253,7 +272,7 @@ typedef struct products_s {
   leat_multiply_fn_t multiply;
   const char *a, *b;
   char* c;
-  int64_t a_bytes, b_bytes, c_bytes;  // from one of the batch to the next
+  int64_t a_bytes, b_bytes, c_bytes;  // bytes from one product of the batch to the next
 } products_t;
 
 static void run_products(void* data, int64_t begin, int64_t end) {
@@ -264,8 +283,8 @@ static void run_products(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Is the operand, as [rows, columns], stored by rows? |out_step| is the distance of the stored
-// ones. (A size of 1 has stride 1.)
+// How gemm must read the operand [rows, columns]: by rows when its columns are neighbours, else
+// transposed. |out_step| is the distance of stored rows. A group of size 1 has stride 1.
 static leat_gemm_op_t find_storage(const operand_t* x, int64_t rows, int64_t columns,
                                    int64_t* out_step) {
   if (x->columns == 1) {
@@ -276,7 +295,8 @@ static leat_gemm_op_t find_storage(const operand_t* x, int64_t rows, int64_t col
   return LEAT_GEMM_TRANSPOSE;
 }
 
-// c [batch, m, n] = a [batch, m, k] b [batch, k, n]; |ldc| and |c_batch| are strides of c.
+// Computes c [batch, m, n] = a [batch, m, k] b [batch, k, n]. |ldc| is the distance of the rows of
+// c, |c_batch| that of its matrices.
 static void multiply(leat_kernel_context_t* c, const operand_t* a, const operand_t* b,
                      int64_t batch, int64_t m, int64_t n, int64_t k, void* to, int64_t ldc,
                      int64_t c_batch) {
@@ -307,11 +327,14 @@ typedef struct groups_s {
   group_t batch, free_a, free_b, contracted, reduced_a, reduced_b;
 } groups_t;
 
+// The operand with rows and columns exchanged.
 static operand_t turned(const operand_t* x) {
   return (operand_t){x->data, x->batch, x->columns, x->rows, {0}};
 }
 
-// The products of prepared operands a [batch, free, contracted] and b [batch, contracted, free].
+// Multiplies the operands a [batch, free, contracted] and b [batch, contracted, free] into the
+// output. gemm writes dense rows: where the output's free axes lie the other way round, C^T = B^T
+// A^T is computed; where neither order is dense, a temporary is reordered.
 static leat_status_t write_products(leat_kernel_context_t* c, const axes_t* axes,
                                     const groups_t* g, const operand_t* a, const operand_t* b) {
   const int64_t m = g->free_a.size, n = g->free_b.size, k = g->contracted.size;
@@ -339,6 +362,7 @@ static leat_status_t write_products(leat_kernel_context_t* c, const axes_t* axes
   return status;
 }
 
+// Runs an Einsum of two operands.
 static leat_status_t run_binary(leat_kernel_context_t* c, const axes_t* axes, groups_t* g) {
   select_axes(axes, true, true, true, C, &g->batch);
   select_axes(axes, true, false, true, C, &g->free_a);
@@ -357,6 +381,7 @@ static leat_status_t run_binary(leat_kernel_context_t* c, const axes_t* axes, gr
   return status;
 }
 
+// Runs an Einsum of one operand: a transposition or diagonal when nothing is reduced, else sums.
 static leat_status_t run_unary(leat_kernel_context_t* c, const axes_t* axes, groups_t* g) {
   select_axes(axes, true, false, true, C, &g->free_a);
   select_axes(axes, true, false, false, A, &g->reduced_a);

@@ -1,4 +1,5 @@
-// Reading and writing the equations of Einsum.
+// Parses and prints the equations of Einsum. A letter may be any byte but '.'; only the number of
+// arrows, commas and periods is checked here, and labels are checked against shapes by the callers.
 #include "ops/matrix/equation.h"
 
 static leat_status_t parse_subscripts(leat_string_view_t text, leat_subscripts_t* out) {
@@ -25,7 +26,7 @@ static leat_status_t parse_subscripts(leat_string_view_t text, leat_subscripts_t
   return leat_ok_status();
 }
 
-// Index of the arrow, SIZE_MAX unless there is one and no other.
+// The index of the arrow "->"; SIZE_MAX unless there is exactly one.
 static size_t find_arrow(leat_string_view_t text) {
   size_t found = SIZE_MAX;
   for (size_t i = 0; i + 1 < text.size; ++i) {

@@ -1,5 +1,6 @@
-// The equation of an Einsum, "ij,...jk->...ik": each operand's named labels and where its ellipsis
-// stands. One or two operands.
+// The equation of an Einsum, as in "ij,...jk->...ik", parsed: for each operand its labels in order,
+// and where its ellipsis stands. An Einsum has one or two operands. Both the shape function and the
+// kernel parse the equation with this.
 #ifndef LEAT_OPS_MATRIX_EQUATION_H_
 #define LEAT_OPS_MATRIX_EQUATION_H_
 
@@ -8,8 +9,8 @@
 #include "tensor/shape.h"
 
 typedef struct leat_subscripts_s {
-  int count;     // of labels
-  int ellipsis;  // labels before it; -1: there is none
+  int count;     // the number of labels
+  int ellipsis;  // the number of labels before the ellipsis; -1: there is none
   uint8_t labels[LEAT_SHAPE_MAX_RANK];
 } leat_subscripts_t;
 
@@ -19,13 +20,14 @@ typedef struct leat_equation_s {
   leat_subscripts_t output;
 } leat_equation_t;
 
-// INVALID_ARGUMENT when it is not an equation.
+// Parses |text|; INVALID_ARGUMENT when it is no equation of one or two operands.
 LEAT_MUST_USE leat_status_t leat_equation_parse(leat_string_view_t text,
                                                 leat_equation_t* out_equation);
-// Does |label| stand there?
+// true when |label| is among the labels.
 bool leat_subscripts_has(const leat_subscripts_t* subscripts, int label);
 
-// As text, NUL-terminated, the ellipsis included.
+// Writes the labels and the ellipsis to |out_text|, NUL-terminated; it has room for
+// LEAT_SUBSCRIPTS_TEXT_SIZE bytes.
 #define LEAT_SUBSCRIPTS_TEXT_SIZE (LEAT_SHAPE_MAX_RANK + 4)
 void leat_subscripts_print(const leat_subscripts_t* subscripts, char* out_text);
 

@@ -1,4 +1,5 @@
-// Dense factorisations over double and complex double.
+// Compiles the dense factorizations of linear_algebra.inc for double (suffix _r) and complex double
+// (_c).
 #include <complex.h>
 #include <math.h>
 

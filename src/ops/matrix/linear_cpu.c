@@ -1,4 +1,13 @@
-// Running linear algebra over batches: shapes, conversions, the loop over matrices.
+// Runs linear algebra over batches of matrices: it checks shapes, converts each matrix to double or
+// complex double, calls the op's function on it, and converts the results back. Every kernel of
+// this folder but the products is a leat_linear_t plus a function.
+//
+//   input tensors ─widen─▶ [in | out | scratch] of matrix i ─fn─▶ [out] ─narrow─▶ output tensors
+//
+// Each matrix of the batch has a block of working memory of its own, so that matrices are computed
+// on several threads without locks. An error of one matrix is reported for the whole node; if
+// several fail, any of their messages is the node's. Computing in double makes float results
+// accurate to the last digit and halves the code.
 #include "ops/matrix/linear_cpu.h"
 
 #include "base/sync.h"
@@ -42,6 +51,7 @@ int64_t leat_linear_batch(const leat_shape_t* shape) {
   return leat_shape_product(shape, 0, shape->rank - 2);
 }
 
+// Allocates the batch dimensions of |like| and then |rows| and |columns|, of which |rank| are used.
 leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index, const leat_shape_t* like,
                                    int rank, int64_t rows, int64_t columns,
                                    leat_tensor_t** out_tensor) {
@@ -74,7 +84,7 @@ static double read_real(int dtype, const void* from, int64_t i) {
   }
 }
 
-// |count| elements from |from|, an array of |dtype|.
+// Widens |count| elements of |from|, an array of |dtype|, to double or complex double.
 static void widen(int dtype, const void* from, bool to_complex, void* to, int64_t count) {
   leat_complex128_t* wide = to;
   for (int64_t i = 0; i < count; ++i) {
@@ -90,7 +100,8 @@ static void widen(int dtype, const void* from, bool to_complex, void* to, int64_
   }
 }
 
-// Complex values into a real type lose their imaginary part, real ones into a complex type gain 0.
+// Writes results in |dtype|: a complex value loses its imaginary part in a real type, a real one
+// gets 0 in a complex type.
 static void narrow(int dtype, bool from_complex, const void* from, void* to, int64_t count) {
   const double* parts = from;
   for (int64_t i = 0; i < count; ++i) {
@@ -123,13 +134,14 @@ typedef struct run_s {
   leat_linear_fn_t fn;
   bool is_complex;
   size_t item_bytes;
-  size_t input_bytes[LEAT_LINEAR_MAX_TENSORS];  // of one matrix, as the tensor has it
+  size_t input_bytes[LEAT_LINEAR_MAX_TENSORS];  // bytes of one matrix in the input tensor
   size_t output_bytes[LEAT_LINEAR_MAX_TENSORS];
-  char* scratch;       // of every matrix
-  int64_t room;        // elements of each
+  char* scratch;       // the blocks of all matrices
+  int64_t room;        // elements of one block
   _Atomic(const char*) problem;
 } run_t;
 
+// Converts matrix |index| of every input, calls the function, and converts the results.
 static void run_matrix(run_t* run, int64_t index) {
   const leat_linear_t* l = run->l;
   char* at = run->scratch + (size_t)(index * run->room) * run->item_bytes;
@@ -188,11 +200,12 @@ leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
   run.scratch = scratch.data;
   leat_kernel_parallel_for(c, l->batch, l->cost_ns + 50, run_matrices, &run);
   leat_tensor_release(&scratch);
-  LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));  // else half a result may be a problem
+  // A step that is ending may have left half a result, whose "problem" means nothing.
+  LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
   return run.problem ? leat_kernel_invalid(c, "%s", run.problem) : leat_ok_status();
 }
 
-// Over the matrices of input 0, of n rows, to |count| outputs.
+// Runs over the square matrices of input 0, with |count| outputs.
 static leat_status_t run_squares(leat_kernel_context_t* c, leat_linear_t* l, int count,
                                  int scratch_matrices, double cubes) {
   l->batch = leat_linear_batch(&leat_kernel_input(c, 0)->shape);

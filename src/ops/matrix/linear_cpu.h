@@ -1,6 +1,7 @@
-// Linear algebra on batches of matrices. Kernels compute in double or complex double whatever the
-// node's type is (docs/decisions/0003): a run converts the inputs, calls a function for each matrix
-// of the batch, several at once on the pool, and converts the outputs.
+// Linear algebra on batches of matrices, as the kernels of this folder share it. Kernels compute in
+// double or complex double whatever the node's type is (docs/decisions/0003): leat_linear_run
+// converts the inputs, calls a function for each matrix of the batch, several at once on the pool,
+// and converts the outputs. The algorithms for one matrix are declared at the end.
 #ifndef LEAT_OPS_MATRIX_LINEAR_CPU_H_
 #define LEAT_OPS_MATRIX_LINEAR_CPU_H_
 
@@ -12,26 +13,29 @@
 
 typedef struct leat_linear_s leat_linear_t;
 
-// Works on one matrix of the batch. |in|, |out| and |scratch| are arrays of double or complex
-// double, row-major. Returns what is wrong with the input ("Input is not invertible."), or NULL.
+// Works on one matrix of the batch, on any thread. |in| and |out| are arrays of double or complex
+// double, row-major; |scratch| has the stated number of elements. Returns what is wrong with the
+// input ("Input is not invertible."), or NULL.
 typedef const char* (*leat_linear_fn_t)(const leat_linear_t* l, const void* const in[],
                                         void* const out[], void* scratch);
 
+// What a kernel says about its run; unset fields are 0.
 struct leat_linear_s {
   leat_linear_fn_t on_real, on_complex;  // on_real NULL: real inputs are made complex
-  int64_t batch;
-  int64_t m, n, k;  // sizes, as the op means them
+  int64_t batch;  // the number of matrices
+  int64_t m, n, k;  // sizes, with the meaning that the op's function gives them
   bool flags[3];    // likewise
-  double parameter;
+  double parameter;  // likewise
   int input_count, output_count;
-  int64_t input_sizes[LEAT_LINEAR_MAX_TENSORS];   // elements of one matrix
+  int64_t input_sizes[LEAT_LINEAR_MAX_TENSORS];   // elements of one matrix of each input
   int64_t output_sizes[LEAT_LINEAR_MAX_TENSORS];
-  const int64_t* places[LEAT_LINEAR_MAX_TENSORS];  // of each input: which matrix serves; NULL: same
-  int64_t scratch_size;                            // elements
-  double cost_ns;                                  // of a matrix
+  // Per input: the matrix that serves matrix i of the output; NULL: matrix i.
+  const int64_t* places[LEAT_LINEAR_MAX_TENSORS];
+  int64_t scratch_size;                            // elements, for one matrix
+  double cost_ns;                                  // estimated time of one matrix
 };
 
-// Rows and columns of the last two dimensions. INVALID_ARGUMENT below rank 2.
+// Reads the sizes of the last two dimensions of an input. INVALID_ARGUMENT below rank 2.
 LEAT_MUST_USE leat_status_t leat_linear_matrix(const leat_kernel_context_t* c, int input,
                                                int64_t* out_rows, int64_t* out_columns);
 // INVALID_ARGUMENT unless input |input| holds square matrices, of |out_size| rows.
@@ -39,26 +43,30 @@ LEAT_MUST_USE leat_status_t leat_linear_square(const leat_kernel_context_t* c, i
                                                int64_t* out_size);
 // INVALID_ARGUMENT unless the two inputs agree in all dimensions but the last two.
 LEAT_MUST_USE leat_status_t leat_linear_same_batch(const leat_kernel_context_t* c, int a, int b);
-// Allocates output |index|: the batch of |like| followed by |rank| (0 to 2) sizes.
+// Allocates output |index|: the batch dimensions of |like| followed by the first |rank| (0 to 2) of
+// |rows| and |columns|.
 LEAT_MUST_USE leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index,
                                                  const leat_shape_t* like, int rank, int64_t rows,
                                                  int64_t columns, leat_tensor_t** out_tensor);
+// The number of matrices of |shape|, the product of its outer dimensions.
 int64_t leat_linear_batch(const leat_shape_t* shape);
-// Allocates output |index| as TensorFlow gives one that was not asked for: a scalar, 0.
+// Allocates output |index| as TensorFlow does for one that was not asked for: a scalar 0.
 LEAT_MUST_USE leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c, int index);
-// Asked once in about n^2 operations: is the step to end? Small matrices are not worth the look.
+// Asks whether the step is to end; algorithms ask once in about n^2 operations. Small matrices are
+// done before it would matter.
 #define LEAT_LINEAR_IS_OVER(n) ((n) >= 64 && leat_step_loop_is_over())
-// n^3, what most algorithms cost.
+// n^3, in which most algorithms' cost is expressed.
 static inline double leat_linear_cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
-// Runs over the kernel's first inputs and the outputs, which are allocated.
+// Runs |l| over the kernel's first inputs; the outputs are allocated by the caller.
+// INVALID_ARGUMENT with the function's message when a matrix has a problem.
 LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l);
-// The whole kernel of a map from square matrices, input 0, to others of their size, n. |l| says
-// the functions and flags; they have scratch for |scratch_matrices| n^2 + n elements, and cost
-// |cubes| n^3.
+// A whole kernel that maps square matrices (input 0) to matrices of their size n. |l| states the
+// functions and flags; their scratch has |scratch_matrices| n^2 + n elements, and they cost |cubes|
+// n^3 nanoseconds.
 LEAT_MUST_USE leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
                                                     int scratch_matrices, double cubes);
-// Likewise: the n eigenvalues, output 0, and if l.flags[0] the eigenvectors, output 1.
+// The same for n eigenvalues (output 0) and, if l.flags[0], the eigenvectors (output 1).
 LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l,
                                               int scratch_matrices, double cubes);
 
@@ -90,7 +98,8 @@ LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_lin
 LEAT_LINEAR_DECLARE(r, double)
 LEAT_LINEAR_DECLARE(c, leat_complex128_t)
 
-// A = Q T Q^H in place: |a| becomes T, an upper triangle. false: no convergence.
+// The Schur form A = Q T Q^H, in place: |a| becomes T, an upper triangle. false when it does not
+// converge, or the step ends.
 bool leat_schur_factor(leat_complex128_t* a, int64_t n, leat_complex128_t* q);
 
 #endif  // LEAT_OPS_MATRIX_LINEAR_CPU_H_

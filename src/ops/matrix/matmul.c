@@ -1,4 +1,12 @@
-// MatMul, BatchMatMul (equal batch dimensions), BatchMatMulV2 and V3 (broadcast ones).
+// The matrix products as ops: MatMul, the fused sums that the optimizer makes of it (_MatMulAdd,
+// _ScaledMatMulAdd), and BatchMatMul for batches of equal dimensions, V2 and V3 for batches that
+// broadcast. matmul_cpu.c has the kernels.
+//
+//   MatMul: a [m, k], b [k, n] -> [m, n]          BatchMatMulV2: x [..., m, k], y [..., k, n]
+//
+// The gradient of a product is two products, dA = dC B^T and dB = A^T dC; with flags for transposed
+// factors, which of the two factors stands first and which is transposed follows from the tables
+// kGradientOfA and kGradientOfB, so that no transposition is ever computed by itself.
 #include "ops/matrix/matrix_shape.h"
 #include "ops/op_rows.h"
 
@@ -60,12 +68,12 @@ static leat_output_t conjugate(leat_builder_t* b, leat_output_t x) {
   return is_complex ? leat_build_unary(b, "Conj", x) : x;
 }
 
-// How the gradients of op(a) op(b) are products again: which of the two (the other factor, the
-// output's gradient) stands first, and which are transposed.
+// How a gradient of op(a) op(b) is a product: whether the output's gradient is the first factor and
+// the other operand the second (or the reverse), and which of the two are transposed.
 typedef struct product_s {
   bool gradient_first, turns_first, turns_second;
 } product_t;
-// By [transposed a][transposed b].
+// The tables are indexed by [a is transposed][b is transposed].
 static const product_t kGradientOfA[2][2] = {{{1, 0, 1}, {1, 0, 0}}, {{0, 0, 1}, {0, 1, 1}}};
 static const product_t kGradientOfB[2][2] = {{{0, 1, 0}, {1, 1, 0}}, {{0, 0, 0}, {1, 1, 1}}};
 

@@ -1,5 +1,15 @@
-// CPU kernels of the matrix products. A single product is given to the pool as a whole; of many
-// small ones each thread takes some.
+// The CPU kernels of the matrix products: MatMul, _MatMulAdd (a product added to a tensor),
+// _ScaledMatMulAdd (added to rows that are multiplied first) and the BatchMatMul ops. The products
+// themselves are gemm.h's; this file finds sizes, allocates, and decides how the pool is used.
+//
+//   a [m, k] (or [k, m] transposed), b [k, n] (or [n, k]) -> product [m, n]
+//   batches: a [..., m, k], b [..., k, n] -> [..., m, n], the outer dimensions broadcast from V2 on
+//
+// A single product is given to the pool as a whole, because gemm cuts it better than rows of this
+// file would; of a batch of small products each thread takes some (run_batch). A long product is
+// computed in parts of rows between which the step's cancellation is looked at. A fused sum writes
+// its addend once: gemm computes D = A B + C, where C may be the output itself, so that _MatMulAdd
+// costs no pass of its own.
 #include <string.h>
 
 #include "base/checked.h"
@@ -11,6 +21,7 @@
 #include "ops/matrix/product_cpu.h"
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
+                            // The op of a factor whose flag is set.
                             const char* flag_b, const char* type, leat_gemm_op_t turned) {
   bool turned_a, turned_b;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_a, &turned_a));
@@ -36,7 +47,8 @@ static leat_status_t create_batch_matmul_v3(leat_kernel_creation_t* c, void* sta
   return create(c, state, "adj_x", "adj_y", "Tout", LEAT_GEMM_ADJOINT);
 }
 
-// The product of the last two dimensions of |a| and |b|.
+// Finds the sizes of the product of the last two dimensions of |a| and |b|; INVALID_ARGUMENT when
+// their inner sizes differ.
 static leat_status_t find_product(const leat_kernel_context_t* c, const leat_matmul_t* matmul,
                                   const leat_shape_t* a, const leat_shape_t* b,
                                   leat_gemm_shape_t* out_shape) {
@@ -82,8 +94,10 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// ---- Products added to something ----------------------------------------------------------------
+// ---- Products added to a tensor -----------------------------------------------------------------
 
+// sum = a b + addend with the gemm of |dtype|; a deterministic step uses the portable kernel, whose
+// bits do not depend on the machine.
 static void add_part(const leat_kernel_context_t* c, int dtype, const leat_gemm_shape_t* product,
                      const void* a, const void* b, const void* addend, void* sum) {
   leat_thread_pool_t* pool = c->services->pool;
@@ -96,8 +110,9 @@ static void add_part(const leat_kernel_context_t* c, int dtype, const leat_gemm_
   }
 }
 
-// As leat_product_run does it, with an addend. A sum that is added to itself may be a variable's
-// (_AddToProductSum): it is computed to the end.
+// Computes sum = a b + addend in parts of rows, as leat_product_run does without an addend. When
+// |sum| is its own addend it may belong to a value that outlives the step (_AddToProductSum), which
+// must not be left half added: then there is one part and no look at cancellation.
 static void add_product(const leat_kernel_context_t* c, int dtype,
                         const leat_gemm_shape_t* product, const void* a, const void* b,
                         const void* addend, void* sum) {
@@ -119,7 +134,8 @@ void leat_matmul_add(const leat_kernel_context_t* c, const leat_gemm_shape_t* pr
   add_product(c, sum->dtype, product, a, b, addend, sum->data);
 }
 
-// The element of a tensor of |shape| that lies under element |index| of |output|.
+// The index of the element of a tensor of |shape| that broadcasting puts at element |index| of
+// |output|.
 static int64_t find_under(const leat_shape_t* shape, const leat_shape_t* output, int64_t index) {
   int64_t offset = 0, stride = 1;
   for (int own = shape->rank - 1, d = output->rank - 1; own >= 0; --own, --d) {
@@ -131,6 +147,7 @@ static int64_t find_under(const leat_shape_t* shape, const leat_shape_t* output,
   return offset;
 }
 
+// sum = x + y, broadcast. Element by element is slow, but fused products hardly ever get here.
 static void add_broadcast(const leat_tensor_t* x, const leat_tensor_t* y, leat_tensor_t* sum) {
   const bool is_double = sum->dtype == LEAT_DTYPE_DOUBLE;
   for (int64_t i = 0; i < sum->shape.element_count; ++i) {
@@ -146,12 +163,14 @@ static void add_broadcast(const leat_tensor_t* x, const leat_tensor_t* y, leat_t
   }
 }
 
+// true when a tensor of |shape| is one row that is added to every row of the product.
 static bool is_row_of(const leat_shape_t* shape, const leat_gemm_shape_t* product) {
   return (shape->rank == 1 || (shape->rank == 2 && leat_shape_dim(shape, 0) == 1)) &&
          leat_shape_dim(shape, shape->rank - 1) == product->n;
 }
 
-// Seldom, as such sums are fused only where shapes are unknown.
+// Such sums are rare: the optimizer fuses a sum that broadcasts both ways only where shapes were
+// unknown.
 leat_status_t leat_matmul_add_repeated(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
                                        const leat_shape_t* shape, const leat_tensor_t* y,
                                        leat_tensor_t* out_sum) {
@@ -179,7 +198,7 @@ leat_status_t leat_matmul_add_repeated(leat_kernel_context_t* c, const leat_gemm
   return leat_ok_status();
 }
 
-// Output 0 becomes the product, of |shape|, and |y|: input 2, or what takes its place.
+// Sets output 0 to the product, of |shape|, plus |y|, which is input 2 or a scaled copy of it.
 static leat_status_t add_to(leat_kernel_context_t* c, leat_gemm_shape_t product,
                             const leat_shape_t* shape, const leat_tensor_t* y) {
   leat_tensor_t repeated, *sum;
@@ -211,10 +230,12 @@ static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
   return add_to(c, product, &shape, leat_kernel_input(c, 2));
 }
 
-// ---- Products added to rows that are multiplied -------------------------------------------------
+// ---- Products added to rows that are multiplied first -------------------------------------------
 
-// Rows of the sum are laid, multiplied, where it is to be, and the product is added to them while
-// the cache still holds them: so many bytes, but no fewer rows, as B is packed for each block.
+// A block of rows of the addend is written, scaled, to its place in the sum, and the product is
+// added to it while it is still in the second-level cache. The size of a block in bytes is limited
+// for that reason; it has at least BLOCK_ROWS rows all the same, since gemm packs B again for each
+// block.
 #define BLOCK_BYTES (512 * 1024)
 #define BLOCK_ROWS 256
 
@@ -225,6 +246,7 @@ typedef struct scaled_sum_s {
   char* sum;
 } scaled_sum_t;
 
+// Writes rows [begin, end) of the addend, scaled, to the sum.
 static void lay_rows(void* data, int64_t begin, int64_t end) {
   const scaled_sum_t* s = data;
   const int64_t n = s->product.n;
@@ -232,6 +254,7 @@ static void lay_rows(void* data, int64_t begin, int64_t end) {
                        s->sum + (size_t)(begin * n) * s->item_bytes);
 }
 
+// Adds rows [begin, end) of the product to the sum.
 static void add_to_rows(const leat_kernel_context_t* c, const scaled_sum_t* s, int64_t begin,
                         int64_t end) {
   leat_gemm_shape_t product = s->product;
@@ -244,8 +267,9 @@ static void add_to_rows(const leat_kernel_context_t* c, const scaled_sum_t* s, i
               leat_kernel_input(c, 1)->data, rows, rows);
 }
 
-// Blocks are for one thread. They may change bits, which is why a step whose bits must not depend
-// on the number of threads has none.
+// The number of blocks, 1 with several threads: gemm then needs all rows to share. Cutting rows may
+// change the last bits of the product, so that a deterministic step, whose bits must not depend on
+// the number of threads, has one block always.
 static int64_t count_blocks(const leat_kernel_context_t* c, const scaled_sum_t* s) {
   leat_thread_pool_t* pool = c->services->pool;
   if (c->services->deterministic || (pool && leat_thread_pool_size(pool) > 1)) return 1;
@@ -267,7 +291,7 @@ static void add_to_scaled(const leat_kernel_context_t* c, scaled_sum_t* s) {
   }
 }
 
-// The addend is no row for each of the product's: it is multiplied apart.
+// Handles an addend whose shape is not the product's (a row, say): it is scaled into a temporary.
 static leat_status_t add_to_product(leat_kernel_context_t* c, const leat_gemm_shape_t* product,
                                     const leat_shape_t* shape, const leat_row_scale_t* scale) {
   leat_tensor_t y;
@@ -298,6 +322,7 @@ static leat_status_t scaled_matmul_add__cpu(leat_kernel_context_t* c) {
 
 // ---- Batches ------------------------------------------------------------------------------------
 
+// A batch of products of one size. |shapes| and |data| are those of the two inputs.
 typedef struct batch_s {
   leat_gemm_shape_t product;
   leat_multiply_fn_t multiply;
@@ -310,7 +335,7 @@ typedef struct batch_s {
   size_t item_bytes;
 } batch_t;
 
-// Where the matrix of input |k| for the output's matrix |index| begins.
+// The place of the matrix of input |k| that the output's matrix |index| is made from.
 static const char* find_matrix(const batch_t* batch, int k, int64_t index) {
   const leat_shape_t* shape = batch->shapes[k];
   const int64_t* dims = leat_shape_dims(shape);
@@ -333,6 +358,8 @@ static void run_products(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Runs |count| products: large ones one after the other, each on the whole pool, small ones each on
+// one thread.
 static void run_batch(const leat_kernel_context_t* c, batch_t* batch, int64_t count) {
   const leat_gemm_shape_t* p = &batch->product;
   const double product_ns = leat_product_ns(p);
@@ -370,7 +397,7 @@ static leat_status_t make_batch_shape(const leat_shape_t* a, const leat_shape_t*
   return leat_shape_create(rank, dims, out_shape);
 }
 
-// |a| and |b| have the product's type.
+// Multiplies batches. |a| and |b| have the type of the product.
 static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tensor_t* a,
                                       const leat_tensor_t* b) {
   const leat_matmul_t* matmul = leat_kernel_state(c);
@@ -406,8 +433,9 @@ static leat_status_t batch_matmul__cpu(leat_kernel_context_t* c) {
   return run_batch_matmul(c, leat_kernel_input(c, 0), leat_kernel_input(c, 1));
 }
 
-// ---- Products of another type than the factors' -------------------------------------------------
+// ---- Factors of a type that is not the product's ------------------------------------------------
 
+// Converts int8 or uint8 to int32 or bfloat16.
 static void convert(const leat_tensor_t* from, leat_tensor_t* to) {
   const int8_t* s8 = leat_tensor_data(from, const int8_t);
   const uint8_t* u8 = leat_tensor_data(from, const uint8_t);
@@ -422,6 +450,7 @@ static void convert(const leat_tensor_t* from, leat_tensor_t* to) {
   }
 }
 
+// Input |index| in the product's type: shared, or converted into a temporary.
 static leat_status_t convert_input(leat_kernel_context_t* c, int index, leat_tensor_t* out_tensor) {
   const leat_matmul_t* matmul = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, index);

@@ -1,4 +1,5 @@
-// What MatMul's kernels have in common.
+// What the kernels of MatMul and those of sums of products (product_sum_cpu.c) share. All functions
+// run on the kernel's thread and may start parallel work on the step's pool.
 #ifndef LEAT_OPS_MATRIX_MATMUL_CPU_H_
 #define LEAT_OPS_MATRIX_MATMUL_CPU_H_
 
@@ -7,20 +8,23 @@
 
 typedef struct leat_matmul_s {
   leat_gemm_op_t op_a, op_b;
-  bool broadcasts;  // batch dimensions
-  int dtype;        // of the product
+  bool broadcasts;  // whether batch dimensions may differ and broadcast
+  int dtype;        // the type of the product
 } leat_matmul_t;
 
-// |state| is a leat_matmul_t.
+// Fills |state|, a leat_matmul_t, from the attributes transpose_a, transpose_b and T.
 LEAT_MUST_USE leat_status_t leat_matmul_create(leat_kernel_creation_t* c, void* state);
-// The product of inputs 0 and 1, matrices. INVALID_ARGUMENT where their sizes do not fit.
+// Finds the sizes of the product of inputs 0 and 1, which are matrices. INVALID_ARGUMENT where they
+// do not fit.
 LEAT_MUST_USE leat_status_t leat_matmul_find(const leat_kernel_context_t* c,
                                              const leat_matmul_t* matmul,
                                              leat_gemm_shape_t* out_product);
-// |sum| = |a| |b| + |addend|, the D of gemm.h.
+// Computes |sum| = |a| |b| + |addend|; |addend| is the D of gemm.h, with rows |product->ldd| apart,
+// and may be NULL or the sum's own bytes.
 void leat_matmul_add(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
                      const void* a, const void* b, const void* addend, leat_tensor_t* sum);
-// A new tensor: the product of inputs 0 and 1, of |shape|, and |y|, one repeated along the other.
+// Computes a new tensor: the product of inputs 0 and 1, which has |shape|, plus |y|, each broadcast
+// to the other. The caller releases |out_sum|.
 LEAT_MUST_USE leat_status_t leat_matmul_add_repeated(leat_kernel_context_t* c,
                                                      const leat_gemm_shape_t* product,
                                                      const leat_shape_t* shape,

@@ -1,5 +1,5 @@
-// Ops on matrices: products, decompositions, equations. The last two dimensions are the matrix, the
-// ones before them a batch.
+// The family of ops on matrices: products, decompositions, equations. The last two dimensions of a
+// tensor are the matrix, those before them a batch.
 #include "ops/family.h"
 
 #define LEAT_MATRIX_SOURCES(X) \

@@ -1,14 +1,15 @@
-// Functions of square matrices: exponential, logarithm, square root.
+// The ops MatrixExponential, MatrixLogarithm and MatrixSquareRoot of square matrices. Only the
+// square root has a gradient; matrix_function_cpu.c has the kernels.
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
-// x's matrices [n, n] as [n, 1, n, 1], or (|inner|) [1, n, 1, n].
+// Builds the matrices x [n, n] as [n, 1, n, 1] or, with |inner|, as [1, n, 1, n].
 static leat_output_t spread(leat_builder_t* b, leat_output_t x, bool inner) {
   return inner ? leat_subgraph_expand(b, leat_subgraph_expand(b, x, -3), -2)
                : leat_subgraph_expand(b, leat_subgraph_expand(b, x, -2), -1);
 }
-// Their Kronecker products, as |shape|.
+// Builds the Kronecker products of |x| and |y| in |shape|.
 static leat_output_t kronecker(leat_builder_t* b, leat_output_t x, leat_output_t y,
                                leat_output_t shape) {
   const leat_output_t product =
@@ -21,7 +22,8 @@ static leat_output_t transpose(leat_builder_t* b, leat_output_t x) {
   return is_complex ? leat_build_unary(b, "Conj", turned) : turned;
 }
 
-// A = R R, so dA = R dR + dR R: a linear equation in the elements of dR, n n of them.
+// A = R R gives dA = R dR + dR R: a system of n n linear equations for the elements of dR, whose
+// matrix is a sum of two Kronecker products. The gradient solves its adjoint.
 static leat_status_t square_root_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t root = leat_gradient_output(g, 0);

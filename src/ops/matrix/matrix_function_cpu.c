@@ -1,4 +1,16 @@
-// CPU kernels of functions of matrices, and of Eig: all over the complex Schur form A = Q T Q^H.
+// The CPU kernels of MatrixExponential, MatrixLogarithm, MatrixSquareRoot and Eig. A function of a
+// matrix with the Schur form A = Q T Q^H (schur_cpu.c) is Q f(T) Q^H, and a function of the upper
+// triangle T is far easier to compute:
+//
+//   sqrt:  R R = T, element by element from the diagonal up (Bjorck and Hammarling)
+//   log:   log(T) = 2^k log(T^(1/2^k)): roots until T is near 1, then a Pade approximation
+//   exp:   exp(A) = (exp(A / 2^k))^(2^k): scaling, Pade of degree 13, squarings (Higham), no Schur
+//   Eig:   the eigenvalues are T's diagonal; vectors by substitution in T, turned back by Q
+//
+// Everything is computed in complex double, whatever the type, because a real matrix may have
+// complex eigenvalues. Each function works on one matrix of the batch (linear_cpu.h runs the batch
+// on the pool) and returns the text of an error or NULL. "Scratch" is in elements of complex
+// double.
 #include <complex.h>
 #include <math.h>
 
@@ -10,14 +22,15 @@ typedef leat_complex128_t scalar_t;
 
 #define NO_CONVERGENCE "Schur decomposition was not successful. The input might not be valid."
 
-// out = Q F Q^H; |scratch| n * n.
+// out = Q F Q^H; |scratch| has n * n elements.
 static void turn_back(const scalar_t* q, const scalar_t* f, int64_t n, scalar_t* out,
                       scalar_t* scratch) {
   leat_product_c(q, false, f, false, scratch, n, n, n);
   leat_product_c(scratch, false, q, true, out, n, n, n);
 }
 
-// T = R R, both upper triangles; in place.
+// Replaces the upper triangle T by its root R: r(i, i) = sqrt(t(i, i)), and from R R = T follows
+// r(i, j) = (t(i, j) - the sum of r(i, k) r(k, j)) / (r(i, i) + r(j, j)).
 static void take_root(scalar_t* t, int64_t n) {
   for (int64_t j = 0; j < n && !LEAT_LINEAR_IS_OVER(n); ++j) {
     t[j * n + j] = csqrt(t[j * n + j]);
@@ -30,7 +43,7 @@ static void take_root(scalar_t* t, int64_t n) {
   }
 }
 
-// Scratch: 3 n n.
+// The square root. Scratch: 3 n n.
 static const char* root(const leat_linear_t* l, const void* const in[], void* const out[],
                         void* scratch) {
   const int64_t n = l->n;
@@ -42,10 +55,10 @@ static const char* root(const leat_linear_t* l, const void* const in[], void* co
   return NULL;
 }
 
-// ---- Logarithm: roots until T is near 1, then a quotient of polynomials -------------------------
+// ---- Logarithm: roots until T is near 1, then a Pade approximation ------------------------------
 
-// Nodes and weights of Gauss and Legendre on [0, 1]: log(1 + x) = sum w x / (1 + t x), which is the
-// diagonal Pade approximation.
+// Nodes t and weights w of Gauss-Legendre quadrature on [0, 1]: log(1 + x) = the sum of w x / (1 +
+// t x), which equals the diagonal Pade approximation and needs only triangular solves.
 static const double kNodes[] = {0.0198550717512319, 0.1016667612931866, 0.2372337950418355,
                                 0.4082826787521751, 0.5917173212478249, 0.7627662049581645,
                                 0.8983332387068134, 0.9801449282487681};
@@ -53,6 +66,7 @@ static const double kWeights[] = {0.0506142681451881, 0.1111905172266872, 0.1568
                                   0.1813418916891810, 0.1813418916891810, 0.1568533229389436,
                                   0.1111905172266872, 0.0506142681451881};
 
+// The largest column sum of |T - 1|.
 static double distance_from_one(const scalar_t* t, int64_t n) {
   double most = 0;
   for (int64_t j = 0; j < n; ++j) {
@@ -63,7 +77,7 @@ static double distance_from_one(const scalar_t* t, int64_t n) {
   return most;
 }
 
-// |sum| = log(T); |t| is near 1. Scratch: 2 n n.
+// |sum| becomes log(T) for |t| near 1. Scratch: 2 n n.
 static void add_quotients(scalar_t* t, int64_t n, scalar_t* sum, scalar_t* scratch) {
   scalar_t *divisor = scratch, *term = scratch + n * n;
   for (int64_t i = 0; i < n; ++i) t[i * n + i] -= 1;
@@ -78,7 +92,8 @@ static void add_quotients(scalar_t* t, int64_t n, scalar_t* sum, scalar_t* scrat
   }
 }
 
-// Scratch: 5 n n + n.
+// The logarithm. The diagonal is taken from the logarithms of the eigenvalues, which the scaling by
+// |scale| would make less accurate. Scratch: 5 n n + n.
 static const char* logarithm(const leat_linear_t* l, const void* const in[], void* const out[],
                              void* scratch) {
   const int64_t n = l->n;
@@ -104,6 +119,7 @@ static const char* logarithm(const leat_linear_t* l, const void* const in[], voi
 
 // ---- Exponential: Pade of degree 13 after scaling, then squarings -------------------------------
 
+// The coefficients of the numerator; the denominator has those of the odd powers negated.
 static const double kPade[] = {64764752532480000, 32382376266240000, 7771770303897600,
                                1187353796428800,  129060195264000,   10559470521600,
                                670442572800,      33522128640,       1323241920,
@@ -120,7 +136,8 @@ static double column_norm(const scalar_t* a, int64_t n) {
   return most;
 }
 
-// Scratch: 6 n n + n.
+// The exponential. The powers of A / 2^k are summed into odd and even parts; the result solves
+// (even - odd) X = even + odd. Scratch: 6 n n + n.
 static const char* exponential(const leat_linear_t* l, const void* const in[], void* const out[],
                                void* scratch) {
   const int64_t n = l->n, size = n * n;
@@ -160,7 +177,9 @@ static const char* exponential(const leat_linear_t* l, const void* const in[], v
 
 // ---- Eigenvalues --------------------------------------------------------------------------------
 
-// Column |k| of |v|: the eigenvector of the triangle T for its element k.
+// Column |k| of |v| becomes the eigenvector of the triangle T for its element (k, k), by back
+// substitution. A gap between equal eigenvalues is replaced by |least|, which gives a vector that
+// is nearly parallel to another one, as LAPACK does.
 static void find_vector(const scalar_t* t, int64_t n, int64_t k, double least, scalar_t* v) {
   for (int64_t i = 0; i < n; ++i) v[i * n + k] = i == k;
   for (int64_t i = k - 1; i >= 0; --i) {
@@ -172,7 +191,7 @@ static void find_vector(const scalar_t* t, int64_t n, int64_t k, double least, s
   }
 }
 
-// flags: computes vectors. Scratch: 3 n n.
+// Eigenvalues and, with flags[0], eigenvectors of unit length. Scratch: 3 n n.
 static const char* eig(const leat_linear_t* l, const void* const in[], void* const out[],
                        void* scratch) {
   const int64_t n = l->n;

@@ -1,4 +1,10 @@
-// What the definitions of the ops on matrices share.
+// What the definitions of the ops on matrices share: shapes of batches of matrices for their shape
+// functions, and the matrix algebra of which their gradients are built. A batch of matrices has the
+// shape [batch..., rows, columns].
+//
+// Gradients are written for one matrix: the nodes built here (BatchMatMulV2, MatrixBandPart,
+// MatrixDiag and so on) all work on the last two dimensions and leave the batch alone. Where an op
+// broadcasts its batches, leat_matrix_set_broadcast_inputs sums the gradients at the end.
 #include "ops/matrix/matrix_shape.h"
 
 #include "ops/nn/subgraph.h"
@@ -44,7 +50,8 @@ leat_output_t leat_matrix_product(leat_builder_t* b, leat_output_t x, bool adjoi
                     LEAT_ATTRS(LEAT_BOOL("adj_x", adjoint_x), LEAT_BOOL("adj_y", adjoint_y)));
 }
 
-// Transposes the last two dimensions: the rank is taken at run time where it is not known.
+// Transposes the last two dimensions and conjugates complex numbers. Where the rank is not known,
+// nodes compute the permutation when the graph runs.
 leat_output_t leat_matrix_adjoint(leat_builder_t* b, leat_output_t x) {
   if (b->status) return LEAT_OUTPUT_NONE;
   const bool is_complex = leat_dtype_in(leat_build_type_of(b, x), LEAT_DTYPES_COMPLEX);
@@ -100,6 +107,7 @@ leat_output_t leat_matrix_scalar(leat_builder_t* b, leat_output_t like, double v
   return leat_build_scalar(b, leat_build_type_of(b, like), value);
 }
 
+// true when both shapes are known to have the same batch dimensions: nothing was broadcast.
 static bool batches_surely_equal(leat_partial_shape_t x, leat_partial_shape_t y) {
   if (x.rank < 0 || y.rank != x.rank) return false;
   for (int d = 0; d < x.rank - 2; ++d) {

@@ -1,5 +1,7 @@
-// Sums of products that a loop carries from turn to turn (the gradient of a weight that every turn
-// uses), put off so that many products become one, of as much depth. The pass "defer" makes them.
+// Ops for sums of products that a loop carries from iteration to iteration, such as the gradient of
+// a weight that every iteration uses. The optimizer's pass "defer" rewrites such a sum to these
+// ops, which delay the products so that many small ones become one deep one; product_sum_cpu.c says
+// how.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

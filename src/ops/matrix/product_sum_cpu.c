@@ -1,22 +1,31 @@
-// A sum of products as a variant: the sum so far, and rows of A and B whose product is not in it
-// yet. With A transposed, products of k rows each add up to one product of all the rows: as deep as
-// it is, it reads and writes the sum once. Its only holder changes it in place, others copy it.
+// The CPU kernels of sums of products that a loop carries from iteration to iteration. The gradient
+// of a weight that every iteration of a while loop uses is such a sum: sum += A_t^T B_t, with small
+// k and a large result [m, n]. Reading and writing the sum in each iteration costs more than the
+// product. The variant here therefore keeps the rows of A and B, and multiplies them all at once
+// when enough are pending:
 //
-//   turn 1: a [k, m], b [k, n]   turn 2   turn 3 ...  ─▶  value += [a a a ...]^T [b b b ...]
+//   iteration 1: a [k, m], b [k, n]   iteration 2   ...   ─▶   value += [a; a; ...]^T [b; b; ...]
+//
+// One product of depth t k reads and writes the sum once instead of t times. The invariant of a
+// product_sum_t is: the sum = value + (the first |count| rows of rows[0])^T (those of rows[1]). The
+// variant is counted: its only holder changes it in place, any other holder copies it first. A
+// kernel runs on one thread at a time per sum, so that only the reference count is atomic. The
+// optimizer makes these nodes (pass "defer"); the sums never leave the process.
 #include <string.h>
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 #include "ops/matrix/matmul_cpu.h"
 
-// So many rows wait at most, nor do they take more than twice the memory of the sum.
+// At most so many rows are pending, and they take no more than twice the memory of the sum.
 #define MOST_ROWS 512
 
 typedef struct product_sum_s {
   leat_reference_count_t references;
   leat_tensor_t value;
-  leat_tensor_t rows[2];  // of A and B, [room, m] and [room, n]; "no tensor" until there are some
-  int64_t count;          // of the rows that wait
+  // The pending rows of A and B, [room, m] and [room, n]; no tensor before the first ones.
+  leat_tensor_t rows[2];
+  int64_t count;          // the number of pending rows
 } product_sum_t;
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -44,7 +53,7 @@ static const leat_variant_vtable_t kVtable = {.type_name = "leat::ProductSum",
                                               .release = sum_release,
                                               .encode = sum_encode};
 
-// |value| is moved, also on failure.
+// Makes a sum of |value|, which is moved even when that fails.
 static leat_status_t create_sum(leat_tensor_t* value, product_sum_t** out_sum) {
   leat_status_t status =
       leat_allocator_allocate(leat_allocator_system(), sizeof **out_sum, (void**)out_sum);
@@ -57,6 +66,7 @@ static leat_status_t create_sum(leat_tensor_t* value, product_sum_t** out_sum) {
   return leat_ok_status();
 }
 
+// Puts |sum| into the variant |output| and releases the variant's former value.
 static void set_sum(leat_tensor_t* output, product_sum_t* sum) {
   leat_variant_t* place = leat_tensor_data(output, leat_variant_t);
   const leat_variant_t former = *place;
@@ -64,6 +74,7 @@ static void set_sum(leat_tensor_t* output, product_sum_t* sum) {
   if (former.vtable) former.vtable->release(former.self);
 }
 
+// The sum in input |input|; INVALID_ARGUMENT when that is another kind of variant.
 static leat_status_t find_sum(const leat_kernel_context_t* c, int input, product_sum_t** out_sum) {
   const leat_tensor_t* tensor = leat_kernel_input(c, input);
   const leat_variant_t* variant = tensor->data;
@@ -74,13 +85,13 @@ static leat_status_t find_sum(const leat_kernel_context_t* c, int input, product
   return leat_ok_status();
 }
 
-// ---- The product that waits ---------------------------------------------------------------------
+// ---- Pending products ---------------------------------------------------------------------------
 
 static int64_t dim(const leat_tensor_t* matrix, int index) {
   return leat_shape_dim(&matrix->shape, index);
 }
 
-// |out_value|, which may be the sum's own, becomes value + A^T B of the rows that wait.
+// |out_value|, which may be the sum's own tensor, becomes value + A^T B of the pending rows.
 static void find_value(const leat_kernel_context_t* c, const product_sum_t* sum,
                        leat_tensor_t* out_value) {
   if (sum->count == 0) {
@@ -95,7 +106,8 @@ static void find_value(const leat_kernel_context_t* c, const product_sum_t* sum,
   leat_matmul_add(c, &product, sum->rows[0].data, sum->rows[1].data, sum->value.data, out_value);
 }
 
-// The value as it is after the rows that wait, in memory that nobody else reads.
+// Adds the pending rows to the value. Where somebody else reads the value's memory, the result goes
+// to new memory.
 static leat_status_t bring_up_to_date(leat_kernel_context_t* c, product_sum_t* sum) {
   leat_tensor_t value;
   if (!sum->value.buffer || leat_buffer_is_exclusive(sum->value.buffer)) {
@@ -111,7 +123,8 @@ static leat_status_t bring_up_to_date(leat_kernel_context_t* c, product_sum_t* s
   return leat_ok_status();
 }
 
-// Output 0 becomes input 2, a sum that may be changed.
+// Makes output 0 a sum that this kernel may change: input 2 itself if this node is its last holder,
+// otherwise a copy of its value without pending rows.
 static leat_status_t change_sum(leat_kernel_context_t* c, product_sum_t** inout_sum) {
   const leat_tensor_t* input = leat_kernel_input(c, 2);
   const product_sum_t* sum = *inout_sum;
@@ -128,8 +141,8 @@ static leat_status_t change_sum(leat_kernel_context_t* c, product_sum_t** inout_
 
 // ---- Adding -------------------------------------------------------------------------------------
 
-// How many rows of such a product may wait; 0: it is to be made at once, for rows of it lie apart
-// or it is so deep that the sum's memory does not count.
+// The number of rows of such products that may be pending; 0: the product is computed at once,
+// because its rows are not dense in memory, or it is so deep that reading the sum does not count.
 static int64_t find_room(const leat_matmul_t* matmul, const leat_gemm_shape_t* product) {
   if (matmul->op_a == LEAT_GEMM_PLAIN || matmul->op_b != LEAT_GEMM_PLAIN) return 0;
   if (product->m == 0 || product->n == 0) return 0;
@@ -138,6 +151,8 @@ static int64_t find_room(const leat_matmul_t* matmul, const leat_gemm_shape_t* p
   return 2 * product->k <= room ? room : 0;
 }
 
+// Appends the rows of inputs 0 and 1 to the pending ones, multiplying those first when they fill
+// the room.
 static leat_status_t keep_rows(leat_kernel_context_t* c, product_sum_t* sum, int64_t room) {
   const int64_t rows = dim(leat_kernel_input(c, 0), 0);
   if (sum->count + rows > room) LEAT_RETURN_IF_ERROR(bring_up_to_date(c, sum));
@@ -158,6 +173,8 @@ static leat_status_t keep_rows(leat_kernel_context_t* c, product_sum_t* sum, int
   return leat_ok_status();
 }
 
+// Adds a product to the sum without waiting. A product of another shape broadcasts with the sum, as
+// AddV2 would, and the sum takes the new shape.
 static leat_status_t add_at_once(leat_kernel_context_t* c, product_sum_t* sum,
                                  const leat_gemm_shape_t* product, const leat_shape_t* shape) {
   leat_tensor_t value;
@@ -170,7 +187,7 @@ static leat_status_t add_at_once(leat_kernel_context_t* c, product_sum_t* sum,
   }
   LEAT_RETURN_IF_ERROR(leat_matmul_add_repeated(c, product, shape, &sum->value, &value));
   leat_tensor_release(&sum->value);
-  leat_tensor_release(&sum->rows[0]);  // of another size
+  leat_tensor_release(&sum->rows[0]);  // their size does not fit the new shape
   leat_tensor_release(&sum->rows[1]);
   sum->value = value;
   return leat_ok_status();
@@ -178,6 +195,7 @@ static leat_status_t add_at_once(leat_kernel_context_t* c, product_sum_t* sum,
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+// Makes a sum that begins with input 0.
 static leat_status_t start__cpu(leat_kernel_context_t* c) {
   const leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t value, *output;
@@ -189,6 +207,7 @@ static leat_status_t start__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// Adds the product of inputs 0 and 1 to the sum in input 2.
 static leat_status_t add__cpu(leat_kernel_context_t* c) {
   const leat_matmul_t* matmul = leat_kernel_state(c);
   leat_gemm_shape_t product;
@@ -205,6 +224,8 @@ static leat_status_t add__cpu(leat_kernel_context_t* c) {
   return add_at_once(c, sum, &product, &shape);
 }
 
+// Gives the value of a sum. Its memory is handed over when nobody else holds the sum; otherwise the
+// value is shared, or computed into new memory when rows are pending.
 static leat_status_t finish__cpu(leat_kernel_context_t* c) {
   product_sum_t* sum;
   LEAT_RETURN_IF_ERROR(find_sum(c, 0, &sum));

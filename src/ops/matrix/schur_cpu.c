@@ -1,5 +1,14 @@
-// The Schur form A = Q T Q^H of a complex matrix: reduced to Hessenberg form by reflections, then
-// iterated with Wilkinson's shift, a rotation at a time.
+// The Schur form A = Q T Q^H of a complex matrix: Q is unitary, T an upper triangle whose diagonal
+// has the eigenvalues. The kernels of matrix functions and of Eig (matrix_function_cpu.c) are built
+// on it.
+//
+//   A ─rotations─▶ H (Hessenberg: one diagonal below the main one) ─QR steps─▶ T
+//
+// The method is the single-shift QR algorithm of the textbooks (Golub and Van Loan, 7.5). Each QR
+// step chases a bulge down the diagonal by rotations and makes the last element below the diagonal
+// smaller; with Wilkinson's shift it converges fast, and a row that has converged is split off.
+// Reducing to Hessenberg form first makes a step cost O(n^2) instead of O(n^3). Complex arithmetic
+// needs no double shifts; real matrices are converted by the caller.
 #include <complex.h>
 #include <math.h>
 
@@ -7,7 +16,8 @@
 
 typedef leat_complex128_t scalar_t;
 
-// Rotates rows (or columns) |i| and |j|: (x, y) = (c x + s y, -conj(s) x + c y).
+// Rotates rows (or columns) |i| and |j|: rows (x, y) become (c x + s y, -conj(s) x + c y), columns
+// the adjoint of that.
 static void rotate_rows(scalar_t* a, int64_t n, int64_t i, int64_t j, int64_t begin, double c,
                         scalar_t s) {
   for (int64_t k = begin; k < n; ++k) {
@@ -40,6 +50,7 @@ static void find_rotation(scalar_t x, scalar_t y, double* c, scalar_t* s) {
   }
 }
 
+// Makes |a| zero below the first subdiagonal, and accumulates the rotations in |q|.
 static void make_hessenberg(scalar_t* a, int64_t n, scalar_t* q) {
   for (int64_t k = 0; k + 2 < n && !LEAT_LINEAR_IS_OVER(n); ++k) {
     for (int64_t i = n - 1; i > k + 1; --i) {
@@ -55,7 +66,8 @@ static void make_hessenberg(scalar_t* a, int64_t n, scalar_t* q) {
   }
 }
 
-// The eigenvalue of the last 2 x 2 block that is nearer to its last element.
+// The eigenvalue of the 2 x 2 block that ends at |last| which is nearer to the block's last
+// element.
 static scalar_t wilkinson_shift(const scalar_t* a, int64_t n, int64_t last) {
   const scalar_t p = a[(last - 1) * n + last - 1], q = a[(last - 1) * n + last];
   const scalar_t r = a[last * n + last - 1], t = a[last * n + last];
@@ -64,7 +76,7 @@ static scalar_t wilkinson_shift(const scalar_t* a, int64_t n, int64_t last) {
   return cabs(one - t) < cabs(other - t) ? one : other;
 }
 
-// A step over the rows [first, last] of the Hessenberg matrix.
+// Makes one QR step over rows [first, last] of the Hessenberg matrix |a|.
 static void step(scalar_t* a, int64_t n, int64_t first, int64_t last, scalar_t shift, scalar_t* q) {
   scalar_t x = a[first * n + first] - shift, y = a[(first + 1) * n + first];
   for (int64_t k = first; k < last; ++k) {
@@ -101,7 +113,7 @@ bool leat_schur_factor(scalar_t* a, int64_t n, scalar_t* q) {
       continue;
     }
     if (++count > 100 + 10 * n || LEAT_LINEAR_IS_OVER(n)) return false;
-    // Now and then another shift, in case the usual one goes in circles.
+    // Now and then another shift is used, in case the usual one goes in circles.
     const bool is_odd = count % 12 == 11;
     const scalar_t shift = is_odd ? a[last * n + last] + cabs(a[last * n + last - 1])
                                   : wilkinson_shift(a, n, last);

@@ -1,4 +1,13 @@
-// Equations and determinants: MatrixInverse, MatrixSolve, triangles, LU.
+// The ops of linear equations and determinants: MatrixInverse, MatrixDeterminant, MatrixSolve, the
+// triangular and banded solvers, Lu, and the deprecated Batch ops. Shapes and gradients;
+// solve_cpu.c has the kernels.
+//
+//   Y = A^-1:              dA = -Y^H dY Y^H
+//   d = det A:             dA = dd d A^-H        log |det A|:  dA = dl A^-H
+//   A X = B:               dB = A^-H dX,  dA = -dB X^H   (the adjoint flag exchanges the roles)
+//
+// The gradient of a triangular matrix is the triangle of dA; that of bands the bands of dA. Where
+// batches were broadcast, gradients are summed down to the batches of the inputs.
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
@@ -13,8 +22,8 @@ static leat_status_t determinant_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Sets the shape of X in A X = B, where A is a batch of matrices of |size|, and B input 1. Batches
-// broadcast, or are the same.
+// Sets the output's shape, that of X in A X = B, where A is a batch of matrices of |size| and B is
+// input 1. Batches broadcast, or must be the same.
 static leat_status_t set_solution(leat_inference_t* c, leat_partial_shape_t batch, int64_t size,
                                   bool broadcasts) {
   leat_partial_shape_t right_batch;
@@ -78,7 +87,7 @@ static leat_status_t inverse_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// |factors| (one a matrix) times the inverse of A^H.
+// Builds the inverse of A^H times |factors|, one number for each matrix.
 static leat_output_t scale_inverse(leat_gradient_t* g, leat_output_t factors) {
   leat_builder_t* b = &g->builder;
   const int32_t ones[] = {1, 1};
@@ -104,7 +113,8 @@ static leat_status_t log_determinant_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The gradient of the matrix of an equation, from that of its right side.
+// Builds the gradient of the matrix of an equation from |right|, the gradient of its right-hand
+// side.
 static leat_output_t through_matrix(leat_gradient_t* g, leat_output_t right, bool adjoint) {
   leat_builder_t* b = &g->builder;
   const leat_output_t x = leat_gradient_output(g, 0);
@@ -136,7 +146,8 @@ static leat_status_t triangular_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The bands of the matrix's gradient, laid out as the input has them.
+// Builds the bands of the matrix's gradient in the layout of the input: MatrixDiagPartV3 aligned
+// "LEFT_RIGHT".
 static leat_status_t banded_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);

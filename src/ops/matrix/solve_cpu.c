@@ -1,4 +1,15 @@
-// CPU kernels of equations and determinants.
+// The CPU kernels of linear equations and determinants: MatrixInverse, MatrixSolve, the triangular
+// and banded solvers, determinants and Lu. The algorithms for one matrix are in solve_steps.inc,
+// which is included twice, for double and complex double; this file checks shapes and describes the
+// runs to linear_cpu.h.
+//
+//   MatrixSolve:            a [..., n, n], b [..., n, k] -> x [..., n, k], equal batches
+//   MatrixTriangularSolve:  the same, batches broadcast
+//   BandedTriangularSolve:  bands [..., m, n], b [..., n, k] -> x [..., n, k]
+//   determinants:           a [..., n, n] -> [...], one output, or sign and logarithm
+//
+// A singular matrix is INVALID_ARGUMENT with TensorFlow's message. Scratch sizes here must agree
+// with the comments in solve_steps.inc.
 #include <complex.h>
 #include <math.h>
 
@@ -70,7 +81,7 @@ static leat_status_t solve__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
-// With one output the determinant, with two sign and logarithm.
+// Runs a determinant op: one output is the determinant, two are its sign and logarithm.
 static leat_status_t determinant__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   const int outputs = c->kernel->output_count;
@@ -114,9 +125,10 @@ static leat_status_t lu__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
-// ---- Triangles, of broadcast batches ------------------------------------------------------------
+// ---- Triangular matrices, whose batches broadcast -----------------------------------------------
 
-// The outer dimensions of both inputs broadcast, followed by the matrix.
+// Allocates output 0: the batch dimensions of both inputs broadcast, followed by the matrix's
+// sizes.
 static leat_status_t allocate_broadcast(leat_kernel_context_t* c, int64_t rows, int64_t columns,
                                         leat_tensor_t** out_tensor) {
   const leat_shape_t* a = &leat_kernel_input(c, 0)->shape;
@@ -137,7 +149,7 @@ static leat_status_t allocate_broadcast(leat_kernel_context_t* c, int64_t rows, 
   return leat_kernel_allocate_sized(c, 0, rank, dims, out_tensor);
 }
 
-// Which matrix of |shape| serves each matrix of |output|.
+// Fills |places| with the matrix of an input of |shape| that serves each matrix of |output|.
 static void find_places(const leat_shape_t* shape, const leat_shape_t* output, int64_t* places) {
   const int64_t batch = leat_linear_batch(output);
   for (int64_t i = 0; i < batch; ++i) {
@@ -153,6 +165,7 @@ static void find_places(const leat_shape_t* shape, const leat_shape_t* output, i
   }
 }
 
+// Runs |l| with the places that broadcasting gives.
 static leat_status_t run_broadcast(leat_kernel_context_t* c, leat_linear_t* l,
                                    const leat_tensor_t* output) {
   const leat_shape_t flat = leat_shape_vector(2 * l->batch);
@@ -168,6 +181,7 @@ static leat_status_t run_broadcast(leat_kernel_context_t* c, leat_linear_t* l,
   return status;
 }
 
+// Runs a triangular solver; with |is_banded| the triangle is given by its bands.
 static leat_status_t triangular(leat_kernel_context_t* c, bool is_banded) {
   const leat_solve_t* kernel = leat_kernel_state(c);
   int64_t bands, n, rows, k;

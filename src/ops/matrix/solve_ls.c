@@ -1,4 +1,12 @@
-// MatrixSolveLs: least squares. Definition and gradient, that of the normal equations.
+// The op MatrixSolveLs, linear least squares: its shape function and its gradient, which exists for
+// fast = true only; solve_ls_cpu.c has the kernel.
+//
+// The gradient follows from the normal equations that the kernel solves, in two cases by the
+// matrix's sizes, which must be known when the gradient is built:
+//
+//   m >= n:  X = (A^H A + l2)^-1 A^H B,   Z = (A^H A + l2)^-1 dX,   dB = A Z
+//            dA = B Z^H - A (X Z^H + Z X^H)
+//   m < n:   X = A^H (A A^H + l2)^-1 B,   dB = (A A^H + l2)^-1 A dX
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
@@ -21,7 +29,7 @@ static leat_output_t add(leat_builder_t* b, leat_output_t x, leat_output_t y) {
   return leat_build_binary(b, "AddV2", x, y);
 }
 
-// The lower triangle of A^H A (|first_kind|) or A A^H, |l2| added to the diagonal.
+// Builds the Cholesky factor of A^H A (|first_kind|) or A A^H, with |l2| added to the diagonal.
 static leat_output_t factor_gramian(leat_builder_t* b, leat_output_t a, leat_output_t l2,
                                     bool first_kind) {
   const leat_output_t gramian = leat_matrix_product(b, a, first_kind, a, !first_kind);
@@ -29,7 +37,7 @@ static leat_output_t factor_gramian(leat_builder_t* b, leat_output_t a, leat_out
   return leat_build_unary(b, "Cholesky", leat_matrix_with_diagonal(b, gramian, diagonal));
 }
 
-// (L L^H)^-1 x
+// Builds (L L^H)^-1 x by two triangular equations.
 static leat_output_t solve(leat_builder_t* b, leat_output_t l, leat_output_t x) {
   const leat_output_t y =
       leat_build(b, "MatrixTriangularSolve", LEAT_INPUTS(l, x),
@@ -38,21 +46,22 @@ static leat_output_t solve(leat_builder_t* b, leat_output_t l, leat_output_t x) 
                     LEAT_ATTRS(LEAT_BOOL("lower", true), LEAT_BOOL("adjoint", true)));
 }
 
-// As many rows as columns, or more: X = (A^H A + l2)^-1 A^H B.
+// Sets the gradients for a matrix with at least as many rows as columns.
 static void set_tall(leat_gradient_t* g, leat_output_t a, leat_output_t l2, leat_output_t dx) {
   leat_builder_t* b = &g->builder;
   const leat_output_t z = solve(b, factor_gramian(b, a, l2, true), dx);
   const leat_output_t xz = leat_matrix_product(b, leat_gradient_output(g, 0), false, z, true);
   leat_output_t turned = leat_matrix_adjoint(b, xz);
   if (leat_dtype_in(leat_build_type_of(b, a), LEAT_DTYPES_COMPLEX)) {
-    turned = leat_build_unary(b, "Conj", turned);  // TensorFlow's formula transposes only
+    // TensorFlow's formula transposes without conjugating.
+    turned = leat_build_unary(b, "Conj", turned);
   }
   const leat_output_t bz = leat_matrix_product(b, leat_gradient_input(g, 1), false, z, true);
   leat_gradient_set_input(g, 0, leat_build_binary(b, "Sub", bz, times(b, a, add(b, xz, turned))));
   leat_gradient_set_input(g, 1, times(b, a, z));
 }
 
-// Fewer rows: X = A^H (A A^H + l2)^-1 B.
+// Sets the gradients for a matrix with fewer rows than columns.
 static void set_wide(leat_gradient_t* g, leat_output_t a, leat_output_t l2, leat_output_t dx) {
   leat_builder_t* b = &g->builder;
   const leat_output_t factor = factor_gramian(b, a, l2, false);

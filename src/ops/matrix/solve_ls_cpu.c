@@ -1,4 +1,12 @@
-// CPU kernel of MatrixSolveLs: by the normal equations, or (fast false) by the singular values.
+// The CPU kernel of MatrixSolveLs, linear least squares: the X that minimizes |A X - B|^2 + l2
+// |X|^2, for each matrix of a batch.
+//
+//   matrix [..., m, n], rhs [..., m, k], l2_regularizer (a double) -> [..., n, k]
+//
+// With the attribute "fast" it solves the normal equations, otherwise by singular values, which
+// ignores l2, as TensorFlow's slow path does. solve_ls_steps.inc has both for one matrix. The
+// cut-off for singular values is epsilon of the node's type times min(m, n), although the
+// computation runs in double, so that the rank that is found is the one of the type.
 #include <complex.h>
 #include <float.h>
 

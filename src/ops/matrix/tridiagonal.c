@@ -1,4 +1,12 @@
-// TridiagonalSolve, TridiagonalMatMul: matrices given by three diagonals. Definitions, gradients.
+// The ops TridiagonalSolve and TridiagonalMatMul, for matrices that are given by three diagonals:
+// shapes and gradients; tridiagonal_cpu.c has the kernels.
+//
+//   TridiagonalSolve:   diagonals [..., 3, n], rhs [..., n, k] -> [..., n, k]
+//   TridiagonalMatMul:  superdiag, maindiag, subdiag [..., 1, n], rhs [..., n, k] -> [..., n, k]
+//
+// Row i of the product is above_i b_(i+1) + middle_i b_i + below_i b_(i-1), so that each gradient
+// is a sum of products of rows that are shifted by one. The gradient of a solution solves the
+// transposed equation, whose diagonals are the same ones, exchanged and shifted.
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
@@ -42,10 +50,11 @@ static leat_output_t multiply(leat_builder_t* b, leat_output_t x, leat_output_t 
   return leat_build_binary(b, "Mul", x, y);
 }
 
-// Items [begin, end) (an end of 0: all) of dimension |axis|: the last (-1) or the one before (-2).
+// Builds items [begin, end) (an end of 0: all to the end) of dimension |axis|, the last (-1) or the
+// one before it (-2).
 static leat_output_t take(leat_builder_t* b, leat_output_t x, int axis, int begin, int end) {
   const int32_t begins[] = {0, begin, 0}, ends[] = {0, end, 0}, steps[] = {1, 1, 1};
-  const int count = 1 - axis;  // the ellipsis, |axis| and those behind
+  const int count = 1 - axis;  // the ellipsis, |axis| and the dimensions behind it
   const int rest = axis == -2 ? 4 : 0;
   return leat_build(b, "StridedSlice",
                     LEAT_INPUTS(x, leat_build_int32_vector(b, begins, count),
@@ -55,6 +64,7 @@ static leat_output_t take(leat_builder_t* b, leat_output_t x, int axis, int begi
                                LEAT_INT("end_mask", rest + (end == 0 ? 2 : 0))));
 }
 
+// Builds the concatenation of two or three (|z| exists) tensors along |axis|.
 static leat_output_t join(leat_builder_t* b, leat_output_t x, leat_output_t y, leat_output_t z,
                           int axis) {
   const leat_output_t items[] = {x, y, z};
@@ -65,7 +75,8 @@ static leat_output_t join(leat_builder_t* b, leat_output_t x, leat_output_t y, l
                     LEAT_ATTRS(LEAT_INT("N", count)));
 }
 
-// Item i becomes what was item i + 1 (or, |down|, i - 1); zeros come in.
+// Builds |x| moved by one along |axis|: item i becomes the former item i + 1 (with |down|, i - 1),
+// and a zero fills the gap.
 static leat_output_t shift(leat_builder_t* b, leat_output_t x, int axis, bool down) {
   const leat_output_t zeros = leat_build_unary(b, "ZerosLike", take(b, x, axis, 0, 1));
   return down ? join(b, zeros, take(b, x, axis, 0, -1), LEAT_OUTPUT_NONE, axis)
@@ -95,7 +106,7 @@ static leat_status_t product_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The diagonals of the transposed matrix.
+// Builds the diagonals of the transposed matrix.
 static leat_output_t transpose(leat_builder_t* b, leat_output_t diagonals) {
   const leat_output_t above = take(b, diagonals, -2, 0, 1);
   const leat_output_t middle = take(b, diagonals, -2, 1, 2);
