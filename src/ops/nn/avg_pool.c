@@ -1,4 +1,5 @@
-// Average pools of two and three dimensions.
+// Definitions of the average pools of two and three dimensions. The gradient of a pool is linear in
+// dy, so its own gradient is the pool again.
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"

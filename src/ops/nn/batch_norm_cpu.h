@@ -1,4 +1,6 @@
-// Loops of batch normalisation over |rows| rows of |n| channels; vectors have n elements.
+// The inner loops of batch normalisation, compiled for each instruction set in batch_norm_isa.c.
+// They run over |rows| rows of |n| channels; a vector has n elements, one for each channel. Sums
+// are added to what |sums| holds. No loop allocates or may block.
 #ifndef LEAT_OPS_NN_BATCH_NORM_CPU_H_
 #define LEAT_OPS_NN_BATCH_NORM_CPU_H_
 

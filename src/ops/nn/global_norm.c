@@ -1,9 +1,10 @@
-// BatchNormWithGlobalNormalization: batch normalisation as TensorFlow first had it.
+// Definition of BatchNormWithGlobalNormalization and its gradient: batch normalisation as the first
+// release of TensorFlow had it, deprecated since. The statistics are inputs.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Merges the channels of |shape| with the vectors at inputs [1, end).
+// Merges the channels of |shape| with the lengths of the vectors at inputs [1, end).
 static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t shape, int end,
                                     leat_partial_shape_t* out_shape) {
   int64_t channels = shape.dims[3];

@@ -1,4 +1,13 @@
-// CPU kernels of BatchNormWithGlobalNormalization, over the loops of batch normalisation.
+// CPU kernels of BatchNormWithGlobalNormalization, the form that batch normalisation had in the
+// first release of TensorFlow. Mean m and variance v are inputs here, and the gradient op gives
+// their gradients as well. For each channel, with w = v + epsilon and g = gamma, or 1 unless
+// scale_after_normalization:
+//
+//   result = (t - m) g / sqrt(w) + beta
+//   dx = dy g / sqrt(w)         db = sum dy             dg = sum dy (t - m) / sqrt(w)
+//   dm = -db g / sqrt(w)        dv = -1/2 sum dy (t - m) g / w^(3/2)
+//
+// The sums and maps over rows are those of batch_norm_steps.inc. Half is computed in float.
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +36,8 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
 #define SUFFIX(name) name##_f64
 #include "ops/nn/batch_norm_steps.inc"
 
-// |outputs| wide: dx, dm, dv, db, dg. |scratch| has (BLOCKS + 2) * n elements.
+// The kernels over one type. |outputs| are dx, dm, dv, db and dg in the type that computes.
+// |scratch| has (BLOCKS + 2) * n elements: two vectors and room for the partial sums.
 #define DEFINE(suffix, type, root)                                                             \
   static void forward_##suffix(const leat_kernel_context_t* c, const leat_wide_t* in,          \
                                int64_t rows, int64_t n, type* scratch, void* output) {         \
@@ -91,7 +101,8 @@ static void release_all(leat_tensor_t* tensors, int count) {
   while (count > 0) leat_tensor_release(&tensors[--count]);
 }
 
-// Outputs as large as the input and vectors, each also wide.
+// Allocates |count| outputs: the first is as large as input 0, the others are vectors of the
+// channels. Each gets a second tensor to compute in where its type is narrow.
 static leat_status_t allocate(leat_kernel_context_t* c, int count, int64_t channels,
                               leat_tensor_t** out_narrow, leat_tensor_t* out_wide) {
   const leat_shape_t vector = leat_shape_vector(channels);
@@ -107,6 +118,7 @@ static leat_status_t allocate(leat_kernel_context_t* c, int count, int64_t chann
   return leat_ok_status();
 }
 
+// |count| is 1 for the forward op, else it is the gradient.
 static void run(const leat_kernel_context_t* c, const leat_wide_t* in, int64_t channels,
                 void* scratch, leat_tensor_t* wide, int count) {
   const int64_t rows = wide[0].shape.element_count / channels;

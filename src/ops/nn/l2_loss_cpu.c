@@ -1,4 +1,5 @@
-// CPU kernel of L2Loss: blocks of a fixed size are summed apart and added in order.
+// CPU kernel of L2Loss, half the sum of squares. Blocks of a fixed size are summed separately and
+// their sums added in order, so that the result does not depend on the number of threads.
 #include "ops/nn/l2_loss_cpu.h"
 
 #include "base/checked.h"

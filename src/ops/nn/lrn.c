@@ -1,4 +1,4 @@
-// LRN: local response normalisation over neighbouring channels.
+// Definition of LRN, local response normalisation over neighbouring channels, and its gradient.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

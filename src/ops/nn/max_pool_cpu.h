@@ -1,5 +1,7 @@
-// Loops of max pools over one type, on tensors with the channels last. Ranges are of output rows
-// (leat_pool_rows), those of |spread| of images.
+// The inner loops of max pools over one type, on tensors with the channels last. Ranges count
+// output rows (leat_pool_rows), but those of |spread| count images, since windows of an image may
+// overlap. Float and double are compiled for each instruction set; integers once.
+// max_pool_loops.inc has the code for all.
 #ifndef LEAT_OPS_NN_MAX_POOL_CPU_H_
 #define LEAT_OPS_NN_MAX_POOL_CPU_H_
 
@@ -27,7 +29,7 @@ typedef struct leat_max_pool_floats_s {
 } leat_max_pool_floats_t;
 LEAT_ISA_DECLARE(leat_max_pool_floats_t, leat_max_pool_floats);
 
-// Integers.
+// The loops of an integer type.
 const leat_max_pool_loops_t* leat_max_pool_plain_loops(int dtype);
 
 #endif  // LEAT_OPS_NN_MAX_POOL_CPU_H_

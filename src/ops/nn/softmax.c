@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax: over the last dimension.
+// Definitions of Softmax and LogSoftmax over the last dimension, with their gradients.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/subgraph.h"
