@@ -1,4 +1,5 @@
-// Normal numbers within bounds, each row of them with a mean, deviation and bounds of its own.
+// Definitions of ParameterizedTruncatedNormal and its stateless form: normal numbers within bounds,
+// with means, deviations and bounds that differ from row to row.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

@@ -1,4 +1,5 @@
-// Rows of the candidate samplers: a few classes, in whose place a loss would else take all.
+// Definitions of the candidate samplers. They draw a few classes, over which a loss is then
+// computed instead of over all classes.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

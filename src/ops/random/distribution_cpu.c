@@ -1,4 +1,5 @@
-// CPU kernels of the random ops that keep a generator.
+// CPU kernels of RandomUniform, RandomStandardNormal, TruncatedNormal and RandomUniformInt, which
+// keep a generator. Each reserves a region of the generator and fills its output from that.
 #include "ops/kernel_rows.h"
 #include "ops/random/fill_cpu.h"
 #include "ops/random/generator_cpu.h"

@@ -1,4 +1,4 @@
-// Poisson and binomially distributed numbers.
+// Definitions of the ops that draw Poisson and binomially distributed numbers.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

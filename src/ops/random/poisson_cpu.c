@@ -1,6 +1,7 @@
-// CPU kernels of Poisson distributed numbers: Knuth's product of uniform numbers below a rate of
-// 10, transformed rejection above (Hormann: "The transformed rejection method for generating
-// Poisson random variables", 1993). In double whatever the type.
+// CPU kernels of Poisson distributed numbers. Below a rate of 10, uniform numbers are multiplied
+// until the product falls to exp(-rate) (Knuth); the time this takes grows with the rate, so from
+// 10 on transformed rejection serves (Hormann: "The transformed rejection method for generating
+// Poisson random variables", 1993). Samples are computed in double whatever the type.
 #include <math.h>
 
 #include "ops/kernel_rows.h"

@@ -1,4 +1,6 @@
-// Random tensors that are a function of their inputs: the same seed gives the same numbers.
+// Definitions of the stateless random ops: their output is a function of the seed, or of the key
+// and counter, that they are given. So they have no state, may be folded like any other op, and can
+// be repeated. The second versions take key, counter and algorithm in place of a seed.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
