@@ -1,4 +1,4 @@
-// Spectrograms: how much of each frequency there is in a sound, from one moment to the next.
+// Definition of AudioSpectrogram: how much of each frequency there is in a sound, window by window.
 #include "ops/audio/spectrogram.h"
 
 #include "graph/inference.h"

@@ -1,4 +1,4 @@
-// Boxes drawn into images.
+// Definitions of the ops that draw the outlines of boxes into images.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,15 +1,21 @@
-// Reading and writing of images of any type.
+// Reads images of any type as float, and writes results that were summed in double to any type.
+//
+// TensorFlow's image ops take twelve types of pixels but compute in float. Converting a tensor
+// first costs a pass over memory, and saves a copy of every kernel for each type. The list TYPES
+// below has, for each type, how to make a number of an element and how to make an element of a
+// double; the conversions are generated from it.
 #include "ops/image/pixels_cpu.h"
 
 #include "device/cpu/half.h"
 
-// Sums stay within what their type holds, but for hostile ones.
+// Converts without overflow, which would be undefined. Sums lie far within the range unless the
+// inputs were made to break this.
 static int64_t int64_of(double x) {
   if (x >= 9223372036854775808.0) return INT64_MAX;
   return x >= -9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
-// X(dtype, type, x as a number, the double x as one)
+// X(dtype, type of an element, an element x as a number, a double x as an element)
 #define TYPES(X)                                                                                  \
   X(LEAT_DTYPE_FLOAT, float, x, (float)x)                                                         \
   X(LEAT_DTYPE_DOUBLE, double, x, x)                                                              \

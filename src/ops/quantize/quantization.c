@@ -1,5 +1,9 @@
-// QuantizeAndDequantize in its versions: numbers rounded to what integers of so many bits would
-// keep of them, 0 kept as it is.
+// Definitions of QuantizeAndDequantize in its versions: numbers rounded to what integers of
+// num_bits bits would keep of them. 0 is kept exactly.
+//
+// The versions differ in where the range and the number of bits come from, and in the gradient: up
+// to the third, the gradient passes unchanged, as if the op were the identity; in the fourth it
+// passes only where the input lies within the range.
 #include "ops/quantize/quantization.h"
 
 #include "graph/gradient.h"
@@ -48,7 +52,7 @@ static leat_status_t v4_grad_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Straight through.
+// The gradient of the input is that of the output; the range gets none.
 static leat_status_t pass_gradient(leat_gradient_t* g) {
   g->input_gradients[0] = leat_gradient_value_of_output(g, 0);
   return leat_ok_status();

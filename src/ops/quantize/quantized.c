@@ -1,4 +1,4 @@
-// QuantizeV2 and Dequantize: numbers of a range as integers of few bits, and back.
+// Definitions of QuantizeV2 and Dequantize: numbers of a range as integers of few bits, and back.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/quantize/quantization.h"
