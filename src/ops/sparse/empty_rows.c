@@ -1,4 +1,5 @@
-// Rows of a sparse tensor that have no entry get one.
+// Definition of SparseFillEmptyRows, which gives rows of a sparse tensor without an entry one, and
+// of its gradient.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"

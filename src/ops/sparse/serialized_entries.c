@@ -1,4 +1,5 @@
-// Sparse tensors as three strings or variants: indices, values, shape.
+// Definitions of the ops that turn a sparse tensor into three strings or variants (indices, values
+// and dense shape) and back.
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 

@@ -1,4 +1,4 @@
-// The indices of a sparse tensor under another dense shape.
+// Definition of SparseReshape: the indices of a sparse tensor under another dense shape.
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 

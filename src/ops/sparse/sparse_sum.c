@@ -1,4 +1,4 @@
-// Sums of sparse tensors: of two, and over axes of one.
+// Definitions of sums of sparse tensors: SparseAdd of two, and SparseReduceSum over axes of one.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -23,7 +23,7 @@ static leat_status_t add_gradient_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Known where both the shape and the axes are constants.
+// The shape is known only where both the dense shape and the axes are constants.
 static leat_status_t reduce_shape(leat_inference_t* c) {
   const leat_tensor_t *dense = leat_inference_input_tensor(c, 2),
                       *axes = leat_inference_input_tensor(c, 3);
@@ -58,7 +58,7 @@ static leat_status_t add_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The dense shape with 1 for each axis that is summed over.
+// The dense shape with a 1 for each axis that is summed over. Negative axes count from the end.
 static leat_output_t kept_shape(leat_builder_t* b, leat_output_t shape, leat_output_t axes) {
   leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
   leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
@@ -74,6 +74,8 @@ static leat_output_t kept_shape(leat_builder_t* b, leat_output_t shape, leat_out
                     LEAT_ATTRS(LEAT_INT("N", 2)));
 }
 
+// Each entry gets the gradient of the sum that it went into: the index of an entry, divided by how
+// many times larger each dimension is than that of the sum, is the index of its sum.
 static leat_status_t reduce_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = leat_gradient_input(g, 2);
