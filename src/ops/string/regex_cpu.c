@@ -1,4 +1,5 @@
-// CPU kernels of regular expressions, by the C library's.
+// CPU kernels of regular expressions. Patterns are translated to POSIX's syntax and matched by the
+// C library. A pattern that is an attribute is compiled once, when the kernel is made.
 #include <string.h>
 
 #include "base/regular_expression.h"
