@@ -1,4 +1,6 @@
-// How AudioSpectrogram divides a sound into windows, for its shape function and its kernel.
+// How AudioSpectrogram divides a sound into windows, for its shape function and its kernel. A
+// window of |window| frames begins every |stride| frames; it is padded with zeros to a power of
+// two, which the Fourier transform needs.
 #ifndef LEAT_OPS_AUDIO_SPECTROGRAM_H_
 #define LEAT_OPS_AUDIO_SPECTROGRAM_H_
 

@@ -1,4 +1,6 @@
-// Definitions of DecodeWav and EncodeWav.
+// Definitions of DecodeWav and EncodeWav: contents of a WAV file <-> audio [frames, channels],
+// sample rate. Decoding may be asked for a fixed number of frames or channels, which makes the
+// shape known.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

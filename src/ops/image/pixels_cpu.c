@@ -37,6 +37,7 @@ static int64_t int64_of(double x) {
       to[i] = (__typeof__(*to))(number);                    \
     }                                                       \
     break;
+// Defines a function that writes the elements of a tensor of any of the types as |target|.
 #define DEFINE_CONVERSION(name, target)                     \
   static void name(const leat_tensor_t* from, target* to) { \
     int64_t count = from->shape.element_count;              \
@@ -111,6 +112,7 @@ leat_status_t leat_sums_begin(leat_kernel_context_t* c, const leat_tensor_t* out
   return leat_ok_status();
 }
 
+// Converts by the last column of TYPES.
 void leat_sums_end(leat_tensor_t* sums, leat_tensor_t* output) {
   const double* from = sums->data;
   int64_t count = output->shape.element_count;

@@ -1,5 +1,10 @@
 // Definition of BatchNormWithGlobalNormalization and its gradient: batch normalisation as the first
-// release of TensorFlow had it, deprecated since. The statistics are inputs.
+// release of TensorFlow had it, deprecated since. In contrast to FusedBatchNorm it does not compute
+// the statistics of the batch: mean m and variance v are inputs, and have gradients.
+//
+//   t [batch, height, width, channels], m, v, beta, gamma [channels] -> result as t
+//
+// The gradient op gives the gradients of all five inputs at once, in their order.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -36,6 +41,7 @@ static leat_status_t global_norm_grad_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The gradient op does not take beta, since no gradient depends on it.
 static leat_status_t global_norm_gradient(leat_gradient_t* g) {
   const leat_node_t* node = leat_gradient_node(g);
   const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_input(g, 1),

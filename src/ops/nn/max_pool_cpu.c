@@ -201,7 +201,7 @@ static leat_status_t max_pool_grad_grad__cpu(leat_kernel_context_t* c) {
 // ---- With the places of the maxima --------------------------------------------------------------
 
 typedef struct leat_argmax_s {
-  leat_pool_kernel_t pool;  // first: the kernel's state is one of a pool
+  leat_pool_kernel_t pool;  // comes first, where leat_pool_window looks for it
   bool counts_batch;
 } leat_argmax_t;
 

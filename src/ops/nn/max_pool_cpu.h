@@ -9,16 +9,17 @@
 #include "ops/nn/pool_cpu.h"
 
 typedef struct leat_max_pool_loops_s {
-  // input -> the greatest of each window
+  // Writes the maximum of each window to |output|.
   void (*maxima)(const leat_pool_t* pool, const void* input, void* output, int64_t begin,
                  int64_t end);
-  // dy -> dx, which is dy where the maximum came from and 0 elsewhere
+  // Sets dx to dy at the positions of the maxima of |input|, and to 0 elsewhere.
   void (*spread)(const leat_pool_t* pool, const void* input, const void* dy, void* dx,
                  int64_t begin, int64_t end);
-  // values of the input's shape -> those where the maxima came from
+  // Writes the elements of |values|, which has the input's shape, at the positions of the maxima.
   void (*gather)(const leat_pool_t* pool, const void* input, const void* values, void* output,
                  int64_t begin, int64_t end);
-  // input -> the maxima and where they came from
+  // Writes the maxima, and their positions in the flattened input: of their image, or with
+  // |counts_batch| of the whole tensor.
   void (*find)(const leat_pool_t* pool, const void* input, void* output, int64_t* places,
                bool counts_batch, int64_t begin, int64_t end);
 } leat_max_pool_loops_t;

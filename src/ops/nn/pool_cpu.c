@@ -28,7 +28,8 @@ static leat_status_t check_window(const leat_kernel_context_t* c, const leat_win
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Pooling is not yet supported on the batch dimension.");
   }
-  if (w->channels.size != 1 && !over_channels) {  // a stride without a window is ignored
+  // A stride over channels is ignored where the window does not extend over them.
+  if (w->channels.size != 1 && !over_channels) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Pooling is not yet supported on the depth dimension.");
   }

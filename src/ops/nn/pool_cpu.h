@@ -1,6 +1,13 @@
 // The geometry of a pool: windows over tensors [batch, planes, rows, columns, channels]. A pool of
-// two dimensions has a single plane. Windows are cut at the borders of the input, so that no loop
-// ever sees the padding. The functions keep nothing and may be called from any thread.
+// two dimensions has a single plane, so that one set of loops serves both. Windows are cut at the
+// borders of the input, so that no loop ever sees the padding.
+//
+//   leat_pool_create   when the kernel is made: reads the attributes
+//   leat_pool_window   in each step: the window, from attributes or inputs, checked
+//   leat_pool_measure  in each step: the pool over the input's shape, and the output's shape
+//   leat_pool_row, leat_pool_span, LEAT_POOL_EACH   in the loops: the input positions of a window
+//
+// The functions keep nothing and may be called from any thread; none of them blocks.
 #ifndef LEAT_OPS_NN_POOL_CPU_H_
 #define LEAT_OPS_NN_POOL_CPU_H_
 
@@ -61,11 +68,12 @@ static inline leat_pool_span_t leat_pool_span(const leat_pool_t* pool, int axis,
   return (leat_pool_span_t){start < 0 ? 0 : start, end};
 }
 
-// Where output row |row| (of leat_pool_rows) lies.
+// The part of the input that the windows of one output row see.
 typedef struct leat_pool_row_s {
-  int64_t image;  // its first position in the input: batch index times positions
+  int64_t image;  // the first input position of its image, counted over the batch
   leat_pool_span_t planes, rows;
 } leat_pool_row_t;
+// Finds output row |row|, which counts over all images and planes.
 static inline leat_pool_row_t leat_pool_row(const leat_pool_t* pool, int64_t row) {
   const int64_t y = row % pool->out[1], z = row / pool->out[1] % pool->out[0];
   const int64_t b = row / (pool->out[1] * pool->out[0]);
@@ -78,7 +86,8 @@ static inline int64_t leat_pool_first(const leat_pool_t* pool, const leat_pool_r
   return row->image +
          (row->planes.begin * pool->in[1] + row->rows.begin) * pool->in[2] + columns.begin;
 }
-// Runs the statement after it over the input positions |at| of a window.
+// Runs the statement after it for each input position |at| of a window, counted over the batch. Its
+// loops share names, so that it cannot be nested.
 #define LEAT_POOL_EACH(pool, row, columns, at)                                                  \
   for (int64_t z_ = (row).planes.begin; z_ < (row).planes.end; ++z_)                            \
     for (int64_t y_ = (row).rows.begin; y_ < (row).rows.end; ++y_)                              \

@@ -1,4 +1,6 @@
-// Shape functions and gradients of ops that slide windows, shared by convolutions and pools.
+// Shape functions and gradients of ops that slide windows, shared by convolutions and pools. Sizes
+// may be unknown while a graph is built; what is known of them is checked here, and the rest by the
+// kernels.
 #include "ops/nn/window_op.h"
 
 leat_status_t leat_window_set_output(leat_inference_t* c, const leat_window_t* window, int skip,

@@ -35,6 +35,7 @@ static leat_status_t v2_shape(leat_inference_t* c) {
   return leat_shape_unchanged(c);
 }
 
+// Input 3 is the number of bits.
 static leat_status_t v3_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
@@ -58,6 +59,7 @@ static leat_status_t pass_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The gradient node gives gradients of the input and of the range.
 static leat_status_t v4_gradient(leat_gradient_t* g) {
   int64_t axis = leat_node_attr_int(leat_gradient_node(g), "axis", -1);
   leat_output_t input = leat_gradient_input(g, 0);

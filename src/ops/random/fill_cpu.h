@@ -13,11 +13,11 @@
 #include "kernel/kernel.h"
 
 typedef enum leat_random_kind_e {
-  LEAT_RANDOM_UNIFORM,    // floating: [0, 1)
+  LEAT_RANDOM_UNIFORM,    // floating-point numbers in [0, 1)
   LEAT_RANDOM_NORMAL,
   LEAT_RANDOM_TRUNCATED,  // normal, within two standard deviations
-  LEAT_RANDOM_INTEGER,    // low + [0, range)
-  LEAT_RANDOM_BITS,       // an integer type's whole range
+  LEAT_RANDOM_INTEGER,    // integers in [low, low + range)
+  LEAT_RANDOM_BITS,       // integers of the whole range of their type
 } leat_random_kind_t;
 
 // Samples (of 128 bits) that a generator sets aside for each number, as TensorFlow does, so that a

@@ -1,5 +1,5 @@
 // Definitions of Multinomial and its stateless form: they draw classes from unnormalised log
-// probabilities.
+// probabilities, logits [batch, classes], num_samples -> [batch, num_samples].
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -10,6 +10,7 @@
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
+// Knuth's method; the expected number of factors is |rate| + 1.
 static double sample_small(leat_draws_t* draws, double rate) {
   const double limit = exp(-rate);
   double product = 1;
@@ -20,6 +21,7 @@ static double sample_small(leat_draws_t* draws, double rate) {
   return NAN;
 }
 
+// Transformed rejection, with the constants of Hormann's algorithm PTRS.
 static double sample_large(leat_draws_t* draws, double rate) {
   const double log_rate = log(rate);
   const double b = 0.931 + 2.53 * sqrt(rate);

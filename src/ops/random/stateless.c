@@ -1,10 +1,17 @@
 // Definitions of the stateless random ops: their output is a function of the seed, or of the key
-// and counter, that they are given. So they have no state, may be folded like any other op, and can
-// be repeated. The second versions take key, counter and algorithm in place of a seed.
+// and counter, that they are given. So they have no state, may be folded and shared like any other
+// op, and a step that is repeated gives the same numbers.
+//
+//   StatelessRandom*    shape, seed [2]                    -> numbers
+//   StatelessRandom*V2  shape, key [1], counter [2], alg []  -> numbers
+//
+// The second versions take what StatelessRandomGetKeyCounterAlg makes of a seed, so that a program
+// can derive several generators from one seed.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
+// minval and maxval, at inputs |index| and |index| + 1, are scalars.
 static leat_status_t check_bounds(leat_inference_t* c, int index) {
   leat_partial_shape_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 0, &unused));
@@ -21,6 +28,7 @@ static leat_status_t key_integer_shape(leat_inference_t* c) {
   return leat_shape_stated_key(c);
 }
 
+// The third output, the algorithm, exists only in StatelessRandomGetKeyCounterAlg.
 static leat_status_t get_key_shape(leat_inference_t* c) {
   leat_partial_shape_t key, counter;
   LEAT_RETURN_IF_ERROR(leat_shape_check_seed(c, 0));

@@ -11,6 +11,7 @@ typedef struct leat_word_stream_s {
   int left;  // how many of |words| have not been taken
 } leat_word_stream_t;
 
+// The next word; a group of four is made when the last one is used up.
 static inline uint32_t leat_word_stream_next(leat_word_stream_t* stream) {
   if (stream->left == 0) {
     leat_philox_next(&stream->philox, stream->words);
@@ -18,6 +19,7 @@ static inline uint32_t leat_word_stream_next(leat_word_stream_t* stream) {
   }
   return stream->words[4 - stream->left--];
 }
+// Two words as one number, the lower half first.
 static inline uint64_t leat_word_stream_next64(leat_word_stream_t* stream) {
   uint64_t low = leat_word_stream_next(stream);
   return low | (uint64_t)leat_word_stream_next(stream) << 32;

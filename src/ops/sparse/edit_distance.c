@@ -1,4 +1,5 @@
-// Definition of EditDistance: how many edits lie between sequences.
+// Definition of EditDistance: how many edits lie between the sequences of two sparse tensors,
+// hypothesis and truth [..., length] -> [...].
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"

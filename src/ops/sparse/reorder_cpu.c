@@ -38,6 +38,7 @@ static leat_status_t check(const leat_kernel_context_t* c) {
                              LEAT_SHAPE_TEXT(shape));
 }
 
+// Writes the entries in the order of |entries|.
 static leat_status_t fill(leat_kernel_context_t* c, const entry_t* entries, int64_t count) {
   const leat_tensor_t *indices = leat_kernel_input(c, 0), *values = leat_kernel_input(c, 1);
   const int64_t* base = indices->data;

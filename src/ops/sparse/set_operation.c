@@ -1,6 +1,12 @@
 // Definitions of set operations. Sets are in the last dimension of a tensor, one for each place in
-// the dimensions before it. The ops give their sizes, or the differences, intersections and unions
-// of two tensors of sets, as sparse tensors.
+// the dimensions before it, which are called groups. A tensor of sets is dense, so that all sets
+// have the same number of values (some may be equal), or sparse.
+//
+//   SetSize              sets -> size, of the shape of the groups
+//   *SetOperation        set1, set2 of the same groups -> the differences, intersections or unions
+//
+// The result of an operation is always a sparse tensor, since its sets differ in size; how many
+// values it has is not known before it runs.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"

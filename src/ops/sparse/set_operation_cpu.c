@@ -26,10 +26,11 @@ typedef enum keeps_e { KEEPS_A = 1, KEEPS_BOTH = 2, KEEPS_B = 4 } keeps_t;
 
 typedef struct set_state_s {
   bool is_validated;
-  uint8_t keeps;  // keeps_t
+  uint8_t keeps;  // flags of keeps_t
 } set_state_t;
 
-typedef int (*compare_fn_t)(const void* a, const void* b);  // two const void*
+// Compares two values; |a| and |b| point to pointers to them, as qsort passes them.
+typedef int (*compare_fn_t)(const void* a, const void* b);
 
 // An operand and the group that it has come to.
 #define NO_GROUP INT64_MAX

@@ -1,4 +1,10 @@
-// Definitions of sums of sparse tensors: SparseAdd of two, and SparseReduceSum over axes of one.
+// Definitions of sums of sparse tensors, with gradients.
+//
+//   SparseAdd        sparse a, sparse b, threshold -> sparse, of the same dense shape
+//   SparseReduceSum  sparse, axes -> dense
+//
+// The number of entries of a + b depends on which indices they share, so it is known only at run
+// time. A gradient has one number for each entry of an operand: indices and shapes get none.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -13,6 +19,7 @@ static leat_status_t add_shape(leat_inference_t* c) {
   return leat_shape_set_matrix(c, 1, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR);
 }
 
+// Each gradient has as many elements as its operand has entries.
 static leat_status_t add_gradient_shape(leat_inference_t* c) {
   for (int i = 0; i < 2; ++i) {
     leat_partial_shape_t shape;
@@ -33,7 +40,7 @@ static leat_status_t reduce_shape(leat_inference_t* c) {
   int64_t dims[LEAT_SHAPE_MAX_RANK], rank = dense->shape.element_count;
   for (int64_t i = 0; i < axes->shape.element_count; ++i) {
     int64_t axis = leat_tensor_index_at(axes, i);
-    if (!leat_axis_resolve(&axis, rank)) return leat_ok_status();  // the kernel says so
+    if (!leat_axis_resolve(&axis, rank)) return leat_ok_status();  // the kernel reports it
     is_reduced[axis] = true;
   }
   int count = 0;
@@ -47,6 +54,7 @@ static leat_status_t reduce_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The gradient op finds the entries of each operand among those of the sum.
 static leat_status_t add_gradient(leat_gradient_t* g) {
   int32_t node = leat_build_node(&g->builder, "SparseAddGrad",
                                  LEAT_INPUTS(leat_gradient_of_output(g, 1),

@@ -46,6 +46,7 @@ static bool is_kept(int dtype, const void* sum, const void* threshold) {
   }
 }
 
+// The threshold has the real type that belongs to the values, and both operands one dense shape.
 static leat_status_t check_pair(const leat_kernel_context_t* c, const leat_entries_t* a,
                                 const leat_entries_t* b) {
   int dtype = a->values.dtype, threshold = leat_kernel_input(c, 6)->dtype;
@@ -165,6 +166,7 @@ static leat_status_t reduce_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "keep_dims", &((keeping_t*)state)->keeps);
 }
 
+// Marks the axes that are summed over.
 static leat_status_t read_axes(const leat_kernel_context_t* c, int64_t rank, bool* is_reduced) {
   const leat_tensor_t* axes = leat_kernel_input(c, 3);
   if (axes->shape.rank > 1) {

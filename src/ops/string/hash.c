@@ -1,4 +1,7 @@
 // Definitions of hashes of strings: buckets for embedding tables, and fingerprints of rows.
+//
+//   StringToHashBucket*  strings -> int64 in [0, num_buckets), of the same shape
+//   Fingerprint          data [rows, ...], method [] -> [rows, 8] uint8
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -4,7 +4,8 @@
 #include "ops/math/reduction.h"
 #include "ops/op_rows.h"
 
-// Inputs that are not scalars have one shape, which is the output's.
+// Inputs that are not scalars have one shape, which is the output's; scalars count for every
+// element.
 static leat_status_t join_shape(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_unknown();
   bool all_scalar = true;

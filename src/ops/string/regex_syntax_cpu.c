@@ -345,7 +345,7 @@ static leat_status_t translate_operator(syntax_t* s, char c) {
     add_atom(s, atom);
   }
   s->after_operator = true;
-  if (s->at < s->end && *s->at == '?') ++s->at;  // lazy
+  if (s->at < s->end && *s->at == '?') ++s->at;  // a lazy operator
   return leat_ok_status();
 }
 

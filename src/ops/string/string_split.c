@@ -1,5 +1,5 @@
-// Definitions of StringSplit and StringSplitV2: strings cut into parts, which become a sparse
-// matrix.
+// Definitions of StringSplit and StringSplitV2: strings [n] are cut into parts, which become a
+// sparse matrix with a row for each string.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

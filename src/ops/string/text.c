@@ -1,4 +1,5 @@
-// Definitions of the ops on parts, lengths and letters of strings.
+// Definitions of the ops on parts, lengths and letters of strings. Except for Substr, which
+// broadcasts, they work element by element.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

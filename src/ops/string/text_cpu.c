@@ -188,7 +188,7 @@ static leat_status_t change_case(leat_kernel_context_t* c, char first, char last
   for (int64_t i = 0; i < input->shape.element_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, i, leat_tensor_string_at(input, i)));
     leat_string_view_t text = leat_tensor_string_at(output, i);
-    char* letters = (char*)text.data;  // the output's own
+    char* letters = (char*)text.data;  // bytes that the output owns, so they may change
     for (size_t k = 0; k < text.size; ++k) {
       if (own->in_characters && (letters[k] & 0x80)) {
         return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
