@@ -1,12 +1,11 @@
 // The convolution plans that one kernel keeps. A plan is made for one shape, and making it takes up
-// to a millisecond, as long as a small convolution itself; so plans are kept in a list, the one
-// used last first. All plans of a cache are for the one direction of their kernel, so it is not
-// part of the key.
+// to a millisecond, so plans are kept in a list, the one used last first. All plans of a cache are
+// for the one direction of their kernel, so the direction is not part of the key.
 //
-// An entry counts its users. Steps run at once, so the plan of one step may be looked up, pushed to
-// the end and evicted while another step still runs it: only entries without users are freed. The
-// lock is held for list operations and never while a plan is made or runs. Two steps that miss the
-// same shape at once both make a plan; the list then has two equal entries, which does no harm.
+// An entry counts its users. Steps run at once, so the plan of one step may be pushed to the end of
+// the list by others while the step still runs it: only entries without users are evicted. The lock
+// is held for list operations and never while a plan is made or runs. Two steps that miss the same
+// shape at once both make a plan; the list then has two equal entries, which does no harm.
 //
 // Only float has plans. Double and int32 are rare, and go the portable way without any state.
 #include "ops/nn/convolution_cache_cpu.h"

@@ -153,9 +153,10 @@ typedef struct leat_fractional_s {
   leat_philox_t philox;
 } leat_fractional_t;
 
-// Writes |count| differences that sum to |length|, in the paper's pseudo-random way: with a(i) =
-// ceil(alpha (i + u)) for one random u in [0, most), the differences are a(i + 1) - a(i). The limit
-// |most| keeps the first and the last difference within k and k + 1.
+// Writes |count| differences that sum to |length|, in the paper's pseudo-random way: they are a(i)
+// - a(i - 1) with a(0) = 1, a(count) = |length| + 1 and a(i) = ceil(alpha (i + u)) between, for one
+// random u in [0, most). The limit |most| keeps the first difference at most k + 1 and the last one
+// at least k.
 static void fill_pseudo_random(leat_philox_t* philox, int64_t length, int64_t count,
                                int64_t* diffs) {
   const double alpha = (double)length / (double)count;

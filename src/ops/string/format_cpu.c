@@ -13,7 +13,7 @@ typedef struct format_s {
   int64_t summarize;
 } format_t;
 
-// The attributes are copied, because they do not outlive the creation of the kernel.
+// The attributes are copied, because the kernel's creation only lends them.
 static leat_status_t format_create(leat_kernel_creation_t* c, void* state) {
   format_t* f = state;
   leat_string_view_t text, placeholder;
