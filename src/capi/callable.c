@@ -198,19 +198,26 @@ static leat_status_t copy_fetch(const leat_tensor_t* tensor, leat_array_t* array
   return leat_ok_status();
 }
 
+static leat_run_t run_of(const call_t* call) {
+  return (leat_run_t){.feed_values = call->feeds,
+                      .fetch_values = call->fetches,
+                      .timeout_ms = call->timeout_ms};
+}
+
 static LEAT_COLD leat_status_t run_measured(const leat_callable_t* callable, const call_t* call) {
   leat_capi_run_options_t options = {0};
   leat_capi_run_options_measure(&options, callable->session, callable->signature);
+  leat_run_t run = run_of(call);
+  run.collector = options.collector;
   leat_status_t status =
-      leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
-                                call->fetches, call->timeout_ms, options.collector);
+      leat_session_run_prepared(callable->session->session, callable->signature, &run);
   return leat_capi_run_options_end(&options, callable->session, NULL, status, NULL);
 }
 
 static leat_status_t run(const leat_callable_t* callable, const call_t* call) {
   if (LEAT_UNLIKELY(callable->session->measures)) return run_measured(callable, call);
-  return leat_session_run_prepared(callable->session->session, callable->signature, call->feeds,
-                                   call->fetches, call->timeout_ms, NULL);
+  leat_run_t run = run_of(call);
+  return leat_session_run_prepared(callable->session->session, callable->signature, &run);
 }
 
 static leat_status_t run_arrays(leat_callable_t* callable, const leat_array_t* feeds,

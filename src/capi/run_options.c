@@ -21,6 +21,7 @@ static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_option
     status = leat_status_annotate(status, "Unparseable RunOptions proto");
   } else {
     out_options->timeout_ms = options.timeout_in_ms;
+    out_options->inter_op_pool = options.inter_op_thread_pool;
     out_options->shows_partitions = options.output_partition_graphs;
     *out_traced = options.trace_level > 0;
   }

@@ -8,6 +8,7 @@
 
 typedef struct leat_capi_run_options_s {
   int64_t timeout_ms;  // 0: the session's
+  int inter_op_pool;   // of those that the session's configuration lists; -1: the calling thread
   leat_step_collector_t* collector;  // NULL: no statistics; else |storage|
   leat_step_collector_t storage;
   bool shows_partitions;

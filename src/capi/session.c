@@ -230,6 +230,20 @@ static leat_status_t run_step(TF_Session* session, step_t* step, TF_Tensor** out
   return leat_ok_status();
 }
 
+// How many threads the nodes of the step may keep busy. As in TensorFlow, pool 0 is there where the
+// configuration lists none.
+static leat_status_t choose_threads(const TF_Session* session, int pool, int* out_threads) {
+  const leat_session_options_t* options = leat_session_options(session->session);
+  int count = options->inter_op_pool_count ? options->inter_op_pool_count : 1;
+  if (pool < -1 || pool >= count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Run failed: inter_op_thread_pool is %d, must be in [-1, %d)", pool,
+                            count);
+  }
+  *out_threads = pool < 0 ? -1 : options->inter_op_pools[pool];
+  return leat_ok_status();
+}
+
 // With what RunOptions ask for, and RunMetadata to tell of it, or measured for the session.
 static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer* run_options,
                                             step_t* step, TF_Tensor** output_values,
@@ -237,8 +251,9 @@ static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer
   leat_capi_run_options_t options;
   LEAT_RETURN_IF_ERROR(leat_capi_run_options_begin(run_options, run_metadata, &options));
   step->run.timeout_ms = options.timeout_ms;
-  leat_status_t status = leat_ok_status();
-  if (session->measures) {
+  leat_status_t status =
+      choose_threads(session, options.inter_op_pool, &step->run.inter_op_threads);
+  if (!status && session->measures) {
     leat_signature_t* signature;
     status = leat_session_prepare(session->session, &step->run, &signature);
     if (!status) leat_capi_run_options_measure(&options, session, signature);

@@ -98,11 +98,22 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
 // TensorFlow gives a session one pool of threads for its nodes, or the pools that the configuration
 // lists, of which RunOptions choose one. Leat has one pool for everything; what it takes from the
 // configuration is how many of its threads the nodes of a step may keep busy.
-static int read_inter_op_threads(const leat_pb_config_proto_t* config) {
-  if (config->session_inter_op_thread_pool.count) {
-    return config->session_inter_op_thread_pool.items[0].num_threads;
+static leat_status_t read_inter_op_threads(const leat_pb_config_proto_t* config,
+                                           leat_session_options_t* options) {
+  const leat_pb_thread_pool_option_proto_list_t* pools = &config->session_inter_op_thread_pool;
+  options->inter_op_threads = config->inter_op_parallelism_threads;
+  if (pools->count > LEAT_SESSION_INTER_OP_POOLS) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Setting the configuration failed: session_inter_op_thread_pool has "
+                            "%zu items, must have at most %d",
+                            pools->count, LEAT_SESSION_INTER_OP_POOLS);
   }
-  return config->inter_op_parallelism_threads;
+  options->inter_op_pool_count = (int)pools->count;
+  for (size_t i = 0; i < pools->count; ++i) {
+    options->inter_op_pools[i] = pools->items[i].num_threads;
+  }
+  if (pools->count) options->inter_op_threads = options->inter_op_pools[0];
+  return leat_ok_status();
 }
 
 // Our passes by the names and switches of TensorFlow's meta-optimizer.
@@ -193,7 +204,7 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   options.costs = inout_options->costs;
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
-  options.inter_op_threads = read_inter_op_threads(config);
+  LEAT_RETURN_IF_ERROR(read_inter_op_threads(config, &options));
   options.use_per_session_threads = config->use_per_session_threads;
   options.allow_soft_placement = config->allow_soft_placement;
   options.log_device_placement = config->log_device_placement;

@@ -206,6 +206,10 @@ leat_status_t leat_session_close(leat_session_t* session) {
   return leat_ok_status();
 }
 
+const leat_session_options_t* leat_session_options(const leat_session_t* session) {
+  return &session->options;
+}
+
 leat_status_t leat_session_check_open(const leat_session_t* session) {
   if (LEAT_LIKELY(!atomic_load_explicit(&session->closed, memory_order_acquire))) {
     return leat_ok_status();
@@ -432,20 +436,25 @@ static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signatu
 }
 
 leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_t* signature,
-                                        const leat_tensor_t* feed_values,
-                                        leat_tensor_t* fetch_values, int64_t timeout_ms,
-                                        struct leat_step_collector_s* collector) {
+                                        const leat_run_t* run) {
   LEAT_DCHECK(signature->compiled);
   LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   for (int i = 0; i < signature->feed_count; ++i) {
-    if (LEAT_UNLIKELY(feed_values[i].dtype != signature->feed_types[i])) {
-      return wrong_feed_type(session, signature, i, feed_values[i].dtype);
+    if (LEAT_UNLIKELY(run->feed_values[i].dtype != signature->feed_types[i])) {
+      return wrong_feed_type(session, signature, i, run->feed_values[i].dtype);
     }
   }
+  int64_t timeout_ms = run->timeout_ms;
   if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
-  int64_t deadline =
-      timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
-  return leat_compiled_run(signature->compiled, feed_values, fetch_values, deadline, collector);
+  leat_compiled_call_t call = {
+      .feeds = run->feed_values,
+      .fetches = run->fetch_values,
+      .deadline_ns =
+          timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms),
+      .inter_op_threads = run->inter_op_threads,
+      .collector = run->collector,
+  };
+  return leat_compiled_run(signature->compiled, &call);
 }
 
 leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {
@@ -455,6 +464,5 @@ leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Run failed: an output is both fed and fetched, must be one of these");
   }
-  return leat_session_run_prepared(session, signature, run->feed_values, run->fetch_values,
-                                   run->timeout_ms, run->collector);
+  return leat_session_run_prepared(session, signature, run);
 }

@@ -16,13 +16,17 @@ typedef struct leat_device_count_s {
 } leat_device_count_t;
 
 // From ConfigProto.
+#define LEAT_SESSION_INTER_OP_POOLS 8
 typedef struct leat_session_options_s {
   int cpu_device_count;            // 0 = 1
   leat_device_count_t device_counts[LEAT_SESSION_DEVICE_TYPES];
   int intra_op_threads;            // 0 = all CPUs
   // Threads that nodes of a step may keep busy side by side: 0 = as many as there are; below 0, the
-  // thread that runs the step alone.
+  // thread that runs the step alone. A run may choose another of the pools that the configuration
+  // lists; |inter_op_threads| is the first one's then.
   int inter_op_threads;
+  int inter_op_pools[LEAT_SESSION_INTER_OP_POOLS];
+  int inter_op_pool_count;
   bool use_per_session_threads;
   bool allow_soft_placement;
   bool log_device_placement;
@@ -85,6 +89,7 @@ LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_session_t** out_session);
 // Ends running steps with CANCELLED; later runs fail. Idempotent.
 LEAT_MUST_USE leat_status_t leat_session_close(leat_session_t* session);
+const leat_session_options_t* leat_session_options(const leat_session_t* session);
 // CANCELLED for a session that was closed.
 LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* session);
 void leat_session_free(leat_session_t* session);  // closes
@@ -99,6 +104,7 @@ typedef struct leat_run_s {
   const int32_t* targets;
   int target_count;
   int64_t timeout_ms;                // 0 = the session's
+  int inter_op_threads;              // as of the session's options; 0 = the session's
   struct leat_step_collector_s* collector;  // NULL: no statistics
 } leat_run_t;
 // As in TensorFlow nothing is both fed and fetched; a prepared signature hands such a value
@@ -119,12 +125,10 @@ LEAT_MUST_USE leat_status_t leat_session_begin_partial(leat_session_t* session,
 typedef struct leat_signature_s leat_signature_t;
 LEAT_MUST_USE leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                                  leat_signature_t** out_signature);
+// Of |run| only the values, and how to run: its edges are the signature's.
 LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
                                                       leat_signature_t* signature,
-                                                      const leat_tensor_t* feed_values,
-                                                      leat_tensor_t* fetch_values,
-                                                      int64_t timeout_ms,
-                                                      struct leat_step_collector_s* collector);
+                                                      const leat_run_t* run);
 
 // ---- What steps take ----------------------------------------------------------------------------
 // A session with |build_cost_model| places later signatures by what it has measured; who runs its

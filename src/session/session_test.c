@@ -129,7 +129,8 @@ static void signatures_are_kept(void** state) {
   // Prepared signatures keep working when the graph grows and moves its nodes.
   for (int i = 0; i < 1000; ++i) scene_unary(&s, "Neg", -1, y);
   leat_tensor_t fed = scene_value(4), got;
-  LEAT_EXPECT_OK(leat_session_run_prepared(s.session, first, &fed, &got, 0, NULL));
+  LEAT_EXPECT_OK(leat_session_run_prepared(
+      s.session, first, &(leat_run_t){.feed_values = &fed, .fetch_values = &got}));
   assert_true(leat_tensor_data(&got, const float)[0] == -4);
   leat_tensor_release(&got);
   leat_tensor_release(&fed);

@@ -216,6 +216,51 @@ static void wide_and_deep(scene_t* s) {
   assert_true(scene_get_fed(s, x, 1, wide) == 1000);
 }
 
+// Where the nodes of a step run: each branch notes whether it ran on this thread.
+static int branches_elsewhere(scene_t* s, int run_threads) {
+  enum { kBranches = 40 };
+  leat_output_t x = scene_placeholder(s, "", LEAT_DTYPE_FLOAT), ends[kBranches];
+  for (int i = 0; i < kBranches; ++i) {
+    ends[i] = scene_pass(s, i, -1, scene_unary(s, "ProbeWork", -1, x));
+  }
+  leat_output_t sum = scene_output(s, "AddN", "", "", (leat_outputs_t){ends, kBranches},
+                                   LEAT_NO_ATTRS);
+  leat_tensor_t fed = scene_value(1), got;
+  leat_run_t run = {.feeds = &x, .feed_values = &fed, .feed_count = 1, .fetches = &sum,
+                    .fetch_values = &got, .fetch_count = 1, .inter_op_threads = run_threads};
+  LEAT_EXPECT_OK(leat_session_run(scene_session(s), &run));
+  assert_true(leat_tensor_data(&got, const float)[0] == 2 * kBranches);
+  leat_tensor_release(&got);
+  leat_tensor_release(&fed);
+  int elsewhere = 0;
+  for (int i = 0; i < kBranches; ++i) elsewhere += !probe_ran_here(i);
+  return elsewhere;
+}
+
+// inter_op_parallelism_threads: one thread, or the calling one (-1), runs all nodes; of several
+// others come to help. A run may ask for other than its session.
+static void inter_op_threads_are_honoured(void** state) {
+  static const struct {
+    int session, run;
+    bool alone;
+  } kCases[] = {{1, 0, true}, {-1, 0, true}, {0, -1, true}, {3, 1, true}, {0, 0, false},
+                {2, 0, false}, {1, 3, false}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
+    scene_t s;
+    scene_open(&s);
+    s.options.executor = LEAT_EXECUTOR_DATAFLOW;
+    s.options.optimize = false;
+    s.options.intra_op_threads = 4;
+    s.options.inter_op_threads = kCases[i].session;
+    int elsewhere = 0;
+    for (int step = 0; step < 20 && !elsewhere; ++step) {
+      elsewhere = branches_elsewhere(&s, kCases[i].run);
+    }
+    assert_int_equal(elsewhere == 0, kCases[i].alone);
+    scene_close(&s);
+  }
+}
+
 #define ALL_WAYS(test) \
   static void test##_all_ways(void** state) { scene_run_all_ways(test); }
 ALL_WAYS(values_flow)
@@ -247,6 +292,7 @@ int main(void) {
       cmocka_unit_test(variables_by_handle_all_ways),
       cmocka_unit_test(very_many_outputs_all_ways),
       cmocka_unit_test(wide_and_deep_all_ways),
+      cmocka_unit_test(inter_op_threads_are_honoured),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

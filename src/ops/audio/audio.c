@@ -1,4 +1,5 @@
-// Ops on sound: samples [frames, channels], their files, and what speech is recognised by.
+// The family of ops on sound: samples [frames, channels], their files, and the features by which
+// speech is recognised.
 #include "ops/family.h"
 
 #define LEAT_AUDIO_SOURCES(X) \

@@ -1,4 +1,6 @@
-// Mel-frequency cepstral coefficients of spectrograms: what a voice says, more than whose it is.
+// Definition of Mfcc: mel-frequency cepstral coefficients of spectrograms, [channels, times,
+// frequencies] -> [channels, times, coefficients]. They describe what a voice says more than whose
+// voice it is.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,30 +1,42 @@
-// CPU kernel of mel-frequency cepstral coefficients (Davis and Mermelstein 1980). A spectrum's
-// magnitudes are gathered in bands that are triangles, equally wide on the mel scale: a frequency
-// belongs to two of them. Of the bands' logarithms comes a cosine transform.
+// CPU kernel of Mfcc: mel-frequency cepstral coefficients (Davis and Mermelstein, 1980).
+//
+//   spectrogram [channels, times, frequencies] of squared magnitudes
+//     -> [channels, times, coefficients]
+//
+// For each spectrum:
+//
+//   energy[b] = sum over frequencies of magnitude * weight of the frequency in band b
+//   out[i]    = sqrt(2 / bands) sum over b of cos(pi i (b + 1/2) / bands) log energy[b]
+//
+// The bands are triangles whose peaks lie at equal distances on the mel scale, which follows how
+// people hear pitch. Each triangle begins and ends at the peaks of its neighbours, so that every
+// frequency belongs to two bands: falling in one, rising in the next. The weights and cosines
+// depend on sizes alone and are computed once for each call. The cosine transform makes the numbers
+// nearly independent of each other; the first few describe the shape of the vocal tract.
 #include <math.h>
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 
 typedef struct options_s {
-  float lower, upper;  // in Hz
+  float lower, upper;  // the limits of the frequencies, in Hz
   int64_t bands, coefficients;
 } options_t;
 
-// What one frequency gives: |weight| of it to the band that it is behind the peak of, the rest to
-// the next one.
+// How one frequency is shared out: |weight| of its magnitude goes to |band|, whose peak it has
+// passed, and the rest to the next band.
 typedef struct share_s {
   double weight;
-  int64_t band;  // -1: none
+  int64_t band;  // -1 before the first peak
 } share_t;
 
 typedef struct mfcc_s {
   const options_t* options;
-  int64_t length;       // of a spectrum
-  int64_t first, last;  // frequencies that count; none where the upper limit is beyond the spectrum
+  int64_t length;       // the number of frequencies of a spectrum
+  int64_t first, last;  // the frequencies between the limits
   share_t* shares;
   double* cosines;  // [coefficients, bands]
-  double* energies;
+  double* energies;  // [bands]
 } mfcc_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* state) {
@@ -35,6 +47,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "dct_coefficient_count", &options->coefficients);
 }
 
+// INVALID_ARGUMENT unless spectrum, sample rate, limits and counts make sense together.
 static leat_status_t check(const leat_kernel_context_t* c, int64_t length, int32_t rate) {
   const options_t* o = leat_kernel_state(c);
   if (length >= 2 && rate > 0 && o->lower >= 0 && o->upper > o->lower && o->coefficients >= 1 &&
@@ -54,10 +67,11 @@ static leat_status_t check(const leat_kernel_context_t* c, int64_t length, int32
 
 static double mel_of(double hertz) { return 1127 * log1p(hertz / 700); }
 
+// Frequency i of the spectrum is i * |hertz_each|.
 static void find_shares(mfcc_t* m, double hertz_each) {
   double low = mel_of((double)m->options->lower);
   double spacing = (mel_of((double)m->options->upper) - low) / (double)(m->options->bands + 1);
-  int64_t next = 0;  // the band whose peak is not yet reached
+  int64_t next = 0;  // the first band whose peak has not been reached
   for (int64_t i = m->first; i <= m->last; ++i) {
     double mel = mel_of((double)i * hertz_each);
     while (next < m->options->bands && low + spacing * (double)(next + 1) < mel) ++next;
@@ -77,7 +91,7 @@ static void find_cosines(mfcc_t* m) {
   }
 }
 
-// |m| without its tables has none of the frequencies.
+// Allocates and fills the tables of |m| in |out_memory|, which the caller releases.
 static leat_status_t make_tables(leat_kernel_context_t* c, int32_t rate, mfcc_t* m,
                                  leat_tensor_t* out_memory) {
   int64_t numbers = 2 * m->length + (m->options->coefficients + 1) * m->options->bands;
@@ -106,6 +120,8 @@ static void gather_energies(const mfcc_t* m, const float* spectrum) {
   }
 }
 
+// Computes the coefficients of one spectrum. Energies are at least 1e-12, so that logarithms are
+// finite.
 static void compute_row(const mfcc_t* m, const float* spectrum, float* to) {
   int64_t bands = m->options->bands;
   gather_energies(m, spectrum);
@@ -130,7 +146,7 @@ static leat_status_t mfcc__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(
       leat_kernel_allocate_sized(c, 0, 3, (int64_t[]){dims[0], dims[1], coefficients}, &output));
   double last = (double)m.options->upper / (0.5 * (double)rate / (double)(m.length - 1));
-  // Beyond the spectrum TensorFlow gives nothing but zeros.
+  // Where the upper limit lies beyond the spectrum, TensorFlow gives zeros.
   if (!(last < (double)m.length)) {
     leat_tensor_fill_zero(output);
     return leat_ok_status();

@@ -1,4 +1,6 @@
-// Spectrograms: how much of each frequency there is in a sound, from one moment to the next.
+// Definition of AudioSpectrogram: how much of each frequency there is in a sound, window by window.
+//
+//   input [frames, channels] -> [channels, windows, 1 + transform size / 2]
 #include "ops/audio/spectrogram.h"
 
 #include "graph/inference.h"

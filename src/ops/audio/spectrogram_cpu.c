@@ -1,6 +1,17 @@
-// CPU kernel of spectrograms. Each window of a channel is weighted (Hann) and transformed in
-// double. Its real numbers, in pairs, are taken for half as many complex ones; a transform of these
-// gives those of the even and the odd places, of which the whole is made (Cooley and Tukey 1965).
+// CPU kernel of AudioSpectrogram.
+//
+//   input [frames, channels] -> [channels, windows, 1 + size / 2], magnitudes of frequencies
+//
+// Each window of a channel is multiplied by a Hann window, padded with zeros to |size|, a power of
+// two, and Fourier transformed in double. The samples are real, so half the work can be saved:
+// sample pairs (x[2j], x[2j + 1]) are taken as complex numbers z[j], and these are transformed.
+// With E and O the transforms of the samples at even and at odd places,
+//
+//   Z[k] = E[k] + i O[k]      X[k] = E[k] + exp(-2 pi i k / size) O[k]
+//
+// E and O follow from Z[k] and the conjugate of Z[size / 2 - k]. The transform is the iterative one
+// of Cooley and Tukey (1965). Windows are shared among threads by bands; a band has memory for one
+// transform.
 #include "ops/audio/spectrogram.h"
 
 #include <math.h>
@@ -8,7 +19,7 @@
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 
-// Items of shards are bands of so many rows, each with memory of its own for the transform.
+// A band is so many windows. It has memory of its own for the transform.
 #define BAND_ROWS 16
 
 typedef struct options_s {
@@ -20,10 +31,11 @@ typedef struct spectrogram_s {
   const options_t* options;
   const leat_tensor_t* input;     // [frames, channels]
   leat_tensor_t* output;          // [channels, rows, 1 + size / 2]
-  int64_t size, rows, row_count;  // of the transform; of a channel; of all
-  const double* weights;          // of a window's samples
+  // The size of a transform; the number of windows of one channel, and of all channels.
+  int64_t size, rows, row_count;
+  const double* weights;          // the Hann window
   const double* circle;           // cos and sin of -2 pi k / size, k < size / 2
-  double* bands;                  // |size| each
+  double* bands;                  // [bands, size]
 } spectrogram_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* state) {
@@ -36,7 +48,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
 
 // ---- The transform ------------------------------------------------------------------------------
 
-// Complex number |i| moves to where i's |bits| stand the other way round.
+// Moves complex number i to the place that i's bits give in reverse order.
 static void reverse_bits(double* z, int64_t count) {
   for (int64_t i = 0, k = 0; i < count; ++i) {
     if (i < k) {
@@ -52,7 +64,8 @@ static void reverse_bits(double* z, int64_t count) {
   }
 }
 
-// |count| complex numbers, a power of two; the circle has |count| points in half a turn.
+// Transforms |count| complex numbers in place; |count| is a power of two. |circle| has |count|
+// points on half a turn.
 static void transform(const double* circle, double* z, int64_t count) {
   reverse_bits(z, count);
   for (int64_t half = 1; half < count; half *= 2) {
@@ -70,7 +83,8 @@ static void transform(const double* circle, double* z, int64_t count) {
   }
 }
 
-// The squared magnitude of frequency |k| of 2 |count| real numbers, whose pairs were transformed.
+// The squared magnitude of frequency |k| of 2 |count| real numbers, whose pairs |z| were
+// transformed.
 static double squared_magnitude(const double* circle, const double* z, int64_t count, int64_t k) {
   const double *a = z + 2 * (k % count), *b = z + 2 * ((count - k) % count);
   double even_re = (a[0] + b[0]) / 2, even_im = (a[1] - b[1]) / 2;
@@ -83,6 +97,7 @@ static double squared_magnitude(const double* circle, const double* z, int64_t c
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Computes window |row|, counted over all channels; |z| has room for s->size numbers.
 static void compute_row(const spectrogram_t* s, int64_t row, double* z) {
   int64_t window = s->options->window, channels = leat_shape_dim(&s->input->shape, 1);
   int64_t half = s->size / 2;
@@ -106,7 +121,7 @@ static void compute_bands(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// |memory| holds the weights, the circle and the bands.
+// |memory| holds the weights, the circle and the memory of the bands, in this order.
 static void fill_tables(spectrogram_t* s, double* memory) {
   const double pi = atan(1) * 4;
   int64_t window = s->options->window, half = s->size / 2;

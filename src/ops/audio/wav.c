@@ -1,8 +1,10 @@
-// Sound from and to WAV files.
+// Definitions of DecodeWav and EncodeWav: contents of a WAV file <-> audio [frames, channels],
+// sample rate. Decoding may be asked for a fixed number of frames or channels, which makes the
+// shape known.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// A dimension that an attribute fixes, or leaves (-1) to the file.
+// Gives a dimension that an attribute fixes, or -1 (unknown), which leaves it to the file.
 static leat_status_t wanted_dim(const leat_inference_t* c, const char* attr, int64_t* out_dim) {
   *out_dim = leat_node_attr_int(c->node, attr, -1);
   if (*out_dim >= -1) return leat_ok_status();

@@ -1,4 +1,5 @@
-// CPU kernels of WAV files.
+// CPU kernels of DecodeWav and EncodeWav. The file format is read and written by formats/wav.h; the
+// kernels fit the samples to the shape that the node asks for.
 #include "base/checked.h"
 #include "formats/wav.h"
 #include "ops/kernel_rows.h"
@@ -13,7 +14,8 @@ static leat_status_t decode_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "desired_samples", &wanted->frames);
 }
 
-// Frames behind the file's last are silent, channels behind its last repeat that one.
+// Copies samples to |to| [frames, channels], which is zero. Frames after the file's last one stay
+// silent; channels after its last one repeat that one.
 static void copy_samples(const leat_wav_t* wav, int64_t frames, int64_t channels, float* to) {
   for (int64_t i = 0; i < LEAT_MIN(frames, wav->frame_count); ++i) {
     for (int64_t k = 0; k < channels; ++k) {

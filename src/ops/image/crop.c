@@ -1,9 +1,13 @@
-// CropAndResize: boxes of images brought to one size, with the gradients of both.
+// Definitions of CropAndResize and its gradients: boxes are cut out of images and resized to one
+// size.
+//
+//   image [batch, height, width, channels], boxes [n, 4], box_ind [n], crop_size [2] -> crops
 #include "graph/gradient.h"
 #include "ops/image/image_shape.h"
 #include "ops/op_rows.h"
 
-// Boxes at input |input| [boxes, 4], the images they lie in at the next one [boxes].
+// Gives the number of boxes: input |input| is boxes [boxes, 4], the input after it the numbers of
+// their images [boxes].
 static leat_status_t box_count(leat_inference_t* c, int input, int64_t* out_count) {
   leat_partial_shape_t boxes, images;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, input), 2, &boxes));
@@ -35,7 +39,8 @@ static leat_status_t boxes_grad_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The boxes' gradient is that of the bilinear method, whatever the method.
+// The gradient of the boxes is that of the bilinear method, whatever the method was. Images of
+// integers get no gradient.
 static leat_status_t crop_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);

@@ -1,5 +1,20 @@
-// CPU kernels of CropAndResize and its gradients. All three visit, for each box, the pixels of the
-// crop and the four of the image about the place that each comes from.
+// CPU kernels of CropAndResize and its gradients. A box [y1, x1, y2, x2], in coordinates from 0 to
+// 1, is cut out of an image and resized to a given size:
+//
+//   image [batch, height, width, channels], boxes [boxes, 4], box_ind [boxes], crop_size [2]
+//     -> crops [boxes, crop height, crop width, channels] float
+//
+// A pixel of the crop comes from a position between four pixels of the image and is their bilinear
+// mean (or the nearest one); where the position lies outside the image, it is extrapolation_value.
+// All three kernels visit the same pixels and differ in what they do at each: visit_box walks over
+// the crop and calls a function with the four corners and weights.
+//
+//   forward         crop += weights * corners
+//   image gradient  corners += weights * dy
+//   box gradient    y and x of the box += dy * slope of the image along y and x
+//
+// Forward and box gradient share boxes among threads; in the image gradient several boxes may add
+// to the same pixel, so it runs on one.
 #include <math.h>
 
 #include "base/checked.h"
@@ -12,14 +27,15 @@ typedef struct crop_s {
   float extrapolation_value;
 } crop_t;
 
+// One run of any of the three kernels.
 typedef struct cropping_s {
   const crop_t* options;
-  leat_pixels_t image;  // its size, and what it holds where that is read
-  leat_pixels_t crops;  // [boxes, height, width, channels]; as above
+  leat_pixels_t image;  // its size; its values where they are read
+  leat_pixels_t crops;  // [boxes, height, width, channels]; in gradients the values of dy
   const float* boxes;
-  const int32_t* places;  // box -> image
+  const int32_t* places;  // the image that each box is cut from
   leat_tensor_t* output;
-  double* sums;
+  double* sums;  // of the image gradient
 } cropping_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
@@ -31,7 +47,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   return leat_kernel_attr_float(c, "extrapolation_value", &crop->extrapolation_value);
 }
 
-// Boxes at input |input|, their images behind it.
+// Reads boxes from input |input| and the numbers of their images from the input after it.
 static leat_status_t read_boxes(const leat_kernel_context_t* c, int input, cropping_t* p) {
   const leat_tensor_t *boxes = leat_kernel_input(c, input),
                       *places = leat_kernel_input(c, input + 1);
@@ -50,6 +66,8 @@ static leat_status_t read_boxes(const leat_kernel_context_t* c, int input, cropp
   return leat_ok_status();
 }
 
+// Numbers of images are used as indices, and coordinates must be finite to be converted to
+// positions.
 static leat_status_t check_boxes(const leat_kernel_context_t* c, const cropping_t* p) {
   for (int64_t i = 0; i < p->crops.batch; ++i) {
     if (p->places[i] < 0 || p->places[i] >= p->image.batch) {
@@ -74,14 +92,15 @@ static leat_status_t check_sizes(const leat_kernel_context_t* c, const leat_pixe
 
 // ---- Where a pixel comes from -------------------------------------------------------------------
 
-// Along one dimension.
+// Where a pixel of the crop comes from, along one dimension: between pixels |low| and |high|.
 typedef struct origin_s {
   bool is_inside;
   int64_t low, high;
-  float weight;  // of |high|
+  float weight;  // of |high|; |low| has 1 - weight
 } origin_t;
 
-// Of pixel |at| of |count| between |first| and |last| (from 0 to 1) in an image of |size| pixels.
+// Finds the origin of pixel |at| of |count| pixels that lie evenly between |first| and |last|,
+// which are 0 and 1 at the ends of an image of |size| pixels.
 static origin_t find_origin(const crop_t* crop, float first, float last, int64_t at, int64_t count,
                             int64_t size) {
   float most = (float)(size - 1);
@@ -96,17 +115,20 @@ static origin_t find_origin(const crop_t* crop, float first, float last, int64_t
   return (origin_t){true, low, LEAT_MIN((int64_t)ceilf(place), size - 1), place - (float)low};
 }
 
+// One pixel of a crop.
 typedef struct pixel_s {
   int64_t box, y, x;
   origin_t row, column;
-  // First channels: of the four in the image, upper left to lower right, and of the crop's.
+  // Indices of the first channel: of the four pixels in the image, upper left, upper right, lower
+  // left, lower right; and of the pixel in the crops.
   int64_t corners[4];
   int64_t crop;
 } pixel_t;
 
 typedef void (*visit_fn_t)(const cropping_t* p, const pixel_t* pixel);
 
-// |outside| is called where a pixel comes from beyond the image; NULL: nothing is.
+// Calls |inside| for each pixel of a box that comes from within the image, and |outside|, unless it
+// is NULL, for each that does not.
 static void visit_box(const cropping_t* p, int64_t box, visit_fn_t inside, visit_fn_t outside) {
   const float* corners = p->boxes + 4 * box;
   int64_t channels = p->crops.channels, line = p->image.width * channels;
@@ -137,6 +159,7 @@ static double box_cost_ns(const cropping_t* p) {
 
 // ---- Forward ------------------------------------------------------------------------------------
 
+// The bilinear mean of the four corners.
 static void mix(const cropping_t* p, const pixel_t* pixel) {
   const float* from = p->image.values;
   float* to = leat_tensor_data(p->output, float) + pixel->crop;
@@ -174,6 +197,7 @@ static leat_status_t crop__cpu(leat_kernel_context_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
+// Reads dy from input 0; its size is that of the crops.
 static leat_status_t read_gradients(const leat_kernel_context_t* c, cropping_t* p) {
   leat_pixels_t grads;
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "grads", &grads));
@@ -187,6 +211,7 @@ static leat_status_t read_gradients(const leat_kernel_context_t* c, cropping_t* 
   return leat_ok_status();
 }
 
+// Adds dy to the four corners, by their weights.
 static void spread(const cropping_t* p, const pixel_t* pixel) {
   const float* from = p->crops.values + pixel->crop;
   for (int64_t k = 0; k < p->crops.channels; ++k) {
@@ -198,7 +223,7 @@ static void spread(const cropping_t* p, const pixel_t* pixel) {
   }
 }
 
-// One thread: boxes may overlap.
+// Runs on one thread, because boxes may overlap and then add to the same sums.
 static leat_status_t image_grad__cpu(leat_kernel_context_t* c) {
   cropping_t p = {0};
   leat_tensor_t sums;
@@ -229,8 +254,9 @@ static leat_status_t image_grad__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// How much the sum over |count| pixels asks of the box's first and last coordinate: each moves the
-// pixels by its own share.
+// Adds the slope along one dimension to the gradients of the box's first and last coordinate.
+// Moving the first one moves pixel |at| of |count| by 1 - share of that, moving the last one by
+// share.
 static void add_shares(double slope, int64_t at, int64_t count, int64_t size, float* first,
                        float* last) {
   double most = (double)(size - 1), share = count > 1 ? (double)at / (double)(count - 1) : 0.5;
@@ -238,6 +264,7 @@ static void add_shares(double slope, int64_t at, int64_t count, int64_t size, fl
   *last += (float)(slope * most * share);
 }
 
+// Adds what one pixel contributes to the gradient of its box.
 static void pull(const cropping_t* p, const pixel_t* pixel) {
   float* box = leat_tensor_data(p->output, float) + 4 * pixel->box;
   double down = 0, right = 0, row = pixel->row.weight, column = pixel->column.weight;

@@ -1,7 +1,10 @@
-// Boxes drawn into images.
+// Definitions of the ops that draw the outlines of boxes into images: images [batch, height, width,
+// depth], boxes [batch, boxes, 4] -> images. Colours are fixed in the first version and an input in
+// the second.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
+// Images have one channel (grey), three (RGB) or four (RGBA).
 static leat_status_t draw_shape(leat_inference_t* c) {
   leat_partial_shape_t images, boxes;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &images));

@@ -1,12 +1,19 @@
-// CPU kernels that draw the outlines of boxes, one over the other. Sides beyond the image are left
-// out, as are boxes of which nothing is inside or whose ends are the wrong way round.
+// CPU kernels that draw the outlines of boxes into copies of images.
+//
+//   images [batch, height, width, depth], boxes [batch, boxes, 4] -> images with outlines
+//
+// Boxes are drawn one over the other in their order, each in the next colour of a palette.
+// Coordinates are parts of the image and may lie outside it: sides beyond the image are left out,
+// and so are boxes of which nothing is inside, or whose ends are in the wrong order. Coordinates
+// are converted with care, since they may be NaN or too large for an integer.
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/kernel_rows.h"
 
 enum { MAX_DEPTH = 4 };
 
-// Yellow, blue, red, lime, purple, olive, maroon, navy blue, aqua and fuchsia.
+// The palette of DrawBoundingBoxes: yellow, blue, red, lime, purple, olive, maroon, navy blue, aqua
+// and fuchsia.
 static const float kColors[][MAX_DEPTH] = {
     {1, 1, 0, 1},       {0, 0, 1, 1},    {1, 0, 0, 1},    {0, 1, 0, 1}, {0.5f, 0, 0.5f, 1},
     {0.5f, 0.5f, 0, 1}, {0.5f, 0, 0, 1}, {0, 0, 0.5f, 1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
@@ -15,14 +22,15 @@ typedef struct canvas_s {
   char* pixels;
   int64_t height, width;
   int pixel_bytes;
-  char pixel[MAX_DEPTH * sizeof(float)];  // of the colour
+  char pixel[MAX_DEPTH * sizeof(float)];  // the colour, in the image's type
 } canvas_t;
 
-// Both ends belong to it.
+// Rows or columns from |first| to |last|, both included.
 typedef struct span_s {
   int64_t first, last;
 } span_t;
 
+// The row or column at |part| of an image of |size|; INT64_MIN where there is none.
 static int64_t place_of(float part, int64_t size) {
   float place = part * (float)(size - 1);
   return place >= -0x1p63f && place < 0x1p63f ? (int64_t)place : INT64_MIN;
@@ -32,6 +40,7 @@ static bool touches(span_t side, int64_t size) {
   return side.first <= side.last && side.first < size && side.last >= 0;
 }
 
+// Fills a rectangle, as far as it lies within the image.
 static void fill(const canvas_t* canvas, span_t rows, span_t columns) {
   int64_t last_row = LEAT_MIN(rows.last, canvas->height - 1);
   int64_t last_column = LEAT_MIN(columns.last, canvas->width - 1);
@@ -43,7 +52,7 @@ static void fill(const canvas_t* canvas, span_t rows, span_t columns) {
   }
 }
 
-// |box|: top, left, bottom and right, as parts of the image.
+// Draws |box|: top, left, bottom and right.
 static void draw(const canvas_t* canvas, const float* box) {
   span_t rows = {place_of(box[0], canvas->height), place_of(box[2], canvas->height)};
   span_t columns = {place_of(box[1], canvas->width), place_of(box[3], canvas->width)};
@@ -70,6 +79,8 @@ typedef struct palette_s {
   int64_t count, width;
 } palette_t;
 
+// Gives the colours: those of input 2, if it is there and not empty; else the fixed palette, or
+// white for images of one channel.
 static leat_status_t find_palette(const leat_kernel_context_t* c, int64_t depth,
                                   palette_t* out_palette) {
   static const float kWhite[] = {1};
@@ -89,7 +100,7 @@ static leat_status_t find_palette(const leat_kernel_context_t* c, int64_t depth,
 }
 
 // An image without rows or columns has no last one in which a box could end. TensorFlow refuses a
-// box that by its arithmetic touches such an image, and takes one that does not.
+// box that touches such an image by its arithmetic, and accepts one that does not.
 static leat_status_t check_flat(const leat_kernel_context_t* c, const int64_t* dims,
                                 const leat_tensor_t* boxes) {
   if (dims[1] > 0 && dims[2] > 0) return leat_ok_status();

@@ -1,4 +1,4 @@
-// Ops on images [batch, height, width, channels] and on boxes in them.
+// The family of ops on images [batch, height, width, channels] and on boxes in them.
 #include "ops/family.h"
 
 #define LEAT_IMAGE_SOURCES(X) \

@@ -1,15 +1,21 @@
-// Reading and writing of images of any type.
+// Reads images of any type as float, and writes results that were summed in double to any type.
+//
+// TensorFlow's image ops take twelve types of pixels but compute in float. Converting a tensor
+// first costs a pass over memory, and saves a copy of every kernel for each type. The list TYPES
+// below has, for each type, how to make a number of an element and how to make an element of a
+// double; the conversions are generated from it.
 #include "ops/image/pixels_cpu.h"
 
 #include "device/cpu/half.h"
 
-// Sums stay within what their type holds, but for hostile ones.
+// Converts without overflow, which would be undefined. Sums lie far within the range unless the
+// inputs were made to break this.
 static int64_t int64_of(double x) {
   if (x >= 9223372036854775808.0) return INT64_MAX;
   return x >= -9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
-// X(dtype, type, x as a number, the double x as one)
+// X(dtype, type of an element, an element x as a number, a double x as an element)
 #define TYPES(X)                                                                                  \
   X(LEAT_DTYPE_FLOAT, float, x, (float)x)                                                         \
   X(LEAT_DTYPE_DOUBLE, double, x, x)                                                              \
@@ -31,6 +37,7 @@ static int64_t int64_of(double x) {
       to[i] = (__typeof__(*to))(number);                    \
     }                                                       \
     break;
+// Defines a function that writes the elements of a tensor of any of the types as |target|.
 #define DEFINE_CONVERSION(name, target)                     \
   static void name(const leat_tensor_t* from, target* to) { \
     int64_t count = from->shape.element_count;              \
@@ -105,6 +112,7 @@ leat_status_t leat_sums_begin(leat_kernel_context_t* c, const leat_tensor_t* out
   return leat_ok_status();
 }
 
+// Converts by the last column of TYPES.
 void leat_sums_end(leat_tensor_t* sums, leat_tensor_t* output) {
   const double* from = sums->data;
   int64_t count = output->shape.element_count;

@@ -1,4 +1,9 @@
-// Resizing of images: bicubic, bilinear and to the nearest pixel, with their gradients.
+// Definitions of the ops that resize images: bicubic, bilinear and to the nearest pixel.
+//
+//   images [batch, height, width, channels], size [2] int32 -> [batch, size[0], size[1], channels]
+//
+// The gradient ops of the first two take the images, whose shape their output has; that of the last
+// takes the size alone.
 #include "graph/gradient.h"
 #include "ops/image/image_shape.h"
 #include "ops/op_rows.h"
@@ -28,12 +33,13 @@ static leat_status_t resize_shape(leat_inference_t* c) {
                                 known ? images.dims[3] : LEAT_DIM_UNKNOWN);
 }
 
-// As input 1, the image that was resized.
+// The output has the shape of input 1, the images that were resized.
 static leat_status_t resize_grad_shape(leat_inference_t* c) {
   leat_inference_set_output(c, 0, leat_inference_input(c, 1));
   return leat_ok_status();
 }
 
+// A bool attribute of the node whose gradient is built, for the gradient node.
 static leat_attr_t copied_attr(const leat_gradient_t* g, const char* name) {
   bool value = leat_node_attr_bool(leat_gradient_node(g), name, false);
   return (leat_attr_t){leat_string_view_from(name), {.kind = LEAT_ATTR_BOOL, .b = value}};
@@ -56,6 +62,7 @@ static leat_status_t bilinear_gradient(leat_gradient_t* g) {
   return add_gradient(g, "ResizeBilinearGrad");
 }
 
+// The gradient op takes height and width of the images, which are cut out of their shape.
 static leat_status_t nearest_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t size = leat_build(b, "Slice",

@@ -1,5 +1,22 @@
-// CPU kernels of resizing. Where a pixel of the output comes from is worked out once for each row
-// and each column.
+// CPU kernels that resize images [batch, height, width, channels], and their gradients.
+//
+// Each output pixel is a weighted sum of a few input pixels ("taps"): one for the nearest
+// neighbour, 2 x 2 for bilinear, 4 x 4 for bicubic. The weights are a product of one for the row
+// and one for the column, so the taps are found once for each output row and once for each output
+// column:
+//
+//   rows[y]     input rows at[0..3] and weights      y = 0 .. output height - 1
+//   columns[x]  input columns at[0..3] and weights   x = 0 .. output width - 1
+//
+// Which input position an output position stands for depends on two attributes: align_corners maps
+// the corner pixels onto each other, half_pixel_centers takes the middle of a pixel as its
+// position.
+//
+// The bicubic kernel first mixes four input rows into one line and then mixes columns of the line,
+// which costs about 4 + 4 multiplications instead of 16. The gradients spread each element over the
+// same taps. Forward kernels share output rows among threads; gradients share images, because
+// several elements of a gradient add to the same pixel. Positions and weights are computed in float
+// exactly as TensorFlow does, since rounding decides which pixel is taken.
 #include <float.h>
 #include <math.h>
 
@@ -13,14 +30,15 @@ typedef struct resize_s {
   bool half_pixel_centers;
 } resize_t;
 
-// Places of the input, along one dimension, and their weights.
+// The input positions that one output position is made of, along one dimension, with their weights.
 #define MAX_TAPS 4
 typedef struct tap_s {
   int64_t at[MAX_TAPS];
   float weight[MAX_TAPS];
 } tap_t;
 
-// How an output is made of the pixels about it.
+// A way of resizing: the number of taps along a dimension, and the function that finds the taps of
+// |to| output positions over |from| input positions.
 typedef struct method_s {
   int taps;
   void (*find)(const resize_t* r, int64_t from, int64_t to, tap_t* taps);
@@ -35,10 +53,12 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
                           "If half_pixel_centers is True, align_corners must be False.");
 }
 
+// Input positions for each output position.
 static float scale_of(const resize_t* r, int64_t from, int64_t to) {
   return r->align_corners && to > 1 ? (float)(from - 1) / (float)(to - 1) : (float)from / (float)to;
 }
 
+// Limits a position to those of the input.
 static int64_t within(int64_t place, int64_t size) {
   return LEAT_MAX(LEAT_MIN(place, size - 1), 0);
 }
@@ -64,14 +84,16 @@ static void find_nearest(const resize_t* r, int64_t from, int64_t to, tap_t* tap
 }
 static const method_t kNearest = {1, find_nearest};
 
-// The cubic convolution of Keys (1981, "Cubic convolution interpolation for digital image
-// processing"), |x| away: |a| is the slope at 1. TensorFlow has it in steps of 1/1024.
+// The kernel of cubic convolution (Keys, "Cubic convolution interpolation for digital image
+// processing", 1981) at a distance |x| below 1, and between 1 and 2. |a| is its slope at 1.
 static float cubic_near(double a, double x) { return (float)(((a + 2) * x - (a + 3)) * x * x + 1); }
 static float cubic_far(double a, double x) {
   return (float)(((a * x - 5 * a) * x + 8 * a) * x - 4 * a);
 }
 
-// Places beyond an edge are the edge's pixels; with half_pixel_centers they do not count at all.
+// The taps of the input position |at|, whose fraction is rounded to 1/1024 as in TensorFlow.
+// Positions beyond an edge take the edge's pixel; with half_pixel_centers they have no weight, and
+// the weights that are left are scaled so that they sum to 1.
 static tap_t find_cubic_tap(const resize_t* r, int64_t from, float at) {
   double a = r->half_pixel_centers ? -0.5 : -0.75;
   int64_t floor = (int64_t)floorf(at);
@@ -99,20 +121,22 @@ static void find_bicubic(const resize_t* r, int64_t from, int64_t to, tap_t* tap
 }
 static const method_t kBicubic = {4, find_bicubic};
 
-// From images of one size to images of another: taps by row and, behind them, by column.
+// One resizing, or its gradient: then |input| is the gradient dy, and |output| the gradient of the
+// images.
 typedef struct sampling_s {
   leat_pixels_t input;
   leat_tensor_t* output;
-  int64_t height, width;  // of the larger side of the taps: the output's, or the gradient's
+  int64_t height, width;  // of the resized images, which have the taps
   int taps;
   tap_t* rows;
   tap_t* columns;
-  leat_tensor_t lines;  // a line of the input's width for each band of outputs
-  // Of gradients.
-  leat_tensor_t gradients;  // of doubles
+  leat_tensor_t lines;  // bicubic: a line of the input's width for each band of output rows
+  // Used by gradients only.
+  leat_tensor_t gradients;  // dy in double
   double* sums;
 } sampling_t;
 
+// Finds the taps of s->height rows and s->width columns. The caller frees them by free_taps.
 static leat_status_t find_taps(const resize_t* r, const method_t* method, int64_t from_height,
                                int64_t from_width, sampling_t* s) {
   void* taps;
@@ -128,7 +152,8 @@ static leat_status_t find_taps(const resize_t* r, const method_t* method, int64_
 
 static void free_taps(sampling_t* s) { leat_allocator_free(leat_allocator_system(), s->rows); }
 
-// The images, what is asked for and the output.
+// Reads the size of the images and the size that is asked for, allocates the output and finds the
+// taps.
 static leat_status_t begin(leat_kernel_context_t* c, const method_t* method, sampling_t* s) {
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "input", &s->input));
   LEAT_RETURN_IF_ERROR(leat_pixels_read_size(c, 1, "size", &s->height, &s->width));
@@ -148,7 +173,7 @@ static double row_cost_ns(const sampling_t* s, double item_ns) {
 
 // ---- Forward ------------------------------------------------------------------------------------
 
-// Items are rows of the output.
+// Bilinear: computes output rows [begin, end), counted over all images.
 static void mix_rows(void* data, int64_t begin, int64_t end) {
   const sampling_t* s = data;
   int64_t channels = s->input.channels, line = s->input.width * channels;
@@ -181,9 +206,11 @@ static leat_status_t bilinear__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// Items are bands of so many rows of the output, each with a line of its own.
+// The bicubic kernel shares out bands of output rows. Each band has a line of memory, which would
+// cost too much for each row.
 #define BAND_ROWS 16
 
+// Mixes the four input rows of output row |row| into |line|.
 static void mix_line(const sampling_t* s, int64_t row, float* line) {
   const tap_t* tap = &s->rows[row % s->height];
   int64_t size = s->input.width * s->input.channels;
@@ -196,6 +223,7 @@ static void mix_line(const sampling_t* s, int64_t row, float* line) {
   }
 }
 
+// Mixes the columns of |line| into one output row.
 static void mix_columns(const sampling_t* s, const float* line, float* to) {
   int64_t channels = s->input.channels;
   for (int64_t x = 0; x < s->width; ++x, to += channels) {
@@ -237,6 +265,7 @@ static leat_status_t bicubic__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Nearest neighbour: copies the pixels of output rows [begin, end).
 static void pick_rows(void* data, int64_t begin, int64_t end) {
   const sampling_t* s = data;
   size_t pixel = (size_t)s->input.channels * leat_dtype_size(s->output->dtype);
@@ -254,7 +283,7 @@ static void pick_rows(void* data, int64_t begin, int64_t end) {
 static leat_status_t nearest__cpu(leat_kernel_context_t* c) {
   sampling_t s = {0};
   LEAT_RETURN_IF_ERROR(begin(c, &kNearest, &s));
-  s.input.values = leat_kernel_input(c, 0)->data;  // of any type: only moved
+  s.input.values = leat_kernel_input(c, 0)->data;  // of any type, since pixels are only copied
   leat_kernel_parallel_for(c, s.input.batch * s.height, row_cost_ns(&s, 0.5), pick_rows, &s);
   free_taps(&s);
   return leat_ok_status();
@@ -262,7 +291,8 @@ static leat_status_t nearest__cpu(leat_kernel_context_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// Items are images: several pixels of a gradient may belong to one of the image.
+// Adds dy of images [begin, end) to their sums. An item is an image because several elements of dy
+// may belong to the same pixel.
 static void spread_images(void* data, int64_t begin, int64_t end) {
   const sampling_t* s = data;
   int64_t channels = s->input.channels, line = leat_shape_dim(&s->output->shape, 2) * channels;
@@ -282,7 +312,7 @@ static void spread_images(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// The gradient of an image of |height| by |width|, whose gradients are |s->input|.
+// Computes the gradient of images of |height| by |width|, where s->input is dy.
 static leat_status_t spread(leat_kernel_context_t* c, const method_t* method, sampling_t* s,
                             int64_t height, int64_t width) {
   leat_tensor_t sums = {0};
@@ -303,7 +333,7 @@ static leat_status_t spread(leat_kernel_context_t* c, const method_t* method, sa
   return status;
 }
 
-// Of the image that input 1 is.
+// Input 1 is the images that were resized; only their shape counts.
 static leat_status_t spread_over_original(leat_kernel_context_t* c, const method_t* method) {
   sampling_t s = {0};
   leat_pixels_t original;

@@ -1,8 +1,15 @@
-// Non-maximum suppression: of boxes that lie over each other the ones with the best scores.
+// Definitions of non-maximum suppression: of boxes that overlap, those with the best scores are
+// selected.
+//
+//   boxes [count, 4], scores [count], max_output_size [], thresholds [] -> selected_indices [n]
+//
+// The versions add, one after the other, the threshold as an input, a least score, padding to a
+// fixed size with the number of valid outputs, and soft suppression with the scores that it leaves.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// What is selected may be as many as asked for: unknown, but for what is padded.
+// Sets the outputs. The number of selected boxes is known only where the output is padded and
+// max_output_size is a constant. The last of several outputs is a count.
 static leat_status_t set_selected(leat_inference_t* c) {
   int64_t count = LEAT_DIM_UNKNOWN;
   if (leat_node_attr_bool(c->node, "pad_to_max_output_size", false)) {
@@ -19,7 +26,8 @@ static leat_status_t set_selected(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Input 0 has |columns| columns (-1: as many as rows) and a score for each of its rows.
+// Checks that input 0 has |columns| columns (-1: as many as rows) and that there is a score for
+// each of its rows.
 static leat_status_t suppression_shape(leat_inference_t* c, int64_t columns) {
   leat_partial_shape_t boxes, scores, scalar;
   int64_t unused;

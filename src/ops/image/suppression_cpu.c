@@ -1,6 +1,18 @@
-// CPU kernels of non-maximum suppression: candidates leave a heap by falling score; one that
-// overlaps what is selected ends, or goes back with a lower score (soft suppression: Bodla et al.
-// 2017, "Soft-NMS"). Numbers of half are rounded to it after each operation, as TensorFlow does.
+// CPU kernels of non-maximum suppression, which object detectors use: of boxes that overlap, only
+// those with the best scores are kept.
+//
+//   boxes [count, 4], scores [count], max_output_size -> selected_indices, the best first
+//
+// The candidates lie in a heap by score. The best one is taken out and compared with the boxes that
+// have been selected so far. If it overlaps one of them by more than a threshold it is dropped,
+// else it is selected. With soft suppression (Bodla et al., "Soft-NMS", 2017) an overlap lowers the
+// score instead, and the candidate goes back to the heap with the lower score. A candidate
+// remembers how many selected boxes it was compared with, so no pair is compared twice.
+//
+// Overlap is the area of the intersection divided by that of the union, or a matrix that is given.
+// Values of half are rounded to half after each operation, as in TensorFlow, whose results would
+// otherwise differ where scores are close. The loop is sequential by nature and runs on one thread;
+// it looks at the step's deadline now and then.
 #include <float.h>
 #include <math.h>
 
@@ -11,26 +23,26 @@
 
 typedef struct options_s {
   bool pads;
-  float iou_threshold;  // of NonMaxSuppression
+  float iou_threshold;  // an attribute of the first version, an input of the others
 } options_t;
 
 typedef struct candidate_s {
   float score;
   int32_t box;
-  int32_t compared;  // with so many of the selected
+  int32_t compared;  // how many of the selected boxes it was compared with
 } candidate_t;
 
 typedef struct suppression_s {
   bool is_half;
-  const leat_tensor_t* boxes;  // [count, 4], or the overlaps [count, count]
+  const leat_tensor_t* boxes;  // [count, 4], or overlaps [count, count] if has_overlaps
   bool has_overlaps;
   int64_t count;
-  int64_t most;  // to select
+  int64_t most;  // boxes to select at most
   float threshold, least_score, sigma;
   candidate_t* heap;
   int64_t heap_count;
   int32_t* selected;
-  float* scores;  // of |selected|
+  float* scores;  // the scores of |selected|
   int64_t selected_count;
 } suppression_t;
 
@@ -40,6 +52,7 @@ static float number_at(const leat_tensor_t* tensor, int64_t index) {
              : leat_tensor_data(tensor, const float)[index];
 }
 
+// What |x| becomes in the type of the inputs.
 static float rounded(const suppression_t* s, float x) {
   return s->is_half ? leat_half_to_float(leat_half_from_float(x)) : x;
 }
@@ -50,12 +63,12 @@ typedef struct box_s {
   float top, left, bottom, right;
 } box_t;
 
-// The first of the two where one of them is not a number, as in TensorFlow; fminf would take the
-// other.
+// fminf would take the number where one of the two is NaN; TensorFlow takes the first operand, so
+// these do too.
 static float smaller(float x, float y) { return y < x ? y : x; }
 static float larger(float x, float y) { return x < y ? y : x; }
 
-// Corners come in any order.
+// Two opposite corners of a box may come in any order.
 static box_t box_at(const suppression_t* s, int64_t index) {
   float c[4];
   for (int i = 0; i < 4; ++i) c[i] = number_at(s->boxes, 4 * index + i);
@@ -64,7 +77,7 @@ static box_t box_at(const suppression_t* s, int64_t index) {
 
 static float area_of(box_t b) { return (b.bottom - b.top) * (b.right - b.left); }
 
-// Intersection over union.
+// The overlap of boxes |i| and |k|: intersection over union.
 static float overlap(const suppression_t* s, int64_t i, int64_t k) {
   if (s->has_overlaps) return number_at(s->boxes, i * s->count + k);
   box_t a = box_at(s, i), b = box_at(s, k);
@@ -78,6 +91,7 @@ static float overlap(const suppression_t* s, int64_t i, int64_t k) {
 
 // ---- The heap -----------------------------------------------------------------------------------
 
+// Of equal scores the box with the smaller index comes first.
 static bool is_before(candidate_t a, candidate_t b) {
   return a.score > b.score || (a.score == b.score && a.box < b.box);
 }
@@ -106,17 +120,18 @@ static candidate_t pop(suppression_t* s) {
 
 // ---- Selection ----------------------------------------------------------------------------------
 
-// The factor of a candidate's score where it overlaps a selected box by |similarity|. Without soft
+// The factor by which an overlap of |similarity| with a selected box lowers a score. Without soft
 // suppression it is 1 up to the threshold (but NaN for an overlap of minus infinity, as exp(0 *
-// similarity) is in TensorFlow), and 0 above it or for a similarity that is not a number.
+// similarity) is in TensorFlow), and 0 above it or for a similarity that is NaN.
 static float weigh(const suppression_t* s, float similarity) {
   if (!(s->sigma > 0)) return similarity <= s->threshold ? 1 + 0 * similarity : 0;
   float scale = rounded(s, -0.5f / s->sigma);
   return rounded(s, expf(rounded(s, rounded(s, scale * similarity) * similarity)));
 }
 
-// Multiplies the candidate's score for each selected box with which it was not compared yet,
-// beginning with the one selected last. false: a box suppresses it altogether.
+// Multiplies the candidate's score by the factor for each selected box with which it has not been
+// compared, the one selected last first. Gives false when a box suppresses the candidate
+// altogether.
 static bool lower_score(const suppression_t* s, candidate_t* candidate) {
   for (int64_t i = s->selected_count; i-- > candidate->compared;) {
     float similarity = rounded(s, overlap(s, candidate->box, s->selected[i]));
@@ -128,11 +143,11 @@ static bool lower_score(const suppression_t* s, candidate_t* candidate) {
   return true;
 }
 
-// Takes candidates from the heap until enough are selected or none is left. One whose score fell
-// goes back if it is still above the least; one whose score became NaN is above nothing and ends.
-// The loop ends, because a candidate that comes out again is either selected, its score being as it
-// was, or was compared with a box that was selected meanwhile. A candidate is compared with up to
-// all boxes selected so far, so that a look at the clock costs little beside it.
+// Takes candidates from the heap until enough are selected or none is left. A candidate whose score
+// fell goes back if the score is still above the least one; NaN is above nothing. The loop ends,
+// because a candidate that comes out again is either selected, its score being unchanged, or has
+// been compared with a box that was selected meanwhile. A candidate is compared with up to all
+// selected boxes, so looking at the clock costs little beside that.
 static leat_status_t select_boxes(const leat_kernel_context_t* c, suppression_t* s) {
   for (int64_t i = 0; s->selected_count < s->most && s->heap_count; ++i) {
     if (i % 64 == 0) LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
@@ -191,6 +206,7 @@ static leat_status_t read_boxes(const leat_kernel_context_t* c, suppression_t* s
   return leat_ok_status();
 }
 
+// The thresholds are inputs from the second version on; an input that an op lacks has its default.
 static leat_status_t read_limits(const leat_kernel_context_t* c, suppression_t* s) {
   int inputs = leat_kernel_input_count(c);
   s->threshold = ((const options_t*)leat_kernel_state(c))->iou_threshold;
@@ -209,7 +225,7 @@ static leat_status_t read_limits(const leat_kernel_context_t* c, suppression_t* 
   return leat_ok_status();
 }
 
-// Indices, where asked for scores, and how many they are.
+// Writes the indices and, for ops that have these outputs, the scores and the number of boxes.
 static leat_status_t write_outputs(leat_kernel_context_t* c, const suppression_t* s) {
   bool pads = ((const options_t*)leat_kernel_state(c))->pads;
   leat_shape_t shape = leat_shape_vector(pads ? s->most : s->selected_count);

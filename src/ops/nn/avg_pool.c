@@ -1,4 +1,10 @@
-// Average pools of two and three dimensions.
+// Definitions of the average pools of two and three dimensions.
+//
+//   AvgPool      value [batch, rows, columns, channels] (or NCHW) -> the mean of each window
+//   AvgPoolGrad  shape of value, dy -> dx
+//
+// The gradient of a pool is linear in dy, so its own gradient is the pool again. It takes the shape
+// of the input, not the input: means do not depend on which elements are large.
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"

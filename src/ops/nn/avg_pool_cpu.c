@@ -1,4 +1,12 @@
-// CPU kernels of the average pools of two and three dimensions.
+// CPU kernels of the average pools of two and three dimensions and their gradients.
+//
+//   AvgPool      x -> y, the mean of each window over its positions inside the input
+//   AvgPoolGrad  shape of x, dy -> dx: each window shares its dy equally among its positions
+//
+// The window is read and measured by pool_cpu.c. Tensors are brought into the form that the loops
+// want, channels last and half or bfloat16 as float, by channels_cpu.c. The forward loop is shared
+// among threads by output rows; the gradient by images, because overlapping windows of one image
+// add to the same elements.
 #include "ops/nn/avg_pool_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -23,6 +31,7 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
   run->loop(run->pool, run->from, run->to, begin, end);
 }
 
+// Both tensors are wide with the channels last.
 static void run_loop(const leat_kernel_context_t* c, const leat_pool_t* pool, bool is_gradient,
                      const leat_tensor_t* from, leat_tensor_t* to) {
   const leat_avg_pool_loops_t* loops = LEAT_ISA_SELECT(leat_avg_pool_loops);
@@ -38,7 +47,8 @@ static void run_loop(const leat_kernel_context_t* c, const leat_pool_t* pool, bo
   }
 }
 
-// From |from| to |output|, both wide with the channels last in between.
+// Computes |output| from |from|; both are in the node's format, whose channels are second if it
+// |turns|.
 static leat_status_t run(leat_kernel_context_t* c, const leat_pool_t* pool, bool turns,
                          bool is_gradient, const leat_tensor_t* from, leat_tensor_t* output) {
   leat_tensor_t wide_from;
@@ -66,6 +76,7 @@ static leat_status_t avg_pool__cpu(leat_kernel_context_t* c) {
   return run(c, &pool, window.channels_first, false, x, y);
 }
 
+// Reads the shape of the pool's input, which is input 0 of the gradient op.
 static leat_status_t read_shape(const leat_kernel_context_t* c, int rank,
                                 leat_shape_t* out_shape) {
   const leat_tensor_t* sizes = leat_kernel_input(c, 0);

@@ -1,5 +1,5 @@
-// Loops of average pools, on tensors with the channels last: ranges of output rows forward
-// (leat_pool_rows), of images back.
+// The inner loops of average pools, on wide tensors with the channels last. |average| computes the
+// output rows [begin, end) (leat_pool_rows), |spread| the images [begin, end) of the gradient.
 #ifndef LEAT_OPS_NN_AVG_POOL_CPU_H_
 #define LEAT_OPS_NN_AVG_POOL_CPU_H_
 

@@ -1,4 +1,7 @@
-// Loops of average pools per instruction set. The mean is over the positions inside the input.
+// The inner loops of average pools, compiled for each instruction set. The mean of a window is over
+// the positions that lie inside the input, so padding does not count. The innermost loop is over
+// channels, which are consecutive, so the compiler makes vector instructions of it. The gradient
+// clears the images of its range first, since windows may overlap and add up.
 #include "ops/nn/avg_pool_cpu.h"
 
 #include <string.h>
@@ -7,6 +10,7 @@ static int64_t span_size(leat_pool_span_t span) {
   return span.end > span.begin ? span.end - span.begin : 0;
 }
 
+// The number of input positions in a window of output row |row|.
 static int64_t count_positions(const leat_pool_row_t* row, leat_pool_span_t columns) {
   return span_size(row->planes) * span_size(row->rows) * span_size(columns);
 }

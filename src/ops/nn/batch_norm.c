@@ -1,4 +1,15 @@
-// FusedBatchNorm in its three versions, with gradients.
+// Definitions of FusedBatchNorm in its three versions, and of their gradients.
+//
+//   x [batch, height, width, channels] (or NCHW), scale, offset, mean, variance [channels]
+//     -> y as x, batch_mean, batch_variance, reserve_space_1, reserve_space_2 [channels]
+//
+// The second version lets x be half or bfloat16 while the statistics are float; the third adds
+// three spatial dimensions and an output that GPUs use. With is_training the op computes the
+// statistics of the batch and keeps them in the reserve spaces for its gradient; without, it
+// normalises by the mean and variance that it is given, and the gradient takes these inputs
+// instead.
+//
+// The gradient ops are differentiable too: batch_norm_second.c builds that.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/batch_norm_second.h"
@@ -10,7 +21,8 @@ static bool starts_with_channels(leat_string_view_t format) {
          leat_string_view_equal(format, LEAT_SV("NCDHW"));
 }
 
-// Merges the channels of |x| with the vectors at inputs [begin, end).
+// Merges the number of channels of |x| with the lengths of the vectors at inputs [begin, end), and
+// gives the shape of |x| with it.
 static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t x, int begin, int end,
                                     int64_t* out_channels, leat_partial_shape_t* out_shape) {
   const bool first = starts_with_channels(leat_node_attr_string(c->node, "data_format"));
@@ -26,11 +38,13 @@ static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t x,
   return leat_inference_make(c, x.rank, dims, out_shape);
 }
 
+// The data format has one letter for each dimension.
 static leat_status_t read_input(leat_inference_t* c, int index, leat_partial_shape_t* out_shape) {
   const leat_string_view_t format = leat_node_attr_string(c->node, "data_format");
   return leat_inference_with_rank(c, leat_inference_input(c, index), (int)format.size, out_shape);
 }
 
+// In training with factor 1 the inputs mean and variance are not read and may be empty.
 static leat_status_t batch_norm_shape(leat_inference_t* c) {
   leat_partial_shape_t x, y, vector;
   int64_t channels;
@@ -45,6 +59,7 @@ static leat_status_t batch_norm_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Outputs 3 and 4 are placeholders and always empty, as in TensorFlow.
 static leat_status_t batch_norm_grad_shape(leat_inference_t* c) {
   leat_partial_shape_t dy, x, dx, vector, none;
   int64_t channels;
@@ -65,11 +80,13 @@ static leat_status_t batch_norm_grad_shape(leat_inference_t* c) {
 
 // ---- Gradient -----------------------------------------------------------------------------------
 
-// With frozen statistics TensorFlow's gradient wants the channels last.
+// How a gradient is built where the channels are second. With frozen statistics TensorFlow's
+// gradient op wants the channels last, so its operands are transposed before and its result after;
+// |turns| says so.
 typedef struct layout_s {
   bool turns;
-  leat_attr_t format;  // of the gradient op
-  int32_t to_last[5], back[5];
+  leat_attr_t format;  // the data_format of the gradient op
+  int32_t to_last[5], back[5];  // the order of dimensions for both transposes
   int rank;
 } layout_t;
 
@@ -90,6 +107,7 @@ static layout_t choose_layout(const leat_node_t* node, bool is_training) {
   return layout;
 }
 
+// Builds the gradient node |op|. |has_reserve| says that it takes the third reserve space as well.
 static leat_status_t batch_norm_gradient(leat_gradient_t* g, const char* op, bool has_reserve) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);

@@ -1,5 +1,22 @@
-// CPU kernels of FusedBatchNorm and its gradients. Tensors are rows of channels; half and bfloat16
-// go through float, channels second are turned.
+// CPU kernels of FusedBatchNorm and its gradient, in all three versions. For each channel, over the
+// N positions of the batch and the image:
+//
+//   forward   y = (x - mean) scale / sqrt(variance + epsilon) + offset
+//   backward  r = 1 / sqrt(variance + epsilon)
+//             doffset = sum dy
+//             dscale  = r sum dy (x - mean)
+//             dx      = scale r (dy - doffset / N - (x - mean) r dscale / N)
+//
+// With is_training, mean and variance are those of the batch; otherwise they are inputs that do not
+// depend on x, and the two subtracted terms of dx vanish.
+//
+// A tensor is seen as rows of channels. Tensors with the channels second are transposed before and
+// after, and half and bfloat16 are converted to float; both are done by channels_cpu.c. Reading x
+// twice, once for the mean and once for the squares of the differences from it, costs a pass more
+// than summing x and x^2 together, but does not cancel where the mean is large.
+//
+// Sums run over blocks of rows whose number does not depend on the number of threads, so that
+// results do not either (batch_norm_steps.inc).
 #include "ops/nn/batch_norm_cpu.h"
 
 #include <math.h>
@@ -9,7 +26,7 @@
 #include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
 
-#define BLOCKS 64  // of rows that are summed apart
+#define BLOCKS 64  // the largest number of blocks of rows that are summed separately
 
 #define REAL float
 #define SUFFIX(name) name##_f32
@@ -18,7 +35,7 @@
 typedef struct leat_batch_norm_s {
   float epsilon, average_factor;
   bool channels_first, is_training;
-  bool has_reserve;  // version 3
+  bool has_reserve;  // version 3 has a sixth output, which only GPUs use
 } leat_batch_norm_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_batch_norm_t* norm) {
@@ -53,6 +70,7 @@ static leat_status_t check_rank(const leat_kernel_context_t* c, const leat_tenso
   return leat_ok_status();
 }
 
+// |channels| is -1 where any number of elements will do.
 static leat_status_t check_vector(const leat_kernel_context_t* c, int index, const char* name,
                                   int64_t channels) {
   const leat_shape_t* shape = &leat_kernel_input(c, index)->shape;
@@ -63,7 +81,7 @@ static leat_status_t check_vector(const leat_kernel_context_t* c, int index, con
                              "of x, %lld", name, LEAT_SHAPE_TEXT(shape), (long long)channels);
 }
 
-// Scratch of |vectors| vectors of the channels.
+// Allocates scratch memory for |vectors| vectors of one float for each channel.
 static leat_status_t allocate_scratch(leat_kernel_context_t* c, int64_t vectors, int64_t channels,
                                       leat_tensor_t* out_scratch) {
   const leat_shape_t shape = leat_shape_vector(vectors * channels);
@@ -72,12 +90,13 @@ static leat_status_t allocate_scratch(leat_kernel_context_t* c, int64_t vectors,
 
 // ---- Forward ------------------------------------------------------------------------------------
 
-// y, batch mean and variance, saved mean and variance.
+// |vectors| are the outputs after y: batch mean and variance, then saved mean and variance.
 typedef struct outputs_s {
   leat_tensor_t* y;
   float* vectors[4];
 } outputs_t;
 
+// y may take the buffer of x: each element of x is read before its y is written.
 static leat_status_t allocate_forward(leat_kernel_context_t* c, int64_t channels,
                                       outputs_t* out_outputs) {
   const leat_batch_norm_t* norm = leat_kernel_state(c);
@@ -97,7 +116,11 @@ static leat_status_t allocate_forward(leat_kernel_context_t* c, int64_t channels
   return leat_ok_status();
 }
 
-// The statistics of the batch into the vectors; running ones where they are averaged.
+// Writes mean and variance of the batch to the saved vectors, which the gradient op will read. The
+// first two vectors are for the running averages: they get the batch's values, or a weighted mean
+// of those and the old averages unless the factor is 1. The variance of a running average is
+// divided by N - 1 instead of N, so that it estimates that of all data. |parts| holds BLOCKS * n
+// elements.
 static void find_statistics(leat_kernel_context_t* c, const float* x, int64_t rows, int64_t n,
                             float* parts, float* const* vectors) {
   const leat_batch_norm_t* norm = leat_kernel_state(c);
@@ -122,6 +145,7 @@ static void find_statistics(leat_kernel_context_t* c, const float* x, int64_t ro
   }
 }
 
+// |x| and |y| are float with the channels last.
 static leat_status_t run_forward(leat_kernel_context_t* c, const outputs_t* outputs,
                                  int64_t channels, const leat_tensor_t* x, leat_tensor_t* y) {
   const leat_batch_norm_t* norm = leat_kernel_state(c);
@@ -152,6 +176,7 @@ static leat_status_t run_forward(leat_kernel_context_t* c, const outputs_t* outp
   return leat_ok_status();
 }
 
+// In training with factor 1 the kernel reads neither mean nor variance, so they may be empty.
 static leat_status_t check_forward(const leat_kernel_context_t* c, int64_t* out_channels) {
   const leat_batch_norm_t* norm = leat_kernel_state(c);
   LEAT_RETURN_IF_ERROR(check_rank(c, leat_kernel_input(c, 0), out_channels));
@@ -188,6 +213,7 @@ static leat_status_t batch_norm__cpu(leat_kernel_context_t* c) {
 
 // ---- Gradient -----------------------------------------------------------------------------------
 
+// Computes the three gradients; |dy|, |x| and |dx| are float with the channels last.
 static leat_status_t run_gradient(leat_kernel_context_t* c, int64_t channels,
                                   const leat_tensor_t* dy, const leat_tensor_t* x, float* dscale,
                                   float* doffset, leat_tensor_t* dx) {
@@ -205,7 +231,7 @@ static leat_status_t run_gradient(leat_kernel_context_t* c, int64_t channels,
   for (int64_t i = 0; i < channels; ++i) {
     const float inverse = 1 / sqrtf(variance[i] + norm->epsilon);
     factor[i] = scale[i] * inverse;
-    // Frozen statistics do not move with x.
+    // Frozen statistics do not depend on x, so no gradient goes through them.
     dy_mean[i] = norm->is_training ? doffset[i] / (float)rows : 0;
     slope[i] = norm->is_training ? inverse * inverse * (dscale[i] / (float)rows) : 0;
     dscale[i] *= inverse;

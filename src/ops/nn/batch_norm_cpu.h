@@ -1,4 +1,8 @@
-// Loops of batch normalisation over |rows| rows of |n| channels; vectors have n elements.
+// The inner loops of batch normalisation, compiled for each instruction set in batch_norm_isa.c.
+// They run over |rows| rows of |n| channels, x[row * n + channel]; a vector has n elements, one for
+// each channel. Sums are added to what |sums| holds, so that a caller can sum block by block. The
+// loops touch nothing but their arguments; they neither allocate nor block, and may run on any
+// thread.
 #ifndef LEAT_OPS_NN_BATCH_NORM_CPU_H_
 #define LEAT_OPS_NN_BATCH_NORM_CPU_H_
 

@@ -1,4 +1,6 @@
-// Loops of batch normalisation per instruction set.
+// The inner loops of batch normalisation, compiled once for each instruction set. The compiler
+// makes vector instructions of them: channels are consecutive and independent. batch_norm_cpu.h
+// says what each computes.
 #include "ops/nn/batch_norm_cpu.h"
 
 #define ROWS(statement)                                                                    \

@@ -1,20 +1,29 @@
-// The gradient of the gradient of batch normalisation, as graph. For a channel with N positions,
+// The gradient of the gradient of batch normalisation, built as a graph of elementary ops. Networks
+// whose loss contains a gradient (a gradient penalty) need it; it is rare, so there is no kernel.
+//
+// For a channel with N positions, with g the gradient of y and s the scale, the gradient op
+// computes
 //
 //   dx = s r (g' - r^2 Q x' / N),  ds = r Q,  do = sum g
 //   x' = x - mean x,  g' = g - mean g,  Q = sum g x',  r = 1 / sqrt(mean x'^2 + epsilon)
 //
-// and with A, B, C the gradients that come in for dx, ds, do, P = sum A g', R = sum A x':
+// With A, B, C the gradients that come in for dx, ds and do, A' = A - mean A, P = sum A g' and R =
+// sum A x', the gradients of its inputs are
 //
 //   for g:  s r (A - mean A - r^2 R x' / N) + B r x' + C
 //   for s:  r P - r^3 Q R / N
 //   for x:  s (x' (3 r^5 Q R / N - r^3 P) - r^3 (g' R + A' Q)) / N + B (r g' - r^3 Q x' / N)
+//
+// With frozen statistics, dx = s r g and ds = r sum g (x - mean), and everything is simpler. All
+// arithmetic is in float, and results are cast to the type of x.
 #include "ops/nn/batch_norm_second.h"
 
 #include "ops/nn/subgraph.h"
 
+// What the functions below need to build nodes for one gradient.
 typedef struct pieces_s {
   leat_builder_t* b;
-  int32_t axes[4];  // over which a channel's positions lie
+  int32_t axes[4];  // all dimensions but the channels
   int axis_count;
   bool channels_first;
   int rank;
@@ -29,7 +38,8 @@ static leat_output_t add(const pieces_t* p, leat_output_t x, leat_output_t y) {
 static leat_output_t subtract(const pieces_t* p, leat_output_t x, leat_output_t y) {
   return leat_build_binary(p->b, "Sub", x, y);
 }
-// "Sum" or "Mean" over the positions, kept with size 1.
+// Builds "Sum" or "Mean" over all dimensions but the channels; these keep size 1, so that the
+// result broadcasts against x.
 static leat_output_t reduce(const pieces_t* p, const char* op, leat_output_t x) {
   const leat_output_t axes = leat_build_int32_vector(p->b, p->axes, p->axis_count);
   return leat_build(p->b, op, LEAT_INPUTS(x, axes), LEAT_ATTRS(LEAT_BOOL("keep_dims", true)));
@@ -38,7 +48,7 @@ static leat_output_t reciprocal_root(const pieces_t* p, leat_output_t variance, 
   const leat_output_t small = leat_build_scalar(p->b, LEAT_DTYPE_FLOAT, (double)epsilon);
   return leat_build_unary(p->b, "Rsqrt", add(p, variance, small));
 }
-// A vector of the channels in the shape that a reduction leaves.
+// Reshapes a vector of the channels so that it broadcasts against x.
 static leat_output_t spread(const pieces_t* p, leat_output_t vector) {
   int32_t sizes[5] = {1, 1, 1, 1, 1};
   sizes[p->channels_first ? 1 : p->rank - 1] = -1;
@@ -59,6 +69,7 @@ typedef struct results_s {
   leat_output_t dy, x, scale;
 } results_t;
 
+// dx = s r g, ds = r sum g (x - mean), do = sum g.
 static results_t with_frozen_statistics(const pieces_t* p, const values_t* v, float epsilon) {
   const leat_output_t r = reciprocal_root(p, v->variance, epsilon);
   const leat_output_t centered = subtract(p, v->x, v->mean);
@@ -79,7 +90,7 @@ static results_t with_batch_statistics(const pieces_t* p, const values_t* v, flo
   const leat_output_t r =
       reciprocal_root(p, reduce(p, "Mean", leat_build_unary(p->b, "Square", x)), epsilon);
   const leat_output_t r2 = multiply(p, r, r), r3 = multiply(p, r2, r);
-  // Means, that is P, Q, R divided by N.
+  // mean_p, mean_q and mean_r are P, Q and R divided by N.
   const leat_output_t mean_p = reduce(p, "Mean", multiply(p, v->ddx, g));
   const leat_output_t mean_q = reduce(p, "Mean", multiply(p, v->dy, x));
   const leat_output_t mean_r = reduce(p, "Mean", multiply(p, v->ddx, x));

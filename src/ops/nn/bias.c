@@ -1,4 +1,10 @@
-// BiasAdd, BiasAddV1, BiasAddGrad: a number for each channel.
+// Definitions of BiasAdd and BiasAddGrad. BiasAdd adds a vector to a tensor along its channels:
+//
+//   value [batch, ..., channels] (NHWC) or [batch, channels, ...] (NCHW), bias [channels] -> output
+//
+// BiasAddGrad is the gradient with respect to the bias: the sum over all dimensions but the
+// channels. BiasAddV1 is the form of the first release, with the channels always last; its gradient
+// is a plain Sum.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/subgraph.h"
@@ -44,7 +50,7 @@ static leat_status_t bias_add_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Sums over all dimensions but the last.
+// Sums dy over all dimensions but the last.
 static leat_status_t bias_add_v1_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t dy = leat_gradient_of_output(g, 0);
@@ -60,7 +66,8 @@ static leat_status_t bias_add_v1_gradient(leat_gradient_t* g) {
 
 // ---- The gradient of BiasAddGrad ----------------------------------------------------------------
 
-// The sums' gradient repeated over all positions: reshaped to size 1 but in the channels, tiled.
+// The gradient of a sum repeats what comes in over all positions: it is reshaped so that all
+// dimensions but the channels are 1, and then tiled to the shape of input 0.
 static leat_status_t bias_add_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const bool first = is_channels_first(leat_gradient_node(g));

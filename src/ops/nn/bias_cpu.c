@@ -1,6 +1,20 @@
-// CPU kernels of the bias. A tensor is seen as [outer, channels, inner]; with the channels last,
-// inner is 1, and rows are gathered into stretches long enough for vectors: a few channels are
-// repeated into a pattern of some hundred elements.
+// CPU kernels of BiasAdd and BiasAddGrad. A tensor is seen as [outer, channels, inner]:
+//
+//   BiasAdd      y[o, c, i] = x[o, c, i] + bias[c]
+//   BiasAddGrad  sums[c] = sum over o and i of dy[o, c, i]
+//
+// With the channels last (NHWC), inner is 1 and a row is |channels| elements long. Images with few
+// channels would give loops of three or four elements, too short for vector instructions. Hence the
+// bias is repeated into a pattern of up to 512 elements and many rows are added at once; sums treat
+// several rows as one long row in the same way. With the channels second (NCHW) each channel has
+// |inner| consecutive elements and one number is added to all of them.
+//
+// The rows of a sum are cut into blocks whose number follows from the sizes alone, never from the
+// number of threads, and the sums of the blocks are added in order. So a result has the same bits
+// whatever the number of threads.
+//
+// The loops of float and double are compiled for each instruction set (bias_isa.c); the others are
+// defined here by macros. Half and bfloat16 are computed in float.
 #include "ops/nn/bias_cpu.h"
 
 #include <string.h>
@@ -46,9 +60,10 @@ typedef struct add_s {
   extent_t extent;
 } add_t;
 
+// The number of elements of the repeated bias.
 #define PATTERN 512
 
-// Rows [begin, end) of a tensor with the channels last.
+// Adds the bias to rows [begin, end) of a tensor with the channels last.
 #define DEFINE_ADD_ROWS(suffix, type, ADD)                                                     \
   static void add_rows_##suffix(void* data, int64_t begin, int64_t end) {                      \
     const add_t* add = data;                                                                   \
@@ -71,7 +86,8 @@ typedef struct add_s {
       ADD(x + i, bias, y + i, LEAT_MIN(period, left - i));                                     \
     }                                                                                          \
   }
-// Channels [begin, end) of all outer * channels with their inner elements.
+// Adds the bias to channels [begin, end), counted over all outer * channels, with the channels
+// second.
 #define DEFINE_ADD_CHANNELS(suffix, type, SHIFT)                                               \
   static void add_channels_##suffix(void* data, int64_t begin, int64_t end) {                  \
     const add_t* add = data;                                                                   \
@@ -90,6 +106,7 @@ DEFINE_ADD_ROWS(f64, double, ADD_F64)
 DEFINE_ADD_CHANNELS(f32, float, SHIFT_F32)
 DEFINE_ADD_CHANNELS(f64, double, SHIFT_F64)
 
+// Signed integers are added as unsigned ones of the same size, where overflow is defined to wrap.
 #define PLAIN_TYPES(X)      \
   X(u8, uint8_t)            \
   X(u16, uint16_t)          \
@@ -127,6 +144,7 @@ static void run_add(const leat_kernel_context_t* c, int dtype, add_t* add) {
   }
 }
 
+// Adds in float for half and bfloat16. The float copy of |x| serves as the result too.
 static leat_status_t run_narrow_add(leat_kernel_context_t* c, const leat_tensor_t* x,
                                     const leat_tensor_t* bias, leat_tensor_t* y, add_t* add) {
   leat_tensor_t wide_x, wide_bias;
@@ -165,19 +183,20 @@ static leat_status_t bias_add__cpu(leat_kernel_context_t* c) {
 
 // ---- BiasAddGrad --------------------------------------------------------------------------------
 
-// Rows are cut into at most SUM_BLOCKS blocks, whatever the number of threads; each has its own
-// sums, which are then added in order.
+// Rows are cut into at most SUM_BLOCKS blocks. Each block has a vector of sums, and the vectors are
+// then added in the order of the blocks.
 #define SUM_BLOCKS 64
 #define MOST_REPEATS 512
 
 typedef struct sum_s {
   const void* x;
-  void* sums;  // [blocks, channels], or the result
+  void* sums;  // [blocks, channels]; the result itself when there is one block
   extent_t extent;
   int64_t block_rows;
 } sum_t;
 
-// Blocks [begin, end). Rows of few channels are summed several at a time, as one long row.
+// Sums blocks [begin, end) of rows. Where a row has few channels, several rows are summed at a time
+// as one long row, and the sums of its repeats are added at the end.
 #define DEFINE_SUM_ROWS(suffix, type, SUM_ROWS)                                                \
   static void sum_rows_##suffix(void* data, int64_t begin, int64_t end) {                      \
     const sum_t* sum = data;                                                                   \
@@ -199,7 +218,7 @@ typedef struct sum_s {
       SUM_ROWS(x + row * channels, last - row, channels, to);                                  \
     }                                                                                          \
   }
-// Channels [begin, end), each over all batches.
+// Sums channels [begin, end), each over all of |outer|.
 #define DEFINE_SUM_CHANNELS(suffix, type, SUM)                                                 \
   static void sum_channels_##suffix(void* data, int64_t begin, int64_t end) {                  \
     const sum_t* sum = data;                                                                   \
@@ -238,8 +257,9 @@ DEFINE_SUM_CHANNELS(f64, double, SUM_F64)
   DEFINE_SUM_CHANNELS(suffix, type, plain_sum_##suffix)
 PLAIN_TYPES(DEFINE_PLAIN_SUMS)
 
-// TensorFlow's sums of bfloat16 are rounded to bfloat16 after every addition, in blocks of about
-// 2000 elements. So are these, within a block; blocks are then added in float.
+// TensorFlow rounds sums of bfloat16 to bfloat16 after every addition, in blocks of about 2000
+// elements. Results that differ from it would fail to reproduce a training run, so this loop rounds
+// in the same places within a block. The sums of the blocks are then added in float.
 #define BFLOAT16_BLOCK 2000
 static void sum_rows_bf16(void* data, int64_t begin, int64_t end) {
   const sum_t* sum = data;
@@ -281,7 +301,7 @@ static const functions_t* functions_of(int dtype) {
   }
 }
 
-// The sums of |x| into |output|, both of a type that is not narrow.
+// Sums |x| into |output|, both of a type that is not narrow.
 static leat_status_t run_sums(leat_kernel_context_t* c, const leat_tensor_t* x,
                               leat_tensor_t* output) {
   const functions_t* functions = functions_of(x->dtype);

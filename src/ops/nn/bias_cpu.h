@@ -1,4 +1,5 @@
-// Loops of the bias: a tensor is rows of |n| consecutive elements.
+// The inner loops of the bias over float and double, compiled for each instruction set in
+// bias_isa.c. They neither allocate nor block.
 #ifndef LEAT_OPS_NN_BIAS_CPU_H_
 #define LEAT_OPS_NN_BIAS_CPU_H_
 
@@ -16,7 +17,7 @@ typedef struct leat_bias_loops_s {
   // sums[i] += x[row * n + i] over |rows| rows
   void (*sum_rows_f32)(const float* x, int64_t rows, int64_t n, float* sums);
   void (*sum_rows_f64)(const double* x, int64_t rows, int64_t n, double* sums);
-  // The sum of n elements.
+  // The sum of |n| elements.
   float (*sum_f32)(const float* x, int64_t n);
   double (*sum_f64)(const double* x, int64_t n);
 } leat_bias_loops_t;

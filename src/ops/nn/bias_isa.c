@@ -1,10 +1,13 @@
-// Loops of the bias per instruction set. Sums run in many partial sums at once, so that they are
-// both quick and exact; their order depends on the sizes alone.
+// The inner loops of the bias, compiled for each instruction set. A sum over one array runs in 64
+// partial sums side by side: they fill the vector units, and rounding errors grow more slowly than
+// in one running sum. The order of additions follows from the sizes alone. Sums over rows go by
+// 1024 columns at a time, so that the sums stay in the first-level cache, and take four rows in one
+// pass, so that each sum is loaded and stored once for four additions.
 #include "base/checked.h"
 #include "ops/nn/bias_cpu.h"
 
 #define WIDTH 64        // partial sums of a whole array
-#define COLUMNS 1024    // of sum_rows at a time: the sums stay in the first cache
+#define COLUMNS 1024    // columns that sum_rows takes at a time
 
 #define DEFINE(suffix, type)                                                                      \
   static void add_##suffix(const type* x, const type* bias, type* y, int64_t n) {                 \

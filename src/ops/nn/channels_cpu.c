@@ -1,5 +1,17 @@
-// Turning channels from second to last and back: a transpose of a matrix [channels, positions] for
-// each image, in tiles.
+// Transposes channels from the second dimension to the last and back, for kernels whose loops want
+// them last. For each image this is the transpose of a matrix [channels, positions].
+//
+//   NCHW  c0: p0 p1 p2 ...          NHWC  p0: c0 c1 c2 ...
+//         c1: p0 p1 p2 ...   ──▶          p1: c0 c1 c2 ...
+//
+// A transpose in plain order would touch one element of a cache line and come back to the line when
+// it is long gone. So it goes by tiles of 16 x 16 elements: the 16 lines that a tile touches stay
+// in the cache until all of their elements have been used. Bands of 16 rows are shared among
+// threads.
+//
+// The tensors may also have to be converted between half or bfloat16 and float. Conversion comes
+// after the transpose to channels last and before the transpose back, so that the transposes move
+// the smaller elements.
 #include "ops/nn/channels_cpu.h"
 
 #include "base/checked.h"
@@ -14,6 +26,8 @@ typedef struct transpose_s {
   size_t item_bytes;
 } transpose_t;
 
+// Transposes |height| x |width| elements at the corner of matrices [rows, columns] and [columns,
+// rows].
 #define DEFINE_TILE(suffix, type)                                                               \
   static void turn_##suffix(const void* from, void* to, int64_t rows, int64_t columns,          \
                             int64_t height, int64_t width) {                                    \
@@ -29,7 +43,7 @@ DEFINE_TILE(32, uint32_t)
 DEFINE_TILE(64, uint64_t)
 DEFINE_TILE(128, leat_complex128_t)
 
-// An item is a band of TILE rows of one matrix.
+// Transposes bands [begin, end), where a band is TILE rows of one matrix.
 static void run_bands(void* data, int64_t begin, int64_t end) {
   const transpose_t* t = data;
   void (*turn)(const void*, void*, int64_t, int64_t, int64_t, int64_t) =
@@ -49,6 +63,7 @@ static void run_bands(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// |from| holds matrices [rows, columns], one for each image, |to| their transposes.
 static void transpose(const leat_kernel_context_t* c, const leat_tensor_t* from, leat_tensor_t* to,
                       int64_t rows, int64_t columns) {
   if (from->shape.element_count == 0) return;
@@ -63,7 +78,8 @@ static void transpose(const leat_kernel_context_t* c, const leat_tensor_t* from,
                            &turn);
 }
 
-// |shape| [batch, channels, ...] with the channels last. Rank 3 to 8.
+// The shape of |shape| [batch, channels, ...] with the channels last. Its rank is 3 to 8, so that
+// the sizes are stored in the shape itself.
 static leat_shape_t last_shape(const leat_shape_t* shape) {
   leat_shape_t last = *shape;
   for (int d = 1; d + 1 < shape->rank; ++d) last.inline_dims[d] = shape->inline_dims[d + 1];

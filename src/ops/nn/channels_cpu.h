@@ -1,24 +1,33 @@
-// Kernels work with the channels last. Tensors that have them second (NCHW, NCDHW) are turned.
+// Kernels work with the channels last. A tensor that has them second (NCHW, NCDHW) is transposed to
+// temporary memory before the loops, and a result back after them.
+//
+//   leat_widen_turned(input)        ──▶ loops ──▶  wide of a leat_turned_output_t
+//   leat_turned_output_begin(output) allocates it; leat_turned_output_end brings it to the output
+//
+// |turns| says whether there is anything to transpose; where not, and where no conversion is needed
+// either, tensors are shared and nothing is copied. All functions run on the step's pool and block
+// until they are done. RESOURCE_EXHAUSTED when there is no memory.
 #ifndef LEAT_OPS_NN_CHANNELS_CPU_H_
 #define LEAT_OPS_NN_CHANNELS_CPU_H_
 
 #include "kernel/kernel.h"
 
-// |tensor| wide (widen_cpu.h), and with the channels last if it |turns|; ended the same way.
+// Gives |tensor| in the type that the loops compute in (widen_cpu.h), with the channels last if it
+// |turns|. The caller ends |out_tensor| by leat_tensor_release.
 LEAT_MUST_USE leat_status_t leat_widen_turned(leat_kernel_context_t* c, bool turns,
                                               const leat_tensor_t* tensor,
                                               leat_tensor_t* out_tensor);
-// Room for |output|'s values in that form: |wide| is for the loops, and the end brings what they
-// made of it to |output|.
+// A result under way. The loops write to |wide|; |last| is the same with the output's type.
 typedef struct leat_turned_output_s {
   leat_tensor_t* output;
   bool turns;
-  leat_tensor_t last, wide;  // of the output's type; of the type that computes
+  leat_tensor_t last, wide;  // both have the channels last
 } leat_turned_output_t;
 LEAT_MUST_USE leat_status_t leat_turned_output_begin(leat_kernel_context_t* c, bool turns,
                                                      leat_tensor_t* output,
                                                      leat_turned_output_t* out_turned);
-// Gives |status| back, and brings nothing when it is an error.
+// Brings |wide| to the output unless |status| is an error, releases what begin allocated, and
+// returns |status|.
 LEAT_MUST_USE leat_status_t leat_turned_output_end(leat_kernel_context_t* c,
                                                    leat_turned_output_t* turned,
                                                    leat_status_t status);

@@ -1,5 +1,11 @@
-// Conv2D, DepthwiseConv2dNative and their gradients, which are convolutions again: the gradient of
-// each is made of the other two.
+// Definitions of Conv2D, DepthwiseConv2dNative and their gradients.
+//
+//   input [batch, height, width, in], filter [height, width, in / groups, out] -> output
+//
+// A convolution and its two gradients are three functions, each linear in two of (input, filter,
+// dy). Hence the gradient of each of the three is made of the other two, and any order of
+// differentiation works (ops/nn/convolution.h). The gradient ops take the sizes of their result as
+// an input, because several sizes of an input can lead to the same size of an output.
 #include "ops/nn/convolution.h"
 #include "ops/op_rows.h"
 
@@ -33,6 +39,8 @@ static leat_status_t depthwise_shape(leat_inference_t* c) {
   return leat_window_set_output(c, &window, 0, input, filter.dims, depth);
 }
 
+// The output has the sizes that input 0 holds: all four, or rows and columns alone, when batch and
+// channels follow from dy and the filter.
 static leat_status_t input_gradient_shape(leat_inference_t* c) {
   leat_partial_shape_t dy, filter, sizes, output;
   leat_window_t window;

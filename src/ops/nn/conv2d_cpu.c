@@ -1,5 +1,20 @@
-// CPU kernels of the two-dimensional convolutions: sizes are checked, tensors brought into the form
-// that the plans want (channels last, float for half and bfloat16), and a plan is run.
+// CPU kernels of Conv2D, DepthwiseConv2dNative and their gradients.
+//
+//   forward    input [batch, height, width, in], filter [height, width, in / groups, out]
+//              -> output [batch, out height, out width, out]
+//   to input   sizes, filter, dy  -> dx
+//   to filter  input, sizes, dy   -> dfilter
+//
+// The arithmetic is in device/cpu/convolution_plan.h, which knows float with the channels last.
+// This file checks the sizes, brings tensors into that form and runs a plan:
+//
+//   NCHW ─transpose─▶ NHWC ─convert─▶ float ─plan─▶ float ─convert─▶ NHWC ─transpose─▶ NCHW
+//
+// Steps that a node does not need are left out. A filter is never transposed: its layout is the
+// same in both formats. A depthwise convolution is one whose number of groups is the number of
+// channels.
+//
+// leat_conv2d_measure and leat_conv2d_run also serve the op Conv (conv3d_kernels_cpu.c).
 #include "ops/nn/conv2d_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -63,9 +78,9 @@ static bool is_empty(const int64_t* filter) {
   return filter[0] <= 0 || filter[1] <= 0 || filter[2] <= 0 || filter[3] <= 0;
 }
 
-// Groups and channels. TensorFlow refuses an empty filter in Conv2D, but takes one where the result
-// is then empty or zero: a depthwise filter, or the gradient for the input. A depth of 0 cannot
-// divide the input's channels, so it is always refused.
+// Finds the groups and the output's channels. TensorFlow refuses an empty filter in Conv2D, but
+// takes one where the result is then empty or zero: in a depthwise convolution, or in the gradient
+// of the input. A filter depth of 0 cannot divide the input's channels, so it is always refused.
 static leat_status_t measure_channels(const leat_kernel_context_t* c, const leat_conv2d_t* conv,
                                       const int64_t* filter, leat_convolution_shape_t* shape) {
   const int64_t in = shape->in_channels;
@@ -128,7 +143,9 @@ leat_status_t leat_conv2d_measure(const leat_kernel_context_t* c, const leat_con
   return leat_ok_status();
 }
 
-// The four sizes in |tensor|; with two (rows and columns) the rest follows from the others.
+// Reads the four sizes that |tensor| holds. The gradient of the input also takes two, rows and
+// columns; batch and channels then follow from |dy| and |filter|, which are NULL where only four
+// will do.
 static leat_status_t read_sizes(const leat_kernel_context_t* c, const leat_tensor_t* tensor,
                                 const leat_tensor_t* filter, const leat_tensor_t* dy,
                                 int64_t* out_sizes) {
@@ -155,6 +172,7 @@ static leat_status_t read_sizes(const leat_kernel_context_t* c, const leat_tenso
   return leat_ok_status();
 }
 
+// INVALID_ARGUMENT unless |dy| has the four sizes |expected|, those of the forward output.
 static leat_status_t check_gradient(const leat_kernel_context_t* c, const leat_tensor_t* dy,
                                     const int64_t* expected) {
   const int64_t* sizes = leat_shape_dims(&dy->shape);
@@ -170,6 +188,7 @@ static leat_status_t check_gradient(const leat_kernel_context_t* c, const leat_t
 
 // ---- Running ------------------------------------------------------------------------------------
 
+// Runs a plan over operands that are float (or double, or int32) with the channels last.
 static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                   const leat_convolution_shape_t* shape, int flags,
                                   const leat_tensor_t* first, const leat_tensor_t* second,

@@ -1,10 +1,15 @@
-// Two-dimensional convolution of any kind, for the kernels whose op is one.
+// Two-dimensional convolution and its gradients over whole tensors, for the kernels of every op
+// that is one. A kernel creates the state from its node's attributes, measures in each step (sizes
+// may change from step to step), allocates its output and runs. Steps may run at once: what they
+// share is the cache of plans, which has a lock.
 #ifndef LEAT_OPS_NN_CONV2D_CPU_H_
 #define LEAT_OPS_NN_CONV2D_CPU_H_
 
 #include "ops/nn/convolution_cache_cpu.h"
 #include "ops/nn/window.h"
 
+// A kernel's state, zeroed before leat_conv2d_create. The owner sets |direction| and
+// |is_depthwise|, and ends it by leat_convolution_cache_clear(&cache).
 typedef struct leat_conv2d_s {
   leat_window_t window;
   leat_convolution_direction_t direction;
@@ -13,18 +18,22 @@ typedef struct leat_conv2d_s {
   leat_convolution_cache_t cache;
 } leat_conv2d_t;
 
+// Reads the type and the window from the node's attributes. UNIMPLEMENTED for strides or dilations
+// over batch or channels, INVALID_ARGUMENT for others that are not positive.
 LEAT_MUST_USE leat_status_t leat_conv2d_create(leat_kernel_creation_t* c, leat_conv2d_t* conv);
 
-// The convolution of tensors of these sizes (in the order of the tensor's format; the filter as it
-// is), and the sizes of its output. INVALID_ARGUMENT when they do not fit.
+// Fills |out_shape| with the convolution of an input and a filter of these sizes, and |out_output|
+// with the four sizes of the forward output. |input| and |out_output| are in the order of the
+// node's data format. INVALID_ARGUMENT when the sizes do not fit or are too large.
 LEAT_MUST_USE leat_status_t leat_conv2d_measure(const leat_kernel_context_t* c,
                                                 const leat_conv2d_t* conv, const int64_t* input,
                                                 const int64_t* filter,
                                                 leat_convolution_shape_t* out_shape,
                                                 int64_t* out_output);
 
-// Runs over whole tensors: |first|, |second| and |result| as leat_convolution_direction_t says, in
-// the window's format. |flags| and |bias| as leat_convolution_plan_run has them.
+// Runs the convolution |shape|. |first|, |second| and |result| are what
+// leat_convolution_direction_t says for the state's direction, in the node's data format. |flags|
+// and |bias| are those of leat_convolution_plan_run. Blocks until the result is there.
 LEAT_MUST_USE leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                             const leat_convolution_shape_t* shape, int flags,
                                             const leat_tensor_t* first,

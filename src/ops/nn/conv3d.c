@@ -1,4 +1,12 @@
-// Conv3D with its gradients, which are convolutions again, and Conv, of two or three dimensions.
+// Definitions of Conv3D with its gradients, and of Conv.
+//
+//   Conv3D  input [batch, planes, rows, columns, in]
+//           filter [planes, rows, columns, in / groups, out]
+//   Conv    the same in two or three dimensions, with any number of batch dimensions
+//
+// The gradient of each of Conv3D's three ops is made of the other two (ops/nn/convolution.h). The
+// first versions of the gradient ops, which take a tensor instead of its sizes, serve old graphs
+// only and have no gradient of their own.
 #include "ops/nn/convolution.h"
 #include "ops/op_rows.h"
 
@@ -15,6 +23,8 @@ static leat_status_t conv3d_shape(leat_inference_t* c) {
   return leat_window_set_output(c, &window, 0, input, filter.dims, filter.dims[4]);
 }
 
+// batch_dims says how many dimensions come before the spatial ones and the channels. With all of
+// them but one taken away, the ranks of input and filter must agree.
 static leat_status_t conv_shape(leat_inference_t* c) {
   const leat_partial_shape_t input = leat_inference_input(c, 0);
   const leat_partial_shape_t filter = leat_inference_input(c, 1);

@@ -1,6 +1,21 @@
-// Three-dimensional convolution: patches and matrix products. Forward, tiles of positions are
-// shared among threads; the input's gradient adds into its images, which are shared; the filter's
-// is one sum, in whose products the threads meet.
+// Three-dimensional convolution and its gradients as matrix products ("im2col"). At each output
+// position the filter meets taps * channels input elements; they are copied side by side into a row
+// of a matrix, so that the convolution becomes one product with the filter seen as a matrix:
+//
+//   patches [positions, taps * channels] x filter [taps * channels, out] -> output [positions, out]
+//
+// The matrix of all patches would be many times as large as the input, so it is made a tile of
+// positions at a time, small enough for the second-level cache. The tiles are shared among threads:
+//
+//   forward    each thread takes some of the output positions
+//   to input   patches = dy x transposed filter, added into the images; threads take whole
+//              images, since patches overlap
+//   to filter  transposed patches x dy, summed over all positions: one thread goes over the tiles
+//              and the threads meet within each product
+//
+// Groups are separate products over slices of the channels. How threads split the work does not
+// change any sum's order, except what the matrix product itself does. The tensors are wide with the
+// channels last; channels_cpu.c brings them there.
 #include "ops/nn/conv3d_cpu.h"
 
 #include <string.h>
@@ -64,18 +79,20 @@ leat_status_t leat_conv3d_measure(const leat_kernel_context_t* c, const leat_win
 typedef struct conv3d_run_s {
   const leat_conv3d_shape_t* shape;
   leat_convolution_direction_t direction;
-  void* x;       // input or its gradient
-  void* filter;  // or its gradient
-  void* y;       // output or its gradient
+  void* x;       // the input or its gradient
+  void* filter;  // the filter or its gradient
+  void* y;       // the output or its gradient
   char* patches;
-  int64_t taps, depth;  // of the filter; taps times channels of a group
-  int64_t positions, tile, part;  // |part| positions are an item, with patches of its own
+  int64_t taps, depth;  // positions of the filter; those times the channels of a group
+  // All output positions; those of a tile; those that a thread takes at once (a "part"). Each part
+  // has its own memory for the patches of a tile.
+  int64_t positions, tile, part;
   size_t item_bytes;
   leat_thread_pool_t* pool;
 } conv3d_run_t;
 
 // The input position (counted over all images) that tap |tap| of the filter meets at output
-// position |p|; -1 in the padding.
+// position |p|; -1 where it falls into the padding.
 static inline int64_t find_place(const leat_conv3d_shape_t* s, int64_t p, int64_t tap) {
   int64_t places[3];
   for (int i = 2; i >= 0; --i) {
@@ -95,6 +112,7 @@ static inline int64_t find_place(const leat_conv3d_shape_t* s, int64_t p, int64_
 #define SUFFIX(name) name##_f64
 #include "ops/nn/conv3d_steps.inc"
 
+// Runs parts [begin, end), each over all groups and all tiles of the part.
 static void run_parts(void* data, int64_t begin, int64_t end) {
   const conv3d_run_t* run = data;
   for (int64_t part = begin; part < end; ++part) {
@@ -109,10 +127,12 @@ static void run_parts(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Patches of a tile should stay in the second-level cache between their making and the product.
 #define TILE_BYTES (256 << 10)
 #define MOST_PARTS 32
 
-// Everything wide with the channels last.
+// Divides the work as the head of this file says and runs it. A run of one part is not put on the
+// pool, so that the matrix products within it may use the pool.
 static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int dtype) {
   const leat_conv3d_shape_t* s = run->shape;
   const int64_t image = s->out[0] * s->out[1] * s->out[2];
@@ -151,7 +171,8 @@ static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int 
 
 // ---- Whole tensors ------------------------------------------------------------------------------
 
-// |result| made as the run wants it, run, and brought back.
+// Makes |result| what the run writes to, runs, and converts back. Gradients are added up, so their
+// tensor must be zero before. |inout_place| is the field of |run| that stands for the result.
 static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool turns,
                               void** inout_place, leat_tensor_t* result) {
   leat_turned_output_t turned;
@@ -172,6 +193,7 @@ leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* win
   }
   const bool turns = window->channels_first;
   conv3d_run_t run = {.shape = shape, .direction = direction};
+  // For each direction: which fields of the run are the first operand, the second, and the result.
   void** const places[3][3] = {{&run.x, &run.filter, &run.y},
                                {&run.filter, &run.y, &run.x},
                                {&run.x, &run.y, &run.filter}};

@@ -1,4 +1,12 @@
-// CPU kernels of Conv3D, its gradients, and Conv.
+// CPU kernels of Conv3D, of its gradients, and of Conv.
+//
+// The convolutions themselves are in conv3d_cpu.c and conv2d_cpu.c; the kernels check what their op
+// takes and allocate outputs. The gradient ops come in two versions: the first takes a tensor of
+// the shape of its result, the second takes the five sizes as a vector. read_sizes serves both.
+//
+// Conv is a newer op of two or three spatial dimensions, which the length of its "strides" decides,
+// with any number of batch dimensions. They are flattened into one before the convolution, which
+// does not copy anything. Groups other than 1 are UNIMPLEMENTED, as in TensorFlow.
 #include "ops/kernel_rows.h"
 #include "ops/nn/conv2d_cpu.h"
 #include "ops/nn/conv3d_cpu.h"
@@ -38,7 +46,7 @@ static leat_status_t conv3d__cpu(leat_kernel_context_t* c) {
   return leat_conv3d_run(c, &conv->window, conv->direction, &shape, input, filter, output);
 }
 
-// The sizes that input |index| is (rank 5) or holds (a vector).
+// Reads five sizes from input |index|: its shape if it has rank 5, else the items that it holds.
 static leat_status_t read_sizes(const leat_kernel_context_t* c, int index, int64_t* out_sizes) {
   const leat_tensor_t* tensor = leat_kernel_input(c, index);
   const bool is_vector = tensor->shape.rank == 1;
@@ -64,6 +72,8 @@ static leat_status_t check_gradient(const leat_kernel_context_t* c, const int64_
   return leat_ok_status();
 }
 
+// The gradient of the input or of the filter. |other| is the operand that is not differentiated
+// for: the filter or the input.
 static leat_status_t conv3d_gradient__cpu(leat_kernel_context_t* c) {
   const leat_conv3d_t* conv = leat_kernel_state(c);
   const bool to_input = conv->direction == LEAT_CONVOLUTION_BACKWARD_INPUT;
@@ -85,8 +95,8 @@ static leat_status_t conv3d_gradient__cpu(leat_kernel_context_t* c) {
 // ---- Conv ---------------------------------------------------------------------------------------
 
 typedef struct leat_conv_s {
-  leat_conv2d_t flat;    // of two dimensions, when the node's lists say so; else
-  leat_window_t window;  // of three
+  leat_conv2d_t flat;    // used with two spatial dimensions (is_flat)
+  leat_window_t window;  // used with three
   bool is_flat;
   int batch_dims;
 } leat_conv_t;
@@ -120,7 +130,8 @@ static void destroy_conv(void* state) {
   leat_convolution_cache_clear(&((leat_conv_t*)state)->flat.cache);
 }
 
-// |tensor| with the first |batch_dims| dimensions made one.
+// Makes one dimension of the first |batch_dims| of |tensor|, so that it has |rank|. The elements
+// are shared. No batch dimension gives a batch of 1.
 static leat_status_t flatten(const leat_kernel_context_t* c, const leat_tensor_t* tensor,
                              int batch_dims, int rank, leat_tensor_t* out_tensor) {
   if (tensor->shape.rank != rank + batch_dims - 1 || batch_dims < 0) {
@@ -135,6 +146,7 @@ static leat_status_t flatten(const leat_kernel_context_t* c, const leat_tensor_t
   return leat_tensor_reshape(tensor, &shape, out_tensor);
 }
 
+// Allocates the output: the batch dimensions of the input, then the sizes of the convolution.
 static leat_status_t allocate_conv(leat_kernel_context_t* c, int batch_dims, int rank,
                                    const int64_t* sizes, leat_tensor_t** out_tensor) {
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
@@ -144,7 +156,7 @@ static leat_status_t allocate_conv(leat_kernel_context_t* c, int batch_dims, int
   return leat_kernel_allocate_sized(c, 0, batch_dims - 1 + rank, dims, out_tensor);
 }
 
-// |input| has one batch dimension.
+// Runs the convolution; |input| has one batch dimension.
 static leat_status_t run_conv(leat_kernel_context_t* c, leat_conv_t* conv,
                               const leat_tensor_t* input) {
   const leat_tensor_t* filter = leat_kernel_input(c, 1);

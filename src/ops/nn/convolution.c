@@ -1,4 +1,5 @@
-// Depths and gradients of convolutions.
+// The rule for depths and the gradients of convolutions of any number of dimensions. The gradient
+// of each op of a kind is a node of each of the other two ops, with the same window.
 #include "ops/nn/convolution.h"
 
 leat_status_t leat_convolution_check_depths(int64_t in, int64_t filter_in, int64_t out) {
@@ -33,6 +34,8 @@ leat_status_t leat_convolution_gradient(leat_gradient_t* g, const leat_convoluti
   return leat_ok_status();
 }
 
+// dx is linear in the filter and in dy: the gradient for the filter is that of a convolution whose
+// input is ddx, and the gradient for dy is the convolution of ddx. The sizes get none.
 leat_status_t leat_convolution_to_input_gradient(leat_gradient_t* g,
                                                  const leat_convolution_kind_t* kind) {
   const leat_output_t filter = leat_gradient_input(g, 1), dy = leat_gradient_input(g, 2);
@@ -44,6 +47,7 @@ leat_status_t leat_convolution_to_input_gradient(leat_gradient_t* g,
   return leat_ok_status();
 }
 
+// Likewise for dfilter, which is linear in the input and in dy.
 leat_status_t leat_convolution_to_filter_gradient(leat_gradient_t* g,
                                                   const leat_convolution_kind_t* kind) {
   const leat_output_t input = leat_gradient_input(g, 0), dy = leat_gradient_input(g, 2);

@@ -1,21 +1,27 @@
-// What the definitions of convolutions share, whatever their dimensions: the rule for depths, and
-// gradients. Three ops make a kind, and the gradient of each is made of the other two.
+// What the definitions of convolutions share, whatever the number of their dimensions: the rule for
+// depths, the gradients, and rows of the op table.
+//
+// Three ops make a kind: the convolution and its two gradients, with respect to the input and to
+// the filter. Each is linear in both of its tensors, so the gradient of each of the three is made
+// of the other two.
 #ifndef LEAT_OPS_NN_CONVOLUTION_H_
 #define LEAT_OPS_NN_CONVOLUTION_H_
 
 #include "ops/nn/window_op.h"
 
-// INVALID_ARGUMENT unless the input's channels are a multiple of the filter's, and the output's of
-// the number of groups that come of it. Depths may be LEAT_DIM_UNKNOWN.
+// INVALID_ARGUMENT unless |in|, the channels of the input, is a multiple of |filter_in|, those of
+// the filter, and |out| is a multiple of the quotient, which is the number of groups. Each may be
+// LEAT_DIM_UNKNOWN.
 LEAT_MUST_USE leat_status_t leat_convolution_check_depths(int64_t in, int64_t filter_in,
                                                           int64_t out);
 
+// The names of a kind's ops and what their inputs are.
 typedef struct leat_convolution_kind_s {
   const char* forward;    // (input, filter)
   const char* to_input;   // (sizes of the input, filter, gradient)
   const char* to_filter;  // (input, sizes of the filter, gradient)
 } leat_convolution_kind_t;
-// Of a kind's |forward|, |to_input| and |to_filter|.
+// The gradient functions of a kind's |forward|, |to_input| and |to_filter|.
 LEAT_MUST_USE leat_status_t leat_convolution_gradient(leat_gradient_t* g,
                                                       const leat_convolution_kind_t* kind);
 LEAT_MUST_USE leat_status_t leat_convolution_to_input_gradient(leat_gradient_t* g,
@@ -23,7 +29,7 @@ LEAT_MUST_USE leat_status_t leat_convolution_to_input_gradient(leat_gradient_t* 
 LEAT_MUST_USE leat_status_t leat_convolution_to_filter_gradient(
     leat_gradient_t* g, const leat_convolution_kind_t* kind);
 
-// Rows of the three, over inputs of |rank| dimensions.
+// Rows of a kind's three ops, over inputs of |rank| dimensions.
 #define LEAT_CONVOLUTION_ROW(rank, op, types, shape_fn, gradient_fn, words)                      \
   LEAT_OP_ROW(op, "input: T; filter: T", "output: T", types, shape_fn, gradient_fn, words,       \
               .cost = LEAT_COST_CONVOLUTION,                                                     \

@@ -1,4 +1,13 @@
-// The convolution plans of one kernel.
+// The convolution plans that one kernel keeps. A plan is made for one shape, and making it takes up
+// to a millisecond, so plans are kept in a list, the one used last first. All plans of a cache are
+// for the one direction of their kernel, so the direction is not part of the key.
+//
+// An entry counts its users. Steps run at once, so the plan of one step may be pushed to the end of
+// the list by others while the step still runs it: only entries without users are evicted. The lock
+// is held for list operations and never while a plan is made or runs. Two steps that miss the same
+// shape at once both make a plan; the list then has two equal entries, which does no harm.
+//
+// Only float has plans. Double and int32 are rare, and go the portable way without any state.
 #include "ops/nn/convolution_cache_cpu.h"
 
 #include <string.h>
@@ -28,7 +37,8 @@ void leat_convolution_cache_clear(leat_convolution_cache_t* cache) {
   cache->count = 0;
 }
 
-// With the lock held: the entry, taken and moved to the front, or NULL.
+// Finds the entry of |shape|, moves it to the front and counts the caller as a user. NULL when
+// there is none. The caller holds the lock.
 static entry_t* take(leat_convolution_cache_t* cache, const leat_convolution_shape_t* shape,
                      int flags, int width) {
   for (entry_t** link = &cache->first; *link; link = &(*link)->next) {
@@ -44,7 +54,8 @@ static entry_t* take(leat_convolution_cache_t* cache, const leat_convolution_sha
   return NULL;
 }
 
-// With the lock held: takes the last unused entry out when there are too many.
+// Takes the entry that was unused longest out of a list that has become too long, for the caller to
+// free. NULL when there is none. The caller holds the lock.
 static entry_t* evict(leat_convolution_cache_t* cache) {
   if (cache->count <= MOST_PLANS) return NULL;
   entry_t** last = NULL;
@@ -75,6 +86,7 @@ static leat_status_t make(leat_convolution_direction_t direction,
   return leat_ok_status();
 }
 
+// Gives an entry for |shape| that the caller releases after the run, from the list or made anew.
 static leat_status_t acquire(leat_convolution_cache_t* cache,
                              leat_convolution_direction_t direction,
                              const leat_convolution_shape_t* shape, int flags, int width,
@@ -106,6 +118,8 @@ static leat_status_t allocate_workspace(leat_kernel_context_t* c, size_t bytes,
   return leat_kernel_allocate_temporary(c, LEAT_DTYPE_UINT8, &shape, out_tensor);
 }
 
+// A plan of the pool's width; where the session asks for determinism, one whose bits do not depend
+// on the number of threads.
 static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
                              leat_convolution_direction_t direction,
                              const leat_convolution_shape_t* shape, int flags, const void* first,

@@ -1,10 +1,22 @@
-// SoftmaxCrossEntropyWithLogits and its sparse form: the loss, and already the gradient of its sum.
-// Scaled, each row of that is multiplied by a number: the gradient of what the loss goes into.
+// Definitions of SoftmaxCrossEntropyWithLogits and its sparse form.
+//
+//   features [batch, classes], labels -> loss [batch], backprop [batch, classes]
+//
+// The kernel computes backprop, the gradient of the loss with respect to the features, together
+// with the loss, because both need the same exponentials. The gradient function then only
+// multiplies each row of backprop by the gradient of that row's loss:
+//
+//   d features = backprop * d loss[:, None]
+//
+// The _Scaled ops do this multiplication within the kernel; the optimizer replaces the pair of
+// nodes by one of them (|scaled| in the table below). They have no gradient, since they appear only
+// after gradients have been built.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
+// |both| is the shape that features and labels have in common.
 static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
   const int64_t batch = leat_partial_shape_dim(both, 0);
   leat_partial_shape_t loss;
@@ -14,6 +26,7 @@ static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both)
   return leat_ok_status();
 }
 
+// Features and labels that do not have the same shape may broadcast to a matrix.
 static leat_status_t cross_entropy_shape(leat_inference_t* c) {
   const leat_partial_shape_t features = leat_inference_input(c, 0);
   const leat_partial_shape_t labels = leat_inference_input(c, 1);
@@ -41,12 +54,13 @@ static leat_status_t sparse_cross_entropy_shape(leat_inference_t* c) {
   return set_outputs(c, both);
 }
 
-// Each row of |matrix| times its number in |vector|.
+// Multiplies each row of |matrix| by its number in |vector|.
 static leat_output_t scale_rows(leat_builder_t* b, leat_output_t vector, leat_output_t matrix) {
   return leat_build_binary(b, "Mul", leat_subgraph_expand(b, vector, -1), matrix);
 }
 
-// Through the second output, the gradient itself: that of Softmax.
+// The gradient that comes through output 1. This output is softmax(logits) - labels, so it is the
+// gradient of Softmax: (ddx - sum(ddx softmax)) softmax.
 static leat_output_t through_gradient(leat_gradient_t* g, leat_output_t logits) {
   leat_builder_t* b = &g->builder;
   const leat_output_t ddx = leat_gradient_of_output(g, 1);

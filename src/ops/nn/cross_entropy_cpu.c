@@ -1,16 +1,30 @@
-// CPU kernels of the cross entropies.
+// CPU kernels of SoftmaxCrossEntropyWithLogits and its sparse form.
+//
+//   logits [batch, classes], labels [batch, classes] -> loss [batch], backprop [batch, classes]
+//   the sparse form: labels [batch], each the number of a class
+//
+//   loss = sum over classes of labels (log sum exp(logits) - logits)
+//   backprop = softmax(logits) - labels, the gradient of the loss with respect to the logits
+//
+// One pass over a row gives both, since both need the exponentials; softmax_isa.c has the row
+// functions. The _Scaled ops also multiply each row of backprop by a number: the optimizer puts one
+// in where a graph scales backprop, as a training graph nearly always does.
+//
+// Backprop may take the buffer of the logits. Dense logits and labels are broadcast against each
+// other by copying, which is rare. Half and bfloat16 are computed in float.
 #include <string.h>
 
 #include "ops/kernel_rows.h"
 #include "ops/nn/softmax_cpu.h"
 #include "ops/nn/widen_cpu.h"
 
+// One run over rows: the labels are dense or sparse, and the other field is NULL.
 typedef struct rows_s {
   const leat_softmax_rows_t* functions;
   const char* x;
-  const char* labels;              // a row each; or
-  const leat_tensor_t* sparse;     // a number each
-  const leat_tensor_t* scale;      // of dx, a number each; NULL: 1
+  const char* labels;              // a row of numbers for each row
+  const leat_tensor_t* sparse;     // a class for each row
+  const leat_tensor_t* scale;      // what a row of dx is multiplied by; NULL: 1
   char* loss;
   char* dx;
   int64_t classes;
@@ -41,12 +55,12 @@ static void run_rows(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// The third input, of those that have one, which are served for wide types only.
+// The third input of the _Scaled ops, whose kernels exist for float and double only; else NULL.
 static const leat_tensor_t* find_scale(const leat_kernel_context_t* c) {
   return c->kernel->op->input_count > 2 ? leat_kernel_input(c, 2) : NULL;
 }
 
-// Everything wide; |logits| may be |dx|.
+// All tensors are of float or double; |logits| may be |dx|.
 static void run(const leat_kernel_context_t* c, const leat_tensor_t* logits,
                 const leat_tensor_t* labels, bool is_sparse, leat_tensor_t* loss,
                 leat_tensor_t* dx) {
@@ -63,7 +77,8 @@ static void run(const leat_kernel_context_t* c, const leat_tensor_t* logits,
   leat_kernel_parallel_for(c, count, 1.5 * (double)classes + 30, run_rows, &rows);
 }
 
-// |tensor|, made wide and repeated to |shape|. Ends with leat_tensor_release.
+// Gives |tensor| in the type that computes, repeated to |shape|, a matrix that it broadcasts to.
+// The caller ends |out_tensor| by leat_tensor_release.
 static leat_status_t spread(leat_kernel_context_t* c, const leat_tensor_t* tensor,
                             const leat_shape_t* shape, leat_tensor_t* out_tensor) {
   leat_tensor_t wide;
@@ -100,6 +115,8 @@ static leat_status_t find_shape(const leat_kernel_context_t* c, leat_shape_t* ou
                              "labels is %s", LEAT_SHAPE_TEXT(logits), LEAT_SHAPE_TEXT(labels));
 }
 
+// Allocates both outputs, after a check of the scales. backprop gets the buffer of the logits where
+// nobody else needs it.
 static leat_status_t allocate(leat_kernel_context_t* c, const leat_shape_t* shape,
                               leat_tensor_t** out_loss, leat_tensor_t** out_dx) {
   const leat_shape_t vector = leat_shape_vector(leat_shape_dim(shape, 0));
@@ -112,7 +129,8 @@ static leat_status_t allocate(leat_kernel_context_t* c, const leat_shape_t* shap
   return leat_kernel_forward_or_allocate(c, 0, 1, shape, out_dx);
 }
 
-// |logits| and |labels| are wide and of the output's shape.
+// Runs over |logits| and |labels|, which are wide and have the shape of backprop, and narrows the
+// results.
 static leat_status_t finish(leat_kernel_context_t* c, const leat_tensor_t* logits,
                             const leat_tensor_t* labels, bool is_sparse, leat_tensor_t* loss,
                             leat_tensor_t* dx) {
@@ -149,6 +167,7 @@ static leat_status_t cross_entropy__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Labels are checked before anything is written, because each is used as an index.
 static leat_status_t sparse_cross_entropy__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* labels = leat_kernel_input(c, 1);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;

@@ -1,5 +1,5 @@
-// Arithmetic that the kernels of connectionist temporal classification share: in double, over
-// tensors of float or double.
+// Arithmetic that the kernels of connectionist temporal classification share. They compute in
+// double over tensors of float or double; leat_ctc_read and leat_ctc_write convert single elements.
 #ifndef LEAT_OPS_NN_CTC_CPU_H_
 #define LEAT_OPS_NN_CTC_CPU_H_
 
@@ -7,7 +7,7 @@
 
 #include "tensor/tensor.h"
 
-// log(exp(a) + exp(b)).
+// log(exp(a) + exp(b)), without overflow; -INFINITY is the logarithm of 0.
 static inline double leat_ctc_add_logs(double a, double b) {
   if (a == -INFINITY) return b;
   if (b == -INFINITY) return a;

@@ -1,9 +1,12 @@
-// Decoders of connectionist temporal classification: from scores of classes at each time to labels.
+// Definitions of the decoders of connectionist temporal classification (CTC): they turn scores of
+// classes at each time into sequences of labels, which are sparse matrices because their lengths
+// differ.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Of |count| paths: indices, values and shapes of each, then the scores.
+// Sets the outputs of |count| paths: first the indices of all paths, then the values of all, then
+// the dense shapes of all, and last the scores [batch, count].
 static leat_status_t decoder_shape(leat_inference_t* c, int64_t count) {
   static const int64_t kIndices[] = {LEAT_DIM_UNKNOWN, 2};
   leat_partial_shape_t inputs, lengths, shapes[3], scores;

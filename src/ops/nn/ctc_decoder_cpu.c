@@ -1,17 +1,34 @@
-// CPU kernels of the CTC decoders. The beam search keeps the |width| likeliest beginnings of label
-// sequences, as leaves of a tree in which a path from the root is a beginning. With each goes the
-// log of its probability after the last time, by whether it ends in a blank. A beginning that has
-// fallen out of the beam stays in the tree and may come back.
+// CPU kernels of the decoders of connectionist temporal classification (CTC; Graves et al., 2006).
+//
+//   inputs [times, batch, classes] float or double, sequence_length [batch] int32
+//     -> decoded_indices, decoded_values, decoded_shape (a sparse matrix for each path),
+//        log_probability [batch, paths]
+//
+// A network gives a score for each class at each time, where one class is the blank. A path is one
+// class for each time; the labels of a path are its classes without blanks and, if repeats are
+// merged, without a class that follows itself. The greedy decoder takes the best class at each
+// time.
+//
+// The beam search looks for the labels whose paths have the largest summed probability. It keeps
+// the |width| most probable prefixes of label sequences. The prefixes form a tree: a node is a
+// label, and the labels on the way from the root to it are the prefix.
+//
+//         root ─ a ─ b        leaves of the beam: "a", "ab", "b", each with
+//           └─── b            log P(paths so far that end in a blank) and log P(those that do not)
+//
+// Both probabilities are needed because "a" followed by another "a" is a longer prefix only if a
+// blank lies between them. A prefix that falls out of the beam stays in the tree and may come back.
+// Sequences of a batch are decoded one after another; all arithmetic is in double.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/ctc_cpu.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct decoder_state_s {
-  bool merges;
+  bool merges;           // drop a label that follows itself
   int64_t width;        // beam search
-  int64_t path_count;   // likewise; greedy: 1
-  int64_t blank_index;  // greedy
+  int64_t path_count;   // beam search: "top_paths"; greedy decoder: 1
+  int64_t blank_index;  // greedy decoder; the beam search's blank is the last class
 } decoder_state_t;
 
 static leat_status_t greedy_create(leat_kernel_creation_t* c, void* memory) {
@@ -41,10 +58,11 @@ typedef struct decoder_s {
   const int32_t* lengths;
   int64_t batch, classes;
   leat_tensor_t* scores;  // [batch, paths]
-  labels_t* labels;       // likewise
+  labels_t* labels;       // [batch, paths]
   leat_arena_t* arena;
 } decoder_t;
 
+// The score of class |k| at time |t| of sequence |b|.
 static double read(const decoder_t* d, int64_t t, int64_t b, int64_t k) {
   return leat_ctc_read(d->inputs, (t * d->batch + b) * d->classes + k);
 }
@@ -70,7 +88,8 @@ static leat_status_t check_inputs(const leat_kernel_context_t* c) {
                            (long long)leat_shape_dim(inputs, 0));
 }
 
-// Path |path| of all sequences as a sparse matrix: outputs |path| of each list.
+// Writes path |path| of all sequences as a sparse matrix [batch, longest] to outputs |path|,
+// path_count + |path| and 2 path_count + |path|: indices, values and dense shape.
 static leat_status_t set_path(leat_kernel_context_t* c, const decoder_t* d, int64_t path) {
   int paths = (int)d->state->path_count, first = (int)path;
   int64_t total = 0, most = 0, at = 0;
@@ -97,6 +116,8 @@ static leat_status_t set_path(leat_kernel_context_t* c, const decoder_t* d, int6
   return leat_ok_status();
 }
 
+// Decodes each sequence by |decode_sequence|, which fills d->labels and d->scores, and writes the
+// outputs. |arena| holds the labels until then.
 static leat_status_t decode(leat_kernel_context_t* c, leat_arena_t* arena,
                             leat_status_t (*decode_sequence)(leat_kernel_context_t* c, decoder_t* d,
                                                              int64_t b)) {
@@ -129,6 +150,8 @@ static leat_status_t allocate_labels(leat_arena_t* arena, int64_t most, labels_t
 
 // ---- The likeliest class at each time -----------------------------------------------------------
 
+// The greedy decoder of one sequence. Its score is minus the sum of the largest scores, as
+// TensorFlow has it.
 static leat_status_t decode_greedily(leat_kernel_context_t* c, decoder_t* d, int64_t b) {
   int64_t blank = d->state->blank_index + (d->state->blank_index < 0 ? d->classes : 0);
   labels_t* labels = &d->labels[b];
@@ -157,27 +180,30 @@ static leat_status_t decode_greedily(leat_kernel_context_t* c, decoder_t* d, int
 
 // ---- The beam -----------------------------------------------------------------------------------
 
-typedef struct odds_s {        // logs of probabilities
-  double total, blank, label;  // label: not ending in a blank
+// Logarithms of the probability of a prefix: of all its paths, of those that end in a blank, and
+// of those that end in its last label.
+typedef struct odds_s {
+  double total, blank, label;
 } odds_t;
 static const odds_t kNoOdds = {-INFINITY, -INFINITY, -INFINITY};
 
 typedef struct leaf_s {
-  struct leaf_s* parent;  // NULL: the root
+  struct leaf_s* parent;  // NULL at the root
   struct leaf_s* first_child;
   struct leaf_s* sibling;
   int32_t label;
-  odds_t before, now;
+  odds_t before, now;  // after the time before, and after this one
 } leaf_t;
 
 typedef struct beam_s {
-  leaf_t** leaves;    // by now.total, the likeliest first
-  leaf_t** branches;  // the leaves of the time before
+  leaf_t** leaves;    // ordered by now.total, the largest first
+  leaf_t** branches;  // the leaves after the time before
   int64_t count, width;
   double* inputs;  // log probabilities of this time
 } beam_t;
 
-// Among equals the first stays first; where there is no room the last one falls out.
+// Puts |leaf| into the beam in order of now.total; a leaf that equals others comes after them. When
+// the beam is full the last leaf falls out, and its |now| is cleared to say so.
 static void push(beam_t* beam, leaf_t* leaf) {
   int64_t at = beam->count;
   if (beam->count < beam->width) {
@@ -191,11 +217,13 @@ static void push(beam_t* beam, leaf_t* leaf) {
   beam->leaves[at] = leaf;
 }
 
+// Says whether a prefix with log probability |total| would have a place in the beam.
 static bool is_candidate(const beam_t* beam, double total) {
   return total > -INFINITY &&
          (beam->count < beam->width || total > beam->leaves[beam->count - 1]->now.total);
 }
 
+// Writes the log softmax of the scores at time |t| to |out|.
 static void normalize_inputs(const decoder_t* d, int64_t t, int64_t b, double* out) {
   double largest = -INFINITY, sum = 0;
   for (int64_t k = 0; k < d->classes; ++k) largest = fmax(largest, read(d, t, b, k));
@@ -204,7 +232,9 @@ static void normalize_inputs(const decoder_t* d, int64_t t, int64_t b, double* o
   for (int64_t k = 0; k < d->classes; ++k) out[k] = read(d, t, b, k) - shift;
 }
 
-// A beginning that stays what it is: by a blank, or by its last label once more.
+// Updates a prefix that does not grow at this time: its paths go on with a blank, or with its last
+// label once more. Paths of its parent that take this prefix's label at this time are added too, if
+// the parent is still in the beam.
 static void stay(beam_t* beam, leaf_t* leaf, double blank_input) {
   const leaf_t* parent = leaf->parent;
   if (parent) {
@@ -236,14 +266,15 @@ static leat_status_t add_child(leat_arena_t* arena, leaf_t* parent, int32_t labe
   return leat_ok_status();
 }
 
-// The beginnings that are one label longer and likely enough. One that fell out in this very step
-// and does not come back here will not grow either.
+// Adds to the beam the prefixes that are one label longer than |leaf|, as far as they are probable
+// enough. A child that fell out of the beam during this very step and does not come back here loses
+// its |before| as well, so that it cannot grow later in the step. TensorFlow does the same.
 static leat_status_t grow(leat_arena_t* arena, beam_t* beam, leaf_t* leaf, int64_t label_count) {
   for (int32_t label = 0; label < label_count; ++label) {
     double before = label == leaf->label ? leaf->before.blank : leaf->before.total;
     double total = beam->inputs[label] + before;
     leaf_t* child = find_child(leaf, label);
-    if (child && child->now.total != -INFINITY) continue;  // in the beam
+    if (child && child->now.total != -INFINITY) continue;  // it is in the beam already
     if (!is_candidate(beam, total)) {
       if (child) child->before = kNoOdds;
       continue;
@@ -255,6 +286,8 @@ static leat_status_t grow(leat_arena_t* arena, beam_t* beam, leaf_t* leaf, int64
   return leat_ok_status();
 }
 
+// Moves the beam from time |t| - 1 to time |t| of sequence |b|. First all prefixes stay, then those
+// grow whose probability before this time would still find a place in the beam.
 static leat_status_t step(const decoder_t* d, leat_arena_t* arena, beam_t* beam, int64_t t,
                           int64_t b) {
   int64_t count = beam->count, blank = d->classes - 1;
@@ -272,6 +305,8 @@ static leat_status_t step(const decoder_t* d, leat_arena_t* arena, beam_t* beam,
   return leat_ok_status();
 }
 
+// Collects the labels on the way from |leaf| up to the root, so they are written from the end. With
+// state->merges a label that equals the one after it is left out.
 static leat_status_t read_labels(const decoder_t* d, const leaf_t* leaf, labels_t* out_labels) {
   int64_t depth = 0, count = 0;
   for (const leaf_t* l = leaf; l->parent; l = l->parent) ++depth;
@@ -287,6 +322,7 @@ static leat_status_t read_labels(const decoder_t* d, const leaf_t* leaf, labels_
   return leat_ok_status();
 }
 
+// The beam search of sequence |b|. |arena| holds the tree, which is freed after each sequence.
 static leat_status_t search(leat_kernel_context_t* c, decoder_t* d, leat_arena_t* arena,
                             int64_t b) {
   int64_t paths = d->state->path_count;

@@ -1,4 +1,5 @@
-// Connectionist temporal classification (Graves et al., 2006): the loss of labels without times.
+// Definition of CTCLoss, connectionist temporal classification (Graves et al., 2006): the loss of a
+// sequence of labels whose positions in time are not known.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/subgraph.h"
@@ -24,7 +25,9 @@ static leat_status_t loss_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The second output is the gradient; what it is the gradient of is not known to the graph.
+// Output 1 of the op is already the gradient of the loss, so it is only scaled. PreventGradient
+// stops a second differentiation, because the graph does not say how output 1 follows from the
+// inputs.
 static leat_status_t loss_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t fixed = leat_build_unary(b, "PreventGradient", leat_gradient_output(g, 1));

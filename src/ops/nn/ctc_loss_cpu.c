@@ -1,17 +1,31 @@
-// CPU kernel of CTCLoss. The labels l get a blank before each and one at the end: l'. log_alpha(u,
-// t) is the log of the probability of all paths that reach l'[u] at time t, log_beta(u, t) that of
-// all that go on from there. Their sum over u is the sequence's, at any t.
+// CPU kernel of CTCLoss, connectionist temporal classification (Graves et al., 2006).
 //
-// The softmax y lies in the gradient's tensor until the gradient, y - (paths through a class),
-// takes its place. Sums are in double.
+//   inputs [times, batch, classes], labels (a sparse matrix), sequence_length [batch]
+//     -> loss [batch], gradient [times, batch, classes]
+//
+// The loss of a sequence is -log P, where P is the probability of all paths (one class for each
+// time) that reduce to its labels. The labels l get a blank before each and one at the end; the
+// result is called l' and has 2 |l| + 1 items. P is found by the forward-backward algorithm of the
+// paper:
+//
+//   log_alpha(u, t)  log of the probability of all paths that are at l'[u] at time t, up to time t
+//   log_beta(u, t)   log of the probability of all that go on from there to the end, after time t
+//   log P = log of the sum over u of exp(log_alpha(u, t) + log_beta(u, t)), the same for every t
+//
+//   gradient(k, t) = y(k, t) - sum over u with l'[u] = k of exp(log_alpha + log_beta - log P)
+//
+// y is the softmax of the inputs. It lies in the gradient's tensor until the gradient takes its
+// place there, so no further tensor is needed. Sums are in double and of logarithms, because
+// probabilities of long sequences underflow. Sequences are independent and are shared among
+// threads.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/ctc_cpu.h"
 
 typedef struct ctc_state_s {
-  bool collapses;       // equal labels side by side are one
-  bool merges;          // equal classes side by side without a blank are one label
-  bool ignores_longer;  // labels for which there is too little time
+  bool collapses;       // a label that follows itself in the input is dropped
+  bool merges;          // a class that repeats without a blank between is one label
+  bool ignores_longer;  // the loss is 0 where there are more labels than times
 } ctc_state_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
@@ -27,12 +41,12 @@ typedef struct ctc_s {
   const int32_t* lengths;       // [batch]
   int64_t times, batch, classes;
   leat_tensor_t *loss, *gradient;
-  // In the arena.
+  // What follows is in the arena of the call, but for |paths|, which is a temporary tensor.
   int64_t* first_labels;  // of sequence b: [first_labels[b], first_labels[b + 1])
   const int32_t* labels;
   int32_t** padded;  // l' of each sequence
   int64_t* padded_counts;
-  double* paths;  // log_alpha, log_beta and sums by class, of each sequence
+  double* paths;  // of each sequence: sums by class, log_alpha, log_beta
   int64_t path_stride;
 } ctc_t;
 
@@ -68,7 +82,8 @@ static leat_status_t check_lengths(const leat_kernel_context_t* c, const ctc_t* 
   return leat_ok_status();
 }
 
-// Entries come in order, none twice.
+// Checks that the entries of the labels come in order and none twice, and notes where those of each
+// sequence begin.
 static leat_status_t group_labels(const leat_kernel_context_t* c, ctc_t* ctc) {
   const leat_tensor_t* indices = leat_kernel_input(c, 1);
   const int64_t* pairs = indices->data;
@@ -91,7 +106,8 @@ static leat_status_t group_labels(const leat_kernel_context_t* c, ctc_t* ctc) {
 
 // ---- Labels with blanks -------------------------------------------------------------------------
 
-// A label that is no class ends its sequence.
+// Fills l' of sequence |b|. A label that is not a class (or is the blank) ends its sequence: only
+// such labels may follow it.
 static leat_status_t pad_labels(const leat_kernel_context_t* c, ctc_t* ctc, int64_t b) {
   const int32_t* labels = ctc->labels + ctc->first_labels[b];
   int64_t count = ctc->first_labels[b + 1] - ctc->first_labels[b];
@@ -115,6 +131,7 @@ static leat_status_t pad_labels(const leat_kernel_context_t* c, ctc_t* ctc, int6
   return leat_ok_status();
 }
 
+// Allocates and fills l' of sequence |b|, after the checks that TensorFlow makes of its length.
 static leat_status_t pad_sequence(const leat_kernel_context_t* c, leat_arena_t* arena, ctc_t* ctc,
                                   int64_t b) {
   int64_t count = ctc->first_labels[b + 1] - ctc->first_labels[b];
@@ -139,10 +156,11 @@ typedef struct sequence_s {
   const ctc_t* ctc;
   const int32_t* labels;  // l'
   int64_t count, times, b;
-  double *alpha, *beta;  // [times, count]
+  double *alpha, *beta;  // log_alpha and log_beta [times, count]
   double* class_sums;    // [classes]
 } sequence_t;
 
+// The index of the first class of this sequence at time |t|, in inputs and gradient.
 static int64_t row_at(const sequence_t* s, int64_t t) {
   return (t * s->ctc->batch + s->b) * s->ctc->classes;
 }
@@ -151,6 +169,7 @@ static double log_softmax_at(const sequence_t* s, int64_t u, int64_t t) {
   return log(leat_ctc_read(s->ctc->gradient, row_at(s, t) + s->labels[u]));
 }
 
+// Writes the softmax of the inputs at time |t| to the gradient's tensor.
 static void take_softmax(const sequence_t* s, int64_t t) {
   const ctc_t* ctc = s->ctc;
   int64_t row = row_at(s, t);
@@ -170,17 +189,21 @@ static bool is_blank(const sequence_t* s, int64_t u) {
   return s->labels[u] == (int32_t)s->ctc->classes - 1;
 }
 
-// May a path stay at l'[u]? May it leap over the blank between l'[u] and l'[u + 2]?
+// Says whether a path may be at l'[u] at two successive times: at a blank always, at a label if
+// repeats are merged.
 static bool may_stay(const sequence_t* s, int64_t u) {
   return s->ctc->state->merges || is_blank(s, u);
 }
 
+// Says whether a path may go from l'[u] to l'[u + 2] without the blank between. It may not where
+// both are the same label and repeats are merged, since then they would be one.
 static bool may_leap(const sequence_t* s, int64_t u) {
   return u + 2 < s->count && !is_blank(s, u) &&
          !(s->ctc->state->merges && s->labels[u] == s->labels[u + 2]);
 }
 
-// The labels that a path can be at, at time t, if it still can end in time.
+// The labels that a path can be at, at time |t|, are [first_at, end_at): it moves by at most two
+// items at a time, began at one of the first two, and must still reach one of the last two.
 static int64_t first_at(const sequence_t* s, int64_t t) {
   return LEAT_MAX(0, s->count - 2 * (s->times - t));
 }
@@ -218,7 +241,8 @@ static void go_backward(const sequence_t* s) {
   }
 }
 
-// Without a path the gradient is the softmax.
+// Turns the softmax in the gradient's tensor into the gradient. If no path leads to the labels, P
+// is 0 and the softmax stays, as in TensorFlow.
 static void take_gradient(const sequence_t* s, double log_probability) {
   const ctc_t* ctc = s->ctc;
   for (int64_t t = 0; t < s->times && log_probability != -INFINITY; ++t) {
@@ -235,6 +259,8 @@ static void take_gradient(const sequence_t* s, double log_probability) {
   }
 }
 
+// Computes loss and gradient of sequences [begin, end). A sequence of length 0, or one that is
+// ignored because its labels are longer, has loss 0 and gradient 0.
 static void run_sequences(void* data, int64_t begin, int64_t end) {
   const ctc_t* ctc = data;
   for (int64_t b = begin; b < end; ++b) {
@@ -262,6 +288,7 @@ static void run_sequences(void* data, int64_t begin, int64_t end) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Checks the labels and finds how much memory a sequence needs at most.
 static leat_status_t prepare(leat_kernel_context_t* c, leat_arena_t* arena, ctc_t* ctc) {
   size_t batch = (size_t)ctc->batch;
   LEAT_RETURN_IF_ERROR(

@@ -1,4 +1,5 @@
-// DataFormatDimMap, DataFormatVecPermute: dimensions of one layout in another.
+// Definitions of DataFormatDimMap and DataFormatVecPermute, which translate numbers and sizes of
+// dimensions from one data format to another.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,10 +1,19 @@
-// CPU kernels of DataFormatDimMap and DataFormatVecPermute.
+// CPU kernels of DataFormatDimMap and DataFormatVecPermute. A graph that is rewritten from one
+// layout to another (NHWC to NCHW) has constants that speak of dimensions; these ops translate
+// them.
+//
+//   DataFormatDimMap      x holds numbers of dimensions in src_format -> those in dst_format
+//   DataFormatVecPermute  x holds a size (or a pair) for each dimension of src_format -> the same
+//                         in the order of dst_format
+//
+// A format has a letter for each dimension, and the two formats must be permutations of each other.
+// DataFormatVecPermute also takes vectors of the spatial dimensions alone, two fewer.
 #include "ops/kernel_rows.h"
 
 typedef struct leat_format_change_s {
   int count;       // dimensions of the formats
-  int32_t to[5];   // where dimension i of the source is in the destination
-  // The same among the spatial dimensions alone ("HW", "DHW").
+  int32_t to[5];   // dimension i of the source is dimension to[i] of the destination
+  // The same among the spatial dimensions alone ("HW", or "DHW" of five-letter formats).
   int spatial_count, spatial_to[5];
 } leat_format_change_t;
 
@@ -19,7 +28,7 @@ static bool is_spatial(char dim, int spatial) {
   return dim == 'H' || dim == 'W' || (spatial == 3 && dim == 'D');
 }
 
-// The place of |dim| among the spatial dimensions of |format|.
+// The number of |dim| among the spatial dimensions of |format|.
 static int find_spatial(leat_string_view_t format, char dim, int spatial) {
   int place = 0;
   for (int i = 0; i < (int)format.size && format.data[i] != dim; ++i) {
@@ -61,7 +70,8 @@ static void store(leat_tensor_t* tensor, int64_t index, int64_t value) {
   }
 }
 
-// A negative dimension counts from the end; one outside the format gets the last one's place.
+// A negative number counts from the last dimension. Numbers outside the format are not refused:
+// from its length on they wrap around, and those too far below zero become the last dimension.
 static leat_status_t dim_map__cpu(leat_kernel_context_t* c) {
   const leat_format_change_t* change = leat_kernel_state(c);
   const leat_tensor_t* x = leat_kernel_input(c, 0);

@@ -1,9 +1,16 @@
-// Dilation2D: the greatest sum of input and filter in each window, and its gradients.
+// Definitions of Dilation2D (grayscale morphology) and its gradients.
+//
+//   input [batch, rows, columns, depth], filter [rows, columns, depth] -> output
+//
+// Each output element is the largest sum of input and filter in its window. The gradient ops take
+// the same two tensors and the gradient of the output, and give the gradient of one of the two.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/window.h"
 #include "ops/op_rows.h"
 
+// The depth of the output is the filter's; it is merged with the input's only where all spatial
+// sizes are known, as TensorFlow does.
 static leat_status_t dilation2d_shape(leat_inference_t* c) {
   leat_partial_shape_t input, filter, output;
   leat_window_t window;

@@ -1,5 +1,14 @@
-// CPU kernels of Dilation2D. The gradients find the place of each maximum anew; the first of equal
-// ones counts.
+// CPU kernels of Dilation2D (grayscale morphology) and its two gradients. With stride s, rate r and
+// padding b in front, for each channel c on its own:
+//
+//   y[n, i, j, c] = max over (h, w) of x[n, i s + h r - b, j s' + w r' - b', c] + f[h, w, c]
+//
+// Positions outside the image do not take part. The gradients send dy to the input element, or to
+// the filter element, of the maximum. They search each window again rather than store where the
+// maxima were; of equal sums the first one counts, as in TensorFlow.
+//
+// One loop serves all three ops and each type. Half and bfloat16 are computed in float. Images are
+// shared among threads, but for the gradient of the filter, whose elements every image adds to.
 #include <string.h>
 
 #include "base/checked.h"
@@ -20,7 +29,7 @@ typedef struct sizes_s {
 } sizes_t;
 
 typedef struct run_s run_t;
-typedef void (*run_fn_t)(const run_t* run, int64_t begin, int64_t end);  // over images
+typedef void (*run_fn_t)(const run_t* run, int64_t begin, int64_t end);  // for images [begin, end)
 struct run_s {
   run_fn_t fn;
   sizes_t sizes;
@@ -31,6 +40,8 @@ struct run_s {
   void* result;
 };
 
+// Defines the loop over |type|, whose least value is LOWEST: the result of a window that lies
+// outside.
 #define DEFINE(suffix, type, LOWEST)                                                             \
   static void run_##suffix(const run_t* run, int64_t begin, int64_t end) {                       \
     const sizes_t* s = &run->sizes;                                                              \
@@ -113,6 +124,7 @@ static leat_status_t create_to_filter(leat_kernel_creation_t* c, void* state) {
   return create(c, state, TO_FILTER);
 }
 
+// Fills |out_sizes| from the shapes of input and filter.
 static leat_status_t measure(const leat_kernel_context_t* c, sizes_t* out_sizes) {
   const leat_dilation2d_t* dilation = leat_kernel_state(c);
   const int64_t* input = leat_shape_dims(&leat_kernel_input(c, 0)->shape);
@@ -139,7 +151,8 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
   run->fn(run, begin, end);
 }
 
-// Into |result|, which has the computing type.
+// Computes into |result|, which has the type that the loops compute in. Gradients are added up, so
+// |result| is cleared first.
 static leat_status_t run(leat_kernel_context_t* c, const sizes_t* sizes, leat_tensor_t* result) {
   const leat_dilation2d_t* dilation = leat_kernel_state(c);
   leat_wide_t wide;

@@ -1,5 +1,12 @@
-// Pools whose windows have sizes k and k + 1 in random order, so that the ratio of input to output
-// need not be a whole number: definitions and gradients.
+// Definitions of FractionalMaxPool and FractionalAvgPool with their gradients: pools whose windows
+// have sizes k and k + 1 in random order, so that the ratio of input to output need not be a whole
+// number (Graham, "Fractional Max-Pooling", 2014).
+//
+//   value [batch, rows, columns, channels] -> output, row_pooling_sequence, col_pooling_sequence
+//
+// Outputs 1 and 2 say where the windows begin. The gradient ops take them as inputs, because
+// windows are drawn anew in each step. The kernels, and the meaning of a sequence, are in
+// fractional_pool_cpu.c.
 #include <math.h>
 
 #include "graph/gradient.h"
@@ -28,7 +35,8 @@ static leat_status_t pool_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 4, dims, &output));
   leat_inference_set_output(c, 0, output);
   for (int i = 1; i <= 2; ++i) {
-    // One less than the sequence really has: as TensorFlow says.
+    // The kernel's sequence has one element more than this. TensorFlow's shape function makes the
+    // same mistake, and graphs that were built with it rely on nothing else.
     LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &dims[i], &sequence));
     leat_inference_set_output(c, i, sequence);
   }
@@ -39,6 +47,7 @@ static leat_status_t max_grad_shape(leat_inference_t* c) {
   return leat_window_shape_as_input(c, 0, 4);
 }
 
+// The first input is the shape of the pool's input, which is known when it is a constant.
 static leat_status_t avg_grad_shape(leat_inference_t* c) {
   leat_partial_shape_t output;
   if (leat_inference_input_tensor(c, 0)) {
@@ -50,7 +59,7 @@ static leat_status_t avg_grad_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// |first| holds what precedes the sequences.
+// Builds the gradient node |op|, whose inputs are |first| followed by the two sequences.
 static leat_output_t build_grad(leat_gradient_t* g, const char* op, leat_outputs_t first) {
   leat_output_t inputs[5];
   int count = 0;

@@ -1,5 +1,20 @@
-// CPU kernels of fractional pools, channels last. A sequence says where each window begins, in rows
-// and in columns; the last item is the end.
+// CPU kernels of FractionalMaxPool, FractionalAvgPool and their gradients, after Graham's paper
+// "Fractional Max-Pooling" (2014). An ordinary pool divides the size of an image by a whole number;
+// this one divides it by any ratio alpha >= 1. With k = floor(alpha), each window has k or k + 1
+// rows and columns, and a random sequence says which comes where.
+//
+//   value [batch, rows, columns, channels]
+//     -> output [batch, floor(rows / alpha), floor(columns / alpha'), channels],
+//        row_pooling_sequence [output rows + 1] int64, col_pooling_sequence [output columns + 1]
+//
+// Window i covers positions [s[i], s[i + 1]) of a sequence s, and s[i + 1] too when the node says
+// "overlapping". The sequences are outputs because the gradient ops need the same windows; there
+// they are inputs that anybody may have computed, so nothing about them is believed but what
+// read_plane has checked.
+//
+// The gradient of the maximum searches each window again instead of reading stored positions.
+// Forward loops are shared among threads by output rows; gradient loops by images, because windows
+// of one image may overlap and their threads would add to the same element.
 #include <float.h>
 #include <math.h>
 
@@ -14,16 +29,17 @@ typedef struct plane_s {
   bool overlaps;
   const void *input, *dy;
   void *output;
-  double* sums;  // one an input element; for the gradient of means
+  double* sums;  // for the gradient of the mean: one for each element of the input
 } plane_t;
 
 typedef struct span_s {
   int64_t begin, end;
 } span_t;
 
-// Window |index| of an axis, cut at the end of the input, and empty where it lies outside or ends
-// before it begins. The items of a sequence are only known not to be negative: they are cut before
-// anything is computed of them, so that no address can overflow.
+// Gives the positions of window |index| along |axis|, cut at the end of the input. The window is
+// empty where it lies outside the input or ends before it begins. The items of a sequence are only
+// known not to be negative, so they are cut to the input's size before anything is computed from
+// them; thus no address can overflow.
 static span_t span_of(const plane_t* p, int axis, int64_t index) {
   const int64_t size = p->in[axis];
   const int64_t begin = LEAT_MIN(p->begins[axis][index], size);
@@ -32,8 +48,9 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
   return (span_t){begin, LEAT_MAX(begin, end)};
 }
 
-// Runs the statement after it over the windows of output rows [begin, end): |out| is the output
-// position, |rows| and |columns| the window.
+// EACH_WINDOW runs the statement after it for each window of the output rows [begin, end): |out| is
+// the output position, |rows| and |columns| are the window. EACH_PLACE then runs a statement for
+// each input position |at| of that window, counted over all images.
 #define EACH_WINDOW(p, begin, end, out, rows, columns)                             \
   for (int64_t row_ = (begin); row_ < (end); ++row_)                               \
     for (int64_t column_ = 0, out = row_ * (p)->out[1]; column_ < (p)->out[1];     \
@@ -47,6 +64,7 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
                  last_ = at + (columns).end - (columns).begin;                     \
          at < last_; ++at)
 
+<<<<<<< HEAD
 #define TYPE float
 #define SUFFIX(name) name##_float
 #define LOWEST (-FLT_MAX)
@@ -66,6 +84,71 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
 #define SUFFIX(name) name##_int64
 #define LOWEST INT64_MIN
 #include "ops/nn/fractional_pool_loops.inc"
+=======
+#define DEFINE_LOOPS(name, type, lowest)                                                         \
+  static void max_##name(void* data, int64_t begin, int64_t end) {                               \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin, end, out, rows, columns) {                                             \
+      type* to = (type*)p->output + out * p->channels;                                           \
+      for (int64_t c = 0; c < p->channels; ++c) to[c] = lowest;                                  \
+      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
+        const type* from = (const type*)p->input + at * p->channels;                             \
+        for (int64_t c = 0; c < p->channels; ++c) to[c] = from[c] > to[c] ? from[c] : to[c];     \
+      }                                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  static void mean_##name(void* data, int64_t begin, int64_t end) {                              \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin, end, out, rows, columns) {                                             \
+      type* to = (type*)p->output + out * p->channels;                                           \
+      const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);             \
+      for (int64_t c = 0; c < p->channels; ++c) to[c] = 0;                                       \
+      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
+        const type* from = (const type*)p->input + at * p->channels;                             \
+        for (int64_t c = 0; c < p->channels; ++c) to[c] += from[c];                              \
+      }                                                                                          \
+      for (int64_t c = 0; c < p->channels; ++c) to[c] /= (type)count;                            \
+    }                                                                                            \
+  }                                                                                              \
+  static bool equal_##name(const void* x, const void* y, int64_t count) {                        \
+    bool equal = true;                                                                           \
+    for (int64_t i = 0; i < count; ++i) equal &= ((const type*)x)[i] == ((const type*)y)[i];     \
+    return equal;                                                                                \
+  }                                                                                              \
+  /* Adds dy at the position of each window's maximum, the first one of equal maxima. */         \
+  static void spread_max_##name(void* data, int64_t begin, int64_t end) {                        \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin * p->out[0], end * p->out[0], out, rows, columns) {                     \
+      for (int64_t c = 0; c < p->channels; ++c) {                                                \
+        int64_t best = -1;                                                                       \
+        EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                     \
+          const int64_t place = at * p->channels + c;                                            \
+          const type* from = p->input;                                                           \
+          if (best < 0 || from[best] < from[place]) best = place;                                \
+        }                                                                                        \
+        if (best >= 0) ((type*)p->output)[best] += ((const type*)p->dy)[out * p->channels + c];  \
+      }                                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  static void spread_mean_##name(void* data, int64_t begin, int64_t end) {                       \
+    const plane_t* p = data;                                                                     \
+    EACH_WINDOW(p, begin * p->out[0], end * p->out[0], out, rows, columns) {                     \
+      const type* from = (const type*)p->dy + out * p->channels;                                 \
+      const double count = (double)((rows.end - rows.begin) * (columns.end - columns.begin));    \
+      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
+        for (int64_t c = 0; c < p->channels; ++c) {                                              \
+          p->sums[at * p->channels + c] += (double)from[c] / count;                              \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+    const int64_t size = p->in[0] * p->in[1] * p->channels;                                      \
+    for (int64_t i = begin * size; i < end * size; ++i) ((type*)p->output)[i] = (type)p->sums[i]; \
+  }
+DEFINE_LOOPS(float, float, -FLT_MAX)
+DEFINE_LOOPS(double, double, -DBL_MAX)
+DEFINE_LOOPS(int32, int32_t, INT32_MIN)
+DEFINE_LOOPS(int64, int64_t, INT64_MIN)
+>>>>>>> h-w2
 
 typedef bool (*equal_fn_t)(const void* x, const void* y, int64_t count);
 #define LOOP_OF(name, fn_t)                              \
@@ -92,8 +175,10 @@ typedef struct leat_fractional_s {
   leat_philox_t philox;
 } leat_fractional_t;
 
-// |diffs| sums to |length|: in the paper (Graham, "Fractional Max-Pooling", 2014) a_i =
-// ceil(alpha (i + u)), u limited so that neither the first nor the last difference is out of range.
+// Writes |count| differences that sum to |length|, in the paper's pseudo-random way: they are a(i)
+// - a(i - 1) with a(0) = 1, a(count) = |length| + 1 and a(i) = ceil(alpha (i + u)) between, for one
+// random u in [0, most). The limit |most| keeps the first difference at most k + 1 and the last one
+// at least k.
 static void fill_pseudo_random(leat_philox_t* philox, int64_t length, int64_t count,
                                int64_t* diffs) {
   const double alpha = (double)length / (double)count;
@@ -112,7 +197,8 @@ static void fill_pseudo_random(leat_philox_t* philox, int64_t length, int64_t co
   }
 }
 
-// k and k + 1, shuffled.
+// Writes |count| differences k and k + 1 that sum to |length|, in random order (a Fisher-Yates
+// shuffle). |philox| advances by as many numbers as the shuffle may use.
 static void fill_random(leat_philox_t* philox, int64_t length, int64_t count, int64_t* diffs) {
   leat_philox_t draws = *philox;
   leat_philox_skip(philox, ((uint64_t)count + 3) / 4);
@@ -127,6 +213,8 @@ static void fill_random(leat_philox_t* philox, int64_t length, int64_t count, in
   }
 }
 
+// Allocates output |index| and fills it with the |count| + 1 borders of the windows along an axis
+// of |length| positions.
 static leat_status_t make_sequence(leat_kernel_context_t* c, leat_philox_t* philox, int index,
                                    int64_t length, int64_t count, const int64_t** out_begins) {
   const leat_fractional_t* kernel = leat_kernel_state(c);
@@ -166,6 +254,8 @@ static leat_status_t create_overlapping(leat_kernel_creation_t* c, void* state) 
   return leat_kernel_attr_bool(c, "overlapping", &((leat_fractional_t*)state)->overlaps);
 }
 
+// Reads the attributes of a forward op. Where the node gives no seeds, two are drawn when the
+// kernel is made; a deterministic node then repeats the same windows in every step of this kernel.
 static leat_status_t create_pool(leat_kernel_creation_t* c, void* state) {
   leat_fractional_t* kernel = state;
   int64_t seed, seed2;
@@ -187,6 +277,7 @@ static leat_status_t create_pool(leat_kernel_creation_t* c, void* state) {
   return leat_ok_status();
 }
 
+// Draws both sequences and runs |loop| (max or mean) over the output rows of all images.
 static leat_status_t run_pool(leat_kernel_context_t* c, leat_shard_fn_t loop) {
   const leat_fractional_t* kernel = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -228,7 +319,10 @@ static leat_status_t avg_pool__cpu(leat_kernel_context_t* c) {
   return run_pool(c, mean_of(leat_kernel_input(c, 0)->dtype));
 }
 
-// Inputs |index| and |index| + 1: the sequences of windows of |dy|, over an input of |dims|.
+// Fills |out| for a gradient op: |dims| is the shape of the pool's input, |dy| the gradient of its
+// output, and inputs |index| and |index| + 1 of the op are the two sequences. INVALID_ARGUMENT
+// unless the shapes fit, the sequences are long enough, and none of their items is negative. A
+// sequence may still be out of order or reach beyond the input; span_of takes care of that.
 static leat_status_t read_plane(const leat_kernel_context_t* c, const int64_t* dims,
                                 const leat_tensor_t* dy, int index, plane_t* out) {
   const leat_fractional_t* kernel = leat_kernel_state(c);
@@ -267,6 +361,7 @@ static leat_status_t read_plane(const leat_kernel_context_t* c, const int64_t* d
   return leat_ok_status();
 }
 
+// Sums are in double: each input element may collect shares of several windows.
 static leat_status_t avg_pool_grad__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* sizes = leat_kernel_input(c, 0);
   const leat_tensor_t* dy = leat_kernel_input(c, 1);
@@ -296,7 +391,8 @@ static leat_status_t avg_pool_grad__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// Are the maxima of the input's windows the given output?
+// Computes the pool's output anew and compares it with the one that is given, because TensorFlow's
+// kernel refuses a gradient whose orig_output does not belong to orig_input.
 static leat_status_t check_output(leat_kernel_context_t* c, plane_t* plane) {
   const leat_tensor_t* given = leat_kernel_input(c, 1);
   leat_tensor_t maxima;

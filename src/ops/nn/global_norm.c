@@ -1,9 +1,15 @@
-// BatchNormWithGlobalNormalization: batch normalisation as TensorFlow first had it.
+// Definition of BatchNormWithGlobalNormalization and its gradient: batch normalisation as the first
+// release of TensorFlow had it, deprecated since. In contrast to FusedBatchNorm it does not compute
+// the statistics of the batch: mean m and variance v are inputs, and have gradients.
+//
+//   t [batch, height, width, channels], m, v, beta, gamma [channels] -> result as t
+//
+// The gradient op gives the gradients of all five inputs at once, in their order.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Merges the channels of |shape| with the vectors at inputs [1, end).
+// Merges the channels of |shape| with the lengths of the vectors at inputs [1, end).
 static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t shape, int end,
                                     leat_partial_shape_t* out_shape) {
   int64_t channels = shape.dims[3];
@@ -35,6 +41,7 @@ static leat_status_t global_norm_grad_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The gradient op does not take beta, since no gradient depends on it.
 static leat_status_t global_norm_gradient(leat_gradient_t* g) {
   const leat_node_t* node = leat_gradient_node(g);
   const leat_output_t inputs[] = {leat_gradient_input(g, 0), leat_gradient_input(g, 1),

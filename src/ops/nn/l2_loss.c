@@ -1,4 +1,4 @@
-// L2Loss: half the sum of squares.
+// Definition of L2Loss, half the sum of squares of a tensor; its gradient is t dloss.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,6 @@
-// CPU kernel of L2Loss: blocks of a fixed size are summed apart and added in order.
+// CPU kernel of L2Loss, half the sum of squares: t -> scalar. Blocks of a fixed size are summed
+// separately and their sums added in order, so that the result does not depend on the number of
+// threads.
 #include "ops/nn/l2_loss_cpu.h"
 
 #include "base/checked.h"
@@ -24,6 +26,7 @@ static void sum_blocks(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// |x| is float or double.
 static leat_status_t sum_squares(leat_kernel_context_t* c, const leat_tensor_t* x,
                                  double* out_sum) {
   const int64_t blocks = (x->shape.element_count + BLOCK - 1) / BLOCK;

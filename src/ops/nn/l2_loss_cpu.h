@@ -1,4 +1,4 @@
-// Sums of squares.
+// Sums of the squares of |n| elements, compiled for each instruction set in l2_loss_isa.c.
 #ifndef LEAT_OPS_NN_L2_LOSS_CPU_H_
 #define LEAT_OPS_NN_L2_LOSS_CPU_H_
 

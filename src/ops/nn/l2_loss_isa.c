@@ -1,4 +1,5 @@
-// Sums of squares per instruction set, in many partial sums at once.
+// Sums of squares, compiled for each instruction set. 64 partial sums run side by side: one sum
+// would wait for each addition, and many small sums lose fewer bits than one large one.
 #include "ops/nn/l2_loss_cpu.h"
 
 #define WIDTH 64

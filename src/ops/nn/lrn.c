@@ -1,8 +1,11 @@
-// LRN: local response normalisation over neighbouring channels.
+// Definition of LRN, local response normalisation over neighbouring channels, and its gradient.
+//
+//   input [batch, height, width, channels] -> output of the same shape
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
+// All inputs have one shape, of rank 4.
 static leat_status_t lrn_shape(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_unknown();
   for (int i = 0; i < leat_inference_input_count(c); ++i) {

@@ -1,9 +1,15 @@
-// CPU kernels of LRN. For a pixel, with w(j) the channels at most the radius away from j:
+// CPU kernels of LRN, local response normalisation across channels (the AlexNet paper), and its
+// gradient. For one pixel, with w(j) the channels at most |radius| away from j:
 //
 //   norm(j) = bias + alpha sum over k in w(j) of x(k)^2        y(j) = x(j) norm(j)^-beta
 //   dx(k) = dy(k) norm(k)^-beta - 2 alpha beta x(k) sum over j in w(k) of dy(j) y(j) / norm(j)
 //
-// Both sums slide along the channels.
+// Both sums are over windows of channels. Narrow windows are summed anew for each channel. Wide
+// ones slide: the element that comes in is added and the one that leaves subtracted, in double,
+// because errors of float would add up along the channels.
+//
+// The power goes through the vector functions for exp and log, unless beta is 1/2 or 1. Half is
+// computed in float; pixels are shared among threads.
 #include <string.h>
 
 #include "base/checked.h"
@@ -28,7 +34,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_float(c, "beta", &lrn->beta);
 }
 
-// sums(j) = sum of values(k) over the window of j.
+// Sets sums(j) to the sum of values(k) over the window of j.
 static void sum_windows(const float* values, int64_t n, int64_t radius, float* sums) {
   if (radius <= 8) {
     for (int64_t j = 0; j < n; ++j) {
@@ -48,7 +54,7 @@ static void sum_windows(const float* values, int64_t n, int64_t radius, float* s
   }
 }
 
-// powers = norms^-beta
+// Sets powers to norms^-beta; they may be the same array.
 static void raise(const float* norms, int64_t n, float beta, float* powers) {
   const leat_vector_math_t* math = leat_vector_math();
   if (beta == 0.5f) {
@@ -68,10 +74,11 @@ typedef struct rows_s {
   const float* x;
   const float* y;
   float* result;
-  float* scratch;  // 3 rows for each of the pixels
+  float* scratch;  // one row of |depth| for each pixel, for the gradient three
   int64_t depth;
 } rows_t;
 
+// Writes norm(j) of the pixel |x| to |norms|; |squares| is scratch.
 static void find_norms(const rows_t* rows, const float* x, float* squares, float* norms) {
   const leat_lrn_t* lrn = rows->lrn;
   for (int64_t i = 0; i < rows->depth; ++i) squares[i] = x[i] * x[i];
@@ -79,10 +86,11 @@ static void find_norms(const rows_t* rows, const float* x, float* squares, float
   for (int64_t i = 0; i < rows->depth; ++i) norms[i] = lrn->bias + lrn->alpha * norms[i];
 }
 
+// A shard uses the scratch of its first pixel for all of them; the result's row serves as the rest.
 static void run_forward(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
   const int64_t n = rows->depth;
-  float* squares = rows->scratch + begin * n;  // of the shard's first pixel; the result is the rest
+  float* squares = rows->scratch + begin * n;
   for (int64_t r = begin; r < end; ++r) {
     const float* x = rows->x + r * n;
     float* y = rows->result + r * n;

@@ -1,4 +1,14 @@
-// Max pools of two and three dimensions with their gradients, first and second.
+// Definitions of the max pools of two and three dimensions, of their gradients, and of the
+// gradients of those.
+//
+//   MaxPool      input -> output
+//   MaxPoolGrad  (input, output, dy) -> dx, which is dy at the positions of the maxima
+//   MaxPoolGradGrad  (input, output, ddx) -> ddy, which is ddx at those positions
+//
+// Which element of a window is the maximum does not change with a small change of the input. So
+// MaxPoolGrad is linear in dy and constant in the other two inputs, and the same holds for
+// MaxPoolGradGrad: each is the other's gradient. The V2 ops take the sizes and strides of the
+// windows as inputs. MaxPoolWithArgmax keeps positions in a second output, for unpooling.
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"
@@ -18,7 +28,8 @@ static leat_status_t with_argmax_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The output is what the forward pool gives, which inputs 0 and 1 say together.
+// The output has the shape of the forward pool's output: input 1 has it, and it follows from input
+// 0.
 static leat_status_t grad_grad_shape(leat_inference_t* c, int spatial) {
   LEAT_RETURN_IF_ERROR(leat_pool_shape(c, spatial, spatial == 2));
   leat_partial_shape_t output, input;
@@ -61,7 +72,8 @@ static leat_status_t with_argmax_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Of a gradient op (input, output, gradient, sizes ...): flat in the first two.
+// The gradient of a gradient op with inputs (input, output, gradient, sizes ...): |op| over the
+// incoming gradient for the third, zero for the first two.
 static leat_status_t gradient_of_choice(leat_gradient_t* g, const char* op) {
   leat_builder_t* b = &g->builder;
   leat_output_t inputs[5];

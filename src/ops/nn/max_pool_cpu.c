@@ -1,5 +1,19 @@
-// CPU kernels of the max pools of two and three dimensions. The gradients find the maxima anew
-// instead of keeping their places: that costs less than writing them down.
+// CPU kernels of the max pools of two and three dimensions, of their gradients, and of the
+// gradients of those.
+//
+//   MaxPool            input -> the largest element of each window
+//   MaxPoolGrad        input, output, dy -> dx: dy at the position of each maximum, 0 elsewhere
+//   MaxPoolGradGrad    input, output, ddx -> ddy: the element of ddx at each maximum
+//   MaxPoolWithArgmax  input -> maxima and their positions in the flattened input
+//
+// A gradient op does not get the positions of the maxima: it searches each window again. That costs
+// less than writing the positions in the forward pass and reading them back, since memory is slower
+// than comparisons. Where several elements of a window are equal, the first one counts.
+//
+// Every kernel checks its window and its shapes here, brings the tensors into the form that the
+// loops want (channels last; half and bfloat16 as float), and runs a loop of max_pool_loops.inc
+// over them. Forward loops are shared among threads by output rows. Loops that scatter into dx are
+// shared by images, because the windows of one image may overlap.
 #include "ops/nn/max_pool_cpu.h"
 
 #include <string.h>
@@ -23,14 +37,15 @@ static leat_status_t create_3d(leat_kernel_creation_t* c, void* state) {
   return leat_pool_create(c, state, 3, "T");
 }
 
-// What a run works on: wide, channels last.
+// What the loops work on. The tensors have the channels last and the type that the loops compute
+// in.
 typedef struct run_s {
   leat_pool_t pool;
   const leat_max_pool_loops_t* loops;
   const void* input;
-  const void* second;
+  const void* second;   // dy of a gradient, ddx of a gradient's gradient, else NULL
   void* output;
-  int64_t* places;
+  int64_t* places;     // MaxPoolWithArgmax alone: where the positions go
   bool counts_batch;
 } run_t;
 
@@ -52,8 +67,9 @@ static void run_find(void* data, int64_t begin, int64_t end) {
                    end);
 }
 
-// Runs |fn| over |items|, with the input, a second tensor of the run (or NULL) and the output in
-// the form that the loops want.
+// Runs |fn| over |items|, each of which takes about |item_ns|. |input|, |second| (NULL if the run
+// has none) and |output| are converted to the form of the loops before, and |output| back after;
+// |turns| says that their channels are second and must be transposed.
 static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool turns,
                                   const leat_tensor_t* input, const leat_tensor_t* second,
                                   leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
@@ -78,7 +94,8 @@ static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool tur
 
 // ---- Over channels ------------------------------------------------------------------------------
 
-// A pool over channels is a pool over rows of |window| positions of one channel each.
+// A pool over channels is run as a pool over rows: each group of |size| channels is a row of |size|
+// positions of one channel, and one window covers it.
 static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_window_t* w) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   const leat_pool_kernel_t* kernel = leat_kernel_state(c);
@@ -139,8 +156,9 @@ static leat_status_t check_shape(const leat_kernel_context_t* c, const char* wha
                              LEAT_SHAPE_TEXT(expected), LEAT_SHAPE_TEXT(&tensor->shape));
 }
 
-// Prepares the run of a gradient op over (input, output of the pool, gradient): |out_shape| is the
-// pool's output, and the gradient has that shape or the input's.
+// Prepares the run of a gradient op with inputs (input, output of the pool, gradient). |out_shape|
+// is the shape of the pool's output; the gradient must have this shape if |of_output|, else the
+// input's.
 static leat_status_t begin_gradient(leat_kernel_context_t* c, bool of_output, run_t* out_run,
                                     bool* out_turns, leat_shape_t* out_shape) {
   const leat_pool_kernel_t* kernel = leat_kernel_state(c);
@@ -183,7 +201,7 @@ static leat_status_t max_pool_grad_grad__cpu(leat_kernel_context_t* c) {
 // ---- With the places of the maxima --------------------------------------------------------------
 
 typedef struct leat_argmax_s {
-  leat_pool_kernel_t pool;  // first: the kernel's state is one of a pool
+  leat_pool_kernel_t pool;  // comes first, where leat_pool_window looks for it
   bool counts_batch;
 } leat_argmax_t;
 
@@ -193,6 +211,7 @@ static leat_status_t create_argmax(leat_kernel_creation_t* c, void* state) {
   return leat_pool_create(c, &argmax->pool, 2, "T");
 }
 
+// Converts positions to int32 for nodes whose argmax has this type.
 static void shorten(const int64_t* places, leat_tensor_t* output) {
   int32_t* to = leat_tensor_data(output, int32_t);
   for (int64_t i = 0; i < output->shape.element_count; ++i) to[i] = (int32_t)places[i];
@@ -207,7 +226,7 @@ static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "tensor_in must not be empty: it is %s",
                                LEAT_SHAPE_TEXT(&input->shape));
   }
-  // A window over channels is not looked at: TensorFlow's kernel does so.
+  // TensorFlow's kernel ignores a window over the channels here, so this one does.
   LEAT_RETURN_IF_ERROR(leat_pool_window(c, true, &window));
   run_t run = {.loops = loops_of(kernel->pool.dtype), .counts_batch = kernel->counts_batch};
   LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
@@ -227,7 +246,9 @@ static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// dx[place] += dy, for |from| values of a type.
+// Defines dx[places[i]] += dy[i] for |count| elements of a type. Positions are relative to the
+// image of |image_size| elements that the output's i / |image_count|-th image came from;
+// |image_size| is 0 where they count over the whole batch.
 #define DEFINE_SCATTER(name, type)                                                               \
   static void scatter_##name(const void* dy, const int64_t* places, int64_t count,               \
                              int64_t image_count, int64_t image_size, void* dx) {                \
@@ -255,6 +276,7 @@ static scatter_fn_t scatter_of(int dtype) {
   }
 }
 
+// Positions are an input, so each must be checked before it is used as an address.
 static leat_status_t check_places(const leat_kernel_context_t* c, const leat_tensor_t* argmax,
                                   int64_t size) {
   const int64_t* places = leat_tensor_data(argmax, const int64_t);

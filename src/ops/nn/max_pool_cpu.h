@@ -1,5 +1,7 @@
-// Loops of max pools over one type, on tensors with the channels last. Ranges are of output rows
-// (leat_pool_rows), those of |spread| of images.
+// The inner loops of max pools over one type, on tensors with the channels last. Ranges count
+// output rows (leat_pool_rows), but those of |spread| count images, since windows of an image may
+// overlap. Float and double are compiled for each instruction set; integers once.
+// max_pool_loops.inc has the code for all.
 #ifndef LEAT_OPS_NN_MAX_POOL_CPU_H_
 #define LEAT_OPS_NN_MAX_POOL_CPU_H_
 
@@ -7,16 +9,17 @@
 #include "ops/nn/pool_cpu.h"
 
 typedef struct leat_max_pool_loops_s {
-  // input -> the greatest of each window
+  // Writes the maximum of each window to |output|.
   void (*maxima)(const leat_pool_t* pool, const void* input, void* output, int64_t begin,
                  int64_t end);
-  // dy -> dx, which is dy where the maximum came from and 0 elsewhere
+  // Sets dx to dy at the positions of the maxima of |input|, and to 0 elsewhere.
   void (*spread)(const leat_pool_t* pool, const void* input, const void* dy, void* dx,
                  int64_t begin, int64_t end);
-  // values of the input's shape -> those where the maxima came from
+  // Writes the elements of |values|, which has the input's shape, at the positions of the maxima.
   void (*gather)(const leat_pool_t* pool, const void* input, const void* values, void* output,
                  int64_t begin, int64_t end);
-  // input -> the maxima and where they came from
+  // Writes the maxima, and their positions in the flattened input: of their image, or with
+  // |counts_batch| of the whole tensor.
   void (*find)(const leat_pool_t* pool, const void* input, void* output, int64_t* places,
                bool counts_batch, int64_t begin, int64_t end);
 } leat_max_pool_loops_t;
@@ -27,7 +30,7 @@ typedef struct leat_max_pool_floats_s {
 } leat_max_pool_floats_t;
 LEAT_ISA_DECLARE(leat_max_pool_floats_t, leat_max_pool_floats);
 
-// Integers.
+// The loops of an integer type.
 const leat_max_pool_loops_t* leat_max_pool_plain_loops(int dtype);
 
 #endif  // LEAT_OPS_NN_MAX_POOL_CPU_H_

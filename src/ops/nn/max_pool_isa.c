@@ -1,4 +1,5 @@
-// Loops of max pools over float and double, per instruction set.
+// The inner loops of max pools over float and double, compiled for each instruction set from
+// max_pool_loops.inc.
 #include <math.h>
 #include <string.h>
 

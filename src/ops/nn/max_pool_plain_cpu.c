@@ -1,4 +1,5 @@
-// Loops of max pools over integers.
+// The inner loops of max pools over the eight integer types. They are compiled once, for the
+// baseline instruction set: pools of integers are rare.
 #include <string.h>
 
 #include "base/checked.h"

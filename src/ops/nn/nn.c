@@ -1,4 +1,5 @@
-// Ops of neural networks: activations, biases, convolutions, pools, normalisations, losses.
+// The family of ops of neural networks: activations, biases, convolutions, pools, normalisations
+// and losses. The list names the sources whose tables of ops and kernels src/init.c registers.
 #include "ops/family.h"
 
 #define LEAT_NN_SOURCES(X) \

@@ -1,4 +1,7 @@
-// Reading and checking the windows of pools.
+// Reads the windows of pools from attributes or inputs, checks them, and measures a pool over an
+// input of a given shape. The kernels of the max and the average pools do this in each step,
+// because shapes may change from step to step. The attributes are read once, when the kernel is
+// made. Windows are checked in each step all the same, since MaxPoolV2 gets them only then.
 #include "ops/nn/pool_cpu.h"
 
 #include "base/checked.h"
@@ -11,6 +14,8 @@ leat_status_t leat_pool_create(leat_kernel_creation_t* c, leat_pool_kernel_t* ke
   return leat_ok_status();
 }
 
+// Refuses what no pool can do. A padding as large as the window would make windows that see
+// nothing.
 static leat_status_t check_window(const leat_kernel_context_t* c, const leat_window_t* w,
                                   bool over_channels) {
   for (int i = -2; i < w->spatial; ++i) {
@@ -23,7 +28,8 @@ static leat_status_t check_window(const leat_kernel_context_t* c, const leat_win
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Pooling is not yet supported on the batch dimension.");
   }
-  if (w->channels.size != 1 && !over_channels) {  // a stride without a window is ignored
+  // A stride over channels is ignored where the window does not extend over them.
+  if (w->channels.size != 1 && !over_channels) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Pooling is not yet supported on the depth dimension.");
   }
@@ -76,7 +82,8 @@ leat_status_t leat_pool_measure(const leat_kernel_context_t* c, const leat_windo
   for (int i = 0; i < w->spatial; ++i) {
     const int axis = i + LEAT_WINDOW_MAX_SPATIAL - w->spatial, d = leat_window_dim(w, i);
     out_pool->in[axis] = dims[d];
-    // No longer than what it can see, so that sums of positions stay small.
+    // |size| below is cut to what the window can see of the input, so that sums of positions cannot
+    // overflow however large the attribute is.
     const int64_t size = w->axes[i].size;
     out_pool->stride[axis] = w->axes[i].stride;
     LEAT_RETURN_IF_ERROR(leat_window_count(&w->axes[i], w->padding, dims[d], size,

@@ -1,48 +1,63 @@
-// The geometry of a pool: windows over [batch, planes, rows, columns, channels]; a two-dimensional
-// one has a single plane. Windows are cut at the borders of the input, so that a loop never sees
-// the padding.
+// The geometry of a pool: windows over tensors [batch, planes, rows, columns, channels]. A pool of
+// two dimensions has a single plane, so that one set of loops serves both. Windows are cut at the
+// borders of the input, so that no loop ever sees the padding.
+//
+//   leat_pool_create   when the kernel is made: reads the attributes
+//   leat_pool_window   in each step: the window, from attributes or inputs, checked
+//   leat_pool_measure  in each step: the pool over the input's shape, and the output's shape
+//   leat_pool_row, leat_pool_span, LEAT_POOL_EACH   in the loops: the input positions of a window
+//
+// The functions keep nothing and may be called from any thread; none of them blocks.
 #ifndef LEAT_OPS_NN_POOL_CPU_H_
 #define LEAT_OPS_NN_POOL_CPU_H_
 
 #include "kernel/kernel.h"
 #include "ops/nn/window.h"
 
+// A pool over one shape; the arrays are for planes, rows, columns. |before| is the padding in
+// front.
 typedef struct leat_pool_s {
   int64_t batch, channels;
   int64_t in[3], out[3];
   int64_t size[3], stride[3], before[3];
 } leat_pool_t;
 
-// What a kernel of a pool keeps.
+// The state of a pool's kernel.
 typedef struct leat_pool_kernel_s {
   leat_window_t window;
   int dtype;
-  bool takes_sizes;  // the last two inputs are sizes and strides of the windows
+  bool takes_sizes;  // the node has no "ksize": its last two inputs are sizes and strides
 } leat_pool_kernel_t;
 
-// |spatial| is 2 or 3. Windows and strides are checked here unless inputs bring them.
+// Reads the attributes of a pool over |spatial| (2 or 3) dimensions; |type_attr| names the
+// attribute of the type. INVALID_ARGUMENT for lists of the wrong length.
 LEAT_MUST_USE leat_status_t leat_pool_create(leat_kernel_creation_t* c, leat_pool_kernel_t* kernel,
                                              int spatial, const char* type_attr);
-// The kernel's windows, or those that its last two inputs say. UNIMPLEMENTED for windows over the
-// batch, or over channels too when |over_channels| is false.
+// Gives the window of this step: that of the attributes, or of the last two inputs.
+// INVALID_ARGUMENT for sizes or strides that are not positive; UNIMPLEMENTED for windows over the
+// batch, and over channels unless |over_channels|.
 LEAT_MUST_USE leat_status_t leat_pool_window(const leat_kernel_context_t* c, bool over_channels,
                                              leat_window_t* out_window);
-// |input| is in the window's format; |out_output| too.
+// Fills |out_pool| and the shape of the pool's output for an input of shape |input|. Both shapes
+// are in the window's data format.
 LEAT_MUST_USE leat_status_t leat_pool_measure(const leat_kernel_context_t* c,
                                               const leat_window_t* window,
                                               const leat_shape_t* input, leat_pool_t* out_pool,
                                               leat_shape_t* out_output);
 
-static inline int64_t leat_pool_rows(const leat_pool_t* pool) {  // of the output
+// The number of rows of the output, over all images and planes.
+static inline int64_t leat_pool_rows(const leat_pool_t* pool) {
   return pool->batch * pool->out[0] * pool->out[1];
 }
-// Nanoseconds that an output row of float may take.
+// An estimate of the nanoseconds that one output row of float takes, for sharing work among
+// threads.
 static inline double leat_pool_row_ns(const leat_pool_t* pool) {
   return 20 + (double)(pool->out[2] * pool->channels) * 0.3 *
                   (double)(pool->size[0] * pool->size[1] * pool->size[2]);
 }
 
-// The part of the window of output position |index| that lies inside the input.
+// Positions [begin, end) along one axis: the part of a window that lies inside the input. Empty
+// where end <= begin.
 typedef struct leat_pool_span_s {
   int64_t begin, end;
 } leat_pool_span_t;
@@ -53,11 +68,12 @@ static inline leat_pool_span_t leat_pool_span(const leat_pool_t* pool, int axis,
   return (leat_pool_span_t){start < 0 ? 0 : start, end};
 }
 
-// Where output row |row| (of leat_pool_rows) lies.
+// The part of the input that the windows of one output row see.
 typedef struct leat_pool_row_s {
-  int64_t image;  // its first position in the input: batch index times positions
+  int64_t image;  // the first input position of its image, counted over the batch
   leat_pool_span_t planes, rows;
 } leat_pool_row_t;
+// Finds output row |row|, which counts over all images and planes.
 static inline leat_pool_row_t leat_pool_row(const leat_pool_t* pool, int64_t row) {
   const int64_t y = row % pool->out[1], z = row / pool->out[1] % pool->out[0];
   const int64_t b = row / (pool->out[1] * pool->out[0]);
@@ -70,7 +86,8 @@ static inline int64_t leat_pool_first(const leat_pool_t* pool, const leat_pool_r
   return row->image +
          (row->planes.begin * pool->in[1] + row->rows.begin) * pool->in[2] + columns.begin;
 }
-// Runs the statement after it over the input positions |at| of a window.
+// Runs the statement after it for each input position |at| of a window, counted over the batch. Its
+// loops share names, so that it cannot be nested.
 #define LEAT_POOL_EACH(pool, row, columns, at)                                                  \
   for (int64_t z_ = (row).planes.begin; z_ < (row).planes.end; ++z_)                            \
     for (int64_t y_ = (row).rows.begin; y_ < (row).rows.end; ++y_)                              \

@@ -1,9 +1,11 @@
-// The shape that the pools share.
+// The shape function that the pools share. MaxPoolV2 takes sizes and strides of its windows as
+// inputs; unless they are constants, the output's shape stays unknown.
 #include "ops/nn/pool_shape.h"
 
 #include "ops/nn/window_op.h"
 
-// Sizes and strides from the last two inputs. false when they are not known yet.
+// Reads sizes and strides from the last two inputs into |window|. |out_known| is false when they
+// are not constants.
 static leat_status_t read_inputs(leat_inference_t* c, leat_window_t* window, bool* out_known) {
   const int rank = leat_window_rank(window), first = leat_inference_input_count(c) - 2;
   *out_known = true;

@@ -1,15 +1,24 @@
-// Activations and their gradients: Relu, Relu6, LeakyRelu, Elu, Selu, Softplus, Softsign.
+// Definitions of the activations and their gradients.
+//
+//   Relu       max(x, 0)                     Elu       x, or exp(x) - 1 where x < 0
+//   Relu6      min(max(x, 0), 6)             Selu      Elu scaled so that variances stay 1
+//   LeakyRelu  x, or alpha x where x <= 0    Softplus  log(exp(x) + 1)
+//                                            Softsign  x / (|x| + 1)
+//
+// Most gradients are ops of their own, (dy, x or y) -> dx, where y is the activation itself. Those
+// of Relu, Relu6, Elu and Selu need y alone. Training then does not keep x, and the activation can
+// overwrite it. The gradient ops have gradients in turn, except SoftsignGrad.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// dx = <op>(dy, y), from what the op itself gave.
+// dx = <op>(dy, y), where y is the output of the activation.
 static leat_status_t gradient_by_output(leat_gradient_t* g, const char* op) {
   leat_gradient_set_input(g, 0, leat_build_binary(&g->builder, op, leat_gradient_of_output(g, 0),
                                                   leat_gradient_output(g, 0)));
   return leat_ok_status();
 }
-// dx = <op>(dy, x).
+// dx = <op>(dy, x), where x is the input of the activation.
 static leat_status_t gradient_by_input(leat_gradient_t* g, const char* op) {
   leat_gradient_set_input(g, 0, leat_build_binary(&g->builder, op, leat_gradient_of_output(g, 0),
                                                   leat_gradient_input(g, 0)));
@@ -29,6 +38,7 @@ static leat_status_t softsign_gradient(leat_gradient_t* g) {
   return gradient_by_input(g, "SoftsignGrad");
 }
 
+// The slope of log(exp(x) + 1) is sigmoid(x).
 static leat_status_t softplus_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t sigmoid = leat_build_unary(b, "Sigmoid", leat_gradient_input(g, 0));
@@ -55,7 +65,7 @@ static void set_zeros(leat_gradient_t* g, int index) {
       g, index, leat_build_unary(&g->builder, "ZerosLike", leat_gradient_input(g, index)));
 }
 
-// Of those that only choose: linear in dy, and flat in x.
+// The gradient of ReluGrad and Relu6Grad, which pass dy or 0: linear in dy, and constant in x.
 static leat_status_t gradient_of_choice(leat_gradient_t* g, const char* op) {
   leat_gradient_set_input(g, 0, leat_build_binary(&g->builder, op, leat_gradient_of_output(g, 0),
                                                   leat_gradient_input(g, 1)));
@@ -75,7 +85,8 @@ static leat_status_t leaky_relu_grad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Of those whose slope is linear in y where y is negative.
+// The gradient of EluGrad and SeluGrad: where y is negative their dx is dy (y + constant), so that
+// the gradient with respect to y is ddx dy there and 0 elsewhere.
 static leat_status_t gradient_of_exponential(leat_gradient_t* g, const char* op) {
   leat_builder_t* b = &g->builder;
   const leat_output_t ddx = leat_gradient_of_output(g, 0);
@@ -96,7 +107,7 @@ static leat_status_t selu_grad_gradient(leat_gradient_t* g) {
   return gradient_of_exponential(g, "SeluGrad");
 }
 
-// d2x = ddx dy / (exp(-x) + 2 + exp(x))
+// SoftplusGrad is dy sigmoid(x), and the slope of sigmoid is 1 / (exp(-x) + 2 + exp(x)).
 static leat_status_t softplus_grad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t ddx = leat_gradient_of_output(g, 0);

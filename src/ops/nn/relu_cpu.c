@@ -1,4 +1,11 @@
-// CPU kernels of the activations: each picks its loop, the elementwise engine does the rest.
+// CPU kernels of the activations and their gradients. A kernel only picks its loop by op and type;
+// the engine of elementwise ops (ops/math/elementwise_cpu.h) walks the tensors, shares the work
+// among threads, and converts half and bfloat16.
+//
+// The loops over float and double are in relu_isa.c, compiled for each instruction set. Those over
+// integers, which only Relu and Relu6 have, are made here from the same kind of expressions: the
+// macros define name_suffix for each integer type, where x and y are elements of the operands. In a
+// gradient x is dy, and y is what the slope follows from.
 #include "ops/nn/relu_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -25,7 +32,8 @@ static const leat_elementwise_loops_t kPlainLoops[LEAT_ACTIVATION_COUNT] = {
 
 // ---- The leaky ones -----------------------------------------------------------------------------
 
-// Begins with the engine's state. |alpha|, a scalar of T, is an operand after the inputs.
+// The state of LeakyRelu and its gradient. It begins with the engine's state, and the engine sees
+// |alpha|, a scalar of type T, as one more operand after the inputs, which it broadcasts.
 typedef struct leat_leaky_s {
   leat_elementwise_t elementwise;
   leat_tensor_t alpha;
@@ -41,6 +49,7 @@ static leat_status_t make_alpha(leat_kernel_creation_t* c, int dtype, leat_tenso
   return leat_tensor_scalar(dtype, &narrow, out_alpha);
 }
 
+// The engine is told of one operand more than the node has inputs.
 static leat_status_t create_leaky(leat_kernel_creation_t* c, void* state, int index) {
   leat_leaky_t* leaky = state;
   leat_elementwise_t* e = &leaky->elementwise;
@@ -96,7 +105,8 @@ CREATE(SoftsignGrad, SOFTSIGN_GRAD, 0.5f)
 #define PAIR(op, types)                 \
   LEAT_ELEMENTWISE_ROW_SAME(op, types), \
   LEAT_ELEMENTWISE_ROW_SAME(op##Grad, types)
-// No steps of a cluster: alpha is an operand that none of its nodes gives.
+// These rows do not say that they are elementwise, so that they are never fused with other nodes: a
+// fusion gives an operand for each input of a node, and alpha is not an input.
 #define LEAKY(name)                                                                       \
   LEAT_CPU_KERNEL(#name, "T: " FLOATS, leat_leaky_t, create_##name, leaky__cpu,           \
                   .destroy = destroy_leaky)

@@ -1,5 +1,6 @@
-// Loops of the activations, by op and type. Those of gradients take dy and x (or the activation y);
-// the last operand of the leaky ones is alpha, repeated.
+// The loops of the activations, a table by op and type. A loop takes arrays: the features of an
+// activation; dy and x (or y, as the op says) of a gradient; those of the leaky ops are followed by
+// alpha, repeated for each element. relu_isa.c fills the table for each instruction set.
 #ifndef LEAT_OPS_NN_RELU_CPU_H_
 #define LEAT_OPS_NN_RELU_CPU_H_
 

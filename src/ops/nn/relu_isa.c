@@ -1,5 +1,14 @@
-// Loops of the activations over floating types, per instruction set. What needs an exponential goes
-// block by block through vector_math.
+// The loops of the activations over float and double, compiled for each instruction set. The macros
+// LEAT_LOOP_* (ops/math/loops_cpu.h) make a loop of an expression over x, or over x and y; in a
+// gradient x is dy and y is what the slope follows from. The compiler makes vector instructions of
+// them.
+//
+// Elu, Selu and the gradient of Softplus need an exponential. It comes from the vector functions of
+// device/cpu/vector_math.h, block by block through an array on the stack, so that the values are
+// still in the first-level cache when the rest of the expression is computed.
+//
+// Half and bfloat16 go through the float loops (the engine converts them), except in Softplus,
+// where TensorFlow's result depends on the type.
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
 #include "ops/math/loops_cpu.h"
@@ -9,7 +18,6 @@
 #define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
 #define BLOCK 256
 
-// Over x; over x and y, which for a gradient are dy and what the slope follows from.
 #define UNARY(suffix, DTYPE, type, wide, name, expression) \
   LEAT_LOOP_UNARY(name##_##suffix, type, type, expression)
 #define BINARY(suffix, DTYPE, type, wide, name, expression) \
@@ -39,7 +47,8 @@ LEAT_LOOP_BINARY(softsign_grad_f64, double, double, x / SQUARE(__builtin_fabs(y)
   }
 LEAT_LOOP_FLOATS(LEAKY_RELU_GRAD, leaky_relu_grad)
 
-// |expression| over x and |value|, which is |function| of operand |k|.
+// Defines a loop that computes |expression| from x, an element of operand 0, and |value|, which is
+// |function| of operand |k|.
 #define BLOCKWISE(suffix, DTYPE, type, wide, name, function, k, expression)      \
   LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
     const type* xs = inputs[0];                                                  \
@@ -74,7 +83,8 @@ LEAT_LOOP_FLOATS(SELU, selu)
   }
 LEAT_LOOP_FLOATS(SOFTPLUS, softplus)
 
-// In half and bfloat16 TensorFlow has x itself from -(log(epsilon) + 2) on.
+// From a limit on, which is -(log(epsilon) + 2) for the type's epsilon, TensorFlow gives x itself.
+// In half and bfloat16 the limit is so low that the difference shows.
 #define SOFTPLUS_NARROW(narrow, limit)                                           \
   LEAT_LOOP_FUNCTION softplus_##narrow(const void* const inputs[], void* output, int64_t n) { \
     const uint16_t* xs = inputs[0];                                              \

@@ -1,4 +1,6 @@
-// Softmax, LogSoftmax: over the last dimension.
+// Definitions of Softmax and LogSoftmax over the last dimension, logits [..., classes] -> [...,
+// classes], with their gradients. Both gradients use the output, so that the logits need not be
+// kept.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/subgraph.h"

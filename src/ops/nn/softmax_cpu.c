@@ -1,4 +1,5 @@
-// CPU kernels of Softmax and LogSoftmax.
+// CPU kernels of Softmax and LogSoftmax over the last dimension. Rows are shared among threads; the
+// result may overwrite the logits. Half and bfloat16 are computed in float.
 #include "ops/nn/softmax_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -20,7 +21,7 @@ static void run_rows(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// |y| may be |x|.
+// Both are of float or double; |y| may be |x|.
 static void run(const leat_kernel_context_t* c, bool is_log, const leat_tensor_t* x,
                 leat_tensor_t* y) {
   const leat_softmax_rows_t* functions = leat_softmax_rows(x->dtype == LEAT_DTYPE_DOUBLE);

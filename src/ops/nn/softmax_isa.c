@@ -1,5 +1,15 @@
-// Rows of softmax and cross entropy, per instruction set. The greatest logit is taken off first, so
-// that no exponential overflows.
+// Softmax, its logarithm and the cross entropies over one row of logits, compiled for each
+// instruction set; softmax_cpu.h has the contracts.
+//
+//   softmax(x) = exp(x - m) / s            m = max x,  s = sum exp(x - m)
+//   log_softmax(x) = x - m - log s
+//
+// Subtracting the largest logit m first changes nothing mathematically, but no exponential
+// overflows, and s is at least 1. The exponentials and their sum come from one vector function.
+// Sums are in double.
+//
+// The maximum of floats is taken in four independent chains of vectors, because a compare depends
+// on the one before it and a single chain would wait for each.
 #include "ops/nn/softmax_cpu.h"
 
 #include <math.h>
@@ -11,6 +21,7 @@
 #define BLOCK 512
 
 #define CHAINS 4
+// A NaN among the logits is passed over here; it comes back through the exponentials.
 static float greatest_f32(const float* x, int64_t n) {
   floats_t most[CHAINS];
   LEAT_UNROLL for (int c = 0; c < CHAINS; ++c) most[c] = FLOATS(-INFINITY);
@@ -36,6 +47,7 @@ static double greatest_f64(const double* x, int64_t n) {
   return greatest;
 }
 
+// Writes exp(x - shift) to |y|, which may be |x|, and gives the sum.
 static double exp_sum_f32(const float* x, float shift, float* y, int64_t n) {
   return LEAT_ISA_NAME(leat_vector_math).exp_shifted_sum_f32(x, shift, y, n);
 }

@@ -1,4 +1,5 @@
-// Pieces of graph that gradients are made of.
+// Small subgraphs that the gradients of this family are built of. Each function adds one node and
+// the constants that it needs.
 #include "ops/nn/subgraph.h"
 
 static leat_output_t build_index(leat_builder_t* b, int value) {
@@ -13,6 +14,7 @@ leat_output_t leat_subgraph_slice(leat_builder_t* b, leat_output_t vector, int b
       LEAT_ATTRS(LEAT_INT("begin_mask", begin == 0), LEAT_INT("end_mask", end == 0)));
 }
 
+// The end of the last item is not -1 + 1 = 0 but the end of the vector, which a mask says.
 leat_output_t leat_subgraph_item(leat_builder_t* b, leat_output_t vector, int index) {
   const int end = index == -1 ? 0 : index + 1;
   return leat_build(

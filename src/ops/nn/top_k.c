@@ -1,10 +1,18 @@
-// TopK, NthElement, InTopK: what is largest along the last dimension.
+// Definitions of TopK, NthElement and InTopK, which look for large elements along the last
+// dimension.
+//
+//   TopK        input [..., n], k -> values [..., k], indices [..., k]
+//   NthElement  input [..., n], place -> values [...]
+//   InTopK      predictions [batch, classes], targets [batch] -> precision [batch] bool
+//
+// k is an attribute in the first version of an op and an input in the second. Where it is an input,
+// it is known to the shape functions only if it is a constant.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
-// The value of the scalar at input |index| as a size.
+// Gives the scalar at input |index| as a size, LEAT_DIM_UNKNOWN when it is not a constant.
 static leat_status_t read_size(leat_inference_t* c, int index, int64_t* out_size) {
   leat_partial_shape_t scalar;
   leat_partial_value_t value;
@@ -23,7 +31,8 @@ static leat_status_t read_size(leat_inference_t* c, int index, int64_t* out_size
   return leat_ok_status();
 }
 
-// Input 0 with the last dimension |size|, or dropped when |size| is LEAT_VALUE_UNKNOWN.
+// Gives the shape of input 0 with |size| as its last dimension, or without its last dimension when
+// |size| is LEAT_VALUE_UNKNOWN.
 static leat_status_t replace_last(leat_inference_t* c, int64_t size, leat_partial_shape_t* out) {
   leat_partial_shape_t outer, vector;
   LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, leat_inference_input(c, 0), 0, -1, &outer));
@@ -81,7 +90,8 @@ static leat_status_t in_top_k_shape(leat_inference_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// The gradient scattered to the places of the values in the flattened input.
+// Scatters dy into zeros of the input's shape. Indices count within a row; adding row * columns
+// makes them positions in the flattened input.
 static leat_status_t top_k_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const int32_t minus_one = -1;
@@ -115,7 +125,7 @@ static leat_status_t top_k_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Shared by all elements that equal the one chosen.
+// Where several elements of a row equal the one that was selected, they share its gradient equally.
 static leat_status_t nth_element_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t x = leat_gradient_input(g, 0), dy = leat_gradient_of_output(g, 0);

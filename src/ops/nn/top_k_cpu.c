@@ -1,6 +1,22 @@
-// CPU kernels of TopK, NthElement and InTopK. The k largest are kept in a heap whose root is the
-// least of them; of equal elements the earlier one is the larger. Unsorted, TensorFlow gives its
-// heap as it lies, and models were trained on that order: top_unsorted makes the same moves.
+// CPU kernels of TopK, NthElement and InTopK, which look for large elements along the last
+// dimension.
+//
+//   TopK        input [..., n], k -> values [..., k], indices [..., k]
+//   NthElement  input [..., n], n -> values [...]
+//   InTopK      predictions [batch, classes] float, targets [batch] -> precision [batch] bool
+//
+// TopK keeps the k largest elements of a row in a binary heap of their positions. The root of the
+// heap is the smallest of the k, so that one comparison decides whether a further element comes in
+// at all. Of two equal elements the one that stands earlier in the row counts as larger: this makes
+// the result unique, as TensorFlow's is. With sorted=true the heap is then taken apart into
+// descending order.
+//
+// With sorted=false TensorFlow returns its heap in the order in which the heap lies in memory. The
+// order is not documented, but trained models came to depend on it, so top_unsorted makes exactly
+// the same moves in its heap as TensorFlow's class does.
+//
+// Half and bfloat16 are compared as float (widen_cpu.h); the values that TopK returns are copied
+// from the input itself. Rows are independent and are shared among the threads of the step's pool.
 #include <math.h>
 #include <string.h>
 
@@ -13,15 +29,18 @@
 
 typedef struct row_functions_s {
   bool (*is_greater)(const void* x, int32_t a, int32_t b);
-  // places[k] of the k largest of x[n], the largest first
+  // Writes the positions of the k largest of the n elements of |x| to |places|, the largest first.
   void (*top)(const void* x, int64_t n, int32_t* places, int64_t k);
-  // the element of |x| (which is reordered) that sorting would put at |place|
+  // Reorders |x| and writes to |out| the element that would stand at |place| if |x| were sorted.
   void (*select)(void* x, int64_t n, int64_t place, void* out);
 } row_functions_t;
 
-// Asked for each item of a long row: is the step to end? Then what is in |places| must not be used.
+// Says at every 8192nd item |i| of a row whether the step has been cancelled or is past its
+// deadline. A loop that stops early leaves |places| partly unset, so its caller must not use them
+// as positions.
 static bool is_over(int64_t i) { return i % 8192 == 0 && leat_step_loop_is_over(); }
 
+<<<<<<< HEAD
 #define TYPE float
 #define SUFFIX(name) name##_f32
 #include "ops/nn/top_k_loops.inc"
@@ -52,6 +71,80 @@ static bool is_over(int64_t i) { return i % 8192 == 0 && leat_step_loop_is_over(
 #define TYPE uint64_t
 #define SUFFIX(name) name##_u64
 #include "ops/nn/top_k_loops.inc"
+=======
+// Orders positions |a| and |b| of |x|: by their elements, and equal elements by position, so that
+// the later of two equal ones is the lesser. sift and raise keep a heap whose root is the least;
+// select is Hoare's quickselect.
+#define IS_LESS(x, a, b) ((x)[a] < (x)[b] || (!((x)[b] < (x)[a]) && (a) > (b)))
+#define DEFINE(suffix, type)                                                                    \
+  static bool is_greater_##suffix(const void* data, int32_t a, int32_t b) {                     \
+    const type* x = data;                                                                       \
+    return IS_LESS(x, b, a);                                                                    \
+  }                                                                                             \
+  static void sift_##suffix(const type* x, int32_t* heap, int64_t count, int32_t item) {        \
+    int64_t at = 0;                                                                             \
+    for (;;) {                                                                                  \
+      int64_t child = 2 * at + 1;                                                               \
+      if (child >= count) break;                                                                \
+      if (child + 1 < count && IS_LESS(x, heap[child + 1], heap[child])) ++child;               \
+      if (!IS_LESS(x, heap[child], item)) break;                                                \
+      heap[at] = heap[child];                                                                   \
+      at = child;                                                                               \
+    }                                                                                           \
+    heap[at] = item;                                                                            \
+  }                                                                                             \
+  static void raise_##suffix(const type* x, int32_t* heap, int64_t at, int32_t item) {          \
+    while (at > 0 && IS_LESS(x, item, heap[(at - 1) / 2])) {                                    \
+      heap[at] = heap[(at - 1) / 2];                                                            \
+      at = (at - 1) / 2;                                                                        \
+    }                                                                                           \
+    heap[at] = item;                                                                            \
+  }                                                                                             \
+  static void top_##suffix(const void* data, int64_t n, int32_t* places, int64_t k) {           \
+    const type* x = data;                                                                       \
+    for (int64_t i = 0; i < k; ++i) {                                                           \
+      if (is_over(i)) return;                                                                   \
+      raise_##suffix(x, places, i, (int32_t)i);                                                 \
+    }                                                                                           \
+    for (int64_t i = k; i < n; ++i) {                                                           \
+      if (is_over(i)) return;                                                                   \
+      if (x[places[0]] < x[i]) sift_##suffix(x, places, k, (int32_t)i);                         \
+    }                                                                                           \
+    for (int64_t left = k - 1; left > 0; --left) {                                              \
+      if (is_over(left)) return;                                                                \
+      const int32_t last = places[left];                                                        \
+      places[left] = places[0];                                                                 \
+      sift_##suffix(x, places, left, last);                                                     \
+    }                                                                                           \
+  }                                                                                             \
+  static void select_##suffix(void* data, int64_t n, int64_t place, void* out) {                \
+    type* x = data;                                                                             \
+    int64_t low = 0, high = n - 1;                                                              \
+    while (low < high) {                                                                        \
+      const type pivot = x[place];                                                              \
+      int64_t i = low, j = high;                                                                \
+      while (i <= j) {                                                                          \
+        while (i < high && x[i] < pivot) ++i;                                                   \
+        while (j > low && pivot < x[j]) --j;                                                    \
+        if (i > j) break;                                                                       \
+        const type swap = x[i];                                                                 \
+        x[i++] = x[j];                                                                          \
+        x[j--] = swap;                                                                          \
+      }                                                                                         \
+      if (place <= j) {                                                                         \
+        high = j;                                                                               \
+      } else if (place >= i) {                                                                  \
+        low = i;                                                                                \
+      } else {                                                                                  \
+        break;                                                                                  \
+      }                                                                                         \
+    }                                                                                           \
+    *(type*)out = x[place];                                                                     \
+  }                                                                                             \
+  static const row_functions_t functions_##suffix = {is_greater_##suffix, top_##suffix,         \
+                                                     select_##suffix};
+TYPES(DEFINE)
+>>>>>>> h-w2
 
 static const row_functions_t* functions_of(int dtype) {
   switch (dtype) {
@@ -72,11 +165,11 @@ static const row_functions_t* functions_of(int dtype) {
 
 typedef struct top_s {
   const row_functions_t* functions;
-  const leat_tensor_t* wide;   // the input as it is compared
+  const leat_tensor_t* wide;   // the input, as float where it is half or bfloat16
   const leat_tensor_t* input;
   leat_tensor_t* values;
   leat_tensor_t* indices;
-  int32_t* places;             // [rows, k + 1]: room for the one that is dropped
+  int32_t* places;             // [rows, k + 1]; top_unsorted needs the additional one
   int64_t columns, k;
   bool is_sorted;
 } top_t;
@@ -100,6 +193,7 @@ typedef struct heap_s {
   int32_t* items;  // the least first
 } heap_t;
 
+// Moves |item| up from |hole| towards |top| until its parent is not greater than it.
 static void heap_raise(const heap_t* h, int64_t hole, int64_t top, int32_t item) {
   for (; hole > top && h->is_greater(h->x, h->items[(hole - 1) / 2], item); hole = (hole - 1) / 2) {
     h->items[hole] = h->items[(hole - 1) / 2];
@@ -107,7 +201,10 @@ static void heap_raise(const heap_t* h, int64_t hole, int64_t top, int32_t item)
   h->items[hole] = item;
 }
 
-// The hole goes down to a leaf, whatever |item| is, and comes up to where it belongs.
+// Puts |item| into the heap of |count| items whose root or inner node |hole| is free. The hole
+// first sinks to a leaf along the smaller children, without any comparison with |item|, and |item|
+// then rises from there. This is how the C++ library's heap functions do it, and the order in which
+// equal or unequal items end up depends on it.
 static void heap_fill(const heap_t* h, int64_t hole, int64_t count, int32_t item) {
   const int64_t top = hole;
   for (int64_t child; (child = 2 * hole + 1) < count; hole = child) {
@@ -117,11 +214,14 @@ static void heap_fill(const heap_t* h, int64_t hole, int64_t count, int32_t item
   heap_raise(h, hole, top, item);
 }
 
+// Removes the root of a heap of |count| items; the last item takes its place.
 static void heap_pop(const heap_t* h, int64_t count) {
   heap_fill(h, 0, count - 1, h->items[count - 1]);
 }
 
-// items[k + 1]; 1 < k < n.
+// Leaves the positions of the k largest of n elements in h->items[0..k), in the order of
+// TensorFlow's heap. The heap holds k + 1 items for a moment, so h->items has k + 1; 1 < k < n must
+// hold, because for other k TensorFlow takes another way, which is the sorted one.
 static void top_unsorted(const heap_t* h, int64_t n, int64_t k) {
   for (int64_t i = 0; i <= k; ++i) h->items[i] = (int32_t)i;
   for (int64_t parent = (k - 1) / 2; parent >= 0; --parent) {
@@ -136,6 +236,7 @@ static void top_unsorted(const heap_t* h, int64_t n, int64_t k) {
   }
 }
 
+// Computes rows [begin, end) of the outputs.
 static void run_top(void* data, int64_t begin, int64_t end) {
   const top_t* top = data;
   const size_t item = leat_dtype_size(top->input->dtype);
@@ -149,7 +250,7 @@ static void run_top(void* data, int64_t begin, int64_t end) {
     } else {
       top_unsorted(&(heap_t){top->functions->is_greater, wide, places}, top->columns, top->k);
     }
-    if (leat_step_loop_is_over()) return;  // not all places are set
+    if (leat_step_loop_is_over()) return;  // some of |places| may not be set
     char* values = (char*)top->values->data + (size_t)(r * top->k) * item;
     for (int64_t i = 0; i < top->k; ++i) {
       memcpy(values + (size_t)i * item, row + (size_t)places[i] * item, item);
@@ -163,6 +264,7 @@ typedef struct top_options_s {
   bool is_sorted;
 } top_options_t;
 
+// Reads k from input 1 where there is one (TopKV2); |inout_k| holds the attribute otherwise.
 static leat_status_t read_k(const leat_kernel_context_t* c, int64_t* inout_k) {
   if (leat_kernel_input_count(c) > 1) {
     const leat_tensor_t* k = leat_kernel_input(c, 1);
@@ -178,6 +280,8 @@ static leat_status_t read_k(const leat_kernel_context_t* c, int64_t* inout_k) {
   return leat_ok_status();
 }
 
+// Positions are kept as int32 whatever the type of the indices, and TensorFlow refuses more rows
+// than its index type can count.
 static leat_status_t check_index_range(const leat_kernel_context_t* c, int64_t rows,
                                        int64_t columns, int dtype) {
   const int64_t limit = dtype == LEAT_DTYPE_INT16 ? INT16_MAX : INT32_MAX;
@@ -254,7 +358,8 @@ static void run_select(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// |values| is wide.
+// Copies the input to scratch memory, because the selection reorders it, and selects in each row.
+// |values| has the type that the kernel computes in.
 static leat_status_t select_rows(leat_kernel_context_t* c, int64_t columns, int64_t place,
                                  leat_tensor_t* values) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -298,7 +403,8 @@ static leat_status_t nth_element__cpu(leat_kernel_context_t* c) {
 
 // ---- InTopK -------------------------------------------------------------------------------------
 
-// Fewer than |k| of |x| exceed the target, and all that was looked at is finite.
+// Says whether fewer than |k| of the |n| elements of |x| are greater than x[target]. The answer is
+// false when the target is out of range, or when an element that was looked at is not finite.
 static bool is_in_top(const float* x, int64_t n, int64_t target, int64_t k) {
   if (target < 0 || target >= n || !isfinite(x[target])) return false;
   int64_t more = 0;

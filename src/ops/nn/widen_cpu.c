@@ -1,4 +1,5 @@
-// half and bfloat16 through float.
+// Conversion of whole tensors of half and bfloat16 to float and back, on the step's pool;
+// widen_cpu.h says how a kernel uses it.
 #include "ops/nn/widen_cpu.h"
 
 #include "device/cpu/vector_math.h"
@@ -13,6 +14,7 @@ void leat_narrow_elements(int dtype, const float* from, void* to, int64_t count)
   (dtype == LEAT_DTYPE_HALF ? math->half_from_float : math->bfloat16_from_float)(from, to, count);
 }
 
+// One conversion in either direction; the fields of the other direction are NULL.
 typedef struct conversion_s {
   int dtype;
   const uint16_t* narrow_from;

@@ -1,10 +1,24 @@
-// Reading the attributes of sliding windows, and the arithmetic of their outputs.
+// Reads the attributes of sliding windows and computes how many windows fit over an input.
+// Convolutions and pools share it, in their shape functions (with unknown sizes) and in their
+// kernels.
+//
+// With reach = (size - 1) dilation + 1, the span of a dilated window:
+//
+//   SAME      count = ceil(input / stride)
+//             padding = max((count - 1) stride + reach - input, 0), half of it before
+//   VALID     count = floor((input - reach) / stride) + 1
+//   EXPLICIT  the same with the padding added to the input
+//
+// Sizes come from graphs and tensors that anybody may have written, so the arithmetic that could
+// overflow is checked; attributes are limited to 32 bits, as in TensorFlow.
 #include "ops/nn/window.h"
 
 #include "base/checked.h"
 
 // ---- Attributes ---------------------------------------------------------------------------------
 
+// Gives the items of the list |name|, or NULL when the node has no such attribute. INVALID_ARGUMENT
+// unless it has |count| items, each of which fits in 32 bits.
 static leat_status_t check_list(const leat_attr_t* attrs, int attr_count, const char* name,
                                 int count, const int64_t** out_values) {
   *out_values = NULL;
@@ -24,6 +38,7 @@ static leat_status_t check_list(const leat_attr_t* attrs, int attr_count, const 
   return leat_ok_status();
 }
 
+// The string attribute |name|, empty when the node has none.
 static leat_string_view_t find_string(const leat_attr_t* attrs, int attr_count, const char* name) {
   const leat_attr_value_t* value = leat_attr_find(attrs, attr_count, leat_string_view_from(name));
   return value && value->kind == LEAT_ATTR_STRING && !value->is_list ? value->s
@@ -36,13 +51,15 @@ static bool is_channels_first(leat_string_view_t format) {
          leat_string_view_equal(format, LEAT_SV("CHANNELS_FIRST"));
 }
 
-// Calls for every dimension of the tensor in order: its axis.
+// The axis of |window| that dimension |dim| of the tensor is.
 static leat_window_axis_t* axis_of_dim(leat_window_t* window, int dim) {
   if (dim == 0) return &window->batch;
   if (dim == leat_window_channel_dim(window)) return &window->channels;
   return &window->axes[dim - leat_window_dim(window, 0)];
 }
 
+// Reads "explicit_paddings", two numbers for each dimension of the tensor, which must be there if
+// and only if the padding is EXPLICIT.
 static leat_status_t read_explicit(const leat_attr_t* attrs, int attr_count,
                                    leat_window_t* window) {
   const leat_attr_value_t* value =
@@ -158,6 +175,8 @@ leat_status_t leat_window_count(const leat_window_axis_t* axis, leat_padding_t p
     return leat_ok_status();
   }
   if (padding == LEAT_PADDING_VALID) padded = input;
+  // |room| / stride is the number of windows. TensorFlow's kernels accept an input that is a little
+  // too small and give no windows; the shape functions do not (leat_window_infer).
   const int64_t room = padded - reach + axis->stride;
   if (room <= -axis->stride) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

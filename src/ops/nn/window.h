@@ -1,10 +1,13 @@
 // Sliding windows: what convolutions and pools read from their attributes, and how large their
-// outputs are. Two or three spatial dimensions; channels last (NHWC, NDHWC) or second (NCHW,
-// NCDHW).
+// outputs are. Tensors have two or three spatial dimensions, and the channels last (NHWC, NDHWC) or
+// second (NCHW, NCDHW).
 //
 //   SAME      output = ceil(input / stride); padding as that needs, the odd one at the end
-//   VALID     output = windows that lie inside
+//   VALID     output = the windows that lie inside
 //   EXPLICIT  VALID over the input with |before| and |after| added
+//
+// The functions keep nothing and may be called from any thread. Both the definitions (graph) and
+// the kernels use them.
 #ifndef LEAT_OPS_NN_WINDOW_H_
 #define LEAT_OPS_NN_WINDOW_H_
 
@@ -18,6 +21,7 @@ typedef enum leat_padding_e {
   LEAT_PADDING_EXPLICIT,
 } leat_padding_t;
 
+// The window along one dimension of the tensor.
 typedef struct leat_window_axis_s {
   int64_t size;  // of the window; 1 where the attributes do not say ("ksize")
   int64_t stride, dilation;
@@ -27,7 +31,7 @@ typedef struct leat_window_axis_s {
 typedef struct leat_window_s {
   int spatial;  // 2 or 3 dimensions
   bool channels_first;
-  bool has_size;  // "ksize" was there
+  bool has_size;  // the node has "ksize"
   leat_padding_t padding;
   leat_window_axis_t axes[LEAT_WINDOW_MAX_SPATIAL];
   leat_window_axis_t batch, channels;
@@ -44,6 +48,7 @@ LEAT_MUST_USE leat_status_t leat_window_set_sizes(leat_window_t* window, const i
 LEAT_MUST_USE leat_status_t leat_window_set_strides(leat_window_t* window, const int64_t* values,
                                                     int count);
 
+// The rank of the tensor; the dimension of spatial axis |axis|; the dimension of the channels.
 static inline int leat_window_rank(const leat_window_t* window) { return window->spatial + 2; }
 static inline int leat_window_dim(const leat_window_t* window, int axis) {
   return axis + (window->channels_first ? 2 : 1);
@@ -52,14 +57,15 @@ static inline int leat_window_channel_dim(const leat_window_t* window) {
   return window->channels_first ? 1 : window->spatial + 1;
 }
 
-// Windows of |size| over |input| positions, and the padding before them. INVALID_ARGUMENT when a
-// stride or dilation is not positive. An input that falls short of the window by less than two
-// strides has no windows; a smaller one is INVALID_ARGUMENT (TensorFlow's rule at run time).
+// Gives the number of windows of |size| over |input| positions, and the padding before the first.
+// INVALID_ARGUMENT when stride or dilation is not positive. An input that falls short of the window
+// by less than two strides has no windows; a smaller one is INVALID_ARGUMENT (TensorFlow's rule at
+// run time).
 LEAT_MUST_USE leat_status_t leat_window_count(const leat_window_axis_t* axis,
                                               leat_padding_t padding, int64_t input, int64_t size,
                                               int64_t* out_count, int64_t* out_before);
-// The same while shapes are inferred: LEAT_DIM_UNKNOWN for either gives it back, and an input that
-// is smaller than the window is INVALID_ARGUMENT.
+// The same for shape functions: an unknown |input| or |size| gives LEAT_DIM_UNKNOWN, and any input
+// that is smaller than the window is INVALID_ARGUMENT.
 LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis,
                                               leat_padding_t padding, int64_t input, int64_t size,
                                               int64_t* out_count);

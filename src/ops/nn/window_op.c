@@ -1,4 +1,6 @@
-// Shapes and gradients of ops that slide windows.
+// Shape functions and gradients of ops that slide windows, shared by convolutions and pools. Sizes
+// may be unknown while a graph is built; what is known of them is checked here, and the rest by the
+// kernels.
 #include "ops/nn/window_op.h"
 
 leat_status_t leat_window_set_output(leat_inference_t* c, const leat_window_t* window, int skip,
@@ -33,6 +35,8 @@ leat_status_t leat_window_shape_from_sizes(leat_inference_t* c, int index, int r
   return leat_ok_status();
 }
 
+// Attributes that |op| does not have are left out; so a gradient op without, say, "dilations" can
+// be built from a node that has them.
 leat_output_t leat_window_build_like(leat_gradient_t* g, const char* op, leat_outputs_t inputs) {
   static const char* const names[] = {
       "ksize",     "strides",          "padding",           "explicit_paddings", "data_format",

@@ -1,5 +1,12 @@
-// FakeQuant*: floats rounded to what a quantised type of so many bits over [min, max] would keep,
-// and the gradients, which pass where the input lies within.
+// Definitions of the FakeQuant ops: floats rounded to what a quantised type of num_bits bits over
+// [min, max] would keep, and their gradients.
+//
+//   Args            min and max are attributes
+//   Vars            min and max are scalars, which can be trained
+//   VarsPerChannel  min and max are vectors over the last dimension
+//
+// Rounding has slope 0 nearly everywhere, which would stop training. The gradient is taken to be 1
+// where the input lies within the range and 0 elsewhere (a straight-through estimator).
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -28,7 +35,7 @@ static leat_status_t vars_gradient_shape(leat_inference_t* c) {
   return set_outputs(c, inputs, range);
 }
 
-// Inputs |first| and |first| + 1 are vectors as long as the last dimension of |inputs|.
+// Inputs |first| and |first| + 1 must be vectors as long as the last dimension of |inputs|.
 static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t inputs, int first,
                                     leat_partial_shape_t* out_range) {
   leat_partial_shape_t last;
@@ -72,6 +79,7 @@ static leat_status_t args_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The gradient node |op| gives the gradients of the inputs, of min and of max.
 static leat_status_t range_gradient(leat_gradient_t* g, const char* op) {
   const leat_node_t* node = leat_gradient_node(g);
   leat_attrs_t attrs =

@@ -1,5 +1,18 @@
-// CPU kernels of FakeQuant*. The range is moved a little so that 0 is one of its steps. A range of
-// 0 to 0 keeps nothing and passes all of the gradient.
+// CPU kernels of the FakeQuant ops, which round floats to what a quantised type would keep of them.
+// A network that is trained with them learns to live with quantised weights.
+//
+// With n = 2^num_bits - 1 (one step less if narrow_range), the type has steps of size s = (max -
+// min) / n, and the range is moved by less than a step so that 0 is one of the steps:
+//
+//   y = floor((clamp(x) - min') / s - zero + 1/2) s          min', max': the range after the move
+//
+// The gradient passes where min' <= x <= max'. What does not pass is summed: dy below the range is
+// the gradient of min, dy above it that of max. A range of 0 to 0 gives 0 everywhere, and passes
+// all of the gradient.
+//
+// The range is an attribute (Args), an input (Vars), or an input for each channel. Most versions
+// multiply by 1 / s, but FakeQuantWithMinMaxVars divides by s: TensorFlow does so, and the last bit
+// differs.
 #include <math.h>
 
 #include "base/checked.h"
@@ -7,12 +20,13 @@
 #include "ops/kernel_rows.h"
 
 typedef struct fake_quant_state_s {
-  float least, most;  // steps of the quantised type
-  float min, max;     // of FakeQuantWithMinMaxArgs
-  bool divides;       // by the step instead of multiplying by its inverse
+  float least, most;  // the first and last step of the quantised type
+  float min, max;     // the range of FakeQuantWithMinMaxArgs
+  bool divides;       // divides by the step instead of multiplying by its inverse
 } fake_quant_state_t;
 
-// A range made ready.
+// A range after the move: its ends, the size of a step and its inverse, and the number of the step
+// that is 0.
 typedef struct steps_s {
   float min, max, size, inverse, zero;
   bool is_empty;
@@ -45,13 +59,15 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_ok_status();
 }
 
+// Moves the range [min, max] so that 0 is a step.
 static steps_t make_steps(const fake_quant_state_t* state, float min, float max) {
   steps_t s = {.is_empty = min == 0 && max == 0};
   float span = state->most - state->least;
   s.size = (max - min) / span;
   s.inverse = span / (max - min);
   float zero = state->least - min / s.size;
-  // Not a number where the range is none: the least step then, as for anything below it.
+  // |zero| is NaN where the range is empty; it then becomes the first step, as if it were too
+  // small.
   float nudged = !(zero >= state->least) ? state->least
                  : zero > state->most    ? state->most
                                          : roundf(zero);
@@ -73,12 +89,12 @@ static inline float quantized(const steps_t* s, float x, bool divides) {
 // ---- Ranges -------------------------------------------------------------------------------------
 
 typedef struct ranges_s {
-  int64_t channels;  // 1: one range for all
+  int64_t channels;  // the number of ranges; 1 if there is one for all elements
   const float* min;
   const float* max;
 } ranges_t;
 
-// From inputs |first| and |first| + 1.
+// Reads min and max from inputs |first| and |first| + 1; the input before them is the tensor.
 static leat_status_t read_ranges(const leat_kernel_context_t* c, int first, ranges_t* out_ranges) {
   const leat_shape_t* inputs = &leat_kernel_input(c, first - 1)->shape;
   const leat_tensor_t* min = leat_kernel_input(c, first);
@@ -98,6 +114,7 @@ static leat_status_t read_ranges(const leat_kernel_context_t* c, int first, rang
   return leat_ok_status();
 }
 
+// The steps of each range; the caller releases |out_steps|, which holds steps_t.
 static leat_status_t make_all_steps(leat_kernel_context_t* c, const ranges_t* ranges,
                                     leat_tensor_t* out_steps) {
   leat_shape_t shape = leat_shape_vector(ranges->channels * (int64_t)sizeof(steps_t));
@@ -119,7 +136,7 @@ typedef struct quantize_s {
   bool divides;
 } quantize_t;
 
-// Items are rows of channels.
+// Computes rows [begin, end), a row being one element of each channel.
 static void quantize_rows(void* data, int64_t begin, int64_t end) {
   const quantize_t* q = data;
   if (q->channels == 1) {
@@ -161,7 +178,9 @@ static leat_status_t vars__cpu(leat_kernel_context_t* c) {
 
 // ---- Back ---------------------------------------------------------------------------------------
 
-// |below| and |above| (NULL: not asked for) get the sums by channel.
+// Writes the gradient of the inputs to |to|. |below| and |above| get the sums for min and max of
+// each channel; both are NULL where nobody asked for them. Multiplying by 0 instead of storing 0
+// keeps NaN.
 static void pass_gradients(const leat_tensor_t* gradients, const leat_tensor_t* inputs,
                            const steps_t* steps, int64_t channels, float* to, double* below,
                            double* above) {
@@ -197,6 +216,7 @@ static leat_status_t args_gradient__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// Computes all three gradients; |sums| has room for two numbers for each channel.
 static leat_status_t back(leat_kernel_context_t* c, const ranges_t* ranges, const steps_t* steps,
                           double* sums) {
   leat_tensor_t *output, *below, *above;

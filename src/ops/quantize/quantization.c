@@ -1,5 +1,9 @@
-// QuantizeAndDequantize in its versions: numbers rounded to what integers of so many bits would
-// keep of them, 0 kept as it is.
+// Definitions of QuantizeAndDequantize in its versions: numbers rounded to what integers of
+// num_bits bits would keep of them. 0 is kept exactly.
+//
+// The versions differ in where the range and the number of bits come from, and in the gradient: up
+// to the third, the gradient passes unchanged, as if the op were the identity; in the fourth it
+// passes only where the input lies within the range.
 #include "ops/quantize/quantization.h"
 
 #include "graph/gradient.h"
@@ -31,6 +35,7 @@ static leat_status_t v2_shape(leat_inference_t* c) {
   return leat_shape_unchanged(c);
 }
 
+// Input 3 is the number of bits.
 static leat_status_t v3_shape(leat_inference_t* c) {
   leat_partial_shape_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
@@ -48,12 +53,13 @@ static leat_status_t v4_grad_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Straight through.
+// The gradient of the input is that of the output; the range gets none.
 static leat_status_t pass_gradient(leat_gradient_t* g) {
   g->input_gradients[0] = leat_gradient_value_of_output(g, 0);
   return leat_ok_status();
 }
 
+// The gradient node gives gradients of the input and of the range.
 static leat_status_t v4_gradient(leat_gradient_t* g) {
   int64_t axis = leat_node_attr_int(leat_gradient_node(g), "axis", -1);
   leat_output_t input = leat_gradient_input(g, 0);

@@ -1,6 +1,16 @@
-// CPU kernels of QuantizeAndDequantize. The scale is the largest by which the range does not exceed
-// the integers'; the other end of the range follows from it. Without a range given, the input's own
-// is taken and nothing is clamped.
+// CPU kernels of QuantizeAndDequantize: numbers are scaled to integers of num_bits bits, rounded,
+// and scaled back.
+//
+//   y = round(clamp(x, min, max) * scale) / scale
+//
+// The scale is the largest by which neither end of the range exceeds the ends of the integers. The
+// end that decides stays exact, and the other end of the range follows from it. 0 stays 0, since
+// nothing is added. If range_given, the range is an input (an attribute of the first version) and
+// numbers outside it are clamped; otherwise it is that of the input itself and nothing needs
+// clamping.
+//
+// With an axis, each slice along it has a range of its own. The input is then seen as [outer,
+// slices, inner], and each slice goes through the loops of quantization_isa.c.
 #include <float.h>
 #include <math.h>
 
@@ -11,13 +21,14 @@
 #include "ops/quantize/quantization_isa.h"
 
 typedef struct quantization_state_s {
-  int64_t bits;  // 0: input 3 says
+  int64_t bits;  // 0: input 3 holds the number of bits (the third version)
   int64_t axis;
   bool is_signed, range_given, is_narrow, rounds_up;
-  bool has_fixed_range;  // the first version
+  bool has_fixed_range;  // the first version, whose range is |min| and |max| below
   float min, max;
 } quantization_state_t;
 
+// More bits would not fit in an int64.
 static leat_status_t check_bits(const leat_kernel_t* kernel, int64_t bits, bool is_signed) {
   if (bits > 0 && bits < (is_signed ? 62 : 63)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "num_bits is %lld for node '%.*s' (%.*s), must be "
@@ -59,7 +70,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
 
 // ---- The scale ----------------------------------------------------------------------------------
 
-// Integers of the quantised type.
+// The least and the greatest integer of the quantised type.
 typedef struct integers_s {
   int64_t min, max;
 } integers_t;
@@ -70,6 +81,9 @@ static integers_t integers_of(const quantization_state_t* state, int64_t bits) {
   return (integers_t){state->is_narrow ? 1 - half : -half, half - 1};
 }
 
+// scale_f32 and scale_f64 find the scale for the integers |n| and the range [min, max], and what
+// the range becomes. |largest| is the scale of an end that does not limit it, because it has the
+// other sign or is 0. widen_f32 and widen_f64 widen a range to |count| more items.
 #define DEFINE_SCALE(bits, type, largest)                                                      \
   static leat_quantization_f##bits##_t scale_f##bits(integers_t n, type min, type max,         \
                                                      bool clamps) {                            \
@@ -102,16 +116,18 @@ DEFINE_SCALE(64, double, DBL_MAX)
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
-// The input as [outer, channels, inner], a range a channel.
+// The input as [outer, count, inner], with a range for each of |count| slices.
 typedef struct channels_s {
   const leat_tensor_t* input;
   leat_tensor_t* output;
-  const leat_tensor_t* min;  // NULL: the state's
+  const leat_tensor_t* min;  // NULL: the range in the kernel's state, or none
   const leat_tensor_t* max;
   int64_t outer, count, inner;
   integers_t integers;
 } channels_t;
 
+// Quantizes slice |k|. The output may be the input: the range of a slice is found before any of its
+// elements is written.
 #define DEFINE_CHANNEL(bits, type)                                                             \
   static void channel_f##bits(const channels_t* c, const quantization_state_t* s, int64_t k) { \
     const leat_quantization_loops_t* loops = LEAT_ISA_SELECT(leat_quantization_loops);         \
@@ -140,6 +156,8 @@ static double number_at(const leat_tensor_t* tensor, int64_t at) {
                                            : leat_tensor_data(tensor, const double)[at];
 }
 
+// As in TensorFlow, the order of the ends is checked only where there is one range for the whole
+// input.
 static leat_status_t check_ranges(const leat_kernel_context_t* k, const channels_t* c,
                                   int64_t axis) {
   int rank = axis < 0 ? 0 : 1;
@@ -157,6 +175,7 @@ static leat_status_t check_ranges(const leat_kernel_context_t* k, const channels
   return leat_ok_status();
 }
 
+// Fills outer, count and inner of |c|; an axis of -1 makes one slice of the whole input.
 static leat_status_t divide_channels(const leat_kernel_context_t* k, int64_t axis,
                                      channels_t* c) {
   const leat_shape_t* shape = &c->input->shape;
@@ -216,6 +235,7 @@ static leat_status_t create_gradient(leat_kernel_creation_t* creation, void* mem
   return leat_kernel_attr_int(creation, "axis", &state->axis);
 }
 
+// Passes the gradient where the input lies within the range of its slice.
 #define DEFINE_PASS(bits, type)                                                              \
   static void pass_f##bits(const channels_t* c, const type* gradients) {                     \
     const type* x = c->input->data;                                                          \

@@ -1,4 +1,5 @@
-// The loops of QuantizeAndDequantize. Halves go to the even neighbour or up.
+// The loops of QuantizeAndDequantize, compiled for each instruction set. They differ in how halves
+// are rounded: to the even neighbour or up.
 #include "ops/quantize/quantization_isa.h"
 
 #include <math.h>

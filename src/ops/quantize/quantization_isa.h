@@ -1,4 +1,6 @@
-// The loops of QuantizeAndDequantize: y = round(clamp(x) * scale) * inverse.
+// The loops of QuantizeAndDequantize over |count| elements, compiled for each instruction set: y =
+// round(clamp(x, min, max) * scale) * inverse. "even" rounds halves to the even neighbour, "up"
+// rounds them up. |to| may be |from|. The loops neither allocate nor block.
 #ifndef LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
 #define LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
 

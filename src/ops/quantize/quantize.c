@@ -1,4 +1,5 @@
-// Ops between numbers and integers of few bits that stand for them.
+// The family of quantisation ops: between real numbers and the integers of few bits that stand for
+// them.
 #include "ops/family.h"
 
 #define LEAT_QUANTIZE_SOURCES(X) \

@@ -1,4 +1,9 @@
-// QuantizeV2 and Dequantize: numbers of a range as integers of few bits, and back.
+// Definitions of QuantizeV2 and Dequantize: numbers of a range as integers of few bits, and back.
+//
+//   QuantizeV2  input, min_range, max_range -> output as input, output_min, output_max
+//   Dequantize  input, min_range, max_range -> output as input
+//
+// The range is a scalar, or a vector along "axis". Neither op has a gradient.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/quantize/quantization.h"

@@ -1,6 +1,21 @@
-// CPU kernels of QuantizeV2 and Dequantize. Every mode is a line through the range's ends: what
-// tells the modes apart (which end is kept exact, what is rounded when) is worked out once for each
-// slice along the axis, in TensorFlow's order of operations and its mixture of float and double.
+// CPU kernels of QuantizeV2 and Dequantize: floats of a range as integers of 8, 16 or 32 bits, and
+// back.
+//
+//   QuantizeV2  input float, min_range, max_range -> output T, output_min, output_max
+//   Dequantize  input T, min_range, max_range -> output float or bfloat16
+//
+// There are three modes, and each of them is a straight line between numbers and integers:
+//
+//   MIN_COMBINED  the range maps onto all integers of the type
+//   MIN_FIRST     the same, but min is rounded to a whole number of steps first
+//   SCALED        0 maps to 0, and the scale is the largest that keeps both ends
+//
+// The coefficients of the line (number_line_t, integer_line_t) are worked out once for each slice
+// along the axis; one loop over elements then serves every mode. What differs between modes, which
+// end is exact and what is rounded when, follows TensorFlow's order of operations and its mixture
+// of float and double, because a difference in the last bit of a scale moves integers by one.
+//
+// Elements are shared among threads; a thread's range is cut into runs that lie within one slice.
 #include <float.h>
 #include <math.h>
 
@@ -14,7 +29,7 @@ typedef struct options_s {
   range_mode_t mode;
   bool is_narrow, rounds_to_even;
   int64_t axis;
-  float least_range;  // as a part of the larger end
+  float least_range;  // the smallest width of a range, as a part of its larger end
 } options_t;
 
 static leat_status_t read_mode(leat_kernel_creation_t* c, options_t* options) {
@@ -26,6 +41,7 @@ static leat_status_t read_mode(leat_kernel_creation_t* c, options_t* options) {
   return leat_kernel_attr_int(c, "axis", &options->axis);
 }
 
+// INVALID_ARGUMENT: the mode must be |rule| where the node has |field|.
 static leat_status_t refuse_mode(const leat_kernel_creation_t* c, const char* field,
                                  const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -55,7 +71,7 @@ static leat_status_t quantize_create(leat_kernel_creation_t* c, void* state) {
   return refuse_mode(c, "round_mode HALF_TO_EVEN", "SCALED");
 }
 
-// The integers of a type.
+// The least and the greatest integer of a type.
 typedef struct integers_s {
   int32_t min, max;
 } integers_t;
@@ -75,23 +91,25 @@ static integers_t integers_of(int dtype) {
   }
 }
 
-// From one integer to the next, over a range that all of them share.
+// The number of steps from the least integer to the greatest one.
 static double step_count(integers_t n) { return (double)n.max - (double)n.min; }
 
-// TensorFlow computes without denormal numbers, which shows where a range is next to nothing (of a
-// constant 0, say): a step of 0 makes all of MIN_FIRST's numbers NaN.
+// TensorFlow computes with denormal numbers flushed to 0. That shows where a range is hardly wider
+// than nothing, as that of a constant 0: a step of 0 makes all numbers of MIN_FIRST NaN.
 static float flushed(float x) { return fabsf(x) < FLT_MIN ? 0 : x; }
 
-// The numbers as [outer, count, inner], a line for each of |count| slices.
+// The numbers as [outer, count, inner]; each of the |count| slices has a line.
 typedef struct slices_s {
   const leat_tensor_t* input;
   leat_tensor_t* output;
   const float* min;
   const float* max;
   int64_t count, inner;
-  leat_tensor_t lines;  // bytes
+  leat_tensor_t lines;  // a tensor of bytes that holds number_line_t or integer_line_t
 } slices_t;
 
+// Reads the inputs, checks the ranges, and allocates output 0 and |line_size| bytes for each slice.
+// The caller releases s->lines, even on failure.
 static leat_status_t divide(leat_kernel_context_t* c, size_t line_size, slices_t* s) {
   const options_t* options = leat_kernel_state(c);
   const leat_tensor_t *min = leat_kernel_input(c, 1), *max = leat_kernel_input(c, 2);
@@ -121,9 +139,10 @@ static leat_status_t divide(leat_kernel_context_t* c, size_t line_size, slices_t
   return leat_kernel_allocate_output(c, 0, shape, &s->output);
 }
 
-// Converts |count| numbers from |begin| on, all of one slice.
+// Converts |count| elements from |begin| on, all of which are of |slice|.
 typedef void (*convert_fn_t)(const slices_t* s, int64_t slice, int64_t begin, int64_t count);
 
+// Calls |convert| for each run of elements [begin, end) that lie in one slice.
 static void convert_runs(const slices_t* s, convert_fn_t convert, int64_t begin, int64_t end) {
   while (begin < end) {
     int64_t run = begin / s->inner, stop = LEAT_MIN(end, (run + 1) * s->inner);
@@ -134,11 +153,12 @@ static void convert_runs(const slices_t* s, convert_fn_t convert, int64_t begin,
 
 // ---- Dequantize ---------------------------------------------------------------------------------
 
-// (integer + before) * scale + after
+// number = (integer + before) * scale + after
 typedef struct number_line_s {
   float before, scale, after;
 } number_line_t;
 
+// The line of one slice, whose range is [min, max].
 static number_line_t number_line(const options_t* options, integers_t n, float min, float max) {
   if (options->mode == SCALED) {
     float scale = max / (float)n.max;
@@ -163,6 +183,7 @@ static number_line_t number_line(const options_t* options, integers_t n, float m
     break;                                                              \
   }
 
+// Converts |count| integers from |at| on to floats.
 static void to_floats(const slices_t* s, number_line_t line, int64_t at, int64_t count, float* to) {
   switch (s->input->dtype) {
     NUMBERS_CASE(QINT8, int8_t)
@@ -175,6 +196,7 @@ static void to_floats(const slices_t* s, number_line_t line, int64_t at, int64_t
   }
 }
 
+// Bfloat16 goes through blocks of floats on the stack.
 static void to_numbers(const slices_t* s, int64_t slice, int64_t at, int64_t count) {
   number_line_t line = leat_tensor_data(&s->lines, const number_line_t)[slice];
   if (s->output->dtype == LEAT_DTYPE_FLOAT) {
@@ -213,7 +235,8 @@ static leat_status_t dequantize__cpu(leat_kernel_context_t* c) {
 
 typedef enum rounding_e { AWAY_FROM_ZERO, TO_EVEN, TOWARDS_ZERO } rounding_t;
 
-// rounded((number within [min, max] - zero) * scale + before) + after, within [least, most]
+// integer = (rounded((clamp(number, min, max) - zero) * scale + before) + after), limited to
+// [least, most]
 typedef struct integer_line_s {
   float min, max;
   float zero, scale, before, after;
@@ -221,6 +244,7 @@ typedef struct integer_line_s {
   rounding_t rounding;
 } integer_line_t;
 
+// SCALED: |min| and |max| become what the least and greatest integer stand for.
 static integer_line_t scaled_line(const options_t* options, integers_t n, float* min, float* max) {
   float lowest = (float)(n.min + options->is_narrow), highest = (float)n.max;
   float from_min = lowest * *min > 0 ? lowest / *min : FLT_MAX;
@@ -236,9 +260,10 @@ static integer_line_t scaled_line(const options_t* options, integers_t n, float*
                           .rounding = options->rounds_to_even ? TO_EVEN : AWAY_FROM_ZERO};
 }
 
+// MIN_FIRST: min, in steps, is rounded first, so that 0 is a step.
 static integer_line_t min_first_line(integers_t n, float min, float max) {
   float scale = min == max ? 0 : (float)(step_count(n) / (max - min));
-  // 2147483520 is the largest int32 among floats.
+  // 2147483520 is the largest float that fits in an int32.
   return (integer_line_t){.min = -INFINITY,
                           .max = INFINITY,
                           .scale = scale,
@@ -247,6 +272,7 @@ static integer_line_t min_first_line(integers_t n, float min, float max) {
                           .most = LEAT_MIN((float)n.max, 2147483520.0f)};
 }
 
+// MIN_COMBINED: unsigned types round by adding 1/2 and cutting off, signed ones away from zero.
 static integer_line_t combined_line(integers_t n, float min, float max) {
   bool is_signed = n.min < 0;
   return (integer_line_t){.min = min,
@@ -259,7 +285,8 @@ static integer_line_t combined_line(integers_t n, float min, float max) {
                           .rounding = is_signed ? AWAY_FROM_ZERO : TOWARDS_ZERO};
 }
 
-// |*min| and |*max| become those that the integers cover: 0 is among them, and they are apart.
+// The line of one slice. |*min| and |*max| become the ends of the range that the integers cover: it
+// is widened to contain 0, and to the least width.
 static integer_line_t integer_line(const options_t* options, integers_t n, float* min, float* max) {
   float largest = LEAT_MAX(1.0f, LEAT_MAX(fabsf(*min), fabsf(*max)));
   *min = LEAT_MIN(0.0f, *min);
@@ -268,7 +295,8 @@ static integer_line_t integer_line(const options_t* options, integers_t n, float
   return options->mode == MIN_FIRST ? min_first_line(n, *min, *max) : combined_line(n, *min, *max);
 }
 
-// As the processor converts, so that what is out of range does not differ either.
+// Converts as the processor's instruction does, which gives INT32_MIN for what is out of range; in
+// C that conversion is undefined.
 static int32_t truncated(float x) {
   return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN;
 }

@@ -1,6 +1,14 @@
-// Binomially distributed numbers: where fewer than 10 successes are expected, as many geometric
-// waiting times as fit; else transformed rejection (Hormann: "The generation of binomial random
-// variates", 1993). In double whatever the type.
+// The CPU kernel of StatelessRandomBinomial: numbers of successes in |count| tries. Two methods
+// share the work, and the expected number of successes, count * probability, decides:
+//
+//   below 10  by_inversion counts how many geometric waiting times fit into the tries
+//   from 10   by_rejection, transformed rejection (Hormann: "The generation of binomial random
+//             variates", 1993)
+//
+// Both need a probability of at most 1/2; for a larger one the failures are counted instead. All
+// arithmetic is in double whatever the type, and each sample has a region of the generator to
+// itself, as in TensorFlow, so that samples can be shared among threads. The parameters are
+// broadcast against each other; the output's shape ends with theirs.
 #include "ops/random/binomial_cpu.h"
 
 #include <math.h>
@@ -8,7 +16,7 @@
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
-// Groups of the generator that a sample of the first method is given.
+// How many groups of the generator a sample of by_inversion has to itself, as in TensorFlow.
 #define INVERSION_RESERVED 42
 
 static double by_inversion(leat_draws_t* draws, double count, double probability) {
@@ -20,7 +28,7 @@ static double by_inversion(leat_draws_t* draws, double count, double probability
   return NAN;
 }
 
-// What Stirling's approximation of log k! lacks.
+// log k! minus Stirling's approximation of it.
 static double stirling_tail(double k) {
   static const double kTails[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983,
                                   0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
@@ -57,7 +65,7 @@ static double by_rejection(leat_draws_t* draws, double count, double probability
   return NAN;
 }
 
-// |probability| <= 1/2.
+// Draws sample |number|; |probability| is at most 1/2.
 static double sample_half(const leat_sampler_t* sampler, int64_t number, double count,
                           double probability) {
   bool is_many = count * probability >= 10;
@@ -75,14 +83,14 @@ static double sample_binomial(const leat_sampler_t* sampler, int64_t parameter, 
   if (probability >= 1) return count;
   if (probability <= 0.5) return sample_half(sampler, number, count, probability);
   if (isnan(probability)) return NAN;
-  // The complement is taken in the parameter's own type.
+  // The complement is computed in the type of the parameter, as in TensorFlow.
   double rest = is_float ? (double)(1.0f - (float)probability) : 1 - probability;
   return count - sample_half(sampler, number, count, rest);
 }
 
 // ---- Broadcasting -------------------------------------------------------------------------------
 
-// For each set of parameters, the element of |shape| that belongs to it.
+// Sets offsets[i] to the element of a tensor of |shape| that belongs to set |i| of parameters.
 static void fill_offsets(const leat_shape_t* whole, const leat_shape_t* shape, int64_t* offsets) {
   for (int64_t i = 0; i < whole->element_count; ++i) {
     offsets[i] = leat_sampler_broadcast(whole, shape, i);

@@ -1,4 +1,4 @@
-// The CPU kernel of StatelessRandomBinomial.
+// The CPU kernel of StatelessRandomBinomial, whose row is in the table of poisson_cpu.c.
 #ifndef LEAT_OPS_RANDOM_BINOMIAL_CPU_H_
 #define LEAT_OPS_RANDOM_BINOMIAL_CPU_H_
 

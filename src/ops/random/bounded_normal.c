@@ -1,8 +1,10 @@
-// Normal numbers within bounds, each row of them with a mean, deviation and bounds of its own.
+// Definitions of ParameterizedTruncatedNormal and its stateless form: normal numbers within bounds,
+// with means, deviations and bounds that differ from row to row.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
+// The parameters are scalars or vectors, one element for each row of the output.
 static leat_status_t stateful_shape(leat_inference_t* c) {
   for (int i = 1; i <= 4; ++i) {
     LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, i), 1));
@@ -10,6 +12,7 @@ static leat_status_t stateful_shape(leat_inference_t* c) {
   return leat_shape_stated(c);
 }
 
+// The parameters must broadcast against each other.
 static leat_status_t stateless_shape(leat_inference_t* c) {
   leat_partial_shape_t all = leat_inference_input(c, 2);
   LEAT_RETURN_IF_ERROR(leat_shape_check_seed(c, 1));

@@ -1,5 +1,13 @@
-// CPU kernels of normal numbers within bounds. Samples take as many draws as they need from one
-// generator, one after the other: that order is TensorFlow's on one thread, and so is ours on any.
+// CPU kernels of ParameterizedTruncatedNormal and its stateless form: normal numbers within bounds,
+// where each set of parameters (mean, deviation, lower and upper bound) has samples of its own.
+//
+//   stateful   shape [sets, ...], parameters [] or [sets] -> output; row i is of set i
+//   stateless  shape [..., p], parameters broadcast to p -> output; sets are the last dimensions
+//
+// The samplers reject proposals (bounded_normal.inc), so the number of draws of a sample is not
+// known beforehand. All samples take their draws one after the other from one generator, in the
+// order in which TensorFlow takes them on one thread. Hence the kernels do not share the work among
+// threads: the numbers would then depend on how it is split.
 #include <math.h>
 
 #include "base/checked.h"
@@ -11,7 +19,7 @@
 
 #define MAX_ITERATIONS 1000
 
-// Samples of one set of parameters: |count| numbers, |stride| apart.
+// The samples of one set of parameters: |count| numbers that lie |stride| items apart.
 typedef struct leat_bounded_s {
   leat_philox_t philox;
   void* target;
@@ -44,7 +52,7 @@ static void normal_f64(leat_philox_t* philox, double out[2]) {
   leat_random_pair_double(words, out);
 }
 
-// Half is computed in float, rounded after each operation.
+// Half is computed in float and rounded to half after each operation, as in TensorFlow.
 static float round_half(float x) { return leat_half_to_float(leat_half_from_float(x)); }
 
 static void uniform_f16(leat_philox_t* philox, float out[4]) {
@@ -110,6 +118,7 @@ typedef struct parameters_s {
   double mean, deviation, low, high;
 } parameters_t;
 
+// Checks the parameters and draws the samples of one set. INTERNAL when too many tries failed.
 static leat_status_t run_set(const leat_kernel_context_t* c, leat_bounded_t* b, int dtype,
                              const parameters_t* p) {
   if (!(p->deviation > 0 && p->low < p->high && (isfinite(p->low) || isfinite(p->high)))) {
@@ -138,7 +147,8 @@ typedef struct sets_s {
 
 // ---- The stateful op: rows of samples -----------------------------------------------------------
 
-// Rows that share their parameters are cut into pieces of this size.
+// When all rows share one set of parameters, the samples are cut into pieces of this size, as in
+// TensorFlow; each piece begins with fresh draws.
 #define PIECE 100
 
 static bool is_single(const leat_shape_t* shape, bool may_be_vector) {
@@ -146,6 +156,7 @@ static bool is_single(const leat_shape_t* shape, bool may_be_vector) {
          (may_be_vector && shape->rank == 1 && leat_shape_dim(shape, 0) == 1);
 }
 
+// Reads the parameters of the stateful op, whose output has the shape |shape|.
 static leat_status_t read_sets(const leat_kernel_context_t* c, const leat_shape_t* shape,
                                sets_t* sets) {
   static const char* const kNames[] = {"means", "stdevs", "minvals", "maxvals"};
@@ -174,6 +185,7 @@ static double parameter_of(const leat_tensor_t* parameter, int64_t set) {
   return leat_sampler_read(parameter, parameter->shape.element_count == 1 ? 0 : set);
 }
 
+// |philox| goes on from one set to the next.
 static leat_status_t run_rows(const leat_kernel_context_t* c, const sets_t* sets,
                               leat_philox_t philox, leat_tensor_t* output) {
   size_t item = leat_dtype_size(output->dtype);
@@ -203,6 +215,7 @@ static leat_status_t parameterized__cpu(leat_kernel_context_t* c) {
 
 // ---- The stateless op: samples before the parameters' dimensions --------------------------------
 
+// The shape to which the four parameters are broadcast; the caller releases it.
 static leat_status_t broadcast_all(const leat_kernel_context_t* c, leat_shape_t* out_shape) {
   *out_shape = leat_shape_retain(&leat_kernel_input(c, 2)->shape);
   for (int i = 3; i <= 5; ++i) {

@@ -1,8 +1,16 @@
-// Rows of the candidate samplers: a few classes, in whose place a loss would else take all.
+// Definitions of the candidate samplers. They draw a few classes, over which a loss is then
+// computed instead of over all of them.
+//
+//   true_classes [batch, num_true] -> sampled_candidates [num_sampled],
+//     true_expected_count [batch, num_true], sampled_expected_count [num_sampled]
+//
+// The distributions differ from op to op, their inputs and outputs do not. ComputeAccidentalHits
+// finds true classes among the sampled ones, which a loss should not count as wrong.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
+// An integer attribute, LEAT_DIM_UNKNOWN when the node has none.
 static int64_t int_attr(const leat_inference_t* c, const char* name) {
   const leat_attr_value_t* value =
       leat_attr_find(c->node->attrs, c->node->attr_count, leat_string_view_from(name));

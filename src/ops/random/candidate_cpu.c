@@ -1,5 +1,20 @@
-// CPU kernels of the candidate samplers. Distinct classes are found by drawing until there are
-// enough; how many draws that took enters the expected counts.
+// CPU kernels of the candidate samplers, for losses over very many classes (sampled softmax, noise
+// contrastive estimation): instead of all classes, the loss uses the true ones and a few drawn
+// ones.
+//
+//   true_classes [batch, num_true] int64 -> sampled_candidates [num_sampled] int64,
+//     true_expected_count [batch, num_true], sampled_expected_count [num_sampled] float
+//
+// The samplers differ in the distribution alone: uniform, log-uniform (classes sorted by
+// frequency), fixed weights, or weights learned from the true classes so far. A distribution is a
+// pair of functions, one that draws a class and one that gives probabilities.
+//
+// With "unique" the classes are distinct: draws are repeated until enough different ones have come.
+// The expected count of a class with probability p is then that of coming at least once in |tries|
+// draws, 1 - (1 - p)^tries, else p * tries. The loss needs it to correct for the sampling.
+//
+// Draws come one after the other from one stream of words, since their number is not known
+// beforehand; so a sampler runs on one thread.
 #include <float.h>
 #include <math.h>
 
@@ -12,18 +27,19 @@
 
 typedef struct sampler_s sampler_t;
 typedef struct distribution_s {
-  int64_t (*draw)(const sampler_t* sampler, leat_word_stream_t* stream);  // NULL: all of them
+  int64_t (*draw)(const sampler_t* sampler, leat_word_stream_t* stream);  // NULL: every class
   void (*probabilities)(const sampler_t* sampler, const int64_t* values, int64_t n, float* out);
 } distribution_t;
 
+// The state of a sampler's kernel.
 struct sampler_s {
   leat_generator_t* generator;
   const distribution_t* distribution;
   int64_t true_count, sampled_count, range;
   bool is_unique;
-  double log_range;                   // log-uniform
-  leat_fixed_unigrams_t* fixed;       // else NULL
-  leat_learned_unigrams_t* learned;   // else NULL
+  double log_range;                   // log(range + 1), for the log-uniform distribution
+  leat_fixed_unigrams_t* fixed;       // NULL unless the weights are fixed
+  leat_learned_unigrams_t* learned;   // NULL unless the weights are learned
 };
 
 // ---- Distributions ------------------------------------------------------------------------------
@@ -37,6 +53,7 @@ static void uniform_probabilities(const sampler_t* s, const int64_t* values, int
   for (int64_t i = 0; i < n; ++i) out[i] = (float)(1.0 / (double)s->range);
 }
 
+// P(class) = (log(class + 2) - log(class + 1)) / log(range + 1).
 static int64_t log_uniform_draw(const sampler_t* s, leat_word_stream_t* stream) {
   uint32_t high = leat_word_stream_next(stream);
   double part = leat_random_uniform_double(high, leat_word_stream_next(stream));
@@ -130,13 +147,14 @@ static void destroy(void* state) {
 
 // ---- Sampling -----------------------------------------------------------------------------------
 
-// Values seen before: open addressing over places whose number is a power of two, at most half of
-// them taken; a free one holds -1.
+// A set of the classes drawn so far: a hash table with open addressing. The number of places is a
+// power of two and at most half of them are taken; a free place holds -1.
 typedef struct seen_s {
   int64_t* places;
   uint64_t mask;
 } seen_t;
 
+// Adds |value|; false when it is there already.
 static bool see(const seen_t* seen, int64_t value) {
   uint64_t place = leat_hash_mix(0, (uint64_t)value) & seen->mask;
   while (seen->places[place] != -1) {
@@ -147,7 +165,8 @@ static bool see(const seen_t* seen, int64_t value) {
   return true;
 }
 
-// A class of hardly any weight may take for ever to come.
+// A class of hardly any weight may practically never come, so drawing gives up after MAX_TRIES.
+// Every TRIES_BETWEEN_CHECKS draws it looks whether the step is to end.
 #define MAX_TRIES INT32_MAX
 #define TRIES_BETWEEN_CHECKS (1 << 20)
 
@@ -158,6 +177,7 @@ static leat_status_t check_tries(const leat_kernel_context_t* c, int64_t tries) 
                            "num_sampled is more than are found in %lld tries", (long long)tries);
 }
 
+// Draws until num_sampled distinct classes are found; |out_tries| is the number of draws that took.
 static leat_status_t draw_distinct(leat_kernel_context_t* c, leat_word_stream_t* stream,
                                    const seen_t* seen, int64_t* out_values, int64_t* out_tries) {
   const sampler_t* s = leat_kernel_state(c);
@@ -197,9 +217,10 @@ static leat_status_t sample(leat_kernel_context_t* c, leat_word_stream_t* stream
   return leat_ok_status();
 }
 
-// How often each of |values| is to be expected among as many tries: where some were thrown away it
-// is at most once, 1 - (1 - p)^tries. One function an array, so that the processor overlaps their
-// calls; those of the C library, because TensorFlow's last bit is theirs.
+// Writes the expected count of each of |values| in |tries| draws: p * tries, or, when draws were
+// thrown away to get distinct classes, 1 - (1 - p)^tries. Each loop calls one function over the
+// whole array, so that the processor overlaps the calls. The functions are those of the C library,
+// because then the last bit is TensorFlow's.
 static void expect(const sampler_t* s, const int64_t* values, int64_t count, int64_t tries,
                    float* out) {
   s->distribution->probabilities(s, values, count, out);
@@ -242,12 +263,14 @@ static leat_status_t sample_all(leat_kernel_context_t* c, leat_tensor_t** output
   return leat_ok_status();
 }
 
+// The learned distribution is locked while a step samples from it and counts its true classes, so
+// that the expected counts belong to the weights that the classes were drawn with.
 static leat_status_t sample_some(leat_kernel_context_t* c, leat_tensor_t** outputs) {
   const sampler_t* s = leat_kernel_state(c);
   const leat_tensor_t* classes = leat_kernel_input(c, 0);
   const int64_t* true_classes = classes->data;
   int64_t true_count = classes->shape.element_count, tries;
-  // As TensorFlow reserves: 2048 words a sample.
+  // TensorFlow's kernel reserves 2048 words, that is 512 groups, for each sample.
   leat_word_stream_t stream = {
       .philox = leat_generator_reserve(s->generator, (uint64_t)s->sampled_count * 512)};
   if (s->learned) leat_mutex_lock(&s->learned->mutex);
@@ -283,6 +306,9 @@ static leat_status_t hits_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "num_true", &((hits_t*)state)->true_count);
 }
 
+// Allocates and fills the outputs: for each true class that is among the sampled ones, its row, the
+// position of the sampled class, and the lowest float, which makes the loss ignore it. |places|
+// maps sampled classes to their positions.
 static leat_status_t write_hits(leat_kernel_context_t* c, const leat_word_map_t* places) {
   const leat_tensor_t* classes = leat_kernel_input(c, 0);
   const int64_t* values = classes->data;

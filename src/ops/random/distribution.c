@@ -1,4 +1,5 @@
-// Random tensors of a given shape, from a generator that belongs to the node.
+// Definitions of the random ops whose numbers come from a generator that belongs to the node, and
+// so differ from step to step: shape [rank] -> numbers of that shape.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

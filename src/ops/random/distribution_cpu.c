@@ -1,8 +1,11 @@
-// CPU kernels of the random ops that keep a generator.
+// CPU kernels of RandomUniform, RandomStandardNormal, TruncatedNormal and RandomUniformInt, which
+// keep a generator. Each reserves a region of the generator and fills its output from that.
 #include "ops/kernel_rows.h"
 #include "ops/random/fill_cpu.h"
 #include "ops/random/generator_cpu.h"
 
+// Reserves as many numbers of the generator as TensorFlow does, which is more than most ops need,
+// so that the next step of a seeded node also has TensorFlow's numbers.
 static leat_status_t run(leat_kernel_context_t* c, leat_random_fill_t* fill) {
   const leat_generator_state_t* state = leat_kernel_state(c);
   leat_tensor_t* output;

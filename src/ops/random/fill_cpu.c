@@ -1,5 +1,18 @@
-// Filling arrays, block by block: the words of a block lie in the first-level cache when the
-// distribution reads them.
+// Fills arrays with random numbers from a Philox generator, on the step's pool. The kernels of the
+// stateful ops (distribution_cpu.c) and of the stateless ones (stateless_cpu.c) call
+// leat_random_fill.
+//
+// A group is four 32-bit words, and Philox computes group g directly from the counter plus g. So
+// any thread can make any part of an array, and the result does not depend on the number of
+// threads. Work goes by blocks of 128 groups: the words of a block lie in the first-level cache
+// when the distribution reads them.
+//
+//   counter ─philox, vectors─▶ words[512] ─distribution─▶ numbers of the block
+//
+// The numbers have TensorFlow's bits, as far as a vector library allows: uniform numbers are exact,
+// and normal numbers (Box-Muller) may differ in the last bit of a float. A truncated normal number
+// must be kept or dropped exactly where TensorFlow keeps or drops it, since all numbers after it in
+// its group depend on that. Hence a number close to the bound is computed again with the C library.
 #include "ops/random/fill_cpu.h"
 
 #include <math.h>
@@ -13,7 +26,8 @@
 #define BLOCK_GROUPS 128
 #define BLOCK_WORDS (BLOCK_GROUPS * 4)
 
-// Writes the numbers of |groups| <= BLOCK_GROUPS groups; |philox| is at the first one.
+// Writes the numbers of |groups| groups, at most BLOCK_GROUPS, to |out|. |philox| is at the first
+// group.
 typedef void (*block_fn_t)(const leat_random_fill_t* fill, const leat_philox_t* philox,
                            int64_t groups, void* out);
 
@@ -77,6 +91,7 @@ static void uniform_BFLOAT16(const leat_random_fill_t* fill, const leat_philox_t
 
 // ---- Integers -----------------------------------------------------------------------------------
 
+// Any 32 or 64 bits are an integer.
 static void bits(const leat_random_fill_t* fill, const leat_philox_t* philox, int64_t groups,
                  void* out) {
   leat_philox_vectors()->words(philox, 1, groups, out);
@@ -102,7 +117,7 @@ static void integer_64(const leat_random_fill_t* fill, const leat_philox_t* phil
 
 // ---- Normal -------------------------------------------------------------------------------------
 
-// |count| normal numbers (even) of as many words.
+// Writes |count| normal numbers, which must be even, made from as many words (Box-Muller).
 static void normal_floats(const uint32_t* words, float* out, int64_t count) {
   float radii[BLOCK_WORDS / 2], angles[BLOCK_WORDS / 2], cosines[BLOCK_WORDS / 2];
   const leat_vector_math_t* math = leat_vector_math();
@@ -130,12 +145,12 @@ static void normal_DOUBLE(const leat_random_fill_t* fill, const leat_philox_t* p
 
 // ---- Truncated normal ---------------------------------------------------------------------------
 
-// A number this near to the bound is computed again with the C library's functions, so that it is
-// kept or not as TensorFlow does.
+// A number closer than MARGIN to the bound of two deviations is computed again with the functions
+// of the C library, so that it is kept or dropped as TensorFlow does.
 #define BOUND 2.0f
 #define MARGIN 1e-5f
 
-// One group by the book: tries until it has four.
+// Makes one group with the C library alone: draws until four numbers lie within the bound.
 static void truncated_group_float(leat_philox_t philox, float out[4]) {
   int count = 0;
   while (true) {
@@ -153,8 +168,9 @@ static void truncated_group_float(leat_philox_t philox, float out[4]) {
   }
 }
 
-// Appends to a group of |count| numbers those of |tries| that lie within the bound; -1 when one is
-// too near to it to tell.
+// Appends those of |tries| that lie within the bound to |out|, a group that has |count| numbers,
+// and gives the new count; -1 when a number is too close to the bound for these float functions to
+// tell.
 static int keep_within(const float tries[4], int count, float out[4]) {
   for (int i = 0; i < 4 && count < 4; ++i) {
     float size = fabsf(tries[i]);
@@ -164,8 +180,8 @@ static int keep_within(const float tries[4], int count, float out[4]) {
   return count;
 }
 
-// The first tries of all groups at once; then the second ones of those that lack numbers (one in
-// six); what then is left goes by the book.
+// Makes the first tries of all groups at once. Groups that lack numbers after that (one in six) get
+// a second try, all at once again. What is still not complete then goes one group at a time.
 static void truncated_FLOAT(const leat_random_fill_t* fill, const leat_philox_t* philox,
                             int64_t groups, void* out) {
   uint32_t words[BLOCK_WORDS];
@@ -194,6 +210,7 @@ static void truncated_FLOAT(const leat_random_fill_t* fill, const leat_philox_t*
   }
 }
 
+// Each group of two numbers has LEAT_RANDOM_RESERVED / 2 generator groups to itself.
 static void truncated_DOUBLE(const leat_random_fill_t* fill, const leat_philox_t* philox,
                              int64_t groups, void* out) {
   for (int64_t i = 0; i < groups; ++i) {
@@ -213,6 +230,7 @@ static void truncated_DOUBLE(const leat_random_fill_t* fill, const leat_philox_t
 
 // ---- Narrow types: float, rounded ---------------------------------------------------------------
 
+// Half and bfloat16 are float numbers, rounded.
 #define NARROW(kind, NAME, convert)                                                             \
   static void kind##_##NAME(const leat_random_fill_t* fill, const leat_philox_t* philox,        \
                             int64_t groups, void* out) {                                        \
@@ -231,10 +249,10 @@ typedef struct job_s {
   const leat_random_fill_t* fill;
   block_fn_t block;
   uint8_t* data;
-  int64_t count;       // numbers
-  int group_size;      // numbers a group
+  int64_t count;       // of numbers
+  int group_size;      // numbers that one output group has
   size_t item_bytes;
-  uint64_t stride;     // generator groups an output group
+  uint64_t stride;     // generator groups that one output group has to itself
 } job_t;
 
 static block_fn_t choose_block(const leat_random_fill_t* fill) {
@@ -254,7 +272,8 @@ static block_fn_t choose_block(const leat_random_fill_t* fill) {
   return kFloating[fill->kind][fill->dtype];
 }
 
-// Blocks [begin, end).
+// Fills blocks [begin, end). The last block of an array may be incomplete; it is made on the stack
+// and copied in part.
 static void run_blocks(void* data, int64_t begin, int64_t end) {
   const job_t* job = data;
   int64_t groups = (job->count + job->group_size - 1) / job->group_size;
@@ -275,6 +294,7 @@ static void run_blocks(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// A rough cost, for sharing work among threads.
 static double group_cost_ns(const leat_random_fill_t* fill) {
   switch (fill->kind) {
     case LEAT_RANDOM_NORMAL: return fill->dtype == LEAT_DTYPE_DOUBLE ? 60 : 8;

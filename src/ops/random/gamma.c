@@ -1,12 +1,18 @@
-// Gamma distributed numbers, and what their derivative by the shape parameter is.
+// Definitions of the ops that draw gamma distributed numbers, and their gradients.
+//
+// A sample has a derivative by alpha although it is random: with the random draws held fixed, it is
+// a smooth function of alpha. RandomGammaGrad computes it by implicit differentiation (Figurnov,
+// Mohamed, Mnih: "Implicit reparameterization gradients", 2018), and the gradient sums dy times it
+// over all samples of one alpha.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// By implicit differentiation (Figurnov, Mohamed, Mnih: "Implicit reparameterization gradients",
-// 2018). |extra| is the number of dimensions that samples have and |alpha| lacks: an int32 scalar.
+// Sets the gradient of input |alpha_index|. The samples of an alpha lie in the leading dimensions
+// of the output; |extra| is their number, an int32 scalar. Alpha is reshaped so that it broadcasts
+// against the samples, and the products are summed over these dimensions.
 static void set_alpha_gradient(leat_gradient_t* g, int alpha_index, leat_output_t extra) {
   leat_builder_t* b = &g->builder;
   leat_output_t alpha = leat_gradient_input(g, alpha_index);

@@ -1,5 +1,19 @@
 // CPU kernels of gamma distributed numbers (Marsaglia, Tsang: "A simple method for generating gamma
-// variables", 2000), in double whatever the type.
+// variables", 2000) and of their derivative by the shape parameter alpha.
+//
+// A sample is d v with v = (1 + c x)^3, x normal, d = alpha - 1/3, c = 1 / (3 sqrt d), which is
+// kept if a uniform number u fulfils log u < x^2 / 2 + d (1 - v + log v). The test u < 1 - 0.0331
+// x^4 decides nearly always without logarithms. For alpha below 1, a sample of alpha + 1 is
+// multiplied by u^(1 / alpha). Everything is in double whatever the type, as in TensorFlow. Each
+// sample has a region of the generator to itself (sampler_cpu.h), so samples are shared among
+// threads.
+//
+// The derivative follows from implicit differentiation of the distribution function F(alpha, x):
+//
+//   dx/dalpha = -(dF/dalpha) / (dF/dx)
+//
+// with F as a series for small x and 1 - F as a continued fraction for large x, both differentiated
+// term by term.
 #include <math.h>
 
 #include "ops/kernel_rows.h"
@@ -7,13 +21,13 @@
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
-// Uniform and normal numbers come from one generator, in the order in which they run out.
+// Uniform and normal numbers come from the same generator; each kind takes a group when it has none
+// left (leat_draws_t).
 static double sample_gamma(const leat_sampler_t* sampler, int64_t parameter, int64_t number) {
   double alpha = leat_sampler_parameter(sampler, 0, parameter);
   leat_draws_t draws =
       leat_draws_at(&sampler->philox, (uint64_t)number * LEAT_RANDOM_RESERVED);
   if (alpha == 1) return -log1p(-leat_draw_uniform(&draws));  // exponential
-  // Below 1: a sample of alpha + 1, times a uniform number's power.
   bool is_small = alpha < 1;
   const double d = alpha + (is_small ? 2.0 / 3 : -1.0 / 3);
   const double c = 1.0 / 3 / sqrt(d);
@@ -54,7 +68,8 @@ static leat_status_t stateless_v3__cpu(leat_kernel_context_t* c) {
 #define MAX_TERMS 2000
 #define EPSILON 0x1p-53
 
-// By recurrence up to 10, then the asymptotic series; x > 0.
+// The derivative of log Gamma(x), x > 0: the recurrence psi(x) = psi(x + 1) - 1 / x up to 10, then
+// the asymptotic series.
 static double digamma(double x) {
   double sum = 0;
   for (; x < 10; x += 1) sum -= 1 / x;
@@ -63,8 +78,8 @@ static double digamma(double x) {
   return sum + log(x) - 0.5 / x - tail;
 }
 
-// The lower incomplete gamma function is x^a e^-x / Gamma(a + 1) times the sum of x^n over
-// (a + 1)...(a + n); the sum and its derivative by a term by term.
+// The lower incomplete gamma function is x^a e^-x / Gamma(a + 1) times the sum over n of x^n / ((a
+// + 1)...(a + n)). |sum| is that sum and |dsum| its derivative by a.
 static double derivative_by_series(double a, double x) {
   double r = a, c = 1, sum = 1, dc = 0, dsum = 0;
   for (int i = 0; i < MAX_TERMS; ++i) {
@@ -79,7 +94,9 @@ static double derivative_by_series(double a, double x) {
   return -(dsum + sum * (log(x) - digamma(a + 1))) * x / a;
 }
 
-// The upper one is x^a e^-x / Gamma(a) times a continued fraction p / q.
+// The upper incomplete gamma function is x^a e^-x / Gamma(a) times a continued fraction, of which p
+// / q are the convergents and dp, dq their derivatives by a. All are scaled down when they become
+// large.
 static double derivative_by_fraction(double a, double x) {
   const double big = 0x1p52;
   double y = 1 - a, z = x + y + 1, c = 0;
@@ -106,6 +123,7 @@ static double derivative_by_fraction(double a, double x) {
   return (dvalue + value * (log(x) - digamma(a))) * x;
 }
 
+// dx/da of a sample |x| of shape parameter |a|.
 static double sample_derivative(double a, double x) {
   if (x == 0) return 0;
   if (!(x > 0) || !(a > 0) || isinf(a) || isinf(x)) return NAN;

@@ -1,3 +1,7 @@
+// The generators of stateful random ops. A generator is a resource of the session, found by node
+// name and seeds, so that all plans of the session that hold the node share it, and it moves on
+// from step to step. A node without seeds gets a generator of its own, seeded by the operating
+// system. The lock is held while the counter is read and moved, never while numbers are made.
 #include "ops/random/generator_cpu.h"
 
 #include "base/string_builder.h"
@@ -35,7 +39,8 @@ static leat_status_t make_generator(void* data, leat_resource_t** out_resource) 
   return leat_ok_status();
 }
 
-// The seeds are part of the name: nodes of two function bodies may share theirs.
+// Finds the generator of the node, or makes it. The seeds are part of its name, because nodes of
+// two function bodies may have the same name.
 static leat_status_t find_shared(leat_kernel_creation_t* c, seeds_t* seeds,
                                  leat_resource_t** out_resource) {
   leat_string_builder_t name;

@@ -1,5 +1,9 @@
 // The generator of a stateful random op. It moves on with every run of its node; all plans of a
 // session that hold the node share it, as they do in TensorFlow.
+//
+// A kernel reserves as many groups as it may need, which takes a lock for a moment, and then works
+// with a copy of the generator on any number of threads. Steps that run at once thus get different
+// numbers.
 #ifndef LEAT_OPS_RANDOM_GENERATOR_CPU_H_
 #define LEAT_OPS_RANDOM_GENERATOR_CPU_H_
 
@@ -7,20 +11,22 @@
 #include "kernel/kernel.h"
 
 typedef struct leat_generator_s leat_generator_t;
-// Seeded by attributes "seed" and "seed2"; when both are 0, by the operating system.
+// Gives the node's generator, which the caller releases. It is seeded by the attributes "seed" and
+// "seed2", or by the operating system when both are 0.
 LEAT_MUST_USE leat_status_t leat_generator_open(leat_kernel_creation_t* c,
                                                 leat_generator_t** out_generator);
 void leat_generator_release(leat_generator_t* generator);  // NULL is allowed
-// The generator as it is now, which then moves on by |samples| groups. Thread-safe.
+// Gives the generator as it is now, and moves it on by |samples| groups. May be called from any
+// thread.
 leat_philox_t leat_generator_reserve(leat_generator_t* generator, uint64_t samples);
 
-// State of kernels that need nothing else, with their create and destroy.
+// The state of kernels that need nothing but a generator, with its create and destroy functions.
 typedef struct leat_generator_state_s {
   leat_generator_t* generator;
 } leat_generator_state_t;
 LEAT_MUST_USE leat_status_t leat_generator_state_create(leat_kernel_creation_t* c, void* state);
 void leat_generator_state_destroy(void* state);
-// Their row (ops/family.h); further fields may follow |compute_fn|.
+// A row of such a kernel; further fields of the row may follow the compute function.
 #define LEAT_GENERATOR_KERNEL(op_name, types, ...)                                                \
   LEAT_CPU_KERNEL(op_name, types, leat_generator_state_t, leat_generator_state_create,            \
                   __VA_ARGS__, .destroy = leat_generator_state_destroy)

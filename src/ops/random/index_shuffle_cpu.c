@@ -1,7 +1,15 @@
-// A permutation of [0, max_index] without a table: the block cipher Simon (Beaulieu et al., "The
-// Simon and Speck families of lightweight block ciphers", 2013) over blocks of as many bits as
-// max_index has, with few rounds. A result that is too large is encrypted again: the cycle comes
-// back, since the cipher is a permutation and the index itself is not too large.
+// The CPU kernel of RandomIndexShuffle: where a random permutation of [0, max_index] puts an index.
+// A table of the permutation would need memory for every index; here a block cipher is the
+// permutation.
+//
+// The cipher is Simon (Beaulieu et al., "The Simon and Speck families of lightweight block
+// ciphers", 2013) over blocks of as many bits as max_index needs, with few rounds, since the order
+// need only look random. The block has an even number of bits, at least 16, so results may be
+// larger than max_index. Such a result is encrypted again until one fits. This ends, because a
+// permutation consists of cycles, and the cycle of an index that fits leads back to that index at
+// the latest.
+//
+// All arithmetic follows TensorFlow's, so that a seed gives the same permutation.
 #include "ops/random/index_shuffle_cpu.h"
 
 #include <math.h>
@@ -16,10 +24,12 @@ typedef struct cipher_s {
   uint64_t keys[MAX_ROUNDS];
 } cipher_t;
 
+// Rotates the word |x| to the left by |bits|.
 static uint64_t rotate(const cipher_t* cipher, uint64_t x, int bits) {
   return (x << bits | x >> (cipher->width - bits)) & cipher->mask;
 }
 
+// The key schedule of Simon with a key of three words.
 static void make_keys(cipher_t* cipher, const uint32_t seed[3]) {
   const uint64_t c = 0xfffffffcu & cipher->mask;
   uint64_t z = 0x7369f885192c0ef5u & cipher->mask;
@@ -32,10 +42,12 @@ static void make_keys(cipher_t* cipher, const uint32_t seed[3]) {
   }
 }
 
+// The round function of Simon: (x <<< 1 & x <<< 8) ^ x <<< 2.
 static uint64_t mix(const cipher_t* cipher, uint64_t x) {
   return (rotate(cipher, x, 1) & rotate(cipher, x, 8 % cipher->width)) ^ rotate(cipher, x, 2);
 }
 
+// Two rounds a turn, so that the halves of the block need not be exchanged.
 static uint64_t encrypt(const cipher_t* cipher, uint64_t value) {
   uint64_t left = value >> cipher->width & cipher->mask, right = value & cipher->mask;
   for (int i = 0; i < cipher->rounds; i += 2) {
@@ -45,8 +57,11 @@ static uint64_t encrypt(const cipher_t* cipher, uint64_t value) {
   return left << cipher->width | right;
 }
 
+// |index| is at most |max_index|.
 static uint64_t shuffle(uint64_t index, const uint32_t seed[3], uint64_t max_index, int rounds) {
   if (max_index == 0) return 0;
+  // The number of bits is TensorFlow's. A max_index that is a power of four does not fit in a block
+  // of so many bits; from 2^16 on, where a block has no bits to spare, it is encrypted like 0.
   int bits = (int)ceil(log2((double)max_index));
   bits += bits % 2;
   if (bits < MIN_BLOCK_BITS) bits = MIN_BLOCK_BITS;
@@ -74,6 +89,7 @@ leat_status_t leat_index_shuffle_create(leat_kernel_creation_t* c, void* state) 
                           LEAT_SV_ARG(c->kernel->node_name), (long long)own->rounds, MAX_ROUNDS);
 }
 
+// The number of items: the largest of what the three inputs say.
 static int64_t count_of(const leat_kernel_context_t* c) {
   int64_t count = leat_kernel_input(c, 0)->shape.element_count;
   int64_t limits = leat_kernel_input(c, 2)->shape.element_count;
@@ -101,7 +117,7 @@ static leat_status_t check_shapes(const leat_kernel_context_t* c, int64_t count)
                              (long long)count);
 }
 
-// Element |index| of an integer tensor; negative ones of signed types are seen by |out_negative|.
+// Reads element |index| of an integer tensor; |out_negative| says that a signed one is negative.
 static uint64_t read_integer(const leat_tensor_t* tensor, int64_t index, bool* out_negative) {
   *out_negative = false;
   switch (tensor->dtype) {

@@ -1,4 +1,4 @@
-// The CPU kernel of RandomIndexShuffle.
+// The CPU kernel of RandomIndexShuffle, whose row is in the table of shuffle_cpu.c.
 #ifndef LEAT_OPS_RANDOM_INDEX_SHUFFLE_CPU_H_
 #define LEAT_OPS_RANDOM_INDEX_SHUFFLE_CPU_H_
 

@@ -1,4 +1,5 @@
-// Multinomial: classes drawn with the odds that logits state.
+// Definitions of Multinomial and its stateless form: they draw classes from unnormalised log
+// probabilities, logits [batch, classes], num_samples -> [batch, num_samples].
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

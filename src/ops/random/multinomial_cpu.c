@@ -1,5 +1,11 @@
-// CPU kernels of Multinomial: a row's cumulative sums, and for each sample a binary search. Sample
-// number n of all takes words 2n and 2n + 1 of the generator, whoever computes it.
+// CPU kernels of Multinomial and its stateless form.
+//
+//   logits [rows, classes] -> output [rows, num_samples], each a class drawn with odds exp(logit)
+//
+// For each row the cumulative sums of exp(logit - max) are computed once; a sample is a uniform
+// number times the total, looked up among the sums by binary search. Sample n, counted over all
+// rows, is made from words 2n and 2n + 1 of the generator, so rows and samples are shared among
+// threads in any way.
 #include <math.h>
 
 #include "ops/kernel_rows.h"
@@ -16,7 +22,8 @@ typedef struct multinomial_s {
   int64_t sample_count;
 } multinomial_t;
 
-// Classes of infinite or undefined logits get no part. The last of the row's sums is the total.
+// Writes the cumulative sums of |row|. A class whose logit is infinite or NaN adds nothing; the
+// last sum is the total.
 static void accumulate(const multinomial_t* m, int64_t row) {
   double* sums = m->sums + row * m->class_count;
   double largest = -INFINITY, total = 0;
@@ -32,7 +39,7 @@ static void accumulate(const multinomial_t* m, int64_t row) {
   }
 }
 
-// The first class whose sum is above |wanted|; their number when there is none.
+// Gives the first class whose cumulative sum is above |wanted|, or |count| when there is none.
 static int64_t search(const double* sums, int64_t count, double wanted) {
   int64_t first = 0;
   while (count > 0) {
@@ -47,6 +54,7 @@ static int64_t search(const double* sums, int64_t count, double wanted) {
   return first;
 }
 
+// Uniform number |number| of the generator, two of which are in a group.
 static double uniform_at(const leat_philox_t* philox, uint64_t number) {
   uint32_t words[4];
   leat_philox_t own = *philox;
@@ -75,6 +83,7 @@ static void draw_samples(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Checks the inputs and allocates the output.
 static leat_status_t make_output(leat_kernel_context_t* c, multinomial_t* m) {
   const leat_tensor_t* count = leat_kernel_input(c, 1);
   m->logits = leat_kernel_input(c, 0);
@@ -114,7 +123,8 @@ static leat_status_t multinomial__cpu(leat_kernel_context_t* c) {
   multinomial_t m;
   LEAT_RETURN_IF_ERROR(make_output(c, &m));
   if (m.output->shape.element_count == 0) return leat_ok_status();
-  // As TensorFlow reserves: samples of a row rounded up to four, two words each.
+  // TensorFlow's kernel reserves two words for each sample, with the samples of a row rounded up to
+  // a multiple of four.
   uint64_t words = (uint64_t)(m.sample_count + 3) / 4 * 4 * 2;
   uint64_t rows = (uint64_t)leat_shape_dim(&m.logits->shape, 0);
   m.philox = leat_generator_reserve(state->generator, rows * words * LEAT_RANDOM_RESERVED);

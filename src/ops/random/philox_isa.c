@@ -1,6 +1,15 @@
-// Philox 4x32-10 over vectors: a lane of 64 bits holds a word in its lower half (the upper half is
-// rubbish that 32-bit multiplication does not read), several vectors are worked on in turn so that
-// the multiplier is never idle.
+// Philox 4x32-10 over vectors, compiled for each instruction set, and the cheap distributions that
+// are made of its words (philox_vectors.h).
+//
+// Philox multiplies 32-bit words to 64 bits ten times over. x86 multiplies the lower halves of
+// 64-bit lanes, so each word lives in the lower half of a lane; what is in the upper half does not
+// matter, since the multiplication does not read it. That gives c1 = b below without a mask.
+//
+//   lane i of c0..c3  =  the counter of group i:  low + i * stride, high
+//
+// A round depends on the one before it, and a multiplication takes several cycles; so TURNS vectors
+// go through the rounds side by side. Groups whose counters would carry into the upper half are
+// made one at a time.
 #include <math.h>
 
 #include "device/cpu/vector_math.h"
@@ -16,6 +25,7 @@
 
 #define LOW_HALF 0xffffffffu
 
+// The products of the lower halves of all lanes.
 ALWAYS_INLINE ulongs_t multiply_low_halves(ulongs_t a, ulongs_t b) {
 #if defined(__AVX512F__)
   return (ulongs_t)_mm512_mul_epu32((__m512i)a, (__m512i)b);
@@ -30,7 +40,7 @@ ALWAYS_INLINE ulongs_t multiply_low_halves(ulongs_t a, ulongs_t b) {
 
 #define SPREAD(x) ((ulongs_t){0} + (uint64_t)(x))
 
-// Stores lanes of |a| and |b| in turn.
+// Stores the lanes of |a| and |b| alternately: a0 b0 a1 b1 ...
 ALWAYS_INLINE void store_interleaved(ulongs_t a, ulongs_t b, uint32_t* out) {
 #if HALF_LANES == 8
   ulongs_t first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
@@ -46,7 +56,7 @@ ALWAYS_INLINE void store_interleaved(ulongs_t a, ulongs_t b, uint32_t* out) {
   memcpy(out + VECTOR_BYTES / 4, &second, sizeof second);
 }
 
-// BATCH groups from |low| and |high|, the halves of the first counter.
+// Makes BATCH groups; |low| and |high| are the halves of the first group's counter.
 ALWAYS_INLINE void batch_words(uint64_t low, uint64_t high, uint64_t stride, const uint32_t* key,
                                uint32_t* out) {
   ulongs_t c0[TURNS], c1[TURNS], c2[TURNS], c3[TURNS];
@@ -112,8 +122,8 @@ static void uniform_f64(const uint32_t* x, double* out, int64_t n) {
   }
 }
 
-// The remainder by two multiplications (Lemire, Kaser, Kurz: "Faster remainder by direct
-// computation", 2019).
+// Computes the remainder by two multiplications instead of a division (Lemire, Kaser, Kurz: "Faster
+// remainder by direct computation", 2019).
 static void integer_32(const uint32_t* x, int32_t low, uint32_t range, int32_t* out, int64_t n) {
   const uint64_t inverse = UINT64_MAX / range + 1;
   for (int64_t i = 0; i < n; ++i) {

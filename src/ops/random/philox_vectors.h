@@ -1,4 +1,6 @@
-// Many Philox groups at once, and what cheap distributions make of their words.
+// Many Philox groups at once, and the cheap distributions over their words, compiled for each
+// instruction set in philox_isa.c. The functions neither allocate nor block; fill_cpu.c calls them
+// block by block. A group is four words; the counter of the generator names it.
 #ifndef LEAT_OPS_RANDOM_PHILOX_VECTORS_H_
 #define LEAT_OPS_RANDOM_PHILOX_VECTORS_H_
 
@@ -6,16 +8,18 @@
 #include "base/random.h"
 
 typedef struct leat_philox_vectors_s {
-  // |count| groups of four words, whose counters are |first|'s, + |stride|, + 2 |stride|, ...
+  // Writes |count| groups, whose counters are |first|'s, that + |stride|, that + 2 |stride|, ...
   void (*words)(const leat_philox_t* first, uint64_t stride, int64_t count, uint32_t* out_words);
-  // Uniform in [0, 1): the low 23 bits of a word; 20 bits of one word and the next one.
+  // |n| uniform numbers in [0, 1): a float from the low 23 bits of a word; a double from 20 bits of
+  // one word and all of the next.
   void (*uniform_f32)(const uint32_t* words, float* out, int64_t n);
   void (*uniform_f64)(const uint32_t* words, double* out, int64_t n);
-  // low + word % range; range > 0.
+  // low + word % range, with range > 0.
   void (*integer_32)(const uint32_t* words, int32_t low, uint32_t range, int32_t* out, int64_t n);
-  // For pairs of words (Box-Muller): radii sqrt(-2 log u) and angles 2 pi v; n pairs.
+  // The first half of Box-Muller, for |n| pairs of words (u, v): radii sqrt(-2 log u), angles 2 pi
+  // v.
   void (*polar_f32)(const uint32_t* words, float* out_radii, float* out_angles, int64_t n);
-  // x[2i] = radius * sine, x[2i + 1] = radius * cosine.
+  // The second half, for |n| pairs: x[2i] = radius * sine, x[2i + 1] = radius * cosine.
   void (*pairs_f32)(const float* radii, const float* sines, const float* cosines, float* out,
                     int64_t n);
 } leat_philox_vectors_t;

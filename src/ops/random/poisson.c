@@ -1,4 +1,6 @@
-// Poisson and binomially distributed numbers.
+// Definitions of the ops that draw Poisson and binomially distributed numbers. The stateful ones
+// draw as many numbers as |shape| says for each rate; the stateless ones have |shape| as the shape
+// of their output, which must end with that of the parameters.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

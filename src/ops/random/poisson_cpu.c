@@ -1,6 +1,7 @@
-// CPU kernels of Poisson distributed numbers: Knuth's product of uniform numbers below a rate of
-// 10, transformed rejection above (Hormann: "The transformed rejection method for generating
-// Poisson random variables", 1993). In double whatever the type.
+// CPU kernels of Poisson distributed numbers. Below a rate of 10, uniform numbers are multiplied
+// until the product falls to exp(-rate) (Knuth); the time this takes grows with the rate, so from
+// 10 on transformed rejection serves (Hormann: "The transformed rejection method for generating
+// Poisson random variables", 1993). Samples are computed in double whatever the type.
 #include <math.h>
 
 #include "ops/kernel_rows.h"
@@ -9,6 +10,7 @@
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
+// Knuth's method; the expected number of factors is |rate| + 1.
 static double sample_small(leat_draws_t* draws, double rate) {
   const double limit = exp(-rate);
   double product = 1;
@@ -19,6 +21,7 @@ static double sample_small(leat_draws_t* draws, double rate) {
   return NAN;
 }
 
+// Transformed rejection, with the constants of Hormann's algorithm PTRS.
 static double sample_large(leat_draws_t* draws, double rate) {
   const double log_rate = log(rate);
   const double b = 0.931 + 2.53 * sqrt(rate);

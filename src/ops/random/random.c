@@ -1,4 +1,5 @@
-// Random numbers: the same as TensorFlow's for the same seeds, whatever the number of threads.
+// The family of random ops. For the same seeds they give the same numbers as TensorFlow's, whatever
+// the number of threads.
 #include "ops/family.h"
 
 #define LEAT_RANDOM_SOURCES(X) \

@@ -1,3 +1,8 @@
+// Runs samplers over whole tensors: distributions whose samples take a varying number of draws
+// (gamma, Poisson, binomial). sampler_cpu.h says how samples are numbered and where each lies in
+// the output. Because each sample has a region of the generator to itself, samples are shared among
+// threads in any way. Parameters and samples are double; they are converted from and to the
+// tensors' types here.
 #include "ops/random/sampler_cpu.h"
 
 #include <math.h>
@@ -16,7 +21,8 @@ double leat_sampler_read(const leat_tensor_t* tensor, int64_t index) {
   }
 }
 
-// Within [-limit, limit]: the conversion must not overflow.
+// Limits a value to [-limit, limit] before it is converted to an integer, since a conversion that
+// overflows is undefined. NaN and infinities become 0.
 static double whole(double value, double limit) {
   return isnan(value) || isinf(value) ? 0 : value < -limit ? -limit : value > limit ? limit : value;
 }
@@ -45,6 +51,7 @@ typedef struct job_s {
   leat_tensor_t* output;
 } job_t;
 
+// Draws samples [begin, end).
 static void run_shard(void* data, int64_t begin, int64_t end) {
   const job_t* job = data;
   const leat_sampler_t* s = job->sampler;
@@ -60,7 +67,7 @@ void leat_sampler_run(const leat_kernel_context_t* c, const leat_sampler_t* samp
   leat_kernel_parallel_for(c, output->shape.element_count, sampler->cost_ns, run_shard, &job);
 }
 
-// Allocates output 0 of the shape that input 0 states followed by that of |parameter|.
+// Allocates output 0: the shape that input 0 holds, followed by that of |parameter|.
 static leat_status_t allocate_output(leat_kernel_context_t* c, const leat_tensor_t* parameter,
                                      leat_tensor_t** out_tensor) {
   leat_shape_t samples;
@@ -102,6 +109,7 @@ int64_t leat_sampler_broadcast(const leat_shape_t* whole, const leat_shape_t* sh
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+// A sampler of one parameter, each element of which is a set.
 static leat_sampler_t make_sampler(leat_philox_t philox, const leat_tensor_t* parameter,
                                    const leat_tensor_t* output, leat_sample_fn_t sample,
                                    double cost_ns) {

@@ -1,9 +1,10 @@
-// Orders drawn at random: of a tensor's rows, and of numbers one by one.
+// Definitions of the ops that shuffle: the rows of a tensor, or numbers one by one without a table.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// One of seed [3] or [n, 3], index and max_index scalars or vectors of n; |inout_count| is n.
+// RandomIndexShuffle takes one item or n of each input; merges |count| of one of them into
+// |inout_count|, which is n in the end.
 static leat_status_t merge_count(int64_t count, int64_t* inout_count) {
   if (count == LEAT_DIM_UNKNOWN || count == 1) return leat_ok_status();
   if (*inout_count == LEAT_DIM_UNKNOWN || *inout_count == 1) {

@@ -1,4 +1,8 @@
-// CPU kernels that shuffle rows: Fisher and Yates over row numbers, then one copy.
+// CPU kernels of RandomShuffle and StatelessShuffle, which put the rows of a tensor in random
+// order: first an order of row numbers (the Fisher-Yates shuffle), then one copy of each row.
+// Shuffling numbers instead of rows moves each row only once. The draws are TensorFlow's: word i of
+// the generator decides which row comes to place i. The table at the end also has
+// RandomIndexShuffle.
 #include <string.h>
 
 #include "kernel/step_check.h"
@@ -7,10 +11,11 @@
 #include "ops/random/index_shuffle_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
-// Rows between two looks whether the step is to end: each is a miss of the cache.
+// The number of rows between two looks whether the step is to end. Each row costs a cache miss.
 #define ROWS_A_CHECK 8192
 
-// Row i takes the place of one of the rows that are left; word i of the generator says which.
+// Fills |order| with a random permutation of [0, count). Place i takes one of the rows that are
+// left.
 static leat_status_t draw_order(const leat_kernel_context_t* c, leat_philox_t philox,
                                 int64_t* order, int64_t count) {
   uint32_t words[4];
@@ -18,7 +23,8 @@ static leat_status_t draw_order(const leat_kernel_context_t* c, leat_philox_t ph
   for (int64_t i = 0; i + 1 < count; ++i) {
     if (i % ROWS_A_CHECK == 0) LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
     if (i % 4 == 0) leat_philox_next(&philox, words);
-    // A count of 2^32 rows and more is cut off, as in TensorFlow, but for one that then is 0.
+    // The number of rows that are left is cut to 32 bits, as in TensorFlow; where it then is 0, the
+    // whole word is taken.
     uint32_t left = (uint32_t)(count - i);
     int64_t other = i + (left ? words[i % 4] % left : words[i % 4]);
     int64_t row = order[i];

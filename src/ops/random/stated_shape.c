@@ -1,3 +1,4 @@
+// Shape functions of random ops whose input 0 states the shape of the output.
 #include "ops/random/stated_shape.h"
 
 leat_status_t leat_shape_stated(leat_inference_t* c) {

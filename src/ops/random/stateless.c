@@ -1,8 +1,17 @@
-// Random tensors that are a function of their inputs: the same seed gives the same numbers.
+// Definitions of the stateless random ops: their output is a function of the seed, or of the key
+// and counter, that they are given. So they have no state, may be folded and shared like any other
+// op, and a step that is repeated gives the same numbers.
+//
+//   StatelessRandom*    shape, seed [2]                    -> numbers
+//   StatelessRandom*V2  shape, key [1], counter [2], alg []  -> numbers
+//
+// The second versions take what StatelessRandomGetKeyCounterAlg makes of a seed, so that a program
+// can derive several generators from one seed.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 
+// minval and maxval, at inputs |index| and |index| + 1, are scalars.
 static leat_status_t check_bounds(leat_inference_t* c, int index) {
   leat_partial_shape_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 0, &unused));
@@ -19,6 +28,7 @@ static leat_status_t key_integer_shape(leat_inference_t* c) {
   return leat_shape_stated_key(c);
 }
 
+// The third output, the algorithm, exists only in StatelessRandomGetKeyCounterAlg.
 static leat_status_t get_key_shape(leat_inference_t* c) {
   leat_partial_shape_t key, counter;
   LEAT_RETURN_IF_ERROR(leat_shape_check_seed(c, 0));

@@ -1,4 +1,10 @@
-// CPU kernels of the stateless random ops.
+// CPU kernels of the stateless random ops, which are functions of their inputs: the same seed gives
+// the same numbers in every step, with any number of threads.
+//
+// The first version of an op takes a seed of two integers, which is scrambled into a key and a
+// counter. The second takes key, counter and algorithm, which StatelessRandomGetKeyCounterAlg makes
+// of a seed; so a graph can make them once and use them for several ops. leat_random_fill does the
+// rest.
 #include "ops/random/stateless_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -6,8 +12,9 @@
 
 // ---- Generators ---------------------------------------------------------------------------------
 
-// Scrambles the seed, so that neither of its numbers needs to be strong: one group of a generator
-// with a fixed key becomes key and upper half of the counter.
+// Makes a generator of a seed. The seed is the counter of a generator with a fixed key; the group
+// that this generator makes becomes the key and the upper half of the counter. So seeds that differ
+// in one bit lead to unrelated numbers.
 static leat_philox_t scramble(uint64_t seed_a, uint64_t seed_b) {
   uint32_t mixed[4];
   leat_philox_t mixer = {.counter = {(uint32_t)seed_a, (uint32_t)(seed_a >> 32), (uint32_t)seed_b,
@@ -61,6 +68,7 @@ leat_status_t leat_stateless_from_key(const leat_kernel_context_t* c, int index,
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+// Fills output 0 with numbers of |kind|; |has_key| says that this is the second version of the op.
 static leat_status_t run(leat_kernel_context_t* c, leat_random_kind_t kind, bool has_key) {
   leat_random_fill_t fill = {.kind = kind};
   leat_tensor_t* output;

@@ -1,5 +1,20 @@
-// Fixed unigrams are drawn by the alias method (Walker 1974, Vose 1991): a column for each class,
-// split between the class and one other. Learned ones are drawn by descending a tree of sums.
+// Distributions over classes for the candidate samplers, by weights of the classes.
+//
+// Fixed weights come from a file or an attribute and never change, so drawing should take constant
+// time. The alias method (Walker 1974, Vose 1991) gives each of n classes a column of height 1 that
+// is split between the class and one other class:
+//
+//   column of class 2:  | own = 0.4: class 2 | the rest: class 7 |
+//
+// A uniform class and a uniform height then name the class that is drawn. Making the columns takes
+// linear time: columns that are not full are filled up from those that are too full.
+//
+// Learned weights grow by one for each true class, so columns would have to be made anew each time.
+// They are the leaves of a binary tree of sums instead; drawing descends from the root, and
+// counting adds one to each node on the way up, both in log2(n) steps.
+//
+// With num_shards above 1 the sampler draws from the classes of its shard only, which are every
+// num_shards-th class.
 #include "ops/random/unigram_cpu.h"
 
 #include <limits.h>
@@ -10,9 +25,10 @@
 
 // ---- Fixed: the weights -------------------------------------------------------------------------
 
+// One column of the alias method.
 typedef struct column_s {
-  float own;      // the part of the column that is the class's own
-  int32_t other;  // whose the rest is
+  float own;      // the part of the column that belongs to its class
+  int32_t other;  // the class that the rest belongs to
 } column_t;
 
 struct leat_fixed_unigrams_s {
@@ -22,13 +38,13 @@ struct leat_fixed_unigrams_s {
   column_t* columns;
 };
 
-// What reads weights: the classes of one shard of several, by turns.
+// Reads weights of one shard into |unigrams|.
 typedef struct weight_reader_s {
   leat_fixed_unigrams_t* unigrams;
   int64_t capacity;
   int64_t shard_count, shard;
   float distortion;
-  int64_t word;  // number of the next one, over all shards
+  int64_t word;  // the number of the next class, counted over all shards
 } weight_reader_t;
 
 static leat_status_t check_count(int64_t range, int64_t count) {
@@ -42,7 +58,8 @@ static bool is_of_shard(const weight_reader_t* reader, int64_t word) {
   return word % reader->shard_count == reader->shard;
 }
 
-// Weights beyond the range are counted, not kept.
+// Weights beyond the range are counted, so that the caller can tell how many there are, but not
+// kept.
 static void add_weight(weight_reader_t* reader, float weight) {
   leat_fixed_unigrams_t* u = reader->unigrams;
   u->total += weight;
@@ -50,7 +67,8 @@ static void add_weight(weight_reader_t* reader, float weight) {
   ++u->count;
 }
 
-// Reserved words have no weight; the numbers of the others follow on those of this shard's.
+// Adds the reserved classes of this shard, which have weight 0. As in TensorFlow, the classes after
+// them are numbered from the number of this shard's reserved ones on.
 static void add_reserved(weight_reader_t* reader, int64_t count) {
   int64_t own = 0;
   if (count > reader->shard) own = (count - reader->shard - 1) / reader->shard_count + 1;
@@ -67,7 +85,7 @@ static leat_status_t add_attr(weight_reader_t* reader, const leat_attr_value_t* 
   return leat_ok_status();
 }
 
-// Lines of fields between commas; the last one is the weight.
+// Each line has fields separated by commas; the last field is the weight.
 static leat_status_t add_lines(weight_reader_t* reader, leat_string_view_t text) {
   leat_string_view_t line;
   while (leat_string_view_take_line(&text, &line)) {
@@ -120,7 +138,9 @@ static leat_status_t read_weights(leat_kernel_creation_t* c, weight_reader_t* re
 
 // ---- Fixed: the columns -------------------------------------------------------------------------
 
-// Pairs a column that is not full with one that is more than full, until one kind is used up.
+// Makes the columns. parts[i] is the height that class i needs in all, 1 on average. A column below
+// 1 is filled up from one that is 1 or more, until one of the two lists is empty. |parts|, |low|
+// and |high| have room for one item for each class.
 static void pair_columns(leat_fixed_unigrams_t* u, double* parts, int32_t* low, int32_t* high) {
   int64_t low_count = 0, high_count = 0, count = u->count;
   double sum = 0;
@@ -138,7 +158,7 @@ static void pair_columns(leat_fixed_unigrams_t* u, double* parts, int32_t* low, 
     *target = rich;
   }
   for (int64_t i = 0; i < count; ++i) u->columns[i].own = (float)parts[i];
-  // What is left over is full but for rounding.
+  // What is left is full, except for rounding errors.
   for (int64_t i = 0; i < low_count; ++i) u->columns[low[i]] = (column_t){1, low[i]};
   for (int64_t i = 0; i < high_count; ++i) u->columns[high[i]] = (column_t){1, high[i]};
 }
@@ -162,6 +182,7 @@ static leat_status_t make_columns(leat_fixed_unigrams_t* u) {
   return status;
 }
 
+// On failure the caller still frees *out_unigrams, which is set first.
 leat_status_t leat_fixed_unigrams_create(leat_kernel_creation_t* c, int64_t range,
                                          leat_fixed_unigrams_t** out_unigrams) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -212,6 +233,8 @@ static void learned_destroy(leat_resource_t* resource) {
 static const leat_resource_kind_t kLearnedKind = {.name = "LearnedUnigrams",
                                                   .destroy = learned_destroy};
 
+// Each class begins with weight 1. All sums fit in 32 bits because the range does and counting
+// stops.
 static leat_status_t make_learned(void* data, leat_resource_t** out_resource) {
   int64_t range = *(const int64_t*)data, leaf_count = 1;
   while (leaf_count < range) leaf_count *= 2;
@@ -244,7 +267,8 @@ leat_status_t leat_learned_unigrams_open(leat_kernel_creation_t* c, int64_t rang
   if (!c->resources) {
     LEAT_RETURN_IF_ERROR(make_learned(&range, &resource));
   } else {
-    leat_string_builder_t name;  // with the range: nodes of two function bodies may share theirs
+    // The range is part of the name, because nodes of two function bodies may have the same name.
+    leat_string_builder_t name;
     leat_string_builder_initialize(leat_allocator_system(), &name);
     leat_string_builder_print(&name, "%lld;%.*s", (long long)range,
                               LEAT_SV_ARG(c->kernel->node_name));

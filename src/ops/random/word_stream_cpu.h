@@ -1,4 +1,5 @@
-// The words of a generator one at a time, as the candidate samplers take them.
+// The words of a Philox generator one at a time, as the candidate samplers take them. A stream
+// belongs to one thread; all zero but for |philox|, it is at the generator's first word.
 #ifndef LEAT_OPS_RANDOM_WORD_STREAM_CPU_H_
 #define LEAT_OPS_RANDOM_WORD_STREAM_CPU_H_
 
@@ -7,9 +8,10 @@
 typedef struct leat_word_stream_s {
   leat_philox_t philox;
   uint32_t words[4];
-  int left;  // of |words|
+  int left;  // how many of |words| have not been taken
 } leat_word_stream_t;
 
+// The next word; a group of four is made when the last one is used up.
 static inline uint32_t leat_word_stream_next(leat_word_stream_t* stream) {
   if (stream->left == 0) {
     leat_philox_next(&stream->philox, stream->words);
@@ -17,12 +19,13 @@ static inline uint32_t leat_word_stream_next(leat_word_stream_t* stream) {
   }
   return stream->words[4 - stream->left--];
 }
+// Two words as one number, the lower half first.
 static inline uint64_t leat_word_stream_next64(leat_word_stream_t* stream) {
   uint64_t low = leat_word_stream_next(stream);
   return low | (uint64_t)leat_word_stream_next(stream) << 32;
 }
-// A number of [0, count), count > 0, each with the same odds: words below 2^bits mod count are
-// thrown away.
+// A uniform number of [0, count), where count > 0. A plain remainder would favour small numbers, so
+// words below 2^bits mod count are thrown away: the words that are left are a multiple of |count|.
 static inline uint32_t leat_word_stream_below(leat_word_stream_t* stream, uint32_t count) {
   uint32_t least = (count & (count - 1)) ? UINT32_MAX % count + 1 : 0;
   uint32_t word = leat_word_stream_next(stream);

@@ -1,11 +1,13 @@
-// How many edits lie between sequences.
+// Definition of EditDistance: how many edits lie between the sequences of two sparse tensors,
+// hypothesis and truth [..., length] -> [...].
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
-// Known where both dense shapes are: the greater of each dimension but the last.
+// The shape is known where both dense shapes are constants: the larger of each dimension but the
+// last.
 static leat_status_t distance_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, 0));
   LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, 3));

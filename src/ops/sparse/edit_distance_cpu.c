@@ -1,5 +1,13 @@
-// CPU kernel of EditDistance. Sequences are runs of entries that agree in all indices but the last;
-// both tensors are walked in step, as in a merge.
+// CPU kernel of EditDistance: the Levenshtein distance between sequences, which is the least number
+// of insertions, deletions and substitutions that turn one into the other.
+//
+//   hypothesis, truth (sparse tensors of rank r) -> output, dense, of rank r - 1
+//
+// A sequence is a run of entries that agree in all indices but the last. Both tensors are in the
+// order of their indices, so they are walked side by side as in a merge. Where only one of them has
+// a sequence, the other's is empty. The distance is found by dynamic programming over one row of
+// costs: the row before it is overwritten from left to right, and only its element diagonally above
+// is kept.
 #include <math.h>
 
 #include "base/checked.h"
@@ -17,17 +25,18 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
 
 // ---- Sequences ----------------------------------------------------------------------------------
 
+// A tensor of sequences and the current one.
 typedef struct sequences_s {
   leat_entries_t entries;
   int64_t rank;
-  int64_t first, count;  // of this one; count 0: there are no more
+  int64_t first, count;  // the entries of the current sequence; count 0 after the last one
 } sequences_t;
 
 static const int64_t* index_of(const sequences_t* s, int64_t entry) {
   return leat_tensor_data(&s->entries.indices, const int64_t) + entry * s->rank;
 }
 
-// The order of the sequences that two entries are of.
+// Compares the sequences that two entries belong to.
 static int compare(const int64_t* a, const int64_t* b, int64_t rank) {
   for (int64_t d = 0; d + 1 < rank; ++d) {
     if (a[d] != b[d]) return a[d] < b[d] ? -1 : 1;
@@ -35,6 +44,7 @@ static int compare(const int64_t* a, const int64_t* b, int64_t rank) {
   return 0;
 }
 
+// Moves to the next sequence.
 static void advance(sequences_t* s) {
   int64_t total = s->entries.values.shape.element_count;
   s->first += s->count;
@@ -47,6 +57,7 @@ static void advance(sequences_t* s) {
 
 // ---- Distances ----------------------------------------------------------------------------------
 
+// Compares two elements as numbers, so that 0 equals -0 and NaN equals nothing.
 static bool equal(const leat_tensor_t* a, int64_t i, const leat_tensor_t* b, int64_t j) {
 #define SAME(type) (leat_tensor_data(a, const type)[i] == leat_tensor_data(b, const type)[j])
   size_t size = leat_dtype_size(a->dtype);
@@ -70,7 +81,8 @@ static bool equal(const leat_tensor_t* a, int64_t i, const leat_tensor_t* b, int
 #undef SAME
 }
 
-// Levenshtein's, row by row: costs[j] is that of the first j + 1 elements of |b|.
+// Levenshtein's distance. After row i, costs[j] is the distance between the first i + 1 elements of
+// |a| and the first j + 1 elements of |b|, which must not be empty.
 static int64_t distance(const sequences_t* a, const sequences_t* b, int64_t* costs) {
   for (int64_t j = 0; j < b->count; ++j) costs[j] = j + 1;
   for (int64_t i = 0; i < a->count; ++i) {
@@ -88,9 +100,11 @@ static int64_t distance(const sequences_t* a, const sequences_t* b, int64_t* cos
 typedef struct distances_s {
   sequences_t hypothesis, truth;
   leat_tensor_t* output;
-  int64_t* costs;  // as many as the hypothesis has entries
+  int64_t* costs;  // room for the longest sequence of the hypothesis
 } distances_t;
 
+// Sets the output's element for the sequence that |at| is at. The indices are not validated, so
+// they may lie outside.
 static leat_status_t set(const leat_kernel_context_t* c, const distances_t* d,
                          const sequences_t* at, float value) {
   const int64_t* index = index_of(at, at->first);
@@ -107,7 +121,7 @@ static leat_status_t set(const leat_kernel_context_t* c, const distances_t* d,
   return leat_ok_status();
 }
 
-// A sequence that one side lacks is empty there.
+// Normalised distances are divided by the length of the truth; an empty truth gives infinity.
 static leat_status_t fill(leat_kernel_context_t* c, distances_t* d) {
   bool is_normalized = ((const distance_state_t*)leat_kernel_state(c))->is_normalized;
   sequences_t *h = &d->hypothesis, *t = &d->truth;

@@ -1,4 +1,8 @@
-// Rows of a sparse tensor that have no entry get one.
+// Definition of SparseFillEmptyRows, which gives rows of a sparse tensor without an entry one, and
+// of its gradient.
+//
+//   sparse tensor, default_value [] -> sparse tensor, empty_row_indicator [rows],
+//     reverse_index_map [entries], which says where each entry went
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
@@ -34,6 +38,8 @@ static leat_status_t gradient_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The values and the default value have gradients; the map leads from entries to the gradient's
+// elements.
 static leat_status_t fill_gradient(leat_gradient_t* g) {
   int32_t node = leat_build_node(
       &g->builder, "SparseFillEmptyRowsGrad",

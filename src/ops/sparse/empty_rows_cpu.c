@@ -1,5 +1,10 @@
-// CPU kernels of SparseFillEmptyRows: entries are counted by row, and each goes behind those of its
-// row that came before.
+// CPU kernels of SparseFillEmptyRows, which gives every row of a sparse tensor that has no entry
+// one with a default value, and of its gradient.
+//
+// It is a counting sort by row. Entries are counted by row; the counts become the places where each
+// row begins in the output, an empty row counting as one entry; then each entry goes to the next
+// place of its row. reverse_index_map says where each entry went. If no row is empty and the
+// entries are in order, the inputs are passed on as they are.
 #include "device/cpu/combine.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
@@ -7,9 +12,9 @@
 typedef struct fill_s {
   leat_entries_t entries;
   int64_t count, rank, rows;
-  int64_t* places;  // of rows: first the number of their entries, then where the next one goes
+  int64_t* places;  // by row: first the number of entries, then where the next one goes
   bool is_full;     // no row is empty
-  bool is_ordered;
+  bool is_ordered;  // the entries come in the order of their rows
   leat_tensor_t* is_empty;
   leat_tensor_t* map;
 } fill_t;
@@ -30,7 +35,7 @@ static leat_status_t count_entries(const leat_kernel_context_t* c, fill_t* f) {
   return leat_ok_status();
 }
 
-// Counts become places; returns how many entries there will be.
+// Turns counts into places, and gives the number of entries of the output.
 static int64_t place_rows(fill_t* f) {
   int64_t next = 0;
   f->is_full = true;
@@ -45,6 +50,8 @@ static int64_t place_rows(fill_t* f) {
   return next;
 }
 
+// Writes one entry to |place|. |values| is the vector of values, or the default, a scalar; then
+// |index| is the row alone and the other indices are 0.
 static leat_status_t write_entry(const fill_t* f, const int64_t* index, const leat_tensor_t* values,
                                  int64_t from, const leat_tensor_t* out_indices,
                                  const leat_tensor_t* out_values, int64_t place) {
@@ -110,6 +117,8 @@ static leat_status_t fill__cpu(leat_kernel_context_t* c) {
 
 // ---- The gradient -------------------------------------------------------------------------------
 
+// Gathers the gradient of each value from where its entry went, and marks those places in
+// |is_visited|. What was not visited belongs to the default value.
 static leat_status_t gather(leat_kernel_context_t* c, leat_tensor_t* values, bool* is_visited) {
   const leat_tensor_t *map = leat_kernel_input(c, 0), *from = leat_kernel_input(c, 1);
   size_t bytes = leat_dtype_size(from->dtype);

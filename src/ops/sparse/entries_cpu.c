@@ -1,4 +1,15 @@
-// Batches of sparse tensors, taken apart and put together.
+// Sparse tensors for the kernels of this family: they are checked here, divided into rows, and
+// joined.
+//
+// A batch is a sparse tensor whose first dimension counts rows, each of which is a sparse tensor of
+// its own. leat_entries_take_row makes such a tensor from the entries of a row, and
+// leat_entries_join is the reverse:
+//
+//   batch  indices [n, r]: (0, 3) (0, 5) (2, 1)        rows  0: (3) (5)    1: none    2: (1)
+//
+// Both rely on the entries being in order, so that those of a row stand together. The inputs may
+// come from anybody; so a kernel that uses an index as an address has leat_entries_check_indices
+// run first, or checks the index itself.
 #include "ops/sparse/entries_cpu.h"
 
 #include "base/checked.h"
@@ -91,6 +102,8 @@ leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first, b
   return leat_entries_check_indices(c, &out_batch->indices, dims);
 }
 
+// Allocates |count| entries of |rank|. They are in the host's memory and not in the step's, because
+// a row may be kept beyond the step (tensors_map_cpu.c).
 static leat_status_t allocate_entries(int64_t count, int64_t rank, int dtype,
                                       leat_entries_t* out_entries) {
   leat_buffer_source_t* host = leat_buffer_source_host();
@@ -127,7 +140,8 @@ leat_status_t leat_entries_take_row(const leat_entries_t* batch, int64_t row,
   return status;
 }
 
-// The largest of each dim, behind |lead|.
+// Writes output 2, the dense shape of the joined tensor: |lead|, followed by the largest size that
+// any row has in each dimension. INVALID_ARGUMENT unless all rows have the same rank.
 static leat_status_t join_shapes(leat_kernel_context_t* c, const leat_entries_t* rows,
                                  int64_t count, int lead_rank, const int64_t* lead) {
   int64_t rank = rows->shape.shape.element_count;
@@ -150,6 +164,8 @@ static leat_status_t join_shapes(leat_kernel_context_t* c, const leat_entries_t*
   return leat_ok_status();
 }
 
+// Writes the indices of row |number| of the joined tensor to |index|, and gives the place after
+// them. The row's number is written as an index in the dimensions |lead|.
 static int64_t* write_indices(const leat_entries_t* row, int64_t number, int lead_rank,
                               const int64_t* lead, int64_t* index) {
   int64_t rank = row->shape.shape.element_count;

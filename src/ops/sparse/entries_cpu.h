@@ -1,40 +1,50 @@
-// Sparse tensors as three tensors: indices [n, r], values [n] and the dense shape [r]; and their
-// way into and out of batches, whose entries have the row they are of in front.
+// A sparse tensor is three tensors: indices [n, r] int64, values [n], and the dense shape [r].
+// Entry i says that the dense tensor has values[i] at indices[i] and 0 (or nothing) elsewhere. This
+// header has checks of such tensors, and their way into and out of batches, whose first dimension
+// counts rows.
+//
+// The functions run on the calling thread and block until they are done. INVALID_ARGUMENT says that
+// inputs do not fit together, RESOURCE_EXHAUSTED that memory is short.
 #ifndef LEAT_OPS_SPARSE_ENTRIES_CPU_H_
 #define LEAT_OPS_SPARSE_ENTRIES_CPU_H_
 
 #include "kernel/kernel.h"
 
+// Owns its tensors, unless a function says that they are borrowed; ended by leat_entries_release.
 typedef struct leat_entries_s {
   leat_tensor_t indices;
   leat_tensor_t values;
   leat_tensor_t shape;
 } leat_entries_t;
 
-// Outputs |first| and |second| for the indices, [count, rank], and the values of |count| entries.
+// Allocates output |first| for the indices [count, rank] and output |second| for the values
+// [count].
 LEAT_MUST_USE leat_status_t leat_entries_allocate(leat_kernel_context_t* c, int first, int second,
                                                   int64_t count, int64_t rank,
                                                   leat_tensor_t** out_indices,
                                                   leat_tensor_t** out_values);
 void leat_entries_release(leat_entries_t* entries);
-// INVALID_ARGUMENT unless ranks and sizes agree.
+// INVALID_ARGUMENT unless the ranks and sizes of the three tensors agree. Indices are not looked
+// at.
 LEAT_MUST_USE leat_status_t leat_entries_check(const leat_kernel_context_t* c,
                                                const leat_entries_t* entries);
-// Kernel inputs [first, first + 3), borrowed and checked.
+// Gives inputs [first, first + 3) of the kernel, borrowed and checked by leat_entries_check.
 LEAT_MUST_USE leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first,
                                                    leat_entries_t* out_entries);
-// The indices lie in |dims| and are in order, none twice (|in_order|).
+// INVALID_ARGUMENT unless all indices lie within |dims| and are in order, none of them twice.
 LEAT_MUST_USE leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
                                                        const leat_tensor_t* indices,
                                                        const int64_t* dims);
-// Kernel inputs [first, first + 3) as a batch of rank >= 2, its indices checked if |is_validated|.
+// Gives inputs [first, first + 3) as a batch, borrowed. Its rank must be at least 2; its indices
+// are checked if |is_validated|.
 LEAT_MUST_USE leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first,
                                                   bool is_validated, leat_entries_t* out_batch);
-// Row |row| of a batch, whose entries begin with |*inout_place|, which moves behind them.
+// Copies row |row| of a batch. Its entries begin at entry |*inout_place|, which moves to the first
+// one after them; the entries of a row must stand together. The caller releases |out_row|.
 LEAT_MUST_USE leat_status_t leat_entries_take_row(const leat_entries_t* batch, int64_t row,
                                                   int64_t* inout_place, leat_entries_t* out_row);
-// Outputs 0, 1, 2 become the |count| |rows| in one, with the dims |lead| (their product is |count|)
-// in front.
+// Sets outputs 0, 1 and 2 to one sparse tensor made of |count| rows. The dimensions |lead|, whose
+// product is |count|, come before those of the rows.
 LEAT_MUST_USE leat_status_t leat_entries_join(leat_kernel_context_t* c, const leat_entries_t* rows,
                                               int64_t count, int lead_rank, const int64_t* lead);
 

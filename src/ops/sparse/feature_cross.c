@@ -1,4 +1,5 @@
-// Crosses of features: every combination of one feature from each column, row by row.
+// Definitions of SparseCross in its versions: every combination of one feature from each column,
+// row by row.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

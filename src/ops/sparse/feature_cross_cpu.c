@@ -1,5 +1,16 @@
-// CPU kernels of crosses. Columns are sparse matrices in the order of their rows, and dense ones.
-// Two passes go over the rows in which no column is empty: one counts, one writes.
+// CPU kernels of SparseCross: for each row of a batch, all combinations of one feature from each
+// column, as texts ("a_X_b") or as hashes.
+//
+//   column 0: [a, b]   column 1: [x, y]   ->   a_X_x, a_X_y, b_X_x, b_X_y
+//
+// A column is a sparse matrix, whose rows hold any number of features, or a dense one. A row counts
+// only if no column is empty there. Sparse columns are in the order of their rows, so finding such
+// rows is a merge: each column moves on to the largest row that any of them has reached, until all
+// agree.
+//
+// The size of the output is not known beforehand. Hence two passes go over the rows: the first
+// counts the crosses, the second writes them. The order, the texts and the hashes are TensorFlow's,
+// since models store weights by hash.
 #include "base/checked.h"
 #include "base/fingerprint.h"
 #include "base/string_builder.h"
@@ -7,7 +18,7 @@
 #include "ops/sparse/entries_cpu.h"
 
 typedef enum kind_e {
-  KIND_OLD,     // hashed or not, as the output's type says
+  KIND_OLD,     // SparseCross: hashed if the output's type is int64
   KIND_TEXT,    // SparseCrossV2
   KIND_HASHED,  // SparseCrossHashed
 } kind_t;
@@ -15,9 +26,9 @@ typedef enum kind_e {
 typedef struct cross_state_s {
   kind_t kind;
   int64_t sparse_count;
-  int64_t bucket_count;  // of KIND_OLD
-  uint64_t hash_key;     // likewise
-  int internal_type;     // likewise; 0: any
+  int64_t bucket_count;  // of KIND_OLD, as the next two
+  uint64_t hash_key;
+  int internal_type;     // 0: any
 } cross_state_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* memory, kind_t kind) {
@@ -53,14 +64,15 @@ static leat_status_t hashed_create(leat_kernel_creation_t* c, void* memory) {
 
 // ---- Columns ------------------------------------------------------------------------------------
 
+// A column, and how far its rows have been read.
 typedef struct column_s {
   const leat_tensor_t* values;
   const int64_t* indices;  // [entry_count, 2]; NULL: dense
   int64_t entry_count;
-  int64_t next;       // entry after those seen
-  int64_t last_row;   // of those seen
-  int64_t first, count;  // values of this row
-  int64_t at;            // the one in the cross
+  int64_t next;       // the first entry that has not been read
+  int64_t last_row;   // the row of the entries that were read last
+  int64_t first, count;  // the values of this row
+  int64_t at;            // which of them is in the current cross
 } column_t;
 
 typedef struct cross_s {
@@ -69,7 +81,7 @@ typedef struct cross_s {
   int64_t column_count, sparse_count;
   int64_t row_count;
   int64_t row;  // -1 before the first
-  // Of hashes and texts.
+  // How crosses are hashed or printed.
   int64_t bucket_count;
   const uint64_t* salt;  // NULL: no strong hash
   leat_string_view_t separator;
@@ -91,6 +103,7 @@ static leat_status_t check_sparse(const leat_kernel_context_t* c, int64_t number
                              LEAT_SHAPE_TEXT(shape));
 }
 
+// All columns must have as many rows as the first one.
 static leat_status_t check_column(const leat_kernel_context_t* c, const cross_t* cross,
                                   const column_t* column, int64_t row_count) {
   int64_t number = column - cross->columns;
@@ -133,7 +146,8 @@ static leat_status_t read_columns(const leat_kernel_context_t* c, cross_t* cross
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-// Entries must come in the order of their rows: one that does not is the end of its column.
+// Moves |column| to its next row. Entries must come in the order of their rows: one that does not
+// ends its column. false when there are no more rows.
 static bool take_row(column_t* column) {
   if (column->next == column->entry_count) return false;
   int64_t row = column->indices[2 * column->next];
@@ -147,6 +161,9 @@ static bool take_row(column_t* column) {
   return true;
 }
 
+// Moves all sparse columns to the next row that each of them has. |agreed| counts the columns, one
+// after the other, that are known to be at cross->row; when one is beyond it, that row becomes the
+// goal and counting begins anew.
 static bool find_sparse_row(cross_t* cross) {
   int64_t agreed = 0;
   ++cross->row;
@@ -163,7 +180,7 @@ static bool find_sparse_row(cross_t* cross) {
   return cross->row < cross->row_count;
 }
 
-// The next row in which every column has values.
+// Moves to the next row in which every column has values, and to its first cross.
 static bool next_row(cross_t* cross) {
   if (!find_sparse_row(cross)) return false;
   for (int64_t i = 0; i < cross->column_count; ++i) {
@@ -186,7 +203,7 @@ static void rewind_rows(cross_t* cross) {
   }
 }
 
-// The last column turns fastest.
+// Moves to the next cross of the row, like an odometer whose last column turns fastest.
 static bool next_cross(cross_t* cross) {
   for (int64_t i = cross->column_count - 1; i >= 0; --i) {
     if (++cross->columns[i].at < cross->columns[i].count) return true;
@@ -199,7 +216,7 @@ static bool next_cross(cross_t* cross) {
 
 static uint64_t shift_mix(uint64_t value) { return value ^ (value >> 47); }
 
-// TensorFlow's hash of two hashes in a row.
+// TensorFlow's hash of two hashes, in this order.
 static uint64_t join_hashes(uint64_t a, uint64_t b) {
   const uint64_t kMultiplier = UINT64_C(0xc6a4a7935bd1e995);
   uint64_t hash = a ^ kMultiplier;
@@ -208,8 +225,9 @@ static uint64_t join_hashes(uint64_t a, uint64_t b) {
   return shift_mix(shift_mix(hash) * kMultiplier);
 }
 
-// SparseCrossHashed hashes the lower half of an integer, as TensorFlow does, but for those of dense
-// columns without a strong hash, which stay what they are.
+// Hashes the feature of |column| that is in the current cross. SparseCrossHashed hashes the lower
+// half of an integer, as TensorFlow does; but integers of dense columns without a strong hash stay
+// as they are, and so do all integers of SparseCross.
 static uint64_t hash_feature(const cross_t* cross, const column_t* column) {
   int64_t at = column->first + column->at;
   leat_string_view_t bytes;
@@ -233,6 +251,7 @@ static int64_t hash_cross(const cross_t* cross) {
   return (int64_t)(hash % (uint64_t)(cross->bucket_count > 0 ? cross->bucket_count : INT64_MAX));
 }
 
+// Appends the features of the current cross with separators between.
 static void print_cross(const cross_t* cross, leat_string_builder_t* out) {
   for (int64_t i = 0; i < cross->column_count; ++i) {
     const column_t* column = &cross->columns[i];
@@ -247,6 +266,7 @@ static void print_cross(const cross_t* cross, leat_string_builder_t* out) {
   }
 }
 
+// Sets values[at] to the current cross.
 static leat_status_t write_cross(const cross_t* cross, leat_tensor_t* values, int64_t at) {
   if (values->dtype == LEAT_DTYPE_INT64) {
     leat_tensor_data(values, int64_t)[at] = hash_cross(cross);
@@ -274,7 +294,7 @@ static leat_status_t write_crosses(cross_t* cross, int64_t* indices, leat_tensor
   return leat_ok_status();
 }
 
-// How many there are in all, and in the row that has most.
+// Counts the crosses: in all, and in the row that has most.
 static leat_status_t count_crosses(const leat_kernel_context_t* c, cross_t* cross,
                                    int64_t* out_total, int64_t* out_most) {
   *out_total = *out_most = 0;
@@ -321,6 +341,7 @@ static leat_status_t read_separator(const leat_kernel_context_t* c, int index, c
   return leat_ok_status();
 }
 
+// Reads the columns and, from the last inputs, what the kind of op has besides.
 static leat_status_t read_inputs(const leat_kernel_context_t* c, leat_arena_t* arena,
                                  cross_t* cross) {
   static const int kOwnInputs[] = {[KIND_OLD] = 0, [KIND_TEXT] = 1, [KIND_HASHED] = 3};

@@ -1,4 +1,4 @@
-// Ranges of different lengths, one a row.
+// Definition of RaggedRange: ranges of different lengths, one for each row.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

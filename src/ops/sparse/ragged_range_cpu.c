@@ -1,18 +1,27 @@
-// CPU kernels of RaggedRange: first the splits, then the values, each the sum of the one before it
-// and the step.
+// CPU kernels of RaggedRange: a range of numbers for each row, from a start to a limit by a step.
+//
+//   starts, limits, deltas [rows] or [] -> rt_nested_splits [rows + 1], rt_dense_values [total]
+//
+// Row i of the result is values [splits[i], splits[i + 1]). The sizes of all rows are computed
+// first, which gives the splits and the size of the values; then the values are written. A value is
+// the one before it plus the step, as in TensorFlow, and not start + i * step, which differs in
+// floats.
+//
+// A size is computed without overflow, since limits may be anything.
 #include <math.h>
 
 #include "ops/kernel_rows.h"
 
-// What the kernels of all types share: the rows, and the splits as they are written.
+// What the kernels of all types share: the inputs, and the splits as they are written.
 typedef struct rows_s {
   const leat_tensor_t* inputs[3];  // starts, limits, deltas
   int64_t count;
   leat_tensor_t* splits;
-  int64_t limit;  // of a split
-  int64_t total;
+  int64_t limit;  // the largest number that a split can be
+  int64_t total;  // the size of all rows so far
 } rows_t;
 
+// A scalar input counts for every row.
 static int64_t place_of(const rows_t* rows, int input, int64_t row) {
   return rows->inputs[input]->shape.rank ? row : 0;
 }
@@ -25,6 +34,7 @@ static void set_split(const rows_t* rows, int64_t row) {
   }
 }
 
+// Reads the inputs and allocates the splits.
 static leat_status_t begin(leat_kernel_context_t* c, rows_t* rows) {
   rows->count = -1;
   rows->total = 0;
@@ -49,6 +59,7 @@ static leat_status_t begin(leat_kernel_context_t* c, rows_t* rows) {
   return leat_ok_status();
 }
 
+// Adds a row of |size| values; a negative size is INVALID_ARGUMENT.
 static leat_status_t add_row(const leat_kernel_context_t* c, rows_t* rows, int64_t row,
                              int64_t size) {
   if (size < 0 || size > rows->limit - rows->total) {
@@ -60,7 +71,7 @@ static leat_status_t add_row(const leat_kernel_context_t* c, rows_t* rows, int64
   return leat_ok_status();
 }
 
-// -1 where the step is 0 or the size is none.
+// The size of a range; -1 where the step is 0 or the size does not fit.
 static int64_t size_of_integers(int64_t start, int64_t limit, int64_t delta) {
   if (delta == 0) return -1;
   if (delta > 0 ? limit < start : limit > start) return 0;
@@ -87,6 +98,7 @@ static int64_t size_of_doubles(double start, double limit, double delta) {
 
 #define INPUT(rows, index, type, row) \
   leat_tensor_data((rows).inputs[index], const type)[place_of(&(rows), index, row)]
+// Defines the kernel |name| over |type|. Integers are added as |wide|, where overflow is defined.
 #define RAGGED_RANGE(name, type, wide, size_of)                                              \
   static leat_status_t name(leat_kernel_context_t* c) {                                      \
     rows_t rows;                                                                             \

@@ -1,4 +1,4 @@
-// The entries of a sparse tensor in the order of their indices.
+// Definition of SparseReorder: the entries of a sparse tensor in the order of their indices.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -14,7 +14,8 @@ static leat_status_t reorder_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Numbers put in order like the entries say where each came from.
+// The op is run again over the numbers 0, 1, 2, ... in place of the values; the result says where
+// each entry came from, and its inverse where it went.
 static leat_status_t reorder_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t indices = leat_gradient_input(g, 0);

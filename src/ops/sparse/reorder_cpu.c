@@ -1,4 +1,7 @@
-// CPU kernel of SparseReorder: pointers to the rows of indices are sorted, and both inputs follow.
+// CPU kernel of SparseReorder: the entries of a sparse tensor in the order of their indices.
+// Pointers to the rows of the indices are sorted, so that rows of any rank move as one word;
+// indices and values are then copied once in the new order. Entries that are in order already are
+// passed on without a copy.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +12,8 @@ typedef struct entry_s {
   int64_t rank;
 } entry_t;
 
-// Equal ones stay in their order.
+// Entries with equal indices keep their order: the one that lies first in memory comes first. qsort
+// alone would not promise that.
 static int compare_entries(const void* a_item, const void* b_item) {
   const entry_t *a = a_item, *b = b_item;
   for (int64_t i = 0; i < a->rank; ++i) {
@@ -34,6 +38,7 @@ static leat_status_t check(const leat_kernel_context_t* c) {
                              LEAT_SHAPE_TEXT(shape));
 }
 
+// Writes the entries in the order of |entries|.
 static leat_status_t fill(leat_kernel_context_t* c, const entry_t* entries, int64_t count) {
   const leat_tensor_t *indices = leat_kernel_input(c, 0), *values = leat_kernel_input(c, 1);
   const int64_t* base = indices->data;

@@ -1,4 +1,5 @@
-// Sparse tensors as three strings or variants: indices, values, shape.
+// Definitions of the ops that turn a sparse tensor into three strings or variants (indices, values
+// and dense shape) and back. Thus sparse tensors can be batched, queued and stored as dense ones.
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
@@ -12,6 +13,7 @@ static leat_status_t serialize_many_shape(leat_inference_t* c) {
   return leat_shape_set_matrix(c, 0, LEAT_DIM_UNKNOWN, 3);
 }
 
+// The last dimension is 3; what is in the strings is not known.
 static leat_status_t deserialize_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0);
   int64_t three;

@@ -1,5 +1,12 @@
-// CPU kernels of sparse tensors as strings (TensorProto messages) or as variants (the tensors
-// themselves).
+// CPU kernels that turn sparse tensors into dense tensors of strings or variants and back. A sparse
+// tensor becomes three elements: indices, values and dense shape. A string holds a TensorProto
+// message, which can go to a file; a variant holds the tensor itself, so nothing is copied.
+//
+//   SerializeSparse      sparse -> [3]
+//   SerializeManySparse  batch of rows -> [rows, 3]
+//   DeserializeSparse    [..., 3] -> one sparse tensor, whose first dimensions come before the 3
+//
+// Strings may come from anywhere, so what they hold is checked in the same way as inputs are.
 #include "kernel/boxed_tensors.h"
 #include "ops/input/serialized_tensor_cpu.h"
 #include "ops/kernel_rows.h"
@@ -7,6 +14,7 @@
 
 // ---- Writing ------------------------------------------------------------------------------------
 
+// Writes |tensor| to element |index| of |target|, as a message or shared in a variant.
 static leat_status_t write_tensor(const leat_tensor_t* tensor, leat_tensor_t* target,
                                   int64_t index) {
   leat_boxed_tensors_t* box;
@@ -26,7 +34,7 @@ static leat_status_t write_entries(const leat_entries_t* entries, leat_tensor_t*
   return write_tensor(&entries->shape, target, index + 2);
 }
 
-// Variants may outlive the step, so that what they hold is kept.
+// A variant may outlive the step, so the inputs are kept beyond it.
 static leat_status_t serialize__cpu(leat_kernel_context_t* c) {
   static const char* const kWords[] = {"indices should be a matrix", "values should be a vector",
                                        "shape should be a vector"};
@@ -64,6 +72,7 @@ static leat_status_t serialize_many__cpu(leat_kernel_context_t* c) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
+// Reads the tensor that element |index| of input 0 holds; it must be of |dtype|.
 static leat_status_t read_tensor(const leat_kernel_context_t* c, int64_t index, int dtype,
                                  leat_tensor_t* out_tensor) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -84,7 +93,7 @@ static leat_status_t read_tensor(const leat_kernel_context_t* c, int64_t index, 
   return leat_ok_status();
 }
 
-// What of |out_entries| was made is the caller's to release.
+// Reads sparse tensor |number|. On failure the caller releases what there is of |out_entries|.
 static leat_status_t read_entries(const leat_kernel_context_t* c, int64_t number,
                                   leat_entries_t* out_entries) {
   int dtype = (int)leat_dtype_base(c->kernel->output_types[1]);
@@ -101,6 +110,7 @@ static leat_status_t read_entries(const leat_kernel_context_t* c, int64_t number
   return leat_ok_status();
 }
 
+// A vector of three elements is one sparse tensor, which needs no joining.
 static leat_status_t read_one(leat_kernel_context_t* c) {
   leat_entries_t entries = {0};
   leat_status_t status = read_entries(c, 0, &entries);

@@ -1,10 +1,17 @@
-// Sets in the last dim of a tensor, a set for each place in the dims before it: their sizes, and
-// differences, intersections and unions of two.
+// Definitions of set operations. Sets are in the last dimension of a tensor, one for each place in
+// the dimensions before it, which are called groups. A tensor of sets is dense, so that all sets
+// have the same number of values (some may be equal), or sparse.
+//
+//   SetSize              sets -> size, of the shape of the groups
+//   *SetOperation        set1, set2 of the same groups -> the differences, intersections or unions
+//
+// The result of an operation is always a sparse tensor, since its sets differ in size; how many
+// values it has is not known before it runs.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
-// Inputs [first, first + 3) are sparse sets, and agree about |*inout_rank| as far as it is known.
+// Inputs [first, first + 3) must be a sparse tensor of sets, whose rank agrees with |*inout_rank|.
 static leat_status_t check_sparse(leat_inference_t* c, int first, int64_t* inout_rank) {
   int64_t count, rank;
   LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, first));
@@ -18,7 +25,7 @@ static leat_status_t check_sparse(leat_inference_t* c, int first, int64_t* inout
   return leat_inference_merge_dim(*inout_rank, stated, inout_rank);
 }
 
-// Input |index| is dense sets, and agrees about |*inout_rank|.
+// Input |index| must be a dense tensor of sets, whose rank agrees with |*inout_rank|.
 static leat_status_t check_dense(leat_inference_t* c, int index, int64_t* inout_rank) {
   leat_partial_shape_t shape = leat_inference_input(c, index);
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, shape, 2));

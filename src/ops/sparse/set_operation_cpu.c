@@ -1,7 +1,10 @@
-// CPU kernels of sets. A group is a place in all dims but the last; its set is a range of values:
-// a row of a dense tensor, or the entries of a sparse one that stand together. Operands go through
-// their groups in order, side by side; the values of a group are sorted, those that come twice
-// dropped, and the two sets merged:
+// CPU kernels of set operations: difference, intersection and union of sets, and their sizes.
+//
+// The last dimension of a tensor holds sets; a group is a place in the dimensions before it, and
+// its set is a range of values: a row of a dense tensor, or those entries of a sparse one that
+// agree in all indices but the last. The two operands go through their groups in order, side by
+// side. The values of a group are sorted, values that come twice are dropped, and the two sets are
+// merged:
 //
 //     a: 3 1 3  ->  1   3           kept by      only in a   in both   only in b
 //     b: 4 1    ->  1     4           a-b            x
@@ -9,30 +12,35 @@
 //                   |   |  \          union          x          x          x
 //              both | a's | b's
 //
-// A value is held as a pointer into its tensor.
+// The result is a sparse tensor, whose entries of one group are numbered from 0. A value is held as
+// a pointer into its tensor, so that one sort and one merge serve all types and strings are not
+// copied. Everything runs on one thread.
 #include <stdlib.h>
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
+// Which values of a merge an operation keeps; the flags are or-ed.
 typedef enum keeps_e { KEEPS_A = 1, KEEPS_BOTH = 2, KEEPS_B = 4 } keeps_t;
 
 typedef struct set_state_s {
   bool is_validated;
-  uint8_t keeps;  // keeps_t
+  uint8_t keeps;  // flags of keeps_t
 } set_state_t;
 
-typedef int (*compare_fn_t)(const void* a, const void* b);  // two const void*
+// Compares two values; |a| and |b| point to pointers to them, as qsort passes them.
+typedef int (*compare_fn_t)(const void* a, const void* b);
 
+// An operand and the group that it has come to.
 #define NO_GROUP INT64_MAX
 typedef struct operand_s {
   const leat_tensor_t* values;
   const int64_t* indices;  // NULL: dense
   const int64_t* dims;
   int64_t rank;
-  int64_t begin, end;  // of the current group's values
-  int64_t group;       // its number; NO_GROUP: there are no more
+  int64_t begin, end;  // the values of the current group
+  int64_t group;       // the number of the current group; NO_GROUP after the last one
 } operand_t;
 
 // ---- Values -------------------------------------------------------------------------------------
@@ -72,7 +80,8 @@ static compare_fn_t compare_of(int dtype) {
 
 // ---- Groups -------------------------------------------------------------------------------------
 
-// The number of the group that entry |place| is in. Indices that nobody validated may be anything.
+// Gives the number of the group that entry |place| belongs to. Where indices were not validated
+// they may be anything, so they are checked here before anything is computed from them.
 static leat_status_t number_group(const leat_kernel_context_t* c, const operand_t* o,
                                   int64_t place, int64_t* out_group) {
   const int64_t* index = o->indices + place * o->rank;
@@ -89,6 +98,7 @@ static leat_status_t number_group(const leat_kernel_context_t* c, const operand_
   return leat_ok_status();
 }
 
+// Moves |o| to its next group, which may be out of order if indices were not validated.
 static leat_status_t next_group(const leat_kernel_context_t* c, operand_t* o) {
   int64_t count = o->values->shape.element_count, group;
   o->begin = o->end;
@@ -106,7 +116,8 @@ static leat_status_t next_group(const leat_kernel_context_t* c, operand_t* o) {
   return leat_ok_status();
 }
 
-// Writes the current group's set, in order, to |items|; returns its size.
+// Writes pointers to the values of the current group to |items|, sorted and each once; gives their
+// number.
 static int64_t write_set(const operand_t* o, compare_fn_t compare, const void** items) {
   int64_t count = o->end - o->begin, size = 0;
   size_t bytes = leat_dtype_size(o->values->dtype);
@@ -127,7 +138,7 @@ static operand_t dense_operand(const leat_tensor_t* tensor) {
       .values = tensor, .dims = leat_shape_dims(&tensor->shape), .rank = tensor->shape.rank};
 }
 
-// Inputs [first, first + 3), which |out_entries| goes on to hold.
+// Makes an operand of inputs [first, first + 3). It points into |out_entries|, which must stay.
 static leat_status_t sparse_operand(const leat_kernel_context_t* c, int first,
                                     leat_entries_t* out_entries, operand_t* out_operand) {
   const set_state_t* state = leat_kernel_state(c);
@@ -141,6 +152,7 @@ static leat_status_t sparse_operand(const leat_kernel_context_t* c, int first,
 
 // ---- SetSize ------------------------------------------------------------------------------------
 
+// Writes the size of each set that has values.
 static leat_status_t count_sets(const leat_kernel_context_t* c, operand_t* o, const void** items,
                                 int32_t* sizes) {
   compare_fn_t compare = compare_of(o->values->dtype);
@@ -152,7 +164,7 @@ static leat_status_t count_sets(const leat_kernel_context_t* c, operand_t* o, co
   return leat_ok_status();
 }
 
-// Room for |count| of what has |words| words.
+// Allocates temporary memory for |count| items of |words| words of 8 bytes.
 static leat_status_t allocate_words(leat_kernel_context_t* c, int64_t count, int64_t words,
                                     leat_tensor_t* out_room) {
   leat_shape_t room;
@@ -176,19 +188,20 @@ static leat_status_t set_size__cpu(leat_kernel_context_t* c) {
 
 // ---- Operations on two --------------------------------------------------------------------------
 
+// A value of the result.
 typedef struct found_s {
   const void* item;
   int64_t group;
-  int64_t place;  // in its set
+  int64_t place;  // its number in its set
 } found_t;
 
 typedef struct operation_s {
   operand_t a, b;
   compare_fn_t compare;
-  const void **items_a, **items_b;  // of the current group
+  const void **items_a, **items_b;  // the sets of the current group
   found_t* found;
   int64_t count;
-  int64_t largest;  // set that was found
+  int64_t largest;  // the size of the largest set of the result
 } operation_t;
 
 static void keep(operation_t* op, const void* item, int64_t group, int64_t place) {
@@ -196,6 +209,7 @@ static void keep(operation_t* op, const void* item, int64_t group, int64_t place
   op->largest = LEAT_MAX(op->largest, place + 1);
 }
 
+// Merges the sets of one group and keeps what the operation asks for.
 static void merge_sets(operation_t* op, int keeps, int64_t size_a, int64_t size_b, int64_t group) {
   const void *const *a = op->items_a, *const *b = op->items_b;
   int64_t place = 0;
@@ -210,7 +224,8 @@ static void merge_sets(operation_t* op, int keeps, int64_t size_a, int64_t size_
   }
 }
 
-// Beside a dense operand the sparse one's groups count only while they come in order.
+// Goes through the groups of both operands. With a dense first operand, a sparse second one is read
+// only as long as its groups come in order: TensorFlow walks along the dense one.
 static leat_status_t find(const leat_kernel_context_t* c, operation_t* op) {
   const set_state_t* state = leat_kernel_state(c);
   operand_t *a = &op->a, *b = &op->b;
@@ -233,6 +248,7 @@ static leat_status_t find(const leat_kernel_context_t* c, operation_t* op) {
   return leat_ok_status();
 }
 
+// Writes the result as a sparse tensor to outputs 0 to 2.
 static leat_status_t write_found(leat_kernel_context_t* c, const operation_t* op) {
   leat_tensor_t *indices, *values, *shape;
   int64_t rank = op->a.rank, *index;
@@ -312,7 +328,7 @@ static leat_status_t size_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "validate_indices", &((set_state_t*)state)->is_validated);
 }
 
-// Is |name| |operation|, in whatever case?
+// Says whether |name| is |operation|, in upper or lower case.
 static bool is_named(leat_string_view_t name, const char* operation) {
   if (name.size != strlen(operation)) return false;
   for (size_t i = 0; i < name.size; ++i) {

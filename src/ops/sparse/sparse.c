@@ -1,4 +1,5 @@
-// Tensors that state only what they have: indices with values, and rows of different lengths.
+// The family of ops on tensors that hold only what is there: sparse tensors, which are indices with
+// values, and ragged ones, whose rows have different lengths.
 #include "ops/family.h"
 
 #define LEAT_SPARSE_SOURCES(X) \

@@ -1,4 +1,11 @@
-// Sparse tensors with dense ones.
+// Definitions of the ops that combine a sparse tensor with a dense one, and their gradients.
+//
+//   SparseTensorDenseAdd     sparse + dense -> dense
+//   SparseTensorDenseMatMul  sparse [n, k] x dense [k, m] -> dense [n, m]; either may be transposed
+//   SparseDenseCwise*        the values of the entries, each combined with its dense element
+//
+// A gradient with respect to the values of a sparse tensor has one number for each entry, so it is
+// gathered at the entries' indices; indices and shapes get none.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
@@ -44,6 +51,7 @@ static leat_output_t transpose(leat_builder_t* b, leat_output_t x) {
                            leat_build_int32_vector(b, (const int32_t[]){1, 0}, 2));
 }
 
+// Gathers slices of |x| along |axis|.
 static leat_output_t rows_of(leat_builder_t* b, leat_output_t x, leat_output_t indices, int axis) {
   return leat_build(b, "GatherV2",
                     LEAT_INPUTS(x, indices, leat_build_scalar(b, LEAT_DTYPE_INT32, axis)),
@@ -58,7 +66,9 @@ static leat_status_t dense_add_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Entry (r, c) of |a| has the gradient dy[r] b[c]: a row with a row.
+// Entry (r, c) of A has the gradient sum over columns of dy[r] * b[c], a product of two rows; the
+// gradient of B is the product of A transposed with dy. Transposed operands change which rows those
+// are.
 static leat_status_t product_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);
@@ -88,12 +98,16 @@ static leat_status_t product_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The dense input of a Cwise op, gathered at the entries.
 typedef struct gathered_s {
-  leat_output_t shape;    // of the dense input, int64
-  leat_output_t indices;  // into it, of each entry
+  leat_output_t shape;    // the shape of the dense input, int64
+  leat_output_t indices;  // the index into it for each entry
   leat_output_t values;
 } gathered_t;
 
+// The dense input may be broadcast. A dimension in which it has size 1 gets index 0: the indices
+// are divided by (sparse shape / dense shape), which is the size of the dimension there and 1
+// elsewhere. Leading dimensions that it lacks are cut off.
 static gathered_t gather_dense(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t indices = leat_gradient_input(g, 0), shape = leat_gradient_input(g, 2);
@@ -120,6 +134,7 @@ static gathered_t gather_dense(leat_gradient_t* g) {
   return (gathered_t){dense_shape, scaled, leat_build_binary(b, "GatherNd", dense, scaled)};
 }
 
+// Sets the gradient of the dense input: |values| are added up at their indices.
 static void set_dense(leat_gradient_t* g, const gathered_t* dense, leat_output_t values) {
   leat_output_t zeros =
       leat_build_unary(&g->builder, "ZerosLike", leat_gradient_input(g, 3));

@@ -1,4 +1,16 @@
-// CPU kernels of sparse tensors with dense ones: entry by entry.
+// CPU kernels that combine a sparse tensor with a dense one, entry by entry.
+//
+//   SparseDenseCwise*       values[i] op dense[indices[i]], where the dense tensor is broadcast
+//   SparseTensorDenseAdd    dense + sparse
+//   SparseTensorDenseMatMul A B with a sparse matrix A: entry (r, k) adds A[r, k] B[k, :] to row r
+//
+// Each kernel checks every index before it uses it as an address. The loops of multiplication and
+// division are generated for each type from a list; half and bfloat16 are computed in float, and
+// products of them are summed in float and rounded once. Integers wrap on overflow: they are
+// multiplied as unsigned, and -1 as a divisor is a negation, because the least integer divided by
+// -1 overflows.
+//
+// Sums into one row depend on the order of entries, so the kernels run on one thread.
 #include <complex.h>
 #include <math.h>
 
@@ -10,11 +22,13 @@
 // ---- Numbers ------------------------------------------------------------------------------------
 
 typedef void (*combine_fn_t)(const void* a, const void* b, void* y, int64_t count);
-// y[i] += a x[i stride], the numbers of x conjugated first if told.
+// y[i] += a x[i * stride]. |conjugate_a| and |conjugate_x| ask for the conjugates of a and x.
 typedef void (*add_scaled_fn_t)(const void* a, bool conjugate_a, const void* x, int64_t stride,
                                 bool conjugate_x, void* y, int64_t count);
 
 #define SAME(x) (x)
+// Defines multiply_NAME and divide_NAME over |count| elements. |widen| makes the type that computes
+// of an element, and |narrow| an element of a result.
 #define COMBINE(NAME, type, wide, widen, narrow, divide)                                     \
   static void multiply_##NAME(const void* a, const void* b, void* y, int64_t count) {        \
     for (int64_t i = 0; i < count; ++i) {                                                    \
@@ -50,6 +64,7 @@ COMBINED_TYPES(COMBINE)
 static const combine_fn_t kMultiply[LEAT_DTYPE_COUNT] = {COMBINED_TYPES(MULTIPLY_ENTRY)};
 static const combine_fn_t kDivide[LEAT_DTYPE_COUNT] = {COMBINED_TYPES(DIVIDE_ENTRY)};
 
+// Defines add_scaled_NAME; |sum| is the type of sums.
 #define ADD_SCALED(NAME, type, sum, widen, conjugate)                                           \
   static void add_scaled_##NAME(const void* a, bool conjugate_a, const void* x, int64_t stride, \
                                 bool conjugate_x, void* y, int64_t count) {                     \
@@ -74,7 +89,7 @@ static const add_scaled_fn_t kAddScaled[LEAT_DTYPE_COUNT] = {PRODUCT_TYPES(ADD_S
 
 // ---- With a dense tensor that is broadcast ------------------------------------------------------
 
-// The dims of |dense| fit the last ones of |dims|: equal, or 1.
+// The dimensions of |dense| must fit the last ones of |dims|: each is equal or 1.
 static leat_status_t check_broadcast(const leat_kernel_context_t* c, const int64_t* dims, int rank,
                                      const leat_shape_t* dense) {
   leat_shape_t whole;
@@ -90,6 +105,8 @@ static leat_status_t check_broadcast(const leat_kernel_context_t* c, const int64
                              LEAT_SHAPE_TEXT(&whole), LEAT_SHAPE_TEXT(dense));
 }
 
+// Writes the element of the dense tensor that belongs to each entry to |out_values|. If |divides|,
+// a 0 among them (of either sign) is INVALID_ARGUMENT, as in TensorFlow.
 static leat_status_t gather(const leat_kernel_context_t* c, const leat_entries_t* entries,
                             bool divides, leat_tensor_t* out_values) {
   const leat_tensor_t* dense = leat_kernel_input(c, 3);
@@ -124,6 +141,7 @@ static leat_status_t gather(const leat_kernel_context_t* c, const leat_entries_t
   return leat_ok_status();
 }
 
+// |combine| is the table of the operation; NULL stands for addition.
 static leat_status_t cwise(leat_kernel_context_t* c, const combine_fn_t* combine) {
   leat_entries_t entries;
   leat_tensor_t *output, dense;
@@ -157,6 +175,7 @@ static leat_status_t cwise_divide__cpu(leat_kernel_context_t* c) { return cwise(
 
 // ---- Added to a dense tensor --------------------------------------------------------------------
 
+// The dense tensor must have the dense shape of the sparse one.
 static leat_status_t check_same(const leat_kernel_context_t* c, const leat_entries_t* entries) {
   const leat_shape_t* dense = &leat_kernel_input(c, 3)->shape;
   int64_t rank = entries->shape.shape.element_count;
@@ -212,7 +231,7 @@ static leat_status_t product_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "adjoint_b", &adjoints->b);
 }
 
-// Into |sums| (zeroed), which has the type that sums are made in.
+// Adds the products into |sums|, which is zero and has the type of sums. |dims| is the shape of A.
 static leat_status_t add_products(const leat_kernel_context_t* c, const leat_entries_t* a,
                                   const int64_t* dims, leat_tensor_t* sums) {
   const adjoints_t* adjoints = leat_kernel_state(c);

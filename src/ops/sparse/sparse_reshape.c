@@ -1,4 +1,5 @@
-// The indices of a sparse tensor under another dense shape.
+// Definition of SparseReshape: the indices of a sparse tensor under another dense shape, indices
+// [n, r], shape [r], new shape [s] -> indices [n, s], shape [s].
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 

@@ -1,4 +1,9 @@
-// CPU kernel of SparseReshape: an index is a place in the dense tensor, written in other dims.
+// CPU kernel of SparseReshape. The values of a sparse tensor stay as they are when its dense shape
+// changes; only the indices are written anew:
+//
+//   index in the old shape ──▶ place in the flattened dense tensor ──▶ index in the new shape
+//
+// One dimension of the new shape may be -1; it then follows from the number of elements.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 
@@ -17,7 +22,8 @@ static leat_status_t check(const leat_kernel_context_t* c) {
                              LEAT_SHAPE_TEXT(indices), LEAT_SHAPE_TEXT(from), LEAT_SHAPE_TEXT(to));
 }
 
-// The new dims, a -1 among them worked out.
+// Writes the new shape to |dims|, with -1 replaced. |dense| is the number of elements of the old
+// one.
 static leat_status_t resolve(const leat_kernel_context_t* c, int64_t dense, int64_t* dims,
                              int64_t rank) {
   int64_t product = 1, unknown = -1;
@@ -53,6 +59,8 @@ static leat_status_t resolve(const leat_kernel_context_t* c, int64_t dense, int6
                              (long long)dense, (long long)product);
 }
 
+// Writes the indices in the new shape to |out|. Indices that lie outside the old shape give indices
+// that lie outside the new one or are wrong, but no address is computed from them here.
 static void rewrite(const leat_tensor_t* indices, const leat_shape_t* from, const int64_t* to,
                     int64_t to_rank, int64_t* out) {
   const int64_t* index = indices->data;

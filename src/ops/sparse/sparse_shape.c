@@ -1,4 +1,4 @@
-// Shapes of what a sparse tensor consists of.
+// Shape functions for sparse tensors, which are three tensors: indices, values and dense shape.
 #include "ops/sparse/sparse_shape.h"
 
 leat_status_t leat_shape_check_sparse(leat_inference_t* c, int first) {

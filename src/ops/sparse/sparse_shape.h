@@ -1,16 +1,16 @@
-// Shape functions that sparse tensors share.
+// Shape functions that the definitions of this family share.
 #ifndef LEAT_OPS_SPARSE_SPARSE_SHAPE_H_
 #define LEAT_OPS_SPARSE_SPARSE_SHAPE_H_
 
 #include "graph/inference.h"
 
-// Inputs [first, first + 3) are a sparse tensor: their ranks.
+// INVALID_ARGUMENT unless inputs [first, first + 3) have the ranks of a sparse tensor: 2, 1 and 1.
 LEAT_MUST_USE leat_status_t leat_shape_check_sparse(leat_inference_t* c, int first);
-// Output |index| becomes [rows, columns], or [rows] where |columns| is LEAT_SPARSE_VECTOR.
 #define LEAT_SPARSE_VECTOR (-2)
+// Sets output |index| to [rows, columns], or to [rows] where |columns| is LEAT_SPARSE_VECTOR.
 LEAT_MUST_USE leat_status_t leat_shape_set_matrix(leat_inference_t* c, int index, int64_t rows,
                                                   int64_t columns);
-// Outputs 0, 1, 2 become a sparse tensor of which nothing is known.
+// Sets outputs 0, 1 and 2 to a sparse tensor of which nothing is known.
 LEAT_MUST_USE leat_status_t leat_shape_some_sparse(leat_inference_t* c);
 
 #endif  // LEAT_OPS_SPARSE_SPARSE_SHAPE_H_

@@ -1,4 +1,10 @@
-// Sums of sparse tensors: of two, and over axes of one.
+// Definitions of sums of sparse tensors, with gradients.
+//
+//   SparseAdd        sparse a, sparse b, threshold -> sparse, of the same dense shape
+//   SparseReduceSum  sparse, axes -> dense
+//
+// The number of entries of a + b depends on which indices they share, so it is known only at run
+// time. A gradient has one number for each entry of an operand: indices and shapes get none.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -13,6 +19,7 @@ static leat_status_t add_shape(leat_inference_t* c) {
   return leat_shape_set_matrix(c, 1, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR);
 }
 
+// Each gradient has as many elements as its operand has entries.
 static leat_status_t add_gradient_shape(leat_inference_t* c) {
   for (int i = 0; i < 2; ++i) {
     leat_partial_shape_t shape;
@@ -23,7 +30,7 @@ static leat_status_t add_gradient_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Known where both the shape and the axes are constants.
+// The shape is known only where both the dense shape and the axes are constants.
 static leat_status_t reduce_shape(leat_inference_t* c) {
   const leat_tensor_t *dense = leat_inference_input_tensor(c, 2),
                       *axes = leat_inference_input_tensor(c, 3);
@@ -33,7 +40,7 @@ static leat_status_t reduce_shape(leat_inference_t* c) {
   int64_t dims[LEAT_SHAPE_MAX_RANK], rank = dense->shape.element_count;
   for (int64_t i = 0; i < axes->shape.element_count; ++i) {
     int64_t axis = leat_tensor_index_at(axes, i);
-    if (!leat_axis_resolve(&axis, rank)) return leat_ok_status();  // the kernel says so
+    if (!leat_axis_resolve(&axis, rank)) return leat_ok_status();  // the kernel reports it
     is_reduced[axis] = true;
   }
   int count = 0;
@@ -47,6 +54,7 @@ static leat_status_t reduce_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The gradient op finds the entries of each operand among those of the sum.
 static leat_status_t add_gradient(leat_gradient_t* g) {
   int32_t node = leat_build_node(&g->builder, "SparseAddGrad",
                                  LEAT_INPUTS(leat_gradient_of_output(g, 1),
@@ -58,7 +66,7 @@ static leat_status_t add_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// The dense shape with 1 for each axis that is summed over.
+// The dense shape with a 1 for each axis that is summed over. Negative axes count from the end.
 static leat_output_t kept_shape(leat_builder_t* b, leat_output_t shape, leat_output_t axes) {
   leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
   leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
@@ -74,6 +82,8 @@ static leat_output_t kept_shape(leat_builder_t* b, leat_output_t shape, leat_out
                     LEAT_ATTRS(LEAT_INT("N", 2)));
 }
 
+// Each entry gets the gradient of the sum that it went into: the index of an entry, divided by how
+// many times larger each dimension is than that of the sum, is the index of its sum.
 static leat_status_t reduce_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = leat_gradient_input(g, 2);

@@ -1,4 +1,10 @@
-// CPU kernels of sums of sparse tensors. Two of them are merged in the order of their indices.
+// CPU kernels of sums of sparse tensors.
+//
+// SparseAdd merges the entries of two tensors, which are in the order of their indices; entries
+// with equal indices are added, and a sum whose size is below a threshold is dropped. The number of
+// entries is not known beforehand, so the merge runs twice, first only counting. Its gradient walks
+// in the same way over an operand and the sum. SparseReduceSum adds each entry to the dense element
+// that its index without the reduced axes names.
 #include <complex.h>
 #include <math.h>
 
@@ -6,6 +12,7 @@
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
+// Compares the indices of entry |i| of |a| and entry |j| of |b|.
 static int compare(const leat_tensor_t* a, int64_t i, const leat_tensor_t* b, int64_t j) {
   int64_t rank = leat_shape_dim(&a->shape, 1);
   const int64_t *x = leat_tensor_data(a, const int64_t) + i * rank,
@@ -16,7 +23,7 @@ static int compare(const leat_tensor_t* a, int64_t i, const leat_tensor_t* b, in
   return 0;
 }
 
-// Is the size of a sum at least the threshold?
+// Says whether the absolute value of a sum is at least the threshold.
 static bool is_kept(int dtype, const void* sum, const void* threshold) {
   switch (dtype) {
     case LEAT_DTYPE_FLOAT: return *(const float*)threshold <= fabsf(*(const float*)sum);
@@ -39,6 +46,7 @@ static bool is_kept(int dtype, const void* sum, const void* threshold) {
   }
 }
 
+// The threshold has the real type that belongs to the values, and both operands one dense shape.
 static leat_status_t check_pair(const leat_kernel_context_t* c, const leat_entries_t* a,
                                 const leat_entries_t* b) {
   int dtype = a->values.dtype, threshold = leat_kernel_input(c, 6)->dtype;
@@ -60,7 +68,7 @@ static leat_status_t check_pair(const leat_kernel_context_t* c, const leat_entri
   return leat_kernel_invalid(c, "Operands' shapes do not match");
 }
 
-// Writes the entries of the sum, or only counts them where |indices| is NULL.
+// Gives the number of entries of the sum; writes them unless |indices| is NULL.
 static int64_t merge(const leat_kernel_context_t* c, const leat_entries_t* a,
                      const leat_entries_t* b, leat_tensor_t* indices, leat_tensor_t* values) {
   int64_t i = 0, j = 0, place = 0;
@@ -75,7 +83,7 @@ static int64_t merge(const leat_kernel_context_t* c, const leat_entries_t* a,
     const char* y = (const char*)b->values.data + (size_t)j * bytes;
     const leat_tensor_t* from = order <= 0 ? &a->indices : &b->indices;
     int64_t row = order <= 0 ? i : j;
-    double sum[2];  // of any type
+    double sum[2];  // room for an element of any type
     if (order == 0) {
       leat_numbers_add(a->values.dtype, x, y, sum, 1);
     } else {
@@ -109,7 +117,8 @@ static leat_status_t add__cpu(leat_kernel_context_t* c) {
 
 // ---- Gradient of a sum --------------------------------------------------------------------------
 
-// The entries of |from| that are in the sum get its gradient, the rest 0.
+// Sets gradient |output|: entries of the operand that are in the sum get the gradient of the sum,
+// others were dropped and get 0.
 static leat_status_t pick(leat_kernel_context_t* c, int output) {
   const leat_tensor_t *dy = leat_kernel_input(c, 0), *from = leat_kernel_input(c, 1 + output),
                       *sum = leat_kernel_input(c, 3);
@@ -157,6 +166,7 @@ static leat_status_t reduce_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "keep_dims", &((keeping_t*)state)->keeps);
 }
 
+// Marks the axes that are summed over.
 static leat_status_t read_axes(const leat_kernel_context_t* c, int64_t rank, bool* is_reduced) {
   const leat_tensor_t* axes = leat_kernel_input(c, 3);
   if (axes->shape.rank > 1) {
@@ -176,13 +186,16 @@ static leat_status_t read_axes(const leat_kernel_context_t* c, int64_t rank, boo
   return leat_ok_status();
 }
 
+// Adds each entry to its element of |output|.
 static leat_status_t add_entries(const leat_kernel_context_t* c, const leat_entries_t* entries,
                                  const bool* is_reduced, leat_tensor_t* output) {
   int64_t rank = entries->shape.shape.element_count;
   const int64_t *index = entries->indices.data, *dims = entries->shape.data;
   size_t bytes = leat_dtype_size(output->dtype);
   for (int64_t i = 0; i < entries->values.shape.element_count; ++i, index += rank) {
-    uint64_t place = 0;  // wraps for indices far outside, which the check then finds or not
+    // Unsigned, because it may overflow for indices far outside. Such an index either fails the
+    // check below or falls on some element, which does no harm.
+    uint64_t place = 0;
     for (int64_t d = 0; d < rank; ++d) {
       if (!is_reduced[d]) place = place * (uint64_t)dims[d] + (uint64_t)index[d];
     }

@@ -1,4 +1,4 @@
-// Sparse entries in a dense tensor.
+// Definition of SparseToDense: entries at indices of a dense tensor, and a default value elsewhere.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -20,6 +20,7 @@ static leat_output_t sum_of_all(leat_builder_t* b, leat_output_t x) {
   return leat_build_binary(b, "Sum", x, axes);
 }
 
+// The values get dy at their indices, and the default value the sum of dy elsewhere.
 static leat_status_t to_dense_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dy = leat_gradient_of_output(g, 0);

@@ -1,4 +1,10 @@
-// CPU kernel of SparseToDense: the default everywhere, then one value after the other.
+// CPU kernel of SparseToDense: a dense tensor that has a default value everywhere but at the given
+// indices.
+//
+//   sparse_indices [n, r] (or [n], or []), output_shape [r], sparse_values [n] or [] -> dense
+//
+// Indices outside the shape are refused always; with validate_indices they must also be in order
+// and none may come twice. Otherwise the last value for an index wins.
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -30,7 +36,7 @@ static leat_status_t check(const leat_kernel_context_t* c, int64_t count, int64_
   return leat_kernel_invalid(c, "default_value should be a scalar.");
 }
 
-// As int64 [count, rank].
+// Gives the indices as int64 [count, rank]; the caller releases the tensor.
 static leat_status_t read_indices(leat_kernel_context_t* c, int64_t count, int64_t rank,
                                   leat_tensor_t* out_indices) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -44,12 +50,14 @@ static leat_status_t read_indices(leat_kernel_context_t* c, int64_t count, int64
   return leat_ok_status();
 }
 
+// Plain values are filled by copying what is there already, twice as much each time; strings and
+// other objects one by one.
 static leat_status_t fill_default(const leat_tensor_t* value, leat_tensor_t* output) {
   size_t bytes = leat_dtype_size(value->dtype);
   int64_t count = output->shape.element_count;
   bool is_object = leat_dtype_in(value->dtype, LEAT_DTYPES_OBJECT);
   char* to = output->data;
-  for (int64_t done = 0; done < count;) {  // of what is there already, twice as much
+  for (int64_t done = 0; done < count;) {
     int64_t some = done && !is_object ? (done < count - done ? done : count - done) : 1;
     const void* from = done && !is_object ? to : value->data;
     LEAT_RETURN_IF_ERROR(
@@ -59,6 +67,7 @@ static leat_status_t fill_default(const leat_tensor_t* value, leat_tensor_t* out
   return leat_ok_status();
 }
 
+// Copies each value to its index. A scalar value goes to all of them.
 static leat_status_t scatter(leat_kernel_context_t* c, const leat_tensor_t* indices,
                              leat_tensor_t* output) {
   const leat_tensor_t* values = leat_kernel_input(c, 2);

@@ -1,4 +1,5 @@
-// Maps from numbers to sparse tensors: a batch of them passes a queue as one number a row.
+// Definitions of the ops that put sparse tensors into a map and take them out, so that a queue
+// carries only a number for each.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"

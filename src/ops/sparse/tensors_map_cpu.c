@@ -1,5 +1,11 @@
-// CPU kernels of maps from numbers to sparse tensors. A slot of the map is used again once its
-// tensor was taken; numbers are not.
+// CPU kernels of maps from numbers to sparse tensors. Queues carry dense tensors only; so a batch
+// of sparse ones is put into a map, one integer for each row passes the queue, and the reader takes
+// the tensors out of the map again.
+//
+// The map is a resource of the session, shared by name between the ops that write and those that
+// read. Each tensor is taken once. A slot of the map is reused after its tensor was taken, but
+// numbers are never reused, so a stale number is found to be one. The lock is held while a tensor
+// is put in or taken out; copies of rows are made outside of it.
 #include "base/map.h"
 #include "kernel/handle.h"
 #include "ops/kernel_rows.h"
@@ -8,11 +14,11 @@
 typedef struct tensors_map_s {
   leat_resource_t resource;
   leat_mutex_t mutex;
-  leat_word_map_t slots;  // by number
-  leat_entries_t* items;  // no tensors in a free slot
+  leat_word_map_t slots;  // the slot of each number
+  leat_entries_t* items;  // by slot; a free slot has no tensors
   uint64_t* free_slots;
   size_t count, room, free_count, free_room;
-  int64_t next;
+  int64_t next;  // the next number
 } tensors_map_t;
 
 static void map_destroy(leat_resource_t* resource) {
@@ -55,7 +61,8 @@ static leat_status_t find_map(leat_kernel_context_t* c, tensors_map_t** out_map)
                                   (leat_resource_t**)out_map);
 }
 
-// With the lock held. Room in both lists first: what is taken out always finds its place.
+// Puts |entries| into a slot and gives its number. The caller holds the lock. Both lists grow
+// first, so that taking a tensor out can never fail for want of memory.
 static leat_status_t put(tensors_map_t* map, leat_entries_t* entries, int64_t* out_number) {
   leat_allocator_t* allocator = leat_allocator_system();
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, map->count + 1, sizeof *map->items,
@@ -73,7 +80,7 @@ static leat_status_t put(tensors_map_t* map, leat_entries_t* entries, int64_t* o
   return leat_ok_status();
 }
 
-// |entries| are moved, also on failure.
+// Moves |entries| into the map, or releases them on failure.
 static leat_status_t add(tensors_map_t* map, leat_entries_t* entries, int64_t* out_number) {
   leat_mutex_lock(&map->mutex);
   leat_status_t status = put(map, entries, out_number);
@@ -82,6 +89,7 @@ static leat_status_t add(tensors_map_t* map, leat_entries_t* entries, int64_t* o
   return status;
 }
 
+// Gives the inputs as tensors that may outlive the step.
 static leat_status_t keep_inputs(leat_kernel_context_t* c, leat_entries_t* out_entries) {
   leat_shape_t dense;
   LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, out_entries));
@@ -113,7 +121,8 @@ static leat_status_t add__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// The rows that have entries get their numbers first.
+// Adds each row of a batch. Rows that have entries get their numbers first, then the empty ones, as
+// in TensorFlow.
 static leat_status_t add_rows(tensors_map_t* map, const leat_entries_t* batch, int64_t* numbers,
                               int64_t count) {
   int64_t total = batch->values.shape.element_count, rank = batch->shape.shape.element_count;
@@ -145,7 +154,7 @@ static leat_status_t add_many__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// With the lock held.
+// Takes the tensor with |number| out of the map. The caller holds the lock.
 static leat_status_t take_out(const leat_kernel_context_t* c, tensors_map_t* map, int64_t number,
                               leat_entries_t* out_entries) {
   uint64_t slot;
@@ -161,6 +170,8 @@ static leat_status_t take_out(const leat_kernel_context_t* c, tensors_map_t* map
   return leat_ok_status();
 }
 
+// Takes |count| tensors out into |rows|, and checks their types. The caller releases all of |rows|,
+// also on failure.
 static leat_status_t take_rows(leat_kernel_context_t* c, tensors_map_t* map, int64_t count,
                                leat_entries_t* rows) {
   leat_status_t status = leat_ok_status();

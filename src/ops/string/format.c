@@ -1,4 +1,4 @@
-// Tensors in words, put into a template.
+// Definition of StringFormat: tensors as text, put into a template.
 #include "ops/string/format.h"
 
 #include "graph/inference.h"

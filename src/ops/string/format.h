@@ -1,4 +1,5 @@
-// Templates: text with the same placeholder in several places.
+// Templates: texts with the same placeholder in several places. The definition of StringFormat
+// counts the places, and its kernel fills them.
 #ifndef LEAT_OPS_STRING_FORMAT_H_
 #define LEAT_OPS_STRING_FORMAT_H_
 
@@ -6,8 +7,9 @@
 
 #include "base/string_view.h"
 
-// Cuts the text before the next placeholder off |inout_rest|; false when no placeholder followed,
-// and the text was the rest. An empty placeholder stands between any two characters.
+// Cuts the text before the next placeholder, and the placeholder, off |inout_rest|. false when no
+// placeholder followed: |out_text| is then all that was left. An empty placeholder stands between
+// any two characters.
 static inline bool leat_format_next(leat_string_view_t* inout_rest, leat_string_view_t placeholder,
                                     leat_string_view_t* out_text) {
   leat_string_view_t rest = *inout_rest;
@@ -24,6 +26,7 @@ static inline bool leat_format_next(leat_string_view_t* inout_rest, leat_string_
   return false;
 }
 
+// The number of placeholders in |text|.
 static inline int leat_format_count(leat_string_view_t text, leat_string_view_t placeholder) {
   leat_string_view_t part;
   int count = 0;

@@ -1,4 +1,6 @@
-// CPU kernel of StringFormat.
+// CPU kernel of StringFormat: a template in which each placeholder is replaced by an input, printed
+// as a short text. The template is kept in the kernel's state; its placeholders are counted when
+// the kernel is made.
 #include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/string/format.h"
@@ -6,11 +8,12 @@
 
 typedef struct format_s {
   leat_allocator_t* allocator;
-  char* text;  // the template, then the placeholder
+  char* text;  // the template, followed by the placeholder
   size_t size, placeholder_size;
   int64_t summarize;
 } format_t;
 
+// The attributes are copied, because the kernel's creation only lends them.
 static leat_status_t format_create(leat_kernel_creation_t* c, void* state) {
   format_t* f = state;
   leat_string_view_t text, placeholder;

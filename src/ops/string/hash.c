@@ -1,8 +1,12 @@
-// Hashes of strings.
+// Definitions of hashes of strings: buckets for embedding tables, and fingerprints of rows.
+//
+//   StringToHashBucket*  strings -> int64 in [0, num_buckets), of the same shape
+//   Fingerprint          data [rows, ...], method [] -> [rows, 8] uint8
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
+// The only method has eight bytes; the output's width is known once the method is.
 static leat_status_t fingerprint_shape(leat_inference_t* c) {
   leat_partial_shape_t data = leat_inference_input(c, 0), scalar, output;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, data, 1));

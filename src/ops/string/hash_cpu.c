@@ -1,4 +1,10 @@
-// CPU kernels of hashes of strings.
+// CPU kernels of hashes of strings. The StringToHashBucket ops turn texts into numbers of a fixed
+// range, for embedding tables without a vocabulary; Fingerprint gives eight bytes for each row of a
+// tensor.
+//
+// The hash functions (base/fingerprint.h) are those of TensorFlow, since the rows of a trained
+// table belong to hashes: "Fast" is its 64-bit fingerprint, "Strong" a hash under a secret key, so
+// that nobody can choose texts that collide, and the op without an adjective its older fingerprint.
 #include <string.h>
 
 #include "base/fingerprint.h"
@@ -41,6 +47,7 @@ static uint64_t hash_old(const buckets_t* buckets, leat_string_view_t text) {
   return leat_fingerprint_murmur(text);
 }
 
+// Sets each output element to hash(text) mod the number of buckets.
 static leat_status_t find_buckets(leat_kernel_context_t* c, hash_fn_t hash) {
   const buckets_t* buckets = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -59,7 +66,8 @@ static leat_status_t old__cpu(leat_kernel_context_t* c) { return find_buckets(c,
 
 // ---- Fingerprints of rows -----------------------------------------------------------------------
 
-// The fingerprint of one string is its own; that of several is that of their fingerprints.
+// The fingerprint of a row of |count| strings: of one string it is the string's, of several that of
+// their fingerprints, one after the other.
 static leat_status_t strings_fingerprint(const leat_tensor_t* data, int64_t begin, int64_t count,
                                          leat_string_builder_t* scratch, uint64_t* out_print) {
   *out_print = leat_fingerprint64(leat_tensor_string_at(data, begin));
@@ -73,6 +81,7 @@ static leat_status_t strings_fingerprint(const leat_tensor_t* data, int64_t begi
   return leat_status_clone(scratch->status);
 }
 
+// Writes the fingerprint of each row; a row that is not of strings is hashed as bytes.
 static leat_status_t fill_fingerprints(const leat_tensor_t* data, int64_t rows, char* to) {
   int64_t width = rows ? data->shape.element_count / rows : 0;
   size_t bytes = (size_t)width * leat_dtype_size(data->dtype);

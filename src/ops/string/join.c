@@ -1,10 +1,11 @@
-// StringJoin and ReduceJoin: several strings as one.
+// Definitions of StringJoin and ReduceJoin, which make one string of several.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/math/reduction.h"
 #include "ops/op_rows.h"
 
-// Scalars are broadcast; the others have one shape.
+// Inputs that are not scalars have one shape, which is the output's; scalars count for every
+// element.
 static leat_status_t join_shape(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_unknown();
   bool all_scalar = true;

@@ -1,4 +1,11 @@
 // CPU kernels of StringJoin and ReduceJoin.
+//
+//   StringJoin  N tensors of one shape (or scalars) -> each element the N strings, joined
+//   ReduceJoin  one tensor, dimensions -> the strings along these dimensions, joined
+//
+// ReduceJoin does not transpose: it computes where each string lies. An output element fixes the
+// dimensions that are kept; a second counter runs over those that are joined. The dimension that is
+// named first runs fastest. A string is built in a buffer that is reused for the next one.
 #include "ops/kernel_rows.h"
 
 typedef struct join_s {
@@ -27,7 +34,7 @@ static leat_string_view_t separator_of(const join_t* join) {
   return leat_string_view_make(join->separator, join->separator_size);
 }
 
-// Puts what |text| holds into the output and empties it.
+// Sets an element of the output to what |text| holds, and empties |text|.
 static leat_status_t put(leat_tensor_t* output, int64_t index, leat_string_builder_t* text) {
   LEAT_RETURN_IF_ERROR(leat_status_clone(text->status));
   LEAT_RETURN_IF_ERROR(
@@ -38,13 +45,14 @@ static leat_status_t put(leat_tensor_t* output, int64_t index, leat_string_build
 
 // ---- Element by element -------------------------------------------------------------------------
 
+// Gives the shape of the inputs that are not scalars.
 static leat_status_t common_shape(const leat_kernel_context_t* c, leat_shape_t* out_shape) {
   *out_shape = leat_shape_scalar();
   for (int i = 0; i < leat_kernel_input_count(c); ++i) {
     const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
     if (shape->rank == 0) continue;
     if (out_shape->rank == 0) {
-      *out_shape = *shape;  // borrowed: an input's
+      *out_shape = *shape;  // borrowed from the input
     } else if (!leat_shape_equal(out_shape, shape)) {
       return leat_kernel_invalid(c, "inputs have shapes %s and %s, must have one or be scalars",
                                  LEAT_SHAPE_TEXT(out_shape), LEAT_SHAPE_TEXT(shape));
@@ -81,7 +89,8 @@ static leat_status_t string_join__cpu(leat_kernel_context_t* c) {
 
 // ---- Along dimensions ---------------------------------------------------------------------------
 
-// Some dimensions of a shape, the last fastest, with their steps in elements.
+// A counter over some dimensions of a shape, the last of which runs fastest. |strides| are in
+// elements of the whole tensor.
 typedef struct walk_s {
   int rank;
   int64_t sizes[LEAT_SHAPE_MAX_RANK];
@@ -95,6 +104,7 @@ static void walk_add(walk_t* walk, const leat_shape_t* shape, int dim) {
   walk->count *= walk->sizes[walk->rank++];
 }
 
+// The element of the whole tensor at step |index| of the walk.
 static int64_t walk_at(const walk_t* walk, int64_t index) {
   int64_t element = 0;
   for (int d = walk->rank; d-- > 0;) {
@@ -107,9 +117,10 @@ static int64_t walk_at(const walk_t* walk, int64_t index) {
 typedef struct reduction_s {
   walk_t kept, joined;
   int rank;
-  int64_t dims[LEAT_SHAPE_MAX_RANK];  // of the output
+  int64_t dims[LEAT_SHAPE_MAX_RANK];  // the output's shape
 } reduction_t;
 
+// Divides the dimensions of the input into those that are joined and those that are kept.
 static leat_status_t plan(const leat_kernel_context_t* c, reduction_t* r) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   const leat_tensor_t* axes = leat_kernel_input(c, 1);

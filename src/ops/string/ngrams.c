@@ -1,4 +1,4 @@
-// StringNGrams: runs of neighbouring strings, joined.
+// Definition of StringNGrams: runs of neighbouring strings of each row of a ragged tensor, joined.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,9 +1,22 @@
-// CPU kernel of StringNGrams. A row of strings with pads before and behind it is a sequence; an
-// ngram is what |width| neighbours of that sequence give.
+// CPU kernel of StringNGrams: runs of |width| neighbouring strings of a row, joined by a separator.
+//
+//   data [n], data_splits [rows + 1] -> ngrams, ngrams_splits [rows + 1]
+//   Row i is data [splits[i], splits[i + 1]).
+//
+//   width 2, one pad at each side:    L a b c R    ->    "L a", "a b", "b c", "c R"
+//
+// A row has pads before and after it, at most width - 1 of them, so that every ngram holds at least
+// one string of the row. For each row come the ngrams of all widths, in the order of ngram_widths.
+// A row that is too short for any of them is lost, or with preserve_short_sequences becomes one
+// ngram, pads included.
+//
+// The ngrams of each row are counted first, which gives the splits and the size of the output; then
+// they are written.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/kernel_rows.h"
 
+// The attributes that are texts.
 enum { SEPARATOR, LEFT_PAD, RIGHT_PAD, TEXTS };
 static const char* const kTexts[] = {"separator", "left_pad", "right_pad"};
 
@@ -12,7 +25,7 @@ typedef struct ngrams_s {
   size_t text_sizes[TEXTS];
   int64_t* widths;
   int width_count;
-  int64_t pad_width;  // negative: as wide as fits
+  int64_t pad_width;  // negative: width - 1
   bool preserve_short;
 } ngrams_t;
 
@@ -44,19 +57,23 @@ static void destroy(void* memory) {
 
 // ---- How many -----------------------------------------------------------------------------------
 
+// The number of pads on each side of a row, for ngrams of |width|.
 static int64_t pad_of(const ngrams_t* n, int64_t width) {
   return n->pad_width < 0 ? width - 1 : LEAT_MIN(n->pad_width, width - 1);
 }
 
+// The number of ngrams of |width| in a row of |length| strings.
 static int64_t count_of(const ngrams_t* n, int64_t length, int64_t width) {
   return LEAT_MAX(length + 2 * pad_of(n, width) - width + 1, 0);
 }
 
-// Nothing else comes of the row: it is one ngram of its own width. 0: it is not.
+// The width of the ngram that a whole row becomes when it gives no other, and 0 if it does not
+// become one. |count| is the number of its other ngrams.
 static int64_t width_of_short(const ngrams_t* n, int64_t length, int64_t count) {
   return n->preserve_short && length > 0 && count == 0 ? length + 2 * n->pad_width : 0;
 }
 
+// |length| is the number of all strings.
 static leat_status_t check_widths(const leat_kernel_context_t* c, const ngrams_t* n,
                                   int64_t length) {
   for (int i = 0; i < n->width_count; ++i) {
@@ -78,7 +95,7 @@ static leat_status_t check_widths(const leat_kernel_context_t* c, const ngrams_t
   return leat_ok_status();
 }
 
-// Vectors both; rows of the data, one behind the other and all of it.
+// The splits must be a vector that divides the data into rows, one after the other and all of it.
 static leat_status_t check_splits(const leat_kernel_context_t* c) {
   const leat_tensor_t* splits = leat_kernel_input(c, 1);
   for (int i = 0; i < 2; ++i) {
@@ -109,6 +126,7 @@ static leat_status_t check_splits(const leat_kernel_context_t* c) {
 
 // ---- What they are ------------------------------------------------------------------------------
 
+// One row: |length| strings of |data| from |begin| on.
 typedef struct row_s {
   const leat_tensor_t* data;
   int64_t begin, length;
@@ -118,7 +136,8 @@ static leat_string_view_t text_of(const ngrams_t* n, int which) {
   return leat_string_view_make(n->texts[which], n->text_sizes[which]);
 }
 
-// Ngram |first| of |row| becomes element |place|; |text| is empty, and is again.
+// Sets element |place| of the output to ngram |first| of |row|. |text| is scratch, empty before and
+// after.
 static leat_status_t write_ngram(const ngrams_t* n, const row_t* row, int64_t first, int64_t width,
                                  leat_string_builder_t* text, leat_tensor_t* output,
                                  int64_t place) {
@@ -137,6 +156,7 @@ static leat_status_t write_ngram(const ngrams_t* n, const row_t* row, int64_t fi
   return leat_ok_status();
 }
 
+// Writes the ngrams of a row from element |place| on.
 static leat_status_t write_row(const ngrams_t* n, const row_t* row, leat_string_builder_t* text,
                                leat_tensor_t* output, int64_t place) {
   int64_t begin = place;

@@ -1,4 +1,4 @@
-// Numbers as strings and back.
+// Definitions of AsString and StringToNumber.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

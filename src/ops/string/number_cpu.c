@@ -1,4 +1,13 @@
 // CPU kernels of AsString and StringToNumber.
+//
+// AsString prints each element with a format of printf that is put together once, when the kernel
+// is made: "%", the fill character, width, precision and a conversion for the type. The attributes
+// are checked before, so that the format always fits its argument. Widths are limited, since a node
+// could otherwise ask for strings of any size. Strings are padded by hand, complex numbers and
+// variants have forms of their own.
+//
+// StringToNumber parses each string as a whole (tensor/number_text.h); a string that is no number
+// of the type is INVALID_ARGUMENT.
 #include <complex.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +21,12 @@
 #define MAX_WIDTH (1 << 20)
 
 typedef struct format_s {
-  char text[64];  // of one number
+  char text[64];  // the format of one number
   int64_t width;
-  bool is_left;   // strings: padding goes behind
+  bool is_left;   // strings stand left, so padding comes after them
 } format_t;
 
+// printf's conversion for a type.
 static const char* conversion_of(int dtype, bool shortest, bool scientific) {
   switch (dtype) {
     case LEAT_DTYPE_UINT8:
@@ -31,6 +41,7 @@ static const char* conversion_of(int dtype, bool shortest, bool scientific) {
   }
 }
 
+// The attributes of AsString.
 typedef struct wish_s {
   int64_t precision, width;
   bool scientific, shortest;
@@ -45,6 +56,7 @@ static leat_status_t read_wish(const leat_kernel_creation_t* c, wish_t* wish) {
   return leat_kernel_attr_string(c, "fill", &wish->fill);
 }
 
+// Says what is wrong with the attributes; NULL when they are right.
 static const char* fault_of(const wish_t* wish, int dtype) {
   bool has_fraction = leat_dtype_in(dtype, LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX) ||
                       dtype == LEAT_DTYPE_STRING;
@@ -91,6 +103,7 @@ static leat_status_t as_string_create(leat_kernel_creation_t* c, void* state) {
   return leat_ok_status();
 }
 
+// Appends a string, up to its first NUL byte as printf would, padded to the width.
 static void print_padded(const format_t* format, leat_string_view_t text,
                          leat_string_builder_t* out) {
   size_t size = text.size ? strnlen(text.data, text.size) : 0;

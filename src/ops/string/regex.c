@@ -1,4 +1,5 @@
-// Regular expressions on strings.
+// Definitions of the ops that match strings against a regular expression: RegexFullMatch takes the
+// pattern as an input, StaticRegexFullMatch as an attribute.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,10 +1,12 @@
-// CPU kernels of regular expressions, by the C library's.
+// CPU kernels of regular expressions. Patterns are translated to POSIX's syntax and matched by the
+// C library. A pattern that is an attribute is compiled once, when the kernel is made.
 #include <string.h>
 
 #include "base/regular_expression.h"
 #include "ops/kernel_rows.h"
 #include "ops/string/regex_syntax_cpu.h"
 
+// Translates and compiles |pattern|; the caller frees the expression.
 static leat_status_t compile(leat_string_view_t pattern,
                              leat_regular_expression_t** out_expression) {
   leat_string_builder_t posix;
@@ -15,6 +17,8 @@ static leat_status_t compile(leat_string_view_t pattern,
   return leat_status_annotate(status, "Invalid pattern: %.*s, error", LEAT_SV_ARG(pattern));
 }
 
+// Sets each element of the output to whether the expression matches the whole string, which the
+// translated pattern itself demands.
 static leat_status_t match(leat_kernel_context_t* c, const leat_regular_expression_t* expression) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_tensor_t* output;

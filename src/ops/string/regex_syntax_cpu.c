@@ -1,35 +1,49 @@
-// One walk over the pattern, which writes POSIX's atoms as it goes. Each atom is a unit by itself
-// (in parentheses where it is longer than a character), so that an operator may follow. Classes are
-// sets of ASCII characters, written as brackets; a negated one also takes any longer character.
-// Whether the whole text matches does not depend on greediness: lazy operators are plain ones.
+// Translates a regular expression from RE2's syntax, which TensorFlow's ops use, to POSIX's
+// extended syntax, which the C library understands. So no regular expression engine needs to be
+// linked.
 //
-// The ends of the text are \` and \': ^ and $ of the C library also hold beside some newlines.
-// The C library lays repetitions out, x{3} as xxx, and recurses into groups: what a pattern becomes
-// is counted, and bounded.
+// One walk goes over the pattern and writes POSIX's atoms as it goes, without a syntax tree:
+//
+//   RE2                    POSIX
+//   \d  [[:alpha:]]        [0-9], a set of ASCII characters, written out in brackets
+//   .                      a character but newline: one byte, or several of UTF-8
+//   (?:...)  (?P<n>...)    (...), since groups are not read
+//   x*?                    x*, since greediness does not decide whether the whole text matches
+//   ^  $                   \`  \', the ends of the text; POSIX's ^ and $ also hold at newlines
+//
+// Each atom is written as a unit, in parentheses where it is longer than a character, so that an
+// operator may follow. A negated class also takes any character of several bytes.
+//
+// The C library lays repetitions out (x{3} becomes xxx) and recurses into groups, so a short
+// pattern can take huge memory or a deep stack. Hence the size that each level of groups will have
+// is counted, and size, depth and repetitions are bounded. A pattern that is valid but cannot be
+// translated is UNIMPLEMENTED; what RE2 refuses is INVALID_ARGUMENT with RE2's words.
 #include "ops/string/regex_syntax_cpu.h"
 
 #include <string.h>
 
 enum {
-  MAX_REPEAT = 1000,  // RE2's, also of repetitions in repetitions
+  MAX_REPEAT = 1000,  // RE2's limit, also for the product of nested repetitions
   MAX_DEPTH = 100,
   MAX_SIZE = 20000,  // atoms, with repetitions laid out
 };
 
 #define LONGER "[\302-\364][\200-\277]+"  // a character of several bytes
 
+// What has been written of a group, or of one atom.
 typedef struct level_s {
-  size_t size;    // atoms so far
-  int64_t repeat;  // the largest product of repetitions in one of them
+  size_t size;    // atoms, with repetitions laid out
+  int64_t repeat;  // the largest product of nested repetitions
 } level_t;
 
+// The state of the walk: |at| is the next byte of the pattern.
 typedef struct syntax_s {
   const char *at, *end;
   leat_string_builder_t* out;
   int depth;
   level_t levels[MAX_DEPTH];
   level_t last;       // the atom that an operator applies to
-  bool has_atom, after_operator;
+  bool has_atom, after_operator;  // an atom comes before; an operator was applied to it
 } syntax_t;
 
 static leat_status_t invalid(const char* why) {
@@ -44,6 +58,7 @@ static void put(syntax_t* s, const char* text) {
   leat_string_builder_append(s->out, leat_string_view_from(text));
 }
 
+// Counts an atom that has been written.
 static void add_atom(syntax_t* s, level_t atom) {
   s->levels[s->depth].size += atom.size;
   if (atom.repeat > s->levels[s->depth].repeat) s->levels[s->depth].repeat = atom.repeat;
@@ -57,6 +72,7 @@ static void put_atom(syntax_t* s, const char* text) {
   add_atom(s, (level_t){1, 1});
 }
 
+// Writes the character |c|, with a backslash if POSIX gives it a meaning.
 static void put_literal(syntax_t* s, int c) {
   if (c && strchr("\\^$.[]|()*+?{}", c)) leat_string_builder_append_char(s->out, '\\');
   leat_string_builder_append_char(s->out, (char)c);
@@ -73,16 +89,18 @@ static void add_range(set_t* set, int first, int last) {
   for (int c = first; c <= last; ++c) set->has[c] = true;
 }
 
+// Adds the members of |other|, or if |negated| all characters but those.
 static void add_all(set_t* set, const set_t* other, bool negated) {
   for (int c = 0; c < 128; ++c) set->has[c] |= other->has[c] != negated;
 }
 
-// Ranges as pairs of characters.
+// |pairs| is a string of first and last characters of ranges.
 static void add_ranges(set_t* set, const char* pairs) {
   for (; *pairs; pairs += 2) add_range(set, pairs[0], pairs[1]);
 }
 
-// "]" must come first, "[", "^" and "-" last; "^" not first, "-" at one of the ends.
+// Writes a set in brackets, in the only order that POSIX allows: "]" must come first, "[", "^" and
+// "-" last; "^" must not come first, and "-" must be at one of the ends.
 static leat_status_t put_set(syntax_t* s, const set_t* set, bool negated) {
   char members[128];
   size_t count = 0;
@@ -105,6 +123,7 @@ static leat_status_t put_set(syntax_t* s, const set_t* set, bool negated) {
   return leat_ok_status();
 }
 
+// Gives the set that \d, \w or \s stands for; the letter may be a capital.
 static bool find_perl_class(int letter, set_t* out_set) {
   static const char* const kClasses[] = {"d" "09", "w" "09AZ__az", "s" "\t\n\f\r  "};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kClasses); ++i) {
@@ -116,7 +135,7 @@ static bool find_perl_class(int letter, set_t* out_set) {
   return false;
 }
 
-// "[:name:]" at |s->at|.
+// Reads "[:name:]" at s->at and adds its members to |set|.
 static leat_status_t read_named_class(syntax_t* s, set_t* set) {
   static const struct {
     char name[7];
@@ -147,13 +166,14 @@ static leat_status_t read_named_class(syntax_t* s, set_t* set) {
 
 // ---- Escapes ------------------------------------------------------------------------------------
 
+// The value of a digit, up to hexadecimal; 99 for other characters.
 static int digit_of(int c) {
   if (c >= '0' && c <= '9') return c - '0';
   c |= 32;
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-// Up to |limit| digits.
+// Reads up to |limit| digits; |out_count| is how many there were.
 static int read_number(syntax_t* s, int base, int limit, int* out_count) {
   int value = 0;
   for (*out_count = 0; *out_count < limit && s->at < s->end && digit_of(*s->at) < base;
@@ -164,6 +184,7 @@ static int read_number(syntax_t* s, int base, int limit, int* out_count) {
   return value;
 }
 
+// Reads what follows \x: two digits, or any number of them in braces.
 static leat_status_t read_hex(syntax_t* s, int* out_c) {
   int count;
   bool braces = s->at < s->end && *s->at == '{';
@@ -175,7 +196,8 @@ static leat_status_t read_hex(syntax_t* s, int* out_c) {
   return leat_ok_status();
 }
 
-// The character that an escape stands for; |s->at| is behind the backslash and at a character.
+// Reads the character that an escape stands for. s->at is after the backslash, where a character
+// must be.
 static leat_status_t read_escape(syntax_t* s, int* out_c) {
   static const char kNames[] = "afnrtv", kCharacters[] = "\a\f\n\r\t\v";
   int count, c = (unsigned char)*s->at++;
@@ -195,6 +217,7 @@ static leat_status_t read_escape(syntax_t* s, int* out_c) {
   return *out_c > 0 && *out_c < 128 ? leat_ok_status() : beyond("Escapes beyond ASCII");
 }
 
+// Reads up to \E, or to the end of the pattern; every character stands for itself.
 static leat_status_t read_quoted(syntax_t* s) {
   for (; s->at < s->end; ++s->at) {
     if (s->at[0] == '\\' && s->end - s->at > 1 && s->at[1] == 'E') {
@@ -207,6 +230,7 @@ static leat_status_t read_quoted(syntax_t* s) {
   return leat_ok_status();
 }
 
+// Translates what follows a backslash.
 static leat_status_t translate_escape(syntax_t* s) {
   set_t set;
   int c;
@@ -236,6 +260,7 @@ static leat_status_t translate_escape(syntax_t* s) {
 
 // ---- Brackets -----------------------------------------------------------------------------------
 
+// Reads one character of a class.
 static leat_status_t read_member(syntax_t* s, int* out_c) {
   if (s->at == s->end) return invalid("missing ]");
   *out_c = (unsigned char)*s->at++;
@@ -244,6 +269,7 @@ static leat_status_t read_member(syntax_t* s, int* out_c) {
   return s->at == s->end ? invalid("missing ]") : read_escape(s, out_c);
 }
 
+// Reads a character of a class, or a range a-b, and adds it to |set|.
 static leat_status_t read_range(syntax_t* s, set_t* set) {
   int first, last;
   LEAT_RETURN_IF_ERROR(read_member(s, &first));
@@ -257,6 +283,7 @@ static leat_status_t read_range(syntax_t* s, set_t* set) {
   return leat_ok_status();
 }
 
+// Translates a class; s->at is after its "[".
 static leat_status_t translate_bracket(syntax_t* s) {
   set_t set = {0}, all = {0}, perl;
   bool negated = s->at < s->end && *s->at == '^';
@@ -280,7 +307,7 @@ static leat_status_t translate_bracket(syntax_t* s) {
 
 // ---- Operators and groups -----------------------------------------------------------------------
 
-// "{2}", "{2,}" or "{2,5}" behind |s->at|; false where it is none: then the brace is a character.
+// Reads "2}", "2,}" or "2,5}" at s->at. false when none is there: then the brace stands for itself.
 static bool read_counts(syntax_t* s, int* out_least, int* out_most) {
   const char* begin = s->at;
   int count;
@@ -296,6 +323,7 @@ static bool read_counts(syntax_t* s, int* out_least, int* out_most) {
   return right;
 }
 
+// Translates *, +, ? or {...}, which apply to the last atom.
 static leat_status_t translate_operator(syntax_t* s, char c) {
   int least = 0, most = -1;
   const char* begin = s->at - 1;
@@ -313,14 +341,15 @@ static leat_status_t translate_operator(syntax_t* s, char c) {
   level_t atom = s->last;
   if (factor > 1) {
     atom.repeat *= factor;
-    atom.size *= (size_t)(most < 0 ? factor : factor - 1);  // besides the one that is counted
+    atom.size *= (size_t)(most < 0 ? factor : factor - 1);  // one of them was counted before
     add_atom(s, atom);
   }
   s->after_operator = true;
-  if (s->at < s->end && *s->at == '?') ++s->at;  // lazy
+  if (s->at < s->end && *s->at == '?') ++s->at;  // a lazy operator
   return leat_ok_status();
 }
 
+// s->at is after the "(". Names of groups are dropped, and flags are not implemented.
 static leat_status_t open_group(syntax_t* s) {
   if (s->depth + 1 == MAX_DEPTH) return beyond("So many groups in groups");
   if (s->at < s->end && *s->at == '?') {
@@ -341,6 +370,7 @@ static leat_status_t open_group(syntax_t* s) {
   return leat_ok_status();
 }
 
+// The whole group becomes the last atom.
 static leat_status_t close_group(syntax_t* s) {
   if (s->depth == 0) return invalid("unexpected )");
   put(s, ")");
@@ -349,7 +379,7 @@ static leat_status_t close_group(syntax_t* s) {
   return leat_ok_status();
 }
 
-// A character of several bytes.
+// Writes a character of several bytes, of which the first has been read.
 static leat_status_t translate_longer(syntax_t* s) {
   put(s, "(");
   leat_string_builder_append_char(s->out, s->at[-1]);

@@ -1,4 +1,4 @@
-// Ops on strings.
+// The family of ops on tensors of strings.
 #include "ops/family.h"
 
 #define LEAT_STRING_SOURCES(X) \

@@ -1,4 +1,5 @@
-// Strings cut into parts, as a sparse matrix of them.
+// Definitions of StringSplit and StringSplitV2: strings [n] are cut into parts, which become a
+// sparse matrix with a row for each string.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

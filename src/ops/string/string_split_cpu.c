@@ -1,32 +1,44 @@
-// CPU kernels of the cutting of strings: once to count the parts and once to write them.
+// CPU kernels of StringSplit and StringSplitV2. The parts of all strings become a sparse matrix:
+// part k of string i is the value at (i, k).
+//
+//   input [n], separator [] -> indices [parts, 2], values [parts], shape [2]
+//
+// StringSplit cuts at any byte of the delimiter and may leave out empty parts. StringSplitV2 cuts
+// at the whole separator, or at white space if that is empty, as Python's str.split does, at most
+// |maxsplit| times.
+//
+// Both are an iterator over the parts of one string (next_fn_t). It runs twice over every string:
+// the first time to count, because sizes must be known before outputs are allocated, the second to
+// write.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
 typedef struct cut_s {
   bool skip_empty;
-  int64_t most;  // cuts; negative: no limit
+  int64_t most;  // the largest number of cuts; negative: no limit
 } cut_t;
 
-// What is left of a string.
+// The state of an iterator: what is left of a string.
 typedef struct splitter_s {
   const cut_t* cut;
   leat_string_view_t separator;
   leat_string_view_t rest;
   int64_t cuts;
-  bool ended;
+  bool ended;  // the last part has been given
 } splitter_t;
 
+// Gives the next part; false when there are no more.
 typedef bool (*next_fn_t)(splitter_t* s, leat_string_view_t* out_part);
 
-// The last part.
+// Gives what is left as the last part.
 static bool end_with_rest(splitter_t* s, leat_string_view_t* out_part) {
   *out_part = s->rest;
   s->ended = true;
   return true;
 }
 
-// Parts up to |at|, of which |skipped| bytes belong to no part.
+// Gives the part before |at|; the |skipped| bytes after it belong to no part.
 static bool cut_at(splitter_t* s, size_t at, size_t skipped, leat_string_view_t* out_part) {
   *out_part = leat_string_view_make(s->rest.data, at);
   s->rest = leat_string_view_from_index(s->rest, at + skipped);
@@ -36,6 +48,7 @@ static bool cut_at(splitter_t* s, size_t at, size_t skipped, leat_string_view_t*
 
 // ---- StringSplit --------------------------------------------------------------------------------
 
+// The iterator of StringSplit. An empty separator cuts between all bytes.
 static bool next_between(splitter_t* s, leat_string_view_t* out_part) {
   leat_string_view_t separator = s->separator;
   if (s->rest.size == 0 && s->cuts == 0) return false;  // an empty string has no parts
@@ -63,6 +76,7 @@ static void skip_spaces(splitter_t* s) {
   s->rest = leat_string_view_from_index(s->rest, at);
 }
 
+// The next word of StringSplitV2 at white space.
 static bool next_word(splitter_t* s, leat_string_view_t* out_part) {
   size_t at = 0;
   skip_spaces(s);
@@ -73,7 +87,7 @@ static bool next_word(splitter_t* s, leat_string_view_t* out_part) {
   return true;
 }
 
-// Where it begins; beyond the rest when it is not there.
+// Gives where the separator begins; the size of the rest when it is not there.
 static size_t find_separator(const splitter_t* s) {
   size_t size = s->separator.size;
   for (size_t at = 0; at + size <= s->rest.size; ++at) {
@@ -82,6 +96,7 @@ static size_t find_separator(const splitter_t* s) {
   return s->rest.size;
 }
 
+// The iterator of StringSplitV2.
 static bool next_separated(splitter_t* s, leat_string_view_t* out_part) {
   if (s->ended) return false;
   if (s->cut->most >= 0 && s->cuts == s->cut->most) return end_with_rest(s, out_part);
@@ -93,6 +108,7 @@ static bool next_separated(splitter_t* s, leat_string_view_t* out_part) {
 
 // ---- Both ---------------------------------------------------------------------------------------
 
+// An iterator over string |row|.
 static splitter_t begin(const leat_kernel_context_t* c, int64_t row) {
   leat_string_view_t text = leat_tensor_string_at(leat_kernel_input(c, 0), row);
   splitter_t s = {.cut = leat_kernel_state(c),

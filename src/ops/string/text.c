@@ -1,8 +1,10 @@
-// Parts, lengths and letters of strings.
+// Definitions of the ops on parts, lengths and letters of strings. Except for Substr, which
+// broadcasts, they work element by element.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
+// pos and len must have the same shape, against which the strings are broadcast.
 static leat_status_t substr_shape(leat_inference_t* c) {
   leat_partial_shape_t pos = leat_inference_input(c, 1), len = leat_inference_input(c, 2), unused;
   if (len.rank >= 0) LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, pos, len.rank, &unused));

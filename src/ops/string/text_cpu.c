@@ -1,8 +1,17 @@
-// CPU kernels of Substr, StringLength and the letters of strings.
+// CPU kernels of Substr, StringLength, StringLower, StringUpper and StringStrip.
+//
+// Lengths and positions count bytes, or characters of UTF-8. A character begins at each byte that
+// is not a continuation byte (10xxxxxx), so characters can be counted without decoding them, and
+// text that is not valid UTF-8 does no harm. Positions count from the end where they are negative.
+// Case is changed for letters of ASCII; with encoding "utf-8" other letters are UNIMPLEMENTED,
+// because they would need Unicode's tables.
+//
+// Substr broadcasts strings against positions, which TensorFlow does for one and two dimensions
+// only.
 #include "ops/kernel_rows.h"
 
 typedef struct text_s {
-  bool in_characters;  // UTF-8
+  bool in_characters;  // counts characters of UTF-8, not bytes
 } text_t;
 
 static leat_status_t unit_create(leat_kernel_creation_t* c, void* state) {
@@ -12,6 +21,7 @@ static leat_status_t unit_create(leat_kernel_creation_t* c, void* state) {
   return leat_ok_status();
 }
 
+// Says whether a byte continues a character of UTF-8.
 static bool is_trailing(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
 // ---- Lengths ------------------------------------------------------------------------------------
@@ -47,6 +57,7 @@ static bool go_forward(leat_string_view_t text, int64_t count, size_t* inout_at)
   return done == count;
 }
 
+// Moves |*inout_at| back by |count| characters; false when there are not so many.
 static bool go_back(leat_string_view_t text, int64_t count, size_t* inout_at) {
   int64_t done = 0;
   size_t at = *inout_at;
@@ -59,7 +70,8 @@ static bool go_back(leat_string_view_t text, int64_t count, size_t* inout_at) {
   return done == count;
 }
 
-// Bytes [begin, end) of the part; false when it begins outside the string.
+// Gives bytes [begin, end) of the part of |len| characters at position |pos|; false when the part
+// begins outside the string.
 static bool find_characters(leat_string_view_t text, int64_t pos, int64_t len, size_t* begin,
                             size_t* end) {
   if (pos >= 0) {
@@ -78,13 +90,14 @@ static bool find_characters(leat_string_view_t text, int64_t pos, int64_t len, s
   return go_back(text, -pos - behind, begin);
 }
 
+// The same in bytes.
 static bool find_bytes(leat_string_view_t text, int64_t pos, int64_t len, size_t* begin,
                        size_t* end) {
   int64_t size = (int64_t)text.size;
   if (pos < -size || pos > size) return false;
   if (pos < 0) pos += size;
   *begin = (size_t)pos;
-  // A negative length is all that is left, as a very large one.
+  // A negative length takes all that is left, like a very large one.
   *end = len < 0 || len > size - pos ? text.size : (size_t)(pos + len);
   return true;
 }
@@ -94,7 +107,8 @@ typedef struct parts_s {
   leat_tensor_t* output;
 } parts_t;
 
-// The element of |shape| that is broadcast to element |index| of |whole|.
+// A tensor of |shape| is broadcast to |whole|: its element that lies at element |index| of the
+// whole.
 static int64_t broadcast_index(const leat_shape_t* whole, const leat_shape_t* shape,
                                int64_t index) {
   int64_t at = 0, stride = 1;
@@ -165,7 +179,7 @@ static leat_status_t case_create(leat_kernel_creation_t* c, void* state) {
                           LEAT_SV_ARG(encoding));
 }
 
-// Letters of ASCII. Beyond it Unicode's tables would be needed.
+// Copies the strings and shifts the bytes between |first| and |last|, which are letters of ASCII.
 static leat_status_t change_case(leat_kernel_context_t* c, char first, char last, int shift) {
   const text_t* own = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -174,7 +188,7 @@ static leat_status_t change_case(leat_kernel_context_t* c, char first, char last
   for (int64_t i = 0; i < input->shape.element_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, i, leat_tensor_string_at(input, i)));
     leat_string_view_t text = leat_tensor_string_at(output, i);
-    char* letters = (char*)text.data;  // the output's own
+    char* letters = (char*)text.data;  // bytes that the output owns, so they may change
     for (size_t k = 0; k < text.size; ++k) {
       if (own->in_characters && (letters[k] & 0x80)) {
         return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
