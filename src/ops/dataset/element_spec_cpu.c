@@ -1,4 +1,9 @@
-// Types and shapes of elements.
+// The types and shapes of a dataset's elements. Every dataset has a spec, and most kernels make a
+// new one from their input's: the spec of rows, of what two datasets have in common, or of what the
+// node's attributes declare. A spec lies in an arena, so that its shapes need no release of their
+// own. It is filled by its maker and never changes afterwards, which is why any number of datasets
+// and iterators, on any threads, may share it. The checks use TensorFlow's texts, because programs
+// compare them.
 #include "ops/dataset/element_spec_cpu.h"
 
 leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec) {
@@ -71,6 +76,8 @@ void leat_element_spec_release(leat_element_spec_t* spec) {
   leat_allocator_free(leat_allocator_system(), spec);
 }
 
+// The first dimension is the one that the rows lack; nothing is known where the rank is unknown or
+// 0.
 leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape) {
   return shape.rank < 1 ? leat_partial_shape_unknown()
                         : (leat_partial_shape_t){shape.rank - 1, shape.dims + 1};
@@ -158,7 +165,8 @@ leat_status_t leat_element_spec_check_element(const leat_element_spec_t* expecte
   return leat_ok_status();
 }
 
-// What is known of both shapes, at |dims| when it is of a known rank.
+// Gives what holds for both shapes: a size where they agree, and no rank where the ranks differ.
+// |dims| is the memory of the result's sizes.
 static leat_partial_shape_t common_shape(leat_partial_shape_t a, leat_partial_shape_t b,
                                          int64_t* dims) {
   if (a.rank < 0 || a.rank != b.rank) return leat_partial_shape_unknown();
