@@ -1,4 +1,6 @@
-// leat ops: what the library can compute.
+// The subcommand leat ops: lists the registered ops, or prints the inputs, outputs, attributes and
+// kernels of one. Everything comes from leat_ops_json, the library's description of itself, so that
+// the list cannot differ from what the library does.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 
 enum { JSON_OPTION, NAMES_OPTION };
 
+// Prints a list of arguments; the title stands in the first line only.
 static void print_arguments(const json_t* op, const char* field, const char* title) {
   const json_t* list = json_member(op, field);
   for (const json_t* a = list ? list->first : NULL; a; a = a->next) {
