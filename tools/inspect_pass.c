@@ -3,9 +3,8 @@
 // pass works on a step, so that a step is assumed that fetches every output which no node reads and
 // runs every operation without outputs for which no other waits.
 //
-// The graph is imported into a session, and the library runs its passes up to the one that was
-// asked for and gives the graph before and after it. Nodes of the two graphs match if they have the
-// same device, name and op:
+// The graph is imported into a session, and the library runs that pass alone and gives the graph
+// before and after it. Nodes of the two graphs match if they have the same device, name and op:
 //
 //     before ──┬── removed            no match after
 //              └── matched ── rewired  if their inputs differ

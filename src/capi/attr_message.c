@@ -1,5 +1,8 @@
-// Attribute values and shapes as messages: decoding for the setters and edits, encoding for the
-// getters that hand out serialised messages.
+// Attribute values and shapes as serialized messages: decoding for the setters
+// (operation_builder_attr.c, mutation.c), and the getters of the C API that give a TensorShapeProto
+// or an AttrValue. The getters copy under the graph's lock, so that what they give does not change
+// with the graph. A list of messages is given completely or, after a failure, not at all: the
+// buffers made so far are deleted.
 #include "capi/attr_message.h"
 
 #include "formats/decode.h"
@@ -44,6 +47,8 @@ static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
                           attr_name, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
 }
 
+// Finds the attribute, which must be a shape or, with |is_list|, a list of shapes. An empty list
+// has no kind of its own and fits.
 static leat_status_t find_shape(const TF_Operation* oper, const char* attr_name, bool is_list,
                                 const leat_attr_value_t** out_value) {
   LEAT_RETURN_IF_ERROR(find_attr(oper, attr_name, out_value));

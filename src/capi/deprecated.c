@@ -1,5 +1,7 @@
-// Sessions that hold their graph themselves and are addressed by names: a graph and a session of
-// the newer kind, and a look-up of names.
+// TF_DeprecatedSession, TensorFlow's first kind of session: it holds its graph itself, and steps
+// name feeds, fetches and targets by strings. It is built from a TF_Graph and a TF_Session. Each
+// call looks the names up, which takes the graph's lock once for each name, and then calls the
+// function of the newer kind. What the names stand for lies in an arena that ends with the call.
 #include "capi/handles.h"
 
 struct TF_DeprecatedSession {
@@ -46,6 +48,7 @@ void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t pro
 
 // ---- Names --------------------------------------------------------------------------------------
 
+// NOT_FOUND where the graph has no node |name|.
 static leat_status_t find_operation(TF_Graph* graph, leat_string_view_t name,
                                     TF_Operation** out_operation) {
   leat_graph_t* g = leat_capi_lock(graph);
@@ -85,7 +88,7 @@ static leat_status_t find_targets(TF_Graph* graph, leat_arena_t* arena, const ch
   return leat_ok_status();
 }
 
-// What the names of a step, or of a part of one, stand for.
+// The feeds, fetches and targets that a step's names stand for.
 typedef struct named_s {
   leat_arena_t arena;
   TF_Output* feeds;
@@ -93,7 +96,8 @@ typedef struct named_s {
   TF_Operation** targets;
 } named_t;
 
-// Whether all were found; the arena is to be deinitialized either way.
+// Looks up all names of a step. Returns whether all were found; the caller deinitializes the arena
+// in either case.
 static bool find_named(const TF_DeprecatedSession* session, const char** input_names, int ninputs,
                        const char** output_names, int noutputs, const char** target_names,
                        int ntargets, named_t* out_named, TF_Status* status) {

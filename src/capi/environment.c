@@ -1,4 +1,8 @@
-// env.h over base: files, time, threads, libraries.
+// The functions of env.h: files, time, threads and shared libraries, over src/base. Files go
+// through the library's default file system, so that plugins' file systems work here as well. A
+// handle of a writable file is a leat_file_t, and a stream of strings is one block with the names
+// one after the other. The functions check their paths, since callers from other languages may pass
+// NULL or "".
 #include "tensorflow/c/env.h"
 
 #include <stdio.h>
@@ -14,7 +18,7 @@
 #include "capi/plugin.h"
 
 struct TF_StringStream {
-  leat_string_builder_t names;  // each with its NUL
+  leat_string_builder_t names;  // the names, each followed by its NUL
   size_t next;
 };
 struct TF_Thread {
@@ -28,7 +32,7 @@ static leat_status_t check_path(const char* path) {
                        : leat_make_status(LEAT_INVALID_ARGUMENT, "A path is empty, must name one");
 }
 
-// ---- files --------------------------------------------------------------------------------------
+// ---- Files --------------------------------------------------------------------------------------
 
 void TF_CreateDir(const char* dirname, TF_Status* status) {
   leat_status_t result = check_path(dirname);
@@ -36,6 +40,7 @@ void TF_CreateDir(const char* dirname, TF_Status* status) {
   leat_capi_status_set(status, result);
 }
 
+// Removes a file or a directory, and refuses the other kind: the file system's remove takes both.
 static leat_status_t delete_kind(const char* path, bool is_directory) {
   leat_file_stat_t stat;
   LEAT_RETURN_IF_ERROR(check_path(path));
@@ -90,7 +95,7 @@ void TF_AppendWritableFile(TF_WritableFileHandle* handle, const char* data, size
   leat_capi_status_set(status, file_of(handle)->vtable->write(file_of(handle), data, length));
 }
 
-// ---- lists of names -----------------------------------------------------------------------------
+// ---- Lists of names -----------------------------------------------------------------------------
 
 static TF_StringStream* new_stream(void) {
   TF_StringStream* stream = leat_capi_allocate(sizeof *stream);
@@ -117,7 +122,8 @@ void TF_StringStreamDone(TF_StringStream* list) {
   leat_allocator_free(leat_allocator_system(), list);
 }
 
-// The names in |path|, for TF_StringStreamDone in every case.
+// Lists the names in |path|. The caller calls TF_StringStreamDone in any case, also after a
+// failure.
 static leat_status_t list_names(const char* path, TF_StringStream** out_stream) {
   *out_stream = new_stream();
   LEAT_RETURN_IF_ERROR(check_path(path));
@@ -137,7 +143,8 @@ TF_StringStream* TF_GetChildren(const char* filename, TF_Status* status) {
   return stream;
 }
 
-// Goes on after what cannot be deleted, and counts it.
+// Deletes what is in |path| and then |path| itself. Where something cannot be deleted it goes on
+// with the rest and counts what is left.
 static leat_status_t delete_tree(const char* path, int64_t* out_files, int64_t* out_directories) {
   TF_StringStream* names = NULL;
   const char* name;
@@ -148,7 +155,7 @@ static leat_status_t delete_tree(const char* path, int64_t* out_files, int64_t* 
     leat_string_builder_initialize(leat_allocator_system(), &child);
     leat_string_builder_print(&child, "%s/%s", path, name);
     leat_status_t failure = leat_status_clone(child.status);
-    // First as a file: a link to a directory is one, and what it leads to stays.
+    // Removing comes first: a link to a directory is removed as a link, and what it leads to stays.
     if (!failure) failure = files()->vtable->remove(files(), child.data);
     if (failure) {
       leat_status_free(failure);
@@ -189,6 +196,7 @@ TF_StringStream* TF_GetLocalTempDirectories(void) {
   return stream;
 }
 
+// The name is random, so that processes do not need to agree; the caller frees it.
 char* TF_GetTempFileName(const char* extension) {
   TF_StringStream* directories = TF_GetLocalTempDirectories();
   const char* directory = NULL;
@@ -206,7 +214,7 @@ char* TF_GetTempFileName(const char* extension) {
   return path;
 }
 
-// ---- time, threads, libraries -------------------------------------------------------------------
+// ---- Time, threads, libraries -------------------------------------------------------------------
 
 uint64_t TF_NowNanos(void) { return (uint64_t)leat_clock_wall_ns(); }
 uint64_t TF_NowMicros(void) { return TF_NowNanos() / 1000; }

@@ -1,4 +1,8 @@
-// Small things of c_api_experimental.h: messages made, queues by name, lists of shapes.
+// Small functions of c_api_experimental.h: configuration and run-option messages, a graph as text,
+// the queues of named tensors, and lists of shapes with types. The named queues are a convention
+// between a client and its graph: queue number n is the operations fifo_queue_enqueue_<n>,
+// fifo_queue_dequeue_<n> and arg_tensor_enqueue_<n>, so that enqueuing a tensor is a step that
+// feeds the last and runs the first.
 #include "tensorflow/c/c_api_experimental.h"
 
 #include <stdio.h>
@@ -10,7 +14,7 @@
 #include "formats/generated/config.h"
 #include "leat/inspect.h"
 
-// ---- messages -----------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 static TF_Buffer* encode(const leat_message_descriptor_t* descriptor, const void* message) {
   leat_string_builder_t bytes;
@@ -69,8 +73,9 @@ void TF_InitMain(const char* usage, int* argc, char*** argv) {}
 void TF_ImportGraphDefOptionsSetValidateColocationConstraints(TF_ImportGraphDefOptions* opts,
                                                               unsigned char enable) {}
 
-// ---- queues -------------------------------------------------------------------------------------
+// ---- Queues -------------------------------------------------------------------------------------
 
+// Finds the operation <kind>_<id> of the session's graph.
 static TF_Operation* find(TF_Session* session, const char* kind, int id, TF_Status* status) {
   char name[80];
   snprintf(name, sizeof name, "%s_%d", kind, id);
@@ -99,7 +104,7 @@ void TF_EnqueueNamedTensor(TF_Session* session, int tensor_id, TF_Tensor* tensor
   TF_SessionRun(session, NULL, &input, &tensor, 1, NULL, NULL, 0, &enqueue, 1, NULL, status);
 }
 
-// ---- lists of shapes ----------------------------------------------------------------------------
+// ---- Lists of shapes ----------------------------------------------------------------------------
 
 TF_ShapeAndTypeList* TF_NewShapeAndTypeList(int num_shapes) {
   size_t count = num_shapes > 0 ? (size_t)num_shapes : 0;
@@ -114,6 +119,7 @@ static TF_ShapeAndType* item_of(TF_ShapeAndTypeList* list, int index) {
   return list && index >= 0 && index < list->num_items ? &list->items[index] : NULL;
 }
 
+// Sets the rank of an item and allocates its sizes; without memory the rank becomes unknown.
 static void set_rank(TF_ShapeAndType* item, int rank) {
   leat_allocator_free(leat_allocator_system(), item->dims);
   item->dims = rank > 0 ? leat_capi_allocate((size_t)rank * sizeof(int64_t)) : NULL;

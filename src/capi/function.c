@@ -1,4 +1,8 @@
-// TF_Function: a FunctionDef that belongs to no graph until it is copied into one.
+// TF_Function: a FunctionDef message with its name, independent of any graph until
+// TF_GraphCopyFunction copies it into one. It is made from a part of a graph (function/define.h),
+// from a serialized message, or from a function in a graph's library. In every case the message is
+// decoded into an arena of its own, so that it stays valid when the graph or the caller's bytes go.
+// The calls below take the lock of the graph that they read or change, and nothing else.
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/encode.h"
@@ -8,9 +12,9 @@
 #include "graph/graph_functions.h"
 
 struct TF_Function {
-  leat_arena_t arena;  // of the message
+  leat_arena_t arena;  // holds |def| and what it points to
   leat_pb_function_def_t def;
-  leat_string_view_t name;  // NUL-terminated
+  leat_string_view_t name;  // ends in NUL
 };
 
 static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function) {
@@ -37,7 +41,7 @@ static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function
   return leat_ok_status();
 }
 
-// A message as a function of its own.
+// Makes a TF_Function of a message that somebody else owns, by encoding and decoding it.
 static leat_status_t wrap(const leat_pb_function_def_t* def, TF_Function** out_function) {
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
@@ -49,6 +53,8 @@ static leat_status_t wrap(const leat_pb_function_def_t* def, TF_Function** out_f
 
 // ---- From a graph -------------------------------------------------------------------------------
 
+// Resolves a list of outputs. An index that is too large is OUT_OF_RANGE, as in TensorFlow, and not
+// INVALID_ARGUMENT as elsewhere.
 static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, int count,
                              const char* what, leat_arena_t* arena,
                              const leat_output_t** out_outputs) {
@@ -99,6 +105,8 @@ typedef struct request_s {
   leat_function_spec_t spec;
 } request_t;
 
+// Builds the FunctionDef under the graph's lock. A negative count of operations means all of the
+// graph's.
 static leat_status_t define(request_t* r, leat_arena_t* arena, TF_Function** out_function) {
   leat_function_spec_t* spec = &r->spec;
   LEAT_RETURN_IF_ERROR(resolve(r->graph, r->inputs, spec->input_count, "Processing input", arena,
@@ -160,7 +168,7 @@ TF_Function* TF_GraphToFunction(const TF_Graph* fn_body, const char* fn_name,
       outputs, output_names, 0, NULL, NULL, opts, description, status);
 }
 
-// ---- Messages -----------------------------------------------------------------------------------
+// ---- From and to messages -----------------------------------------------------------------------
 
 TF_Function* TF_FunctionImportFunctionDef(const void* proto, size_t proto_len,
                                           TF_Status* status) {
@@ -253,7 +261,7 @@ void TF_FunctionGetAttrValueProto(TF_Function* func, const char* attr_name,
   leat_capi_status_set(status, result);
 }
 
-// ---- In a graph ---------------------------------------------------------------------------------
+// ---- In the library of a graph ------------------------------------------------------------------
 
 static leat_status_t copy_into(leat_graph_t* graph, const TF_Function* func,
                                const TF_Function* grad) {

@@ -1,11 +1,16 @@
-// leat_explain_placement: places a copy of the graph as a session would, simulates a step, and
-// tells both as JSON.
+// leat_explain_placement: where the placer puts each node of a graph, and why, as JSON. It places a
+// copy of the graph with a session's options, then simulates one step over the cost model
+// (master/simulator.h) and prints for each device its number of nodes, its busy time and its peak
+// of memory, and for each node its device, the reason, its cost and when it ends. A worker is
+// opened for its devices, but nothing runs. If a step is named, only what it needs is placed, as a
+// session would do; otherwise everything is.
 #include "capi/handles.h"
 #include "formats/json.h"
 #include "leat/inspect.h"
 #include "master/simulator.h"
 #include "optimize/pass.h"
 
+// The texts of leat_placement_note_t.reason, in the order of its values.
 static const char* const kReasons[] = {
     "only device", "asked for", "only kernel", "with its group",
     "with its input", "with its reader", "preferred", "earliest end",
@@ -73,6 +78,7 @@ static void append_nodes(explanation_t* e) {
   leat_string_builder_append(&e->out, LEAT_SV("]}\n"));
 }
 
+// Simulates a step with the placement that the placer chose.
 static leat_status_t simulate(explanation_t* e) {
   leat_groups_t* groups;
   int32_t* devices;
@@ -118,7 +124,7 @@ static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
   return leat_ok_status();
 }
 
-// What the step needs, or everything.
+// Copies what the fetches and targets need, or everything where there are none.
 static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int fetch_count,
                                 const TF_Operation* const* targets, int target_count,
                                 leat_arena_t* arena, leat_rewrite_t* out_rewrite) {

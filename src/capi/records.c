@@ -1,4 +1,7 @@
-// Record files of leat/files.h, over formats/record.h.
+// The record files of leat/files.h: TFRecord files (formats/record.h), read and written through the
+// library's file system, perhaps compressed. A reader gives one record at a time; its bytes are
+// valid until the next call. A writer's records are complete when leat_records_finish has returned
+// OK: it syncs and closes the file and reports the first error of any write before.
 #include "capi/handles.h"
 #include "formats/compression.h"
 #include "formats/file_stream.h"
@@ -48,7 +51,7 @@ const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Stat
   if (result) {
     record = leat_string_view_make(NULL, 0);
   } else if (!record.data) {
-    record.data = "";  // an empty record is not the end
+    record.data = "";  // an empty record must not look like the end, which is NULL
   }
   leat_capi_status_set(status, result);
   *out_size = record.size;
@@ -63,10 +66,12 @@ void leat_records_close(leat_records_t* records) {
 }
 
 struct leat_records_writer_t {
-  leat_file_t* file;  // or one that compresses into it
+  leat_file_t* file;  // perhaps a file that compresses into another one
   leat_record_writer_t records;
 };
 
+// Opens the file for writing. The compressing file takes the plain one over, also when it cannot be
+// made.
 static leat_status_t open_file(const char* path, leat_string_view_t name,
                                leat_file_t** out_file) {
   leat_compression_t compression;
@@ -124,7 +129,7 @@ void leat_records_write(leat_records_writer_t* writer, const void* data, size_t 
 void leat_records_finish(leat_records_writer_t* writer, TF_Status* status) {
   leat_status_t result = leat_ok_status();
   if (writer) {
-    // A file that a write left broken has no end worth syncing: the first error is said again.
+    // A file that a write left broken is not synced; the first error is reported again.
     result = leat_status_clone(writer->records.broken);
     if (!result) result = writer->file->vtable->sync(writer->file);
     result = leat_status_join(result, leat_file_close(writer->file));

@@ -1,4 +1,9 @@
-// TF_SessionOptions: what a session is to be like, read from a ConfigProto.
+// TF_SessionOptions: the options of a session, read from a serialized ConfigProto, and those that
+// leat/inspect.h adds (placer, devices, costs). ConfigProto is TensorFlow's; what this library does
+// not have is read and ignored, and what it has under another name is translated: the
+// meta-optimizer's switches select passes of src/optimize, and executor_type selects the executor.
+// An option that makes the session impossible is not an error here but when the session is created,
+// as in TensorFlow.
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +46,7 @@ void TF_SetTarget(TF_SessionOptions* options, const char* target) {
   options->status = leat_status_join(options->status, status);
 }
 
-// "" and "DEFAULT" leave the choice to the session, as it does by itself.
+// Reads the executor. "" and "DEFAULT" leave the choice to the session.
 static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t* inout_kind) {
   static const struct {
     const char* name;
@@ -64,7 +69,8 @@ static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t
                           LEAT_SV_ARG(name));
 }
 
-// Types that nobody has registered are passed over, as in TensorFlow ("GPU" without a GPU).
+// Notes the number of devices of a type. Types that are not registered are ignored later, as in
+// TensorFlow ("GPU" without a GPU).
 static void note_device_count(leat_string_view_t type, int count,
                               leat_session_options_t* options) {
   for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
@@ -95,9 +101,9 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
   return leat_ok_status();
 }
 
-// TensorFlow gives a session one pool of threads for its nodes, or the pools that the configuration
-// lists, of which RunOptions choose one. Leat has one pool for everything; what it takes from the
-// configuration is how many of its threads the nodes of a step may keep busy.
+// TensorFlow gives a session a pool of threads for its nodes, or several, of which RunOptions
+// choose one. Leat has one pool for everything; it takes from the configuration only how many of
+// its threads the nodes of a step may keep busy.
 static int read_inter_op_threads(const leat_pb_config_proto_t* config) {
   if (config->session_inter_op_thread_pool.count) {
     return config->session_inter_op_thread_pool.items[0].num_threads;
@@ -105,7 +111,7 @@ static int read_inter_op_threads(const leat_pb_config_proto_t* config) {
   return config->inter_op_parallelism_threads;
 }
 
-// Our passes by the names and switches of TensorFlow's meta-optimizer.
+// Selects passes by the names and switches of TensorFlow's meta-optimizer.
 static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter) {
   if (!rewriter) return LEAT_PASSES_DEFAULT;
   if (rewriter->disable_meta_optimizer) return 0;
@@ -128,7 +134,7 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
   };
   uint32_t passes = 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {
-    bool named = false;  // a list of optimizers is all that runs
+    bool named = false;  // a list of optimizers names all that run
     for (size_t k = 0; k < rewriter->optimizers.count; ++k) {
       leat_string_view_t name = rewriter->optimizers.items[k];
       named |= leat_string_view_equal(name, kSwitches[i].name) ||
@@ -142,6 +148,7 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
   return passes;
 }
 
+// Selects the passes that save memory.
 static void read_memory_options(const leat_pb_rewriter_config_t* rewriter,
                                 leat_pass_options_t* options) {
   static const struct {
@@ -166,8 +173,8 @@ static void read_memory_options(const leat_pb_rewriter_config_t* rewriter,
   }
 }
 
-// TensorFlow rewrites graphs in two places, each with its switches: a pass is off when it is off in
-// both.
+// TensorFlow optimizes graphs in two places, each with its own switches. Constant folding and
+// common subexpression elimination are off only when they are off in both.
 static void read_graph_options(const leat_pb_graph_options_t* graph_options,
                                leat_session_options_t* options) {
   if (!graph_options) return;
@@ -189,7 +196,7 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
 static leat_status_t read_config(const leat_pb_config_proto_t* config,
                                  leat_session_options_t* inout_options) {
   leat_session_options_t options = leat_session_options_default();
-  options.placer = inout_options->placer;  // set by other functions than TF_SetConfig
+  options.placer = inout_options->placer;  // set by functions other than TF_SetConfig, which stay
   options.costs = inout_options->costs;
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
@@ -220,7 +227,8 @@ static leat_status_t set_config(TF_SessionOptions* options, leat_string_view_t b
     leat_string_view_t executor =
         config.experimental ? config.experimental->executor_type : LEAT_SV("");
     leat_status_free(options->status);
-    // TensorFlow finds out when it makes the executor: the configuration is taken.
+    // TensorFlow only finds an unknown executor when it creates the session, so that the rest of
+    // the configuration is taken here.
     options->status = read_executor(executor, &read.executor);
     options->options = read;
   }
@@ -250,7 +258,7 @@ void leat_set_placer(TF_SessionOptions* options, const char* placer, TF_Status* 
   leat_capi_status_set(status, parse_placer(placer, &options->options.placer));
 }
 
-// "CPU:2,SIM:1"
+// Parses a list of devices such as "CPU:2,SIM:1".
 static leat_status_t parse_devices(const char* text, leat_session_options_t* options) {
   leat_session_options_t parsed = *options;
   memset(parsed.device_counts, 0, sizeof parsed.device_counts);

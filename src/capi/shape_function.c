@@ -1,5 +1,8 @@
-// What shape functions of plugins ask: a thin coat over graph/inference.h. A handle is a shape by
-// value; its sizes lie in the graph's arena.
+// What the shape functions of plugins ask (ops.h), over graph/inference.h. The opaque context is
+// the leat_inference_t itself. A shape handle holds a partial shape by value, whose sizes lie in
+// the graph's arena and are not freed with the handle; a dimension handle holds one size. Ranks are
+// checked here, because a plugin may pass any number. A result is written only when the function
+// succeeds.
 #include "graph/inference.h"
 
 #include "base/checked.h"
@@ -45,7 +48,7 @@ int TF_DimensionHandleValueKnown(TF_DimensionHandle* dim_handle) {
 
 int64_t TF_DimensionHandleValue(TF_DimensionHandle* dim_handle) { return dim_handle->size; }
 
-// ---- inputs, outputs, attributes ----------------------------------------------------------------
+// ---- Inputs, outputs, attributes ----------------------------------------------------------------
 
 int64_t TF_ShapeInferenceContextNumInputs(TF_ShapeInferenceContext* ctx) {
   return leat_inference_input_count(inference_of(ctx));
@@ -85,7 +88,7 @@ void TF_ShapeInferenceContext_GetAttrType(TF_ShapeInferenceContext* ctx, const c
   leat_capi_status_set(status, result);
 }
 
-// ---- shapes -------------------------------------------------------------------------------------
+// ---- Shapes -------------------------------------------------------------------------------------
 
 TF_ShapeHandle* TF_ShapeInferenceContextScalar(TF_ShapeInferenceContext* ctx) {
   return new_handle((leat_partial_shape_t){.rank = 0});
@@ -95,7 +98,7 @@ TF_ShapeHandle* TF_ShapeInferenceContextVectorFromSize(TF_ShapeInferenceContext*
                                                        size_t size) {
   TF_ShapeHandle* handle = TF_NewShapeHandle();
   int64_t dim = (int64_t)size;
-  // A size that is none stays unknown.
+  // A size that is not valid leaves the shape unknown.
   if (handle) leat_status_free(leat_inference_make(inference_of(ctx), 1, &dim, &handle->shape));
   return handle;
 }

@@ -1,4 +1,7 @@
-// TF_Status: a leat_status_t with TensorFlow's payloads beside it.
+// TF_Status: a leat_status_t with TensorFlow's payloads, which are texts under keys, in a list
+// beside it. The status itself is one word, NULL for OK, so that setting OK costs nothing. Payloads
+// belong to an error and go with it. An error of the operating system is translated into one of
+// TensorFlow's codes in the way that TensorFlow does it.
 #include <errno.h>
 #include <string.h>
 
@@ -56,14 +59,14 @@ void TF_SetStatus(TF_Status* s, TF_Code code, const char* msg) {
   leat_status_t status = leat_ok_status();
   if (code != TF_OK) {
     bool known = code > TF_OK && code <= TF_UNAUTHENTICATED;
-    // Made first: |msg| may be this status's own.
+    // The new status is made first, because |msg| may be the text of the old one.
     status = leat_make_status(known ? (leat_status_code_t)code : LEAT_UNKNOWN, "%s",
                               msg ? msg : "");
   }
   leat_capi_status_set(s, status);
 }
 
-// A copy of |value|; NULL when memory is gone.
+// Returns a copy of |value|; NULL where there is no memory.
 static char* copy_text(const char* value) {
   char* copy = NULL;
   leat_status_free(

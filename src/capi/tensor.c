@@ -1,7 +1,9 @@
-// TF_Tensor: making tensors over a caller's memory or over ours, and looking at them.
-//
-// A caller's block is marked read-only, so that no kernel takes it for its result in place, as in
-// TensorFlow. The elements of a caller's string block are his to release.
+// TF_Tensor: making tensors over the caller's memory or over the library's, and looking at them. A
+// block of the caller's is used in place if it is aligned, and copied otherwise; numbers need the
+// alignment for vector instructions. A block used in place is marked as read-only, so that no
+// kernel overwrites it with its result, as in TensorFlow. The deallocator of a block is called
+// exactly once, also when the tensor cannot be made. The strings in a caller's block are the
+// caller's to release; those in a block that the library allocated end with the block.
 #include <string.h>
 
 #include "capi/handles.h"
@@ -12,8 +14,8 @@ static bool is_object(TF_DataType dtype) {
   return leat_dtype_in((int)dtype, LEAT_DTYPES_OBJECT);
 }
 
-// The shape, and the bytes that |dtype| needs for it; false when either is not valid. Raw resource
-// and variant blocks are any number of bytes.
+// Makes the shape and computes the bytes that |dtype| needs for it. Returns false where either is
+// not valid. Blocks of resources and variants may have any number of bytes.
 static bool measure(TF_DataType dtype, const int64_t* dims, int num_dims, leat_shape_t* out_shape,
                     size_t* out_bytes) {
   size_t item_bytes = leat_dtype_is_ref((int)dtype) ? 0 : leat_dtype_size((int)dtype);
@@ -42,7 +44,7 @@ static TF_Tensor* make_handle(leat_buffer_t* buffer, TF_DataType dtype, const le
   return handle;
 }
 
-// The host's memory, or NULL. Objects begin as empty ones.
+// Allocates a block of host memory; NULL where there is none. Strings begin empty.
 static leat_buffer_t* allocate_block(size_t len, TF_DataType dtype) {
   leat_buffer_t* buffer = NULL;
   leat_status_t status = leat_buffer_allocate(leat_buffer_source_host(), len, &buffer);
@@ -57,8 +59,9 @@ static leat_buffer_t* allocate_block(size_t len, TF_DataType dtype) {
   return buffer;
 }
 
-// A buffer over the caller's block, or over a copy of it. Ends the block when it is no longer
-// needed, in particular on failure (NULL).
+// Returns a buffer over the caller's block, or over a copy of it; NULL where there is no memory.
+// The deallocator is called when the block is no longer needed, which is at once for a copy or on
+// failure.
 static leat_buffer_t* adopt_block(TF_DataType dtype, void* data, size_t len,
                                   deallocator_t deallocator, void* deallocator_arg) {
   leat_buffer_t* buffer = NULL;

@@ -1,5 +1,5 @@
 // Kernels of the ops on whole files: ReadFile, WriteFile and MatchingFiles. They go through the
-// library's default file system (formats/file_system.h), so that names of plugins' file systems
+// library's default file system (base/file_system.h), so that names of plugins' file systems
 // work as well. They block their thread while the file is read or written, and are therefore marked
 // as expensive. WriteFile makes missing directories first; the file is written in place, as in
 // TensorFlow, so that a reader may see half of it. Names are copied into an arena because the file
