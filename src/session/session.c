@@ -1,7 +1,14 @@
-// A session is a graph, a target and the signatures it has run. A signature is made once and lives
-// as long as the session. A step finds it by comparing with the one that was made last, then with
-// the one that its hash leads to: it takes no lock on its way, and writes nothing that steps of
-// other signatures read.
+// A session (section 2 of the white paper) is a graph, a target (a worker and its devices) and the
+// signatures that it has run. A signature is what the steps of one kind have in common: their
+// feeds, fetches and targets, and the compiled plan. It is made by the first such step and lives as
+// long as the session.
+//
+//     leat_run_t ──▶ latest? ──▶ short cut of its hash? ──▶ map, under the mutex ──▶ make it
+//
+// A step compares itself with the signature that was last looked up under the mutex, and then with
+// the one in the short cut of its hash. So a step that ran before takes no lock, and writes nothing
+// that steps of other signatures read. Making a signature holds the mutex, and the graph's lock
+// only while the graph is pruned.
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -26,8 +33,8 @@ struct leat_signature_s {
   int feed_count, fetch_count, target_count;
   int* feed_types;  // base types
   bool echoes;      // something is fed and fetched
-  leat_compiled_t* compiled;
-  _Atomic(int64_t) step_count;  // where steps are measured
+  leat_compiled_t* compiled;  // an output is both fed and fetched
+  _Atomic(int64_t) step_count;  // steps so far, in a session that measures
 };
 
 struct leat_session_s {
@@ -43,13 +50,13 @@ struct leat_session_s {
   leat_master_options_t master;
   leat_function_runtime_t* functions;
   leat_anchors_t* anchors;
-  leat_mutex_t mutex;            // signatures
+  leat_mutex_t mutex;            // guards the three fields below
   leat_word_map_t by_hash;       // hash -> index of the newest
   leat_signature_t** signatures;
   size_t signature_count, signature_capacity;
-  _Atomic(leat_signature_t*) latest;  // that the mutex was taken for
+  _Atomic(leat_signature_t*) latest;  // the signature last looked up under the mutex
   _Atomic(leat_signature_t*) short_cuts[SHORT_CUTS];  // by the low bits of the hash
-  size_t checked_nodes;          // whose device constraints were found to be fulfillable
+  size_t checked_nodes;          // nodes of the graph that are known to have a device
   _Atomic(bool) closed;
 };
 
@@ -102,8 +109,8 @@ leat_session_options_t leat_session_options_default(void) {
   return options;
 }
 
-// For the passes: how fast devices are, and where the values of each may wait: those of one with
-// memory of its own in the host's.
+// Tells the passes how fast devices are and where their values may be swapped to: those of a device
+// with memory of its own to the host, unless the options name a device.
 static leat_status_t describe_to_passes(leat_session_t* session) {
   int count = session->target.device_count, host = -1;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
@@ -176,7 +183,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
   return leat_ok_status();
 }
 
-// Those given; where the session measures, its own before them.
+// Uses the costs that were given; a session that measures puts its own in front of them.
 static leat_status_t open_costs(leat_session_t* session, leat_costs_t* given) {
   if (session->options.build_cost_model > 0) {
     return leat_costs_create(session->allocator, given, &session->options.costs);
@@ -318,8 +325,8 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-// Each edge is fed once; |*out_echoes| tells whether one that is fed is also fetched. |map| is
-// empty.
+// Checks the outputs; each may be fed once. |*out_echoes| says whether one is both fed and fetched.
+// |map| is empty and serves as a set.
 static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* run,
                                  leat_word_map_t* map, bool* out_echoes) {
   for (int i = 0; i < run->feed_count + run->fetch_count; ++i) {
@@ -382,7 +389,7 @@ static leat_status_t describe_signature(leat_session_t* session, const leat_run_
                                        sizeof(int), (void**)&s->feed_types);
 }
 
-// Under the graph's lock.
+// Checks that every node can be placed. The caller holds the graph's lock.
 static leat_status_t check_whole_graph(leat_session_t* session) {
   if (session->options.place_pruned_graph) return leat_ok_status();
   return leat_check_placement(session->graph->graph, &session->master.placement,
@@ -396,7 +403,7 @@ leat_status_t leat_session_check_placement(leat_session_t* session) {
   return status;
 }
 
-// Checks, prunes under the graph's lock, then compiles without it.
+// Checks and prunes with the graph's lock held, then compiles without it.
 static leat_status_t compile_signature(leat_session_t* session, const leat_run_t* run,
                                        leat_signature_t* s) {
   LEAT_RETURN_IF_ERROR(describe_signature(session, run, s));
@@ -417,7 +424,7 @@ static leat_status_t compile_signature(leat_session_t* session, const leat_run_t
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
 }
 
-// What |run| needs of the graph, under the graph's lock.
+// Copies what |run| needs of the graph, with the graph's lock held.
 static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
                                leat_rewrite_t* out_rewrite) {
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
@@ -453,13 +460,13 @@ static leat_signature_t* find_signature(leat_session_t* session, const leat_run_
   if (!leat_word_map_get(&session->by_hash, hash, &newest)) return NULL;
   leat_signature_t* signature = session->signatures[newest];
   if (signature_is(signature, run)) return signature;
-  for (size_t i = 0; i < session->signature_count; ++i) {  // two signatures with one hash
+  for (size_t i = 0; i < session->signature_count; ++i) {  // another signature has the same hash
     if (signature_is(session->signatures[i], run)) return session->signatures[i];
   }
   return NULL;
 }
 
-// Called with the mutex held.
+// Makes and keeps the signature of |run|. The caller holds the mutex.
 static leat_status_t make_signature(leat_session_t* session, const leat_run_t* run, uint64_t hash,
                                     leat_signature_t** out_signature) {
   leat_signature_t* s;
@@ -479,7 +486,7 @@ static leat_status_t make_signature(leat_session_t* session, const leat_run_t* r
   return leat_ok_status();
 }
 
-// NULL when |place| holds none or another one.
+// Returns the signature in |place| if it is that of |run|, and NULL otherwise.
 static leat_signature_t* known_signature(_Atomic(leat_signature_t*)* place, const leat_run_t* run) {
   leat_signature_t* signature = atomic_load_explicit(place, memory_order_acquire);
   return signature && signature_is(signature, run) ? signature : NULL;
@@ -527,8 +534,8 @@ const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int i
   return leat_compiled_part(signature->compiled, index, out_device);
 }
 
-// Where the session measures, what was registered was kept: costs that came later might place it
-// anew. Elsewhere it is made once more.
+// A session that measures has kept what was registered, since compiling again might place it anew.
+// Others compile it once more.
 leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
                                            leat_graph_view_fn_t show, void* data) {
   leat_signature_t* signature;
