@@ -57,6 +57,7 @@ static bool add_operand(conversion_t* c, const char** kind, const char* value) {
   return false;
 }
 
+// Reads the arguments into |c| and |kind|. Returns what ended them.
 static int parse(arguments_t* arguments, conversion_t* c, const char** kind, bool* has_options) {
   for (;;) {
     int next = arguments_next(arguments);

@@ -69,6 +69,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
   }
 }
 
+// Calls the inspection of the named kind, after checking that its options fit.
 static int run(int argc, char** argv) {
   arguments_t arguments = {.command = &command_inspect, .options = kOptions, .argc = argc,
                            .argv = argv};

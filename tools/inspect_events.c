@@ -26,6 +26,7 @@ typedef struct line_s {
   char text[128];   // the value in words, where there is no number
 } line_t;
 
+// Prints a line for people, or an object for programs.
 static void print_line(const line_t* line, bool as_json) {
   if (as_json) {
     printf("{\"step\": %lld, \"wall_time\": %.6f, \"tag\": ", (long long)line->step,
@@ -99,6 +100,7 @@ static void describe_tensor(leat_message_view_t tensor, line_t* line) {
   snprintf(line->text + used, sizeof line->text - (size_t)used, "]");
 }
 
+// Describes a value by the field of its oneof that is set.
 static void describe_value(leat_message_view_t value, line_t* line) {
   line->tag = leat_message_string(value, "tag", 0, &line->tag_size);
   line->has_number = leat_message_count(value, "simple_value") == 1;

@@ -159,6 +159,7 @@ static bool is_output(const node_t* node) {
          !name_is(node->op, "Const") && !is_variable(node);
 }
 
+// Prints a node with its type and shape, which inputs and variables have as attributes.
 static void print_typed(const node_t* node) {
   leat_message_view_t dtype = view_entry(node->view, "attr", "dtype");
   printf("  %-32.*s %s ", (int)node->name.size, node->name.data,
@@ -174,6 +175,7 @@ static void print_op_of(const node_t* node) {
 
 #define SHOWN 24  // nodes of a kind that are printed by name
 
+// Prints the nodes for which |wanted| is true, under a title if there are any.
 static void print_section(const listing_t* l, const char* title, bool (*wanted)(const node_t*),
                           void (*print)(const node_t*)) {
   size_t count = 0;
@@ -196,6 +198,7 @@ static void print_ops(const listing_t* l) {
   }
 }
 
+// Prints the graph for people.
 static void print_summary(const listing_t* l, const char* path) {
   leat_message_view_t graph = l->file.graph;
   leat_message_view_t library = leat_message_child(graph, "library", 0);
@@ -261,6 +264,7 @@ static int print_text(leat_message_view_t view) {
   return code;
 }
 
+// Prints what the options ask for.
 static int show(const inspection_t* inspection, const listing_t* l) {
   if (inspection->text) return print_text(l->file.root);
   if (inspection->node) {

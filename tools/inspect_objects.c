@@ -29,6 +29,7 @@ bool objects_are_in(const leat_checkpoint_t* checkpoint) {
   return false;
 }
 
+// Returns "<parent>/<name>", which the caller frees; NULL without memory.
 static char* join(const char* parent, name_t name) {
   size_t size = strlen(parent) + name.size + 2;
   char* path = malloc(size);
@@ -79,6 +80,8 @@ static bool reach_slots(objects_t* o) {
   return true;
 }
 
+// Prints the values of an object: their keys in the checkpoint, and the names that they had before
+// TensorFlow 2.
 static void print_object(const char* path, leat_message_view_t object, bool as_json) {
   size_t count = leat_message_count(object, "attributes");
   if (as_json) {

@@ -23,6 +23,7 @@ static void comma(bool* first) {
 
 static void print_json_name(name_t name) { json_print_string(stdout, name.data, name.size); }
 
+// The collection |key|, which is a list of nodes.
 static leat_message_view_t collection(leat_message_view_t meta, const char* key) {
   return leat_message_child(view_entry(meta, "collection_def", key), "node_list", 0);
 }
@@ -40,6 +41,7 @@ static name_t initializer_of(leat_message_view_t meta) {
 
 // ---- Printing for people ------------------------------------------------------------------------
 
+// Prints the inputs or outputs of a signature.
 static void print_tensors(leat_message_view_t signature, const char* field, const char* title) {
   for (size_t i = 0; i < leat_message_count(signature, field); ++i) {
     leat_message_view_t entry = leat_message_child(signature, field, i);
@@ -99,6 +101,7 @@ static void print_graph(leat_message_view_t meta) {
 
 // ---- Printing for programs ----------------------------------------------------------------------
 
+// Prints the inputs or outputs of a signature as an object; an unknown shape is null.
 static void print_json_tensors(leat_message_view_t signature, const char* field) {
   bool first = true;
   printf("\"%s\": {", field);
@@ -162,6 +165,7 @@ static void print_json_graph(leat_message_view_t meta) {
 
 // ---- The inspection -----------------------------------------------------------------------------
 
+// Prints how many tensors the variables' checkpoint has. A model may have none.
 static void print_variables(const char* directory) {
   char prefix[MAX_PATH];
   TF_Status* status = TF_NewStatus();

@@ -21,6 +21,7 @@ static void skip_blanks(reader_t* r) {
   while (r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at) ++r->at;
 }
 
+// Skips blanks and takes the character |c|, if it is next.
 static bool take(reader_t* r, char c) {
   skip_blanks(r);
   if (r->at >= r->end || *r->at != c) return false;
@@ -94,6 +95,8 @@ static char* read_string(reader_t* r) {
   return text;
 }
 
+// Takes the characters that a number may have. Whether they form one is left to whoever converts
+// the text.
 static char* read_number(reader_t* r) {
   const char* begin = r->at;
   while (r->at < r->end && *r->at && strchr("+-.eE0123456789", *r->at)) ++r->at;
@@ -127,6 +130,8 @@ static bool read_items(reader_t* r, json_t* parent, char close) {
   return take(r, close);
 }
 
+// Reads a value of any kind into |json|. Returns false where it is malformed; the caller frees what
+// was read.
 static bool fill_value(reader_t* r, json_t* json) {
   skip_blanks(r);
   if (r->at >= r->end) return false;

@@ -18,6 +18,7 @@
 
 #define MAX_RANK 32
 
+// Sets |status| to an INVALID_ARGUMENT.
 static void say(TF_Status* status, const char* format, ...) {
   char message[512];
   va_list arguments;
@@ -93,6 +94,7 @@ static const char* measure(const char* at, int depth, shape_t* shape, TF_Status*
 
 // ---- The elements -------------------------------------------------------------------------------
 
+// Accepts decimal, hexadecimal and octal numbers that the type can hold.
 static bool parse_integer(const element_type_t* type, const char* word, void* element) {
   char* end;
   errno = 0;
@@ -176,6 +178,7 @@ static bool parse_element(const element_type_t* type, const char* word, size_t s
   }
 }
 
+// Parses the elements in order, into a tensor of the right size.
 static void fill(const char* at, const element_type_t* type, TF_Tensor* tensor,
                  TF_Status* status) {
   char* element = TF_TensorData(tensor);

@@ -21,6 +21,7 @@ static void print_arguments(const json_t* op, const char* field, const char* tit
   }
 }
 
+// Prints a line for each kernel: its device, and the types that it takes.
 static void print_kernels(const json_t* op) {
   const json_t* kernels = json_member(op, "kernels");
   const char* title = "kernels";
@@ -60,6 +61,7 @@ static void print_all(const json_t* ops, bool only_names) {
   }
 }
 
+// Prints a tree as JSON, with the name of a member in front of it.
 static void print_json_tree(const json_t* json) {
   if (json->name) {
     json_print_string(stdout, json->name, strlen(json->name));
@@ -80,6 +82,7 @@ static void print_json_tree(const json_t* json) {
   }
 }
 
+// Prints everything about one op.
 static int print_named(const json_t* ops, const char* name, bool as_json) {
   for (const json_t* op = ops->first; op; op = op->next) {
     if (strcmp(json_text(op, "name"), name)) continue;
@@ -94,6 +97,7 @@ static int print_named(const json_t* ops, const char* name, bool as_json) {
   return complain("op '%s' is not registered; leat ops --names lists those that are", name);
 }
 
+// Prints all ops or the one named |name|. All ops as JSON are printed as the library gave them.
 static int show(const TF_Buffer* text, const char* name, bool as_json, bool only_names) {
   if (!name && as_json) {
     fwrite(text->data, 1, text->length, stdout);

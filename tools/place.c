@@ -103,6 +103,7 @@ static int configure(const request_t* r, place_step_t* s) {
   return TF_GetCode(s->status) == TF_OK ? EXIT_OK : complain("%s", TF_Message(s->status));
 }
 
+// Finds the fetches and targets in the graph.
 static int resolve(const request_t* r, place_step_t* s) {
   for (int i = 0; i < r->fetch_count; ++i) {
     s->fetches[i] = endpoint_output(s->graph, r->fetches[i]);
@@ -163,6 +164,7 @@ static void print_bar(const char* name, double busy_us, double step_us, const ch
          step_us > 0 ? 100 * busy_us / step_us : 0, busy_us, tail);
 }
 
+// Prints a bar for each device, and a second one where the step was measured.
 static void print_devices(const json_t* placement, const place_measured_t* measured) {
   const json_t* devices = json_member(placement, "devices");
   double step_us = number(placement, "step_us");
@@ -204,6 +206,7 @@ static bool is_measured(const request_t* r) {
   return r->run || (r->explain && r->fetch_count + r->target_count > 0);
 }
 
+// Places the graph, measures the step if asked to, and prints.
 static int place(const request_t* r, place_step_t* s) {
   place_measured_t measured = {0};
   TF_Buffer* text = leat_explain_placement(s->graph, s->options, s->fetches, s->fetch_count,

@@ -102,6 +102,7 @@ static int cannot_run(const place_step_t* s, const char* what, place_measured_t*
   return EXIT_FAILED;
 }
 
+// Runs the step and drops what it fetches.
 static int run_step(place_step_t* s, TF_Session* session, const feeds_t* feeds,
                     const TF_Buffer* options, TF_Buffer* metadata, place_measured_t* m) {
   TF_Tensor* values[MOST] = {NULL};
@@ -135,6 +136,7 @@ static int run_steps(place_step_t* s, TF_Session* session, const feeds_t* feeds,
   return code;
 }
 
+// Runs each of |inits| in a step of its own.
 static int initialize(place_step_t* s, TF_Session* session, const char* const* inits,
                       int init_count, place_measured_t* m) {
   for (int i = 0; i < init_count; ++i) {

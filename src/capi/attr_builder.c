@@ -35,6 +35,7 @@ void TF_DeleteAttrBuilder(TF_AttrBuilder* builder) {
   leat_allocator_free(leat_allocator_system(), builder);
 }
 
+// Keeps a type attribute or a list of types.
 static leat_status_t add(TF_AttrBuilder* builder, const char* name, bool is_list,
                          const TF_DataType* values, int count) {
   void* memory = NULL;
@@ -74,6 +75,8 @@ static leat_status_t find_op(leat_string_view_t name, const leat_op_t** out_op) 
   return leat_op_registry_find(runtime->ops, name, out_op);
 }
 
+// OK where |device_type| has a kernel for the op with the types that were set, and NOT_FOUND
+// otherwise.
 static leat_status_t check(const TF_AttrBuilder* builder, const char* device_type) {
   const leat_runtime_t* runtime = NULL;
   const leat_op_t* op = NULL;
@@ -136,6 +139,7 @@ const char* leat_capi_keep_name(leat_string_view_t text) {
   return name ? name->text : NULL;
 }
 
+// Returns NULL for an input that is not a list with a number attribute.
 const char* TF_GetNumberAttrForOpListInput(const char* op_name, int input_index,
                                            TF_Status* status) {
   const leat_op_t* op = NULL;

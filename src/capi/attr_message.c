@@ -38,6 +38,8 @@ leat_status_t leat_capi_shape_decode(leat_string_view_t bytes, leat_arena_t* are
 
 // ---- Getters that give messages -----------------------------------------------------------------
 
+// INVALID_ARGUMENT where the operation has no such attribute. The caller of this and the following
+// functions holds the graph's lock.
 static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
                                const leat_attr_value_t** out_value) {
   const leat_node_t* node = leat_capi_node(oper);
@@ -63,6 +65,7 @@ static leat_status_t find_shape(const TF_Operation* oper, const char* attr_name,
                           leat_attr_kind_name(LEAT_ATTR_SHAPE, is_list));
 }
 
+// Moves the encoded message into |out_buffer|, which must be empty.
 static leat_status_t encode(const leat_message_descriptor_t* descriptor, const void* message,
                             TF_Buffer* out_buffer) {
   leat_string_builder_t bytes;
@@ -109,6 +112,7 @@ static leat_status_t new_shape_buffer(leat_partial_shape_t shape, TF_Buffer** ou
   return status;
 }
 
+// Makes a buffer for each of the first |room| shapes of the list.
 static leat_status_t get_shapes(const TF_Operation* oper, const char* attr_name,
                                 TF_Buffer** buffers, int room) {
   const leat_attr_value_t* value = NULL;

@@ -75,6 +75,7 @@ static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint)
   return leat_ok_status();
 }
 
+// Opens a checkpoint of the current format or, where there is none, of the first.
 static leat_status_t open_checkpoint(const char* prefix, leat_checkpoint_t* checkpoint) {
   leat_status_t status = leat_bundle_reader_open(leat_file_system_default(), prefix,
                                                  leat_allocator_system(), &checkpoint->reader);
@@ -134,6 +135,7 @@ int leat_checkpoint_shape(const leat_checkpoint_t* checkpoint, size_t index,
   return entry->shape.rank;
 }
 
+// Reads the whole tensor, also where its shape is stored in slices.
 TF_Tensor* leat_checkpoint_read(leat_checkpoint_t* checkpoint, const char* name,
                                 TF_Status* status) {
   leat_tensor_t tensor;

@@ -9,6 +9,7 @@ struct TF_DeprecatedSession {
   TF_Session* session;
 };
 
+// After a failure the graph is deleted, and |status| says what failed.
 TF_DeprecatedSession* TF_NewDeprecatedSession(const TF_SessionOptions* options,
                                               TF_Status* status) {
   void* memory = NULL;
@@ -38,6 +39,7 @@ void TF_DeleteDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status
   leat_allocator_free(leat_allocator_system(), session);
 }
 
+// The nodes are imported under their own names.
 void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t proto_len,
                     TF_Status* status) {
   TF_Buffer graph_def = {proto, proto_len, NULL};
@@ -59,6 +61,7 @@ static leat_status_t find_operation(TF_Graph* graph, leat_string_view_t name,
                           LEAT_SV_ARG(name));
 }
 
+// Resolves names such as "x" and "x:1".
 static leat_status_t find_outputs(TF_Graph* graph, leat_arena_t* arena, const char** names,
                                   int count, TF_Output** out_outputs) {
   void* memory = NULL;

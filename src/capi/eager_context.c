@@ -38,6 +38,7 @@ void TFE_ContextOptionsSetConfig(TFE_ContextOptions* options, const void* proto,
   TF_SetConfig(options->session, proto, proto_len, status);
 }
 
+// Does nothing: execution is always synchronous.
 void TFE_ContextOptionsSetAsync(TFE_ContextOptions* options, unsigned char enable) {}
 
 void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
@@ -47,6 +48,7 @@ void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
 
 // ---- Contexts -----------------------------------------------------------------------------------
 
+// Fills what depends on the session. After a failure TFE_DeleteContext frees the rest.
 static leat_status_t open_context(TFE_Context* context) {
   leat_allocator_t* allocator = leat_allocator_system();
   context->device = (leat_device_t*)(uintptr_t)leat_session_device(context->session->session, 0);
@@ -115,6 +117,7 @@ TF_DeviceList* TFE_ContextListDevices(TFE_Context* ctx, TF_Status* status) {
   return TF_SessionListDevices(ctx->session, status);
 }
 
+// There is one device, so that the policy is kept only to be read back.
 void TFE_ContextSetThreadLocalDevicePlacementPolicy(TFE_Context* ctx,
                                                     TFE_ContextDevicePlacementPolicy policy) {
   ctx->policy = policy;
@@ -124,6 +127,7 @@ TFE_ContextDevicePlacementPolicy TFE_ContextGetDevicePlacementPolicy(TFE_Context
   return ctx->policy;
 }
 
+// Steps have no meaning for synchronous execution.
 void TFE_ContextStartStep(TFE_Context* ctx) {}
 void TFE_ContextEndStep(TFE_Context* ctx) {}
 
@@ -171,11 +175,13 @@ TFE_TensorHandle* TFE_TensorHandleCopySharingTensor(TFE_TensorHandle* h, TF_Stat
   return wrap(h ? leat_ok_status() : missing(), &tensor, status);
 }
 
+// The one device has the tensor already.
 TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context* ctx,
                                                const char* device_name, TF_Status* status) {
   return TFE_TensorHandleCopySharingTensor(h, status);
 }
 
+// Strings are refused, because |data| would be a TF_TString whose owner is not known.
 TFE_TensorHandle* TFE_NewTensorHandleFromScalar(TF_DataType data_type, void* data, size_t len,
                                                 TF_Status* status) {
   TF_Tensor* scalar = TF_AllocateTensor(data_type, NULL, 0, len);

@@ -205,6 +205,7 @@ void TFE_OpSetAttrShapeList(TFE_Op* op, const char* attr_name, const int64_t** d
 
 // ---- The graph of one node ----------------------------------------------------------------------
 
+// UNIMPLEMENTED for ops that cannot run without a graph.
 static leat_status_t check_eager(const leat_op_t* op) {
   bool takes_function = false;
   for (int i = 0; i < op->attr_count; ++i) {
@@ -219,6 +220,7 @@ static leat_status_t check_eager(const leat_op_t* op) {
                           LEAT_SV_ARG(op->name), takes_function ? "a function" : "a graph");
 }
 
+// Adds a placeholder with the type and shape of an input.
 static leat_status_t add_placeholder(leat_graph_t* graph, const leat_op_t* placeholder,
                                      size_t index, const leat_tensor_t* value) {
   char name[32];
@@ -315,6 +317,7 @@ int TFE_OpGetOutputLength(TFE_Op* op, const char* output_name, TF_Status* status
 
 // ---- Execution ----------------------------------------------------------------------------------
 
+// Makes the kernel of the op's node, which is the last one of |graph|.
 static leat_status_t make_kernel(const TFE_Op* op, leat_graph_t* graph,
                                  leat_eager_kernel_t** out_kernel) {
   const leat_runtime_t* runtime = NULL;
@@ -388,6 +391,7 @@ static leat_status_t invoke(const TFE_Op* op, const leat_eager_kernel_t* kernel,
   return status;
 }
 
+// Such a kernel may own its resource, and must not be freed before it.
 static bool makes_resource(const leat_kernel_t* kernel) {
   for (int i = 0; i < kernel->output_count; ++i) {
     if (kernel->output_types[i] == LEAT_DTYPE_RESOURCE) return true;
@@ -410,6 +414,7 @@ static void end(TFE_Context* context, leat_eager_kernel_t* kernel, leat_graph_t*
   leat_graph_free(graph);
 }
 
+// Builds the graph, makes the kernel, calls it, and keeps or frees both.
 static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
   leat_graph_t* graph = NULL;
   leat_eager_kernel_t* kernel = NULL;

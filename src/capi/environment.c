@@ -86,6 +86,7 @@ void TF_SyncWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
   leat_capi_status_set(status, file_of(handle)->vtable->sync(file_of(handle)));
 }
 
+// Gives buffered bytes to the operating system; sync also stores them.
 void TF_FlushWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
   leat_capi_status_set(status, leat_file_flush(file_of(handle)));
 }
@@ -109,6 +110,7 @@ static leat_status_t add_name(void* data, const char* name) {
   return leat_ok_status();
 }
 
+// Returns the names one after the other; a stream that is NULL has none.
 bool TF_StringStreamNext(TF_StringStream* list, const char** result) {
   *result = NULL;
   if (!list || list->next >= list->names.size) return false;
@@ -181,6 +183,8 @@ void TF_DeleteRecursively(const char* dirname, int64_t* undeleted_file_count,
   leat_capi_status_set(status, result);
 }
 
+// The environment is trusted only where the process runs with its user's own rights. Directories
+// that do not exist are left out.
 TF_StringStream* TF_GetLocalTempDirectories(void) {
   const char* const candidates[] = {leat_environment_get_trusted("TEST_TMPDIR"),
                                     leat_environment_get_trusted("TMPDIR"),
@@ -224,6 +228,7 @@ void TF_DefaultThreadOptions(TF_ThreadOptions* options) {
   *options = (TF_ThreadOptions){.numa_node = -1};
 }
 
+// The options are ignored: threads have the system's default stack and no NUMA node.
 TF_Thread* TF_StartThread(const TF_ThreadOptions* options, const char* thread_name,
                           void (*work_func)(void*), void* param) {
   TF_Thread* thread = work_func ? leat_capi_allocate(sizeof *thread) : NULL;

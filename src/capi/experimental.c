@@ -23,6 +23,7 @@ static TF_Buffer* encode(const leat_message_descriptor_t* descriptor, const void
   return leat_capi_buffer_return(status, &bytes, NULL);
 }
 
+// A ConfigProto with these options; global_jit_level is 1 (on) or -1 (off).
 TF_Buffer* TF_CreateConfig(unsigned char enable_xla_compilation,
                            unsigned char gpu_memory_allow_growth, unsigned int num_cpu_devices) {
   leat_pb_gpu_options_t gpu = {.allow_growth = gpu_memory_allow_growth != 0};
@@ -40,6 +41,7 @@ TF_Buffer* TF_CreateRunOptions(unsigned char enable_full_trace) {
   return encode(&leat_pb_run_options_descriptor, &options);
 }
 
+// Returns the graph as text, which the caller frees; NULL without memory.
 const char* TF_GraphDebugString(TF_Graph* graph, size_t* len) {
   TF_Status* status = TF_NewStatus();
   TF_Buffer* def = TF_NewBuffer();
@@ -68,6 +70,7 @@ void TF_MakeInternalErrorStatus(TF_Status* status, const char* errMsg) {
   TF_SetStatus(status, TF_INTERNAL, errMsg);
 }
 
+// Does nothing: the library has no flags on the command line.
 void TF_InitMain(const char* usage, int* argc, char*** argv) {}
 
 void TF_ImportGraphDefOptionsSetValidateColocationConstraints(TF_ImportGraphDefOptions* opts,

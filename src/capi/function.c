@@ -17,6 +17,8 @@ struct TF_Function {
   leat_string_view_t name;  // ends in NUL
 };
 
+// Makes a TF_Function of a serialized FunctionDef. The bytes are copied, because the decoded
+// message points into them.
 static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function) {
   TF_Function* function;
   LEAT_RETURN_IF_ERROR(
@@ -79,6 +81,7 @@ static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, in
   return leat_ok_status();
 }
 
+// Translates operations into numbers of nodes. INVALID_ARGUMENT where one is not of |graph|.
 static leat_status_t list_nodes(const TF_Graph* graph, const TF_Operation* const* operations,
                                 int count, leat_arena_t* arena, const int32_t** out_nodes) {
   void* memory;
@@ -170,6 +173,7 @@ TF_Function* TF_GraphToFunction(const TF_Graph* fn_body, const char* fn_name,
 
 // ---- From and to messages -----------------------------------------------------------------------
 
+// Every failure is reported with TensorFlow's text.
 TF_Function* TF_FunctionImportFunctionDef(const void* proto, size_t proto_len,
                                           TF_Status* status) {
   TF_Function* function = NULL;
@@ -191,6 +195,7 @@ void TF_DeleteFunction(TF_Function* func) {
 
 const char* TF_FunctionName(TF_Function* func) { return func->name.data; }
 
+// Moves the encoded message into |out_buffer|, which must be empty.
 static leat_status_t encode(const leat_message_descriptor_t* descriptor, const void* message,
                             TF_Buffer* out_buffer) {
   leat_string_builder_t bytes;
@@ -214,6 +219,7 @@ static leat_pb_function_def_attr_entry_t* find_attr(TF_Function* func, leat_stri
   return NULL;
 }
 
+// Sets or adds an attribute of the function. The value and the key are copied into its arena.
 static leat_status_t set_attr(TF_Function* func, leat_string_view_t name,
                               leat_string_view_t bytes) {
   void* memory;
@@ -263,6 +269,8 @@ void TF_FunctionGetAttrValueProto(TF_Function* func, const char* attr_name,
 
 // ---- In the library of a graph ------------------------------------------------------------------
 
+// Adds the function, and its gradient where |grad| is not NULL, to the graph's own library. The
+// caller holds the graph's lock.
 static leat_status_t copy_into(leat_graph_t* graph, const TF_Function* func,
                                const TF_Function* grad) {
   leat_function_library_t* library;
@@ -294,6 +302,7 @@ int TF_GraphNumFunctions(TF_Graph* g) {
   return count;
 }
 
+// After a failure none of the functions is left with the caller.
 int TF_GraphGetFunctions(TF_Graph* g, TF_Function** funcs, int max_func, TF_Status* status) {
   const leat_graph_t* graph = leat_capi_lock(g);
   int count = leat_function_library_count(graph->functions);

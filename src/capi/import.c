@@ -225,6 +225,7 @@ typedef struct import_s {
   leat_import_results_t results;
 } import_t;
 
+// INVALID_ARGUMENT where |operation| is not of |graph|; |what| names it in the message.
 static leat_status_t check_operation(const TF_Graph* graph, const TF_Operation* operation,
                                      const char* what) {
   if (operation && operation->graph == graph) return leat_ok_status();
@@ -253,6 +254,7 @@ static leat_status_t translate_mappings(import_t* import, const TF_Graph* graph,
   return leat_ok_status();
 }
 
+// Translates the operations that every imported node without inputs waits for.
 static leat_status_t translate_controls(import_t* import, const TF_Graph* graph,
                                         const TF_ImportGraphDefOptions* opts) {
   void* memory = NULL;
@@ -284,6 +286,7 @@ static leat_status_t translate_options(import_t* import, const TF_Graph* graph,
   return translate_controls(import, graph, opts);
 }
 
+// Gives the results their handles, which exist already, so that it cannot fail.
 static void fill_results(const import_t* import, TF_Graph* graph,
                          TF_ImportGraphDefResults* results) {
   results->output_count = import->options.return_output_count;
@@ -371,6 +374,7 @@ TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResults(
   return results;
 }
 
+// Takes a GraphDef object of C++ in TensorFlow, which C cannot read.
 TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResultsNoSerialization(
     TF_Graph* graph, const TF_Buffer* graph_def, const TF_ImportGraphDefOptions* options,
     TF_Status* status) {
@@ -381,6 +385,7 @@ TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResultsNoSerialization(
   return NULL;
 }
 
+// Imports, and copies the returned outputs to an array of the caller's.
 static leat_status_t import_with_outputs(TF_Graph* graph, const TF_Buffer* graph_def,
                                          const TF_ImportGraphDefOptions* options,
                                          TF_Output* outputs, int count) {

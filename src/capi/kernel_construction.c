@@ -58,6 +58,7 @@ bool TF_OpKernelConstruction_HasAttr(TF_OpKernelConstruction* ctx, const char* a
 
 // ---- Sizes --------------------------------------------------------------------------------------
 
+// The bytes of a string or the sizes of a shape; -1 for other kinds and unknown ranks.
 static int32_t total_of(const leat_attr_value_t* item) {
   if (item->kind == LEAT_ATTR_STRING) return (int32_t)item->s.size;
   return item->kind == LEAT_ATTR_SHAPE && item->shape.rank >= 0 ? item->shape.rank : -1;
@@ -208,6 +209,7 @@ void TF_OpKernelConstruction_GetAttrTensorList(TF_OpKernelConstruction* ctx, con
 typedef leat_status_t (*encode_t)(const TF_OpKernelConstruction* ctx, const char* name,
                                   leat_arena_t* arena, leat_string_builder_t* bytes);
 
+// Returns the message that |fn| encodes, in a new buffer.
 static TF_Buffer* encode(const TF_OpKernelConstruction* ctx, const char* name, encode_t fn,
                          TF_Status* status) {
   leat_arena_t arena;

@@ -72,6 +72,7 @@ static leat_status_t list_host_arguments(lister_t* lister, const char* arguments
   return leat_ok_status();
 }
 
+// Appends a KernelDef for |row|.
 static leat_status_t list_row(void* data, const leat_kernel_row_t* row) {
   lister_t* lister = data;
   void* memory = NULL;

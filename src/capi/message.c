@@ -71,6 +71,7 @@ static const leat_message_descriptor_t* const kTypes[] = {
     &leat_pb_version_def_descriptor,
 };
 
+// Finds a descriptor by its full name ("tensorflow.GraphDef") or the last part of it.
 static leat_status_t find_type(const char* name,
                                const leat_message_descriptor_t** out_descriptor) {
   for (size_t i = 0; name && i < LEAT_ARRAY_SIZE(kTypes); ++i) {
@@ -109,6 +110,8 @@ static leat_status_t from_text(const leat_message_descriptor_t* descriptor,
   return leat_message_encode(descriptor, message, out);
 }
 
+// Converts |from| with |fn| and returns the result in a new buffer. The decoded message lies in an
+// arena that ends with the call.
 static TF_Buffer* convert(convert_fn_t fn, const char* type, const TF_Buffer* from,
                           TF_Status* status) {
   const leat_message_descriptor_t* descriptor = NULL;

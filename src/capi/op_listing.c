@@ -78,6 +78,7 @@ typedef struct kernels_s {
   int count;
 } kernels_t;
 
+// Appends a kernel: its device, and the types that it takes for each attribute.
 static leat_status_t append_kernel(void* data, const leat_kernel_row_t* row) {
   kernels_t* kernels = data;
   leat_string_builder_t* out = kernels->out;
@@ -100,6 +101,7 @@ static leat_status_t append_kernel(void* data, const leat_kernel_row_t* row) {
   return leat_ok_status();
 }
 
+// Appends an op with its kernels.
 static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t* runtime,
                                const leat_op_row_t* row) {
   leat_string_builder_append(out, LEAT_SV("{\"name\": "));

@@ -74,6 +74,7 @@ TF_DataType TF_OperationInputType(TF_Input oper_in) {
 
 typedef int (*argument_fn_t)(const leat_node_t* node, int argument, int* out_begin);
 
+// The number of tensors in an argument; -1 with INVALID_ARGUMENT where there is no such argument.
 static int list_length(TF_Operation* oper, const char* arg_name, bool of_input,
                        TF_Status* status) {
   leat_string_view_t name = leat_string_view_from(arg_name);

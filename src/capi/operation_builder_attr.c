@@ -71,6 +71,7 @@ void TF_SetAttrBool(TF_OperationDescription* desc, const char* attr_name, unsign
   set_plain(desc, attr_name, (leat_attr_value_t){.kind = LEAT_ATTR_BOOL, .b = value != 0});
 }
 
+// The values are normalized to 0 and 1.
 void TF_SetAttrBoolList(TF_OperationDescription* desc, const char* attr_name,
                         const unsigned char* values, int num_values) {
   if (!desc) return;
@@ -96,6 +97,7 @@ void TF_SetAttrTypeList(TF_OperationDescription* desc, const char* attr_name,
 
 // ---- Strings ------------------------------------------------------------------------------------
 
+// Sets a string or the name of a placeholder attribute.
 static void set_text(TF_OperationDescription* desc, const char* attr_name, leat_attr_kind_t kind,
                      leat_string_view_t text) {
   if (!desc) return;
@@ -114,6 +116,7 @@ void TF_SetAttrPlaceholder(TF_OperationDescription* desc, const char* attr_name,
   set_text(desc, attr_name, LEAT_ATTR_PLACEHOLDER, leat_string_view_from(placeholder));
 }
 
+// Sets a list of strings; that of _class replaces the colocations.
 static leat_status_t set_strings(TF_OperationDescription* desc, const char* attr_name,
                                  const void* const* values, const size_t* lengths, int count) {
   void* memory = NULL;
@@ -209,6 +212,7 @@ void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name,
   leat_capi_description_note(desc, set_shapes(desc, attr_name, dims, num_dims, count));
 }
 
+// Decodes serialized shapes into a list; the message of an error names the shape by number.
 static leat_status_t decode_shapes(TF_OperationDescription* desc, const void* const* protos,
                                    const size_t* proto_lens, int count,
                                    leat_attr_value_t* out_value) {
@@ -307,6 +311,7 @@ void TF_SetAttrTensor(TF_OperationDescription* desc, const char* attr_name, TF_T
   leat_capi_status_set(status, result);
 }
 
+// Copies the values of |count| handles.
 static leat_status_t hold_tensors(TF_OperationDescription* desc, TF_Tensor* const* values,
                                   int count, leat_attr_value_t* out_value) {
   void* memory = NULL;

@@ -34,6 +34,7 @@ static void append_us(explanation_t* e, const char* name, int64_t ns) {
   leat_json_append_number(&e->out, (double)ns / 1e3);
 }
 
+// Appends the devices, with the nodes that each got and its load in the simulated step.
 static void append_devices(explanation_t* e) {
   leat_string_builder_append(&e->out, LEAT_SV(", \"devices\": ["));
   for (int d = 0; d < e->options.device_count; ++d) {
@@ -54,6 +55,8 @@ static void append_devices(explanation_t* e) {
   }
 }
 
+// Appends the nodes, with the device, the reason and the simulated times of each. A node that no
+// device can run has the time INT64_MAX, which is printed as 0.
 static void append_nodes(explanation_t* e) {
   leat_string_builder_append(&e->out, LEAT_SV("],\n\"nodes\": ["));
   for (size_t i = 0; i < e->graph->node_count; ++i) {
@@ -94,6 +97,7 @@ static leat_status_t simulate(explanation_t* e) {
   return leat_ok_status();
 }
 
+// Places the graph, simulates a step and prints both.
 static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
                               const leat_session_options_t* options,
                               const leat_target_t* target) {
@@ -152,6 +156,7 @@ static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int f
   return leat_prune(whole, NULL, 0, outputs, fetch_count, nodes, count, out_rewrite);
 }
 
+// Frees what the target opened; a target that was not opened is zero.
 static void close_target(leat_target_t* target) {
   if (target->worker) target->worker->vtable->destroy(target->worker);
   for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);

@@ -50,6 +50,8 @@ static leat_status_t translate(plugin_t* fs, const char* path, char** out_name) 
   return leat_ok_status();
 }
 
+// Calls one of the plugin's functions that take a path; |function| names it where the plugin lacks
+// it.
 static leat_status_t call_on_path(plugin_t* fs, path_fn_t fn, const char* function,
                                   const char* path) {
   char* name = NULL;
@@ -100,6 +102,7 @@ static leat_status_t close_writer(leat_file_t* base) {
   return result;
 }
 
+// A read at the end of the file gives fewer bytes and OK.
 static leat_status_t read_file(leat_file_t* base, uint64_t offset, void* data, size_t size,
                                size_t* out_read) {
   plugin_file_t* file = (plugin_file_t*)base;
@@ -213,6 +216,7 @@ static leat_status_t open_as(plugin_file_t* file, const char* name, leat_file_mo
   return take(&status, file->path);
 }
 
+// The path is kept with the file, for errors and for its size.
 static leat_status_t plugin_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
                                  leat_allocator_t* allocator, leat_file_t** out_file) {
   size_t path_size = strlen(path) + 1;

@@ -12,6 +12,8 @@ struct leat_records_t {
   leat_record_reader_t reader;
 };
 
+// Opens a file for reading. The size of a decompressed record is limited, because a damaged length
+// could ask for any amount of memory.
 static leat_status_t open_records(const char* path, leat_string_view_t compression,
                                   leat_records_t** out_records) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -42,6 +44,8 @@ leat_records_t* leat_records_open(const char* path, TF_Status* status) {
   return leat_records_open_compressed(path, NULL, status);
 }
 
+// Returns the next record, or NULL: at the end with OUT_OF_RANGE in |status|, otherwise with an
+// error.
 const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Status* status) {
   leat_string_view_t record = {NULL, 0};
   leat_status_t result = records ? leat_record_reader_next(&records->reader, &record)
@@ -89,6 +93,7 @@ static leat_status_t open_file(const char* path, leat_string_view_t name,
   return leat_compressed_file_create(file, compression, leat_allocator_system(), out_file);
 }
 
+// Opens a file for writing.
 static leat_status_t create_records(const char* path, leat_string_view_t compression,
                                     leat_records_writer_t** out_writer) {
   leat_records_writer_t* writer;

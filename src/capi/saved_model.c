@@ -26,6 +26,8 @@ typedef struct load_s {
   TF_Session* session;
 } load_t;
 
+// Makes the graph and session, imports the graph and restores the state. What was made is freed by
+// the caller after a failure.
 static leat_status_t load_session(load_t* l, const TF_SessionOptions* options,
                                   leat_meta_graph_t* m, TF_Buffer* meta_graph_def) {
   const leat_runtime_t* runtime = NULL;
@@ -97,6 +99,7 @@ TF_Session* TF_LoadSessionFromSavedModel(const TF_SessionOptions* session_option
 
 // ---- MetaGraphs ---------------------------------------------------------------------------------
 
+// Finds a tensor by its name and gives its handle.
 static leat_status_t find_output(leat_string_view_t name, TF_Graph* graph, TF_Output* out_output) {
   leat_output_t output;
   LEAT_RETURN_IF_ERROR(leat_meta_graph_find(graph->shared, name, &output));

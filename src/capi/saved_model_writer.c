@@ -68,6 +68,7 @@ typedef struct writer_s {
   leat_pb_meta_graph_def_t meta;
 } writer_t;
 
+// Prints the name of |output| as "node:index".
 static leat_status_t print_output(writer_t* w, TF_Output output, const char* what,
                                   const leat_node_t** out_node, leat_string_view_t* out_name) {
   leat_output_t resolved;
@@ -165,6 +166,7 @@ static leat_status_t describe_initializer(writer_t* w) {
                                      &info->tensor_shape);
 }
 
+// Describes the saver in a SaverDef; a model without one has no variables to save.
 static leat_status_t describe_saver(writer_t* w) {
   const leat_saver_operations_t* from = &w->model->saver;
   const leat_node_t* node;
@@ -210,6 +212,7 @@ static leat_status_t describe_assets(writer_t* w) {
   return leat_ok_status();
 }
 
+// Fills everything in the MetaGraphDef but the graph. A model without tags gets "serve".
 static leat_status_t describe_model(writer_t* w) {
   leat_pb_meta_graph_def_meta_info_def_t* info;
   leat_string_view_t* tags;
@@ -230,6 +233,7 @@ static leat_status_t describe_model(writer_t* w) {
 
 // ---- Bytes --------------------------------------------------------------------------------------
 
+// Appends the header of a field with a length; |field| must be less than 16.
 static void append_header(leat_string_builder_t* out, uint32_t field, size_t size) {
   uint8_t header[1 + LEAT_WIRE_MAX_VARINT_BYTES] = {(uint8_t)(field << 3 | LEAT_WIRE_LENGTH)};
   const uint8_t* end = leat_wire_write_varint(header + 1, size);
@@ -311,6 +315,8 @@ static leat_status_t copy_assets(const leat_model_t* model, const char* director
   return leat_ok_status();
 }
 
+// Writes variables, assets, and then saved_model.pb. ALREADY_EXISTS where the directory has a
+// model.
 static leat_status_t write_saved_model(const char* directory, TF_Graph* graph,
                                        TF_Session* session, const leat_model_t* model,
                                        leat_arena_t* arena) {

@@ -193,6 +193,7 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
   if (graph_options->enable_bfloat16_sendrecv) *passes |= LEAT_PASS_BIT_COMPRESS;
 }
 
+// Reads the configuration over the defaults. Nothing changes where it is not valid.
 static leat_status_t read_config(const leat_pb_config_proto_t* config,
                                  leat_session_options_t* inout_options) {
   leat_session_options_t options = leat_session_options_default();
@@ -287,6 +288,8 @@ void leat_set_devices(TF_SessionOptions* options, const char* devices, TF_Status
   leat_capi_status_set(status, parse_devices(devices, &options->options));
 }
 
+// Makes costs of the statistics in a RunMetadata. The caller releases |*out_costs|, also after a
+// failure.
 static leat_status_t read_costs(const TF_Buffer* run_metadata, leat_costs_t** out_costs) {
   leat_arena_t arena;
   leat_pb_run_metadata_t metadata = {0};

@@ -16,6 +16,7 @@ struct TF_DimensionHandle {
   int64_t size;
 };
 
+// The opaque context is the inference itself.
 static leat_inference_t* inference_of(TF_ShapeInferenceContext* ctx) {
   return (leat_inference_t*)ctx;
 }
@@ -111,6 +112,7 @@ int TF_ShapeInferenceContextRankKnown(TF_ShapeInferenceContext* ctx, TF_ShapeHan
   return handle->shape.rank >= 0;
 }
 
+// INVALID_ARGUMENT where |rank| is not one that a shape can have.
 static leat_status_t check_rank(int64_t rank) {
   if (rank >= 0 && rank <= LEAT_SHAPE_MAX_RANK) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Rank is %lld, must be in [0, %d]",
@@ -150,6 +152,7 @@ void TF_ShapeInferenceContextWithRankAtMost(TF_ShapeInferenceContext* ctx, TF_Sh
   leat_capi_status_set(status, checked);
 }
 
+// A negative |i| counts from the end. A dimension that does not exist is unknown.
 void TF_ShapeInferenceContextDim(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* shape_handle,
                                  int64_t i, TF_DimensionHandle* result) {
   int rank = shape_handle->shape.rank;
@@ -157,6 +160,7 @@ void TF_ShapeInferenceContextDim(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* 
   result->size = exists ? leat_partial_shape_dim(shape_handle->shape, (int)i) : LEAT_DIM_UNKNOWN;
 }
 
+// Larger indices mean the same as the largest that fits; both lie outside every shape.
 static int clamp_index(int64_t index) {
   return (int)LEAT_MAX(INT32_MIN / 2, LEAT_MIN(index, INT32_MAX));
 }

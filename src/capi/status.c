@@ -18,6 +18,7 @@ static void free_payload(leat_capi_payload_t* payload) {
   leat_allocator_free(leat_allocator_system(), payload);
 }
 
+// Makes |status| OK and frees its payloads.
 void leat_capi_status_clear(TF_Status* status) {
   leat_status_free(status->status);
   status->status = leat_ok_status();
@@ -74,6 +75,7 @@ static char* copy_text(const char* value) {
   return copy;
 }
 
+// Takes |value| over, also without memory for the payload.
 static void add_payload(TF_Status* s, const char* key, char* value) {
   size_t key_bytes = strlen(key) + 1;
   void* memory = NULL;
@@ -91,6 +93,8 @@ static void add_payload(TF_Status* s, const char* key, char* value) {
   s->payloads = payload;
 }
 
+// An OK status has no payloads. Without memory the payload is left out, since there is no way to
+// say so.
 void TF_SetPayload(TF_Status* s, const char* key, const char* value) {
   if (leat_status_is_ok(s->status)) return;
   char* copy = copy_text(value);

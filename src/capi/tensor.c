@@ -31,6 +31,8 @@ static bool measure(TF_DataType dtype, const int64_t* dims, int num_dims, leat_s
   return fits;
 }
 
+// Takes |buffer| over, unless it returns NULL. A tensor without elements points to a block that is
+// never written, so that its address is aligned and not NULL.
 static TF_Tensor* make_handle(leat_buffer_t* buffer, TF_DataType dtype, const leat_shape_t* shape,
                               size_t len) {
   static LEAT_ALIGNED(LEAT_BUFFER_ALIGNMENT) char no_elements[LEAT_BUFFER_ALIGNMENT];
@@ -116,6 +118,7 @@ TF_Tensor* TF_AllocateTensor(TF_DataType dtype, const int64_t* dims, int num_dim
 
 size_t TF_TensorDefaultAlignment(void) { return LEAT_BUFFER_ALIGNMENT; }
 
+// Returns the tensor if nobody else holds its buffer, and NULL otherwise.
 TF_Tensor* TF_TensorMaybeMove(TF_Tensor* tensor) {
   leat_buffer_t* buffer = tensor->tensor.buffer;
   return buffer && leat_buffer_is_exclusive(buffer) ? tensor : NULL;
@@ -158,6 +161,8 @@ bool TF_TensorIsAligned(const TF_Tensor* tensor) {
   return (uintptr_t)tensor->tensor.data % LEAT_BUFFER_ALIGNMENT == 0;
 }
 
+// Makes |to| share |from|'s buffer under another type and shape of the same size in bytes. Strings
+// and handles are refused, because their bytes mean nothing under another type.
 static leat_status_t bitcast(const TF_Tensor* from, TF_DataType type, TF_Tensor* to,
                              const int64_t* dims, int rank) {
   size_t from_size = TF_DataTypeSize(TF_TensorType(from)), to_size = TF_DataTypeSize(type);

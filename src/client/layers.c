@@ -45,6 +45,7 @@ static TF_Output constant_of(leat_scope_t* scope, TF_Tensor* tensor) {
   return first(operation);
 }
 
+// The type must have elements of a fixed size; leat_constant_string is for strings.
 TF_Output leat_constant(leat_scope_t* scope, TF_DataType dtype, int rank, const int64_t* dims,
                         const void* values) {
   size_t size = TF_DataTypeSize(dtype);
@@ -173,6 +174,7 @@ TF_Output leat_cast(leat_scope_t* scope, TF_Output x, TF_DataType dtype) {
   return first(leat_operation(scope, "Cast", NULL, &x, 1, &to, 1));
 }
 
+// The part of the rows whose largest logit is at the label.
 TF_Output leat_accuracy(leat_scope_t* scope, TF_Output logits, TF_Output labels) {
   TF_Output guess = leat_argmax(scope, logits);
   TF_Output right = binary(scope, "Equal", guess, leat_cast(scope, labels, TF_INT64));

@@ -66,6 +66,7 @@ leat_scope_t* leat_scope_after(leat_scope_t* parent, TF_Operation* const* operat
   return parent ? make_scope(parent->root, parent, NULL, operations, count) : NULL;
 }
 
+// Makes a scope whose operations are asked to run on |device|.
 leat_scope_t* leat_scope_on(leat_scope_t* parent, const char* device) {
   char* copy = parent ? strdup(device) : NULL;
   leat_scope_t* scope = copy ? make_scope(parent->root, parent, NULL, NULL, 0) : NULL;
@@ -117,6 +118,7 @@ void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...)
 
 // ---- Adding operations --------------------------------------------------------------------------
 
+// Numbers are tried from 1 on: "x", "x_1", "x_2".
 char* leat_scope_name(leat_scope_t* scope, const char* base) {
   if (!leat_scope_is_ok(scope)) return NULL;
   size_t size = strlen(scope->prefix) + strlen(base) + 16;
@@ -132,6 +134,7 @@ char* leat_scope_name(leat_scope_t* scope, const char* base) {
   return name;
 }
 
+// The sizes of all shapes lie one behind the other; the C API wants a pointer to those of each.
 static void set_shapes(TF_OperationDescription* op, const leat_attribute_t* a, TF_Status* status) {
   const int64_t** dims = calloc((size_t)a->integer + 1, sizeof *dims);
   const int64_t* next = a->integers;
@@ -195,6 +198,7 @@ static void add_inputs(TF_OperationDescription* op, const leat_op_signature_t* s
   for (; next < count; ++next) TF_AddInput(op, inputs[next]);
 }
 
+// Fails the scope where an input has no operation, and returns whether all have.
 static int check_inputs(leat_scope_t* scope, const char* op, const char* name,
                         const TF_Output* inputs, int count) {
   for (int i = 0; i < count; ++i) {
@@ -241,6 +245,7 @@ TF_Operation* leat_operation(leat_scope_t* scope, const char* op, const char* na
   return operation;
 }
 
+// Adds a NoOp that waits for all |operations|.
 TF_Operation* leat_group(leat_scope_t* scope, const char* name, TF_Operation* const* operations,
                          int count) {
   for (int i = 0; i < count; ++i) {

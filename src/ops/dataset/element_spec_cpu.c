@@ -6,6 +6,8 @@
 // compare them.
 #include "ops/dataset/element_spec_cpu.h"
 
+// There is room for one more component than |count|, so that an element without components has
+// addresses too.
 leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec) {
   leat_element_spec_t* s;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *s, (void**)&s));
@@ -112,6 +114,7 @@ static leat_status_t check_type(const leat_element_spec_t* expected, int index, 
                           leat_dtype_name(expected->types[index]), leat_dtype_name(received));
 }
 
+// Whether one shape may satisfy both: an unknown rank or size agrees with any.
 static bool compatible(leat_partial_shape_t a, leat_partial_shape_t b) {
   if (a.rank < 0 || b.rank < 0) return true;
   if (a.rank != b.rank) return false;
