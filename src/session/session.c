@@ -32,8 +32,8 @@ struct leat_signature_s {
   int32_t* targets;
   int feed_count, fetch_count, target_count;
   int* feed_types;  // base types
-  bool echoes;      // something is fed and fetched
-  leat_compiled_t* compiled;  // an output is both fed and fetched
+  bool echoes;      // an output is both fed and fetched
+  leat_compiled_t* compiled;
   _Atomic(int64_t) step_count;  // steps so far, in a session that measures
 };
 
