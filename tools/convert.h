@@ -5,8 +5,10 @@
 #include "command.h"
 #include "model.h"
 
+// The most outputs that one command may name.
 #define CONVERT_MOST 64
 
+// The arguments of one run of leat convert. All texts are borrowed from the command line.
 typedef struct conversion_s {
   model_source_t source;
   const char* target;  // the file, or prefix of a checkpoint, that is written
@@ -16,6 +18,9 @@ typedef struct conversion_s {
 } conversion_t;
 
 // Each returns an exit code and has complained about what is wrong.
+// convert_graph rewrites a graph file in its other form, binary or text. convert_freeze writes a
+// graph in which variables are constants. convert_checkpoint rewrites a checkpoint as one of the
+// second format (V2).
 int convert_graph(const conversion_t* conversion);
 int convert_freeze(const conversion_t* conversion);
 int convert_checkpoint(const conversion_t* conversion);

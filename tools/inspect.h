@@ -5,6 +5,7 @@
 #include "command.h"
 #include "leat/files.h"
 
+// The arguments of one run of leat inspect; the texts are NULL where they were not given.
 typedef struct inspection_s {
   const char* path;
   bool json;
@@ -19,6 +20,7 @@ typedef struct inspection_s {
 } inspection_t;
 
 // Each returns an exit code and has complained about what is wrong.
+// inspect_pass is the part of inspect_graph that |pass| asks for.
 int inspect_graph(const inspection_t* inspection);
 int inspect_pass(const inspection_t* inspection);
 int inspect_checkpoint(const inspection_t* inspection);

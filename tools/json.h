@@ -10,6 +10,7 @@ typedef enum json_kind_e {
   JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT
 } json_kind_t;
 
+// A value, which owns the values inside it. Numbers stay as text, so that no digit is lost.
 typedef struct json_s json_t;
 struct json_s {
   json_kind_t kind;

@@ -5,6 +5,7 @@
 #include "json.h"
 #include "leat/inspect.h"
 
+// The step, and the graph and options that it runs with, which are the caller's.
 typedef struct place_step_s {
   TF_Graph* graph;
   TF_Status* status;
@@ -15,6 +16,7 @@ typedef struct place_step_s {
   bool may_fail;  // a step that does not run is no error, and place_measured_t says why
 } place_step_t;
 
+// What was measured; place_measured_free frees what it holds.
 typedef struct place_measured_s {
   int steps;  // how many were measured
   double step_us;       // time of the shortest one

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// A position in a message, which is borrowed: the field that wire_next went to last. The bytes from
+// |begin| to |next| are that whole field, tag included, so that it can be copied unread.
 typedef struct wire_s {
   // where the current field began, where the next one begins, and the end of the message
   const uint8_t *begin, *next, *end;
@@ -15,6 +17,7 @@ typedef struct wire_s {
   size_t size;
 } wire_t;
 
+// A position before the first field of the message in |data|.
 static inline wire_t wire_of(const void* data, size_t size) {
   const uint8_t* bytes = (const uint8_t*)data;
   return (wire_t){.next = bytes, .end = bytes ? bytes + size : bytes};

@@ -9,6 +9,8 @@
 #include "kernel/resource.h"
 #include "tensorflow/c/eager/c_api.h"
 
+// A handle has its tensor from the beginning, because eager ops run at once. The client and the ops
+// that it was added to hold references; a copy is a new handle that shares the tensor's buffer.
 struct TFE_TensorHandle {
   leat_reference_count_t references;
   leat_tensor_t tensor;
@@ -23,6 +25,8 @@ typedef struct leat_eager_kernel_s {
   uint8_t input_types[];
 } leat_eager_kernel_t;
 
+// What eager ops run in. Both resource managers live until it is deleted; the second is for kernels
+// whose resources would end with the step in a session. Ops may be executed on several threads.
 struct TFE_Context {
   TF_Graph* graph;      // has no nodes; sessions and descriptions need a graph
   TF_Session* session;  // gives the context its devices and threads
@@ -37,7 +41,8 @@ struct TFE_Context {
   uint64_t id;
 };
 
-// Behind TFE_CancellationManager.
+// A cancellation with the callbacks that clients registered by tokens of this manager. Ops that
+// were given the manager wait on its cancellation instead of the context's.
 struct TFE_CancellationManager {
   leat_cancellation_t* cancellation;
   leat_mutex_t mutex;             // guards the list
@@ -46,6 +51,8 @@ struct TFE_CancellationManager {
   _Atomic bool is_cancelling;
 };
 
+// An op that is being described. It may be executed more than once; its inputs are retained, and
+// |description| is used for its attributes only.
 struct TFE_Op {
   TFE_Context* context;
   const leat_op_t* op;

@@ -28,6 +28,8 @@ typedef struct leat_scope_root_t {
   int references;  // scopes
 } leat_scope_root_t;
 
+// A scope owns copies of its parent's prefix, controls and device, so that the parent may be freed
+// first.
 struct leat_scope_t {
   leat_scope_root_t* root;
   char* prefix;  // "" or "a/b/"
@@ -43,7 +45,8 @@ void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...)
 // Returns a name under the scope's prefix that is new in the graph, from malloc; NULL after an
 // error.
 char* leat_scope_name(leat_scope_t* scope, const char* base);
-// Adds an operation with exactly this name; NULL after an error.
+// Adds an operation with exactly this name, on the scope's device and after its controls; NULL
+// after an error. The inputs are divided among the op's arguments by their attributes.
 TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op, const char* name,
                              const TF_Output* inputs, int input_count,
                              const leat_attribute_t* attributes, int attribute_count);

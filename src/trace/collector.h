@@ -8,6 +8,7 @@
 #include "base/sync.h"
 #include "tensor/tensor.h"
 
+// A node that has run.
 typedef struct leat_node_event_s {
   struct leat_node_event_s* next;
   leat_string_view_t node, op;  // in the collector's arena
@@ -21,6 +22,7 @@ typedef struct leat_node_event_s {
   } * outputs;
 } leat_node_event_t;
 
+// The events of one device, in the order in which its nodes ended.
 typedef struct leat_device_events_s {
   struct leat_device_events_s* next;
   leat_string_view_t device;
@@ -30,7 +32,7 @@ typedef struct leat_device_events_s {
 
 // Owned by whoever runs the step. Thread-safe while the step runs; read when it has ended.
 typedef struct leat_step_collector_s {
-  leat_mutex_t mutex;
+  leat_mutex_t mutex;  // guards the two fields below
   leat_arena_t arena;
   leat_device_events_t* devices;
 } leat_step_collector_t;
@@ -38,7 +40,8 @@ typedef struct leat_step_collector_s {
 void leat_step_collector_initialize(leat_allocator_t* allocator,
                                     leat_step_collector_t* out_collector);
 void leat_step_collector_deinitialize(leat_step_collector_t* collector);
-// The present time by the collector's clock, in nanoseconds.
+// The present time by the collector's clock, in nanoseconds; taken before a node runs, to be given
+// to leat_step_collector_add.
 int64_t leat_step_collector_now(void);
 // Adds an event for a node that has ended now. Without memory the event is left out. |outputs|
 // points to the first of |output_count| tensors, which are |stride_bytes| apart.

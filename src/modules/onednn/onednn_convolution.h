@@ -25,6 +25,8 @@ typedef struct onednn_array_s {
   dnnl_memory_desc_t reorder_scratchpad;
 } onednn_array_t;
 
+// The memory objects of one run, which get the addresses of its arrays before it, and the stream
+// that it runs on.
 typedef struct onednn_frame_s {
   struct onednn_frame_s* next;
   dnnl_stream_t stream;
@@ -33,6 +35,7 @@ typedef struct onednn_frame_s {
   dnnl_memory_t bias, scratchpad;
 } onednn_frame_t;
 
+// After it is made, nothing changes but the list of idle frames.
 struct leat_onednn_convolution_s {
   leat_convolution_direction_t direction;
   onednn_array_t arrays[ARRAYS];
@@ -41,6 +44,8 @@ struct leat_onednn_convolution_s {
   dnnl_primitive_desc_t description;
   dnnl_primitive_t primitive;
   dnnl_memory_desc_t scratchpad;
+  // |pads_offset| is that of the scratchpad in the scratch memory; the reorders and the primitive
+  // run one after the other and share it.
   size_t pads_offset, scratch_bytes;
   leat_spinlock_t lock;  // guards |frames|
   onednn_frame_t* frames;
@@ -55,6 +60,7 @@ static inline int onednn_filter_index(leat_convolution_direction_t direction) {
 
 void onednn_frame_destroy(onednn_frame_t* frame);
 
+// Returns from the calling function with oneDNN's status unless it is success.
 #define RETURN_IF_FAILED(expression)                \
   do {                                              \
     const dnnl_status_t status_ = (expression);     \

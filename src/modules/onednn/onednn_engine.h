@@ -26,6 +26,8 @@ static inline void onednn_leave(int threads) {
 // Translates to a leat_status_code_t.
 int onednn_code(dnnl_status_t status);
 
+// The convolutions of the module's table; device/cpu/onednn_module.h says what each function does.
+// Those that return int return a leat_status_code_t.
 int onednn_convolution_create(leat_convolution_direction_t direction,
                               const leat_convolution_shape_t* shape, int flags,
                               leat_onednn_convolution_t** out_convolution);

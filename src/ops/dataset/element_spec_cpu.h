@@ -15,8 +15,10 @@ typedef struct leat_element_spec_s {
 
 // Makes a spec of |count| components; each is set with leat_element_spec_set before it is shared.
 LEAT_MUST_USE leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec);
+// Sets component |index|; the shape's sizes are copied.
 LEAT_MUST_USE leat_status_t leat_element_spec_set(leat_element_spec_t* spec, int index, int dtype,
                                                   leat_partial_shape_t shape);
+// Makes a spec of one scalar.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_scalar(int dtype, leat_element_spec_t** out_spec);
 // Makes a spec from a node's attributes |types_name| and output_shapes. Where output_shapes is
 // empty, which some ops allow, the shapes are unknown.
@@ -31,7 +33,8 @@ LEAT_MUST_USE leat_status_t leat_element_spec_common(const leat_element_spec_t* 
 leat_element_spec_t* leat_element_spec_retain(leat_element_spec_t* spec);
 void leat_element_spec_release(leat_element_spec_t* spec);  // NULL is allowed
 
-// The shape of a row of a tensor of shape |shape|. It borrows |shape|'s sizes.
+// The shape of a row of a tensor of shape |shape|, which is |shape| without its first dimension;
+// unknown where |shape| has none. It borrows |shape|'s sizes.
 leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape);
 // Makes the spec of the rows of elements that are as |batches| says.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_rows(const leat_element_spec_t* batches,

@@ -22,6 +22,7 @@ typedef struct leat_example_group_s {
   int first_output;  // the first output of the group
 } leat_example_group_t;
 
+// ParseSequenceExampleV2 has the most groups: three kinds in contexts and three in lists.
 enum { LEAT_EXAMPLE_GROUP_MAX = 6 };
 
 typedef struct leat_example_layout_s {
