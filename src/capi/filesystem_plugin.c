@@ -103,6 +103,8 @@ static leat_status_t check_tables(const TF_FilesystemPluginOps* p,
   return leat_ok_status();
 }
 
+// Lets the plugin initialize its state and registers the file system, which stays from then on. A
+// scheme that is taken is an error.
 static leat_status_t start(const char* scheme, leat_plugin_file_system_t* fs) {
   TF_Status status = {NULL, NULL};
   fs->ops.init(&fs->state, &status);
@@ -129,6 +131,8 @@ static leat_status_t register_scheme(const TF_FilesystemPluginInfo* info,
   return status;
 }
 
+// Registers the file systems of all schemes of the plugin, and frees what the plugin allocated to
+// describe them.
 static leat_status_t register_all(const TF_FilesystemPluginInfo* info) {
   if (!info->plugin_memory_allocate || !info->plugin_memory_free) {
     return leat_make_status(

@@ -6,6 +6,8 @@
 #include "base/file_system.h"
 #include "tensorflow/c/experimental/filesystem/filesystem_interface.h"
 
+// Made by filesystem_plugin.c for one scheme of a plugin. Once it is registered it is never freed
+// and not changed any more, so that any thread may use it.
 typedef struct leat_plugin_file_system_s {
   leat_file_system_t base;
   TF_Filesystem state;
