@@ -2,7 +2,9 @@
 // signatures (the names, types and shapes of what they are fed and give), its assets and
 // initializer, and counts the variables. Only saved_model.pb or saved_model.pbtxt and the index of
 // the variables are read; nothing is loaded or run, so that a model with unknown ops can be
-// inspected too.
+// inspected too. The message is read through views, which copy nothing. There are two printers over
+// the same views: one for people, which leaves out the signatures that only a loader uses, and one
+// that prints JSON with all signatures, for programs.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 // The subcommand leat ops: lists the registered ops, or prints the inputs, outputs, attributes and
 // kernels of one. Everything comes from leat_ops_json, the library's description of itself, so that
-// the list cannot differ from what the library does.
+// the list cannot differ from what the library does. The JSON of all ops is printed as the library
+// gives it; for everything else it is parsed into a tree (tools/json.h). A name that is not
+// registered is an error.
 #include <stdlib.h>
 #include <string.h>
 

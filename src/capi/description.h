@@ -27,6 +27,8 @@ typedef struct leat_capi_held_tensor_s {
   leat_tensor_t tensor;
 } leat_capi_held_tensor_t;
 
+// Texts, arrays and attribute values lie in |arena|; an array that grows leaves its old memory
+// there. The node is made from all this by TF_FinishOperation, under the graph's lock.
 struct TF_OperationDescription {
   TF_Graph* graph;
   leat_arena_t arena;

@@ -1,5 +1,9 @@
-// Graphs, nodes, versions and op declarations as serialized messages. Each function copies under
-// the graph's lock into a builder and gives its bytes to the caller's empty buffer afterwards.
+// Gives graphs, nodes, versions and op declarations as serialized messages. The bytes are encoded
+// under the graph's lock into a builder that belongs to the call, and move into the caller's buffer
+// after the lock was released; so other threads wait only while the graph is read. The caller's
+// buffer must be empty and stays so after an error. The messages are TensorFlow's GraphDef,
+// NodeDef, VersionDef, OpDef and OpList; how each is made from the graph is in graph/export.c and
+// graph/op_def.c.
 #include "graph/export.h"
 
 #include "capi/handles.h"

@@ -1,8 +1,8 @@
 // Reads which arguments of an op are lists from the OpDef that the graph gives. The client
-// functions take a flat list of inputs, while the C API must be told which of them form a list; so
-// that an op's declaration is read once when it is first used. Inputs are divided by three rules:
-// an argument that is no list takes one input; a list whose length an attribute states takes so
-// many; the other lists share what is left equally.
+// functions take a flat list of inputs, while the C API must be told which of them form a list, so
+// that the op's declaration is needed to divide them. It is read when the op is first used. Inputs
+// are divided by three rules: an argument that is no list takes one input; a list whose length an
+// attribute states takes so many; the other lists share what is left equally.
 #include "client/signature.h"
 
 #include <stdlib.h>

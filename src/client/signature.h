@@ -1,15 +1,18 @@
-// Which arguments of an op are lists.
+// Which arguments of an op are lists. The root of a graph's scopes (client/scope.h) keeps a list of
+// the declarations of the ops that were used, so that each is read once, and frees it at its end.
 #ifndef LEAT_CLIENT_SIGNATURE_H_
 #define LEAT_CLIENT_SIGNATURE_H_
 
 #include "leat/graph.h"
 
+// One input argument of an op, as its OpDef declares it.
 typedef struct leat_signature_argument_t {
   int is_list;
   // the int attribute with its length; NULL for lists of types and for single tensors
   char* length;
 } leat_signature_argument_t;
 
+// The input arguments of one op. Owns its texts.
 typedef struct leat_op_signature_t {
   char* op;
   leat_signature_argument_t* arguments;

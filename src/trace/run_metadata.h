@@ -1,4 +1,5 @@
 // Translates collected events into TensorFlow's StepStats, and these into its RunMetadata message.
+// Called after the step has ended, when nothing writes to the collector any more.
 #ifndef LEAT_TRACE_RUN_METADATA_H_
 #define LEAT_TRACE_RUN_METADATA_H_
 
