@@ -1,4 +1,6 @@
-// Options and operands of a subcommand, one after the other.
+// Reads the options and operands of a subcommand one after the other (tools/command.h). There is no
+// getopt here because every subcommand has long options only, and because a wrong option must be
+// answered with the subcommand's name.
 #include <string.h>
 
 #include "command.h"

@@ -1,5 +1,17 @@
-// Printing arrays as numpy does: first the elements to be shown are measured (is an exponent
-// needed, how many digits before and after the point), then they are printed in one format.
+// Prints tensors for people, in the format of numpy 1.14 and later, and for programs, as JSON.
+// numpy's format is used because readers know it and can compare it by eye with their own arrays.
+//
+// All numbers of an array are printed in one format, which depends on the largest and smallest of
+// them. So the elements that will be shown are visited three times:
+//
+//     range    smallest and largest absolute value    -> with an exponent or without
+//     digits   digits that each value needs           -> columns before and after the point
+//     print    each element, padded to these columns, wrapped at 75 columns
+//
+// A value is printed with the fewest digits that read back as the same element of the tensor's
+// type, at most eight after the point. Of arrays with more than 1,000 elements only the first and
+// last three items of each axis are shown and visited, as numpy does. A scalar is printed with all
+// its digits.
 #include "array.h"
 
 #include <math.h>
@@ -22,7 +34,7 @@ typedef struct format_s {
   int left, right;    // columns before and after the point
   int unfinite;       // columns of the widest nan or infinity
   bool has_finite;
-  double smallest, largest;  // of the absolute values, zero left out
+  double smallest, largest;  // absolute values, of those that are finite and not zero
 } format_t;
 
 typedef struct printer_s {
@@ -33,14 +45,15 @@ typedef struct printer_s {
   int rank;
   bool summarize;
   format_t real, imaginary;
-  int width;   // of an integer
-  int column;  // where the line stands
-  int blanks;  // behind the last word: not printed where the line ends
+  int width;   // columns of an integer
+  int column;  // where the next character of the line goes
+  int blanks;  // blanks after the last word, which are not printed where the line ends
 } printer_t;
 
 // ---- Numbers ------------------------------------------------------------------------------------
 
-// The fewest digits after the point that read back; at most MAX_FRACTION, less the zeros behind.
+// Finds the fewest digits after the point with which |value| reads back. Where MAX_FRACTION do not
+// suffice, so many are used, without the zeros at their end.
 static int fraction_digits(const element_type_t* type, double value, bool with_exponent) {
   char text[400];
   for (int digits = 0; digits < MAX_FRACTION; ++digits) {
@@ -62,7 +75,8 @@ static void measure_range(format_t* f, double value) {
   if (size > 0) f->has_finite = true;
 }
 
-// Above this a value has no digits after the point that mean anything.
+// From this size on, numpy prints values with an exponent: their type has no digits left for the
+// fraction.
 static double exact_limit(const element_type_t* type) {
   switch (type->dtype) {
     case TF_HALF: return 1e3;
@@ -77,6 +91,7 @@ static void choose_notation(format_t* f, const element_type_t* type) {
                                        f->largest / f->smallest > 1000);
 }
 
+// Widens |f| for |value|. With |plus|, a sign is always printed, as in an imaginary part.
 static void measure_digits(format_t* f, const element_type_t* type, double value, bool plus) {
   char text[400];
   if (!isfinite(value)) {
@@ -93,13 +108,13 @@ static void measure_digits(format_t* f, const element_type_t* type, double value
   if (after > f->right) f->right = after;
 }
 
-// Nan and infinity take the room of the whole number.
+// Makes nan and infinity fit: they are aligned to the right in the columns of a whole number.
 static void fit_unfinite(format_t* f) {
   if (f->unfinite > f->left + 1 + f->right) f->left = f->unfinite - 1 - f->right;
 }
 
-// A number in its column, blanks before and behind; with |plus|, the imaginary part that follows
-// another number, so that only its sign stands before it.
+// Formats a number with the blanks that align it in its columns. |plus| is for the imaginary part
+// of a complex number: its sign is printed always, and follows the real part.
 static void format_real(const format_t* f, const element_type_t* type, double value, bool plus,
                         char word[WORD_SIZE * 8]) {
   char text[400];
@@ -119,7 +134,7 @@ static void format_real(const format_t* f, const element_type_t* type, double va
            digits == 0 ? "." : "", number + before, f->with_exponent ? 0 : right, "");
 }
 
-// A value that stands alone: "3.0", "1e-05".
+// Formats a scalar with as many digits as it needs: "3.0", "1e-05".
 static void format_single(const element_type_t* type, double value, char* word, size_t size) {
   if (!isfinite(value)) {
     snprintf(word, size, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
@@ -140,6 +155,7 @@ static void format_single(const element_type_t* type, double value, char* word, 
 
 // ---- Elements -----------------------------------------------------------------------------------
 
+// Prints the string as a Python bytes literal and returns the number of columns.
 static int print_string(FILE* out, const TF_TString* string) {
   const char* data = TF_TString_GetDataPointer(string);
   size_t size = TF_TString_GetSize(string);
@@ -171,7 +187,7 @@ static void format_integer(const element_type_t* type, const void* element, char
   }
 }
 
-// The j stands before the blanks of the imaginary part.
+// Appends the imaginary part and a j, which stands before the blanks that align the number.
 static void join_complex(char* word, const char* imaginary) {
   int size = (int)strlen(imaginary), used = (int)strlen(word), blanks = 0;
   while (blanks < size && imaginary[size - 1 - blanks] == ' ') ++blanks;
@@ -199,17 +215,19 @@ static void format_element(const printer_t* p, int64_t index, char word[2 * WORD
   }
 }
 
-// ---- The walk over what is shown ----------------------------------------------------------------
+// ---- Visiting the elements that are shown -------------------------------------------------------
 
 typedef void (*visit_fn_t)(printer_t* p, int64_t index);
 
+// The number of elements in one item of |axis|.
 static int64_t elements_below(const printer_t* p, int axis) {
   int64_t count = 1;
   for (int i = axis + 1; i < p->rank; ++i) count *= TF_Dim(p->tensor, i);
   return count;
 }
 
-// Items [begin, end) of an axis are left out.
+// Sets the range [begin, end) of the items of |axis| that are not shown; it is empty at the axis's
+// end where all are shown.
 static void left_out(const printer_t* p, int axis, int64_t* out_begin, int64_t* out_end) {
   int64_t size = TF_Dim(p->tensor, axis);
   bool some = p->summarize && size > 2 * EDGE_ITEMS;
@@ -248,6 +266,7 @@ static void visit_digits(printer_t* p, int64_t index) {
   if ((int)strlen(word) > p->width) p->width = (int)strlen(word);
 }
 
+// Prints a word after a blank, or on a new line where it would cross LINE_COLUMNS.
 static void print_word(printer_t* p, const char* word, int indent) {
   int columns = (int)strlen(word), size = columns;
   while (size > 0 && word[size - 1] == ' ') --size;
@@ -294,6 +313,7 @@ static void print_axis(printer_t* p, int axis, int64_t base) {
   int64_t begin, end, below = elements_below(p, axis), size = TF_Dim(p->tensor, axis);
   left_out(p, axis, &begin, &end);
   for (int64_t i = 0; i < size; ++i) {
+    // Items of outer axes are separated by empty lines, one for each axis further out.
     for (int k = axis; i && k < p->rank - 1; ++k) fputc('\n', p->out);
     if (i) fprintf(p->out, "%*s", axis + 1, "");
     if (i == begin) {

@@ -1,4 +1,4 @@
-// Tensors for people and for programs.
+// Prints tensors for people and for programs.
 #ifndef LEAT_TOOLS_ARRAY_H_
 #define LEAT_TOOLS_ARRAY_H_
 
@@ -6,12 +6,12 @@
 
 #include "tensorflow/c/c_api.h"
 
-// As numpy prints arrays: aligned, wrapped at 75 columns, the middle of more than 1,000 elements
-// left out.
+// Prints the tensor as numpy prints arrays, and a line's end: aligned, wrapped at 75 columns, with
+// the middle of more than 1,000 elements left out.
 void array_print(FILE* out, const TF_Tensor* tensor);
-// {"dtype": "float", "shape": [2], "value": [1, 2]}; numbers that are not finite are null.
+// Prints {"dtype": "float", "shape": [2], "value": [1, 2]}; numbers that are not finite are null.
 void array_print_json(FILE* out, const TF_Tensor* tensor);
-// "float (2, 3)"
+// Prints the type and shape: "float (2, 3)".
 void array_print_type(FILE* out, const TF_Tensor* tensor);
 
 #endif  // LEAT_TOOLS_ARRAY_H_

@@ -1,4 +1,4 @@
-// What goes to stderr, and colours.
+// Complaints on stderr, and colours for terminals.
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ const char* style_bold(FILE* file) { return style(file, "\033[1m"); }
 const char* style_red(FILE* file) { return style(file, "\033[31m"); }
 const char* style_end(FILE* file) { return style(file, "\033[0m"); }
 
-// A message of several lines would break "one line each".
+// Prints one line: the line ends within the message become blanks, so that scripts can rely on it.
 static void print_line(const char* format, va_list arguments) {
   char line[4096];
   int size = vsnprintf(line, sizeof line, format, arguments);

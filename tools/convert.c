@@ -1,4 +1,9 @@
-// leat convert: options and the choice of the kind of conversion.
+// The subcommand leat convert: it reads the options and calls the conversion that the first operand
+// names. Converting a graph between its binary and text form is done here, in one call of the
+// library; freezing a model (convert_freeze.c) and rewriting a checkpoint (convert_checkpoint.c)
+// have files of their own. Which form a graph file has follows from its name alone
+// (tools/graph_file.h). An option that the named conversion does not use is an error, because a
+// silent one would look as if it had worked.
 #include "convert.h"
 
 #include <string.h>
@@ -40,6 +45,7 @@ int convert_graph(const conversion_t* c) {
   return code;
 }
 
+// The operands come in a fixed order: kind, source, target.
 static bool add_operand(conversion_t* c, const char** kind, const char* value) {
   const char** places[] = {kind, &c->source.path, &c->target};
   for (int i = 0; i < 3; ++i) {
@@ -51,6 +57,7 @@ static bool add_operand(conversion_t* c, const char** kind, const char* value) {
   return false;
 }
 
+// Reads the arguments into |c| and |kind|. Returns what ended them.
 static int parse(arguments_t* arguments, conversion_t* c, const char** kind, bool* has_options) {
   for (;;) {
     int next = arguments_next(arguments);
@@ -77,6 +84,7 @@ static int run(int argc, char** argv) {
       {"signature", true}, {"output", true}, {"tag", true}, {"checkpoint", true}, {NULL, 0}};
   arguments_t arguments = {.command = &command_convert, .options = options, .argc = argc,
                            .argv = argv};
+  // It is static because its arrays are large and it starts as zeros.
   static conversion_t conversion;
   const char* kind = NULL;
   bool has_options = false;

@@ -1,4 +1,11 @@
-// leat convert checkpoint: everything is read, fed to a SaveV2 and saved.
+// The conversion leat convert checkpoint: rewrites a checkpoint of either format, in any number of
+// files, as one of the second format (V2) in one data file. It reads every tensor with the
+// library's checkpoint reader and feeds all of them to one SaveV2 operation in a small graph:
+//
+//     prefix, names, slices, value 0, value 1, ...  ──▶  SaveV2
+//
+// So the bytes are those that a training program would have written. All tensors are in memory at
+// the same time.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +16,14 @@
 typedef struct copy_s {
   leat_checkpoint_t* from;
   size_t count;
-  TF_Tensor** values;  // the file's name, then the tensors
-  TF_Output* inputs;   // the same, with the names and slices between
+  TF_Tensor** values;  // [1 + count]: the prefix to write, then the tensors; fed to the graph
+  // [3 + count]: SaveV2's inputs: the prefix, the names, the slices, then the tensors
+  TF_Output* inputs;
   TF_Status* status;
 } copy_t;
 
+// Makes a constant of |c->count| strings: the tensors' names, or, without |are_names|, empty
+// strings, which are the slices of whole tensors.
 static TF_Output strings(leat_scope_t* s, const copy_t* c, bool are_names) {
   int64_t count = (int64_t)c->count;
   TF_Tensor* tensor = TF_AllocateTensor(TF_STRING, &count, 1, c->count * sizeof(TF_TString));
@@ -51,7 +61,8 @@ static void save(copy_t* c) {
     session = TF_NewSession(graph, options, c->status);
   }
   if (session) {
-    c->inputs[2] = c->inputs[0];  // what is fed stands together
+    // what is fed must be contiguous: the prefix goes before the tensors
+    c->inputs[2] = c->inputs[0];
     TF_SessionRun(session, NULL, c->inputs + 2, c->values, (int)c->count + 1, NULL, NULL, 0,
                   &target, 1, NULL, c->status);
     TF_Status* status = TF_NewStatus();

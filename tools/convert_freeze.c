@@ -1,12 +1,19 @@
-// leat convert freeze: a graph of constants, and only what its outputs need.
+// The conversion leat convert freeze: makes a graph in which variables are constants, and which
+// holds only what its outputs need. Such a graph needs no checkpoint and can be run by anything
+// that runs a GraphDef. The nodes change as follows:
 //
-//   Variable, VariableV2, VarHandleOp   become a Const of the value that the session holds
-//   ReadVariableOp, ResourceGather      of a VarHandleOp become Identity and Gather of that Const
-//   calls of functions                  become the bodies of these
-//   other nodes                         stay as they are written, but for "_class": a node may be
-//                                       colocated with one that is gone
+//     Variable, VariableV2, VarHandleOp   becomes a Const with the value that the session holds
+//     ReadVariableOp, ResourceGather      of a VarHandleOp becomes Identity or Gather of that Const
+//     a call of a function                becomes the function's body
+//     any other node                      stays as it is, but without "_class", which may name a
+//                                         node that is gone
 //
-// A needed node that takes a variable in another way (an assignment, a call) cannot be kept.
+// The steps are: open the model and restore its variables; choose the outputs; let the library cut
+// out what they need and inline functions (cut_out); walk back from the outputs and mark each
+// needed node with its change (need_all); fetch the variables' values in one step; and write the
+// nodes. The nodes are copied as bytes of the GraphDef, field by field, so that attributes which
+// this program does not know survive. A needed node that takes a variable in any other way, such as
+// an assignment, cannot be frozen, and is named in an error.
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,23 +30,23 @@
 
 typedef enum change_e { GONE, KEPT, CONSTANT, READ, GATHER } change_t;
 
-typedef struct node_s {
+typedef struct node_s {  // a GONE node is not needed; the others are written
   TF_Operation* operation;
   change_t change;
-  TF_Tensor* tensor;  // of a CONSTANT
+  TF_Tensor* tensor;  // a CONSTANT's value
 } node_t;
 
 typedef struct freeze_s {
   model_t model;
-  TF_Operation** outputs;  // of the model, to be kept
+  TF_Operation** outputs;  // operations of the model's graph that are kept
   int output_count;
-  TF_Buffer* graph_def;    // what they need, without calls of functions
-  TF_Graph* graph;         // the same
-  node_t* nodes;           // of it, by address of the operation
+  TF_Buffer* graph_def;    // what the outputs need, with functions inlined
+  TF_Graph* graph;         // |graph_def|, imported
+  node_t* nodes;           // of |graph|, sorted by the address of the operation
   size_t count;
-  TF_Operation** stack;
+  TF_Operation** stack;  // needed nodes whose inputs were not visited yet
   size_t depth;
-  bytes_t out;
+  bytes_t out;  // the frozen GraphDef
 } freeze_t;
 
 static bool is_op(TF_Operation* operation, const char* op) {
@@ -57,6 +64,7 @@ static node_t* find_node(const freeze_t* f, TF_Operation* operation) {
   return bsearch(&key, f->nodes, f->count, sizeof *f->nodes, compare_nodes);
 }
 
+// Makes |f->nodes| and room for the stack. Returns false when there is no memory.
 static bool list_nodes(freeze_t* f) {
   size_t position = 0, capacity = 0;
   for (TF_Operation* o; (o = TF_GraphNextOperation(f->graph, &position));) {
@@ -75,7 +83,7 @@ static bool list_nodes(freeze_t* f) {
 
 // ---- Outputs ------------------------------------------------------------------------------------
 
-// An output, or an operation that has none.
+// Adds the output or operation |name| to those that are kept.
 static int keep(freeze_t* f, const char* name) {
   TF_Operation* operation = strchr(name, ':') ? endpoint_output(f->model.graph, name).oper
                                               : endpoint_operation(f->model.graph, name);
@@ -98,6 +106,7 @@ static int keep_signature(freeze_t* f, leat_message_view_t signature) {
   return EXIT_OK;
 }
 
+// Keeps what the options name; otherwise the outputs of one signature, or of all of them.
 static int choose_outputs(freeze_t* f, const conversion_t* c) {
   leat_message_view_t meta = leat_message_view(f->model.message), signature;
   size_t count = leat_message_count(meta, "signature_def");
@@ -113,7 +122,8 @@ static int choose_outputs(freeze_t* f, const conversion_t* c) {
   for (size_t i = 0; i < count; ++i) {
     leat_message_view_t entry = leat_message_child(meta, "signature_def", i);
     name_t key = view_string(entry, "key", 0);
-    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;  // the loader's
+    // signatures of the loader, such as its init op
+    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;
     int code = keep_signature(f, leat_message_child(entry, "value", 0));
     if (code) return code;
   }
@@ -121,9 +131,9 @@ static int choose_outputs(freeze_t* f, const conversion_t* c) {
   return complain("%s has no signatures: name what to keep by --output", c->source.path);
 }
 
-// ---- What is needed -----------------------------------------------------------------------------
+// ---- Needed nodes -------------------------------------------------------------------------------
 
-// Gather has no batches.
+// True when the ResourceGather has batch dimensions, which Gather cannot express.
 static bool is_batched(TF_Operation* gather) {
   int64_t batch_dims = 0;
   TF_Status* status = TF_NewStatus();
@@ -132,6 +142,7 @@ static bool is_batched(TF_Operation* gather) {
   return batch_dims != 0;
 }
 
+// What becomes of an operation if it is needed.
 static change_t change_of(TF_Operation* o) {
   static const struct {
     const char* op;
@@ -143,12 +154,14 @@ static change_t change_of(TF_Operation* o) {
     change_t change = kChanges[i].change;
     if (change < READ) return change;
     if (change == GATHER && is_batched(o)) return KEPT;
-    // A handle that comes from elsewhere is left to its reader.
+    // A handle that comes through another node cannot be followed: its reader stays as it is.
     return is_op(TF_OperationInput((TF_Input){o, 0}).oper, "VarHandleOp") ? change : KEPT;
   }
   return KEPT;
 }
 
+// Marks |operation| as needed and puts it on the stack, unless it becomes a constant: a constant
+// needs no inputs.
 static void need(freeze_t* f, TF_Operation* operation) {
   node_t* node = find_node(f, operation);
   if (!node || node->change != GONE) return;
@@ -156,6 +169,8 @@ static void need(freeze_t* f, TF_Operation* operation) {
   if (node->change != CONSTANT) f->stack[f->depth++] = operation;
 }
 
+// Complains when |reader|, which becomes |change|, would be left with a variable as its input: a
+// handle, or a reference that it may assign to.
 static int check_input(TF_Operation* reader, int index, TF_Operation* source, change_t change) {
   bool is_variable = change_of(source) == CONSTANT;
   bool is_handle = is_variable && is_op(source, "VarHandleOp") && change == KEPT;
@@ -184,6 +199,7 @@ static int need_inputs(freeze_t* f, TF_Operation* o) {
   return EXIT_OK;
 }
 
+// Sets |f->graph_def| and |f->graph| to what the outputs need.
 static int cut_out(freeze_t* f) {
   TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
   f->graph = TF_NewGraph();
@@ -197,6 +213,7 @@ static int cut_out(freeze_t* f) {
   return list_nodes(f) ? EXIT_OK : complain("no memory for %zu nodes", f->count);
 }
 
+// Marks every node that the outputs need, depth first.
 static int need_all(freeze_t* f) {
   int code = EXIT_OK;
   for (int i = 0; i < f->output_count; ++i) {
@@ -208,7 +225,8 @@ static int need_all(freeze_t* f) {
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// Where the model holds the variable: one behind a handle is read by an operation of our own.
+// The output of the model's graph that gives the variable's value. A variable behind a handle is
+// read by a ReadVariableOp that is added here.
 static TF_Output value_of(freeze_t* f, const node_t* node, size_t index) {
   TF_DataType dtype = TF_FLOAT;
   char name[64];
@@ -225,6 +243,7 @@ static TF_Output value_of(freeze_t* f, const node_t* node, size_t index) {
   return (TF_Output){TF_FinishOperation(desc, f->model.status), 0};
 }
 
+// Fetches the values of all variables in one step and keeps them with their nodes.
 static int fetch_values(freeze_t* f) {
   TF_Output* outputs = calloc(f->count + 1, sizeof *outputs);
   TF_Tensor** values = calloc(f->count + 1, sizeof *values);
@@ -251,7 +270,7 @@ static int fetch_values(freeze_t* f) {
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-// The NodeDef of a constant, as the library writes it.
+// Appends the NodeDef of a Const. The library writes it, so that it has the form of any other.
 static void append_constant(freeze_t* f, const node_t* node) {
   TF_Status* status = f->model.status;
   TF_Graph* scratch = TF_NewGraph();
@@ -267,13 +286,14 @@ static void append_constant(freeze_t* f, const node_t* node) {
   TF_DeleteGraph(scratch);
 }
 
+// True when an attribute, an entry of the map |attr|, has the key |key|.
 static bool key_is(const wire_t* attribute, const char* key) {
   wire_t name = wire_find(wire_of(attribute->value, attribute->size), 1);
   return name.next && name_is((name_t){(const char*)name.next, (size_t)(name.end - name.next)},
                               key);
 }
 
-// An attribute under another name.
+// Appends an attribute's value under the key |key|.
 static void append_renamed(bytes_t* out, const wire_t* attribute, const char* key) {
   bytes_t entry = {0};
   wire_t value = wire_find(wire_of(attribute->value, attribute->size), 2);
@@ -284,7 +304,9 @@ static void append_renamed(bytes_t* out, const wire_t* attribute, const char* ke
   free(entry.data);
 }
 
-// What a NodeDef (name 1, op 2, input 3, device 4, attr 5) becomes.
+// Appends a NodeDef (name 1, op 2, input 3, device 4, attr 5) changed as |change| says: a READ or
+// GATHER gets a new op, its dtype becomes the attribute of the new op, and attributes that the new
+// op does not have are dropped.
 static void append_node(freeze_t* f, wire_t node, change_t change) {
   static const struct {
     const char *op, *type;
@@ -305,6 +327,7 @@ static void append_node(freeze_t* f, wire_t node, change_t change) {
   free(out.data);
 }
 
+// Appends the fields of the GraphDef (node 1, and others, which are copied).
 static void append_graph(freeze_t* f) {
   char name[MAX_NAME];
   wire_t field = wire_of(f->graph_def->data, f->graph_def->length);

@@ -1,4 +1,4 @@
-// leat doctor: the machine and what it reaches.
+// The subcommand leat doctor: prints what the library says of the machine, as lines or as JSON.
 #include <string.h>
 
 #include "command.h"
@@ -7,6 +7,7 @@
 
 enum { PEAK_OPTION, JSON_OPTION };
 
+// Prints a line for a member; an object is a heading with its members below it.
 static void print_member(const json_t* member, const char* indent) {
   if (member->kind == JSON_OBJECT) {
     printf("%s%s%s%s\n", indent, style_bold(stdout), member->name, style_end(stdout));

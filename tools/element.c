@@ -1,4 +1,8 @@
-// The table of types, and the small floats that C does not have.
+// The types of tensors' elements, and how single elements are read and written. The tools print and
+// parse every type of number through double, which holds each of them but 64-bit integers exactly;
+// these have functions of their own. C has no half and no bfloat16: they are converted here bit by
+// bit, since the tools link only the library's public interface. Rounding is to nearest, ties to
+// even, as in the library.
 #include "element.h"
 
 #include <math.h>
@@ -27,6 +31,7 @@ const element_type_t* element_type_of(TF_DataType dtype) {
   return NULL;
 }
 
+// numpy writes the byte order first: "<" little-endian, "=" native, "|" not applicable.
 const element_type_t* element_type_of_numpy(const char* description, size_t size) {
   for (size_t i = 0; i < TYPE_COUNT; ++i) {
     const char* name = kTypes[i].numpy;
@@ -62,7 +67,8 @@ static double half_to_real(uint16_t bits) {
   return bits & 0x8000 ? -size : size;
 }
 
-// Round to nearest, ties to even, as rint does.
+// Rounds to nearest, ties to even: rint does so in the default mode. |units| is the value in units
+// of the half's last place.
 static uint16_t real_to_half(double value) {
   uint16_t sign = signbit(value) ? 0x8000 : 0;
   value = fabs(value);
@@ -72,7 +78,7 @@ static uint16_t real_to_half(double value) {
   if (exponent < -13) exponent = -13;  // subnormal
   double units = rint(ldexp(value, 11 - exponent));
   if (isinf(value) || ldexp(units, exponent - 11) >= 65520) return sign | 0x7c00;
-  // |units| counts in the last place: 1024 and more carry into the exponent by themselves.
+  // Units of 1024 and more carry into the exponent field by themselves.
   return (uint16_t)(sign | (uint16_t)((exponent + 13) * 1024 + (int)units));
 }
 
@@ -83,6 +89,7 @@ static double bfloat16_to_real(uint16_t bits) {
   return (double)value;
 }
 
+// Adding half of the last place, less one unless the kept part is odd, rounds to nearest even.
 static uint16_t real_to_bfloat16(double value) {
   float narrow = (float)value;
   uint32_t bits;
@@ -96,6 +103,7 @@ int64_t element_integer(const element_type_t* type, const void* element) {
   memcpy(&value, element, (size_t)type->size);
   if (type->kind != 'i' || type->size == 8) return value;
   int unused = 64 - 8 * type->size;
+  // Shifts the sign bit to the top and back, which extends it.
   return (int64_t)((uint64_t)value << unused) >> unused;
 }
 

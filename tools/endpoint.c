@@ -1,4 +1,5 @@
-// Looking up names; for one that is wrong, the name that differs least is offered.
+// Finds operations and outputs by name. For a name that does not exist, the complaint suggests the
+// name with the smallest edit distance.
 #include "endpoint.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 #define MAX_NAME 256
 
-// Insertions, deletions and replacements between |a| and |b|; at most |limit|.
+// The number of insertions, deletions and replacements between |a| and |b| (Levenshtein), or
+// |limit| where it is not smaller. One row of the table is kept.
 static int edit_distance(const char* a, const char* b, int limit) {
   int row[MAX_NAME + 1], size_a = (int)strlen(a), size_b = (int)strlen(b);
   if (size_a > MAX_NAME || size_b > MAX_NAME || abs(size_a - size_b) >= limit) return limit;

@@ -1,4 +1,4 @@
-// Files whole.
+// Reads and writes whole files with the C library, and reports failures with the file's name.
 #include "file.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@ void file_failed(const char* path, TF_Status* status) {
   TF_SetStatusFromIOError(status, errno ? errno : EIO, path);
 }
 
-// Grows as it reads: a pipe has no size beforehand.
+// Grows the buffer as it reads, because a pipe does not know its size. NULL when there is no
+// memory.
 static char* read_all(FILE* file, size_t* out_size) {
   size_t size = 0, capacity = 1 << 16;
   char* data = malloc(capacity);

@@ -1,4 +1,5 @@
-// What a file holds is told by its name.
+// Opens files that hold a graph. The name of a file says which message it holds and whether it is
+// text.
 #include "graph_file.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ const char* graph_file_type(const char* path) {
   return "GraphDef";
 }
 
-// Puts the path before what |status| says.
+// Puts the path in front of the message of |status|, unless it is there.
 static void name_file(const char* path, TF_Status* status) {
   char message[2048];
   if (TF_GetCode(status) == TF_OK || strstr(TF_Message(status), path)) return;

@@ -1,4 +1,7 @@
-// leat inspect: options and the choice of the kind of file.
+// The subcommand leat inspect: it reads the options and calls the inspection of the kind of file
+// that the first operand names. The inspections themselves are in inspect_*.c. A table says for
+// each kind which options it takes, so that an option for another kind of file is an error rather
+// than ignored.
 #include "inspect.h"
 
 #include <stdlib.h>
@@ -12,7 +15,7 @@ enum {
 static const struct {
   const char* name;
   int (*run)(const inspection_t* inspection);
-  unsigned options;  // allowed, bits
+  unsigned options;  // options that are allowed: bit i is option i
 } kKinds[] = {
     {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION |
                                  1 << PASS_OPTION | 1 << DEVICES_OPTION},
@@ -30,6 +33,8 @@ static const option_t kOptions[] = {{"json", false},   {"text", false},       {"
                                     {"devices", true}, {"compression", true}, {"objects", false},
                                     {NULL, 0}};
 
+// Reads the arguments; |*out_given| gets a bit for each option that was given. Returns what ended
+// the arguments.
 static int parse(arguments_t* arguments, inspection_t* inspection, const char** out_kind,
                  unsigned* out_given) {
   for (;;) {
@@ -64,6 +69,7 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
   }
 }
 
+// Calls the inspection of the named kind, after checking that its options fit.
 static int run(int argc, char** argv) {
   arguments_t arguments = {.command = &command_inspect, .options = kOptions, .argc = argc,
                            .argv = argv};

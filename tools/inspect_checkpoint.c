@@ -1,4 +1,7 @@
-// leat inspect checkpoint.
+// The inspection leat inspect checkpoint: prints the name, type and shape of every tensor in a
+// checkpoint, or the values of one. A checkpoint is named by its prefix, by its .index file, or by
+// a directory, which stands for the newest checkpoint that its state file names. Listing reads the
+// index only, so that it is fast for any size of data.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +14,7 @@
 
 #define MAX_RANK 254
 
-// The prefix that |path| means: itself, without ".index", or the newest of a directory.
+// Returns the prefix that |path| stands for, which the caller frees; NULL with |status| set.
 static char* find_prefix(const char* path, TF_Status* status) {
   struct stat about;
   size_t size = strlen(path);
@@ -24,6 +27,7 @@ static char* find_prefix(const char* path, TF_Status* status) {
   return prefix;
 }
 
+// In double, because the sizes of a damaged index may overflow an integer.
 static double element_count(const int64_t* dims, int rank) {
   double count = 1;
   for (int i = 0; i < rank; ++i) count *= (double)dims[i];

@@ -1,4 +1,8 @@
-// leat inspect events: one line a value.
+// The inspection leat inspect events: prints the content of a TensorBoard event file, one line for
+// each value: its step, time, tag and value. Images, sounds and histograms are described in a few
+// words. An event file is a TFRecord file of Event messages; they are read through views
+// (leat/inspect.h), without decoding them into structs. The times are printed in UTC, so that the
+// output does not depend on the machine.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +14,19 @@
 #include "leat/files.h"
 #include "leat/inspect.h"
 
-// One value of one event.
+// A value of an event, ready to be printed.
 typedef struct line_s {
   int64_t step;
   double wall_time;
-  const char* tag;  // not NUL-terminated
+  const char* tag;  // not NUL-terminated, borrowed from the message
   size_t tag_size;
   const char* kind;
-  double number;    // of a scalar
+  double number;    // the value of a scalar
   bool has_number;
-  char text[128];   // in words, where there is no number
+  char text[128];   // the value in words, where there is no number
 } line_t;
 
+// Prints a line for people, or an object for programs.
 static void print_line(const line_t* line, bool as_json) {
   if (as_json) {
     printf("{\"step\": %lld, \"wall_time\": %.6f, \"tag\": ", (long long)line->step,
@@ -61,7 +66,8 @@ static void describe_histogram(leat_message_view_t h, line_t* line) {
            count ? leat_message_real(h, "sum", 0) / count : 0);
 }
 
-// The element of a scalar, wherever the message keeps it.
+// Finds the only element of a scalar tensor, in whichever field the message has it. |type| may be
+// NULL.
 static bool scalar_of(leat_message_view_t tensor, const element_type_t* type, double* out_value) {
   static const char* const kFields[] = {"float_val", "double_val", "int_val", "int64_val",
                                         "bool_val", "uint32_val", "uint64_val"};
@@ -94,6 +100,7 @@ static void describe_tensor(leat_message_view_t tensor, line_t* line) {
   snprintf(line->text + used, sizeof line->text - (size_t)used, "]");
 }
 
+// Describes a value by the field of its oneof that is set.
 static void describe_value(leat_message_view_t value, line_t* line) {
   line->tag = leat_message_string(value, "tag", 0, &line->tag_size);
   line->has_number = leat_message_count(value, "simple_value") == 1;
@@ -123,7 +130,7 @@ static void describe_value(leat_message_view_t value, line_t* line) {
 
 // ---- Events -------------------------------------------------------------------------------------
 
-// Events that are not summaries: what they hold, by the field that is set.
+// Describes an event that is not a summary, by the field that is set.
 static void describe_other(leat_message_view_t event, line_t* line) {
   static const char* const kFields[] = {"file_version", "graph_def", "log_message",
                                         "session_log", "tagged_run_metadata", "meta_graph_def"};
@@ -157,6 +164,7 @@ static void print_event(leat_message_view_t event, bool as_json) {
   }
 }
 
+// Prints events until the end, which is OUT_OF_RANGE, or the first record that is no Event.
 static void print_events(leat_records_t* records, bool as_json, TF_Status* status) {
   size_t size;
   const void* data;

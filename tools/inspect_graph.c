@@ -1,4 +1,11 @@
-// leat inspect graph: by the message alone, so that ops which are not registered are no hindrance.
+// The inspection leat inspect graph: prints the inputs, outputs, variables and ops of a graph, one
+// node, or the whole graph as text. It works on the message through views (leat/inspect.h) and does
+// not import the graph, so that a graph with ops that are not registered can be inspected too;
+// these ops are pointed out.
+//
+// The listing keeps an array of the nodes sorted by name, with which the source of each input is
+// found by binary search. A node whose outputs nobody reads counts as an output of the graph,
+// unless it is a placeholder, a variable, a constant or a NoOp.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +18,7 @@
 typedef struct node_s {
   leat_message_view_t view;
   name_t name, op;
-  bool is_read;
+  bool is_read;  // some node names it as an input
 } node_t;
 
 typedef struct op_count_s {
@@ -21,11 +28,11 @@ typedef struct op_count_s {
 
 typedef struct listing_s {
   graph_file_t file;
-  node_t* nodes;  // by name
+  node_t* nodes;  // sorted by name
   size_t node_count;
-  op_count_t* ops;  // by count, most first
+  op_count_t* ops;  // sorted by count, the most frequent first
   size_t op_count;
-  json_t* registered;
+  json_t* registered;  // the library's list of ops, as JSON; NULL: it could not be read
 } listing_t;
 
 static int compare_nodes(const void* a, const void* b) {
@@ -48,7 +55,7 @@ static node_t* find_node(const listing_t* l, name_t name) {
   return bsearch(&key, l->nodes, l->node_count, sizeof *l->nodes, compare_nodes);
 }
 
-// "^name", "name:1" -> name
+// Reduces the name of an input to that of its node: "^name" and "name:1" become "name".
 static name_t name_of_input(name_t input) {
   if (input.size && input.data[0] == '^') return (name_t){input.data + 1, input.size - 1};
   for (size_t i = input.size; i > 0; --i) {
@@ -59,6 +66,7 @@ static name_t name_of_input(name_t input) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
+// Fills |l->nodes| and marks those that are read. Returns false when there is no memory.
 static bool list_nodes(listing_t* l) {
   l->node_count = leat_message_count(l->file.graph, "node");
   l->nodes = calloc(l->node_count + 1, sizeof *l->nodes);
@@ -78,6 +86,7 @@ static bool list_nodes(listing_t* l) {
   return true;
 }
 
+// Counts the nodes of each op: sorts them by op, counts equal neighbours, and sorts the counts.
 static bool count_ops(listing_t* l) {
   node_t** sorted = calloc(l->node_count + 1, sizeof *sorted);
   l->ops = calloc(l->node_count + 1, sizeof *l->ops);
@@ -119,7 +128,7 @@ static int open_listing(const char* path, listing_t* l) {
   return code;
 }
 
-// Ops are registered, or functions of the graph's own library.
+// An op is known if it is registered or if it is a function in the graph's library.
 static bool is_known(const listing_t* l, name_t op) {
   for (const json_t* o = l->registered ? l->registered->first : NULL; o; o = o->next) {
     if (name_is(op, json_text(o, "name"))) return true;
@@ -133,7 +142,7 @@ static bool is_known(const listing_t* l, name_t op) {
   return false;
 }
 
-// ---- What is said of a node ---------------------------------------------------------------------
+// ---- Kinds of nodes -----------------------------------------------------------------------------
 
 static bool is_input(const node_t* node) {
   return name_is(node->op, "Placeholder") || name_is(node->op, "PlaceholderV2") ||
@@ -150,6 +159,7 @@ static bool is_output(const node_t* node) {
          !name_is(node->op, "Const") && !is_variable(node);
 }
 
+// Prints a node with its type and shape, which inputs and variables have as attributes.
 static void print_typed(const node_t* node) {
   leat_message_view_t dtype = view_entry(node->view, "attr", "dtype");
   printf("  %-32.*s %s ", (int)node->name.size, node->name.data,
@@ -163,8 +173,9 @@ static void print_op_of(const node_t* node) {
          node->op.data);
 }
 
-#define SHOWN 24  // of a kind of node
+#define SHOWN 24  // nodes of a kind that are printed by name
 
+// Prints the nodes for which |wanted| is true, under a title if there are any.
 static void print_section(const listing_t* l, const char* title, bool (*wanted)(const node_t*),
                           void (*print)(const node_t*)) {
   size_t count = 0;
@@ -176,7 +187,7 @@ static void print_section(const listing_t* l, const char* title, bool (*wanted)(
   if (count > SHOWN) printf("  and %zu more\n", count - SHOWN);
 }
 
-// ---- The whole ----------------------------------------------------------------------------------
+// ---- The inspection -----------------------------------------------------------------------------
 
 static void print_ops(const listing_t* l) {
   printf("%sops%s\n", style_bold(stdout), style_end(stdout));
@@ -187,6 +198,7 @@ static void print_ops(const listing_t* l) {
   }
 }
 
+// Prints the graph for people.
 static void print_summary(const listing_t* l, const char* path) {
   leat_message_view_t graph = l->file.graph;
   leat_message_view_t library = leat_message_child(graph, "library", 0);
@@ -252,6 +264,7 @@ static int print_text(leat_message_view_t view) {
   return code;
 }
 
+// Prints what the options ask for.
 static int show(const inspection_t* inspection, const listing_t* l) {
   if (inspection->text) return print_text(l->file.root);
   if (inspection->node) {

@@ -1,6 +1,9 @@
-// leat inspect checkpoint --objects: the tree of objects that TensorFlow 2 saves beside the values,
-// under the key _CHECKPOINTABLE_OBJECT_GRAPH. Objects may refer to each other in circles: each is
-// shown once, under the shortest of its paths.
+// The inspection leat inspect checkpoint --objects: prints the objects that TensorFlow 2 saves
+// beside the values, as a TrackableObjectGraph message under the key _CHECKPOINTABLE_OBJECT_GRAPH.
+// Objects name their children, and may refer to each other in cycles. Each object is printed once,
+// under a shortest path from the root, which a breadth-first search finds. The variables that an
+// optimizer keeps for other variables (slots) are nobody's children; they get the path that
+// TensorFlow gives them, "<variable>/.OPTIMIZER_SLOT/<optimizer>/<slot>".
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +18,8 @@ static const char kKey[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
 typedef struct objects_s {
   leat_message_view_t graph;
   size_t count;
-  char** paths;   // of each object; NULL before it is reached
-  size_t* queue;  // in the order of reaching them
+  char** paths;   // [count]: a path to each object; NULL: it was not reached
+  size_t* queue;  // [count]: objects in the order in which they were reached
 } objects_t;
 
 bool objects_are_in(const leat_checkpoint_t* checkpoint) {
@@ -26,6 +29,7 @@ bool objects_are_in(const leat_checkpoint_t* checkpoint) {
   return false;
 }
 
+// Returns "<parent>/<name>", which the caller frees; NULL without memory.
 static char* join(const char* parent, name_t name) {
   size_t size = strlen(parent) + name.size + 2;
   char* path = malloc(size);
@@ -33,7 +37,7 @@ static char* join(const char* parent, name_t name) {
   return path;
 }
 
-// Breadth first; false when memory is gone.
+// Finds the paths breadth first. Returns false when there is no memory.
 static bool reach(objects_t* o) {
   size_t reached = 0;
   if (o->count == 0) return true;
@@ -54,7 +58,8 @@ static bool reach(objects_t* o) {
   return true;
 }
 
-// Variables that an optimizer keeps for another variable are nobody's children.
+// Gives the slot variables of optimizers that were reached a path. Returns false when there is no
+// memory.
 static bool reach_slots(objects_t* o) {
   for (size_t n = 0; n < o->count; ++n) {
     leat_message_view_t object = leat_message_child(o->graph, "nodes", n);
@@ -75,6 +80,8 @@ static bool reach_slots(objects_t* o) {
   return true;
 }
 
+// Prints the values of an object: their keys in the checkpoint, and the names that they had before
+// TensorFlow 2.
 static void print_object(const char* path, leat_message_view_t object, bool as_json) {
   size_t count = leat_message_count(object, "attributes");
   if (as_json) {

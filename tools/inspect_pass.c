@@ -1,5 +1,16 @@
-// leat inspect graph --pass: what a pass of the optimizer makes of a graph, for a step that asks
-// for everything nobody reads.
+// The inspection leat inspect graph --pass: prints what one pass of the optimizer does to a graph:
+// the nodes that it removes, adds and rewires, and how many nodes each op has before and after. A
+// pass works on a step, so that a step is assumed that fetches every output which no node reads and
+// runs every operation without outputs for which no other waits.
+//
+// The graph is imported into a session, and the library runs that pass alone and gives the graph
+// before and after it. Nodes of the two graphs match if they have the same device, name and op:
+//
+//     before ──┬── removed            no match after
+//              └── matched ── rewired  if their inputs differ
+//     after  ───── added              no match before
+//
+// A session with several CPU devices serves the passes that work on what each device gets.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +26,14 @@ typedef struct name_s {
 typedef struct node_s {
   name_t device, name, op;
   leat_message_view_t view;
-  bool is_in_other;  // the graph on the other side of the pass
-  bool is_rewired;   // there, with other inputs
+  bool is_in_other;  // it has a match in the other graph
+  bool is_rewired;   // its match has other inputs
 } node_t;
 
 typedef struct side_s {
   TF_Buffer* bytes;
   leat_message_t* message;
-  node_t* nodes;  // by device and name
+  node_t* nodes;  // sorted by device and name; after visit_ops by op
   size_t count;
 } side_t;
 
@@ -34,7 +45,7 @@ typedef struct show_s {
   TF_Output* fetches;
   const TF_Operation** targets;
   int fetch_count, target_count;
-  side_t sides[2];  // before, after
+  side_t sides[2];  // before and after the pass
 } show_t;
 
 static name_t string_of(leat_message_view_t view, const char* field, size_t index) {
@@ -63,6 +74,8 @@ static int failed(const show_t* s, const char* what) { return complain_status(wh
 
 // ---- The step -----------------------------------------------------------------------------------
 
+// Returns the GraphDef of the file. One inside a MetaGraphDef or SavedModel goes through text,
+// because a view can only be written as text.
 static TF_Buffer* read_graph_def(show_t* s) {
   graph_file_t file;
   if (!graph_file_open(s->inspection->path, &file, s->status)) return NULL;
@@ -79,7 +92,7 @@ static TF_Buffer* read_graph_def(show_t* s) {
   return bytes;
 }
 
-// One with as many CPU devices as were asked for.
+// Opens a session with as many CPU devices as were asked for.
 static int open_session(show_t* s) {
   char config[80];
   int size = snprintf(config, sizeof config, "device_count { key: 'CPU' value: %d }",
@@ -107,7 +120,8 @@ static int import(show_t* s) {
   return open_session(s);
 }
 
-// Outputs that no node reads, and operations without outputs for which none waits.
+// Sets the fetches to the outputs that no node reads, and the targets to the operations without
+// outputs for which no operation waits.
 static int find_ends(show_t* s) {
   size_t outputs = 0, operations = 0, position = 0;
   for (TF_Operation* o; (o = TF_GraphNextOperation(s->graph, &position)); ++operations) {
@@ -128,7 +142,7 @@ static int find_ends(show_t* s) {
   return EXIT_OK;
 }
 
-// ---- Both sides ---------------------------------------------------------------------------------
+// ---- The graphs before and after ----------------------------------------------------------------
 
 static bool list_nodes(show_t* s, side_t* side) {
   side->message = leat_message_open("GraphDef", side->bytes, s->status);
@@ -156,6 +170,7 @@ static bool same_inputs(const node_t* a, const node_t* b) {
   return true;
 }
 
+// Finds the match of each node by binary search, and compares their inputs.
 static void match_nodes(side_t* before, side_t* after) {
   for (size_t i = 0; i < after->count; ++i) {
     node_t* node = &after->nodes[i];
@@ -178,7 +193,7 @@ static size_t count_of(const side_t* side, bool (*wanted)(const node_t*)) {
 
 // ---- Printing -----------------------------------------------------------------------------------
 
-#define SHOWN 24  // of a kind of node
+#define SHOWN 24  // nodes of a kind that are printed by name
 
 static void print_nodes(const char* title, const side_t* side, bool (*wanted)(const node_t*)) {
   size_t count = count_of(side, wanted), shown = 0;
@@ -194,7 +209,8 @@ static void print_nodes(const char* title, const side_t* side, bool (*wanted)(co
   if (count > shown) printf("  and %zu more\n", count - shown);
 }
 
-// Calls |print| for each op on either side with how many nodes it has; sorts the nodes by op.
+// Calls |print| for each op with its number of nodes in both graphs. It sorts the nodes by op and
+// merges the two lists.
 static void visit_ops(show_t* s, void (*print)(name_t op, size_t before, size_t after)) {
   side_t *before = &s->sides[0], *after = &s->sides[1];
   qsort(before->nodes, before->count, sizeof(node_t), compare_ops);
@@ -241,6 +257,7 @@ static void print_json_nodes(const char* title, const side_t* side,
   putchar(']');
 }
 
+// Set before visit_ops, whose callback has no argument for it.
 static const char* op_separator;
 
 static void print_json_op(name_t op, size_t before, size_t after) {
@@ -262,8 +279,9 @@ static void print_json(show_t* s) {
   puts("}}");
 }
 
-// ---- The whole ----------------------------------------------------------------------------------
+// ---- The inspection -----------------------------------------------------------------------------
 
+// Complains that there is no such pass, and lists those that there are.
 static int complain_of_pass(const show_t* s) {
   char names[300] = "";
   TF_Status* status = TF_NewStatus();

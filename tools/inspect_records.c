@@ -1,4 +1,5 @@
-// leat inspect records.
+// The inspection leat inspect records: prints the size of each record in a TFRecord file, or its
+// content as a message in text format.
 #include "inspect.h"
 #include "json.h"
 #include "leat/files.h"

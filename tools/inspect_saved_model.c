@@ -1,4 +1,10 @@
-// leat inspect saved_model: its graphs, what they are fed and give, what they bring with them.
+// The inspection leat inspect saved_model: prints each graph of a SavedModel with its tags, its
+// signatures (the names, types and shapes of what they are fed and give), its assets and
+// initializer, and counts the variables. Only saved_model.pb or saved_model.pbtxt and the index of
+// the variables are read; nothing is loaded or run, so that a model with unknown ops can be
+// inspected too. The message is read through views, which copy nothing. There are two printers over
+// the same views: one for people, which leaves out the signatures that only a loader uses, and one
+// that prints JSON with all signatures, for programs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +25,13 @@ static void comma(bool* first) {
 
 static void print_json_name(name_t name) { json_print_string(stdout, name.data, name.size); }
 
+// The collection |key|, which is a list of nodes.
 static leat_message_view_t collection(leat_message_view_t meta, const char* key) {
   return leat_message_child(view_entry(meta, "collection_def", key), "node_list", 0);
 }
 
-// The operation that is run after loading; "" when there is none.
+// The operation that is run after loading, or "". It is in a signature of the loader, or in older
+// models in one of two collections.
 static name_t initializer_of(leat_message_view_t meta) {
   static const char kKey[] = "__saved_model_init_op";
   leat_message_view_t signature = view_entry(meta, "signature_def", kKey);
@@ -33,8 +41,9 @@ static name_t initializer_of(leat_message_view_t meta) {
   return view_string(nodes, "value", 0);
 }
 
-// ---- For people ---------------------------------------------------------------------------------
+// ---- Printing for people ------------------------------------------------------------------------
 
+// Prints the inputs or outputs of a signature.
 static void print_tensors(leat_message_view_t signature, const char* field, const char* title) {
   for (size_t i = 0; i < leat_message_count(signature, field); ++i) {
     leat_message_view_t entry = leat_message_child(signature, field, i);
@@ -52,7 +61,8 @@ static void print_signatures(leat_message_view_t meta) {
     leat_message_view_t entry = leat_message_child(meta, "signature_def", i);
     leat_message_view_t signature = leat_message_child(entry, "value", 0);
     name_t key = view_string(entry, "key", 0), method = view_string(signature, "method_name", 0);
-    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;  // the loader's
+    // a signature of the loader, such as its init op
+    if (key.size > 2 && !memcmp(key.data, "__", 2)) continue;
     printf("  signature %s%.*s%s %.*s\n", style_bold(stdout), (int)key.size, key.data,
            style_end(stdout), (int)method.size, method.data);
     print_tensors(signature, "inputs", "in");
@@ -91,8 +101,9 @@ static void print_graph(leat_message_view_t meta) {
   if (initializer.size) printf("  initialised by %.*s\n", (int)initializer.size, initializer.data);
 }
 
-// ---- For programs -------------------------------------------------------------------------------
+// ---- Printing for programs ----------------------------------------------------------------------
 
+// Prints the inputs or outputs of a signature as an object; an unknown shape is null.
 static void print_json_tensors(leat_message_view_t signature, const char* field) {
   bool first = true;
   printf("\"%s\": {", field);
@@ -154,8 +165,9 @@ static void print_json_graph(leat_message_view_t meta) {
   fputs("}}", stdout);
 }
 
-// ---- The whole ----------------------------------------------------------------------------------
+// ---- The inspection -----------------------------------------------------------------------------
 
+// Prints how many tensors the variables' checkpoint has. A model may have none.
 static void print_variables(const char* directory) {
   char prefix[MAX_PATH];
   TF_Status* status = TF_NewStatus();

@@ -1,4 +1,8 @@
-// A small recursive reader of JSON, and a printer of its scalars.
+// A recursive reader of JSON, and printers of strings and numbers. It reads what the library gives
+// as JSON (leat_ops_json, leat_doctor_json, leat_explain_placement, leat_passes_json), for which a
+// tree in memory is small and simple enough. Text that is not JSON gives NULL rather than an error
+// message, since the library wrote it. Arrays and objects may be nested MAX_DEPTH deep, so that the
+// recursion is bounded.
 #include "json.h"
 
 #include <math.h>
@@ -17,6 +21,7 @@ static void skip_blanks(reader_t* r) {
   while (r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at) ++r->at;
 }
 
+// Skips blanks and takes the character |c|, if it is next.
 static bool take(reader_t* r, char c) {
   skip_blanks(r);
   if (r->at >= r->end || *r->at != c) return false;
@@ -31,7 +36,8 @@ static bool take_word(reader_t* r, const char* word) {
   return true;
 }
 
-// "\u00e9" as UTF-8; pairs of surrogates are not put together: the library writes none.
+// Reads the four digits of a \u escape and appends the character as UTF-8. Surrogate pairs are not
+// combined: the library writes none.
 static char* append_code_point(reader_t* r, char* out) {
   char digits[5] = {0};
   if (r->end - r->at < 4) return NULL;
@@ -63,6 +69,8 @@ static char* append_escape(reader_t* r, char* out) {
   return out;
 }
 
+// Reads a string and unescapes it. Every escape is at least as long as what it stands for, so that
+// the text's length is enough.
 static char* read_string(reader_t* r) {
   if (!take(r, '"')) return NULL;
   const char* close = r->at;
@@ -87,6 +95,8 @@ static char* read_string(reader_t* r) {
   return text;
 }
 
+// Takes the characters that a number may have. Whether they form one is left to whoever converts
+// the text.
 static char* read_number(reader_t* r) {
   const char* begin = r->at;
   while (r->at < r->end && *r->at && strchr("+-.eE0123456789", *r->at)) ++r->at;
@@ -95,6 +105,7 @@ static char* read_number(reader_t* r) {
 
 static json_t* read_value(reader_t* r);
 
+// Reads the items or members up to |close| into a list.
 static bool read_items(reader_t* r, json_t* parent, char close) {
   json_t** place = &parent->first;
   if (take(r, close)) return true;
@@ -119,6 +130,8 @@ static bool read_items(reader_t* r, json_t* parent, char close) {
   return take(r, close);
 }
 
+// Reads a value of any kind into |json|. Returns false where it is malformed; the caller frees what
+// was read.
 static bool fill_value(reader_t* r, json_t* json) {
   skip_blanks(r);
   if (r->at >= r->end) return false;
@@ -194,7 +207,7 @@ bool json_truth(const json_t* json, const char* name) {
 
 // ---- Printing -----------------------------------------------------------------------------------
 
-// Bytes of the UTF-8 character at |data|; 0 when it is none.
+// The number of bytes of the UTF-8 character at |data|; 0 where there is none.
 static size_t character_size(const unsigned char* data, size_t size) {
   size_t want = data[0] < 0x80 ? 1 : data[0] >= 0xc2 && data[0] < 0xe0 ? 2
                                  : (data[0] & 0xf0) == 0xe0            ? 3

@@ -1,4 +1,4 @@
-// JSON as a tree, for what the library tells in JSON.
+// JSON as a tree in memory, for what the library gives as JSON.
 #ifndef LEAT_TOOLS_JSON_H_
 #define LEAT_TOOLS_JSON_H_
 
@@ -10,28 +10,31 @@ typedef enum json_kind_e {
   JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT
 } json_kind_t;
 
+// A value, which owns the values inside it. Numbers stay as text, so that no digit is lost.
 typedef struct json_s json_t;
 struct json_s {
   json_kind_t kind;
-  char* name;      // of a member of an object
-  char* text;      // a string, unescaped; a number as written
+  char* name;      // of a member of an object; else NULL
+  char* text;      // a string without escapes, or a number as it is written
   bool truth;
-  json_t* first;   // items or members
-  json_t* next;    // of the same array or object
+  json_t* first;   // the first item or member
+  json_t* next;    // the next item or member of the same parent
 };
 
-// NULL when it is no JSON (or nests deeper than 64), or memory is gone.
+// Returns NULL when |text| is not JSON, is nested deeper than 64, or there is no memory.
 json_t* json_parse(const char* text, size_t size);
 void json_free(json_t* json);  // NULL is allowed
-// NULL when |json| is no object or has no such member.
+// Returns NULL when |json| is not an object or has no such member.
 const json_t* json_member(const json_t* json, const char* name);
-// The text of a member that is a string or a number; "" otherwise.
+// The text of a member that is a string or number, and "" otherwise.
 const char* json_text(const json_t* json, const char* name);
+// True when the member is true.
 bool json_truth(const json_t* json, const char* name);
 
-// |size| bytes as a JSON string in quotes; bytes that are no UTF-8 as \u0080 to \u00ff.
+// Prints |size| bytes as a JSON string with quotes; bytes that are not UTF-8 become \u0080 to
+// \u00ff.
 void json_print_string(FILE* out, const char* data, size_t size);
-// A shortest form that reads back as the same double; null when not finite.
+// Prints a shortest number that reads back as the same double; null where |value| is not finite.
 void json_print_number(FILE* out, double value);
 
 #endif  // LEAT_TOOLS_JSON_H_

@@ -1,4 +1,8 @@
-// Literals: a first pass over the brackets finds the shape, a second one the elements.
+// Parses the values of a command line into tensors: numbers, booleans, strings, complex numbers,
+// and nested lists of them in brackets. A first pass over the text (measure) follows the brackets
+// and finds the shape; then the tensor is allocated, and a second pass (fill) parses the elements
+// in order and can ignore the brackets. A row that differs in length or depth from the rows before
+// it is an error that quotes the place.
 #include "literal.h"
 
 #include <ctype.h>
@@ -14,6 +18,7 @@
 
 #define MAX_RANK 32
 
+// Sets |status| to an INVALID_ARGUMENT.
 static void say(TF_Status* status, const char* format, ...) {
   char message[512];
   va_list arguments;
@@ -28,7 +33,7 @@ static const char* skip_blanks(const char* at) {
   return at;
 }
 
-// Past one element.
+// Returns the end of the element at |at|.
 static const char* skip_word(const char* at) {
   if (*at == '"') {
     for (++at; *at && *at != '"'; ++at) {
@@ -43,11 +48,13 @@ static const char* skip_word(const char* at) {
 // ---- The shape ----------------------------------------------------------------------------------
 
 typedef struct shape_s {
-  int rank;  // -1: not known yet
+  int rank;  // -1: no element was seen yet
   int64_t dims[MAX_RANK];
 } shape_t;
 
-// NULL when the brackets are not those of an array.
+// Measures the value at |at|, which is |depth| brackets deep, and returns where it ends; NULL with
+// |status| set where the brackets are not those of an array. shape->dims[i] is -1 until a list at
+// depth i was measured.
 static const char* measure(const char* at, int depth, shape_t* shape, TF_Status* status) {
   at = skip_blanks(at);
   if (*at != '[') {
@@ -87,6 +94,7 @@ static const char* measure(const char* at, int depth, shape_t* shape, TF_Status*
 
 // ---- The elements -------------------------------------------------------------------------------
 
+// Accepts decimal, hexadecimal and octal numbers that the type can hold.
 static bool parse_integer(const element_type_t* type, const char* word, void* element) {
   char* end;
   errno = 0;
@@ -110,7 +118,7 @@ static bool parse_bool(const char* word, void* element) {
   return true;
 }
 
-// "1", "1+2j", "2j"
+// Accepts "1", "1+2j" and "2j".
 static bool parse_complex(const element_type_t* type, const char* word, void* element) {
   char* end;
   double real = strtod(word, &end), imaginary = 0;
@@ -131,6 +139,7 @@ static bool parse_complex(const element_type_t* type, const char* word, void* el
   return true;
 }
 
+// A string in quotes may have escapes; one without is taken as it is.
 static bool parse_string(const char* word, size_t size, void* element) {
   if (size < 2 || word[0] != '"' || word[size - 1] != '"') {
     TF_TString_Copy(element, word, size);
@@ -169,6 +178,7 @@ static bool parse_element(const element_type_t* type, const char* word, size_t s
   }
 }
 
+// Parses the elements in order, into a tensor of the right size.
 static void fill(const char* at, const element_type_t* type, TF_Tensor* tensor,
                  TF_Status* status) {
   char* element = TF_TensorData(tensor);
@@ -198,7 +208,7 @@ TF_Tensor* literal_parse(const char* text, TF_DataType dtype, TF_Status* status)
     say(status, "'%.20s' follows the value", skip_blanks(end));
     return NULL;
   }
-  // A row of an array without elements says nothing of what is inside it.
+  // Below a list without elements the sizes are unknown: they count as 0.
   for (int i = 0; i < shape.rank; ++i) {
     if (shape.dims[i] < 0) shape.dims[i] = 0;
   }

@@ -4,8 +4,9 @@
 
 #include "tensorflow/c/c_api.h"
 
-// "3.5", "[[1, 2], [3, 4]]", "true", "1+2j", "\"text\"" (quotes may be left out where no bracket,
-// comma or blank is in it) as a tensor of |dtype|. NULL with |status| set when it is none.
+// Parses "3.5", "[[1, 2], [3, 4]]", "true", "1+2j" or "\"text\"" into a tensor of |dtype|. Quotes
+// may be left out where a text has no bracket, comma or blank. Returns NULL with |status| set where
+// |text| is not such a value.
 TF_Tensor* literal_parse(const char* text, TF_DataType dtype, TF_Status* status);
 
 #endif  // LEAT_TOOLS_LITERAL_H_

@@ -1,4 +1,4 @@
-// leat: the commands, and what is said without one.
+// The executable leat: it calls the subcommand that the first argument names.
 #include <string.h>
 
 #include "command.h"
@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < COMMAND_COUNT; ++i) {
     if (strcmp(kCommands[i]->name, name)) continue;
     int code = kCommands[i]->run(argc - 2, argv + 2);
-    // What was printed may still fail to reach its reader.
+    // Output that is still buffered may fail to be written, for example to a full disk: then the
+    // command has failed.
     if (fflush(stdout) || ferror(stdout)) return complain("writing to the standard output failed");
     return code;
   }

@@ -1,4 +1,13 @@
-// What a path holds is told by its name, and by whether it is a directory.
+// Opens a model from a path so that it can be run: imports its graph, opens a session and restores
+// the variables. What the path is follows from its name, and from whether it is a directory:
+//
+//     a directory, or saved_model.pb(txt) in it   SavedModel, for the tags that were given
+//     *.meta, *.meta.pbtxt                        MetaGraphDef, with the checkpoint of its name
+//     any other file                              GraphDef, whose variables have no values
+//
+// A SavedModel without given tags is opened for the tags of its only graph, or of the graph that
+// has the tag "serve" alone. All functions complain on stderr themselves, so that the subcommands
+// only return the exit code.
 #include "model.h"
 
 #include <stdio.h>
@@ -34,7 +43,8 @@ static int is_file(const char* path) {
 
 // ---- SavedModels --------------------------------------------------------------------------------
 
-// "serve gpu" of graph |index|, cut to fit.
+// Writes the tags of graph |index|, such as "serve gpu", to |out|; they are cut where they do not
+// fit.
 static void print_tags(leat_message_view_t root, size_t index, char* out, size_t room) {
   leat_message_view_t info =
       leat_message_child(leat_message_child(root, "meta_graphs", index), "meta_info_def", 0);
@@ -48,7 +58,7 @@ static void print_tags(leat_message_view_t root, size_t index, char* out, size_t
   }
 }
 
-// Splits |text|, which is kept.
+// Splits |text| at its blanks; the tags point into it.
 static int split_tags(char* text, const char** tags) {
   int count = 0;
   for (char* tag = strtok(text, " "); tag && count < MODEL_MOST_TAGS; tag = strtok(NULL, " ")) {
@@ -57,7 +67,8 @@ static int split_tags(char* text, const char** tags) {
   return count;
 }
 
-// The tags of the only graph, or of the one that is for serving.
+// Writes to |text| the tags of the only graph, or of the one for serving. Where there is no such
+// graph, it complains with a list of the tags that there are.
 static int choose_tags(const model_source_t* source, char* text, size_t room, TF_Status* status) {
   char path[MAX_PATH], listed[512] = "";
   graph_file_t file;
@@ -120,6 +131,7 @@ static int is_checkpoint(const char* prefix) {
   return checkpoint != NULL;
 }
 
+// A checkpoint that was not named is restored only if it exists: a graph may have no variables.
 static int open_meta_graph(const model_source_t* source, model_t* m) {
   char prefix[MAX_PATH];
   m->bytes = TF_NewBuffer();

@@ -1,4 +1,11 @@
-// Versions 1 to 3 are read, version 1 is written.
+// Reads and writes numpy's .npy files, of one array each:
+//
+//     \x93NUMPY | major, minor | header size | header: a Python dict, padded to 64 bytes | elements
+//
+// The header size has two bytes in version 1 and four in versions 2 and 3, which are read as well;
+// version 1 is written. The header is not parsed as Python: its three keys (descr, fortran_order,
+// shape) are searched for, since numpy always writes them in the same form. Sizes are checked
+// against the length of the file before anything is allocated.
 #include "npy.h"
 
 #include <stdio.h>
@@ -9,7 +16,7 @@
 #include "file.h"
 
 #define MAX_RANK 32
-#define PREFIX 10  // magic, version, size of the header
+#define PREFIX 10  // magic, version, and the header size of version 1
 
 static void wrong(const char* path, const char* what, TF_Status* status) {
   char message[512];
@@ -17,7 +24,7 @@ static void wrong(const char* path, const char* what, TF_Status* status) {
   TF_SetStatus(status, TF_INVALID_ARGUMENT, message);
 }
 
-// What follows "'<key>':" in the header.
+// Returns what follows "'<key>':" in the header, or NULL.
 static const char* find_key(const char* header, const char* key) {
   char quoted[32];
   snprintf(quoted, sizeof quoted, "'%s':", key);
@@ -27,7 +34,7 @@ static const char* find_key(const char* header, const char* key) {
   return at + strspn(at, " ");
 }
 
-// "(2, 3)"; the rank, or -1.
+// Parses a shape such as "(2, 3)". Returns the rank, or -1.
 static int parse_shape(const char* at, int64_t dims[MAX_RANK]) {
   int rank = 0;
   if (*at++ != '(') return -1;
@@ -42,6 +49,7 @@ static int parse_shape(const char* at, int64_t dims[MAX_RANK]) {
   }
 }
 
+// Makes the tensor from the header and the |size| bytes that follow it.
 static TF_Tensor* make_tensor(const char* path, const char* header, const char* data, size_t size,
                               TF_Status* status) {
   const char* descr = find_key(header, "descr");
@@ -109,7 +117,7 @@ static int format_header(char* header, size_t size, const TF_Tensor* tensor, con
                      i + 1 < rank ? " " : "");
   }
   used += snprintf(header + used, size - (size_t)used, "), }");
-  // Blanks up to a multiple of 64, then a line's end.
+  // The whole header is padded with blanks to a multiple of 64 and ends with a line's end.
   while ((PREFIX + used + 1) % 64) header[used++] = ' ';
   header[used++] = '\n';
   return used;

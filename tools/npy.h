@@ -1,13 +1,14 @@
-// numpy's .npy files: a magic, a header that is a Python dictionary, the elements.
+// Reads and writes numpy's .npy files.
 #ifndef LEAT_TOOLS_NPY_H_
 #define LEAT_TOOLS_NPY_H_
 
 #include "tensorflow/c/c_api.h"
 
-// NULL with |status| set: NOT_FOUND, INVALID_ARGUMENT for what is no such file, is in Fortran's
-// order or of a type that tensors do not have.
+// Returns NULL with |status| set: NOT_FOUND, or INVALID_ARGUMENT where the file is no .npy file, is
+// in Fortran order, or has a type that tensors do not have.
 TF_Tensor* npy_read(const char* path, TF_Status* status);
-// UNIMPLEMENTED for types that numpy does not have (string, bfloat16, quantised).
+// Writes the tensor. UNIMPLEMENTED for types that numpy does not have: strings, bfloat16, quantized
+// types.
 void npy_write(const char* path, const TF_Tensor* tensor, TF_Status* status);
 
 #endif  // LEAT_TOOLS_NPY_H_

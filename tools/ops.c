@@ -1,4 +1,8 @@
-// leat ops: what the library can compute.
+// The subcommand leat ops: lists the registered ops, or prints the inputs, outputs, attributes and
+// kernels of one. Everything comes from leat_ops_json, the library's description of itself, so that
+// the list cannot differ from what the library does. The JSON of all ops is printed as the library
+// gives it; for everything else it is parsed into a tree (tools/json.h). A name that is not
+// registered is an error.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +12,7 @@
 
 enum { JSON_OPTION, NAMES_OPTION };
 
+// Prints a list of arguments; the title stands in the first line only.
 static void print_arguments(const json_t* op, const char* field, const char* title) {
   const json_t* list = json_member(op, field);
   for (const json_t* a = list ? list->first : NULL; a; a = a->next) {
@@ -18,6 +23,7 @@ static void print_arguments(const json_t* op, const char* field, const char* tit
   }
 }
 
+// Prints a line for each kernel: its device, and the types that it takes.
 static void print_kernels(const json_t* op) {
   const json_t* kernels = json_member(op, "kernels");
   const char* title = "kernels";
@@ -57,6 +63,7 @@ static void print_all(const json_t* ops, bool only_names) {
   }
 }
 
+// Prints a tree as JSON, with the name of a member in front of it.
 static void print_json_tree(const json_t* json) {
   if (json->name) {
     json_print_string(stdout, json->name, strlen(json->name));
@@ -77,6 +84,7 @@ static void print_json_tree(const json_t* json) {
   }
 }
 
+// Prints everything about one op.
 static int print_named(const json_t* ops, const char* name, bool as_json) {
   for (const json_t* op = ops->first; op; op = op->next) {
     if (strcmp(json_text(op, "name"), name)) continue;
@@ -91,6 +99,7 @@ static int print_named(const json_t* ops, const char* name, bool as_json) {
   return complain("op '%s' is not registered; leat ops --names lists those that are", name);
 }
 
+// Prints all ops or the one named |name|. All ops as JSON are printed as the library gave them.
 static int show(const TF_Buffer* text, const char* name, bool as_json, bool only_names) {
   if (!name && as_json) {
     fwrite(text->data, 1, text->length, stdout);

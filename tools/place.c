@@ -1,4 +1,10 @@
-// leat place: where the nodes of a graph would run, and why.
+// The subcommand leat place: prints on which device the placer puts each node of a graph, and why;
+// and, if asked, how long the step takes there. The placement is that of leat_explain_placement,
+// which runs the same placer as a session and gives its decisions as JSON: for each node its
+// device, the reason, and the cost in the simulated step of the greedy placer. With --run or
+// --explain the step is also run (place_measure.c), so that the predicted and the measured time
+// stand side by side. The devices are made up for the purpose: CPUs, and SIM, a simulated
+// accelerator.
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +92,10 @@ static int import(const char* path, place_step_t* s) {
   return TF_GetCode(s->status) == TF_OK ? EXIT_OK : complain_status(path, s->status);
 }
 
+// Sets the session's options. A step that may fail gets a time limit of ten seconds, because it may
+// wait for ever, for example for a queue that nobody fills.
 static int configure(const request_t* r, place_step_t* s) {
-  // ConfigProto: allow_soft_placement, operation_timeout_in_ms (10,000)
+  // ConfigProto in wire format: allow_soft_placement = |r->soft|, operation_timeout_in_ms = 10,000.
   const unsigned char config[] = {0x38, r->soft, 0x58, 0x90, 0x4e};
   TF_SetConfig(s->options, config, s->may_fail ? sizeof config : 2, s->status);
   leat_set_devices(s->options, r->devices, s->status);
@@ -95,6 +103,7 @@ static int configure(const request_t* r, place_step_t* s) {
   return TF_GetCode(s->status) == TF_OK ? EXIT_OK : complain("%s", TF_Message(s->status));
 }
 
+// Finds the fetches and targets in the graph.
 static int resolve(const request_t* r, place_step_t* s) {
   for (int i = 0; i < r->fetch_count; ++i) {
     s->fetches[i] = endpoint_output(s->graph, r->fetches[i]);
@@ -109,7 +118,7 @@ static int resolve(const request_t* r, place_step_t* s) {
   return EXIT_OK;
 }
 
-// ---- What is printed ----------------------------------------------------------------------------
+// ---- Printing -----------------------------------------------------------------------------------
 
 static double number(const json_t* json, const char* name) {
   return strtod(json_text(json, name), NULL);
@@ -121,7 +130,7 @@ static const json_t* item(const json_t* list, int index) {
   return at;
 }
 
-// "SIM:0" of a full name.
+// The part of a device's full name after "device:", such as "SIM:0".
 static const char* short_name(const char* name) {
   const char* device = strstr(name, "device:");
   return device ? device + 7 : name;
@@ -144,6 +153,7 @@ static void print_nodes(const json_t* placement) {
 }
 
 enum { BAR = 40 };
+// Prints a bar that shows which part of the step the device is busy.
 static void print_bar(const char* name, double busy_us, double step_us, const char* tail) {
   int filled = step_us > 0 ? (int)(BAR * busy_us / step_us + 0.5) : 0;
   char bar[BAR + 1];
@@ -154,6 +164,7 @@ static void print_bar(const char* name, double busy_us, double step_us, const ch
          step_us > 0 ? 100 * busy_us / step_us : 0, busy_us, tail);
 }
 
+// Prints a bar for each device, and a second one where the step was measured.
 static void print_devices(const json_t* placement, const place_measured_t* measured) {
   const json_t* devices = json_member(placement, "devices");
   double step_us = number(placement, "step_us");
@@ -189,11 +200,13 @@ static void print(const request_t* r, const TF_Buffer* text, const json_t* place
   print_devices(placement, measured);
 }
 
-// A step that nobody named cannot be measured.
+// A step is measured when --run or --explain asks for it and something is fetched or run: without
+// these there is no step.
 static bool is_measured(const request_t* r) {
   return r->run || (r->explain && r->fetch_count + r->target_count > 0);
 }
 
+// Places the graph, measures the step if asked to, and prints.
 static int place(const request_t* r, place_step_t* s) {
   place_measured_t measured = {0};
   TF_Buffer* text = leat_explain_placement(s->graph, s->options, s->fetches, s->fetch_count,

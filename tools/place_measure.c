@@ -1,4 +1,9 @@
-// Steps run for leat place.
+// Runs the step of leat place and measures it: once to compile it, then up to ten times for the
+// shortest time, and once more with a full trace for the time that each device was busy. The
+// shortest time is taken because everything that disturbs a measurement makes it longer. What must
+// be fed and was not named is fed zeros, which is enough for most steps to run. Where the step
+// cannot run, the reason is kept in the result instead of failing, if the caller asked only for an
+// explanation.
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +26,7 @@ typedef struct feeds_s {
   int count;
 } feeds_t;
 
+// Parses NAME=VALUE or NAME=@FILE.npy and appends the feed.
 static int read_feed(place_step_t* s, const char* text, feeds_t* feeds) {
   char name[256];
   const char* equals = strchr(text, '=');
@@ -48,7 +54,8 @@ static bool is_fed(const feeds_t* feeds, const TF_Operation* operation) {
   return false;
 }
 
-// What cannot be fed (a resource, a shape too large) is left to fail in the step.
+// Appends a feed of zeros. What cannot be fed (a resource, too large a shape) is left out, and
+// fails in the step.
 static void feed_zeros(place_step_t* s, TF_Operation* operation, feeds_t* feeds) {
   TF_Output output = {operation, 0};
   TF_DataType dtype = TF_OperationOutputType(output);
@@ -70,6 +77,7 @@ static void feed_zeros(place_step_t* s, TF_Operation* operation, feeds_t* feeds)
   feeds->values[feeds->count++] = value;
 }
 
+// Feeds zeros to the placeholders in |nodes| that are not fed yet.
 static void feed_rest(place_step_t* s, const json_t* nodes, feeds_t* feeds) {
   for (const json_t* n = nodes->first; n; n = n->next) {
     const char* op = json_text(n, "op");
@@ -85,7 +93,7 @@ static double now_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-// The step, or what comes before it, has failed with s->status.
+// The step, or what must run before it, has failed with s->status: complains, or keeps the reason.
 static int cannot_run(const place_step_t* s, const char* what, place_measured_t* m) {
   m->steps = 0;
   if (!s->may_fail) return complain("%s%s", what, TF_Message(s->status));
@@ -94,6 +102,7 @@ static int cannot_run(const place_step_t* s, const char* what, place_measured_t*
   return EXIT_FAILED;
 }
 
+// Runs the step and drops what it fetches.
 static int run_step(place_step_t* s, TF_Session* session, const feeds_t* feeds,
                     const TF_Buffer* options, TF_Buffer* metadata, place_measured_t* m) {
   TF_Tensor* values[MOST] = {NULL};
@@ -105,7 +114,7 @@ static int run_step(place_step_t* s, TF_Session* session, const feeds_t* feeds,
 
 static int run_steps(place_step_t* s, TF_Session* session, const feeds_t* feeds,
                      place_measured_t* m) {
-  int code = run_step(s, session, feeds, NULL, NULL, m);  // made ready
+  int code = run_step(s, session, feeds, NULL, NULL, m);  // compiles the step
   double all_us = 0;
   for (int i = 0; i < STEPS && all_us < ENOUGH_US && !code; ++i) {
     double start_us = now_us();
@@ -116,6 +125,7 @@ static int run_steps(place_step_t* s, TF_Session* session, const feeds_t* feeds,
     if (m->steps == 0 || time_us < m->step_us) m->step_us = time_us;
     ++m->steps;
   }
+  // RunOptions in wire format: trace_level = FULL_TRACE.
   if (code) return code;
   const char full_trace[] = {8, 3};
   TF_Buffer* options = TF_NewBufferFromString(full_trace, sizeof full_trace);
@@ -126,6 +136,7 @@ static int run_steps(place_step_t* s, TF_Session* session, const feeds_t* feeds,
   return code;
 }
 
+// Runs each of |inits| in a step of its own.
 static int initialize(place_step_t* s, TF_Session* session, const char* const* inits,
                       int init_count, place_measured_t* m) {
   for (int i = 0; i < init_count; ++i) {
@@ -173,7 +184,7 @@ double place_measured_busy_us(const place_measured_t* m, const char* device) {
     for (size_t i = 0; i < leat_message_count(on, "node_stats"); ++i) {
       leat_message_view_t node = leat_message_child(on, "node_stats", i);
       const char* label = leat_message_string(node, "node_name", 0, &size);
-      if (size > 0 && label[0] == '_') continue;  // a Recv waits
+      if (size > 0 && label[0] == '_') continue;  // a Recv, which waits rather than works
       busy_us += (double)(leat_message_integer(node, "op_end_rel_nanos", 0) -
                           leat_message_integer(node, "op_start_rel_nanos", 0)) / 1e3;
     }

@@ -1,4 +1,11 @@
-// leat run: a step of a graph in a file.
+// The subcommand leat run: runs one step of a graph in a file and prints what it fetches. The graph
+// may be a GraphDef, a MetaGraphDef with its checkpoint or a SavedModel (tools/model.h). Feeds are
+// values on the command line (tools/literal.h) or .npy files; fetches are printed like numpy
+// arrays, as JSON, or written to .npy files. With --signature, feeds and fetches may be named as
+// the signature names them.
+//
+// The order is: parse the arguments, open the model, resolve all names (so that a wrong name is
+// reported before anything runs), run each --init in a step of its own, run the step, and print.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,34 +19,35 @@
 #include "npy.h"
 #include "view.h"
 
-#define MOST 64  // feeds, fetches, targets
+#define MOST 64  // feeds, fetches, targets, each
 #define MAX_NAME 256
 
 typedef struct request_s {
   model_source_t source;
   const char* signature;
-  const char* feeds[MOST];    // "x=..."
+  const char* feeds[MOST];    // "NAME=VALUE"
   const char* fetches[MOST];
   const char* targets[MOST];
   const char* inits[MOST];
-  const char* npy[MOST];
+  const char* npy[MOST];  // files for the first fetches
   int feed_count, fetch_count, target_count, init_count, npy_count;
   bool json;
 } request_t;
 
 typedef struct step_s {
   model_t model;
-  leat_message_view_t signature;  // absent when none was asked for
-  char names[MOST][MAX_NAME];     // of its outputs
+  leat_message_view_t signature;  // its data are NULL when no signature was asked for
+  char names[MOST][MAX_NAME];     // the signature's outputs, when they are what is fetched
   TF_Output feeds[MOST];
   TF_Tensor* feed_values[MOST];
   TF_Output fetches[MOST];
   TF_Tensor* fetch_values[MOST];
-  const TF_Tensor* results[MOST];  // by fetch asked for: a fetched value, or one that was fed
+  // for each fetch that was asked for: the fetched value, or the value that was fed
+  const TF_Tensor* results[MOST];
   const TF_Operation* targets[MOST];
 } step_t;
 
-// ---- What is asked for --------------------------------------------------------------------------
+// ---- The request --------------------------------------------------------------------------------
 
 static bool add(const char** list, int* count, const char* value) {
   if (*count == MOST) {
@@ -99,14 +107,14 @@ static int check(const request_t* r) {
 
 // ---- The step -----------------------------------------------------------------------------------
 
-// An output by its name in the signature, if there is one, or in the graph.
+// Finds an output by its name in the signature's |field|, if it has that name, or in the graph.
 static TF_Output find_output(const step_t* s, const char* field, const char* name) {
   char tensor[MAX_NAME];
   bool is_alias = model_signature_tensor(s->signature, field, name, tensor, sizeof tensor);
   return endpoint_output(s->model.graph, is_alias ? tensor : name);
 }
 
-// Without a fetch the outputs of the signature are fetched, all of them.
+// Finds the signature. Where neither fetch nor target is named, all of its outputs are fetched.
 static int use_signature(request_t* r, step_t* s) {
   if (!r->signature) return EXIT_OK;
   s->signature = model_signature(&s->model, r->signature);
@@ -121,7 +129,7 @@ static int use_signature(request_t* r, step_t* s) {
   return EXIT_OK;
 }
 
-// "x=[1, 2]", "x:0=@file.npy"
+// Resolves a feed such as "x=[1, 2]" or "x:0=@file.npy".
 static int resolve_feed(const char* text, step_t* s, int index) {
   char name[MAX_NAME], what[300];
   const char* equals = strchr(text, '=');
@@ -142,7 +150,7 @@ static int resolve_feed(const char* text, step_t* s, int index) {
   if (!tensor) return complain_status(what, s->model.status);
   s->feed_values[index] = tensor;
   if (TF_TensorType(tensor) == dtype) return EXIT_OK;
-  // Two names: a name of a type without a table entry lies in one place.
+  // element_type_name may give both names in one buffer, so that one of them is copied.
   char wanted[32];
   snprintf(wanted, sizeof wanted, "%s", element_type_name(dtype));
   return complain("%s: %s holds %s, must hold %s", what, value + 1,
@@ -165,7 +173,8 @@ static int resolve(const request_t* r, step_t* s) {
   return EXIT_OK;
 }
 
-// A session does not fetch what it is fed; the answer to such a fetch is known.
+// The value that is fed to |output|, or NULL. A session refuses to fetch what it is fed, and the
+// value is known anyway.
 static const TF_Tensor* fed_value(const request_t* r, const step_t* s, TF_Output output) {
   for (int i = 0; i < r->feed_count; ++i) {
     if (s->feeds[i].oper == output.oper && s->feeds[i].index == output.index) {
@@ -175,6 +184,7 @@ static const TF_Tensor* fed_value(const request_t* r, const step_t* s, TF_Output
   return NULL;
 }
 
+// Runs the step. Fetches that are fed are left out of it and take the value that was fed.
 static int run_step(const request_t* r, step_t* s) {
   int count = 0, places[MOST];
   for (int i = 0; i < r->fetch_count; ++i) {
@@ -202,7 +212,7 @@ static int run_steps(const request_t* r, step_t* s) {
   return run_step(r, s);
 }
 
-// ---- What it gave -------------------------------------------------------------------------------
+// ---- The results --------------------------------------------------------------------------------
 
 static void print_json(const request_t* r, const step_t* s) {
   putchar('{');
@@ -236,6 +246,7 @@ static int run(int argc, char** argv) {
   if (kind != ARGUMENT_END) return arguments_exit_code(kind);
   int code = check(&request);
   if (code) return code;
+  // It is static because its arrays are large and it starts as zeros.
   static step_t step;
   code = model_open(&request.source, &step.model);
   if (!code) code = use_signature(&request, &step);

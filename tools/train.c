@@ -1,4 +1,4 @@
-// leat train: runs an example program that lies beside this one.
+// The subcommand leat train: becomes the example program of that name, which lies beside this one.
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +7,8 @@
 
 static const char* const kModels[] = {"mnist"};
 
-// "<directory of this program>/<name>"; false when it cannot be told.
+// Writes "<directory of this program>/<name>" to |path|. Returns false where the directory cannot
+// be found out.
 static bool find_beside(const char* name, char* path, size_t size) {
   ssize_t length = readlink("/proc/self/exe", path, size - 1);
   if (length <= 0) return false;

@@ -1,4 +1,4 @@
-// Over leat_message_view_t of leat/inspect.h.
+// Helpers over leat_message_view_t of leat/inspect.h.
 #include "view.h"
 
 #include <stdio.h>

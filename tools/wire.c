@@ -1,4 +1,4 @@
-// Varints, lengths and what is skipped.
+// Reads and writes fields in the wire format of protocol buffers. Malformed bytes end a message.
 #include "wire.h"
 
 #include <stdlib.h>

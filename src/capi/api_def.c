@@ -1,6 +1,13 @@
-// TF_ApiDefMap: from ops to ApiDefs, for generators of bindings. A map begins with what the OpDefs
-// say; texts refine it; the first question ends that, and puts the new names into the
-// documentation.
+// TF_ApiDefMap: the descriptions of ops from which generators of bindings for other languages work.
+// A map holds one ApiDef message for each op, in three stages:
+//
+//     TF_NewApiDefMap    an ApiDef is made from each OpDef of a serialized OpList
+//     TF_ApiDefMapPut    a text with ApiDefs overrides names, orders and documentation
+//     TF_ApiDefMapGet    gives an op's ApiDef
+//
+// The first Get ends the second stage: it replaces the old names of arguments in all documentation
+// by the names that the texts gave them, which can only be done once. All messages lie in the map's
+// arena and live as long as the map. A mutex makes Put and Get thread-safe, as in TensorFlow.
 #include <string.h>
 
 #include "capi/plugin.h"
@@ -13,11 +20,11 @@
 struct TF_ApiDefMap {
   leat_mutex_t mutex;
   leat_arena_t arena;
-  leat_string_map_t ops;  // -> leat_pb_api_def_t*
-  bool is_asked;          // no text may come any more
+  leat_string_map_t ops;  // from an op's name to its leat_pb_api_def_t*
+  bool is_asked;          // Get was called: Put fails from now on
 };
 
-// ---- what follows from an OpDef -----------------------------------------------------------------
+// ---- From an OpDef ------------------------------------------------------------------------------
 
 static leat_status_t make_args(leat_arena_t* arena, const leat_pb_op_def_arg_def_list_t* args,
                                leat_pb_api_def_arg_list_t* out_args) {
@@ -119,7 +126,7 @@ static leat_pb_api_def_t* find(const TF_ApiDefMap* map, leat_string_view_t op) {
   return found ? (leat_pb_api_def_t*)(uintptr_t)value : NULL;
 }
 
-// ---- merging ------------------------------------------------------------------------------------
+// ---- Merging ------------------------------------------------------------------------------------
 
 static void replace_text(leat_string_view_t* text, leat_string_view_t by) {
   if (by.size > 0) *text = by;
@@ -131,6 +138,8 @@ static leat_status_t undefined(const char* what, leat_string_view_t name,
                           what, LEAT_SV_ARG(name), LEAT_SV_ARG(def->graph_op_name));
 }
 
+// Overrides arguments of |base| by those of |args| with the same names. FAILED_PRECONDITION where
+// the op has no such argument.
 static leat_status_t merge_args(const leat_pb_api_def_t* def, leat_pb_api_def_arg_list_t* base,
                                 const leat_pb_api_def_arg_list_t* args) {
   for (size_t i = 0; i < args->count; ++i) {
@@ -167,6 +176,7 @@ static bool holds_once(const leat_pb_string_list_t* list, leat_string_view_t nam
   return count == 1;
 }
 
+// Overrides the order of the arguments, which must name each of them exactly once.
 static leat_status_t merge_order(leat_pb_api_def_t* base, const leat_pb_api_def_t* def) {
   if (def->arg_order.count == 0) return leat_ok_status();
   bool is_permutation = def->arg_order.count == base->arg_order.count;
@@ -199,6 +209,7 @@ static leat_status_t merge_description(leat_arena_t* arena, leat_pb_api_def_t* b
   return leat_ok_status();
 }
 
+// Overrides everything in |base| that |def| sets.
 static leat_status_t merge(leat_arena_t* arena, leat_pb_api_def_t* base,
                            const leat_pb_api_def_t* def) {
   if (def->visibility) base->visibility = def->visibility;
@@ -212,9 +223,9 @@ static leat_status_t merge(leat_arena_t* arena, leat_pb_api_def_t* base,
   return merge_description(arena, base, def);
 }
 
-// ---- texts --------------------------------------------------------------------------------------
+// ---- Texts --------------------------------------------------------------------------------------
 
-// A line without its end; what is left comes after it.
+// Takes the first line off |*inout_text| and returns it without its line's end.
 static leat_string_view_t next_line(leat_string_view_t* inout_text) {
   size_t end = leat_string_view_find(*inout_text, '\n');
   leat_string_view_t line = *inout_text;
@@ -230,8 +241,8 @@ static void append_escaped(leat_string_builder_t* out, leat_string_view_t text) 
   }
 }
 
-// TensorFlow's way to write long texts: `field: <<END`, lines as they are, `END`. They become
-// strings of the text format.
+// Turns TensorFlow's multi-line strings into strings of protobuf's text format. Such a string is
+// written as `field: <<END`, the lines as they are, and a line that begins with END.
 static void append_quoted(leat_string_builder_t* out, leat_string_view_t text) {
   while (text.size > 0) {
     leat_string_view_t line = next_line(&text);
@@ -257,6 +268,8 @@ static void append_quoted(leat_string_builder_t* out, leat_string_view_t text) {
   }
 }
 
+// Merges the ApiDefs of |text| into the map; ops that the map does not have are passed over. Called
+// with the map's mutex held.
 static leat_status_t put(TF_ApiDefMap* map, leat_string_view_t text) {
   leat_string_builder_t quoted;
   leat_string_view_t copy = LEAT_SV("");
@@ -289,9 +302,9 @@ void TF_ApiDefMapPut(TF_ApiDefMap* api_def_map, const char* text, size_t text_le
   leat_capi_status_set(status, result);
 }
 
-// ---- asking -------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
-// `from` becomes `to` in |text|.
+// Replaces each `from`, in backquotes, by `to` in |text|.
 static leat_status_t rename_in(leat_arena_t* arena, leat_string_view_t* text,
                                leat_string_view_t from, leat_string_view_t to) {
   leat_string_view_t quoted;
@@ -335,6 +348,7 @@ static leat_status_t rename_in_docs(leat_arena_t* arena, leat_pb_api_def_t* def,
   return status;
 }
 
+// Renames arguments in all documentation, once. Called with the map's mutex held.
 static leat_status_t update_docs(TF_ApiDefMap* map) {
   leat_status_t status = leat_ok_status();
   for (size_t op = 0; op < map->ops.count && !map->is_asked; ++op) {

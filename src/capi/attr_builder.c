@@ -1,4 +1,9 @@
-// TF_AttrBuilder: whether a device has a kernel for an op; and two questions to an op's row.
+// TF_AttrBuilder, which answers whether a device has a kernel for an op with given types, two
+// questions about the declaration of an op, and the store of NUL-terminated names that the C API
+// hands out. A builder collects type attributes in an arena; other kinds of attributes do not
+// choose a kernel. Names of ops and attributes are views in Leat, which need not end in NUL, while
+// callers of the C API get C strings that must stay valid for ever: leat_capi_keep_name copies each
+// name once and never frees it.
 #include <string.h>
 
 #include "capi/plugin.h"
@@ -9,7 +14,8 @@ struct TF_AttrBuilder {
   leat_string_view_t op;
   leat_attr_t* attrs;
   size_t count, capacity;
-  leat_status_t status;  // the first thing that could not be kept
+  // the first failure to keep an attribute; TF_AttrBuilderCheckCanRunOnDevice reports it
+  leat_status_t status;
 };
 
 TF_AttrBuilder* TF_NewAttrBuilder(const char* op_name) {
@@ -29,6 +35,7 @@ void TF_DeleteAttrBuilder(TF_AttrBuilder* builder) {
   leat_allocator_free(leat_allocator_system(), builder);
 }
 
+// Keeps a type attribute or a list of types.
 static leat_status_t add(TF_AttrBuilder* builder, const char* name, bool is_list,
                          const TF_DataType* values, int count) {
   void* memory = NULL;
@@ -68,6 +75,8 @@ static leat_status_t find_op(leat_string_view_t name, const leat_op_t** out_op) 
   return leat_op_registry_find(runtime->ops, name, out_op);
 }
 
+// OK where |device_type| has a kernel for the op with the types that were set, and NOT_FOUND
+// otherwise.
 static leat_status_t check(const TF_AttrBuilder* builder, const char* device_type) {
   const leat_runtime_t* runtime = NULL;
   const leat_op_t* op = NULL;
@@ -91,9 +100,9 @@ int TF_OpIsStateful(const char* op_type, TF_Status* status) {
   return op && (op->flags & LEAT_OP_STATEFUL) != 0;
 }
 
-// ---- names that stay ----------------------------------------------------------------------------
+// ---- Names that stay for ever -------------------------------------------------------------------
 
-// Names of ops and attributes with a NUL. There are at most as many as rows say.
+// A kept name. There are at most as many as ops declare, since only declared names are kept.
 typedef struct name_s {
   struct name_s* next;
   char text[];
@@ -130,6 +139,7 @@ const char* leat_capi_keep_name(leat_string_view_t text) {
   return name ? name->text : NULL;
 }
 
+// Returns NULL for an input that is not a list with a number attribute.
 const char* TF_GetNumberAttrForOpListInput(const char* op_name, int input_index,
                                            TF_Status* status) {
   const leat_op_t* op = NULL;

@@ -1,5 +1,8 @@
-// Attribute values and shapes as messages: decoding for the setters and edits, encoding for the
-// getters that hand out serialised messages.
+// Attribute values and shapes as serialized messages: decoding for the setters
+// (operation_builder_attr.c, mutation.c), and the getters of the C API that give a TensorShapeProto
+// or an AttrValue. The getters copy under the graph's lock, so that what they give does not change
+// with the graph. A list of messages is given completely or, after a failure, not at all: the
+// buffers made so far are deleted.
 #include "capi/attr_message.h"
 
 #include "formats/decode.h"
@@ -35,6 +38,8 @@ leat_status_t leat_capi_shape_decode(leat_string_view_t bytes, leat_arena_t* are
 
 // ---- Getters that give messages -----------------------------------------------------------------
 
+// INVALID_ARGUMENT where the operation has no such attribute. The caller of this and the following
+// functions holds the graph's lock.
 static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
                                const leat_attr_value_t** out_value) {
   const leat_node_t* node = leat_capi_node(oper);
@@ -44,6 +49,8 @@ static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
                           attr_name, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
 }
 
+// Finds the attribute, which must be a shape or, with |is_list|, a list of shapes. An empty list
+// has no kind of its own and fits.
 static leat_status_t find_shape(const TF_Operation* oper, const char* attr_name, bool is_list,
                                 const leat_attr_value_t** out_value) {
   LEAT_RETURN_IF_ERROR(find_attr(oper, attr_name, out_value));
@@ -58,6 +65,7 @@ static leat_status_t find_shape(const TF_Operation* oper, const char* attr_name,
                           leat_attr_kind_name(LEAT_ATTR_SHAPE, is_list));
 }
 
+// Moves the encoded message into |out_buffer|, which must be empty.
 static leat_status_t encode(const leat_message_descriptor_t* descriptor, const void* message,
                             TF_Buffer* out_buffer) {
   leat_string_builder_t bytes;
@@ -104,6 +112,7 @@ static leat_status_t new_shape_buffer(leat_partial_shape_t shape, TF_Buffer** ou
   return status;
 }
 
+// Makes a buffer for each of the first |room| shapes of the list.
 static leat_status_t get_shapes(const TF_Operation* oper, const char* attr_name,
                                 TF_Buffer** buffers, int room) {
   const leat_attr_value_t* value = NULL;

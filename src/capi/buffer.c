@@ -1,4 +1,7 @@
-// TF_Buffer: blocks of bytes that carry serialised messages across the C API.
+// TF_Buffer, a block of bytes with its deallocator, which carries serialized messages across the C
+// API. Functions that return a message build it with a leat_string_builder_t and then move its
+// bytes into the buffer without a copy (leat_capi_buffer_take). A buffer that a caller passes for
+// output must be empty, as TF_NewBuffer makes it: a full one would leak its bytes.
 #include <string.h>
 
 #include "capi/handles.h"
@@ -53,7 +56,7 @@ leat_status_t leat_capi_buffer_take(leat_string_builder_t* builder, TF_Buffer* o
   size_t size = 0;
   leat_status_t status = leat_capi_buffer_check_empty(out_buffer);
   if (!status) status = leat_string_builder_finish(builder, &data, &size);
-  // An empty message is a message: its address says that it is there.
+  // An empty message is still a message: callers test |data| to see whether there is one.
   if (!status && !data) {
     status = leat_allocator_clone_string(leat_allocator_system(), "", 0, &data);
   }

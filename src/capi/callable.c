@@ -1,5 +1,14 @@
-// Callables of leat/callable.h: a session's signature, prepared. A feed's memory is wrapped for the
-// time of the call; a fetch is copied into the caller's buffer.
+// The callables of leat/callable.h: a step prepared once and run many times. Preparing resolves
+// feeds, fetches and targets to a signature of the session (session/session.h), so that a call does
+// no look-up. A call can take and give tensors, or plain arrays of the caller:
+//
+//     feed:   the caller's memory is wrapped as a read-only tensor for the time of the call
+//     fetch:  the result is copied into the caller's memory
+//
+// A kernel that would overwrite or keep a wrapped feed copies it instead, because the buffer is
+// marked as read-only. Small calls use the stack for their tensors and allocate nothing. The
+// signature belongs to the session and lives as long as it does; the callable only points to it and
+// must not outlive the session.
 #include "leat/callable.h"
 
 #include <string.h>
@@ -7,7 +16,7 @@
 #include "capi/handles.h"
 #include "capi/run_options.h"
 
-#define FEW 16  // feeds and fetches that need no allocation
+#define FEW 16  // a call with at most so many feeds and so many fetches allocates nothing
 
 struct leat_callable_t {
   TF_Session* session;
@@ -24,7 +33,7 @@ static leat_status_t resolve_outputs(const TF_Graph* graph, const TF_Output* out
   return leat_ok_status();
 }
 
-// What a callable is asked to do.
+// What a callable is made for.
 typedef struct request_s {
   const TF_Output* feeds;
   int feed_count;
@@ -113,7 +122,8 @@ void leat_callable_free(leat_callable_t* callable) {
   leat_allocator_free(leat_allocator_system(), callable);
 }
 
-// The tensors of one call: on the stack when they are few.
+// The tensors of one call, on the stack when they are few. The feeds are zeroed, so that end_call
+// can release those that were never set.
 typedef struct call_s {
   int64_t timeout_ms;  // 0: the session's
   leat_tensor_t few[2 * FEW];
@@ -142,6 +152,7 @@ static leat_status_t begin_call(const leat_callable_t* callable, int64_t timeout
   return leat_ok_status();
 }
 
+// Releases the feeds. The fetches were moved out or released before.
 static void end_call(const leat_callable_t* callable, call_t* call) {
   for (int i = 0; i < callable->feed_count; ++i) leat_tensor_release(&call->feeds[i]);
   if (call->tensors != call->few) leat_allocator_free(leat_allocator_system(), call->tensors);
@@ -165,7 +176,7 @@ static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_ten
   }
   leat_buffer_t* buffer;
   LEAT_RETURN_IF_ERROR(leat_buffer_wrap(array->data, array->size_bytes, NULL, NULL, &buffer));
-  // Read in place, and copied by whoever keeps it.
+  // Kernels read the buffer in place; whoever keeps it copies it.
   buffer->read_only = true;
   leat_status_t status = leat_tensor_of_buffer(buffer, (int)array->dtype, &shape, out_tensor);
   leat_buffer_release(buffer);
@@ -173,6 +184,7 @@ static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_ten
   return status;
 }
 
+// Copies a result into the caller's array. OUT_OF_RANGE where the array is too small.
 static leat_status_t copy_fetch(const leat_tensor_t* tensor, leat_array_t* array) {
   size_t size = leat_tensor_size_bytes(tensor);
   if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT) ||
@@ -204,6 +216,7 @@ static leat_run_t run_of(const call_t* call) {
                       .timeout_ms = call->timeout_ms};
 }
 
+// Runs a step of a session that measures its steps (build_cost_model).
 static LEAT_COLD leat_status_t run_measured(const leat_callable_t* callable, const call_t* call) {
   leat_capi_run_options_t options = {0};
   leat_capi_run_options_measure(&options, callable->session, callable->signature);
@@ -257,6 +270,8 @@ static leat_status_t run_tensors(leat_callable_t* callable, TF_Tensor* const* fe
     LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(feeds[i], &call->feeds[i]));
   }
   LEAT_RETURN_IF_ERROR(run(callable, call));
+  // Every fetch gets a handle, also after a failure, because leat_capi_tensor_wrap takes the tensor
+  // over in any case.
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < callable->fetch_count; ++i) {
     fetches[i] = NULL;

@@ -1,4 +1,9 @@
-// Checkpoints of leat/files.h: what is in a bundle, or in a file of the first version.
+// The checkpoint reader of leat/files.h. It opens a checkpoint of either format, TensorFlow's
+// current bundle (<prefix>.index and data files) or a file of the first format, and lists its
+// tensors by name. The current format is tried first; only where there is no index are files of the
+// first format looked for. The list is read at once, because the caller asks for entries by number;
+// the values are read one at a time when they are asked for. The entries are sorted by name, which
+// checkpoint_reader.c relies on.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +21,14 @@ typedef struct entry_s {
 
 struct leat_checkpoint_t {
   leat_arena_t arena;
-  leat_bundle_reader_t* reader;  // or
-  leat_checkpoint_v1_t* old;
-  entry_t* entries;  // by name
+  leat_bundle_reader_t* reader;  // current format; else NULL
+  leat_checkpoint_v1_t* old;  // first format; else NULL
+  entry_t* entries;  // sorted by name
   size_t count;
   size_t capacity;
 };
 
-// A scalar, until the caller says more.
+// Appends an entry with the shape of a scalar; the caller may set another shape.
 static leat_status_t add_entry(leat_checkpoint_t* checkpoint, leat_string_view_t name,
                                int32_t dtype, entry_t** out_entry) {
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), checkpoint->count + 1,
@@ -48,7 +53,8 @@ static int compare_entries(const void* a, const void* b) {
   return strcmp(((const entry_t*)a)->name, ((const entry_t*)b)->name);
 }
 
-// One file, or the shards <prefix>-00000-of-00002, ...
+// Opens a checkpoint of the first format: the file |prefix|, or its shards, <prefix>-00000-of-00002
+// and so on.
 static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint) {
   leat_string_view_t pattern;
   bool is_file = leat_file_exists(leat_file_system_default(), prefix);
@@ -69,6 +75,7 @@ static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint)
   return leat_ok_status();
 }
 
+// Opens a checkpoint of the current format or, where there is none, of the first.
 static leat_status_t open_checkpoint(const char* prefix, leat_checkpoint_t* checkpoint) {
   leat_status_t status = leat_bundle_reader_open(leat_file_system_default(), prefix,
                                                  leat_allocator_system(), &checkpoint->reader);
@@ -80,7 +87,7 @@ static leat_status_t open_checkpoint(const char* prefix, leat_checkpoint_t* chec
     return old;
   }
   leat_status_free(old);
-  return status;  // neither: that of today's format
+  return status;  // there is neither: the error of the current format is the more useful one
 }
 
 leat_checkpoint_t* leat_checkpoint_open(const char* prefix, TF_Status* status) {
@@ -128,6 +135,7 @@ int leat_checkpoint_shape(const leat_checkpoint_t* checkpoint, size_t index,
   return entry->shape.rank;
 }
 
+// Reads the whole tensor, also where its shape is stored in slices.
 TF_Tensor* leat_checkpoint_read(leat_checkpoint_t* checkpoint, const char* name,
                                 TF_Status* status) {
   leat_tensor_t tensor;

@@ -1,4 +1,5 @@
-// TF_CheckpointReader: leat/files.h under TensorFlow's names.
+// TF_CheckpointReader: the reader of leat/files.h under TensorFlow's names. A handle is a
+// leat_checkpoint_t.
 #include <string.h>
 
 #include "capi/handles.h"
@@ -25,7 +26,8 @@ const char* TF_CheckpointReaderGetVariable(TF_CheckpointReader* reader, int inde
   return index < 0 ? NULL : leat_checkpoint_name(checkpoint_of(reader), (size_t)index);
 }
 
-// They are sorted. SIZE_MAX when it is not among them.
+// Finds the tensor |name| by binary search, since the names are sorted. SIZE_MAX where there is
+// none.
 static size_t find(TF_CheckpointReader* reader, const char* name) {
   size_t low = 0, high = leat_checkpoint_count(checkpoint_of(reader));
   while (name && low < high) {

@@ -1,4 +1,15 @@
-// The state file `checkpoint` beside checkpoints: which there are, and which is the newest.
+// The state file `checkpoint` in a directory of checkpoints: it lists the checkpoints there, oldest
+// first, and names the newest, in the text format of TensorFlow's CheckpointState. Publishing a
+// checkpoint appends it to the list and removes those that are too many.
+//
+// The order of steps keeps every checkpoint that the file names readable, even if the process dies
+// between any two of them:
+//
+//     new checkpoint complete  ->  state file replaced atomically  ->  old checkpoints removed
+//
+// A checkpoint's index is removed before its data, so that whoever still finds the index finds the
+// data too, or a complete answer that there is no checkpoint. Paths inside the directory are
+// written relative to it, which lets the directory be moved.
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +50,8 @@ static leat_status_t read_state(const char* directory, state_t* state) {
   return status ? leat_status_annotate(status, "Reading '%s' failed", path) : status;
 }
 
-// Paths in the state file may be relative to its directory.
+// Makes |path| absolute or relative to the working directory: paths in the state file may be
+// relative to its directory.
 static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_string_view_t path,
                              leat_string_view_t* out_path) {
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, path, out_path));
@@ -47,6 +59,7 @@ static leat_status_t resolve(leat_arena_t* arena, const char* directory, leat_st
   return leat_arena_print(arena, out_path, "%s/%.*s", directory, LEAT_SV_ARG(path));
 }
 
+// Whether the checkpoint |prefix| has an index. Failures other than NOT_FOUND are returned.
 static leat_status_t find_index(leat_arena_t* arena, leat_string_view_t prefix, bool* out_found) {
   leat_file_system_t* fs = leat_file_system_default();
   leat_string_view_t index;
@@ -59,8 +72,9 @@ static leat_status_t find_index(leat_arena_t* arena, leat_string_view_t prefix, 
   return leat_ok_status();
 }
 
-// A checkpoint without index was being replaced, or removed by somebody: then the newest of the
-// others that has one. When none has, the one that is named: its reader hears what is missing.
+// Finds the newest checkpoint. Where the one that the state file names has no index, because it was
+// being replaced or was removed, the newest of the others that has one is taken. Where none has,
+// the named one is returned, so that reading it says what is missing. The caller frees |*out_path|.
 static leat_status_t latest(const char* directory, state_t* state, char** out_path) {
   LEAT_RETURN_IF_ERROR(read_state(directory, state));
   const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
@@ -88,14 +102,15 @@ char* leat_checkpoint_latest(const char* directory, TF_Status* status) {
   return path;
 }
 
-// |prefix| as the state file writes it: relative when it lies in |directory|.
+// |prefix| as the state file writes it: without |directory| when it lies in there.
 static leat_string_view_t relative(const char* directory, const char* prefix) {
   size_t size = strlen(directory);
   if (!strncmp(prefix, directory, size) && prefix[size] == '/') prefix += size + 1;
   return leat_string_view_from(prefix);
 }
 
-// The old list without |newest|, then |newest|; what is over |keep| goes to |removed|.
+// Moves or appends |newest| to the end of the list and cuts the list to |keep| items (0: no limit).
+// The items that were cut off are |out_removed|.
 static leat_status_t advance(state_t* state, leat_string_view_t newest, int keep,
                              leat_pb_string_list_t* out_removed) {
   leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
@@ -132,11 +147,13 @@ static leat_status_t write_state(const char* directory, state_t* state) {
 
 static leat_status_t remove_file(void* data, const char* path) {
   leat_file_system_t* fs = data;
-  leat_status_free(fs->vtable->remove(fs, path));  // what is gone already is gone
+  // a file that is gone already is what the caller wants
+  leat_status_free(fs->vtable->remove(fs, path));
   return leat_ok_status();
 }
 
-// The index first: a reader who still sees it finds the data too. Then all shards.
+// Removes a checkpoint: its index first, then all its data files. The prefix is escaped, since it
+// may contain characters that a pattern interprets.
 static leat_status_t remove_checkpoint(leat_arena_t* arena, leat_string_view_t prefix) {
   leat_file_system_t* fs = leat_file_system_default();
   leat_string_view_t index, pattern;
@@ -155,10 +172,12 @@ void leat_checkpoint_remove(const char* prefix, TF_Status* status) {
   leat_arena_deinitialize(&arena);
 }
 
+// Reads the state, advances and writes it, and then removes old checkpoints.
 static leat_status_t publish(const char* directory, const char* prefix, int keep, state_t* state) {
   leat_status_t status = read_state(directory, state);
   leat_status_code_t code = leat_status_code(status);
-  if (code == LEAT_NOT_FOUND || code == LEAT_INVALID_ARGUMENT) {  // none, or none that makes sense
+  // no state file, or one that is damaged: a new list begins
+  if (code == LEAT_NOT_FOUND || code == LEAT_INVALID_ARGUMENT) {
     leat_status_free(status);
     state->proto = (leat_pb_checkpoint_state_t){0};
   } else if (status) {

@@ -1,12 +1,14 @@
-// TF_TryEvaluateConstant: a value that follows from the graph alone. What it depends on is run by a
-// session of the graph's own, kept for the next question, when all of it is constant and pure;
-// otherwise shape inference may know the value (of a Shape, say, whose input is fed but has a known
-// shape).
+// TF_TryEvaluateConstant: the value of an output, where it follows from the graph alone. There are
+// two ways to it. If the output and everything that it depends on is constant and pure, and has a
+// CPU kernel, a step is run by a session that the graph keeps for this purpose. Otherwise shape
+// inference may know the value: the Shape of a fed tensor, for example, whose static shape is
+// known. The step runs without the graph's lock, because a session takes that lock itself. Not
+// knowing a value is no error: the result is then NULL.
 #include "capi/handles.h"
 #include "graph/inference.h"
 #include "kernel/registry.h"
 
-// Flags of ops whose outputs are not a function of their inputs, or not one outside a step.
+// Flags of ops whose outputs are not a function of their inputs alone, or not outside a step.
 #define NOT_CONSTANT                                                                            \
   (LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW | \
    LEAT_OP_LOOP_CONDITION | LEAT_OP_CONTROL_TRIGGER | LEAT_OP_ARGUMENT | LEAT_OP_RETURN_VALUE)
@@ -20,7 +22,8 @@ static bool has_kernel(const leat_kernel_registry_t* kernels, const leat_node_t*
   return found;
 }
 
-// Whether everything |root| depends on is constant. |seen| and |stack| have room for all nodes.
+// Whether |root| and everything that it depends on is constant, by a depth-first walk. |seen| and
+// |stack| have room for all nodes.
 static bool is_constant(const leat_graph_t* graph, const leat_kernel_registry_t* kernels,
                         int32_t root, bool* seen, int32_t* stack) {
   size_t depth = 0;
@@ -39,7 +42,8 @@ static bool is_constant(const leat_graph_t* graph, const leat_kernel_registry_t*
   return true;
 }
 
-// What inference knows: integers only, and only when it knows all of them.
+// Makes a tensor of the value that shape inference knows. It knows integers only; the value counts
+// only if all of its elements are known.
 static leat_status_t read_inferred(leat_graph_t* graph, leat_output_t output,
                                    leat_tensor_t* out_tensor, bool* out_known) {
   int dtype = leat_graph_output_type(graph, output);
@@ -64,7 +68,8 @@ static leat_status_t read_inferred(leat_graph_t* graph, leat_output_t output,
   return leat_ok_status();
 }
 
-// Under the lock: the inferred value, or whether a step would give it, and with which session.
+// Called with the graph's lock held. Gives the inferred value, or says in |*out_runnable| that a
+// step gives it; then the graph's evaluator exists.
 static leat_status_t examine(TF_Graph* graph, const leat_runtime_t* runtime, leat_output_t output,
                              leat_tensor_t* out_tensor, bool* out_known, bool* out_runnable) {
   leat_graph_t* g = graph->shared->graph;

@@ -1,5 +1,9 @@
-// RunMetadata.cost_graph: the graphs that the devices got, one after the other, with the most that
-// was measured of each node. Numbers of nodes go on from one graph to the next.
+// RunMetadata.cost_graph: for each node of each device's graph, its inputs, the largest outputs and
+// the longest time that were measured (graph/costs.h). The graphs of the devices follow each
+// other in one message. A node's id is its number in that sequence, so that ids go on from one
+// graph to the next; |first| is the id of the current graph's first node. Sends are marked as
+// final, as in TensorFlow, because their values leave the graph. The message lies in the caller's
+// arena.
 #include "capi/cost_graph.h"
 
 #include "device/device_name.h"
@@ -11,7 +15,7 @@ typedef struct writer_s {
   leat_costs_t* costs;
   const leat_graph_t* graph;
   leat_string_view_t device, device_type;
-  int32_t first;  // the number of the graph's first node
+  int32_t first;  // id of the graph's first node
 } writer_t;
 
 static leat_status_t write_shape(const writer_t* w, leat_partial_shape_t shape,

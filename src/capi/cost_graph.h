@@ -6,7 +6,9 @@
 
 struct leat_pb_cost_graph_def_s;
 
-// |signature| is of a session that measures: |costs| are its. The message lies in |arena|.
+// Writes a node for each node of each device's graph, after placement and optimization.
+// |signature| is one of a session that measures its steps, and |costs| are that session's. The
+// message lies in |arena| and borrows from the signature.
 LEAT_MUST_USE leat_status_t leat_capi_cost_graph(leat_costs_t* costs,
                                                  const leat_signature_t* signature,
                                                  leat_arena_t* arena,

@@ -1,5 +1,7 @@
-// Sessions that hold their graph themselves and are addressed by names: a graph and a session of
-// the newer kind, and a look-up of names.
+// TF_DeprecatedSession, TensorFlow's first kind of session: it holds its graph itself, and steps
+// name feeds, fetches and targets by strings. It is built from a TF_Graph and a TF_Session. Each
+// call looks the names up, which takes the graph's lock once for each name, and then calls the
+// function of the newer kind. What the names stand for lies in an arena that ends with the call.
 #include "capi/handles.h"
 
 struct TF_DeprecatedSession {
@@ -7,6 +9,7 @@ struct TF_DeprecatedSession {
   TF_Session* session;
 };
 
+// After a failure the graph is deleted, and |status| says what failed.
 TF_DeprecatedSession* TF_NewDeprecatedSession(const TF_SessionOptions* options,
                                               TF_Status* status) {
   void* memory = NULL;
@@ -36,6 +39,7 @@ void TF_DeleteDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status
   leat_allocator_free(leat_allocator_system(), session);
 }
 
+// The nodes are imported under their own names.
 void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t proto_len,
                     TF_Status* status) {
   TF_Buffer graph_def = {proto, proto_len, NULL};
@@ -46,6 +50,7 @@ void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t pro
 
 // ---- Names --------------------------------------------------------------------------------------
 
+// NOT_FOUND where the graph has no node |name|.
 static leat_status_t find_operation(TF_Graph* graph, leat_string_view_t name,
                                     TF_Operation** out_operation) {
   leat_graph_t* g = leat_capi_lock(graph);
@@ -56,6 +61,7 @@ static leat_status_t find_operation(TF_Graph* graph, leat_string_view_t name,
                           LEAT_SV_ARG(name));
 }
 
+// Resolves names such as "x" and "x:1".
 static leat_status_t find_outputs(TF_Graph* graph, leat_arena_t* arena, const char** names,
                                   int count, TF_Output** out_outputs) {
   void* memory = NULL;
@@ -85,7 +91,7 @@ static leat_status_t find_targets(TF_Graph* graph, leat_arena_t* arena, const ch
   return leat_ok_status();
 }
 
-// What the names of a step, or of a part of one, stand for.
+// The feeds, fetches and targets that a step's names stand for.
 typedef struct named_s {
   leat_arena_t arena;
   TF_Output* feeds;
@@ -93,7 +99,8 @@ typedef struct named_s {
   TF_Operation** targets;
 } named_t;
 
-// Whether all were found; the arena is to be deinitialized either way.
+// Looks up all names of a step. Returns whether all were found; the caller deinitializes the arena
+// in either case.
 static bool find_named(const TF_DeprecatedSession* session, const char** input_names, int ninputs,
                        const char** output_names, int noutputs, const char** target_names,
                        int ntargets, named_t* out_named, TF_Status* status) {

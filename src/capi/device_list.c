@@ -1,4 +1,7 @@
-// TF_DeviceList: the devices of a session, as they were when asked for.
+// TF_DeviceList: a copy of a session's devices, their names, types, memory and incarnations, as
+// they were when TF_SessionListDevices was called. Copying makes the list independent of the
+// session, so that it may outlive it. All accessors check the index, because their callers count on
+// an error and not on a crash.
 #include "capi/handles.h"
 
 typedef struct device_entry_s {
@@ -58,7 +61,7 @@ TF_DeviceList* TF_SessionListDevices(TF_Session* session, TF_Status* status) {
 
 int TF_DeviceListCount(const TF_DeviceList* list) { return list ? list->count : 0; }
 
-// The entry, or NULL with the reason in |status|.
+// Returns the entry, or NULL with the reason in |status|.
 static const device_entry_t* find_entry(const TF_DeviceList* list, int index, TF_Status* status) {
   if (list && index >= 0 && index < list->count) {
     leat_capi_status_set(status, leat_ok_status());

@@ -1,4 +1,8 @@
-// What the machine is and what it reaches, as JSON.
+// leat_doctor_json: what this machine and this library have (versions, number of ops and kernels,
+// processor, caches, optional modules) and, on request, what they reach (doctor_measure.c), as one
+// JSON object. The command `leat doctor` prints it. Bug reports carry it, so that it names
+// everything that decides which code runs: the instruction set, the matrix unit, and the versions
+// of the modules that were found.
 #include "base/cpu.h"
 #include "base/host.h"
 #include "capi/doctor.h"
@@ -52,7 +56,7 @@ static void append_machine(leat_string_builder_t* out) {
   append_number(out, "l2_bytes", (double)leat_cpu_l2_bytes());
 }
 
-// A module that is absent is null.
+// Appends a member for a module: its version, or null where the module was not found.
 static void append_module(leat_string_builder_t* out, const char* name, const char* version) {
   leat_string_builder_print(out, "\"%s\": ", name);
   if (version) {

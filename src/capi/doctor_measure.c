@@ -1,5 +1,13 @@
-// What this machine reaches. Nothing here is a constant of a kind of machine: the figures of a run
-// stand beside the speeds measured in the same run.
+// Measures what this machine reaches: arithmetic, memory, the wake-up of threads, and an empty
+// step. The purpose is to judge other measurements: a kernel's speed means something only beside
+// the peak of the same machine at the same time. Therefore nothing here is a table of processors.
+// Each speed is the best of several runs, since disturbances only ever make a run slower; the times
+// of threads are means, because one of them is too short for the clock.
+//
+//     arithmetic   multiply-adds in registers; a matrix product by each implementation
+//     memory       reading and copying 128 MiB, on one core and on all
+//     threads      a sleeping thread that is woken; a spinning thread that sees a word change
+//     step         TF_SessionRun of one Identity
 #include "base/clock.h"
 #include "base/thread.h"
 #include "capi/doctor.h"
@@ -8,7 +16,7 @@
 #include "device/cpu/module.h"
 #include "device/cpu/peak.h"
 
-#define BLOCK_BYTES ((size_t)128 << 20)  // past every cache, twice
+#define BLOCK_BYTES ((size_t)128 << 20)  // larger than every cache
 #define GEMM_SIZE 768
 #define PEAK_ROUNDS 2000000
 #define WAKES 500
@@ -21,11 +29,12 @@ typedef struct bench_s {
   int cores;
   char* from;
   char* to;
-} bench_t;
+} bench_t;  // BLOCK_BYTES each; also the operands of the matrix products
 
-// Something to time; its amount of work comes back.
+// Does one run and returns its amount of work: operations, or bytes.
 typedef double (*work_fn_t)(bench_t* bench);
 
+// Returns the best rate of |runs| runs, in units of work per nanosecond.
 static double best_rate(bench_t* bench, work_fn_t work, int runs) {
   double best = 0;
   for (int i = 0; i < runs; ++i) {
@@ -46,11 +55,13 @@ static void multiply_add_shard(void* data, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) multiply_add(data);
 }
 
-// One piece of work a core.
+// Runs one piece of work on each core. The cost of a piece is set so high that the pool uses all
+// threads.
 static void on_all_cores(bench_t* b, leat_shard_fn_t shard) {
   leat_thread_pool_parallel_for(b->pool, 0, b->cores, 1e9, shard, b);
 }
 
+// The multiply_add(1) only tells how many operations a round has.
 static double multiply_add_all(bench_t* b) {
   on_all_cores(b, multiply_add_shard);
   return b->peak->multiply_add(1) * PEAK_ROUNDS * b->cores;
@@ -67,7 +78,7 @@ static double gemm_portable(bench_t* b) {
   return 2.0 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE;
 }
 
-// leat_gemm_f32 takes the matrix unit for these shapes.
+// For shapes like this, leat_gemm_f32 uses the matrix unit where there is one.
 static double gemm_matrix_unit(bench_t* b) {
   if (!leat_cpu_has_matrix_unit()) return 0;
   const leat_gemm_shape_t shape = gemm_shape();
@@ -86,12 +97,13 @@ static double gemm_onednn(bench_t* b) {
 
 // ---- Memory -------------------------------------------------------------------------------------
 
+// Where the |index|-th core's part of the blocks begins; parts begin at multiples of 512 bytes.
 static size_t block_begin(const bench_t* b, int64_t index) {
   return BLOCK_BYTES / (size_t)b->cores * (size_t)index & ~(size_t)511;
 }
 
 static void read_shard(void* data, int64_t begin, int64_t end) {
-  static _Atomic uint64_t sink;
+  static _Atomic uint64_t sink;  // keeps the compiler from dropping the reads
   bench_t* b = data;
   size_t first = block_begin(b, begin);
   atomic_fetch_add(&sink, b->peak->read(b->from + first, block_begin(b, end) - first));
@@ -125,14 +137,14 @@ static double copy_all(bench_t* b) {
 
 // ---- Threads ------------------------------------------------------------------------------------
 
-// Two threads. The one that wakes stays busy until the other runs, as in a step: so the sleeper
-// comes up on another core where there is one.
+// Two threads that call each other. The calling thread spins until it is answered, as a thread in a
+// step would; therefore the sleeping thread wakes up on another core where there is one.
 typedef struct pair_s {
   leat_mutex_t mutex;
   leat_condition_t condition;
-  int calls;            // under the mutex
+  int calls;            // guarded by the mutex
   _Atomic int answers;
-  _Atomic int turn;     // of the spinning measurement
+  _Atomic int turn;     // of the spinning measurement: whose turn it is, by parity
 } pair_t;
 
 static void answer_calls(void* data) {
@@ -145,7 +157,8 @@ static void answer_calls(void* data) {
   }
 }
 
-// Spins; on a single core the other one needs the processor to go on.
+// Spins until |*word| is |value|. After a millisecond it also sleeps: on a single core the other
+// thread needs the processor.
 static void wait_for(_Atomic int* word, int value) {
   int64_t patience = leat_clock_now_ns() + 1000000;
   while (atomic_load(word) != value) {
@@ -157,7 +170,7 @@ static void wait_for(_Atomic int* word, int value) {
 static int64_t call_and_wait(pair_t* pair) {
   int64_t spent = 0;
   for (int next = 1; next <= WAKES; ++next) {
-    leat_clock_sleep_ns(100000);  // until it sleeps
+    leat_clock_sleep_ns(100000);  // long enough for the other thread to sleep again
     int64_t begin = leat_clock_now_ns();
     leat_mutex_lock(&pair->mutex);
     pair->calls = next;
@@ -169,6 +182,7 @@ static int64_t call_and_wait(pair_t* pair) {
   return spent / WAKES;
 }
 
+// Waits for every other number of |turn| and passes it on, HANDOVERS in all.
 static void take_turns(pair_t* pair, int parity) {
   for (int next = parity; next < HANDOVERS; next += 2) {
     wait_for(&pair->turn, next);
@@ -185,7 +199,7 @@ static int64_t hand_over(pair_t* pair) {
   return (leat_clock_now_ns() - begin) / HANDOVERS;
 }
 
-// Microseconds of |measure| beside a thread that runs |answer|.
+// Starts a thread that runs |answer| and gives the time of |measure| in microseconds.
 static leat_status_t measure_pair(leat_thread_fn_t answer, int64_t (*measure)(pair_t* pair),
                                   double* out_us) {
   pair_t pair = {.calls = 0};
@@ -213,6 +227,7 @@ static void time_steps(TF_Session* session, TF_Output x, TF_Output y, TF_Status*
     return;
   }
   *(float*)TF_TensorData(fed) = 1;
+  // The first quarter of the steps is not timed: it compiles the step and warms the caches.
   for (int i = -STEPS / 4; i < STEPS && TF_GetCode(status) == TF_OK; ++i) {
     TF_Tensor* fetched = NULL;
     if (i == 0) begin = leat_clock_now_ns();
@@ -223,7 +238,7 @@ static void time_steps(TF_Session* session, TF_Output x, TF_Output y, TF_Status*
   TF_DeleteTensor(fed);
 }
 
-// y = Identity(x); |out_y| has no operation when that failed.
+// Builds y = Identity(x). |out_y| has no operation when that failed.
 static void add_identity(TF_Graph* graph, TF_Output* out_x, TF_Output* out_y, TF_Status* status) {
   TF_OperationDescription* description = TF_NewOperation(graph, "Placeholder", "x");
   TF_SetAttrType(description, "dtype", TF_FLOAT);
@@ -255,7 +270,7 @@ static leat_status_t measure_step(double* out_us) {
   return result;
 }
 
-// ---- All ----------------------------------------------------------------------------------------
+// ---- All measurements ---------------------------------------------------------------------------
 
 static leat_status_t open_bench(bench_t* b) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -266,7 +281,8 @@ static leat_status_t open_bench(bench_t* b) {
                                                              (void**)&b->from));
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(allocator, 4096, BLOCK_BYTES,
                                                              (void**)&b->to));
-  memset(b->from, 0, BLOCK_BYTES);  // pages, not the zero page
+  // gives every page memory of its own: fresh pages share one page of zeros
+  memset(b->from, 0, BLOCK_BYTES);
   memset(b->to, 0, BLOCK_BYTES);
   return leat_ok_status();
 }

@@ -1,4 +1,8 @@
-// Contexts and tensor handles of eager/c_api.h.
+// Contexts and tensor handles of eager/c_api.h. A context owns a session on an empty graph, which
+// gives it a device and a thread pool, and its own resource managers. A tensor handle is a
+// reference-counted tensor. Everything runs synchronously on the one CPU device, so that the
+// functions for asynchronous execution, placement and copies between devices have nothing to do: a
+// copy to a device shares the tensor.
 #include "capi/eager.h"
 
 #include <string.h>
@@ -7,7 +11,7 @@
 
 #define DEVICE_NAME "/job:localhost/replica:0/task:0/device:CPU:0"
 
-// ---- options ------------------------------------------------------------------------------------
+// ---- Options ------------------------------------------------------------------------------------
 
 struct TFE_ContextOptions {
   TF_SessionOptions* session;
@@ -34,6 +38,7 @@ void TFE_ContextOptionsSetConfig(TFE_ContextOptions* options, const void* proto,
   TF_SetConfig(options->session, proto, proto_len, status);
 }
 
+// Does nothing: execution is always synchronous.
 void TFE_ContextOptionsSetAsync(TFE_ContextOptions* options, unsigned char enable) {}
 
 void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
@@ -41,8 +46,9 @@ void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
   options->policy = policy;
 }
 
-// ---- contexts -----------------------------------------------------------------------------------
+// ---- Contexts -----------------------------------------------------------------------------------
 
+// Fills what depends on the session. After a failure TFE_DeleteContext frees the rest.
 static leat_status_t open_context(TFE_Context* context) {
   leat_allocator_t* allocator = leat_allocator_system();
   context->device = (leat_device_t*)(uintptr_t)leat_session_device(context->session->session, 0);
@@ -77,6 +83,8 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
   return NULL;
 }
 
+// Frees the kept kernels, and with them the resources that belong to them. The list is taken under
+// the mutex and freed without it, since destroying a kernel may take long.
 void TFE_ContextClearCaches(TFE_Context* ctx) {
   leat_mutex_lock(&ctx->mutex);
   leat_eager_kernel_t* kept = ctx->kept;
@@ -109,6 +117,7 @@ TF_DeviceList* TFE_ContextListDevices(TFE_Context* ctx, TF_Status* status) {
   return TF_SessionListDevices(ctx->session, status);
 }
 
+// There is one device, so that the policy is kept only to be read back.
 void TFE_ContextSetThreadLocalDevicePlacementPolicy(TFE_Context* ctx,
                                                     TFE_ContextDevicePlacementPolicy policy) {
   ctx->policy = policy;
@@ -118,22 +127,23 @@ TFE_ContextDevicePlacementPolicy TFE_ContextGetDevicePlacementPolicy(TFE_Context
   return ctx->policy;
 }
 
+// Steps have no meaning for synchronous execution.
 void TFE_ContextStartStep(TFE_Context* ctx) {}
 void TFE_ContextEndStep(TFE_Context* ctx) {}
 
-// ---- tensor handles -----------------------------------------------------------------------------
+// ---- Tensor handles -----------------------------------------------------------------------------
 
 static leat_status_t missing(void) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid handle");
 }
 
-// |h| or an error in |status|.
+// Returns |h|, or NULL with an error in |status|.
 static const TFE_TensorHandle* check(const TFE_TensorHandle* h, TF_Status* status) {
   leat_capi_status_set(status, h ? leat_ok_status() : missing());
   return h;
 }
 
-// A handle on |tensor| (moved).
+// Makes a handle of |tensor|, which is taken in any case.
 static TFE_TensorHandle* wrap(leat_status_t result, leat_tensor_t* tensor, TF_Status* status) {
   TFE_TensorHandle* handle = result ? NULL : leat_capi_allocate(sizeof *handle);
   if (handle) {
@@ -165,11 +175,13 @@ TFE_TensorHandle* TFE_TensorHandleCopySharingTensor(TFE_TensorHandle* h, TF_Stat
   return wrap(h ? leat_ok_status() : missing(), &tensor, status);
 }
 
+// The one device has the tensor already.
 TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context* ctx,
                                                const char* device_name, TF_Status* status) {
   return TFE_TensorHandleCopySharingTensor(h, status);
 }
 
+// Strings are refused, because |data| would be a TF_TString whose owner is not known.
 TFE_TensorHandle* TFE_NewTensorHandleFromScalar(TF_DataType data_type, void* data, size_t len,
                                                 TF_Status* status) {
   TF_Tensor* scalar = TF_AllocateTensor(data_type, NULL, 0, len);
@@ -223,7 +235,7 @@ const char* TFE_TensorHandleBackingDeviceName(TFE_TensorHandle* h, TF_Status* st
   return TFE_TensorHandleDeviceName(h, status);
 }
 
-// Such a description is a handle of its own.
+// The debug information of a tensor is another handle of it.
 TFE_TensorDebugInfo* TFE_TensorHandleTensorDebugInfo(TFE_TensorHandle* h, TF_Status* status) {
   return (TFE_TensorDebugInfo*)TFE_TensorHandleCopySharingTensor(h, status);
 }

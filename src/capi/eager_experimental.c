@@ -1,17 +1,22 @@
-// eager/c_api_experimental.h but for metrics: cancelling, executors, more of contexts and handles.
+// The functions of eager/c_api_experimental.h but for the metrics (monitoring.c): cancellation,
+// executors, and more of contexts, ops and handles. Eager ops run synchronously here, so that an
+// executor has no queue: waiting for it returns at once and it never has an error. Cancellation is
+// real: a manager wraps a leat_cancellation_t, on which the kernels of an op that was given the
+// manager wait.
 #include "tensorflow/c/eager/c_api_experimental.h"
 
 #include <string.h>
 
 #include "capi/eager.h"
 
-// ---- cancelling ---------------------------------------------------------------------------------
+// ---- Cancellation -------------------------------------------------------------------------------
 
-// A callback that was registered; stays in the list, so that it is called at most once.
+// A registered callback. It stays in the list after it was called or deregistered, until the
+// manager is deleted, because the cancellation may still hold its address.
 typedef struct callback_s {
   struct callback_s* next;
   TFE_CancellationToken token;
-  uint64_t registered;  // the cancellation's own token
+  uint64_t registered;  // the token of the leat_cancellation_t
   TFE_CancelCallback callback;
 } callback_t;
 
@@ -65,6 +70,8 @@ static void call(void* data) {
   c->callback.callback(c->callback.context);
 }
 
+// The list's mutex is held while the callback is registered, so that a deregistration on another
+// thread finds it complete.
 bool TFE_CancellationManagerRegisterCallback(TFE_CancellationManager* manager,
                                              TFE_CancellationToken token,
                                              const TFE_CancelCallback* c_callback,
@@ -105,7 +112,7 @@ void TFE_OpSetCancellationManager(TFE_Op* op, TFE_CancellationManager* cancellat
   leat_capi_status_set(status, leat_ok_status());
 }
 
-// ---- executors ----------------------------------------------------------------------------------
+// ---- Executors ----------------------------------------------------------------------------------
 
 struct TFE_Executor {
   bool is_async;
@@ -130,7 +137,7 @@ void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* statu
 
 void TFE_ExecutorClearError(TFE_Executor* executor) {}
 
-// ---- contexts and ops ---------------------------------------------------------------------------
+// ---- Contexts and ops ---------------------------------------------------------------------------
 
 void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt) {}
 
@@ -152,6 +159,8 @@ void TFE_HostAddressSpace(TFE_Context* ctx, TF_Buffer* buf) {
   leat_status_free(leat_capi_buffer_take(&text, buf));
 }
 
+// Turns the op into a new one in place: a fresh op changes contents with it and is deleted with the
+// old contents.
 void TFE_OpReset(TFE_Op* op_to_reset, const char* op_or_function_name, const char* raw_device_name,
                  TF_Status* status) {
   TFE_Op* fresh = TFE_NewOp(op_to_reset->context, op_or_function_name, status);
@@ -168,7 +177,7 @@ void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* attr_name, const void
   TF_SetAttrValueProto(op->description, attr_name, proto, proto_len, status);
 }
 
-// ---- handles ------------------------------------------------------------------------------------
+// ---- Handles ------------------------------------------------------------------------------------
 
 void* TFE_TensorHandleDevicePointer(TFE_TensorHandle* h, TF_Status* status) {
   return TFE_TensorHandleDeviceName(h, status) ? h->tensor.data : NULL;

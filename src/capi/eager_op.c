@@ -1,11 +1,19 @@
-// TFE_Op: an op runs as the one node of a graph of its own over placeholders of its inputs' types
-// and shapes, by the kernel alone (kernel/invoke.c). The graph checks it and fills its attributes.
+// TFE_Op: executing one op at once. The op becomes the only node of a small graph, whose inputs are
+// placeholders with the types and shapes of the input handles:
+//
+//     input_0, input_1, ...  ──▶  eager_<n>          a graph made for this execution
+//
+// The graph does what it does for any client: it checks the attributes, infers those that follow
+// from the inputs, and fills in defaults. Then the kernel is made from the node and called directly
+// (kernel/invoke.c), with no plan and no executor. The graph and the kernel are freed at the end,
+// unless the kernel made a resource, which it may own; then both are kept with the context. Ops
+// that only make sense in a graph, or that take functions or references, are refused.
 #include <stdio.h>
 #include <string.h>
 
 #include "capi/eager.h"
 
-// Ops that mean something within a graph only.
+// Flags of ops that only make sense in a graph.
 #define NOT_EAGER                                                                      \
   (LEAT_OP_PLACEHOLDER | LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW |          \
    LEAT_OP_LOOP_CONDITION | LEAT_OP_CONTROL_TRIGGER | LEAT_OP_ARGUMENT | LEAT_OP_RETURN_VALUE)
@@ -16,7 +24,7 @@ static leat_status_t find_op(const char* name, const leat_op_t** out_op) {
   return leat_op_registry_find(runtime->ops, leat_string_view_from(name ? name : ""), out_op);
 }
 
-// ---- making -------------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
 TFE_Op* TFE_NewOp(TFE_Context* ctx, const char* op_or_function_name, TF_Status* status) {
   const leat_op_t* row = NULL;
@@ -57,7 +65,7 @@ TFE_Context* TFE_OpGetContext(const TFE_Op* op, TF_Status* status) {
   return op->context;
 }
 
-// "CPU:0", in full or in part, in letters of any size.
+// Accepts a name that ends in "CPU:0" or "cpu:0", and the empty name, which stands for any device.
 void TFE_OpSetDevice(TFE_Op* op, const char* device_name, TF_Status* status) {
   size_t size = device_name ? strlen(device_name) : 0;
   bool is_cpu = size >= 5 && strcmp(device_name + size - 2, ":0") == 0 &&
@@ -76,7 +84,7 @@ const char* TFE_OpGetDevice(const TFE_Op* op, TF_Status* status) {
   return op->has_device ? "/job:localhost/replica:0/task:0/device:CPU:0" : "";
 }
 
-// ---- inputs -------------------------------------------------------------------------------------
+// ---- Inputs -------------------------------------------------------------------------------------
 
 static leat_status_t add_input(TFE_Op* op, TFE_TensorHandle* input) {
   if (!input) return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid handle");
@@ -113,7 +121,7 @@ TFE_TensorHandle* TFE_OpGetFlatInput(const TFE_Op* op, int index, TF_Status* sta
   return exists ? op->inputs[index] : NULL;
 }
 
-// ---- attributes ---------------------------------------------------------------------------------
+// ---- Attributes ---------------------------------------------------------------------------------
 
 static leat_status_t attr_type(const leat_op_t* op, const char* name, unsigned char* is_list,
                                TF_AttrType* out_type) {
@@ -195,8 +203,9 @@ void TFE_OpSetAttrShapeList(TFE_Op* op, const char* attr_name, const int64_t** d
   leat_capi_status_set(out_status, leat_ok_status());
 }
 
-// ---- the graph of one node ----------------------------------------------------------------------
+// ---- The graph of one node ----------------------------------------------------------------------
 
+// UNIMPLEMENTED for ops that cannot run without a graph.
 static leat_status_t check_eager(const leat_op_t* op) {
   bool takes_function = false;
   for (int i = 0; i < op->attr_count; ++i) {
@@ -211,6 +220,7 @@ static leat_status_t check_eager(const leat_op_t* op) {
                           LEAT_SV_ARG(op->name), takes_function ? "a function" : "a graph");
 }
 
+// Adds a placeholder with the type and shape of an input.
 static leat_status_t add_placeholder(leat_graph_t* graph, const leat_op_t* placeholder,
                                      size_t index, const leat_tensor_t* value) {
   char name[32];
@@ -228,7 +238,7 @@ static leat_status_t add_placeholder(leat_graph_t* graph, const leat_op_t* place
   return leat_graph_add_node(graph, &spec, &node);
 }
 
-// Inputs are nodes 0, 1, ...; the op's is the last.
+// Adds the placeholders as nodes 0, 1, ..., and then the op's node, which is the last.
 static leat_status_t add_nodes(const TFE_Op* op, leat_arena_t* arena, leat_graph_t* graph) {
   const leat_op_t* placeholder = NULL;
   void* memory = NULL;
@@ -242,7 +252,7 @@ static leat_status_t add_nodes(const TFE_Op* op, leat_arena_t* arena, leat_graph
     LEAT_RETURN_IF_ERROR(add_placeholder(graph, placeholder, i, &op->inputs[i]->tensor));
     inputs[i] = (leat_output_t){(int32_t)i, 0};
   }
-  // Of its own in this context: what it makes without a name is called so.
+  // The name is unique in the context: a resource without a shared name is called after its node.
   snprintf(name, sizeof name, "eager_%lld",
            (long long)atomic_fetch_add(&op->context->runs, 1));
   leat_node_spec_t spec = {.name = leat_string_view_from(name),
@@ -255,7 +265,8 @@ static leat_status_t add_nodes(const TFE_Op* op, leat_arena_t* arena, leat_graph
   return leat_graph_add_node(graph, &spec, &node);
 }
 
-// The caller frees the graph.
+// Makes the graph; the caller frees it. INVALID_ARGUMENT or UNIMPLEMENTED where the op cannot be
+// executed so.
 static leat_status_t build(const TFE_Op* op, leat_graph_t** out_graph) {
   const leat_runtime_t* runtime = NULL;
   leat_arena_t arena;
@@ -274,6 +285,8 @@ static leat_status_t build(const TFE_Op* op, leat_graph_t** out_graph) {
   return status;
 }
 
+// The number of tensors in an argument. A graph is built to find out, because the number may follow
+// from attributes that only the graph infers.
 static int argument_length(const TFE_Op* op, const char* name, bool is_input, TF_Status* status) {
   leat_graph_t* graph = NULL;
   int length = -1, begin = 0;
@@ -302,8 +315,9 @@ int TFE_OpGetOutputLength(TFE_Op* op, const char* output_name, TF_Status* status
   return argument_length(op, output_name, false, status);
 }
 
-// ---- running ------------------------------------------------------------------------------------
+// ---- Execution ----------------------------------------------------------------------------------
 
+// Makes the kernel of the op's node, which is the last one of |graph|.
 static leat_status_t make_kernel(const TFE_Op* op, leat_graph_t* graph,
                                  leat_eager_kernel_t** out_kernel) {
   const leat_runtime_t* runtime = NULL;
@@ -339,6 +353,7 @@ static leat_status_t make_kernel(const TFE_Op* op, leat_graph_t* graph,
   return status;
 }
 
+// Calls the kernel and wraps its outputs. After a failure no output is left in |retvals|.
 static leat_status_t invoke(const TFE_Op* op, const leat_eager_kernel_t* kernel,
                             leat_arena_t* arena, TFE_TensorHandle** retvals) {
   void *inputs = NULL, *outputs = NULL;
@@ -376,6 +391,7 @@ static leat_status_t invoke(const TFE_Op* op, const leat_eager_kernel_t* kernel,
   return status;
 }
 
+// Such a kernel may own its resource, and must not be freed before it.
 static bool makes_resource(const leat_kernel_t* kernel) {
   for (int i = 0; i < kernel->output_count; ++i) {
     if (kernel->output_types[i] == LEAT_DTYPE_RESOURCE) return true;
@@ -383,7 +399,7 @@ static bool makes_resource(const leat_kernel_t* kernel) {
   return false;
 }
 
-// Keeps the kernel with its graph, or ends both.
+// Ends an execution: keeps the kernel with its graph, or frees both. |kernel| may be NULL.
 static void end(TFE_Context* context, leat_eager_kernel_t* kernel, leat_graph_t* graph, bool keep) {
   if (keep) {
     kernel->graph = graph;
@@ -398,6 +414,7 @@ static void end(TFE_Context* context, leat_eager_kernel_t* kernel, leat_graph_t*
   leat_graph_free(graph);
 }
 
+// Builds the graph, makes the kernel, calls it, and keeps or frees both.
 static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
   leat_graph_t* graph = NULL;
   leat_eager_kernel_t* kernel = NULL;

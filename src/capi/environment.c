@@ -1,4 +1,8 @@
-// env.h over base: files, time, threads, libraries.
+// The functions of env.h: files, time, threads and shared libraries, over src/base. Files go
+// through the library's default file system, so that plugins' file systems work here as well. A
+// handle of a writable file is a leat_file_t, and a stream of strings is one block with the names
+// one after the other. The functions check their paths, since callers from other languages may pass
+// NULL or "".
 #include "tensorflow/c/env.h"
 
 #include <stdio.h>
@@ -14,7 +18,7 @@
 #include "capi/plugin.h"
 
 struct TF_StringStream {
-  leat_string_builder_t names;  // each with its NUL
+  leat_string_builder_t names;  // the names, each followed by its NUL
   size_t next;
 };
 struct TF_Thread {
@@ -28,7 +32,7 @@ static leat_status_t check_path(const char* path) {
                        : leat_make_status(LEAT_INVALID_ARGUMENT, "A path is empty, must name one");
 }
 
-// ---- files --------------------------------------------------------------------------------------
+// ---- Files --------------------------------------------------------------------------------------
 
 void TF_CreateDir(const char* dirname, TF_Status* status) {
   leat_status_t result = check_path(dirname);
@@ -36,6 +40,7 @@ void TF_CreateDir(const char* dirname, TF_Status* status) {
   leat_capi_status_set(status, result);
 }
 
+// Removes a file or a directory, and refuses the other kind: the file system's remove takes both.
 static leat_status_t delete_kind(const char* path, bool is_directory) {
   leat_file_stat_t stat;
   LEAT_RETURN_IF_ERROR(check_path(path));
@@ -81,6 +86,7 @@ void TF_SyncWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
   leat_capi_status_set(status, file_of(handle)->vtable->sync(file_of(handle)));
 }
 
+// Gives buffered bytes to the operating system; sync also stores them.
 void TF_FlushWritableFile(TF_WritableFileHandle* handle, TF_Status* status) {
   leat_capi_status_set(status, leat_file_flush(file_of(handle)));
 }
@@ -90,7 +96,7 @@ void TF_AppendWritableFile(TF_WritableFileHandle* handle, const char* data, size
   leat_capi_status_set(status, file_of(handle)->vtable->write(file_of(handle), data, length));
 }
 
-// ---- lists of names -----------------------------------------------------------------------------
+// ---- Lists of names -----------------------------------------------------------------------------
 
 static TF_StringStream* new_stream(void) {
   TF_StringStream* stream = leat_capi_allocate(sizeof *stream);
@@ -104,6 +110,7 @@ static leat_status_t add_name(void* data, const char* name) {
   return leat_ok_status();
 }
 
+// Returns the names one after the other; a stream that is NULL has none.
 bool TF_StringStreamNext(TF_StringStream* list, const char** result) {
   *result = NULL;
   if (!list || list->next >= list->names.size) return false;
@@ -117,7 +124,8 @@ void TF_StringStreamDone(TF_StringStream* list) {
   leat_allocator_free(leat_allocator_system(), list);
 }
 
-// The names in |path|, for TF_StringStreamDone in every case.
+// Lists the names in |path|. The caller calls TF_StringStreamDone in any case, also after a
+// failure.
 static leat_status_t list_names(const char* path, TF_StringStream** out_stream) {
   *out_stream = new_stream();
   LEAT_RETURN_IF_ERROR(check_path(path));
@@ -137,7 +145,8 @@ TF_StringStream* TF_GetChildren(const char* filename, TF_Status* status) {
   return stream;
 }
 
-// Goes on after what cannot be deleted, and counts it.
+// Deletes what is in |path| and then |path| itself. Where something cannot be deleted it goes on
+// with the rest and counts what is left.
 static leat_status_t delete_tree(const char* path, int64_t* out_files, int64_t* out_directories) {
   TF_StringStream* names = NULL;
   const char* name;
@@ -148,7 +157,7 @@ static leat_status_t delete_tree(const char* path, int64_t* out_files, int64_t* 
     leat_string_builder_initialize(leat_allocator_system(), &child);
     leat_string_builder_print(&child, "%s/%s", path, name);
     leat_status_t failure = leat_status_clone(child.status);
-    // First as a file: a link to a directory is one, and what it leads to stays.
+    // Removing comes first: a link to a directory is removed as a link, and what it leads to stays.
     if (!failure) failure = files()->vtable->remove(files(), child.data);
     if (failure) {
       leat_status_free(failure);
@@ -174,6 +183,8 @@ void TF_DeleteRecursively(const char* dirname, int64_t* undeleted_file_count,
   leat_capi_status_set(status, result);
 }
 
+// The environment is trusted only where the process runs with its user's own rights. Directories
+// that do not exist are left out.
 TF_StringStream* TF_GetLocalTempDirectories(void) {
   const char* const candidates[] = {leat_environment_get_trusted("TEST_TMPDIR"),
                                     leat_environment_get_trusted("TMPDIR"),
@@ -189,6 +200,7 @@ TF_StringStream* TF_GetLocalTempDirectories(void) {
   return stream;
 }
 
+// The name is random, so that processes do not need to agree; the caller frees it.
 char* TF_GetTempFileName(const char* extension) {
   TF_StringStream* directories = TF_GetLocalTempDirectories();
   const char* directory = NULL;
@@ -206,7 +218,7 @@ char* TF_GetTempFileName(const char* extension) {
   return path;
 }
 
-// ---- time, threads, libraries -------------------------------------------------------------------
+// ---- Time, threads, libraries -------------------------------------------------------------------
 
 uint64_t TF_NowNanos(void) { return (uint64_t)leat_clock_wall_ns(); }
 uint64_t TF_NowMicros(void) { return TF_NowNanos() / 1000; }
@@ -216,6 +228,7 @@ void TF_DefaultThreadOptions(TF_ThreadOptions* options) {
   *options = (TF_ThreadOptions){.numa_node = -1};
 }
 
+// The options are ignored: threads have the system's default stack and no NUMA node.
 TF_Thread* TF_StartThread(const TF_ThreadOptions* options, const char* thread_name,
                           void (*work_func)(void*), void* param) {
   TF_Thread* thread = work_func ? leat_capi_allocate(sizeof *thread) : NULL;

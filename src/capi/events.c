@@ -1,4 +1,8 @@
-// Event files of leat/files.h, over formats/event.h.
+// The event writer of leat/files.h, which writes the files that TensorBoard reads
+// (formats/event.h). A handle is the writer itself. Writing to a handle that is NULL, because
+// opening the file failed, is an error and not a crash, so that a program may go on without its
+// log. Histograms are made of the values here; summaries that a graph computed are passed on as
+// they are.
 #include <math.h>
 
 #include "capi/handles.h"
@@ -8,14 +12,14 @@
 #include "graph/export.h"
 #include "leat/files.h"
 
-// A handle is the writer itself.
+// The writer, under the name that leat/files.h gives it.
 struct leat_events_t;
 
 static leat_event_writer_t* writer_of(leat_events_t* events) {
   return (leat_event_writer_t*)events;
 }
 
-// false, and |status| says so, when there is no file: opening it failed.
+// Returns false, with an error in |status|, where the file was never opened.
 static bool check_open(const leat_events_t* events, TF_Status* status) {
   if (events) return true;
   leat_capi_status_set(status, leat_make_status(LEAT_FAILED_PRECONDITION,
@@ -89,6 +93,7 @@ void leat_events_add_graph(leat_events_t* events, TF_Graph* graph, TF_Status* st
 
 static leat_status_t add_summary(leat_events_t* events, int64_t step, const void* summary,
                                  size_t size, leat_arena_t* arena) {
+  // the field summary of the Event's oneof is 5
   leat_pb_event_t event = {.step = step, .what_case = 5};
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate(arena, sizeof *event.summary, (void**)&event.summary));

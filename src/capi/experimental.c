@@ -1,4 +1,8 @@
-// Small things of c_api_experimental.h: messages made, queues by name, lists of shapes.
+// Small functions of c_api_experimental.h: configuration and run-option messages, a graph as text,
+// the queues of named tensors, and lists of shapes with types. The named queues are a convention
+// between a client and its graph: queue number n is the operations fifo_queue_enqueue_<n>,
+// fifo_queue_dequeue_<n> and arg_tensor_enqueue_<n>, so that enqueuing a tensor is a step that
+// feeds the last and runs the first.
 #include "tensorflow/c/c_api_experimental.h"
 
 #include <stdio.h>
@@ -10,7 +14,7 @@
 #include "formats/generated/config.h"
 #include "leat/inspect.h"
 
-// ---- messages -----------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 static TF_Buffer* encode(const leat_message_descriptor_t* descriptor, const void* message) {
   leat_string_builder_t bytes;
@@ -19,6 +23,7 @@ static TF_Buffer* encode(const leat_message_descriptor_t* descriptor, const void
   return leat_capi_buffer_return(status, &bytes, NULL);
 }
 
+// A ConfigProto with these options; global_jit_level is 1 (on) or -1 (off).
 TF_Buffer* TF_CreateConfig(unsigned char enable_xla_compilation,
                            unsigned char gpu_memory_allow_growth, unsigned int num_cpu_devices) {
   leat_pb_gpu_options_t gpu = {.allow_growth = gpu_memory_allow_growth != 0};
@@ -36,6 +41,7 @@ TF_Buffer* TF_CreateRunOptions(unsigned char enable_full_trace) {
   return encode(&leat_pb_run_options_descriptor, &options);
 }
 
+// Returns the graph as text, which the caller frees; NULL without memory.
 const char* TF_GraphDebugString(TF_Graph* graph, size_t* len) {
   TF_Status* status = TF_NewStatus();
   TF_Buffer* def = TF_NewBuffer();
@@ -64,13 +70,15 @@ void TF_MakeInternalErrorStatus(TF_Status* status, const char* errMsg) {
   TF_SetStatus(status, TF_INTERNAL, errMsg);
 }
 
+// Does nothing: the library has no flags on the command line.
 void TF_InitMain(const char* usage, int* argc, char*** argv) {}
 
 void TF_ImportGraphDefOptionsSetValidateColocationConstraints(TF_ImportGraphDefOptions* opts,
                                                               unsigned char enable) {}
 
-// ---- queues -------------------------------------------------------------------------------------
+// ---- Queues -------------------------------------------------------------------------------------
 
+// Finds the operation <kind>_<id> of the session's graph.
 static TF_Operation* find(TF_Session* session, const char* kind, int id, TF_Status* status) {
   char name[80];
   snprintf(name, sizeof name, "%s_%d", kind, id);
@@ -99,7 +107,7 @@ void TF_EnqueueNamedTensor(TF_Session* session, int tensor_id, TF_Tensor* tensor
   TF_SessionRun(session, NULL, &input, &tensor, 1, NULL, NULL, 0, &enqueue, 1, NULL, status);
 }
 
-// ---- lists of shapes ----------------------------------------------------------------------------
+// ---- Lists of shapes ----------------------------------------------------------------------------
 
 TF_ShapeAndTypeList* TF_NewShapeAndTypeList(int num_shapes) {
   size_t count = num_shapes > 0 ? (size_t)num_shapes : 0;
@@ -114,6 +122,7 @@ static TF_ShapeAndType* item_of(TF_ShapeAndTypeList* list, int index) {
   return list && index >= 0 && index < list->num_items ? &list->items[index] : NULL;
 }
 
+// Sets the rank of an item and allocates its sizes; without memory the rank becomes unknown.
 static void set_rank(TF_ShapeAndType* item, int rank) {
   leat_allocator_free(leat_allocator_system(), item->dims);
   item->dims = rank > 0 ? leat_capi_allocate((size_t)rank * sizeof(int64_t)) : NULL;

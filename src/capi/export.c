@@ -1,4 +1,9 @@
-// Graphs, nodes and op declarations as messages.
+// Gives graphs, nodes, versions and op declarations as serialized messages. The bytes are encoded
+// under the graph's lock into a builder that belongs to the call, and move into the caller's buffer
+// after the lock was released; so other threads wait only while the graph is read. The caller's
+// buffer must be empty and stays so after an error. The messages are TensorFlow's GraphDef,
+// NodeDef, VersionDef, OpDef and OpList; how each is made from the graph is in graph/export.c and
+// graph/op_def.c.
 #include "graph/export.h"
 
 #include "capi/handles.h"
@@ -6,7 +11,8 @@
 #include "graph/function_library.h"
 #include "graph/op_def.h"
 
-// Moves what was appended to |bytes| into |out_buffer| unless |status| (taken over) says why not.
+// Moves the bytes into |out_buffer|, unless |status|, which is taken, is an error. |bytes| is used
+// up.
 static leat_status_t finish(leat_status_t status, leat_string_builder_t* bytes,
                             TF_Buffer* out_buffer) {
   if (!status) return leat_capi_buffer_take(bytes, out_buffer);
@@ -49,6 +55,8 @@ void TF_GraphVersions(TF_Graph* graph, TF_Buffer* output_version_def, TF_Status*
 
 // ---- Op declarations ----------------------------------------------------------------------------
 
+// Exports the declaration of an op. A function of the graph's library goes before an op of that
+// name, since calls look there first.
 static leat_status_t export_op(TF_Graph* graph, leat_string_view_t name,
                                leat_string_builder_t* bytes) {
   leat_graph_t* g = graph->shared->graph;

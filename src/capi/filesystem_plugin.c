@@ -1,5 +1,15 @@
-// TF_RegisterFilesystemPlugin: opens the library, lets it tell of its schemes, and registers each
-// of them that is in order. The first that is not is the status; the library stays open.
+// TF_RegisterFilesystemPlugin: opens a shared library and registers the file systems that its
+// TF_InitPlugin describes, one for each URI scheme. A file system comes as four tables of functions
+// with version numbers:
+//
+//     operations of the file system, random access files, writable files, memory regions
+//
+// A table of another ABI version is refused; of another API version it may be longer or shorter
+// than Leat's, and is copied as far as both go, so that functions unknown to one side are missing.
+// After the check that nothing essential lacks, the file system's init is called and the scheme
+// registered. A scheme that is not in order does not hinder the others; the first error is the
+// status. The library stays open in any case, because registered functions lie in it. The plugin
+// allocated the tables, so that they are freed with the plugin's function.
 #include <string.h>
 
 #include "base/checked.h"
@@ -8,7 +18,7 @@
 #include "capi/plugin.h"
 #include "capi/plugin_file_system.h"
 
-// One of the four tables, as the plugin tells of it and where its copy lies.
+// One of the four tables: what the plugin says of it, and where its copy goes.
 typedef struct table_s {
   const char* name;
   const void* ops;
@@ -19,7 +29,8 @@ typedef struct table_s {
   size_t copy_size;
 } table_t;
 
-// Of another size it has more functions than Leat knows, or lacks the last ones.
+// Copies a table. Its size may differ from Leat's: then it has functions that Leat does not know,
+// or lacks the last ones, which stay NULL.
 static leat_status_t copy_table(const table_t* table) {
   if (!table->ops) return leat_ok_status();
   if (table->abi != table->expected_abi) {
@@ -59,7 +70,7 @@ static leat_status_t copy_tables(const TF_FilesystemPluginOps* p, leat_plugin_fi
   return leat_ok_status();
 }
 
-// What the copies must have.
+// Checks that the copies have the functions that Leat calls without looking.
 static leat_status_t check_tables(const TF_FilesystemPluginOps* p,
                                   const leat_plugin_file_system_t* fs) {
   const TF_FilesystemOps* ops = &fs->ops;
@@ -92,6 +103,8 @@ static leat_status_t check_tables(const TF_FilesystemPluginOps* p,
   return leat_ok_status();
 }
 
+// Lets the plugin initialize its state and registers the file system, which stays from then on. A
+// scheme that is taken is an error.
 static leat_status_t start(const char* scheme, leat_plugin_file_system_t* fs) {
   TF_Status status = {NULL, NULL};
   fs->ops.init(&fs->state, &status);
@@ -118,6 +131,8 @@ static leat_status_t register_scheme(const TF_FilesystemPluginInfo* info,
   return status;
 }
 
+// Registers the file systems of all schemes of the plugin, and frees what the plugin allocated to
+// describe them.
 static leat_status_t register_all(const TF_FilesystemPluginInfo* info) {
   if (!info->plugin_memory_allocate || !info->plugin_memory_free) {
     return leat_make_status(

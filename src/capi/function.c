@@ -1,4 +1,8 @@
-// TF_Function: a FunctionDef that belongs to no graph until it is copied into one.
+// TF_Function: a FunctionDef message with its name, independent of any graph until
+// TF_GraphCopyFunction copies it into one. It is made from a part of a graph (function/define.h),
+// from a serialized message, or from a function in a graph's library. In every case the message is
+// decoded into an arena of its own, so that it stays valid when the graph or the caller's bytes go.
+// The calls below take the lock of the graph that they read or change, and nothing else.
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/encode.h"
@@ -8,11 +12,13 @@
 #include "graph/graph_functions.h"
 
 struct TF_Function {
-  leat_arena_t arena;  // of the message
+  leat_arena_t arena;  // holds |def| and what it points to
   leat_pb_function_def_t def;
-  leat_string_view_t name;  // NUL-terminated
+  leat_string_view_t name;  // ends in NUL
 };
 
+// Makes a TF_Function of a serialized FunctionDef. The bytes are copied, because the decoded
+// message points into them.
 static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function) {
   TF_Function* function;
   LEAT_RETURN_IF_ERROR(
@@ -37,7 +43,7 @@ static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function
   return leat_ok_status();
 }
 
-// A message as a function of its own.
+// Makes a TF_Function of a message that somebody else owns, by encoding and decoding it.
 static leat_status_t wrap(const leat_pb_function_def_t* def, TF_Function** out_function) {
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
@@ -49,6 +55,8 @@ static leat_status_t wrap(const leat_pb_function_def_t* def, TF_Function** out_f
 
 // ---- From a graph -------------------------------------------------------------------------------
 
+// Resolves a list of outputs. An index that is too large is OUT_OF_RANGE, as in TensorFlow, and not
+// INVALID_ARGUMENT as elsewhere.
 static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, int count,
                              const char* what, leat_arena_t* arena,
                              const leat_output_t** out_outputs) {
@@ -73,6 +81,7 @@ static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, in
   return leat_ok_status();
 }
 
+// Translates operations into numbers of nodes. INVALID_ARGUMENT where one is not of |graph|.
 static leat_status_t list_nodes(const TF_Graph* graph, const TF_Operation* const* operations,
                                 int count, leat_arena_t* arena, const int32_t** out_nodes) {
   void* memory;
@@ -99,6 +108,8 @@ typedef struct request_s {
   leat_function_spec_t spec;
 } request_t;
 
+// Builds the FunctionDef under the graph's lock. A negative count of operations means all of the
+// graph's.
 static leat_status_t define(request_t* r, leat_arena_t* arena, TF_Function** out_function) {
   leat_function_spec_t* spec = &r->spec;
   LEAT_RETURN_IF_ERROR(resolve(r->graph, r->inputs, spec->input_count, "Processing input", arena,
@@ -160,8 +171,9 @@ TF_Function* TF_GraphToFunction(const TF_Graph* fn_body, const char* fn_name,
       outputs, output_names, 0, NULL, NULL, opts, description, status);
 }
 
-// ---- Messages -----------------------------------------------------------------------------------
+// ---- From and to messages -----------------------------------------------------------------------
 
+// Every failure is reported with TensorFlow's text.
 TF_Function* TF_FunctionImportFunctionDef(const void* proto, size_t proto_len,
                                           TF_Status* status) {
   TF_Function* function = NULL;
@@ -183,6 +195,7 @@ void TF_DeleteFunction(TF_Function* func) {
 
 const char* TF_FunctionName(TF_Function* func) { return func->name.data; }
 
+// Moves the encoded message into |out_buffer|, which must be empty.
 static leat_status_t encode(const leat_message_descriptor_t* descriptor, const void* message,
                             TF_Buffer* out_buffer) {
   leat_string_builder_t bytes;
@@ -206,6 +219,7 @@ static leat_pb_function_def_attr_entry_t* find_attr(TF_Function* func, leat_stri
   return NULL;
 }
 
+// Sets or adds an attribute of the function. The value and the key are copied into its arena.
 static leat_status_t set_attr(TF_Function* func, leat_string_view_t name,
                               leat_string_view_t bytes) {
   void* memory;
@@ -253,8 +267,10 @@ void TF_FunctionGetAttrValueProto(TF_Function* func, const char* attr_name,
   leat_capi_status_set(status, result);
 }
 
-// ---- In a graph ---------------------------------------------------------------------------------
+// ---- In the library of a graph ------------------------------------------------------------------
 
+// Adds the function, and its gradient where |grad| is not NULL, to the graph's own library. The
+// caller holds the graph's lock.
 static leat_status_t copy_into(leat_graph_t* graph, const TF_Function* func,
                                const TF_Function* grad) {
   leat_function_library_t* library;
@@ -286,6 +302,7 @@ int TF_GraphNumFunctions(TF_Graph* g) {
   return count;
 }
 
+// After a failure none of the functions is left with the caller.
 int TF_GraphGetFunctions(TF_Graph* g, TF_Function** funcs, int max_func, TF_Status* status) {
   const leat_graph_t* graph = leat_capi_lock(g);
   int count = leat_function_library_count(graph->functions);

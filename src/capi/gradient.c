@@ -1,5 +1,13 @@
-// TF_AddGradients: the backward walk of the gradient room under a scope of its own. Gradients that
-// come as rows are summed into dense tensors, which is all that a TF_Output can stand for.
+// TF_AddGradients: extends the graph by the operations that compute gradients (section 4.1 of the
+// white paper, src/gradient),
+//
+//     dy[i] = sum over j of  d y[j] / d x[i]  weighted by  dx[j]     (dx[j] = ones if not given)
+//
+// where TensorFlow's API calls the given gradients dx and the results dy. The new operations are
+// named under a prefix that no node uses yet. Some gradients are sparse (IndexedSlices: rows and
+// their indices); they are summed into dense tensors here, since a TF_Output can only stand for a
+// tensor. Everything runs under the graph's lock. An x on which no y depends gets an output without
+// an operation.
 
 #include "capi/handles.h"
 #include "function/call_gradient.h"
@@ -10,12 +18,12 @@ typedef struct request_s {
   leat_string_view_t prefix;
   leat_output_t* ys;
   leat_output_t* xs;
-  leat_output_t* grad_ys;  // NULL: ones for all
+  leat_output_t* grad_ys;  // dx of the API; NULL: ones for all
   leat_gradient_value_t* gradients;
   int y_count, x_count;
 } request_t;
 
-// Is |scope| the name of a node, or does one begin with it and "/"?
+// Whether |scope| is the name of a node or the first part of one, before a "/".
 static bool is_taken(const leat_graph_t* graph, leat_string_view_t scope,
                      leat_string_view_t* out_name) {
   for (size_t i = 0; i < graph->node_count; ++i) {
@@ -27,7 +35,8 @@ static bool is_taken(const leat_graph_t* graph, leat_string_view_t scope,
   return false;
 }
 
-// The caller's prefix, which must be new, or "gradients", "gradients_1", ...
+// Sets the prefix: the caller's, which must be new, or the first of "gradients", "gradients_1", ...
+// that is.
 static leat_status_t choose_prefix(request_t* request, const char* prefix) {
   leat_string_view_t taken_by;
   if (prefix) {
@@ -59,6 +68,7 @@ static leat_status_t resolve_outputs(request_t* request, const TF_Graph* graph,
   return leat_ok_status();
 }
 
+// Checks that the gradient given for y[index] has y's type and a compatible shape.
 static leat_status_t check_start(request_t* request, int index) {
   leat_output_t y = request->ys[index], dy = request->grad_ys[index];
   int y_type = leat_dtype_base(leat_graph_output_type(request->graph, y));
@@ -79,7 +89,7 @@ static leat_status_t check_start(request_t* request, int index) {
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), index);
 }
 
-// An entry without an operation means ones, as a missing array does for all.
+// Resolves dx. An entry without an operation means ones, as a missing array does for all.
 static leat_status_t resolve_starts(request_t* request, const TF_Graph* graph,
                                     const TF_Output* dx) {
   if (!dx) return leat_ok_status();
@@ -97,6 +107,7 @@ static leat_status_t resolve_starts(request_t* request, const TF_Graph* graph,
   return leat_ok_status();
 }
 
+// Makes the gradients dense and gives them to the caller.
 static leat_status_t return_gradients(request_t* request, TF_Graph* graph, TF_Output* dy) {
   leat_builder_t builder = {.graph = request->graph};
   LEAT_RETURN_IF_ERROR(leat_arena_print(&request->arena, &builder.scope, "%.*s/",

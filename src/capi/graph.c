@@ -1,4 +1,15 @@
-// TF_Graph: its life, its operations by name and in order, what is known of shapes, edits.
+// TF_Graph: its life, the handles of its operations, and the shapes of its outputs. A TF_Graph owns
+// a reference to a shared graph (session/session.h), which its sessions share, and it is reference
+// counted itself: sessions keep it alive after TF_DeleteGraph.
+//
+// A TF_Operation is the graph and a node's number. Callers keep pointers to it, so that it may
+// never move. The handles lie in chunks that double in size:
+//
+//     chunk:   0 [256]   1 [512]   2 [1024] ...       node n lies in chunk log2(n / 256 + 1)
+//
+// A chunk is filled with handles when the first of them is asked for, so that an operation that
+// nobody looks at costs nothing and finding a handle is a little arithmetic. The readers of outputs
+// are kept in a table that is made anew when nodes or edges have changed.
 #include "capi/handles.h"
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -37,7 +48,7 @@ void TF_DeleteGraph(TF_Graph* graph) { leat_capi_graph_release(graph); }
 
 // ---- Handles of operations ----------------------------------------------------------------------
 
-// Chunk |c| holds 2^c << SHIFT handles: nodes from (2^c - 1) << SHIFT on.
+// Chunk c holds 256 * 2^c handles; the first is that of node 256 * (2^c - 1).
 static int chunk_of(size_t node) {
   return 63 - __builtin_clzll((node >> LEAT_CAPI_CHUNK_SHIFT) + 1);
 }
@@ -86,6 +97,7 @@ TF_Operation* leat_capi_operation(TF_Graph* graph, int32_t node) {
   return &graph->chunks[chunk][(size_t)node - chunk_begin(chunk)];
 }
 
+// Called with the graph's lock held.
 leat_status_t leat_capi_output_resolve(const TF_Graph* graph, TF_Output output, const char* what,
                                        leat_output_t* out_output) {
   const leat_graph_t* g = graph->shared->graph;
@@ -197,6 +209,6 @@ void TF_GraphGetTensorShape(TF_Graph* graph, TF_Output output, int64_t* dims, in
   leat_capi_unlock(graph);
 }
 
-// Every op of this library says what its outputs' shapes are, if only that they are unknown, so
-// that there is nothing to refuse.
+// Does nothing: every op of this library has a shape function, if only one that says that its
+// shapes are unknown, so that there is no op to refuse.
 void TF_SetRequireShapeInferenceFns(TF_Graph* graph, bool require) {}

@@ -1,4 +1,8 @@
-// What handles in a graph stand for, as HandleData messages.
+// TF_GetHandleShapeAndType and TF_SetHandleShapeAndType: what a resource or variant handle in a
+// graph refers to (the types and shapes of a variable, a list or an iterator), as serialized
+// HandleData messages. Shape inference keeps it with the value of the output. Reading gives NULL
+// where nothing is known, which is no error. The messages that a caller sets are decoded into the
+// graph's arena, because the full types in them stay in use.
 #include "formats/generated/handle_data.h"
 #include "capi/handles.h"
 #include "formats/decode.h"
@@ -7,7 +11,7 @@
 #include "graph/inference.h"
 #include "graph/storage.h"
 
-// ---- Asking -------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
 static leat_status_t write_value(const leat_partial_value_t* value, leat_arena_t* arena,
                                  leat_string_builder_t* out_bytes) {
@@ -31,7 +35,7 @@ static leat_status_t get_value(TF_Graph* graph, TF_Output output, leat_partial_v
   leat_graph_t* g = graph->shared->graph;
   *out_value = (leat_partial_value_t){.rank = -1};
   LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, output, "Reading a handle", &source));
-  // A variable of old is no handle but a reference.
+  // A variable of the older kind is a reference and not a handle.
   int dtype = g->nodes[source.node].output_types[source.index];
   if (!leat_dtype_in(dtype, LEAT_DTYPE_BIT(RESOURCE) | LEAT_DTYPE_BIT(VARIANT))) {
     return leat_ok_status();
@@ -61,9 +65,9 @@ TF_Buffer* TF_GetHandleShapeAndType(TF_Graph* graph, TF_Output output) {
   return buffer;
 }
 
-// ---- Telling ------------------------------------------------------------------------------------
+// ---- Setting ------------------------------------------------------------------------------------
 
-// The message lies in the graph's arena, which the types that it tells stay in.
+// Decodes |bytes| into the graph's arena, where the types that they contain stay, and sets them.
 static leat_status_t set_data(leat_graph_t* graph, leat_output_t output, leat_string_view_t bytes) {
   leat_arena_t* arena = &graph->storage->arena;
   leat_pb_handle_data_t data = {.is_set = false};

@@ -1,5 +1,13 @@
-// Adding a GraphDef to a graph: options as the caller collects them, the import itself (the graph
-// room's), results with handles.
+// TF_GraphImportGraphDef: adds the nodes of a serialized GraphDef to a graph. The import itself is
+// in graph/import.h; here are the options, as the caller sets them one by one, and the results,
+// with handles of operations.
+//
+// The options cannot return an error from their setters, so that the first one is kept and reported
+// by the import. The results are allocated before the graph changes, and so are the handles of the
+// operations that they will name: once the graph has grown, nothing may fail for want of memory,
+// because the caller could not tell what was imported.
+//
+//     options ──translate──▶ leat_import_options_t ──leat_graph_import──▶ results, with handles
 #include "graph/import.h"
 
 #include "capi/handles.h"
@@ -8,13 +16,13 @@
 // ---- Options ------------------------------------------------------------------------------------
 
 typedef struct mapping_s {
-  leat_tensor_name_t from;
-  TF_Output to;
+  leat_tensor_name_t from;  // the name in the GraphDef
+  TF_Output to;  // the output or operation of the graph that takes its place
 } mapping_t;
 
 struct TF_ImportGraphDefOptions {
   leat_arena_t arena;
-  leat_status_t status;  // the first thing that could not be remembered
+  leat_status_t status;  // the first error of a setter
   leat_string_view_t prefix;
   leat_string_view_t default_device;
   bool uniquify_names, uniquify_prefix;
@@ -53,7 +61,7 @@ void TF_DeleteImportGraphDefOptions(TF_ImportGraphDefOptions* opts) {
   leat_allocator_free(allocator, opts);
 }
 
-// Keeps a failure for the import to report.
+// Keeps an error for the import to report. Returns whether there was none.
 static bool note(TF_ImportGraphDefOptions* opts, leat_status_t status) {
   opts->status = leat_status_join(opts->status, status);
   return leat_status_is_ok(status);
@@ -64,7 +72,7 @@ static bool keep_text(TF_ImportGraphDefOptions* opts, const char* text,
   return note(opts, leat_arena_copy_string(&opts->arena, leat_string_view_from(text), out_text));
 }
 
-// Room for one more item in one of the arrays.
+// Makes room for one more item in one of the arrays of the options.
 #define MAKE_ROOM(opts, items, count, capacity)                                                 \
   note((opts), leat_allocator_grow_array(leat_allocator_system(), (opts)->count + 1,            \
                                          sizeof(*(opts)->items), (void**)&(opts)->items,        \
@@ -141,7 +149,7 @@ struct TF_ImportGraphDefResults {
   int output_count;
   TF_Operation** operations;
   int operation_count;
-  const char** names;  // of all mappings
+  const char** names;  // [mapping_count], of all mappings
   const char** unused_names;
   int* unused_indices;
   int unused_count;
@@ -174,7 +182,7 @@ void TF_DeleteImportGraphDefResults(TF_ImportGraphDefResults* results) {
   leat_allocator_free(leat_allocator_system(), results);
 }
 
-// Empty results with all the room they can need, so that after the import nothing is missing.
+// Makes results with all the room that they can need.
 static leat_status_t make_results(const TF_ImportGraphDefOptions* opts,
                                   TF_ImportGraphDefResults** out_results) {
   void* memory = NULL;
@@ -200,7 +208,7 @@ static leat_status_t make_results(const TF_ImportGraphDefOptions* opts,
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate_array(arena, opts->mapping_count, sizeof(int), &memory));
   results->unused_indices = memory;
-  // All names: which of them will be told is not known yet, and there are few.
+  // All names are copied: which mappings stay unused is not known yet, and there are few.
   for (size_t i = 0; i < opts->mapping_count; ++i) {
     leat_string_view_t name;
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, opts->mappings[i].from.node, &name));
@@ -217,6 +225,7 @@ typedef struct import_s {
   leat_import_results_t results;
 } import_t;
 
+// INVALID_ARGUMENT where |operation| is not of |graph|; |what| names it in the message.
 static leat_status_t check_operation(const TF_Graph* graph, const TF_Operation* operation,
                                      const char* what) {
   if (operation && operation->graph == graph) return leat_ok_status();
@@ -224,6 +233,7 @@ static leat_status_t check_operation(const TF_Graph* graph, const TF_Operation* 
                           what, operation ? "of another graph" : "NULL");
 }
 
+// Translates the mappings of inputs. A mapping of LEAT_CONTROL_INDEX replaces control inputs.
 static leat_status_t translate_mappings(import_t* import, const TF_Graph* graph,
                                         const TF_ImportGraphDefOptions* opts) {
   void* memory = NULL;
@@ -244,6 +254,7 @@ static leat_status_t translate_mappings(import_t* import, const TF_Graph* graph,
   return leat_ok_status();
 }
 
+// Translates the operations that every imported node without inputs waits for.
 static leat_status_t translate_controls(import_t* import, const TF_Graph* graph,
                                         const TF_ImportGraphDefOptions* opts) {
   void* memory = NULL;
@@ -275,6 +286,7 @@ static leat_status_t translate_options(import_t* import, const TF_Graph* graph,
   return translate_controls(import, graph, opts);
 }
 
+// Gives the results their handles, which exist already, so that it cannot fail.
 static void fill_results(const import_t* import, TF_Graph* graph,
                          TF_ImportGraphDefResults* results) {
   results->output_count = import->options.return_output_count;
@@ -293,7 +305,8 @@ static void fill_results(const import_t* import, TF_Graph* graph,
   }
 }
 
-// Nodes in a GraphDef: its fields 1. What does not parse is the import's to report.
+// Counts the nodes of a GraphDef, its fields with number 1. Malformed bytes are reported by the
+// import.
 static size_t count_nodes(leat_string_view_t bytes) {
   const uint8_t* next = (const uint8_t*)bytes.data;
   const uint8_t* end = next + bytes.size;
@@ -307,8 +320,8 @@ static size_t count_nodes(leat_string_view_t bytes) {
   return count;
 }
 
-// Imports; |results| may be NULL. Handles that results will need are made before, so that nothing
-// can fail once the graph has grown.
+// Imports; the caller holds the lock. |results| may be NULL. The handles that the results need are
+// made before the import.
 static leat_status_t import_locked(TF_Graph* graph, leat_string_view_t bytes,
                                    const TF_ImportGraphDefOptions* opts,
                                    TF_ImportGraphDefResults* results) {
@@ -361,6 +374,7 @@ TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResults(
   return results;
 }
 
+// Takes a GraphDef object of C++ in TensorFlow, which C cannot read.
 TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResultsNoSerialization(
     TF_Graph* graph, const TF_Buffer* graph_def, const TF_ImportGraphDefOptions* options,
     TF_Status* status) {
@@ -371,6 +385,7 @@ TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResultsNoSerialization(
   return NULL;
 }
 
+// Imports, and copies the returned outputs to an array of the caller's.
 static leat_status_t import_with_outputs(TF_Graph* graph, const TF_Buffer* graph_def,
                                          const TF_ImportGraphDefOptions* options,
                                          TF_Output* outputs, int count) {

@@ -1,5 +1,9 @@
-// leat_graph_inline: a graph without calls, as others may read it. Names that only the runtime may
-// give ("_call/x") lose their mark, and each call leaves a node of its name with its results.
+// leat_graph_inline of leat/inspect.h: the part of a graph that some operations need, with function
+// calls replaced by the functions' bodies, as a GraphDef that any runtime can read. The runtime
+// inlines functions for itself when it compiles a step (function/inline.h), under names that only
+// it may use ("_call/x"). Here these names lose their underscore, and each call leaves a node of
+// its own name that passes on its results, so that readers of the call still find it. Where no node
+// names a function any more, the function library is dropped.
 #include "function/inline.h"
 
 #include "capi/handles.h"
@@ -8,7 +12,7 @@
 #include "leat/inspect.h"
 #include "optimize/pass.h"
 
-// "_f/x" is "f/x", or ".f/x" when a node of the client's has that name.
+// Renames "_f/x" to "f/x", or to ".f/x" where a node of the client has that name.
 static leat_status_t rename_node(const leat_graph_t* old, leat_graph_t* graph, leat_node_t* node) {
   if (node->name.size < 2 || node->name.data[0] != '_') return leat_ok_status();
   leat_string_view_t rest = leat_string_view_from_index(node->name, 1);
@@ -19,6 +23,8 @@ static leat_status_t rename_node(const leat_graph_t* old, leat_graph_t* graph, l
   return leat_arena_print(leat_graph_arena(graph), &node->name, ".%.*s", LEAT_SV_ARG(rest));
 }
 
+// Adds an IdentityN over the results, or a NoOp where there are none, under the name of the call.
+// It waits for the call's effects, which |done| stands for.
 static leat_status_t add_stand_in(const leat_node_t* call, const leat_output_t* results,
                                   int32_t done, leat_graph_t* graph) {
   leat_builder_t builder = {.graph = graph, .device = call->device};
@@ -53,11 +59,11 @@ static leat_status_t export_inlined(const leat_graph_t* old, const leat_inlined_
     LEAT_RETURN_IF_ERROR(rename_node(old, graph, &graph->nodes[i]));
     needs_library |= names_function(&graph->nodes[i]);
   }
-  if (!needs_library) graph->functions = NULL;  // which the storage owns
+  if (!needs_library) graph->functions = NULL;  // the graph's storage owns it
   return leat_graph_export(graph, out);
 }
 
-// The part of |graph| (locked) that the operations need.
+// Cuts out the part of |graph| that the operations need. The caller holds the lock.
 static leat_status_t cut_out(TF_Graph* graph, const TF_Operation* const* operations, int count,
                              leat_rewrite_t* out_part) {
   void* memory;

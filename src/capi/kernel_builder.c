@@ -1,4 +1,13 @@
-// Kernels of plugins: a builder becomes a row of the registry whose functions call the plugin's.
+// Kernels of plugins (kernels.h): a builder collects what a plugin says of a kernel and becomes a
+// row of the kernel registry. The row's functions are those below, which call the plugin's:
+//
+//     row.create  -> plugin's create(construction)           its result is the instance
+//     row.compute -> plugin's compute(instance, context)
+//     row.destroy -> plugin's delete(instance)
+//
+// The row, the plugin's functions and all texts that the row points to lie in one block of memory,
+// which the registry keeps for ever, since nodes may refer to it at any time. A plugin's kernel
+// counts as expensive, because nothing is known of it.
 #include <string.h>
 
 #include "base/checked.h"
@@ -11,11 +20,13 @@ enum { OP, DEVICE, CONSTRAINTS, LABEL, HOST_MEMORY, TEXTS };
 
 struct TF_KernelBuilder {
   leat_string_builder_t texts[TEXTS];
-  leat_plugin_kernel_t kernel;  // without its texts
+  // the plugin's functions and the priority; the texts are added when it is registered
+  leat_plugin_kernel_t kernel;
 };
 
-// ---- running ------------------------------------------------------------------------------------
+// ---- Calling the plugin -------------------------------------------------------------------------
 
+// Sets starts[i] to the number of tensors before argument i, and starts[count] to that of all.
 static leat_status_t count_arguments(const leat_op_argument_t* arguments, int count,
                                      const leat_attr_t* attrs, int32_t* starts) {
   int64_t end = 0;
@@ -57,6 +68,8 @@ static leat_status_t compute(leat_kernel_context_t* context) {
   return leat_plugin_run_status(&run);
 }
 
+// The context of an asynchronous run lives until the plugin calls its callback, which is the
+// context itself under another type.
 static void compute_async(leat_kernel_context_t* context, leat_kernel_done_fn_t done) {
   TF_OpKernelContext* run = leat_capi_allocate(sizeof *run);
   if (!run) {
@@ -78,7 +91,7 @@ void TF_RunAsyncOpKernelDoneCallback(TF_AsyncOpKernelDoneCallback* done) {
   continuation(context, status);
 }
 
-// ---- the builder --------------------------------------------------------------------------------
+// ---- The builder --------------------------------------------------------------------------------
 
 static void add_text(TF_KernelBuilder* builder, int kind, const char* text) {
   leat_string_builder_t* b = &builder->texts[kind];
@@ -161,9 +174,10 @@ void TF_KernelBuilder_Label(TF_KernelBuilder* kernel_builder, const char* label)
   add_text(kernel_builder, LABEL, label);
 }
 
-// ---- registering --------------------------------------------------------------------------------
+// ---- Registration -------------------------------------------------------------------------------
 
-// What a KernelDef says replaces what the builder was told.
+// Replaces what the builder was told by what a KernelDef says. Constraints that are no lists of
+// types are left out.
 static leat_status_t read_def(TF_KernelBuilder* builder, const leat_pb_kernel_def_t* def) {
   for (int i = 0; i < TEXTS; ++i) builder->texts[i].size = 0;
   leat_string_builder_append(&builder->texts[OP], def->op);
@@ -213,7 +227,7 @@ static leat_status_t check_builder(const TF_KernelBuilder* builder) {
                           lacking);
 }
 
-// The builder's kernel with its texts behind it.
+// Makes the row with its texts behind it in one block.
 static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_kernel_t** out) {
   char* texts[TEXTS];
   void* memory;

@@ -1,4 +1,8 @@
-// What a plugin's kernel asks while it is made: the attributes of its node.
+// What a plugin's kernel asks while it is created: the name of its node and the node's attributes.
+// Each getter finds the attribute, checks its kind, and copies it; the codes and texts of errors
+// are TensorFlow's. Getters that differ only in types are made by one macro from a list. Attributes
+// are borrowed from the graph, and tensors are copied, because a plugin may keep and write into
+// what it gets.
 #include <string.h>
 
 #include "base/checked.h"
@@ -52,8 +56,9 @@ bool TF_OpKernelConstruction_HasAttr(TF_OpKernelConstruction* ctx, const char* a
          leat_attr_find(c->attrs, c->attr_count, leat_string_view_from(attr_name)) != NULL;
 }
 
-// ---- sizes --------------------------------------------------------------------------------------
+// ---- Sizes --------------------------------------------------------------------------------------
 
+// The bytes of a string or the sizes of a shape; -1 for other kinds and unknown ranks.
 static int32_t total_of(const leat_attr_value_t* item) {
   if (item->kind == LEAT_ATTR_STRING) return (int32_t)item->s.size;
   return item->kind == LEAT_ATTR_SHAPE && item->shape.rank >= 0 ? item->shape.rank : -1;
@@ -85,9 +90,9 @@ void TF_OpKernelConstruction_GetAttrSize(TF_OpKernelConstruction* ctx, const cha
   }
 }
 
-// ---- numbers ------------------------------------------------------------------------------------
+// ---- Numbers ------------------------------------------------------------------------------------
 
-// (name, C type, kind, what is left of a value, member of one, member of a list)
+// X(name in the API, C type, kind of the attribute, member of one value, member of a list)
 #define NUMBER_GETTERS(X)                                        \
   X(Type, TF_DataType, LEAT_ATTR_TYPE, type, types)              \
   X(Int32, int32_t, LEAT_ATTR_INT, i, ints)                      \
@@ -95,8 +100,8 @@ void TF_OpKernelConstruction_GetAttrSize(TF_OpKernelConstruction* ctx, const cha
   X(Float, float, LEAT_ATTR_FLOAT, f, floats)                    \
   X(Bool, TF_Bool, LEAT_ATTR_BOOL, b, bools)
 
-// A value and a list of them. An int32 must hold what it is asked for; in a list it wraps, as in
-// TensorFlow.
+// Defines a getter of one value and a getter of a list. A value must fit an int32; in a list it
+// wraps around, as in TensorFlow.
 #define GETTER(name, ctype, kind, one, many)                                               \
   void TF_OpKernelConstruction_GetAttr##name(TF_OpKernelConstruction* ctx,                 \
                                              const char* attr_name, ctype* val,            \
@@ -128,7 +133,7 @@ static leat_status_t check_int32(const char* name, int64_t value) {
 
 NUMBER_GETTERS(GETTER)
 
-// ---- strings, shapes, tensors, functions --------------------------------------------------------
+// ---- Strings, shapes, tensors, functions --------------------------------------------------------
 
 void TF_OpKernelConstruction_GetAttrString(TF_OpKernelConstruction* ctx, const char* attr_name,
                                            char* val, size_t max_length, TF_Status* status) {
@@ -139,6 +144,7 @@ void TF_OpKernelConstruction_GetAttrString(TF_OpKernelConstruction* ctx, const c
   leat_capi_status_set(status, result);
 }
 
+// The strings are copied one behind the other into |storage|, of which |left| bytes are left.
 static leat_status_t copy_strings(const leat_attr_value_t* value, char** values, size_t* lengths,
                                   int max_values, char* storage, size_t left) {
   for (int i = 0; i < max_values && i < (int)value->count; ++i) {
@@ -177,7 +183,7 @@ void TF_OpKernelConstruction_GetAttrTensorShape(TF_OpKernelConstruction* ctx,
   leat_capi_status_set(status, result);
 }
 
-// A kernel may write into the tensors that it gets here, so they are copies.
+// The kernel may write into the tensors, so that they are copies.
 void TF_OpKernelConstruction_GetAttrTensor(TF_OpKernelConstruction* ctx, const char* attr_name,
                                            TF_Tensor** val, TF_Status* status) {
   const leat_attr_value_t* value = NULL;
@@ -198,11 +204,12 @@ void TF_OpKernelConstruction_GetAttrTensorList(TF_OpKernelConstruction* ctx, con
   leat_capi_status_set(status, result);
 }
 
-// ---- messages -----------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 typedef leat_status_t (*encode_t)(const TF_OpKernelConstruction* ctx, const char* name,
                                   leat_arena_t* arena, leat_string_builder_t* bytes);
 
+// Returns the message that |fn| encodes, in a new buffer.
 static TF_Buffer* encode(const TF_OpKernelConstruction* ctx, const char* name, encode_t fn,
                          TF_Status* status) {
   leat_arena_t arena;
@@ -229,7 +236,8 @@ TF_Buffer* TF_OpKernelConstruction_GetAttrFunction(TF_OpKernelConstruction* ctx,
   return encode(ctx, attr_name, encode_function, status);
 }
 
-// A kernel knows its node's attributes, not where the inputs come from.
+// Encodes the node. A kernel knows its node's attributes but not where its inputs come from, so
+// that the NodeDef has no inputs.
 static leat_status_t encode_node(const TF_OpKernelConstruction* ctx, const char* name,
                                  leat_arena_t* arena, leat_string_builder_t* bytes) {
   const leat_kernel_creation_t* c = ctx->creation;

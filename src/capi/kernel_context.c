@@ -1,5 +1,12 @@
-// What a plugin's kernel asks while it runs: inputs, outputs, memory. The tensors that it is handed
-// share the bytes of the step's.
+// What a plugin's kernel asks while it runs: its inputs, memory for its outputs, and where and in
+// which step it runs. The tensors that the plugin gets share the buffers of the step's tensors, so
+// that nothing is copied.
+//
+// Errors of two kinds meet here. A function that the plugin may ignore the status of also fails the
+// run (refuse), so that a wrong output is never used. After the run leat_plugin_run_status adds
+// what a plugin may have forgotten: every output must be set, and booleans must be 0 or 1. An
+// output may reuse the buffer of an input that nobody reads any more; since the plugin may still
+// ask for that input, both then own the buffer (share_back).
 #include "capi/plugin.h"
 #include "formats/encode.h"
 #include "formats/generated/tensor.h"
@@ -23,9 +30,9 @@ int TF_NumInputs(TF_OpKernelContext* ctx) { return ctx->context->kernel->input_c
 
 int TF_NumOutputs(TF_OpKernelContext* ctx) { return ctx->context->kernel->output_count; }
 
-// ---- failure ------------------------------------------------------------------------------------
+// ---- Failure ------------------------------------------------------------------------------------
 
-// The first one stands. |status| is taken over.
+// Fails the run with |status|, which is taken, unless it has failed before.
 static void fail(TF_OpKernelContext* ctx, leat_status_t status) {
   ctx->failure = leat_status_join(ctx->failure, status);
 }
@@ -34,7 +41,7 @@ void TF_OpKernelContext_Failure(TF_OpKernelContext* ctx, TF_Status* status) {
   if (status) fail(ctx, leat_status_clone(status->status));
 }
 
-// Sets |status| and, for a mistake that the kernel may overlook, the run's failure.
+// Sets |status| and, where |problem| is an error, fails the run too.
 static void refuse(TF_OpKernelContext* ctx, leat_status_t problem, TF_Status* status) {
   fail(ctx, leat_status_clone(problem));
   leat_capi_status_set(status, problem);
@@ -49,15 +56,16 @@ leat_status_t leat_plugin_run_status(TF_OpKernelContext* ctx) {
     failure = leat_make_status(LEAT_INTERNAL, "Missing %d-th output from {{node %.*s}}", i,
                                LEAT_SV_ARG(c->kernel->node_name));
   }
-  // A plugin is compiled by others and may leave any byte in a bool.
+  // A plugin is compiled elsewhere and may leave any byte in a boolean.
   for (int i = 0; i < c->kernel->output_count && !failure; ++i) {
     failure = leat_tensor_normalize_bools(c->services->memory, &c->outputs[i].tensor);
   }
   return failure;
 }
 
-// ---- inputs -------------------------------------------------------------------------------------
+// ---- Inputs -------------------------------------------------------------------------------------
 
+// Gives a handle of input i. A reference gives the variable's value, which must be initialized.
 static leat_status_t share_input(const TF_OpKernelContext* ctx, int i, TF_Tensor** tensor) {
   if (!has_input(ctx, i)) return out_of_range("input");
   leat_cell_t* cell = leat_kernel_input_ref(ctx->context, i);
@@ -78,7 +86,7 @@ void TF_GetInput(TF_OpKernelContext* ctx, int i, TF_Tensor** tensor, TF_Status* 
   leat_capi_status_set(status, share_input(ctx, i, tensor));
 }
 
-// The tensors [start, stop) of the argument |name|.
+// Finds the range [start, stop) of the tensors of argument |name|.
 static leat_status_t find_range(const TF_OpKernelContext* ctx, const char* name, int* out_start,
                                 int* out_stop) {
   const leat_op_t* op = ctx->context->kernel->op;
@@ -155,7 +163,7 @@ void TF_GetSerializedResourceHandleProto(TF_OpKernelContext* ctx, int i,
   leat_capi_status_set(status, serialize_handle(ctx, i, serialized_resource_handle_proto));
 }
 
-// ---- outputs ------------------------------------------------------------------------------------
+// ---- Outputs ------------------------------------------------------------------------------------
 
 TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext* ctx, int i) {
   return (TF_DataType)(has_output(ctx, i) ? ctx->context->kernel->output_types[i] : 0);
@@ -214,7 +222,7 @@ void TF_OpKernelContext_ForwardRefInputToRefOutput(TF_OpKernelContext* ctx, int3
   }
 }
 
-// ---- memory -------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 static leat_status_t make_shape(const int64_t* dims, int num_dims, leat_shape_t* out_shape) {
   if (num_dims < 0 || (num_dims > 0 && !dims)) {
@@ -223,7 +231,8 @@ static leat_status_t make_shape(const int64_t* dims, int num_dims, leat_shape_t*
   return leat_shape_create(num_dims, dims, out_shape);
 }
 
-// Handles of resources and variants are made by their own ops.
+// INVALID_ARGUMENT for types whose elements a plugin cannot write: handles of resources and
+// variants are made by their own ops.
 static leat_status_t check_plain(int dtype) {
   if (dtype != LEAT_DTYPE_RESOURCE && dtype != LEAT_DTYPE_VARIANT && leat_dtype_size(dtype) > 0 &&
       !leat_dtype_is_ref(dtype)) {
@@ -233,7 +242,8 @@ static leat_status_t check_plain(int dtype) {
                           leat_dtype_name(dtype));
 }
 
-// A plugin may still ask for the input whose buffer moved to |output|: both own it then.
+// An input whose buffer was moved to |output| becomes a second owner of it, because the plugin may
+// still ask for the input. |inputs| is the set of candidates, by bit.
 static void share_back(const leat_kernel_context_t* c, uint64_t inputs,
                        const leat_tensor_t* output) {
   for (; inputs; inputs &= inputs - 1) {
@@ -244,6 +254,7 @@ static void share_back(const leat_kernel_context_t* c, uint64_t inputs,
   }
 }
 
+// Allocates output |index| or gives it the buffer of one of |inputs|, and wraps it.
 static leat_status_t allocate_output(TF_OpKernelContext* ctx, int index, uint64_t inputs,
                                      const int64_t* dims, int num_dims, TF_Tensor** out_handle) {
   leat_shape_t shape;
@@ -322,9 +333,9 @@ TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const
   return handle;
 }
 
-// ---- where and when -----------------------------------------------------------------------------
+// ---- Places and steps ---------------------------------------------------------------------------
 
-// "a; b" names |name|.
+// Whether |name| is in a list such as "a; b".
 static bool lists_name(const char* list, leat_string_view_t name) {
   for (leat_string_view_t rest = leat_string_view_from(list ? list : ""); rest.size > 0;) {
     size_t end = leat_string_view_find(rest, ';');
@@ -336,8 +347,9 @@ static bool lists_name(const char* list, leat_string_view_t name) {
   return false;
 }
 
-// As TensorFlow says it: what is not said to be the host's is the device's, on a CPU too, but for
-// strings and handles.
+// Whether a tensor lies in host memory, as TensorFlow says it: what the kernel does not declare as
+// host memory counts as device memory, even on a CPU; only strings and resource handles are always
+// in host memory.
 static bool is_in_host_memory(const TF_OpKernelContext* ctx, int i, int dtype,
                               const leat_op_argument_t* arguments, int count,
                               const int32_t* starts) {

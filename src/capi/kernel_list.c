@@ -1,4 +1,6 @@
-// The kernels of this process as a KernelList message.
+// The registered kernels as a serialized KernelList message. The registry describes a kernel's
+// constraints and host arguments as short texts ("T: float, double; Tidx: int32"); these are parsed
+// here into the fields of the message. The message is built in an arena, encoded and freed.
 #include "capi/handles.h"
 #include "formats/encode.h"
 #include "formats/generated/op_def.h"
@@ -9,7 +11,7 @@ typedef struct lister_s {
   leat_pb_kernel_list_t list;
 } lister_t;
 
-// Cuts what stands before |separator| off |inout_text|.
+// Takes the text before |separator| off |*inout_text| and returns it without blanks around it.
 static leat_string_view_t next_part(leat_string_view_t* inout_text, char separator) {
   size_t end = leat_string_view_find(*inout_text, separator);
   leat_string_view_t part = *inout_text;
@@ -18,7 +20,7 @@ static leat_string_view_t next_part(leat_string_view_t* inout_text, char separat
   return leat_string_view_trim(part);
 }
 
-// " float, double" as list(type).
+// Makes a list(type) value of a text such as "float, double".
 static leat_status_t list_types(lister_t* lister, leat_string_view_t text,
                                 leat_pb_attr_value_t** out_value) {
   void* memory = NULL;
@@ -38,7 +40,7 @@ static leat_status_t list_types(lister_t* lister, leat_string_view_t text,
   return leat_ok_status();
 }
 
-// "T: float, double; Tidx: int32"
+// Parses constraints such as "T: float, double; Tidx: int32".
 static leat_status_t list_constraints(lister_t* lister, const char* constraints,
                                       leat_pb_kernel_def_t* kernel) {
   leat_string_view_t text = leat_string_view_from(constraints);
@@ -55,7 +57,7 @@ static leat_status_t list_constraints(lister_t* lister, const char* constraints,
   return leat_ok_status();
 }
 
-// "shape; axis"
+// Parses host arguments such as "shape; axis".
 static leat_status_t list_host_arguments(lister_t* lister, const char* arguments,
                                          leat_pb_kernel_def_t* kernel) {
   leat_string_view_t text = leat_string_view_from(arguments);
@@ -70,6 +72,7 @@ static leat_status_t list_host_arguments(lister_t* lister, const char* arguments
   return leat_ok_status();
 }
 
+// Appends a KernelDef for |row|.
 static leat_status_t list_row(void* data, const leat_kernel_row_t* row) {
   lister_t* lister = data;
   void* memory = NULL;
@@ -120,6 +123,6 @@ TF_Buffer* TF_GetAllRegisteredKernels(TF_Status* status) {
 
 TF_Buffer* TF_GetRegisteredKernelsForOp(const char* name, TF_Status* status) {
   leat_string_view_t op = leat_string_view_from(name);
-  // An empty name is no op, while the registry takes it for all of them.
+  // To the registry an empty name means all ops; here it is a name that no op has.
   return kernel_list(op.size ? op : LEAT_SV("?"), status);
 }

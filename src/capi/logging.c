@@ -1,4 +1,4 @@
-// TF_Log and its kin, into the library's log.
+// TF_Log, TF_VLog and TF_DVLog: they write to the library's log, one line each.
 #include "tensorflow/c/logging.h"
 
 #include <stdarg.h>

@@ -1,4 +1,12 @@
-// Messages of leat/inspect.h, over the descriptors of formats/: as text, and field by field.
+// The messages of leat/inspect.h: any of TensorFlow's messages that stand in files and buffers,
+// converted between binary and text form, or read field by field. Both work over the descriptors of
+// src/formats, which know the name, number, type and place of each field, so that no code here is
+// specific to a message.
+//
+// A leat_message_t is a decoded message; a view is a pointer to it or to a message inside it, with
+// its descriptor. Views are values that the caller does not free; they are valid until the message
+// is closed. A field that is absent, or a name that does not exist, reads as empty, which lets
+// callers follow long paths without a check at each step.
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/encode.h"
@@ -17,7 +25,7 @@
 #include "formats/text.h"
 #include "leat/inspect.h"
 
-// What stands in files and buffers; other messages are inside these.
+// The messages that files and buffers consist of; all others are inside these.
 static const leat_message_descriptor_t* const kTypes[] = {
     &leat_pb_attr_value_descriptor,
     &leat_pb_bundle_entry_proto_descriptor,
@@ -63,6 +71,7 @@ static const leat_message_descriptor_t* const kTypes[] = {
     &leat_pb_version_def_descriptor,
 };
 
+// Finds a descriptor by its full name ("tensorflow.GraphDef") or the last part of it.
 static leat_status_t find_type(const char* name,
                                const leat_message_descriptor_t** out_descriptor) {
   for (size_t i = 0; name && i < LEAT_ARRAY_SIZE(kTypes); ++i) {
@@ -101,6 +110,8 @@ static leat_status_t from_text(const leat_message_descriptor_t* descriptor,
   return leat_message_encode(descriptor, message, out);
 }
 
+// Converts |from| with |fn| and returns the result in a new buffer. The decoded message lies in an
+// arena that ends with the call.
 static TF_Buffer* convert(convert_fn_t fn, const char* type, const TF_Buffer* from,
                           TF_Status* status) {
   const leat_message_descriptor_t* descriptor = NULL;
@@ -122,7 +133,7 @@ TF_Buffer* leat_message_from_text(const char* type, const TF_Buffer* text, TF_St
   return convert(from_text, type, text, status);
 }
 
-// ---- Field by field -----------------------------------------------------------------------------
+// ---- Reading field by field ---------------------------------------------------------------------
 
 struct leat_message_t {
   leat_arena_t arena;
@@ -165,13 +176,15 @@ leat_message_view_t leat_message_view(const leat_message_t* message) {
   return (leat_message_view_t){message->descriptor, message->data};
 }
 
-// A field and where its values lie.
+// A field and its values: a list's items, or the one value of a singular field.
 typedef struct field_s {
   const leat_message_field_t* field;
   const char* values;
   size_t count;
 } field_t;
 
+// Finds the values of a field. A singular scalar counts as present; a message or a member of a
+// oneof only if it is set.
 static field_t find_field(leat_message_view_t view, const char* name) {
   const leat_message_descriptor_t* descriptor = view.type;
   const leat_message_field_t* field =
@@ -194,7 +207,7 @@ static field_t find_field(leat_message_view_t view, const char* name) {
   return (field_t){field, place, is_there};
 }
 
-// Value |index| of field |name|; NULL when there is none.
+// Returns value |index| of field |name|; NULL where there is none.
 static const void* find_value(leat_message_view_t view, const char* name, size_t index,
                               field_t* out_field) {
   *out_field = find_field(view, name);

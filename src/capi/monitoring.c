@@ -1,7 +1,16 @@
-// Metrics of eager/c_api_experimental.h. All kinds are one: a list of cells by the values of their
-// labels, in a list of metrics by name. The functions of the kinds that differ in their types only
-// are one function under several names; this source sees no header of theirs, and what they take
-// besides is passed over.
+// The metrics of eager/c_api_experimental.h: counters, gauges and samplers, each with up to four
+// labels. All kinds are one data structure: a metric is a named list of cells, and a cell belongs
+// to one combination of label values and has a number, a text and a distribution, of which each
+// kind uses its own.
+//
+//     metrics ──▶ metric "name" ──▶ cell "a\1b\1" ──▶ cell "c\1d\1"
+//
+// The header declares about eighty functions, which differ mostly in types of handles that are only
+// pointers. So each function is written once, with the types of this file, and the others are
+// aliases of it (the end of this file). That is why this file does not include the header: its
+// declarations would contradict these. The mutex guards the lists; a cell's own mutex or atomic
+// guards its values, so that counting does not wait for other metrics. The cells of a metric live
+// until it is deleted.
 #include <float.h>
 #include <string.h>
 
@@ -16,13 +25,14 @@ typedef struct buckets_s {
 
 typedef struct cell_s {
   struct cell_s* next;
-  buckets_t* limits;    // the metric's, or NULL
-  leat_mutex_t mutex;   // of what follows but |number|
+  buckets_t* limits;    // those of the metric; NULL: no distribution
+  // guards the fields below, but for |number| of counters and gauges, which is atomic
+  leat_mutex_t mutex;
   _Atomic int64_t number;
   char* text;
   double min, max, sum, squares;
-  double* counts;  // one a limit
-  char labels[];   // values, each ended by a byte 1
+  double* counts;  // [limits->count]
+  char labels[];   // the values of the labels, each followed by a byte 1
 } cell_t;
 
 typedef struct metric_s {
@@ -32,10 +42,11 @@ typedef struct metric_s {
   char name[];
 } metric_t;
 
-static leat_mutex_t metrics_mutex = {PTHREAD_MUTEX_INITIALIZER};  // of the lists
+// guards the list of metrics and their lists of cells
+static leat_mutex_t metrics_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static metric_t* metrics;
 
-// ---- metrics ------------------------------------------------------------------------------------
+// ---- Metrics ------------------------------------------------------------------------------------
 
 static buckets_t* copy_buckets(const buckets_t* buckets) {
   size_t size = sizeof *buckets + buckets->count * sizeof(double);
@@ -44,6 +55,7 @@ static buckets_t* copy_buckets(const buckets_t* buckets) {
   return copy;
 }
 
+// ALREADY_EXISTS where a metric of that name exists. The caller holds the mutex.
 static leat_status_t add_metric(const char* name, const buckets_t* buckets, metric_t** out) {
   for (const metric_t* m = metrics; m; m = m->next) {
     if (strcmp(m->name, name) != 0) continue;
@@ -98,7 +110,7 @@ static void delete_metric(metric_t* metric) {
   leat_allocator_free(leat_allocator_system(), metric);
 }
 
-// ---- cells --------------------------------------------------------------------------------------
+// ---- Cells --------------------------------------------------------------------------------------
 
 static cell_t* new_cell(metric_t* metric, leat_string_view_t labels) {
   cell_t* cell = leat_capi_allocate(sizeof *cell + labels.size + 1);
@@ -117,6 +129,7 @@ static cell_t* new_cell(metric_t* metric, leat_string_view_t labels) {
   return metric->cells = cell;
 }
 
+// Finds the cell of a metric for the values of the labels, or makes it. NULL without memory.
 static cell_t* find_cell(metric_t* metric, int count, const char* const* values) {
   leat_string_builder_t key;
   if (!metric) return NULL;
@@ -180,8 +193,10 @@ EXPORT void TFE_MonitoringStringGaugeCellValue(cell_t* cell, TF_Buffer* buf) {
   leat_status_free(leat_capi_buffer_take(&text, buf));
 }
 
-// ---- distributions ------------------------------------------------------------------------------
+// ---- Distributions ------------------------------------------------------------------------------
 
+// The limits are scale * growth_factor^i, i < bucket_count, and then the largest double, so that
+// every value has a bucket.
 EXPORT buckets_t* TFE_MonitoringNewExponentialBuckets(double scale, double growth_factor,
                                                       int bucket_count) {
   if (bucket_count <= 0 || bucket_count > 1 << 20) return NULL;
@@ -234,7 +249,7 @@ EXPORT void TFE_MonitoringSamplerCellValue(cell_t* cell, TF_Buffer* buf) {
   leat_status_free(status);
 }
 
-// ---- the other names ----------------------------------------------------------------------------
+// ---- The other names of these functions ---------------------------------------------------------
 
 #define NAME(result, name, function, ...) \
   EXPORT result TFE_Monitoring##name(__VA_ARGS__) __attribute__((alias(#function)));

@@ -1,5 +1,9 @@
-// Changing operations that are in a graph already. Consumers are looked up anew after a change of
-// edges (TF_Graph.edits).
+// Functions of the C API that change operations which are already in a graph: edges, control
+// inputs, attributes, devices. Sessions have compiled the steps that they ran, and a change does
+// not reach those; it counts for steps that are compiled later. A change of edges increments
+// TF_Graph.edits, which makes the table of readers stale. Changes are checked as if the node were
+// added now: a node whose attributes contradict its inputs would make a kernel read beyond the ends
+// of its inputs, so that such a change is undone and refused.
 #include "capi/attr_message.h"
 #include "capi/handles.h"
 #include "graph/storage.h"
@@ -11,6 +15,8 @@ static leat_status_t check_operation(const TF_Graph* graph, const TF_Operation* 
                           operation ? "of another graph" : "NULL");
 }
 
+// The shapes of the old and the new source must be compatible, because the shapes that were
+// inferred behind the input rely on them.
 static leat_status_t update_edge(TF_Graph* graph, TF_Output new_src, TF_Input dst) {
   leat_graph_t* g = graph->shared->graph;
   LEAT_RETURN_IF_ERROR(check_operation(graph, new_src.oper));
@@ -72,8 +78,8 @@ static leat_status_t set_attr(TF_Graph* graph, TF_Operation* op, const char* att
   const leat_node_t before = g->nodes[op->node];
   if (!status) status = leat_graph_set_attr(g, op->node, &attr);
   if (!status) {
-    // Kernels are chosen by the attributes and read the inputs as these say: a node that has others
-    // would be read beyond their ends.
+    // Kernels are chosen by the attributes and read the inputs as these say, so that the node goes
+    // back to what it was where attributes and inputs contradict each other.
     status = leat_graph_check_attrs(g, op->node);
     if (status) g->nodes[op->node] = before;
   }
@@ -89,7 +95,8 @@ void TF_SetAttr(TF_Graph* graph, TF_Operation* op, const char* attr_name,
   leat_capi_unlock(graph);
 }
 
-// An attribute that the op declares has a value as long as the node is there.
+// Removes an attribute. Those that the op declares must have a value as long as the node exists, so
+// that removing one is refused.
 static leat_status_t clear_attr(TF_Graph* graph, TF_Operation* op, leat_string_view_t name) {
   LEAT_RETURN_IF_ERROR(check_operation(graph, op));
   leat_node_t* node = &graph->shared->graph->nodes[op->node];
@@ -121,7 +128,7 @@ void TF_ClearAttr(TF_Graph* graph, TF_Operation* op, const char* attr_name, TF_S
   leat_capi_unlock(graph);
 }
 
-// Nothing here depends on full types, and graphs have no room for them.
+// Does nothing: nothing here depends on full types, and nodes do not keep them.
 void TF_SetFullType(TF_Graph* graph, TF_Operation* op, const TF_Buffer* full_type_proto) {}
 
 void TF_SetRequestedDevice(TF_Graph* graph, TF_Operation* op, const char* device) {

@@ -1,6 +1,9 @@
-// Ops of plugins: a builder gathers the declarations of a row, registering copies them into the
-// block of memory that the registry keeps for ever. A shape function of this API finds its own
-// function behind the row that it was registered with.
+// Ops of plugins (ops.h): a builder collects the declarations of an op, and registering it makes a
+// row of the op registry. The row and its texts lie in one block of memory, which the registry
+// keeps for ever. A plugin's shape function has another signature than the library's; therefore the
+// row's shape function is infer(), which finds the plugin's function behind the row of the node's
+// op. While a library is being loaded, every registration is also noted for its list of ops
+// (plugin.c).
 #include "capi/plugin.h"
 
 #include <string.h>
@@ -14,19 +17,19 @@ enum { NAME, INPUTS, OUTPUTS, ATTRS, DEPRECATION, TEXTS };
 
 struct TF_OpDefinitionBuilder {
   leat_string_builder_t texts[TEXTS];
-  int counts[TEXTS];  // of declarations
+  int counts[TEXTS];  // number of declarations in each text
   uint32_t flags;
   int deprecated_since;
   shape_function_t shape;
 };
 
-// A registered op: the row comes first.
+// A registered op. The row comes first, so that a pointer to the row is a pointer to this.
 typedef struct plugin_op_s {
   leat_op_row_t row;
   shape_function_t shape;
 } plugin_op_t;
 
-// ---- the builder --------------------------------------------------------------------------------
+// ---- The builder --------------------------------------------------------------------------------
 
 static void add_text(TF_OpDefinitionBuilder* builder, int kind, const char* text) {
   leat_string_builder_t* b = &builder->texts[kind];
@@ -95,8 +98,9 @@ void TF_OpDefinitionBuilderSetShapeInferenceFunction(TF_OpDefinitionBuilder* bui
   builder->shape = shape_inference_func;
 }
 
-// ---- registering --------------------------------------------------------------------------------
+// ---- Registration -------------------------------------------------------------------------------
 
+// The shape function of every plugin op that has one.
 static leat_status_t infer(leat_inference_t* inference) {
   const plugin_op_t* op = (const plugin_op_t*)inference->node->op->row;
   TF_Status status = {0};
@@ -109,7 +113,7 @@ static bool is_op_name(const char* name) {
   return name[rest] == 0 && ((*name >= 'A' && *name <= 'Z') || (*name == '_' && name[1]));
 }
 
-// The texts of |builder| behind a row of their own.
+// Makes the row with the builder's texts behind it in one block.
 static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t** out_op) {
   char* texts[TEXTS];
   void* memory;
@@ -122,7 +126,7 @@ static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t
       .outputs = texts[OUTPUTS],
       .attrs = texts[ATTRS],
       .flags = builder->flags,
-      // A kernel may keep handles on what it is given.
+      // The plugin's kernels may keep what they are given, so that no input's buffer may be reused.
       .escaping_inputs = UINT64_MAX,
       .shape = builder->shape ? infer : NULL,
       .doc = "",
@@ -134,7 +138,8 @@ static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t
   return leat_ok_status();
 }
 
-// Each text that was added must be one declaration.
+// Parses the declarations. Each text that was added must be one declaration: a text with two, or an
+// empty one, would go unnoticed otherwise.
 static leat_status_t check_row(const TF_OpDefinitionBuilder* builder, const leat_op_row_t* row) {
   if (!is_op_name(row->name)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

@@ -1,4 +1,8 @@
-// What ops there are, as JSON: the registry's rows as their families wrote them, and the kernels.
+// leat_ops_json: all registered ops as JSON, sorted by name: their inputs, outputs and attributes,
+// whether they are stateful and have a gradient, and their kernels with the types that these take.
+// The registry's rows are short texts ("name: type = default; ..."), which are split here, so that
+// the JSON shows what the op's author wrote. The command `leat ops`, the documentation and tests of
+// completeness read it.
 #include <stdlib.h>
 
 #include "capi/handles.h"
@@ -7,7 +11,7 @@
 #include "kernel/registry.h"
 #include "leat/inspect.h"
 
-// Cuts what stands before |separator| off |inout_text|, without the blanks around it.
+// Takes the text before |separator| off |*inout_text| and returns it without blanks around it.
 static leat_string_view_t next_part(leat_string_view_t* inout_text, char separator) {
   size_t end = leat_string_view_find(*inout_text, separator);
   leat_string_view_t part = *inout_text;
@@ -16,7 +20,7 @@ static leat_string_view_t next_part(leat_string_view_t* inout_text, char separat
   return leat_string_view_trim(part);
 }
 
-// "= value" at the end of an attribute; >= belongs to its type.
+// Finds the "=" of a default value; the "=" of a ">=" belongs to the attribute's type.
 static size_t find_default(leat_string_view_t text) {
   for (size_t i = 1; i < text.size; ++i) {
     if (text.data[i] == '=' && text.data[i - 1] == ' ') return i;
@@ -24,7 +28,7 @@ static size_t find_default(leat_string_view_t text) {
   return SIZE_MAX;
 }
 
-// "name: type", "name: type = default".
+// Appends an argument, written as "name: type" or "name: type = default".
 static void append_argument(leat_string_builder_t* out, leat_string_view_t text) {
   leat_string_view_t name = next_part(&text, ':');
   size_t mark = find_default(text);
@@ -55,7 +59,7 @@ static void append_arguments(leat_string_builder_t* out, const char* field, cons
   leat_string_builder_append(out, LEAT_SV("]"));
 }
 
-// "float, double" as a list of strings.
+// Appends types such as "float, double" as a list of strings.
 static void append_types(leat_string_builder_t* out, leat_string_view_t types) {
   bool first = true;
   leat_string_builder_append(out, LEAT_SV("["));
@@ -74,6 +78,7 @@ typedef struct kernels_s {
   int count;
 } kernels_t;
 
+// Appends a kernel: its device, and the types that it takes for each attribute.
 static leat_status_t append_kernel(void* data, const leat_kernel_row_t* row) {
   kernels_t* kernels = data;
   leat_string_builder_t* out = kernels->out;
@@ -96,6 +101,7 @@ static leat_status_t append_kernel(void* data, const leat_kernel_row_t* row) {
   return leat_ok_status();
 }
 
+// Appends an op with its kernels.
 static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t* runtime,
                                const leat_op_row_t* row) {
   leat_string_builder_append(out, LEAT_SV("{\"name\": "));

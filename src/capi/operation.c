@@ -1,5 +1,8 @@
-// Looking at an operation: what it is, and its edges. Names and op names lie in the graph's arena
-// or in op rows, with a NUL behind them.
+// Looking at an operation: its name, op and device, and its edges in both directions. Every
+// function takes the graph's lock, since another thread may be adding nodes, which moves the nodes
+// in memory. The texts stay valid without the lock: they lie in the graph's arena or in the rows of
+// ops, and have a NUL behind them. Consumers are found in the graph's table of readers (graph.c),
+// so that asking for those of every output of a graph takes time in proportion to its edges.
 #include "capi/handles.h"
 
 // ---- The operation itself -----------------------------------------------------------------------
@@ -38,7 +41,7 @@ static int input_type(const leat_node_t* node, int index) {
   return index < node->input_count ? leat_node_input_type(node, index) : 0;
 }
 
-// 0 where there is no such input or output.
+// The type of an input or output; 0 where there is none with that index.
 static TF_DataType type_at(TF_Operation* oper, int index, type_fn_t type) {
   if (!oper || index < 0) return (TF_DataType)0;
   leat_capi_lock(oper->graph);
@@ -71,6 +74,7 @@ TF_DataType TF_OperationInputType(TF_Input oper_in) {
 
 typedef int (*argument_fn_t)(const leat_node_t* node, int argument, int* out_begin);
 
+// The number of tensors in an argument; -1 with INVALID_ARGUMENT where there is no such argument.
 static int list_length(TF_Operation* oper, const char* arg_name, bool of_input,
                        TF_Status* status) {
   leat_string_view_t name = leat_string_view_from(arg_name);
@@ -125,16 +129,16 @@ void TF_OperationAllInputs(TF_Operation* oper, TF_Output* inputs, int max_inputs
 
 // ---- Consumers ----------------------------------------------------------------------------------
 
-// Which edges out of a node are meant: data edges of one output, or control edges.
+// Which edges out of a node are asked for: data edges of one output, or control edges.
 typedef struct edge_query_s {
   TF_Operation* operation;
   int32_t index;         // LEAT_CONTROL_INDEX for control edges
-  TF_Input* inputs;      // to fill, or
-  TF_Operation** nodes;  // to fill
-  int room;
+  TF_Input* inputs;      // to be filled, or NULL
+  TF_Operation** nodes;  // to be filled, or NULL
+  int room;  // items for which |inputs| or |nodes| has room
 } edge_query_t;
 
-// How many there are; 0 when memory runs out.
+// Counts the edges and writes as many as there is room for. Returns 0 where there is no memory.
 static int collect_readers(const edge_query_t* query) {
   TF_Graph* graph = query->operation->graph;
   const leat_readers_t* readers = NULL;

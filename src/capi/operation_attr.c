@@ -1,8 +1,11 @@
 // Reading the attributes of an operation. Each getter finds the value under the graph's lock,
-// checks that it is of its kind, and copies.
+// checks that it has the kind that the function is for, and copies it to the caller's memory.
+// Getters of numbers, which differ only in types, are made by one macro.
 //
-// Codes are TensorFlow's: an attribute that is not there is NOT_FOUND from the getters of one
-// value (and of lists of shapes and tensors), INVALID_ARGUMENT from the others.
+// Error codes are TensorFlow's: a missing attribute is NOT_FOUND from the getters of one value and
+// of lists of shapes and tensors, and INVALID_ARGUMENT from the others. A list is copied as far as
+// the caller has room; strings and shapes of a list go one behind the other into a block of
+// storage, and it is an error when that is too small.
 #include <string.h>
 
 #include "capi/handles.h"
@@ -13,7 +16,7 @@ static leat_status_t no_such_attr(const leat_node_t* node, leat_status_code_t co
                           LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
 }
 
-// The attribute |attr_name|; |missing| is the code when there is none.
+// Finds the attribute |attr_name|; |missing| is the error code where there is none.
 static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
                                leat_status_code_t missing, const leat_attr_value_t** out_value) {
   const leat_node_t* node = leat_capi_node(oper);
@@ -22,7 +25,7 @@ static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
   return *out_value ? leat_ok_status() : no_such_attr(node, missing, name);
 }
 
-// The same, which must be of |kind|. Empty lists are of any.
+// Finds the attribute and checks its kind. An empty list has no kind and fits any.
 static leat_status_t find_typed(const TF_Operation* oper, const char* attr_name,
                                 leat_status_code_t missing, leat_attr_kind_t kind, bool is_list,
                                 const leat_attr_value_t** out_value) {
@@ -38,7 +41,7 @@ static leat_status_t find_typed(const TF_Operation* oper, const char* attr_name,
                           leat_attr_kind_name(kind, is_list));
 }
 
-// How many items of a list of |count| fit in |room|.
+// The number of items of a list of |count| that fit in |room|.
 static int fit(uint32_t count, int room) {
   if (room <= 0) return 0;
   return count < (uint32_t)room ? (int)count : room;
@@ -57,6 +60,8 @@ static TF_AttrType attr_type(leat_attr_kind_t kind) {
   return (TF_AttrType)types[kind];
 }
 
+// The bytes of all strings, or the sizes of all shapes; -1 for other kinds and empty lists, as in
+// TensorFlow.
 static int64_t total_size(const leat_attr_value_t* value) {
   int64_t total = 0;
   if (value->kind == LEAT_ATTR_STRING) {
@@ -101,7 +106,8 @@ TF_AttrMetadata TF_OperationGetAttrMetadata(TF_Operation* oper, const char* attr
 
 // ---- Numbers, flags, types ----------------------------------------------------------------------
 
-// TF_OperationGetAttr<Name> and its list: |type| out of the members |one| and |many|.
+// Defines TF_OperationGetAttr<Name> and the getter of its list. |one| and |many| are the members of
+// an attribute value.
 #define DEFINE_GETTERS(Name, KIND, type, one, many)                                               \
   static leat_status_t get_##one(const TF_Operation* oper, const char* attr_name, type* out) {    \
     const leat_attr_value_t* value = NULL;                                                        \
@@ -236,8 +242,8 @@ void TF_OperationGetAttrShapeList(TF_Operation* oper, const char* attr_name, int
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-// Who reads a tensor gets a copy, as in TensorFlow: he may write into it, and the graph stays as it
-// is.
+// A tensor is given as a copy, as in TensorFlow: the caller may write into it, and the graph must
+// not change by that.
 
 static leat_status_t get_tensor(const TF_Operation* oper, const char* attr_name,
                                 TF_Tensor** out_handle) {

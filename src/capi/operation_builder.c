@@ -1,7 +1,14 @@
-// Adding an operation to a graph: TF_NewOperation ... TF_FinishOperation.
+// Adding an operation to a graph: TF_NewOperation, setters, TF_FinishOperation. A description
+// (capi/description.h) collects what the setters are given.
 //
-// The graph room takes flat inputs; the C API gives them argument by argument, as tensors and
-// lists. Finishing holds the two against the op's declaration, and turns what the lists say (how
+// The C API gives inputs argument by argument, as single tensors and lists, while the graph takes
+// one flat list of inputs. TF_FinishOperation compares the arguments with the op's declaration and
+// turns what the lists imply into attributes, for example
+//
+//     AddN(inputs: N * T), given a list of three floats     N = 3, T = float
+//
+// which the graph then checks as if the caller had set them. The graph is only looked at and locked
+// at the end, so that descriptions on different threads do not wait for each other.
 // many, which types) into attributes, which the graph then checks as if the caller had set them.
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +17,7 @@
 #include "graph/graph_functions.h"
 #include "graph/storage.h"
 
-// ---- What is noted on the way -------------------------------------------------------------------
+// ---- Collecting ---------------------------------------------------------------------------------
 
 leat_status_t leat_capi_description_missing(void) {
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for an operation description ran out");
@@ -20,7 +27,8 @@ void leat_capi_description_note(TF_OperationDescription* desc, leat_status_t sta
   desc->status = leat_status_join(desc->status, status);
 }
 
-// Makes room for |more| items in an array of the arena; the old one is left behind.
+// Makes room for |more| items in an array in the arena. The old array is left behind in the arena,
+// which is cheaper than freeing it.
 static leat_status_t grow(TF_OperationDescription* desc, void* inout_items, size_t count,
                           size_t* inout_capacity, size_t more, size_t item_bytes) {
   if (count + more <= *inout_capacity) return leat_ok_status();
@@ -100,7 +108,7 @@ TF_OperationDescription* TF_NewOperation(TF_Graph* graph, const char* op_type,
   return desc;
 }
 
-// The graph is not looked at before the end, so both beginnings are one.
+// The graph is not looked at before TF_FinishOperation, so that both functions are the same.
 TF_OperationDescription* TF_NewOperationLocked(TF_Graph* graph, const char* op_type,
                                                const char* oper_name) {
   return TF_NewOperation(graph, op_type, oper_name);
@@ -181,7 +189,8 @@ static int compare_texts(const void* a, const void* b) {
   return leat_string_view_compare(*x, *y);
 }
 
-// The colocations as an attribute: sorted, each once.
+// Turns the colocations into the attribute _class: a sorted list of names without duplicates, as in
+// TensorFlow.
 static leat_status_t take_colocations(TF_OperationDescription* desc) {
   if (desc->colocation_count == 0) return leat_ok_status();
   void* memory = NULL;
@@ -212,7 +221,7 @@ static leat_status_t mismatch(const TF_OperationDescription* desc, const leat_op
                           LEAT_SV_ARG(desc->name), LEAT_SV_ARG(desc->op), rule, LEAT_OP_TEXT(op));
 }
 
-// The types of a list as the attribute that declares them.
+// Sets the list(type) attribute of an argument to the types of its tensors.
 static leat_status_t set_type_list(TF_OperationDescription* desc, leat_string_view_t attr_name,
                                    const leat_output_t* inputs, int count) {
   void* memory = NULL;
@@ -228,8 +237,8 @@ static leat_status_t set_type_list(TF_OperationDescription* desc, leat_string_vi
           .kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)count, .types = types});
 }
 
-// One argument given, held against its declaration: is it a list where one is wanted, and what
-// does it say about attributes?
+// Compares one given argument with its declaration: it must be a list exactly where one is
+// declared. Sets the attributes that follow from it.
 static leat_status_t match_argument(TF_OperationDescription* desc, const leat_op_t* op, int index,
                                     const leat_output_t* inputs) {
   const leat_op_argument_t* declared = &op->inputs[index];
@@ -257,6 +266,7 @@ static leat_status_t match_argument(TF_OperationDescription* desc, const leat_op
                                    (leat_attr_value_t){.kind = LEAT_ATTR_TYPE, .type = dtype});
 }
 
+// Resolves the inputs and compares all arguments with the declaration.
 static leat_status_t match_arguments(TF_OperationDescription* desc, const leat_op_t* op,
                                      leat_output_t* inputs) {
   for (size_t i = 0; i < desc->input_count; ++i) {
@@ -278,7 +288,7 @@ static leat_status_t match_arguments(TF_OperationDescription* desc, const leat_o
 static leat_status_t find_op(const TF_OperationDescription* desc, const leat_op_t** out_op) {
   leat_status_t status = leat_graph_find_op(desc->graph->shared->graph, desc->op, out_op);
   if (leat_status_is_ok(status) || leat_status_code(status) != LEAT_NOT_FOUND) return status;
-  // TensorFlow's code for it here; elsewhere it is NOT_FOUND.
+  // TensorFlow's code for an unknown op is INVALID_ARGUMENT here, and NOT_FOUND elsewhere.
   leat_status_t renamed = leat_make_status(LEAT_INVALID_ARGUMENT, "%s while building node '%.*s'",
                                            leat_status_message(status), LEAT_SV_ARG(desc->name));
   leat_status_free(status);
@@ -315,6 +325,7 @@ static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op
   return leat_graph_add_node(g, &spec, out_node);
 }
 
+// Adds the node. The handle is reserved before, so that getting it cannot fail afterwards.
 static leat_status_t finish(TF_OperationDescription* desc, TF_Operation** out_operation) {
   leat_status_t status = desc->status;
   desc->status = NULL;

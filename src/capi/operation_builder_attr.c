@@ -1,7 +1,9 @@
 // Setting attributes of an operation under construction. Every value is copied into the
-// description's arena. Tensors are copied too, as in TensorFlow, since their owner may write into
-// them or reuse their memory as soon as the call has returned. The node that the description ends
-// as shares that copy, and so does every session that runs it.
+// description's arena. Tensors are copied as well, as in TensorFlow, because their owner may write
+// into them or reuse their memory as soon as the call has returned; the node and all sessions that
+// run it share this one copy. Most setters have no TF_Status: their errors are kept in the
+// description and reported by TF_FinishOperation. The attribute _class is special: setting it
+// replaces the colocations that TF_ColocateWith asked for.
 #include <string.h>
 
 #include "capi/attr_message.h"
@@ -17,14 +19,14 @@ static leat_status_t copy_items(TF_OperationDescription* desc, const void* items
   return leat_ok_status();
 }
 
-// Sets |attr_name| to |value| unless |status| (taken over) says why not.
+// Sets |attr_name| to |value|, unless |status|, which is taken, is an error.
 static leat_status_t set_unless(TF_OperationDescription* desc, leat_status_t status,
                                 const char* attr_name, leat_attr_value_t value) {
   LEAT_RETURN_IF_ERROR(status);
   return leat_capi_description_set(desc, leat_string_view_from(attr_name), value);
 }
 
-// Values without content elsewhere.
+// Sets a value that points to nothing outside itself, or only into the arena.
 static void set_plain(TF_OperationDescription* desc, const char* attr_name,
                       leat_attr_value_t value) {
   if (desc) {
@@ -32,7 +34,7 @@ static void set_plain(TF_OperationDescription* desc, const char* attr_name,
   }
 }
 
-// A list whose items are plain.
+// Sets a list whose items contain no pointers.
 static void set_plain_list(TF_OperationDescription* desc, const char* attr_name,
                            leat_attr_kind_t kind, const void* items, int count,
                            size_t item_bytes) {
@@ -69,6 +71,7 @@ void TF_SetAttrBool(TF_OperationDescription* desc, const char* attr_name, unsign
   set_plain(desc, attr_name, (leat_attr_value_t){.kind = LEAT_ATTR_BOOL, .b = value != 0});
 }
 
+// The values are normalized to 0 and 1.
 void TF_SetAttrBoolList(TF_OperationDescription* desc, const char* attr_name,
                         const unsigned char* values, int num_values) {
   if (!desc) return;
@@ -94,6 +97,7 @@ void TF_SetAttrTypeList(TF_OperationDescription* desc, const char* attr_name,
 
 // ---- Strings ------------------------------------------------------------------------------------
 
+// Sets a string or the name of a placeholder attribute.
 static void set_text(TF_OperationDescription* desc, const char* attr_name, leat_attr_kind_t kind,
                      leat_string_view_t text) {
   if (!desc) return;
@@ -112,6 +116,7 @@ void TF_SetAttrPlaceholder(TF_OperationDescription* desc, const char* attr_name,
   set_text(desc, attr_name, LEAT_ATTR_PLACEHOLDER, leat_string_view_from(placeholder));
 }
 
+// Sets a list of strings; that of _class replaces the colocations.
 static leat_status_t set_strings(TF_OperationDescription* desc, const char* attr_name,
                                  const void* const* values, const size_t* lengths, int count) {
   void* memory = NULL;
@@ -160,7 +165,7 @@ void TF_SetAttrFuncName(TF_OperationDescription* desc, const char* attr_name, co
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// Ranks under 0 are the unknown one, sizes under -1 a mistake.
+// A negative rank is the unknown shape; a size below -1 is an error.
 static leat_status_t copy_shape(TF_OperationDescription* desc, const char* attr_name,
                                 const int64_t* dims, int rank, leat_partial_shape_t* out_shape) {
   *out_shape = leat_partial_shape_unknown();
@@ -207,6 +212,7 @@ void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name,
   leat_capi_description_note(desc, set_shapes(desc, attr_name, dims, num_dims, count));
 }
 
+// Decodes serialized shapes into a list; the message of an error names the shape by number.
 static leat_status_t decode_shapes(TF_OperationDescription* desc, const void* const* protos,
                                    const size_t* proto_lens, int count,
                                    leat_attr_value_t* out_value) {
@@ -248,6 +254,7 @@ void TF_SetAttrTensorShapeProtoList(TF_OperationDescription* desc, const char* a
 
 // ---- Any kind -----------------------------------------------------------------------------------
 
+// Sets an attribute of any kind from a serialized AttrValue.
 static leat_status_t set_message(TF_OperationDescription* desc, const char* attr_name,
                                  leat_string_view_t bytes) {
   leat_attr_value_t value = {0};
@@ -277,7 +284,7 @@ void TF_SetAttrValueProto(TF_OperationDescription* desc, const char* attr_name, 
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-// Copies |handle|'s value; the copy belongs to the description until that ends.
+// Copies |handle|'s value; the copy belongs to the description until that is freed.
 static leat_status_t hold_tensor(TF_OperationDescription* desc, const TF_Tensor* handle,
                                  const leat_tensor_t** out_tensor) {
   void* memory = NULL;
@@ -304,6 +311,7 @@ void TF_SetAttrTensor(TF_OperationDescription* desc, const char* attr_name, TF_T
   leat_capi_status_set(status, result);
 }
 
+// Copies the values of |count| handles.
 static leat_status_t hold_tensors(TF_OperationDescription* desc, TF_Tensor* const* values,
                                   int count, leat_attr_value_t* out_value) {
   void* memory = NULL;

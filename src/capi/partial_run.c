@@ -1,5 +1,13 @@
-// Steps in parts. A handle is the name of a partial run of its session ("partial_1"); the run ends
+// Partial runs: a step that is fed and fetched in several calls (TF_SessionPRunSetup,
+// TF_SessionPRun). The setup names all feeds, fetches and targets, and starts the step
+// (master/partial_run.h); each call gives some feeds and takes some fetches, every one of them
+// once. A handle is the name of a partial run of its session, such as "partial_1". The run ends
 // with its last feed and fetch, with a failure, or with the session.
+//
+// A call takes the run out of the session's list while it uses it, so that two calls with one
+// handle cannot use it at the same time: the second one finds no such run. Before anything is fed,
+// a call is checked completely, so that an error of the caller leaves the run as it was. A fetch
+// whose feeds have not all come is refused, because waiting for it would never end.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,14 +19,14 @@ struct leat_capi_partial_s {
   leat_partial_run_t* run;
   char name[32];
   int feed_count, fetch_count;
-  leat_output_t* feeds;    // as set up; then fetches
-  leat_output_t* fetches;
-  bool* done;              // feeds, then fetches
+  leat_output_t* feeds;    // [feed_count + fetch_count]: the feeds as set up, then the fetches
+  leat_output_t* fetches;  // behind |feeds|
+  bool* done;              // [feed_count + fetch_count]: fed or fetched already
 };
 
 static _Atomic(uint64_t) next_name = 1;
 
-// ---- Making -------------------------------------------------------------------------------------
+// ---- Setup --------------------------------------------------------------------------------------
 
 static void free_partial(leat_capi_partial_t* partial) {
   if (!partial) return;
@@ -37,6 +45,7 @@ static leat_status_t resolve(const TF_Session* session, const TF_Output* outputs
   return leat_ok_status();
 }
 
+// Resolves what the setup names and starts the step.
 static leat_status_t begin(TF_Session* session, const TF_Output* inputs, const TF_Output* outputs,
                            const TF_Operation* const* targets, int target_count,
                            leat_capi_partial_t* partial) {
@@ -141,7 +150,8 @@ static int find_edge(const leat_output_t* edges, int count, leat_output_t edge) 
   return -1;
 }
 
-// The part of |partial| that |output| is, which must not have been asked for before.
+// Finds |output| among the feeds or fetches of the setup. INVALID_ARGUMENT where it is not there or
+// was fed or fetched before.
 static leat_status_t take(TF_Session* session, const leat_capi_partial_t* partial, bool is_feed,
                           TF_Output output, int* out_index) {
   leat_output_t edge;
@@ -163,13 +173,13 @@ static leat_status_t take(TF_Session* session, const leat_capi_partial_t* partia
   return leat_ok_status();
 }
 
-// What one call asks of a partial run.
+// What one call gives to and takes from a partial run.
 typedef struct part_s {
   leat_capi_partial_t* partial;
   TF_Tensor* const* values;
   TF_Tensor** outputs;
-  int* feeds;
-  int* fetches;
+  int* feeds;  // [feed_count], numbers among the feeds of the setup
+  int* fetches;  // likewise, of the fetches
   int feed_count, fetch_count;
 } part_t;
 
@@ -184,7 +194,7 @@ static leat_status_t take_all(TF_Session* session, part_t* part, const TF_Output
   return leat_ok_status();
 }
 
-// Every feed that a fetch needs has come, or comes now.
+// Checks that every feed on which a fetch depends was fed before or is fed now.
 static leat_status_t check_fetches(const part_t* part) {
   const leat_capi_partial_t* partial = part->partial;
   for (int i = 0; i < part->fetch_count; ++i) {
@@ -201,6 +211,7 @@ static leat_status_t check_fetches(const part_t* part) {
   return leat_ok_status();
 }
 
+// Feeds and fetches. After a failure the run must be ended, since part of it may have happened.
 static leat_status_t run_part(const part_t* part) {
   leat_capi_partial_t* partial = part->partial;
   for (int i = 0; i < part->feed_count; ++i) {
@@ -228,7 +239,8 @@ static bool is_done(const leat_capi_partial_t* partial) {
   return done;
 }
 
-// Takes the run named |handle| out of the session's list while a call uses it.
+// Takes the run |handle| out of the session's list for the time of a call; NULL where there is
+// none.
 static leat_capi_partial_t* borrow(TF_Session* session, const char* handle) {
   leat_mutex_lock(&session->partials_mutex);
   leat_capi_partial_t** link = &session->partials;

@@ -1,4 +1,4 @@
-// The optimizer's passes, named and shown (leat/inspect.h).
+// Names and shows the passes of the optimizer (leat/inspect.h).
 #include "capi/handles.h"
 #include "graph/export.h"
 #include "leat/inspect.h"
@@ -16,7 +16,8 @@ TF_Buffer* leat_passes_json(TF_Status* status) {
   return leat_capi_buffer_return(leat_ok_status(), &json, status);
 }
 
-// Messages one behind the other are one message: its nodes are those of all.
+// Appends a graph to the graphs before or after the pass. Serialized messages in a row are one
+// message with the nodes of all, so that the graphs of several devices become one.
 static leat_status_t append_graph(void* data, bool after, const leat_graph_t* graph) {
   leat_string_builder_t* graphs = data;
   return leat_graph_export(graph, &graphs[after]);

@@ -1,11 +1,16 @@
-// leat_explain_placement: places a copy of the graph as a session would, simulates a step, and
-// tells both as JSON.
+// leat_explain_placement: where the placer puts each node of a graph, and why, as JSON. It places a
+// copy of the graph with a session's options, then simulates one step over the cost model
+// (master/simulator.h) and prints for each device its number of nodes, its busy time and its peak
+// of memory, and for each node its device, the reason, its cost and when it ends. A worker is
+// opened for its devices, but nothing runs. If a step is named, only what it needs is placed, as a
+// session would do; otherwise everything is.
 #include "capi/handles.h"
 #include "formats/json.h"
 #include "leat/inspect.h"
 #include "master/simulator.h"
 #include "optimize/pass.h"
 
+// The texts of leat_placement_note_t.reason, in the order of its values.
 static const char* const kReasons[] = {
     "only device", "asked for", "only kernel", "with its group",
     "with its input", "with its reader", "preferred", "earliest end",
@@ -29,6 +34,7 @@ static void append_us(explanation_t* e, const char* name, int64_t ns) {
   leat_json_append_number(&e->out, (double)ns / 1e3);
 }
 
+// Appends the devices, with the nodes that each got and its load in the simulated step.
 static void append_devices(explanation_t* e) {
   leat_string_builder_append(&e->out, LEAT_SV(", \"devices\": ["));
   for (int d = 0; d < e->options.device_count; ++d) {
@@ -49,6 +55,8 @@ static void append_devices(explanation_t* e) {
   }
 }
 
+// Appends the nodes, with the device, the reason and the simulated times of each. A node that no
+// device can run has the time INT64_MAX, which is printed as 0.
 static void append_nodes(explanation_t* e) {
   leat_string_builder_append(&e->out, LEAT_SV("],\n\"nodes\": ["));
   for (size_t i = 0; i < e->graph->node_count; ++i) {
@@ -73,6 +81,7 @@ static void append_nodes(explanation_t* e) {
   leat_string_builder_append(&e->out, LEAT_SV("]}\n"));
 }
 
+// Simulates a step with the placement that the placer chose.
 static leat_status_t simulate(explanation_t* e) {
   leat_groups_t* groups;
   int32_t* devices;
@@ -88,6 +97,7 @@ static leat_status_t simulate(explanation_t* e) {
   return leat_ok_status();
 }
 
+// Places the graph, simulates a step and prints both.
 static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
                               const leat_session_options_t* options,
                               const leat_target_t* target) {
@@ -118,7 +128,7 @@ static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
   return leat_ok_status();
 }
 
-// What the step needs, or everything.
+// Copies what the fetches and targets need, or everything where there are none.
 static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int fetch_count,
                                 const TF_Operation* const* targets, int target_count,
                                 leat_arena_t* arena, leat_rewrite_t* out_rewrite) {
@@ -146,6 +156,7 @@ static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int f
   return leat_prune(whole, NULL, 0, outputs, fetch_count, nodes, count, out_rewrite);
 }
 
+// Frees what the target opened; a target that was not opened is zero.
 static void close_target(leat_target_t* target) {
   if (target->worker) target->worker->vtable->destroy(target->worker);
   for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);

@@ -1,6 +1,13 @@
-// Libraries of ops and kernels. Opening one runs its initialisers, which register through ops.h and
-// kernels.h on this thread; what they registered is noted meanwhile. A library stays open for the
-// process, and its handle is its entry in the list of those.
+// Libraries of ops and kernels of plugins. Opening one runs its initializers, which register ops
+// and kernels through ops.h and kernels.h on the loading thread. Meanwhile |loading|, a variable of
+// that thread, points to a record in which every registration is noted; from it the library's list
+// of ops is made. Registration functions have no way to return an error to TF_LoadLibrary other
+// than this record.
+//
+// A library stays open for the life of the process, because the registries point into it. Its
+// handle is its entry in the list of loaded libraries, so that loading a file twice gives the same
+// handle. An op that exists already stays as it is: a library may bring its own copy of a standard
+// op.
 #include "capi/plugin.h"
 
 #include <string.h>
@@ -14,21 +21,22 @@
 struct TF_Library {
   TF_Library* next;
   leat_library_t* library;
-  leat_string_builder_t op_list;  // OpList
+  leat_string_builder_t op_list;  // serialized
   char filename[];
 };
 
 typedef struct loading_s {
-  const char** ops;  // that it registered
+  const char** ops;  // names of the ops that it registered
   size_t count;
   size_t capacity;
-  leat_status_t failure;  // the first
+  leat_status_t failure;  // the first error
 } loading_t;
 
 static leat_mutex_t libraries_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static TF_Library* libraries;
-static LEAT_THREAD_LOCAL loading_t* loading;
+static LEAT_THREAD_LOCAL loading_t* loading;  // the load in progress on this thread, or NULL
 
+// Whether the library itself registered |name| before.
 static bool brought(const loading_t* l, const char* name) {
   for (size_t i = 0; i < l->count; ++i) {
     if (strcmp(l->ops[i], name) == 0) return true;
@@ -45,7 +53,7 @@ leat_status_t leat_capi_loading_note(const char* name, leat_status_t status) {
     if (!grown) l->ops[l->count++] = name;
     l->failure = leat_status_join(l->failure, grown);
   } else if (leat_status_code(status) == LEAT_ALREADY_EXISTS && !brought(l, name)) {
-    leat_status_free(status);  // the op that was there stays
+    leat_status_free(status);  // the op that exists stays
     status = leat_ok_status();
   } else {
     l->failure = leat_status_join(l->failure, leat_status_clone(status));
@@ -53,7 +61,7 @@ leat_status_t leat_capi_loading_note(const char* name, leat_status_t status) {
   return status;
 }
 
-// ---- loading ------------------------------------------------------------------------------------
+// ---- Loading ------------------------------------------------------------------------------------
 
 static leat_status_t list_ops(const loading_t* l, leat_arena_t* arena, TF_Library* out_library) {
   const leat_runtime_t* runtime = NULL;
@@ -71,6 +79,7 @@ static leat_status_t list_ops(const loading_t* l, leat_arena_t* arena, TF_Librar
   return leat_message_encode(&leat_pb_op_list_descriptor, &list, &out_library->op_list);
 }
 
+// Opens the library, collecting what its initializers register, and makes its list of ops.
 static leat_status_t open_library(TF_Library* library) {
   loading_t mine = {.count = 0};
   leat_arena_t arena;
@@ -125,7 +134,8 @@ TF_Library* TF_LoadLibrary(const char* library_filename, TF_Status* status) {
   return library;
 }
 
-// Kernels that a library brings for devices of its own come through TF_InitKernel. Devices cannot.
+// Loads a library and calls its TF_InitKernel, which registers kernels for its own device types.
+// Libraries that bring devices are refused.
 TF_Library* TF_LoadPluggableDeviceLibrary(const char* library_filename, TF_Status* status) {
   TF_Library* library = TF_LoadLibrary(library_filename, status);
   if (!library) return NULL;

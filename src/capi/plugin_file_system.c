@@ -1,6 +1,9 @@
-// A plugin's tables behind the vtables of base/file_system.h. Each call translates its path, lets
-// the plugin fill a status, and names the path in what went wrong; what a plugin lacks answers
-// UNIMPLEMENTED or is put together from what it has.
+// A plugin's file system behind the interface of base/file_system.h. Each function translates the
+// path into the plugin's form, calls the plugin's function, and adds the path to the error. A
+// function that the plugin lacks answers UNIMPLEMENTED, or is made from others that it has: stat
+// from path_exists and get_file_size, rename from copy and delete, matching from listing. An open
+// file holds the plugin's state for it, behind one of three vtables: a reader, a writer, or a
+// region of memory that is read.
 #include "capi/plugin_file_system.h"
 
 #include <stdlib.h>
@@ -18,7 +21,7 @@ static LEAT_COLD leat_status_t lacks(const char* path, const char* function) {
                           function);
 }
 
-// What the plugin said of |path|.
+// Takes the plugin's status and makes sure that it names |path|.
 static leat_status_t take(TF_Status* status, const char* path) {
   leat_status_t taken = leat_capi_status_take(status);
   if (!taken || strstr(leat_status_message(taken), path)) return taken;
@@ -27,7 +30,8 @@ static leat_status_t take(TF_Status* status, const char* path) {
 
 // ---- Names --------------------------------------------------------------------------------------
 
-// For leat_allocator_free.
+// Translates |path| into the name that the plugin's functions take; it is freed with
+// leat_allocator_free. Without a function of the plugin's, the scheme and host are cut off.
 static leat_status_t translate(plugin_t* fs, const char* path, char** out_name) {
   leat_allocator_t* allocator = leat_allocator_system();
   *out_name = NULL;
@@ -46,6 +50,8 @@ static leat_status_t translate(plugin_t* fs, const char* path, char** out_name) 
   return leat_ok_status();
 }
 
+// Calls one of the plugin's functions that take a path; |function| names it where the plugin lacks
+// it.
 static leat_status_t call_on_path(plugin_t* fs, path_fn_t fn, const char* function,
                                   const char* path) {
   char* name = NULL;
@@ -96,6 +102,7 @@ static leat_status_t close_writer(leat_file_t* base) {
   return result;
 }
 
+// A read at the end of the file gives fewer bytes and OK.
 static leat_status_t read_file(leat_file_t* base, uint64_t offset, void* data, size_t size,
                                size_t* out_read) {
   plugin_file_t* file = (plugin_file_t*)base;
@@ -104,7 +111,8 @@ static leat_status_t read_file(leat_file_t* base, uint64_t offset, void* data, s
   *out_read = 0;
   if (!ops->read) return lacks(base->path, "Read()");
   int64_t read = ops->read(&file->state.reader, offset, size, data, &status);
-  if (TF_GetCode(&status) == TF_OUT_OF_RANGE) TF_SetStatus(&status, TF_OK, "");  // the end
+  // the end of the file is no error
+  if (TF_GetCode(&status) == TF_OUT_OF_RANGE) TF_SetStatus(&status, TF_OK, "");
   if (read > 0) *out_read = LEAT_MIN((size_t)read, size);
   return take(&status, base->path);
 }
@@ -164,7 +172,7 @@ static leat_status_t size_region(leat_file_t* base, uint64_t* out_size) {
   return leat_ok_status();
 }
 
-// A file that is open has no size of its own there: its path has.
+// An open file has no size in the plugin's interface, but its path has.
 static leat_status_t size_file(leat_file_t* base, uint64_t* out_size) {
   plugin_file_t* file = (plugin_file_t*)base;
   leat_file_stat_t stat;
@@ -183,7 +191,7 @@ static const leat_file_vtable_t writer_vtable = {read_writer, write_file,   sync
 
 // ---- Opening ------------------------------------------------------------------------------------
 
-// Fills |file|'s state and vtable.
+// Opens the file for |mode| and sets its state and vtable.
 static leat_status_t open_as(plugin_file_t* file, const char* name, leat_file_mode_t mode) {
   const TF_FilesystemOps* ops = &file->fs->ops;
   const TF_Filesystem* state = &file->fs->state;
@@ -208,6 +216,7 @@ static leat_status_t open_as(plugin_file_t* file, const char* name, leat_file_mo
   return take(&status, file->path);
 }
 
+// The path is kept with the file, for errors and for its size.
 static leat_status_t plugin_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
                                  leat_allocator_t* allocator, leat_file_t** out_file) {
   size_t path_size = strlen(path) + 1;
@@ -231,6 +240,8 @@ static leat_status_t plugin_open(leat_file_system_t* self, const char* path, lea
 
 // ---- Paths --------------------------------------------------------------------------------------
 
+// Fills |stats|. A plugin without stat is asked whether the path exists, is a directory, and how
+// large it is.
 static leat_status_t look(const plugin_t* fs, const char* name, TF_FileStatistics* stats) {
   TF_Status status = {NULL, NULL};
   const TF_FilesystemOps* ops = &fs->ops;
@@ -240,7 +251,7 @@ static leat_status_t look(const plugin_t* fs, const char* name, TF_FileStatistic
   }
   ops->path_exists(&fs->state, name, &status);
   LEAT_RETURN_IF_ERROR(leat_capi_status_take(&status));
-  if (ops->is_directory) {  // TensorFlow's own answer FAILED_PRECONDITION for a file
+  if (ops->is_directory) {  // TensorFlow's own plugins answer FAILED_PRECONDITION for a file
     stats->is_directory = ops->is_directory(&fs->state, name, &status);
     TF_SetStatus(&status, TF_OK, "");
   }
@@ -292,6 +303,7 @@ static leat_status_t copy(leat_file_system_t* self, const char* from, const char
   return status;
 }
 
+// Renames; a plugin that cannot do that copies the file and deletes the old one.
 static leat_status_t plugin_rename(leat_file_system_t* self, const char* from, const char* to) {
   plugin_t* fs = (plugin_t*)self;
   bool renames = fs->ops.rename_file;
@@ -312,14 +324,15 @@ static leat_status_t plugin_rename(leat_file_system_t* self, const char* from, c
   return call_on_path(fs, fs->ops.delete_file, "DeleteFile()", from);
 }
 
-// There are no directories to sync: what is synced is found again by its path.
+// Does nothing: plugins have no directories to sync, and what a file's sync stored is found by its
+// path.
 static leat_status_t plugin_sync_directory(leat_file_system_t* self, const char* path) {
   return leat_ok_status();
 }
 
 // ---- Lists of names -----------------------------------------------------------------------------
 
-// Frees the plugin's names. |fn|'s first error ends the telling.
+// Calls |fn| for each name until it fails, and frees all names with the plugin's function.
 static leat_status_t tell_names(plugin_t* fs, char** names, int count, leat_file_name_fn_t fn,
                                 void* data) {
   leat_status_t status = leat_ok_status();

@@ -1,4 +1,7 @@
-// The queue runners that a MetaGraph's collection tells of.
+// Reads the queue runners of a MetaGraphDef: its collection "queue_runners" holds serialized
+// QueueRunnerDefs, which name a queue's operations. Each is decoded, its names are looked up in the
+// graph into which the MetaGraphDef was imported, and the caller's function gets the operations.
+// The client library (src/client/queue_runner.c) makes runners of them.
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/generated/queue_runner.h"

@@ -1,4 +1,7 @@
-// Record files of leat/files.h, over formats/record.h.
+// The record files of leat/files.h: TFRecord files (formats/record.h), read and written through the
+// library's file system, perhaps compressed. A reader gives one record at a time; its bytes are
+// valid until the next call. A writer's records are complete when leat_records_finish has returned
+// OK: it syncs and closes the file and reports the first error of any write before.
 #include "capi/handles.h"
 #include "formats/compression.h"
 #include "formats/file_stream.h"
@@ -9,6 +12,8 @@ struct leat_records_t {
   leat_record_reader_t reader;
 };
 
+// Opens a file for reading. The size of a decompressed record is limited, because a damaged length
+// could ask for any amount of memory.
 static leat_status_t open_records(const char* path, leat_string_view_t compression,
                                   leat_records_t** out_records) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -39,6 +44,8 @@ leat_records_t* leat_records_open(const char* path, TF_Status* status) {
   return leat_records_open_compressed(path, NULL, status);
 }
 
+// Returns the next record, or NULL: at the end with OUT_OF_RANGE in |status|, otherwise with an
+// error.
 const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Status* status) {
   leat_string_view_t record = {NULL, 0};
   leat_status_t result = records ? leat_record_reader_next(&records->reader, &record)
@@ -48,7 +55,7 @@ const void* leat_records_next(leat_records_t* records, size_t* out_size, TF_Stat
   if (result) {
     record = leat_string_view_make(NULL, 0);
   } else if (!record.data) {
-    record.data = "";  // an empty record is not the end
+    record.data = "";  // an empty record must not look like the end, which is NULL
   }
   leat_capi_status_set(status, result);
   *out_size = record.size;
@@ -63,10 +70,12 @@ void leat_records_close(leat_records_t* records) {
 }
 
 struct leat_records_writer_t {
-  leat_file_t* file;  // or one that compresses into it
+  leat_file_t* file;  // perhaps a file that compresses into another one
   leat_record_writer_t records;
 };
 
+// Opens the file for writing. The compressing file takes the plain one over, also when it cannot be
+// made.
 static leat_status_t open_file(const char* path, leat_string_view_t name,
                                leat_file_t** out_file) {
   leat_compression_t compression;
@@ -84,6 +93,7 @@ static leat_status_t open_file(const char* path, leat_string_view_t name,
   return leat_compressed_file_create(file, compression, leat_allocator_system(), out_file);
 }
 
+// Opens a file for writing.
 static leat_status_t create_records(const char* path, leat_string_view_t compression,
                                     leat_records_writer_t** out_writer) {
   leat_records_writer_t* writer;
@@ -124,7 +134,7 @@ void leat_records_write(leat_records_writer_t* writer, const void* data, size_t 
 void leat_records_finish(leat_records_writer_t* writer, TF_Status* status) {
   leat_status_t result = leat_ok_status();
   if (writer) {
-    // A file that a write left broken has no end worth syncing: the first error is said again.
+    // A file that a write left broken is not synced; the first error is reported again.
     result = leat_status_clone(writer->records.broken);
     if (!result) result = writer->file->vtable->sync(writer->file);
     result = leat_status_join(result, leat_file_close(writer->file));

@@ -1,5 +1,8 @@
-// RunOptions in, RunMetadata out. Statistics of a step are the trace room's: |collector| is where a
-// step leaves them.
+// What a step takes and gives beside values: the RunOptions that come in (a timeout, whether to
+// trace, whether to show the partitioned graphs), and the RunMetadata that goes out. Statistics are
+// collected by a leat_step_collector_t (trace/collector.h), which the step fills while it runs.
+// They serve two readers: the caller's RunMetadata, and the costs of a session that measures its
+// steps. Tracing without a place for the RunMetadata collects nothing, as in TensorFlow.
 #include "capi/run_options.h"
 
 #include "capi/cost_graph.h"
@@ -29,6 +32,7 @@ static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_option
   return status;
 }
 
+// Makes the collector, once.
 static void collect(leat_capi_run_options_t* options) {
   if (options->collector) return;
   leat_step_collector_initialize(leat_allocator_system(), &options->storage);
@@ -60,7 +64,8 @@ void leat_capi_run_options_measure(leat_capi_run_options_t* options, TF_Session*
   collect(options);
 }
 
-// The inputs as a NodeDef has them.
+// Appends the inputs of node |name| in the form of a NodeDef ("x", "y:1", "^z"), for labels of the
+// trace.
 static void print_inputs(void* data, leat_string_view_t name, leat_string_builder_t* out_inputs) {
   TF_Graph* handle = ((TF_Session*)data)->graph;
   const leat_graph_t* graph = leat_capi_lock(handle);
@@ -77,7 +82,7 @@ static void print_inputs(void* data, leat_string_view_t name, leat_string_builde
   leat_capi_unlock(handle);
 }
 
-// With the costs of the session's nodes where this step is one of those that it measures.
+// Encodes the statistics, with the session's costs where this step was measured.
 static leat_status_t encode(const leat_capi_run_options_t* options, leat_costs_t* costs,
                             leat_pb_step_stats_t* stats, leat_string_builder_t* out_bytes) {
   leat_pb_cost_graph_def_t cost_graph = {0};
@@ -89,7 +94,8 @@ static leat_status_t encode(const leat_capi_run_options_t* options, leat_costs_t
 
 #define PARTITION_GRAPHS_FIELD 3
 
-// One of the RunMetadata's partition_graphs: messages may be encoded piece by piece.
+// Appends a graph as one of the RunMetadata's partition_graphs; fields of a message may be encoded
+// one by one.
 static leat_status_t append_partition(void* data, bool unused, const leat_graph_t* graph) {
   leat_string_builder_t* bytes = data;
   leat_string_builder_t def;
@@ -103,7 +109,8 @@ static leat_status_t append_partition(void* data, bool unused, const leat_graph_
   return status;
 }
 
-// Adds what was collected to the session's costs and, where |out_bytes| is given, to RunMetadata.
+// Adds what was collected to the session's costs, and to the RunMetadata where |out_bytes| is
+// given.
 static leat_status_t tell_statistics(const leat_capi_run_options_t* options, TF_Session* session,
                                      leat_string_builder_t* out_bytes) {
   leat_costs_t* costs = leat_session_costs(session->session);
@@ -132,7 +139,7 @@ leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Ses
                                         const leat_run_t* run, leat_status_t status,
                                         TF_Buffer* run_metadata) {
   if (!options->collector && !options->shows_partitions) return status;
-  if (status) {  // what a step took that failed tells nothing, and it may have no partitions
+  if (status) {  // the times of a failed step mean nothing, and it may not have been partitioned
     options->measured = NULL;
     options->shows_partitions = false;
   }

@@ -1,4 +1,9 @@
-// SavedModels and MetaGraphs of the C API: the session room reads them; here they get handles.
+// TF_LoadSessionFromSavedModel and leat_meta_graph_load: models from files. session/meta_graph.h
+// reads and restores them; here they get graphs, sessions and handles. A SavedModel is loaded into
+// a fresh graph, which becomes the caller's graph only when everything has succeeded, so that the
+// caller's graph is still empty after a failure and can be used for another attempt.
+//
+//     saved_model.pb ──▶ MetaGraphDef ──▶ fresh graph, session ──restore──▶ the TF_Graph's content
 #include "capi/handles.h"
 #include "capi/run_options.h"
 #include "leat/saved_model.h"
@@ -16,11 +21,13 @@ static leat_status_t copy_bytes(leat_string_view_t bytes, TF_Buffer* out_buffer)
 typedef struct load_s {
   const char* directory;
   TF_Graph* graph;
-  leat_shared_graph_t* fresh;  // becomes the graph's when all is well
+  leat_shared_graph_t* fresh;  // becomes the graph's content when loading has succeeded
   int64_t timeout_ms;
   TF_Session* session;
 } load_t;
 
+// Makes the graph and session, imports the graph and restores the state. What was made is freed by
+// the caller after a failure.
 static leat_status_t load_session(load_t* l, const TF_SessionOptions* options,
                                   leat_meta_graph_t* m, TF_Buffer* meta_graph_def) {
   const leat_runtime_t* runtime = NULL;
@@ -34,8 +41,7 @@ static leat_status_t load_session(load_t* l, const TF_SessionOptions* options,
   return leat_ok_status();
 }
 
-// The graph's content is replaced at once: a failure leaves it empty, so that another attempt finds
-// what it needs.
+// Gives |graph| the content |fresh|, in place of the empty one that it had.
 static void adopt(TF_Graph* graph, leat_shared_graph_t* fresh) {
   leat_session_free(graph->evaluator);
   graph->evaluator = NULL;
@@ -93,6 +99,7 @@ TF_Session* TF_LoadSessionFromSavedModel(const TF_SessionOptions* session_option
 
 // ---- MetaGraphs ---------------------------------------------------------------------------------
 
+// Finds a tensor by its name and gives its handle.
 static leat_status_t find_output(leat_string_view_t name, TF_Graph* graph, TF_Output* out_output) {
   leat_output_t output;
   LEAT_RETURN_IF_ERROR(leat_meta_graph_find(graph->shared, name, &output));

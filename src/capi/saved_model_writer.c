@@ -1,6 +1,12 @@
-// Writes MetaGraphs and SavedModels. All but the graph is a message, which the graph's own bytes
-// follow: on the wire the order of fields is free. The file that makes a directory a SavedModel
-// comes last, so that whoever finds it finds all.
+// Writes MetaGraphs and SavedModels (leat/train.h). A MetaGraphDef is everything but the graph as
+// one encoded message, and behind it the graph's own bytes as another field: the wire format allows
+// fields in any order, and the graph, which may be large, is encoded only once.
+//
+//     SavedModel:  version | MetaGraphDef header | message without graph | graph_def header | graph
+//
+// In a SavedModel's directory, saved_model.pb is written last and atomically: whoever finds it
+// finds the variables and assets complete. Two assets of different paths but the same name are
+// refused, because one would overwrite the other.
 #include "base/file_system.h"
 #include "capi/handles.h"
 #include "formats/encode.h"
@@ -12,6 +18,8 @@
 
 // ---- Saving and restoring -----------------------------------------------------------------------
 
+// Runs the saver's graph with |prefix| as the file name, and either fetches |fetch| or runs
+// |target|.
 static leat_status_t run_saver(TF_Session* session, const leat_saver_operations_t* saver,
                                const char* prefix, const TF_Output* fetch,
                                const TF_Operation* target) {
@@ -51,15 +59,16 @@ void leat_variables_restore(TF_Session* session, const leat_saver_operations_t* 
 
 // ---- The message --------------------------------------------------------------------------------
 
-enum { TENSOR_INFO_NAME = 1 };  // the field of its oneof
+enum { TENSOR_INFO_NAME = 1 };  // the field |name| of the oneof in TensorInfo
 
 typedef struct writer_s {
   leat_arena_t arena;
-  TF_Graph* graph;  // locked
+  TF_Graph* graph;  // its lock is held
   const leat_model_t* model;
   leat_pb_meta_graph_def_t meta;
 } writer_t;
 
+// Prints the name of |output| as "node:index".
 static leat_status_t print_output(writer_t* w, TF_Output output, const char* what,
                                   const leat_node_t** out_node, leat_string_view_t* out_name) {
   leat_output_t resolved;
@@ -82,7 +91,8 @@ static leat_status_t describe_tensor(writer_t* w, TF_Output output,
                                      &info->tensor_shape);
 }
 
-// Inputs and outputs are entries of one layout.
+// Describes the inputs or the outputs of a signature. The generated entries of both maps have the
+// same layout, which the assertion checks.
 static leat_status_t describe_tensors(writer_t* w, const leat_model_tensor_t* tensors, int count,
                                       leat_pb_signature_def_inputs_entry_list_t* list) {
   _Static_assert(sizeof(leat_pb_signature_def_inputs_entry_t) ==
@@ -136,7 +146,8 @@ static leat_status_t name_operation(const writer_t* w, const TF_Operation* opera
   return leat_ok_status();
 }
 
-// An operation under the signature's own name, of no type.
+// Describes the initializer: a signature with one output, both called __saved_model_init_op, which
+// names an operation and has no type.
 static leat_status_t describe_initializer(writer_t* w) {
   static const char kKey[] = "__saved_model_init_op";
   leat_pb_signature_def_t* signature;
@@ -155,6 +166,7 @@ static leat_status_t describe_initializer(writer_t* w) {
                                      &info->tensor_shape);
 }
 
+// Describes the saver in a SaverDef; a model without one has no variables to save.
 static leat_status_t describe_saver(writer_t* w) {
   const leat_saver_operations_t* from = &w->model->saver;
   const leat_node_t* node;
@@ -200,6 +212,7 @@ static leat_status_t describe_assets(writer_t* w) {
   return leat_ok_status();
 }
 
+// Fills everything in the MetaGraphDef but the graph. A model without tags gets "serve".
 static leat_status_t describe_model(writer_t* w) {
   leat_pb_meta_graph_def_meta_info_def_t* info;
   leat_string_view_t* tags;
@@ -220,6 +233,7 @@ static leat_status_t describe_model(writer_t* w) {
 
 // ---- Bytes --------------------------------------------------------------------------------------
 
+// Appends the header of a field with a length; |field| must be less than 16.
 static void append_header(leat_string_builder_t* out, uint32_t field, size_t size) {
   uint8_t header[1 + LEAT_WIRE_MAX_VARINT_BYTES] = {(uint8_t)(field << 3 | LEAT_WIRE_LENGTH)};
   const uint8_t* end = leat_wire_write_varint(header + 1, size);
@@ -227,7 +241,7 @@ static void append_header(leat_string_builder_t* out, uint32_t field, size_t siz
       out, leat_string_view_make((const char*)header, (size_t)(end - header)));
 }
 
-// Appends the MetaGraphDef, as a field of a SavedModel when |is_saved_model|.
+// Appends the MetaGraphDef; with |is_saved_model| as a field of a SavedModel.
 static leat_status_t encode_model(TF_Graph* graph, const leat_model_t* model, bool is_saved_model,
                                   leat_string_builder_t* out) {
   writer_t w = {.graph = graph, .model = model};
@@ -301,6 +315,8 @@ static leat_status_t copy_assets(const leat_model_t* model, const char* director
   return leat_ok_status();
 }
 
+// Writes variables, assets, and then saved_model.pb. ALREADY_EXISTS where the directory has a
+// model.
 static leat_status_t write_saved_model(const char* directory, TF_Graph* graph,
                                        TF_Session* session, const leat_model_t* model,
                                        leat_arena_t* arena) {

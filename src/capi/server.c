@@ -1,4 +1,5 @@
-// TF_Server: tasks of a cluster inside this process. They come with the cluster room.
+// TF_Server: every function answers UNIMPLEMENTED, since this version has no servers behind the C
+// API.
 #include "capi/handles.h"
 
 TF_Server* TF_NewServer(const void* proto, size_t proto_len, TF_Status* status) {

@@ -1,9 +1,12 @@
-// TF_Session: running steps. What a step costs here beyond the session's own work is the copy of
-// its feeds' and fetches' structs and one handle for each fetch, which TF_DeleteTensor gave back
-// before; nothing is allocated for a step of ordinary size.
+// TF_Session: running steps. TF_SessionRun translates handles into numbers of nodes, lends the
+// feeds, runs the step of the session below (session/session.h) and wraps the fetches:
 //
-// Handles for the fetches are made before the step runs: once its effects have happened, nothing
-// may fail for want of memory.
+//     TF_Output, TF_Tensor ──▶ step_t (leat_run_t) ──leat_session_run──▶ TF_Tensor
+//
+// What a step costs here is copying the structs of its feeds and fetches, and one handle for each
+// fetch, which mostly comes from the handles that TF_DeleteTensor kept (tensor_handle.c). A step
+// with at most INLINE_EDGES feeds, fetches and targets allocates nothing. The handles are made
+// before the step runs: once its effects have happened, nothing may fail for want of memory.
 #include "capi/handles.h"
 #include "capi/run_options.h"
 
@@ -61,24 +64,26 @@ void TF_DeleteSession(TF_Session* session, TF_Status* status) {
   leat_allocator_free(leat_allocator_system(), session);
 }
 
-// ---- What a step is called with -----------------------------------------------------------------
+// ---- The arguments of a step --------------------------------------------------------------------
 
 #define INLINE_EDGES 8
 
-// A step in the session's terms. Small ones lie on the stack.
+// A step in the session's terms. That of a small step lies on the stack.
 typedef struct step_s {
   leat_run_t run;
   leat_output_t* feeds;
   leat_tensor_t* feed_values;
   leat_output_t* fetches;
   int32_t* targets;
-  leat_tensor_t* converted;  // of the feeds, those that are owned here (convert_feed); or NULL
-  void* memory;              // of a large step, or NULL
+  leat_tensor_t* converted;  // the feeds that had to be converted, which this step owns; or NULL
+  void* memory;              // the block of a large step, or NULL
   leat_output_t inline_edges[2 * INLINE_EDGES];
   leat_tensor_t inline_values[2 * INLINE_EDGES];
   int32_t inline_targets[INLINE_EDGES];
 } step_t;
 
+// Allocates one block for the values, outputs and targets of a large step, in this order, since
+// their alignment decreases.
 static LEAT_COLD leat_status_t allocate_large(step_t* step, size_t feeds, size_t fetches,
                                               size_t targets) {
   size_t edges = feeds + fetches;
@@ -125,6 +130,7 @@ static leat_status_t prepare_step(step_t* step, int feeds, int fetches, int targ
   return leat_ok_status();
 }
 
+// Says what is wrong with an operation of the call.
 static LEAT_COLD leat_status_t refuse(const TF_Session* session, const TF_Operation* operation,
                                       const char* what) {
   if (!operation || operation->graph != session->graph) {
@@ -169,8 +175,8 @@ static leat_status_t resolve_all(const TF_Session* session, const TF_Output* inp
   return leat_ok_status();
 }
 
-// Turns the |index|-th feed into a tensor as kernels know it: a resource that the caller gave in
-// serialised form, or a bool tensor with bytes other than 0 and 1. The step owns the result.
+// Converts feed |index| into the form that kernels take: a resource that the caller gave in
+// serialized form, or a boolean tensor with bytes other than 0 and 1. The step owns the result.
 static LEAT_COLD leat_status_t convert_feed(step_t* step, const TF_Tensor* value, int index) {
   if (!step->converted) {
     void* memory = NULL;
@@ -184,8 +190,9 @@ static LEAT_COLD leat_status_t convert_feed(step_t* step, const TF_Tensor* value
   return leat_ok_status();
 }
 
-// The values stay the caller's for the whole step, so their structs are lent as they are, unless
-// they have to be converted. Of all types only bool costs a look at the elements.
+// Lends the feeds to the step. They stay the caller's for the whole step, so that their structs are
+// copied without a new reference, unless a value has to be converted. Only booleans cost a look at
+// the elements.
 static leat_status_t lend_feeds(step_t* step, TF_Tensor* const* values) {
   for (int i = 0; i < step->run.feed_count; ++i) {
     const TF_Tensor* value = values[i];
@@ -209,6 +216,7 @@ static void end_step(step_t* step) {
 
 // ---- Running ------------------------------------------------------------------------------------
 
+// Makes an empty handle for each fetch.
 static leat_status_t make_handles(TF_Tensor** output_values, int count) {
   for (int i = 0; i < count; ++i) {
     TF_Tensor* handle = leat_capi_tensor_new();
@@ -244,7 +252,7 @@ static leat_status_t choose_threads(const TF_Session* session, int pool, int* ou
   return leat_ok_status();
 }
 
-// With what RunOptions ask for, and RunMetadata to tell of it, or measured for the session.
+// Runs a step that has RunOptions or RunMetadata, or that the session may measure.
 static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer* run_options,
                                             step_t* step, TF_Tensor** output_values,
                                             TF_Buffer* run_metadata) {
@@ -288,7 +296,7 @@ void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_O
   leat_capi_status_set(status, result);
 }
 
-// ---- Growing ------------------------------------------------------------------------------------
+// ---- Extending ----------------------------------------------------------------------------------
 
 static leat_status_t check_acyclic(const leat_graph_t* graph) {
   void* order = NULL;
@@ -303,7 +311,8 @@ void TF_ExtendSession(TF_Session* session, TF_Status* status) {
   leat_graph_t* g = leat_capi_lock(session->graph);
   leat_status_t result = check_acyclic(g);
   int32_t visible = atomic_load_explicit(&session->visible_nodes, memory_order_relaxed);
-  // A failure shows nothing, and if it is the first, what there was before is not known: nothing.
+  // After a failure no new nodes become visible. If it is the first call, it is not known which
+  // nodes there were before, so that none are.
   if (!result) visible = (int32_t)g->node_count;
   if (result && visible == INT32_MAX) visible = 0;
   atomic_store_explicit(&session->visible_nodes, visible, memory_order_relaxed);

@@ -1,4 +1,9 @@
-// TF_SessionOptions: what a session is to be like, read from a ConfigProto.
+// TF_SessionOptions: the options of a session, read from a serialized ConfigProto, and those that
+// leat/inspect.h adds (placer, devices, costs). ConfigProto is TensorFlow's; what this library does
+// not have is read and ignored, and what it has under another name is translated: the
+// meta-optimizer's switches select passes of src/optimize, and executor_type selects the executor.
+// An option that makes the session impossible is not an error here but when the session is created,
+// as in TensorFlow.
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +46,7 @@ void TF_SetTarget(TF_SessionOptions* options, const char* target) {
   options->status = leat_status_join(options->status, status);
 }
 
-// "" and "DEFAULT" leave the choice to the session, as it does by itself.
+// Reads the executor. "" and "DEFAULT" leave the choice to the session.
 static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t* inout_kind) {
   static const struct {
     const char* name;
@@ -64,7 +69,8 @@ static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t
                           LEAT_SV_ARG(name));
 }
 
-// Types that nobody has registered are passed over, as in TensorFlow ("GPU" without a GPU).
+// Notes the number of devices of a type. Types that are not registered are ignored later, as in
+// TensorFlow ("GPU" without a GPU).
 static void note_device_count(leat_string_view_t type, int count,
                               leat_session_options_t* options) {
   for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
@@ -116,7 +122,7 @@ static leat_status_t read_inter_op_threads(const leat_pb_config_proto_t* config,
   return leat_ok_status();
 }
 
-// Our passes by the names and switches of TensorFlow's meta-optimizer.
+// Selects passes by the names and switches of TensorFlow's meta-optimizer.
 static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter) {
   if (!rewriter) return LEAT_PASSES_DEFAULT;
   if (rewriter->disable_meta_optimizer) return 0;
@@ -139,7 +145,7 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
   };
   uint32_t passes = 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {
-    bool named = false;  // a list of optimizers is all that runs
+    bool named = false;  // a list of optimizers names all that run
     for (size_t k = 0; k < rewriter->optimizers.count; ++k) {
       leat_string_view_t name = rewriter->optimizers.items[k];
       named |= leat_string_view_equal(name, kSwitches[i].name) ||
@@ -153,6 +159,7 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
   return passes;
 }
 
+// Selects the passes that save memory.
 static void read_memory_options(const leat_pb_rewriter_config_t* rewriter,
                                 leat_pass_options_t* options) {
   static const struct {
@@ -177,8 +184,8 @@ static void read_memory_options(const leat_pb_rewriter_config_t* rewriter,
   }
 }
 
-// TensorFlow rewrites graphs in two places, each with its switches: a pass is off when it is off in
-// both.
+// TensorFlow optimizes graphs in two places, each with its own switches. Constant folding and
+// common subexpression elimination are off only when they are off in both.
 static void read_graph_options(const leat_pb_graph_options_t* graph_options,
                                leat_session_options_t* options) {
   if (!graph_options) return;
@@ -197,10 +204,11 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
   if (graph_options->enable_bfloat16_sendrecv) *passes |= LEAT_PASS_BIT_COMPRESS;
 }
 
+// Reads the configuration over the defaults. Nothing changes where it is not valid.
 static leat_status_t read_config(const leat_pb_config_proto_t* config,
                                  leat_session_options_t* inout_options) {
   leat_session_options_t options = leat_session_options_default();
-  options.placer = inout_options->placer;  // set by other functions than TF_SetConfig
+  options.placer = inout_options->placer;  // set by functions other than TF_SetConfig, which stay
   options.costs = inout_options->costs;
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
@@ -231,7 +239,8 @@ static leat_status_t set_config(TF_SessionOptions* options, leat_string_view_t b
     leat_string_view_t executor =
         config.experimental ? config.experimental->executor_type : LEAT_SV("");
     leat_status_free(options->status);
-    // TensorFlow finds out when it makes the executor: the configuration is taken.
+    // TensorFlow only finds an unknown executor when it creates the session, so that the rest of
+    // the configuration is taken here.
     options->status = read_executor(executor, &read.executor);
     options->options = read;
   }
@@ -261,7 +270,7 @@ void leat_set_placer(TF_SessionOptions* options, const char* placer, TF_Status* 
   leat_capi_status_set(status, parse_placer(placer, &options->options.placer));
 }
 
-// "CPU:2,SIM:1"
+// Parses a list of devices such as "CPU:2,SIM:1".
 static leat_status_t parse_devices(const char* text, leat_session_options_t* options) {
   leat_session_options_t parsed = *options;
   memset(parsed.device_counts, 0, sizeof parsed.device_counts);
@@ -290,6 +299,8 @@ void leat_set_devices(TF_SessionOptions* options, const char* devices, TF_Status
   leat_capi_status_set(status, parse_devices(devices, &options->options));
 }
 
+// Makes costs of the statistics in a RunMetadata. The caller releases |*out_costs|, also after a
+// failure.
 static leat_status_t read_costs(const TF_Buffer* run_metadata, leat_costs_t** out_costs) {
   leat_arena_t arena;
   leat_pb_run_metadata_t metadata = {0};

@@ -1,4 +1,5 @@
-// TF_Reset: what outlives sessions goes, and the sessions end.
+// TF_Reset: clears the named containers of resources, which outlive sessions, and closes all
+// sessions of this process. The open sessions are in a list for this purpose.
 #include "capi/handles.h"
 
 static leat_mutex_t sessions_mutex = {PTHREAD_MUTEX_INITIALIZER};

@@ -1,5 +1,8 @@
-// What shape functions of plugins ask: a thin coat over graph/inference.h. A handle is a shape by
-// value; its sizes lie in the graph's arena.
+// What the shape functions of plugins ask (ops.h), over graph/inference.h. The opaque context is
+// the leat_inference_t itself. A shape handle holds a partial shape by value, whose sizes lie in
+// the graph's arena and are not freed with the handle; a dimension handle holds one size. Ranks are
+// checked here, because a plugin may pass any number. A result is written only when the function
+// succeeds.
 #include "graph/inference.h"
 
 #include "base/checked.h"
@@ -13,6 +16,7 @@ struct TF_DimensionHandle {
   int64_t size;
 };
 
+// The opaque context is the inference itself.
 static leat_inference_t* inference_of(TF_ShapeInferenceContext* ctx) {
   return (leat_inference_t*)ctx;
 }
@@ -45,7 +49,7 @@ int TF_DimensionHandleValueKnown(TF_DimensionHandle* dim_handle) {
 
 int64_t TF_DimensionHandleValue(TF_DimensionHandle* dim_handle) { return dim_handle->size; }
 
-// ---- inputs, outputs, attributes ----------------------------------------------------------------
+// ---- Inputs, outputs, attributes ----------------------------------------------------------------
 
 int64_t TF_ShapeInferenceContextNumInputs(TF_ShapeInferenceContext* ctx) {
   return leat_inference_input_count(inference_of(ctx));
@@ -85,7 +89,7 @@ void TF_ShapeInferenceContext_GetAttrType(TF_ShapeInferenceContext* ctx, const c
   leat_capi_status_set(status, result);
 }
 
-// ---- shapes -------------------------------------------------------------------------------------
+// ---- Shapes -------------------------------------------------------------------------------------
 
 TF_ShapeHandle* TF_ShapeInferenceContextScalar(TF_ShapeInferenceContext* ctx) {
   return new_handle((leat_partial_shape_t){.rank = 0});
@@ -95,7 +99,7 @@ TF_ShapeHandle* TF_ShapeInferenceContextVectorFromSize(TF_ShapeInferenceContext*
                                                        size_t size) {
   TF_ShapeHandle* handle = TF_NewShapeHandle();
   int64_t dim = (int64_t)size;
-  // A size that is none stays unknown.
+  // A size that is not valid leaves the shape unknown.
   if (handle) leat_status_free(leat_inference_make(inference_of(ctx), 1, &dim, &handle->shape));
   return handle;
 }
@@ -108,6 +112,7 @@ int TF_ShapeInferenceContextRankKnown(TF_ShapeInferenceContext* ctx, TF_ShapeHan
   return handle->shape.rank >= 0;
 }
 
+// INVALID_ARGUMENT where |rank| is not one that a shape can have.
 static leat_status_t check_rank(int64_t rank) {
   if (rank >= 0 && rank <= LEAT_SHAPE_MAX_RANK) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Rank is %lld, must be in [0, %d]",
@@ -147,6 +152,7 @@ void TF_ShapeInferenceContextWithRankAtMost(TF_ShapeInferenceContext* ctx, TF_Sh
   leat_capi_status_set(status, checked);
 }
 
+// A negative |i| counts from the end. A dimension that does not exist is unknown.
 void TF_ShapeInferenceContextDim(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* shape_handle,
                                  int64_t i, TF_DimensionHandle* result) {
   int rank = shape_handle->shape.rank;
@@ -154,6 +160,7 @@ void TF_ShapeInferenceContextDim(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* 
   result->size = exists ? leat_partial_shape_dim(shape_handle->shape, (int)i) : LEAT_DIM_UNKNOWN;
 }
 
+// Larger indices mean the same as the largest that fits; both lie outside every shape.
 static int clamp_index(int64_t index) {
   return (int)LEAT_MAX(INT32_MIN / 2, LEAT_MIN(index, INT32_MAX));
 }

@@ -1,4 +1,7 @@
-// TF_Status: a leat_status_t with TensorFlow's payloads beside it.
+// TF_Status: a leat_status_t with TensorFlow's payloads, which are texts under keys, in a list
+// beside it. The status itself is one word, NULL for OK, so that setting OK costs nothing. Payloads
+// belong to an error and go with it. An error of the operating system is translated into one of
+// TensorFlow's codes in the way that TensorFlow does it.
 #include <errno.h>
 #include <string.h>
 
@@ -15,6 +18,7 @@ static void free_payload(leat_capi_payload_t* payload) {
   leat_allocator_free(leat_allocator_system(), payload);
 }
 
+// Makes |status| OK and frees its payloads.
 void leat_capi_status_clear(TF_Status* status) {
   leat_status_free(status->status);
   status->status = leat_ok_status();
@@ -56,14 +60,14 @@ void TF_SetStatus(TF_Status* s, TF_Code code, const char* msg) {
   leat_status_t status = leat_ok_status();
   if (code != TF_OK) {
     bool known = code > TF_OK && code <= TF_UNAUTHENTICATED;
-    // Made first: |msg| may be this status's own.
+    // The new status is made first, because |msg| may be the text of the old one.
     status = leat_make_status(known ? (leat_status_code_t)code : LEAT_UNKNOWN, "%s",
                               msg ? msg : "");
   }
   leat_capi_status_set(s, status);
 }
 
-// A copy of |value|; NULL when memory is gone.
+// Returns a copy of |value|; NULL where there is no memory.
 static char* copy_text(const char* value) {
   char* copy = NULL;
   leat_status_free(
@@ -71,6 +75,7 @@ static char* copy_text(const char* value) {
   return copy;
 }
 
+// Takes |value| over, also without memory for the payload.
 static void add_payload(TF_Status* s, const char* key, char* value) {
   size_t key_bytes = strlen(key) + 1;
   void* memory = NULL;
@@ -88,6 +93,8 @@ static void add_payload(TF_Status* s, const char* key, char* value) {
   s->payloads = payload;
 }
 
+// An OK status has no payloads. Without memory the payload is left out, since there is no way to
+// say so.
 void TF_SetPayload(TF_Status* s, const char* key, const char* value) {
   if (leat_status_is_ok(s->status)) return;
   char* copy = copy_text(value);

@@ -1,7 +1,9 @@
-// TF_Tensor: making tensors over a caller's memory or over ours, and looking at them.
-//
-// A caller's block is marked read-only, so that no kernel takes it for its result in place, as in
-// TensorFlow. The elements of a caller's string block are his to release.
+// TF_Tensor: making tensors over the caller's memory or over the library's, and looking at them. A
+// block of the caller's is used in place if it is aligned, and copied otherwise; numbers need the
+// alignment for vector instructions. A block used in place is marked as read-only, so that no
+// kernel overwrites it with its result, as in TensorFlow. The deallocator of a block is called
+// exactly once, also when the tensor cannot be made. The strings in a caller's block are the
+// caller's to release; those in a block that the library allocated end with the block.
 #include <string.h>
 
 #include "capi/handles.h"
@@ -12,8 +14,8 @@ static bool is_object(TF_DataType dtype) {
   return leat_dtype_in((int)dtype, LEAT_DTYPES_OBJECT);
 }
 
-// The shape, and the bytes that |dtype| needs for it; false when either is not valid. Raw resource
-// and variant blocks are any number of bytes.
+// Makes the shape and computes the bytes that |dtype| needs for it. Returns false where either is
+// not valid. Blocks of resources and variants may have any number of bytes.
 static bool measure(TF_DataType dtype, const int64_t* dims, int num_dims, leat_shape_t* out_shape,
                     size_t* out_bytes) {
   size_t item_bytes = leat_dtype_is_ref((int)dtype) ? 0 : leat_dtype_size((int)dtype);
@@ -29,6 +31,8 @@ static bool measure(TF_DataType dtype, const int64_t* dims, int num_dims, leat_s
   return fits;
 }
 
+// Takes |buffer| over, unless it returns NULL. A tensor without elements points to a block that is
+// never written, so that its address is aligned and not NULL.
 static TF_Tensor* make_handle(leat_buffer_t* buffer, TF_DataType dtype, const leat_shape_t* shape,
                               size_t len) {
   static LEAT_ALIGNED(LEAT_BUFFER_ALIGNMENT) char no_elements[LEAT_BUFFER_ALIGNMENT];
@@ -42,7 +46,7 @@ static TF_Tensor* make_handle(leat_buffer_t* buffer, TF_DataType dtype, const le
   return handle;
 }
 
-// The host's memory, or NULL. Objects begin as empty ones.
+// Allocates a block of host memory; NULL where there is none. Strings begin empty.
 static leat_buffer_t* allocate_block(size_t len, TF_DataType dtype) {
   leat_buffer_t* buffer = NULL;
   leat_status_t status = leat_buffer_allocate(leat_buffer_source_host(), len, &buffer);
@@ -57,8 +61,9 @@ static leat_buffer_t* allocate_block(size_t len, TF_DataType dtype) {
   return buffer;
 }
 
-// A buffer over the caller's block, or over a copy of it. Ends the block when it is no longer
-// needed, in particular on failure (NULL).
+// Returns a buffer over the caller's block, or over a copy of it; NULL where there is no memory.
+// The deallocator is called when the block is no longer needed, which is at once for a copy or on
+// failure.
 static leat_buffer_t* adopt_block(TF_DataType dtype, void* data, size_t len,
                                   deallocator_t deallocator, void* deallocator_arg) {
   leat_buffer_t* buffer = NULL;
@@ -113,6 +118,7 @@ TF_Tensor* TF_AllocateTensor(TF_DataType dtype, const int64_t* dims, int num_dim
 
 size_t TF_TensorDefaultAlignment(void) { return LEAT_BUFFER_ALIGNMENT; }
 
+// Returns the tensor if nobody else holds its buffer, and NULL otherwise.
 TF_Tensor* TF_TensorMaybeMove(TF_Tensor* tensor) {
   leat_buffer_t* buffer = tensor->tensor.buffer;
   return buffer && leat_buffer_is_exclusive(buffer) ? tensor : NULL;
@@ -155,6 +161,8 @@ bool TF_TensorIsAligned(const TF_Tensor* tensor) {
   return (uintptr_t)tensor->tensor.data % LEAT_BUFFER_ALIGNMENT == 0;
 }
 
+// Makes |to| share |from|'s buffer under another type and shape of the same size in bytes. Strings
+// and handles are refused, because their bytes mean nothing under another type.
 static leat_status_t bitcast(const TF_Tensor* from, TF_DataType type, TF_Tensor* to,
                              const int64_t* dims, int rank) {
   size_t from_size = TF_DataTypeSize(TF_TensorType(from)), to_size = TF_DataTypeSize(type);

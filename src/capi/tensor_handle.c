@@ -1,11 +1,11 @@
-// The handles themselves: where TF_Tensor structs come from, and what is in them.
-//
-// A step hands out a handle for each fetch and the caller deletes it soon after, mostly on the same
-// thread: each thread keeps a few deleted handles for the next fetches, so that a steady loop asks
-// the allocator for none. They go with the thread.
+// Where the TF_Tensor structs come from. A step makes a handle for each fetch, and the caller
+// deletes it soon after, mostly on the same thread. Therefore each thread keeps up to KEPT_HANDLES
+// deleted handles for its next fetches, and a steady loop of steps never calls the allocator for
+// them. They are freed when the thread ends, by the destructor of a thread key; where the system
+// has no more such keys, nothing is kept.
 #include "capi/handles.h"
 
-// Under ASan none is kept, so that a handle used after its end is seen.
+// Under AddressSanitizer none is kept, so that the use of a deleted handle is detected.
 #if defined(LEAT_ASAN)
 #define KEPT_HANDLES 0
 #else
@@ -15,13 +15,13 @@
 typedef struct handle_cache_s {
   TF_Tensor* first;
   int count;
-  bool registered;  // its end is taken care of
+  bool registered;  // the thread's end frees them
 } handle_cache_t;
 
 static LEAT_THREAD_LOCAL handle_cache_t cache;
 
 static leat_thread_key_t cache_key;
-static _Atomic int cache_key_state;  // 0: not made, 1: made, -1: the system has no more
+static _Atomic int cache_key_state;  // 0: not created, 1: created, -1: the system has no more keys
 static leat_spinlock_t cache_key_lock;
 
 static void end_cache(void* pointer) {
@@ -31,11 +31,12 @@ static void end_cache(void* pointer) {
     ending->first = handle->next;
     leat_allocator_free(leat_allocator_system(), handle);
   }
-  // What is deleted later on this thread, by destructors that run after this one, is not kept.
+  // Handles that later destructors of this thread delete are not kept, because nobody would free
+  // them.
   ending->count = KEPT_HANDLES;
 }
 
-// False when handles of this thread cannot be kept.
+// Arranges that the end of this thread frees its handles. Returns false where that is not possible.
 static LEAT_COLD bool register_cache(void) {
   leat_spinlock_lock(&cache_key_lock);
   int state = atomic_load_explicit(&cache_key_state, memory_order_relaxed);

@@ -1,10 +1,10 @@
-// Tensors that arrive as messages: TensorProto, and resource handles, which a caller feeds as the
-// serialised ResourceHandleProto in the block of a scalar.
+// Tensors that arrive as serialized messages: TensorProto, and resource handles, which a caller
+// feeds as a ResourceHandleProto in the block of a scalar.
 #include "capi/handles.h"
 #include "formats/decode.h"
 #include "formats/tensor_proto.h"
 
-// The serialised handle in |bytes|, as a tensor of it.
+// Makes a resource tensor of the serialized handle |bytes|.
 static leat_status_t decode_handle(leat_string_view_t bytes, leat_tensor_t* out_tensor) {
   leat_arena_t arena;
   leat_pb_resource_handle_proto_t handle = {.hash_code = 0};

@@ -1,4 +1,4 @@
-// TF_Shape: nothing in this API sets one, so that each says that it is unknown.
+// TF_Shape: no function of this API sets one, so that every shape is unknown.
 #include "tensorflow/c/tf_shape.h"
 
 #include "capi/plugin.h"

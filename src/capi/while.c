@@ -1,11 +1,17 @@
-// While loops built from two graphs, one that decides and one that computes the next values. When
-// the loop is finished both are grafted into the parent (graph/graft.h) as a frame of section 4.4:
+// While loops built from two graphs, one that decides whether to go on and one that computes the
+// next values (TF_NewWhile, TF_FinishWhile). When the loop is finished, both graphs are grafted
+// into the parent graph (graph/graft.h) as one frame of section 4.4 of the white paper; for each
+// loop variable:
 //
 //   input ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ output
 //                       ▲  └▶ cond ─▶ LoopCond
 //                       └──── NextIteration ◀── body
 //
-// Names and edges are TensorFlow's, which has nodes of the body that read no other of it wait for
+// Names and edges are TensorFlow's. In it, nodes of the body that read no other node of the body
+// wait for the first Switch; such nodes run once more than the body does, which is harmless for
+// values. Where the body has nodes without outputs, which are run for their effects and which
+// TensorFlow leaves out, they wait for the first variable inside the body instead, because effects
+// must not happen once too often. After a failure the parent graph is as it was before.
 // the first Switch: these run once more than the body does. Where the body has nodes without
 // outputs (TensorFlow leaves those out) they wait for the first variable instead: effects must not.
 #include "capi/handles.h"
@@ -13,7 +19,7 @@
 #include "graph/graft.h"
 #include "graph/graph_functions.h"
 
-// ---- Parts --------------------------------------------------------------------------------------
+// ---- The two graphs -----------------------------------------------------------------------------
 
 static void free_parts(const TF_WhileParams* params) {
   TF_DeleteGraph(params->cond_graph);
@@ -21,7 +27,8 @@ static void free_parts(const TF_WhileParams* params) {
   leat_allocator_free(leat_allocator_system(), (void*)params->cond_inputs);
 }
 
-// A graph with a placeholder for each loop variable.
+// Makes a graph with a placeholder for each loop variable. After a failure the caller deletes
+// |*out_part|.
 static leat_status_t make_part(TF_Graph* parent, const TF_Output* inputs, int count,
                                const char* scope, TF_Graph** out_part, TF_Output* out_inputs) {
   TF_Graph* part = *out_part = TF_NewGraph();
@@ -66,7 +73,8 @@ TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Statu
     result = leat_allocator_allocate_array(leat_allocator_system(), (size_t)ninputs,
                                            3 * sizeof(TF_Output), &memory);
   }
-  TF_Output* ends = memory;  // inputs of the condition, of the body; outputs of the body
+  // inputs of the condition, inputs of the body, outputs of the body: one block
+  TF_Output* ends = memory;
   if (!result) {
     leat_capi_lock(g);
     result = make_part(g, inputs, ninputs, "cond", &cond, ends);
@@ -103,11 +111,12 @@ typedef struct loop_s {
   int count;
   leat_output_t* merges;
   leat_output_t* exits;
-  leat_output_t* bodies;  // the variables in the body
+  leat_output_t* bodies;  // the loop variables inside the body
   leat_output_t* nexts;
 } loop_t;
 
-// An output of a part as the parent has it, or why it is none.
+// Translates an output of one of the two graphs into the parent. INVALID_ARGUMENT where it is not
+// one of them.
 static leat_status_t map_output(const loop_t* loop, const TF_Graph* part,
                                 const leat_graft_t* graft, const int32_t* nodes, TF_Output output,
                                 leat_output_t* out_output) {
@@ -129,7 +138,8 @@ static leat_status_t map_output(const loop_t* loop, const TF_Graph* part,
   return leat_ok_status();
 }
 
-// Grafts a part of the loop, whose variables are |values|, and finds its outputs.
+// Grafts one of the two graphs, whose placeholders become |values|, and finds its outputs in the
+// parent. Nodes that wait for no grafted node wait for |control|.
 static leat_status_t graft_part(loop_t* loop, TF_Graph* part, const TF_Output* inputs,
                                 const leat_output_t* values, int32_t control,
                                 const char* scope, const TF_Output* outputs,
@@ -160,6 +170,7 @@ static leat_status_t graft_part(loop_t* loop, TF_Graph* part, const TF_Output* i
   return status;
 }
 
+// Adds an Enter and then a Merge for each variable; the Merges get their second inputs last.
 static leat_status_t enter(loop_t* loop) {
   leat_builder_t* b = &loop->b;
   for (int i = 0; i < loop->count; ++i) {
@@ -177,6 +188,7 @@ static leat_status_t enter(loop_t* loop) {
   return b->status;
 }
 
+// Grafts the condition, which must be a boolean.
 static leat_status_t decide(loop_t* loop, leat_output_t* out_goes_on) {
   const TF_WhileParams* p = loop->params;
   leat_output_t condition;
@@ -192,6 +204,7 @@ static leat_status_t decide(loop_t* loop, leat_output_t* out_goes_on) {
   return loop->b.status;
 }
 
+// Whether the graph has operations without outputs, which are run for their effects.
 static bool has_effects(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].output_count == 0) return true;
@@ -238,7 +251,8 @@ static leat_status_t prepare(loop_t* loop) {
   loop->nexts = loop->bodies + loop->count;
   LEAT_RETURN_IF_ERROR(
       leat_arena_print(&loop->arena, &loop->b.scope, "%s/", loop->params->name));
-  // The first name of the loop decides: builders would rather choose another.
+  // The name of the first Enter tells whether the loop's name is taken: the graph builder would
+  // silently choose another.
   leat_string_view_t first;
   LEAT_RETURN_IF_ERROR(leat_arena_print(&loop->arena, &first, "%sEnter", loop->b.scope.data));
   if (leat_graph_find_node(loop->b.graph, first) < 0) return leat_ok_status();
@@ -247,6 +261,7 @@ static leat_status_t prepare(loop_t* loop) {
                           LEAT_SV_ARG(first));
 }
 
+// Builds the loop, or takes back all that it has added.
 static leat_status_t finish(loop_t* loop, TF_Output* outputs) {
   leat_graph_t* graph = loop->b.graph;
   leat_graph_mark_t before = leat_graph_mark(graph);
@@ -285,7 +300,7 @@ static bool is_begun(const TF_WhileParams* p) {
 }
 
 void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs) {
-  if (!is_begun(params)) {  // not ours to free
+  if (!is_begun(params)) {  // such parameters are not ours to free
     leat_capi_status_set(
         status, leat_make_status(LEAT_INVALID_ARGUMENT,
                                  "TF_WhileParams must be created by successful TF_NewWhile() "
@@ -306,7 +321,7 @@ void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* 
   leat_capi_status_set(status, result);
 }
 
-// ---- Growing While operations -------------------------------------------------------------------
+// ---- Adding inputs to While operations ----------------------------------------------------------
 
 static leat_status_t add_input(TF_Graph* graph, TF_Output new_src, const TF_Operation* dst) {
   leat_output_t source;

@@ -1,6 +1,17 @@
-// The coordinator of leat/input.h: one lock, one condition, a list of threads. The thread that
-// requests the stop runs the cancel operations itself, outside the lock: no thread sleeps for that
-// only, and join returns when the workers are gone even if nobody ever requests a stop.
+// The coordinator of leat/input.h: threads that work until one of them, or the client, requests a
+// stop, and a client that waits for their end. There is one lock, one condition variable and a list
+// of threads.
+//
+//     workers ──end──▶ changed ◀──stop──  any thread: requests the stop and runs the stop's actions
+//                        │
+//                      join, wait
+//
+// A stop has actions: operations that cancel queues, so that threads which wait in a step wake up.
+// The thread that requests the stop runs them itself, outside the lock, since they are steps and
+// may take long. No thread is kept waiting for a stop, and join returns when the workers have ended
+// even if no stop is ever requested. Memory for the actions is allocated when they are registered,
+// because the end must not fail for want of memory. The reason of the first stop that was an error
+// is what join reports; the end of input (OUT_OF_RANGE) is no error.
 #include "client/coordinator.h"
 
 #include <pthread.h>
@@ -25,18 +36,19 @@ typedef struct worker_t {
 typedef struct stop_action_t {
   TF_Session* session;
   TF_Operation* operation;
-  TF_Status* status;  // made beforehand: the end needs no memory of ours
+  TF_Status* status;  // made beforehand: a stop must not need memory
   struct stop_action_t* next;
 } stop_action_t;
 
 struct leat_coordinator_t {
-  pthread_mutex_t lock;    // of all below
-  pthread_cond_t changed;  // a stop, the end of a worker, the end of the stop's actions
+  pthread_mutex_t lock;    // guards the fields below
+  // signalled at a stop, at the end of a worker, and at the end of the stop's actions
+  pthread_cond_t changed;
   worker_t* workers;
   stop_action_t* actions;
   TF_Status* reason;
   int stopping;
-  int acting;  // the stop's actions run
+  int acting;  // the stop's actions are running
 };
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -84,7 +96,8 @@ void leat_coordinator_start(leat_coordinator_t* c, const char* name, void (*work
   if (worker) {
     *worker = (worker_t){.coordinator = c, .work = work, .data = data};
     strcpy(worker->name, name);
-    pthread_mutex_lock(&c->lock);  // the worker's end waits until it is listed
+    // the worker's end waits for this lock until the worker is in the list
+    pthread_mutex_lock(&c->lock);
     worker->thread = TF_StartThread(&options, name, run_worker, worker);
     if (worker->thread) {
       worker->next = c->workers;
@@ -103,11 +116,12 @@ void leat_coordinator_start(leat_coordinator_t* c, const char* name, void (*work
 
 // ---- The stop -----------------------------------------------------------------------------------
 
-// Frees |actions|, and runs them first where |runs|.
+// Frees |actions|; where |runs|, it runs each of them before.
 static void end_actions(stop_action_t* actions, int runs) {
   while (actions) {
     stop_action_t* next = actions->next;
-    // Threads wait for this: where memory is short for a moment it is tried again.
+    // Other threads wait for these operations to wake them: an operation that lacks memory is tried
+    // again.
     for (int i = 0; runs && i < 3; ++i) {
       leat_target_run(actions->session, actions->operation, actions->status);
       if (TF_GetCode(actions->status) != TF_RESOURCE_EXHAUSTED) break;
@@ -118,6 +132,7 @@ static void end_actions(stop_action_t* actions, int runs) {
   }
 }
 
+// A stop that was requested before runs the action at once.
 int leat_coordinator_on_stop(leat_coordinator_t* c, TF_Session* session, TF_Operation* operation) {
   stop_action_t* action = malloc(sizeof *action);
   TF_Status* status = TF_NewStatus();
@@ -173,8 +188,8 @@ static const worker_t* running(const leat_coordinator_t* c) {
   return worker;
 }
 
-// Sleeps until something has changed; false when |seconds| after |*start| have gone by (negative:
-// never).
+// Sleeps until something has changed. Returns false when |seconds| have gone by since |*start|; a
+// negative number never does. The caller holds the lock.
 static int wait_for_change(leat_coordinator_t* c, const struct timespec* start, double seconds) {
   if (seconds < 0 || seconds > 1e9) {
     pthread_cond_wait(&c->changed, &c->lock);
@@ -186,6 +201,7 @@ static int wait_for_change(leat_coordinator_t* c, const struct timespec* start, 
   return pthread_cond_timedwait(&c->changed, &c->lock, &until) == 0;
 }
 
+// Waits until all workers have ended, for |seconds| at most.
 static void wait_out_grace(leat_coordinator_t* c, double seconds) {
   struct timespec start;
   timespec_get(&start, TIME_UTC);
@@ -202,7 +218,7 @@ int leat_coordinator_wait(leat_coordinator_t* c, double seconds) {
   return is_over;
 }
 
-// Takes the workers that ended out of the list.
+// Takes the workers that have ended out of the list and returns them.
 static worker_t* take_ended(leat_coordinator_t* c) {
   worker_t *ended = NULL, **place = &c->workers;
   while (*place) {
@@ -233,13 +249,16 @@ static void set_outcome(const leat_coordinator_t* c, TF_Status* status) {
   }
 }
 
+// Waits for a stop or the end of all workers, then for the workers for the time of grace, and for
+// the stop's actions. The threads are joined outside the lock.
 void leat_coordinator_join(leat_coordinator_t* c, double grace_seconds, TF_Status* status) {
   pthread_mutex_lock(&c->lock);
   while (running(c) && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
   wait_out_grace(c, grace_seconds);
   while (c->acting) pthread_cond_wait(&c->changed, &c->lock);
   worker_t* ended = take_ended(c);
-  // Without workers nobody waits for these queues, and their session may go.
+  // When no worker is left, no thread waits in these queues, and their session may be freed: the
+  // actions are dropped.
   stop_action_t* actions = running(c) ? NULL : c->actions;
   if (actions) c->actions = NULL;
   set_outcome(c, status);

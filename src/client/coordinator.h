@@ -4,8 +4,8 @@
 
 #include "leat/input.h"
 
-// Whoever requests the stop runs |operation|, whose failure is of no interest; at once when that
-// has happened. 0 when memory is gone.
+// Registers |operation| to be run by whoever requests the stop; its failure is ignored. Where the
+// stop was requested before, it is run at once. Returns 0 where there is no memory.
 int leat_coordinator_on_stop(leat_coordinator_t* coordinator, TF_Session* session,
                              TF_Operation* operation);
 

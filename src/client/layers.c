@@ -1,4 +1,8 @@
-// Formulas of leat/graph.h: each is one operation, or the few that TensorFlow's Python builds.
+// The formulas of leat/graph.h: constants, placeholders, layers and losses. Each adds one operation
+// to the graph, or the few that TensorFlow's Python library builds for the same name, so that
+// graphs from either look alike. All of them go through leat_operation, which names the node under
+// the scope and keeps the first error in the scope; after an error they return an output without an
+// operation, so that a client checks once, at the end.
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +31,7 @@ TF_Output leat_placeholder(leat_scope_t* scope, const char* name, TF_DataType dt
       leat_operation(scope, "Placeholder", name, NULL, 0, attributes, COUNT(attributes)));
 }
 
+// Adds a constant with |tensor|'s value and frees |tensor|, which may be NULL.
 static TF_Output constant_of(leat_scope_t* scope, TF_Tensor* tensor) {
   if (!tensor) {
     leat_scope_fail(scope, TF_RESOURCE_EXHAUSTED, "no memory for a constant");
@@ -40,6 +45,7 @@ static TF_Output constant_of(leat_scope_t* scope, TF_Tensor* tensor) {
   return first(operation);
 }
 
+// The type must have elements of a fixed size; leat_constant_string is for strings.
 TF_Output leat_constant(leat_scope_t* scope, TF_DataType dtype, int rank, const int64_t* dims,
                         const void* values) {
   size_t size = TF_DataTypeSize(dtype);
@@ -130,6 +136,8 @@ TF_Output leat_max_pool(leat_scope_t* scope, TF_Output x, int size) {
   return first(leat_operation(scope, "MaxPool", NULL, &x, 1, attributes, COUNT(attributes)));
 }
 
+// Keeps each element with probability |keep| and divides it by |keep|, so that the mean stays the
+// same.
 TF_Output leat_dropout(leat_scope_t* scope, TF_Output x, TF_Output keep, int64_t seed) {
   TF_Output shape = unary(scope, "Shape", x);
   leat_attribute_t attributes[] = {leat_attribute_type("dtype", TF_FLOAT),
@@ -148,6 +156,7 @@ TF_Output leat_sparse_softmax_cross_entropy(leat_scope_t* scope, TF_Output logit
   return leat_mean(scope, binary(scope, "SparseSoftmaxCrossEntropyWithLogits", logits, labels));
 }
 
+// The mean over all axes: range(0, rank) names them for any rank.
 TF_Output leat_mean(leat_scope_t* scope, TF_Output x) {
   TF_Output zero = leat_constant_int(scope, 0);
   TF_Output one = leat_constant_int(scope, 1);
@@ -165,6 +174,7 @@ TF_Output leat_cast(leat_scope_t* scope, TF_Output x, TF_DataType dtype) {
   return first(leat_operation(scope, "Cast", NULL, &x, 1, &to, 1));
 }
 
+// The part of the rows whose largest logit is at the label.
 TF_Output leat_accuracy(leat_scope_t* scope, TF_Output logits, TF_Output labels) {
   TF_Output guess = leat_argmax(scope, logits);
   TF_Output right = binary(scope, "Equal", guess, leat_cast(scope, labels, TF_INT64));

@@ -1,10 +1,19 @@
-// Optimizers of leat/train.h: gradients by TF_AddGradients, one Apply op a variable, and the slots
-// (accumulators) that the update rule keeps.
+// The optimizers of leat/train.h. leat_minimize adds gradients with TF_AddGradients, one Apply
+// operation for each variable, and the slots (accumulators) that the update rule keeps:
 //
-//   gradient of a ----.                .--> Apply a --.
-//   gradient of b -----> all gradients ---> Apply b ----> train
+//   gradient of a ────┐                 ┌──▶ Apply a ──┐
+//   gradient of b ────┴▶ all_gradients ─┴──▶ Apply b ──┴──▶ train
 //
-// Updates wait for all gradients: while one is computed nobody changes the variables that it reads,
+// The updates wait for all gradients. While a gradient is computed, no variable that it reads
+// changes; and when a variable changes, nobody holds its old value any more, so that it changes in
+// place. The rules, with g the gradient and r the learning rate (the kernels have the details):
+//
+//   SGD       w -= r g
+//   Momentum  a = momentum a + g;  w -= r a
+//   Adagrad   a += g^2;            w -= r g / sqrt(a)
+//   Adam      m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+//             w -= r sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon)
+//   RMSProp   s = decay s + (1 - decay) g^2;  a = momentum a + r g / sqrt(s + epsilon);  w -= a
 // and when they are changed nobody holds their old values, so that they change in place.
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +51,12 @@ leat_optimizer_t leat_optimizer_rmsprop(float learning_rate) {
                             .epsilon = 1e-10f};
 }
 
-// What an optimizer's updates share.
+// What all updates of one optimizer share.
 typedef struct update_t {
   leat_scope_t* scope;
-  leat_scope_t* after;  // the same, after all gradients
+  leat_scope_t* after;  // the same scope, where operations wait for all gradients
   const leat_optimizer_t* optimizer;
-  TF_Output beta1_power, beta2_power;  // Adam: references
+  TF_Output beta1_power, beta2_power;  // Adam: references to b1^t and b2^t
 } update_t;
 
 static TF_Output scalar(const update_t* u, TF_DataType dtype, float value) {
@@ -55,12 +64,14 @@ static TF_Output scalar(const update_t* u, TF_DataType dtype, float value) {
   return dtype == TF_FLOAT ? constant : leat_cast(u->scope, constant, dtype);
 }
 
+// The learning rate as a tensor of type |dtype|: a tensor of the client's, or a constant.
 static TF_Output learning_rate(const update_t* u, TF_DataType dtype) {
   TF_Output rate = u->optimizer->rate;
   if (!rate.oper) return scalar(u, dtype, u->optimizer->learning_rate);
   return TF_OperationOutputType(rate) == dtype ? rate : leat_cast(u->scope, rate, dtype);
 }
 
+// Adds a slot of variable |v|, which begins as |initial|.
 static TF_Output slot(const update_t* u, const leat_variable_record_t* v, const char* kind,
                       float initial) {
   size_t size = strlen(v->name) + strlen(kind) + 2;
@@ -78,13 +89,15 @@ static TF_Output slot(const update_t* u, const leat_variable_record_t* v, const 
   return handle;
 }
 
+// Adds an Apply operation after all gradients. |nesterov| is its attribute, or -1 where it has
+// none.
 static TF_Operation* apply(const update_t* u, const char* op, const TF_Output* inputs, int count,
                            int nesterov) {
   leat_attribute_t attribute = leat_attribute_bool("use_nesterov", nesterov);
   return leat_operation(u->after, op, NULL, inputs, count, &attribute, nesterov >= 0 ? 1 : 0);
 }
 
-// A power is read as a value of the variable's type.
+// Reads one of Adam's powers in the variable's type.
 static TF_Output power(const update_t* u, TF_Output handle, TF_DataType dtype) {
   TF_Output read = {leat_operation(u->scope, "Identity", NULL, &handle, 1, NULL, 0), 0};
   return dtype == TF_FLOAT ? read : leat_cast(u->scope, read, dtype);
@@ -123,7 +136,7 @@ static TF_Operation* apply_rmsprop(const update_t* u, const leat_variable_record
 
 static TF_Operation* apply_one(const update_t* u, const leat_variable_record_t* variable,
                                TF_Output gradient) {
-  // Slots are added to the list that |variable| points into.
+  // The record is copied: adding slots moves the list that |variable| points into.
   leat_variable_record_t copy = *variable;
   const leat_variable_record_t* v = &copy;
   const leat_optimizer_t* o = u->optimizer;
@@ -154,7 +167,7 @@ static TF_Output add_power(leat_scope_t* scope, const char* name, float value) {
   return leat_scope_add_slot(scope, name, TF_FLOAT, 0, NULL, (double)value);
 }
 
-// Adam's powers go on when all updates have read them.
+// Multiplies one of Adam's powers by its beta, after all updates have read it.
 static TF_Operation* advance_power(leat_scope_t* scope, TF_Output power_handle, float beta,
                                    TF_Operation* const* updates, int count) {
   TF_Output read = {leat_operation(scope, "Identity", NULL, &power_handle, 1, NULL, 0), 0};
@@ -167,9 +180,9 @@ static TF_Operation* advance_power(leat_scope_t* scope, TF_Output power_handle, 
 }
 
 typedef struct gradients_t {
-  TF_Output* variables;  // values read
+  TF_Output* variables;  // references to the trainable variables
   TF_Output* gradients;
-  int* records;          // index of each among the scope's variables
+  int* records;          // the number of each among the scope's variables
   int count;
   const char *loss, *loss_op;
 } gradients_t;
@@ -193,11 +206,12 @@ static void add_gradients(leat_scope_t* scope, TF_Output loss, gradients_t* g) {
                   g->gradients);
 }
 
-// One operation after all gradients; NULL when there is none, or on error.
+// Adds the operation that waits for all gradients. |room| has room for them. Fails where the loss
+// depends on no variable.
 static TF_Operation* add_gate(leat_scope_t* scope, const gradients_t* g, TF_Operation** room) {
   int count = 0;
   for (int i = 0; i < g->count; ++i) {
-    // The loss does not depend on every variable.
+    // A gradient without an operation: the loss does not depend on that variable.
     if (g->gradients[i].oper) room[count++] = g->gradients[i].oper;
   }
   if (count == 0) {

@@ -1,4 +1,9 @@
-// Queue runners of leat/input.h: threads of a coordinator, each with a callable of its own.
+// The queue runners of leat/input.h: each keeps a queue filled by running its enqueue operations,
+// every one on a thread of its own, until the input ends, an error occurs, or the coordinator
+// stops. Each thread prepares its step once as a callable. The end of input is a set of codes
+// (OUT_OF_RANGE unless the client says otherwise); any other error requests a stop with that
+// reason. The last thread that ends closes the queue, so that readers get what is left in it and
+// then the end. At a stop the queue is cancelled instead, which wakes threads that wait in it.
 #include <stdlib.h>
 
 #include "client/coordinator.h"
@@ -17,15 +22,15 @@ typedef struct enqueuer_t {
 struct leat_queue_runner_t {
   TF_Operation* close;
   TF_Operation* cancel;
-  int live;       // threads that have not ended; atomic
+  int live;       // threads that have not ended; accessed atomically
   uint32_t ends;  // bit c: code c is the end of input
   int count;
   enqueuer_t enqueuers[];
 };
 
-// ---- Making -------------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
-// Queues have two kinds of handle, and each its op.
+// Adds an operation that closes the queue. Queues have two kinds of handles, each with its own op.
 static TF_Operation* add_close(leat_scope_t* scope, TF_Output queue, int cancels) {
   int is_resource = queue.oper && TF_OperationOutputType(queue) == TF_RESOURCE;
   leat_attribute_t cancel = leat_attribute_bool("cancel_pending_enqueues", cancels);
@@ -86,7 +91,7 @@ void leat_queue_runner_free(leat_queue_runner_t* runner) {
   free(runner);
 }
 
-// ---- Those of a graph that was read -------------------------------------------------------------
+// ---- Runners of a graph that was loaded ---------------------------------------------------------
 
 typedef struct loaded_t {
   leat_queue_runner_t** runners;
@@ -130,7 +135,7 @@ void leat_queue_runners_free(leat_queue_runner_t** runners, int count) {
 
 // ---- Running ------------------------------------------------------------------------------------
 
-// The last one closes the queue, unless a stop has done that.
+// Called by each thread at its end. The last one closes the queue, unless a stop has cancelled it.
 static void end_thread(leat_queue_runner_t* r, leat_coordinator_t* coordinator, TF_Session* session,
                        TF_Status* status) {
   if (__atomic_sub_fetch(&r->live, 1, __ATOMIC_ACQ_REL) > 0) return;
@@ -152,6 +157,8 @@ static void enqueue_until_end(void* data) {
   end_thread(e->runner, e->coordinator, e->session, e->status);
 }
 
+// Starts the threads. |live| is set to the count before, so that no thread takes itself for the
+// last; threads that could not be started are subtracted afterwards.
 static void start(leat_queue_runner_t* r, TF_Session* session, leat_coordinator_t* coordinator,
                   TF_Status* status) {
   int none = 0;

@@ -1,5 +1,13 @@
-// The saver of leat/train.h: SaveV2 and RestoreV2 in the graph, one fed file name; the state file
-// and the removal of old checkpoints are leat/files.h's.
+// The saver of leat/train.h: adds operations to a graph that save and restore all of its variables,
+// and keeps the checkpoints of a directory. The graph gets
+//
+//     file_name ──▶ SaveV2(names, variables) ──▶ saved          fetched to save
+//               └─▶ RestoreV2(names) ──▶ Assign for each variable ──▶ restore_all
+//
+// Saving writes the checkpoint "<directory>/model.ckpt-<step>" and then publishes it in the state
+// file (src/capi/checkpoint_state.c), which also removes old checkpoints. A save that fails leaves
+// nothing behind: what it wrote is removed, unless it was overwriting a checkpoint of the same
+// step.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +31,8 @@ static double now_seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+// Adds a constant with the names of the variables, or, without |names|, as many empty strings,
+// which are the slices of whole variables.
 static TF_Output string_vector(leat_scope_t* s, const leat_scope_root_t* root, int names) {
   int64_t count = root->variable_count;
   TF_Tensor* tensor =
@@ -115,6 +125,7 @@ leat_saver_t* leat_saver_create(leat_scope_t* scope, const char* directory,
   return leat_scope_is_ok(scope) ? leat_saver_over(operations, directory, options, status) : NULL;
 }
 
+// A saver over operations that are in the graph already, for example of a MetaGraphDef.
 leat_saver_t* leat_saver_over(leat_saver_operations_t operations, const char* directory,
                               leat_saver_options_t options, TF_Status* status) {
   leat_saver_t* saver = calloc(1, sizeof *saver);
@@ -154,7 +165,7 @@ static int has_index(const char* prefix) {
   return found;
 }
 
-// After a save that failed: what it left is of use to nobody, unless the state file names it.
+// Removes what a failed save has left, unless the state file names it as the newest checkpoint.
 static void abandon(const leat_saver_t* saver, const char* prefix) {
   TF_Status* status = TF_NewStatus();
   char* latest = status ? leat_checkpoint_latest(saver->directory, status) : NULL;
@@ -163,6 +174,8 @@ static void abandon(const leat_saver_t* saver, const char* prefix) {
   TF_DeleteStatus(status);
 }
 
+// Whether the checkpoint is new is found out before, since a failed save may have replaced its
+// index.
 void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step, TF_Status* status) {
   size_t size = strlen(saver->directory) + 48;
   char* prefix = malloc(size);

@@ -1,5 +1,12 @@
-// Scopes over the C API. The root holds what all scopes of a graph share: its status and the list
-// of variables; it ends with the last scope.
+// The scopes of leat/graph.h, over the C API. A scope is a prefix for names, a device, and
+// operations that everything added in it waits for; a scope entered from it inherits all three.
+// What all scopes of a graph share is in the root: the graph, the first error, the list of
+// variables, and the declarations of ops that were used. The root is reference counted and ends
+// with the last of its scopes.
+//
+// After the first error nothing more is added, and every function returns NULL or an output without
+// an operation. So a client can write a formula as nested calls and look at the status once, at the
+// end.
 #include "client/scope.h"
 
 #include <stdarg.h>
@@ -9,7 +16,8 @@
 
 // ---- Life ---------------------------------------------------------------------------------------
 
-// |parent| NULL: the first scope of |root|.
+// Makes a scope inside |parent| (NULL: the first one of |root|). |name| extends the prefix,
+// |controls| the operations to wait for; both may be absent.
 static leat_scope_t* make_scope(leat_scope_root_t* root, const leat_scope_t* parent,
                                 const char* name, TF_Operation* const* controls, int count) {
   leat_scope_t* scope = calloc(1, sizeof *scope);
@@ -58,6 +66,7 @@ leat_scope_t* leat_scope_after(leat_scope_t* parent, TF_Operation* const* operat
   return parent ? make_scope(parent->root, parent, NULL, operations, count) : NULL;
 }
 
+// Makes a scope whose operations are asked to run on |device|.
 leat_scope_t* leat_scope_on(leat_scope_t* parent, const char* device) {
   char* copy = parent ? strdup(device) : NULL;
   leat_scope_t* scope = copy ? make_scope(parent->root, parent, NULL, NULL, 0) : NULL;
@@ -107,8 +116,9 @@ void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...)
   TF_SetStatus(scope->root->status, code, message);
 }
 
-// ---- Adding -------------------------------------------------------------------------------------
+// ---- Adding operations --------------------------------------------------------------------------
 
+// Numbers are tried from 1 on: "x", "x_1", "x_2".
 char* leat_scope_name(leat_scope_t* scope, const char* base) {
   if (!leat_scope_is_ok(scope)) return NULL;
   size_t size = strlen(scope->prefix) + strlen(base) + 16;
@@ -124,6 +134,7 @@ char* leat_scope_name(leat_scope_t* scope, const char* base) {
   return name;
 }
 
+// The sizes of all shapes lie one behind the other; the C API wants a pointer to those of each.
 static void set_shapes(TF_OperationDescription* op, const leat_attribute_t* a, TF_Status* status) {
   const int64_t** dims = calloc((size_t)a->integer + 1, sizeof *dims);
   const int64_t* next = a->integers;
@@ -156,7 +167,7 @@ static void set_attribute(TF_OperationDescription* op, const leat_attribute_t* a
   }
 }
 
-// Asked for once an op.
+// Finds the declaration of |op|. The graph is asked once for each op.
 static const leat_op_signature_t* find_signature(leat_scope_root_t* root, const char* op) {
   for (leat_op_signature_t* s = root->signatures; s; s = s->next) {
     if (!strcmp(s->op, op)) return s;
@@ -168,7 +179,8 @@ static const leat_op_signature_t* find_signature(leat_scope_root_t* root, const 
   return signature;
 }
 
-// What does not fit the op's arguments is added all the same: TF_FinishOperation has the words.
+// Divides the inputs among the op's arguments. Inputs that do not fit are added too, because
+// TF_FinishOperation has the best error message for them.
 static void add_inputs(TF_OperationDescription* op, const leat_op_signature_t* signature,
                        const TF_Output* inputs, int count, const leat_attribute_t* attributes,
                        int attribute_count) {
@@ -186,6 +198,7 @@ static void add_inputs(TF_OperationDescription* op, const leat_op_signature_t* s
   for (; next < count; ++next) TF_AddInput(op, inputs[next]);
 }
 
+// Fails the scope where an input has no operation, and returns whether all have.
 static int check_inputs(leat_scope_t* scope, const char* op, const char* name,
                         const TF_Output* inputs, int count) {
   for (int i = 0; i < count; ++i) {
@@ -232,6 +245,7 @@ TF_Operation* leat_operation(leat_scope_t* scope, const char* op, const char* na
   return operation;
 }
 
+// Adds a NoOp that waits for all |operations|.
 TF_Operation* leat_group(leat_scope_t* scope, const char* name, TF_Operation* const* operations,
                          int count) {
   for (int i = 0; i < count; ++i) {

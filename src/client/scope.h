@@ -1,12 +1,14 @@
-// A scope: where builders of this room add operations, and what they remember of the graph.
+// A scope: where the builders of this folder add operations, and what they remember of the graph.
+// One thread at a time uses the scopes of a graph.
 #ifndef LEAT_CLIENT_SCOPE_H_
 #define LEAT_CLIENT_SCOPE_H_
 
 #include "client/signature.h"
 #include "leat/train.h"
 
+// A variable, for the initializer, the optimizer and the saver. The scope's root owns it.
 typedef struct leat_variable_record_t {
-  TF_Output handle;  // the reference
+  TF_Output handle;  // a reference
   TF_Operation* initializer;
   char* name;
   TF_DataType dtype;
@@ -15,41 +17,45 @@ typedef struct leat_variable_record_t {
   int trainable;
 } leat_variable_record_t;
 
-// Shared by a scope and those entered from it.
+// What a scope shares with those entered from it.
 typedef struct leat_scope_root_t {
   TF_Graph* graph;
   TF_Status* status;
   leat_variable_record_t* variables;
   int variable_count;
   int variable_capacity;
-  leat_op_signature_t* signatures;  // of ops used so far
-  int references;
+  leat_op_signature_t* signatures;  // list of the ops used so far
+  int references;  // scopes
 } leat_scope_root_t;
 
+// A scope owns copies of its parent's prefix, controls and device, so that the parent may be freed
+// first.
 struct leat_scope_t {
   leat_scope_root_t* root;
   char* prefix;  // "" or "a/b/"
-  TF_Operation** controls;  // that every operation runs after
+  TF_Operation** controls;  // every operation waits for these
   int control_count;
-  char* device;  // "" leaves it to the placer
+  char* device;  // "": the placer chooses
 };
 
-// true when there is no error yet.
+// Returns true where there is no error yet.
 int leat_scope_is_ok(const leat_scope_t* scope);
-// Keeps the first error.
+// Keeps an error, unless there is one already.
 void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...);
-// A name under the scope's prefix that is new in the graph; malloc'ed, NULL after an error.
+// Returns a name under the scope's prefix that is new in the graph, from malloc; NULL after an
+// error.
 char* leat_scope_name(leat_scope_t* scope, const char* base);
-// Adds an operation under exactly |name|.
+// Adds an operation with exactly this name, on the scope's device and after its controls; NULL
+// after an error. The inputs are divided among the op's arguments by their attributes.
 TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op, const char* name,
                              const TF_Output* inputs, int input_count,
                              const leat_attribute_t* attributes, int attribute_count);
-// Remembers a variable; takes over nothing.
+// Records a variable; name and sizes are copied.
 void leat_scope_add_variable(leat_scope_t* scope, TF_Output handle, TF_Operation* initializer,
                              const char* name, TF_DataType dtype, int rank, const int64_t* dims,
                              int trainable);
-// The reference of a new untrained variable that begins as |value|. A name that is taken gets a
-// number: two optimizers may serve one variable.
+// Adds an untrained variable that begins as |value|, and returns its reference. A name that is
+// taken gets a number, because two optimizers may keep slots for one variable.
 TF_Output leat_scope_add_slot(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                               const int64_t* dims, double value);
 

@@ -1,4 +1,8 @@
-// Signatures, read from the OpDef that the graph gives out.
+// Reads which arguments of an op are lists from the OpDef that the graph gives. The client
+// functions take a flat list of inputs, while the C API must be told which of them form a list, so
+// that the op's declaration is needed to divide them. It is read when the op is first used. Inputs
+// are divided by three rules: an argument that is no list takes one input; a list whose length an
+// attribute states takes so many; the other lists share what is left equally.
 #include "client/signature.h"
 
 #include <stdlib.h>
@@ -6,7 +10,7 @@
 
 #include "leat/inspect.h"
 
-// NULL for the empty string; |out_ok| is 0 when memory is gone.
+// Copies a text field; NULL for an empty one. |*out_ok| is 0 where there is no memory.
 static char* copy_field(leat_message_view_t view, const char* field, int* out_ok) {
   size_t size;
   const char* text = leat_message_string(view, field, 0, &size);
@@ -61,7 +65,7 @@ void leat_signature_free(leat_op_signature_t* signatures) {
   }
 }
 
-// The length of a list that an attribute states, or -1.
+// The length of a list, if one of the attributes states it, and -1 otherwise.
 static int stated_length(const leat_signature_argument_t* argument,
                          const leat_attribute_t* attributes, int count) {
   for (int i = 0; argument->length && i < count; ++i) {

@@ -1,5 +1,13 @@
-// Variables of leat/train.h: a VariableV2, its initial value, an Assign, and an Identity named
-// "<name>/read", as TensorFlow's Python names them.
+// The variables of leat/train.h. A variable is a VariableV2, the operations that compute its
+// initial value, an Assign, and an Identity named "<name>/read" which is the variable's value in
+// formulas; the names are those of TensorFlow's Python library. Initial values are random in most
+// layers. The two kinds that depend on the shape are
+//
+//     Glorot uniform   uniform in [-l, l],  l = sqrt(6 / (fan_in + fan_out))
+//     He normal        normal with deviation sqrt(2 / fan_in), truncated at two deviations
+//
+// where fan_in and fan_out are the numbers of inputs and outputs of a unit. All initializers are
+// run by one operation, leat_variables_initializer.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +36,8 @@ leat_initializer_t leat_initializer_he_normal(int64_t seed) {
   return (leat_initializer_t){LEAT_INITIALIZER_HE_NORMAL, 0, 0, seed};
 }
 
-// Matrix [in, out]; filter [h, w, in, out]: each tap counts.
+// Counts inputs and outputs of a unit. For a matrix [in, out] these are its sizes; for a filter [h,
+// w, in, out] each of the h * w taps counts.
 static void fans(int rank, const int64_t* dims, double* out_in, double* out_out) {
   double taps = 1;
   for (int i = 0; i + 2 < rank; ++i) taps *= (double)dims[i];
@@ -36,9 +45,10 @@ static void fans(int rank, const int64_t* dims, double* out_in, double* out_out)
   *out_out = rank > 0 ? taps * (double)dims[rank - 1] : 1;
 }
 
-// The kinds that follow from the shape, as uniform or truncated normal.
+// Turns the kinds that depend on the shape into a uniform or truncated normal one.
 static leat_initializer_t resolve(leat_initializer_t initializer, int rank, const int64_t* dims) {
-  // A normal cut at two deviations has this much of the deviation left.
+  // A normal distribution truncated at two deviations has this part of its deviation left, for
+  // which the deviation is corrected.
   const double kTruncated = 0.87962566103423978;
   double in, out;
   fans(rank, dims, &in, &out);
@@ -85,7 +95,7 @@ static TF_Output initial_value(leat_scope_t* s, TF_DataType dtype, int rank, con
   return binary(s, "AddV2", scaled, scalar(s, dtype, a));
 }
 
-// |name| is taken as it is.
+// Adds a variable with exactly this name.
 static TF_Output add_variable(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                               const int64_t* dims, leat_initializer_t initializer, int trainable) {
   TF_Output none = {NULL, 0};
@@ -103,7 +113,8 @@ static TF_Output add_variable(leat_scope_t* scope, const char* name, TF_DataType
   return leat_scope_is_ok(scope) ? read : none;
 }
 
-// Checkpoints know a variable by its name: another one would be somebody else.
+// Adds a variable whose name must be new: checkpoints know a variable by its name, so that another
+// name would be another variable.
 static TF_Output add_named(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                            const int64_t* dims, leat_initializer_t initializer, int trainable) {
   TF_Output read = {NULL, 0};
@@ -181,8 +192,8 @@ void leat_target_run(TF_Session* session, TF_Operation* target, TF_Status* statu
   TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, status);
 }
 
-// Through a callable, since that takes the timeout as a number. Its signature stays with the
-// session, so that making it again costs a look-up.
+// Uses a callable, since it takes the timeout as a number instead of a serialized message. The
+// callable's signature stays with the session, so that making it again is only a look-up.
 void leat_target_run_within(TF_Session* session, TF_Operation* target, int64_t timeout_ms,
                             TF_Status* status) {
   const TF_Operation* targets[] = {target};

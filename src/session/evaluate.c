@@ -1,4 +1,4 @@
-// One kernel, made, run and freed.
+// Runs one node by itself: finds its kernel, makes it, calls it and frees it.
 #include "session/evaluate.h"
 
 void leat_evaluator_initialize(const leat_kernel_registry_t* kernels, leat_device_t* device,

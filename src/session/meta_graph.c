@@ -1,12 +1,19 @@
-// Reading works on the wire form: the graph, most of the bytes, is left as it lies in the file for
-// the importer, and only what is around it becomes a message. Restoring is two ordinary steps at
-// most, with TensorFlow's rules for which:
+// Reads MetaGraphDefs and SavedModels, and restores the state that they describe. Reading works on
+// the wire format: the graph, which is most of the bytes, stays as it lies in the file for the
+// importer, and only what surrounds it is decoded into a message. A file in text format is parsed
+// and encoded first.
 //
-//   saver_def, if variables/variables.index is there: the restore operation, its file name fed
-//   the initialiser: signature __saved_model_init_op, else collection saved_model_main_op,
-//   else legacy_init_op
+// Restoring is at most two ordinary steps, chosen by TensorFlow's rules; in each of them the
+// tensors of the assets are fed the paths of the assets' files:
 //
-// and in each of them the assets' tensors are fed the paths of their files.
+//   1. where saver_def and variables/variables.index exist: the restore operation, with the
+//      checkpoint's prefix as the file name
+//   2. the initializer: that of the signature __saved_model_init_op, else of the collection
+//      saved_model_main_op, else of legacy_init_op
+//
+// TensorFlow checks a graph for certain mistakes before it tries to load it. Here they are looked
+// for only when loading has failed (leat_meta_graph_explain), since a graph that can be restored
+// has nothing to be refused for. That keeps the large graph from being decoded twice.
 #include "session/meta_graph.h"
 
 #include "formats/decode.h"
@@ -24,7 +31,7 @@ typedef struct field_s {
   const uint8_t* next;
   const uint8_t* end;
   uint32_t number;
-  leat_string_view_t value;  // of a field with a length
+  leat_string_view_t value;  // content of a field with a length; "" for other fields
 } field_t;
 
 static field_t fields_of(leat_string_view_t bytes) {
@@ -32,7 +39,8 @@ static field_t fields_of(leat_string_view_t bytes) {
   return (field_t){.next = data, .end = bytes.size ? data + bytes.size : data};
 }
 
-// The next field; false at the end and, with |next| NULL, where the bytes make no sense.
+// Goes to the next field. Returns false at the end, and where the bytes are malformed; |f->next| is
+// NULL then.
 static bool field_advance(field_t* f) {
   uint32_t type;
   size_t size;
@@ -48,7 +56,8 @@ static bool field_advance(field_t* f) {
   return f->next != NULL;
 }
 
-// What |status| says of the bytes, said of the file, as TensorFlow does.
+// Turns an INVALID_ARGUMENT about the bytes into TensorFlow's DATA_LOSS about the file. |status| is
+// taken.
 static leat_status_t broken(const char* path, const char* form, leat_status_t status) {
   if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
   leat_status_t said = leat_make_status(LEAT_DATA_LOSS, "Can't parse %s as %s proto: %s", path,
@@ -57,6 +66,7 @@ static leat_status_t broken(const char* path, const char* form, leat_status_t st
   return said;
 }
 
+// Checks that |bytes| consist of whole fields, on which gather() relies.
 static leat_status_t check_fields(leat_string_view_t bytes, const char* path) {
   field_t f = fields_of(bytes);
   while (field_advance(&f)) continue;
@@ -66,8 +76,9 @@ static leat_status_t check_fields(leat_string_view_t bytes, const char* path) {
                                  (size_t)(f.begin - (const uint8_t*)bytes.data)));
 }
 
-// Puts |out_all| together from the fields of |bytes| that are (or are not) the graph: one view if
-// there is one field, else what protobuf's rule for repeated singular messages asks for.
+// Sets |*out_all| to the graph's bytes, or to all other fields. Where the field occurs once, it is
+// a view of |bytes|; where it is repeated, the occurrences are concatenated, which is protobuf's
+// rule for a singular message that occurs several times.
 static leat_status_t gather(leat_meta_graph_t* m, leat_string_view_t bytes, bool is_graph,
                             leat_string_view_t* out_all) {
   leat_string_builder_t builder;
@@ -103,7 +114,7 @@ static leat_status_t read_meta_graph(leat_meta_graph_t* m, leat_string_view_t by
                                     &m->message));
 }
 
-// The binary form of what the file says.
+// Reads the file into |m->file|, in binary form.
 static leat_status_t read_file(leat_meta_graph_t* m, leat_file_system_t* fs, const char* path,
                                const leat_message_descriptor_t* type,
                                leat_string_view_t* out_bytes) {
@@ -167,7 +178,7 @@ static bool has_tag(const leat_pb_string_list_t* tags, const char* tag) {
   return false;
 }
 
-// As sets.
+// Compares the tags as sets: their order and repetitions do not matter.
 static bool same_tags(const leat_meta_graph_t* m, const char* const* tags, int tag_count) {
   static const leat_pb_meta_graph_def_meta_info_def_t kNone = {0};
   const leat_pb_string_list_t* own =
@@ -196,6 +207,7 @@ static leat_status_t no_such_tags(const char* const* tags, int tag_count) {
   return status;
 }
 
+// Finds the MetaGraphDef with exactly these tags.
 static leat_status_t choose(leat_meta_graph_t* m, leat_string_view_t bytes, const char* path,
                             const char* const* tags, int tag_count) {
   LEAT_RETURN_IF_ERROR(check_fields(bytes, path));
@@ -276,6 +288,7 @@ static leat_status_t check_nodes(const leat_pb_node_def_list_t* nodes,
   return leat_ok_status();
 }
 
+// Looks for what TensorFlow refuses: see leat_meta_graph_explain.
 static leat_status_t check_graph(leat_meta_graph_t* m) {
   leat_pb_graph_def_t graph;
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_graph_def_descriptor, m->graph_def, &m->arena,
@@ -295,8 +308,7 @@ leat_status_t leat_meta_graph_import(leat_meta_graph_t* m, leat_shared_graph_t* 
   return status;
 }
 
-// A graph that can be restored has nothing to be refused for, so only one that cannot is looked
-// through.
+// The graph is decoded only here, where loading has failed already.
 leat_status_t leat_meta_graph_explain(leat_meta_graph_t* m, leat_status_t status) {
   if (!status) return status;
   leat_status_t refusal = check_graph(m);
@@ -310,7 +322,7 @@ typedef struct restore_s {
   leat_shared_graph_t* graph;
   leat_session_t* session;
   int64_t timeout_ms;
-  leat_output_t* feeds;         // the assets', then room for one more
+  leat_output_t* feeds;         // the assets, and room for the saver's file name
   leat_tensor_t* feed_values;
   int feed_count;
 } restore_t;
@@ -346,7 +358,7 @@ const leat_pb_collection_def_t* leat_meta_graph_collection(const leat_meta_graph
   return NULL;
 }
 
-// The assets of the first version stand in a collection, each in an envelope.
+// Assets of the first version of SavedModels are messages in a collection, each wrapped in an Any.
 static leat_status_t read_old_assets(leat_meta_graph_t* m) {
   const leat_pb_collection_def_t* collection = leat_meta_graph_collection(m, "saved_model_assets");
   if (m->message.asset_file_def.count || !collection || !collection->any_list) {
@@ -394,6 +406,8 @@ static leat_status_t run_target(const restore_t* r, leat_string_view_t name) {
   return leat_session_run(r->session, &run);
 }
 
+// The saver's file name is fed to the restore operation only, and removed from the feeds
+// afterwards.
 static leat_status_t restore_variables(restore_t* r, leat_file_system_t* fs,
                                        const char* directory) {
   const leat_pb_saver_def_t* saver = r->m->message.saver_def;
@@ -409,7 +423,7 @@ static leat_status_t restore_variables(restore_t* r, leat_file_system_t* fs,
   return status;
 }
 
-// "" when there is none.
+// Sets |*out_name| to the initializer's name, or to "" where there is none.
 static leat_status_t find_initializer(const leat_meta_graph_t* m, leat_string_view_t* out_name) {
   static const char kKey[] = "__saved_model_init_op";
   *out_name = LEAT_SV("");

@@ -31,7 +31,7 @@ struct leat_session_s {
   leat_function_runtime_t* functions;
   leat_anchors_t* anchors;
   leat_signature_cache_t signatures;
-  size_t checked_nodes;          // whose device constraints were found to be fulfillable
+  size_t checked_nodes;          // nodes of the graph that are known to have a device
   _Atomic(bool) closed;
 };
 
@@ -84,8 +84,8 @@ leat_session_options_t leat_session_options_default(void) {
   return options;
 }
 
-// For the passes: how fast devices are, and where the values of each may wait: those of one with
-// memory of its own in the host's.
+// Tells the passes how fast devices are and where their values may be swapped to: those of a device
+// with memory of its own to the host, unless the options name a device.
 static leat_status_t describe_to_passes(leat_session_t* session) {
   int count = session->target.device_count, host = -1;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
@@ -160,7 +160,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
   return leat_ok_status();
 }
 
-// Those given; where the session measures, its own before them.
+// Uses the costs that were given; a session that measures puts its own in front of them.
 static leat_status_t open_costs(leat_session_t* session, leat_costs_t* given) {
   if (session->options.build_cost_model > 0) {
     return leat_costs_create(session->allocator, given, &session->options.costs);
@@ -264,8 +264,8 @@ static leat_status_t check_output(const leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-// Each edge is fed once; |*out_echoes| tells whether one that is fed is also fetched. |map| is
-// empty.
+// Checks the outputs; each may be fed once. |*out_echoes| says whether one is both fed and fetched.
+// |map| is empty and serves as a set.
 static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* run,
                                  leat_word_map_t* map, bool* out_echoes) {
   for (int i = 0; i < run->feed_count + run->fetch_count; ++i) {
@@ -305,7 +305,7 @@ static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
   return leat_ok_status();
 }
 
-// Under the graph's lock.
+// Checks that every node can be placed. The caller holds the graph's lock.
 static leat_status_t check_whole_graph(leat_session_t* session) {
   if (session->options.place_pruned_graph) return leat_ok_status();
   return leat_check_placement(session->graph->graph, &session->master.placement,
@@ -339,7 +339,7 @@ static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_s
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
 }
 
-// What |run| needs of the graph, under the graph's lock.
+// Copies what |run| needs of the graph, with the graph's lock held.
 static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
                                leat_rewrite_t* out_rewrite) {
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
@@ -402,8 +402,8 @@ const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int i
   return leat_compiled_part(signature->compiled, index, out_device);
 }
 
-// Where the session measures, what was registered was kept: costs that came later might place it
-// anew. Elsewhere it is made once more.
+// A session that measures has kept what was registered, since compiling again might place it anew.
+// Others compile it once more.
 leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
                                            leat_graph_view_fn_t show, void* data) {
   leat_signature_t* signature;

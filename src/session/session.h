@@ -1,6 +1,8 @@
-// Sessions (section 2): run parts of a graph again and again on a set of devices. A session keeps
-// the plan of every signature (feeds, fetches, targets) it has run. Any number of threads may run
-// steps at once.
+// Sessions (section 2 of the white paper): run parts of a graph again and again on a set of
+// devices. A session keeps the compiled plan of every signature (feeds, fetches and targets) that
+// it has run. It shares the graph with the client, who may add nodes while steps run. Any number of
+// threads may run steps of one session at once; running a step blocks its thread until the step has
+// ended. Sessions are created and freed by the C API (src/capi), which wraps them in TF_Session.
 #ifndef LEAT_SESSION_SESSION_H_
 #define LEAT_SESSION_SESSION_H_
 
@@ -8,17 +10,17 @@
 #include "master/master.h"
 #include "worker/worker.h"
 
-// How many devices of a type there shall be besides the CPUs.
+// The number of devices of one type, besides CPUs.
 #define LEAT_SESSION_DEVICE_TYPES 4
 typedef struct leat_device_count_s {
   char type[16];  // "SIM"; "" ends the list
   int count;
 } leat_device_count_t;
 
-// From ConfigProto.
 #define LEAT_SESSION_INTER_OP_POOLS 8
+// The options of a session, mostly from ConfigProto.
 typedef struct leat_session_options_s {
-  int cpu_device_count;            // 0 = 1
+  int cpu_device_count;            // 0: one
   leat_device_count_t device_counts[LEAT_SESSION_DEVICE_TYPES];
   int intra_op_threads;            // 0 = all CPUs
   // Threads that nodes of a step may keep busy side by side: 0 = as many as there are; below 0, the
@@ -31,24 +33,26 @@ typedef struct leat_session_options_s {
   bool allow_soft_placement;
   bool log_device_placement;
   bool optimize;                   // run the passes of src/optimize
-  leat_pass_options_t optimizer;   // which of them, and their limits; the session fills in the rest
-  int swap_device;                 // where values of other devices may wait; -1: accelerators' on
+  leat_pass_options_t optimizer;   // which passes, and their limits; the session fills in the rest
+  // where values of other devices may be swapped to; -1: those of accelerators to the first CPU
+  int swap_device;
                                    // the first CPU
-  bool place_pruned_graph;         // only what a step needs must find a device
-  bool deterministic;              // the same bits for any number of threads
-  bool isolate_state;              // named containers are this session's own
-  int64_t operation_timeout_ms;    // 0 = none
+  bool place_pruned_graph;         // only the nodes that a step needs must have a device
+  bool deterministic;              // give the same bits for any number of threads
+  bool isolate_state;              // named containers belong to this session alone
+  int64_t operation_timeout_ms;    // milliseconds for each step; 0: no limit
   leat_executor_kind_t executor;
-  // The session measures its steps: of a signature's every n-th (0: none), after the first ones.
+  // Of each signature, every |build_cost_model|-th step after the first |build_cost_model_after| is
+  // measured; 0: none.
   int64_t build_cost_model, build_cost_model_after;
-  // Not in ConfigProto: leat/inspect.h, or the environment.
+  // These are not in ConfigProto but come from leat/inspect.h or the environment.
   leat_placer_kind_t placer;
-  leat_costs_t* costs;             // measured, for the greedy placer; retained by the session
-  leat_string_view_t target;       // "" = this process; borrowed
+  leat_costs_t* costs;             // measured costs for the greedy placer; retained by the session
+  leat_string_view_t target;       // "": this process; borrowed
 } leat_session_options_t;
-// The defaults; in the environment LEAT_EXECUTOR=sequence|dataflow chooses the executor,
-// LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the target, and
-// TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
+// Returns the defaults. The environment may change them: LEAT_EXECUTOR=sequence|dataflow chooses
+// the executor, LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the
+// target, and TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
 // What a session runs on: a worker and its devices.
@@ -58,21 +62,23 @@ typedef struct leat_target_s {
   int device_count;
 } leat_target_t;
 
-// What the process has: ops, kernels, targets; made once by src/init.c.
+// What sessions need of the process: ops, kernels and ways to reach targets. src/init.c makes it
+// once.
 typedef struct leat_runtime_s {
   leat_allocator_t* allocator;
   leat_op_registry_t* ops;
   leat_kernel_registry_t* kernels;
-  // "" and "local" are this process; others name a transport, NOT_FOUND where there is none.
+  // "" and "local" are this process, other targets name a transport. NOT_FOUND where there is none.
   leat_status_t (*check_target)(leat_string_view_t target);
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
-  // Forgets what is in a named container of this process, on every device.
+  // Forgets the resources in a named container of this process, on every device; "": the default
+  // one.
   void (*clear_container)(leat_string_view_t container);
 } leat_runtime_t;
 
 typedef struct leat_session_s leat_session_t;
-// A graph with its lock: shared by the client, who adds nodes, and its sessions, which read.
+// A graph with its lock. The client, who adds nodes, and its sessions, which read them, share it.
 typedef struct leat_shared_graph_s {
   leat_reference_count_t references;
   leat_mutex_t mutex;
@@ -87,19 +93,20 @@ LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_shared_graph_t* graph,
                                                 const leat_session_options_t* options,
                                                 leat_session_t** out_session);
-// Ends running steps with CANCELLED; later runs fail. Idempotent.
+// Ends running steps with CANCELLED and makes later ones fail. May be called more than once.
 LEAT_MUST_USE leat_status_t leat_session_close(leat_session_t* session);
 const leat_session_options_t* leat_session_options(const leat_session_t* session);
-// CANCELLED for a session that was closed.
+// CANCELLED where the session was closed.
 LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* session);
-void leat_session_free(leat_session_t* session);  // closes
+void leat_session_free(leat_session_t* session);  // closes it first; NULL is allowed
 
+// One step: what is fed, fetched and run.
 typedef struct leat_run_s {
   const leat_output_t* feeds;
-  const leat_tensor_t* feed_values;  // shared, never written
+  const leat_tensor_t* feed_values;  // [feed_count], borrowed and only read
   int feed_count;
   const leat_output_t* fetches;
-  leat_tensor_t* fetch_values;       // filled on success, owned by the caller
+  leat_tensor_t* fetch_values;       // [fetch_count], filled on success; the caller releases them
   int fetch_count;
   const int32_t* targets;
   int target_count;
@@ -107,21 +114,23 @@ typedef struct leat_run_s {
   int inter_op_threads;              // as of the session's options; 0 = the session's
   struct leat_step_collector_s* collector;  // NULL: no statistics
 } leat_run_t;
-// As in TensorFlow nothing is both fed and fetched; a prepared signature hands such a value
-// through.
+// Runs a step. As in TensorFlow, INVALID_ARGUMENT where an output is both fed and fetched; a
+// signature that was prepared gives such a value back as it was fed.
 LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);
 
-// Sees that every node of the graph can be placed, unless only what a step needs must be; every run
-// begins with it.
+// Checks that every node of the graph can be placed, unless |place_pruned_graph| is set. Making a
+// signature begins with it.
 LEAT_MUST_USE leat_status_t leat_session_check_placement(leat_session_t* session);
 
-// A step in parts (master/partial_run.h): |run|'s feeds and fetches come later, by index.
+// Begins a step in parts (master/partial_run.h): the feeds and fetches that |run| names are given
+// and taken later, by number.
 typedef struct leat_partial_run_s leat_partial_run_t;
 LEAT_MUST_USE leat_status_t leat_session_begin_partial(leat_session_t* session,
                                                        const leat_run_t* run,
                                                        leat_partial_run_t** out_run);
 
-// A signature resolved once (prepared callable); lives as long as the session.
+// The signature of a step, resolved once. The session owns it, and it lives as long as the session.
+// leat_session_prepare makes or finds it; the values of |run| are not looked at.
 typedef struct leat_signature_s leat_signature_t;
 LEAT_MUST_USE leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                                  leat_signature_t** out_signature);
@@ -130,31 +139,32 @@ LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
                                                       leat_signature_t* signature,
                                                       const leat_run_t* run);
 
-// ---- What steps take ----------------------------------------------------------------------------
-// A session with |build_cost_model| places later signatures by what it has measured; who runs its
-// steps collects (leat_run_t) and adds (leat_costs_add_step).
+// ---- Measured steps -----------------------------------------------------------------------------
+// A session with |build_cost_model| places later signatures by the times that it has measured.
+// Whoever runs its steps collects the statistics (leat_run_t) and adds them (leat_costs_add_step).
 
-// NULL: this session does not measure.
+// The session's own costs; NULL where it does not measure.
 leat_costs_t* leat_session_costs(const leat_session_t* session);
-// Counts a step that is about to run: is it one to be measured?
+// Counts a step that is about to run. Returns whether it is one to be measured.
 bool leat_session_measures_step(const leat_session_t* session, leat_signature_t* signature);
-// What each device got of the signature, in a session that measures; count 0 in others.
+// The graphs that the devices got of a signature. A session that does not measure keeps none, and
+// the count is 0.
 int leat_signature_part_count(const leat_signature_t* signature);
 const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
                                         leat_string_view_t* out_device);
 
-// What the pass |name| alone makes of the graph of |run| (its feeds, fetches and targets): see
-// leat_master_show_pass.
+// Shows what the pass |name| alone makes of the graph of |run|, of which only the feeds, fetches
+// and targets count: see leat_master_show_pass.
 LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
                                                    const char* name, leat_graph_view_fn_t show,
                                                    void* data);
-// What each device gets of |run|: see leat_master_show_partitions.
+// Shows the graph that each device gets of |run|: see leat_master_show_partitions.
 LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
                                                          const leat_run_t* run,
                                                          leat_graph_view_fn_t show, void* data);
 
 
-// What a placer needs to know of |device|.
+// Describes |device| to the placer.
 leat_placement_device_t leat_session_describe_device(const leat_device_t* device);
 int leat_session_device_count(const leat_session_t* session);
 const leat_device_t* leat_session_device(const leat_session_t* session, int index);

@@ -1,4 +1,9 @@
-// Events lie in an arena, in lists by device.
+// Collects the statistics of one step (trace/collector.h): each node that ends adds an event to the
+// list of its device. The lists and everything that they point to lie in an arena that ends with
+// the collector. A mutex guards them, which nodes on different threads take for a moment only;
+// steps that collect are not run for speed. Threads get small numbers in the order in which they
+// first add an event, because the identifiers of the system say nothing to a reader of the trace.
+// An event for which there is no memory is left out, so that a trace never fails its step.
 #include "trace/collector.h"
 
 #include "base/clock.h"
@@ -41,6 +46,8 @@ static leat_status_t find_device(leat_step_collector_t* collector, leat_string_v
   return leat_ok_status();
 }
 
+// Copies the types, shapes and sizes of the outputs; their values are not kept. An output without a
+// type is one that the node did not produce.
 static leat_status_t note_outputs(leat_step_collector_t* collector, const leat_tensor_t* outputs,
                                   int count, size_t stride_bytes, leat_node_event_t* event) {
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&collector->arena, (size_t)count + 1,

@@ -1,5 +1,6 @@
-// Collects what a step does, when somebody asks (RunOptions.trace_level): who ran when, on which
-// thread, what came out. Costs nothing otherwise: the executors test one pointer.
+// Collects what a step does, when the caller asks for it (RunOptions.trace_level) or the session
+// measures it: which node ran when, on which device and thread, and the types, shapes and sizes of
+// its outputs. A step that does not collect pays one test of a pointer for each node.
 #ifndef LEAT_TRACE_COLLECTOR_H_
 #define LEAT_TRACE_COLLECTOR_H_
 
@@ -7,19 +8,21 @@
 #include "base/sync.h"
 #include "tensor/tensor.h"
 
+// A node that has run.
 typedef struct leat_node_event_s {
   struct leat_node_event_s* next;
   leat_string_view_t node, op;  // in the collector's arena
-  int64_t start_ns, end_ns;     // wall clock
-  uint32_t thread;              // a small number, by order of appearance
+  int64_t start_ns, end_ns;     // wall clock, in nanoseconds
+  uint32_t thread;              // a small number, in the order of first events
   int output_count;
   struct {
-    int dtype;                  // 0: no value
+    int dtype;                  // 0: the node did not produce it
     leat_partial_shape_t shape;
     size_t size_bytes;
   } * outputs;
 } leat_node_event_t;
 
+// The events of one device, in the order in which its nodes ended.
 typedef struct leat_device_events_s {
   struct leat_device_events_s* next;
   leat_string_view_t device;
@@ -27,9 +30,9 @@ typedef struct leat_device_events_s {
   leat_node_event_t* last;
 } leat_device_events_t;
 
-// Thread-safe while the step runs; read when it has ended.
+// Owned by whoever runs the step. Thread-safe while the step runs; read when it has ended.
 typedef struct leat_step_collector_s {
-  leat_mutex_t mutex;
+  leat_mutex_t mutex;  // guards the two fields below
   leat_arena_t arena;
   leat_device_events_t* devices;
 } leat_step_collector_t;
@@ -37,10 +40,11 @@ typedef struct leat_step_collector_s {
 void leat_step_collector_initialize(leat_allocator_t* allocator,
                                     leat_step_collector_t* out_collector);
 void leat_step_collector_deinitialize(leat_step_collector_t* collector);
-// Now, in the collector's clock.
+// The present time by the collector's clock, in nanoseconds; taken before a node runs, to be given
+// to leat_step_collector_add.
 int64_t leat_step_collector_now(void);
-// Notes a node that ended; without memory the event is left out. |outputs| are |output_count|
-// tensors, |stride_bytes| apart.
+// Adds an event for a node that has ended now. Without memory the event is left out. |outputs|
+// points to the first of |output_count| tensors, which are |stride_bytes| apart.
 void leat_step_collector_add(leat_step_collector_t* collector, leat_string_view_t device,
                              leat_string_view_t node, leat_string_view_t op, int64_t start_ns,
                              const leat_tensor_t* outputs, int output_count, size_t stride_bytes);

@@ -1,4 +1,10 @@
-// Times are written twice, as TensorFlow does: microseconds for old readers, nanoseconds for new.
+// Translates the events of a step (trace/collector.h) into TensorFlow's StepStats message, and
+// encodes it in a RunMetadata. Its readers are TensorFlow's tools (the timeline viewer, the
+// profiler) and the greedy placer of this library, which learns costs from it. Every time is
+// written twice, as TensorFlow does: in microseconds for older readers, with durations rounded up,
+// and in nanoseconds. A node's label, `name = Op(input, input)`, is what tools take the edges of
+// the graph from; the caller supplies the inputs, because events do not know them. The message lies
+// in the collector's arena and borrows its texts.
 #include "trace/run_metadata.h"
 
 #include "formats/encode.h"
@@ -11,7 +17,7 @@ typedef struct labels_s {
   leat_string_builder_t text;
 } labels_t;
 
-// `name = Op(input, input)`: readers take the edges of the graph from it.
+// Makes a node's label, `name = Op(input, input)`.
 static leat_status_t make_label(leat_arena_t* arena, labels_t* labels,
                                 const leat_node_event_t* event, leat_string_view_t* out_label) {
   labels->text.size = 0;
@@ -45,6 +51,8 @@ static leat_status_t fill_output(leat_arena_t* arena, const leat_node_event_t* e
   return leat_ok_status();
 }
 
+// Fills the times, the label and the outputs of an event. Scheduling is not measured: a node counts
+// as scheduled when it starts.
 static leat_status_t fill_node(leat_arena_t* arena, labels_t* labels,
                                const leat_node_event_t* event, leat_pb_node_exec_stats_t* out) {
   int64_t duration = event->end_ns - event->start_ns;

@@ -1,4 +1,5 @@
-// The module's table, its engine, and the matrix product.
+// The oneDNN module's table of functions, its engine, and the matrix product. The library loads the
+// module at run time if it is there (device/cpu), so that nothing else links oneDNN.
 #include <stdio.h>
 
 #include "base/status.h"

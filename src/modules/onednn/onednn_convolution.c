@@ -1,4 +1,18 @@
-// Making the primitive of a convolution: how it is asked for, and what is asked first.
+// Makes oneDNN's primitive for a convolution of one shape: the forward convolution, or its gradient
+// with respect to the input or the filter. For each direction three arrays take part
+// (onednn_convolution.h):
+//
+//     direction         first               second                result
+//     forward           input [N,H,W,C]     filter [h,w,I,O]      output [N,H',W',O]
+//     backward input    filter              gradient of output    gradient of input
+//     backward filter   input               gradient of output    gradient of filter
+//
+// A primitive is asked for in up to three ways, and the first that oneDNN implements well is taken:
+// Winograd's algorithm where it pays, the direct algorithm on data in their plain layout, and the
+// direct algorithm on data in a layout of oneDNN's choice. The filter may always be in a layout of
+// its choice. Where the layouts differ, reorder primitives copy the arrays into and out of scratch
+// memory, which the caller provides. oneDNN's reference code is refused: the library's own kernel
+// is faster.
 #include "modules/onednn/onednn_convolution.h"
 
 #include <stdlib.h>
@@ -7,6 +21,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+// Describes the three arrays in the layout in which the caller has them.
 static dnnl_status_t describe_arrays(leat_onednn_convolution_t* self,
                                      const leat_convolution_shape_t* s) {
   const dnnl_dims_t input = {s->batch, s->in_channels, s->in_height, s->in_width};
@@ -41,18 +56,21 @@ static dnnl_status_t describe_arrays(leat_onednn_convolution_t* self,
   return dnnl_success;
 }
 
-// What oneDNN would pad at the end; its own formula rounds down, so too little is also right.
+// The padding at the end, as oneDNN counts it. Its formula for the output size rounds down, so that
+// padding which no output reads may be left out.
 static int64_t pad_after(int64_t in, int64_t filter, int64_t out, int64_t stride, int64_t dilation,
                          int64_t before) {
   return LEAT_MAX((out - 1) * stride + (filter - 1) * dilation + 1 - in - before, 0);
 }
 
-// How the primitive is asked for: the algorithm, and whether it may choose the layout of data.
+// How a primitive is asked for: its algorithm, and whether oneDNN may choose the layout of the
+// data.
 typedef struct request_s {
   dnnl_alg_kind_t algorithm;
   bool relays_data;
 } request_t;
 
+// Describes the convolution to oneDNN. In oneDNN a dilation of 0 means none.
 static dnnl_status_t describe_convolution(const leat_onednn_convolution_t* self,
                                           const leat_convolution_shape_t* s, request_t request,
                                           dnnl_convolution_desc_t* out_desc) {
@@ -87,7 +105,7 @@ static dnnl_status_t describe_convolution(const leat_onednn_convolution_t* self,
   }
 }
 
-// Gradients want the description of their forward convolution.
+// Describes the forward convolution, which oneDNN wants as a hint for that of a gradient.
 static dnnl_status_t describe_forward(const leat_onednn_convolution_t* self,
                                       const leat_convolution_shape_t* shape, request_t request,
                                       dnnl_primitive_desc_t* out_hint) {
@@ -101,6 +119,8 @@ static dnnl_status_t describe_forward(const leat_onednn_convolution_t* self,
   return dnnl_primitive_desc_create(out_hint, &desc, NULL, onednn_engine(), NULL);
 }
 
+// The attributes of a primitive: its scratch memory comes from the caller, and a ReLU may follow
+// it.
 static dnnl_status_t make_attributes(int flags, dnnl_primitive_attr_t* out_attributes) {
   RETURN_IF_FAILED(dnnl_primitive_attr_create(out_attributes));
   RETURN_IF_FAILED(
@@ -121,7 +141,7 @@ static const char* implementation(dnnl_primitive_desc_t description) {
   return status == dnnl_success && name ? name : "";
 }
 
-// UNIMPLEMENTED where only the reference code would serve.
+// Asks oneDNN for a primitive. dnnl_unimplemented where it has none, or only its reference code.
 static dnnl_status_t choose_primitive(leat_onednn_convolution_t* self,
                                       const leat_convolution_shape_t* shape, request_t request,
                                       dnnl_primitive_attr_t attributes) {
@@ -150,6 +170,7 @@ static dnnl_memory_desc_t query(dnnl_primitive_desc_t description, dnnl_query_t 
   return found ? *found : none;
 }
 
+// Makes the primitive that copies an array between its two layouts; none where they are the same.
 static dnnl_status_t make_reorder(onednn_array_t* array, bool is_result,
                                   dnnl_primitive_attr_t attributes) {
   if (dnnl_memory_desc_equal(&array->plain, &array->inner)) return dnnl_success;
@@ -164,7 +185,9 @@ static dnnl_status_t make_reorder(onednn_array_t* array, bool is_result,
   return status;
 }
 
-// The layouts that the primitive chose, the reorders to them, and the plan of the scratch memory.
+// Reads the layouts that the primitive chose, makes the reorders, and divides the scratch memory: a
+// copy of each reordered array, and behind them a scratchpad that all primitives share, since they
+// run one after the other.
 static dnnl_status_t make_reorders(leat_onednn_convolution_t* self,
                                    dnnl_primitive_attr_t attributes) {
   size_t offset = 0;
@@ -184,9 +207,11 @@ static dnnl_status_t make_reorders(leat_onednn_convolution_t* self,
   return dnnl_success;
 }
 
-// Measured on AVX-512. Transforming the filter takes time in proportion to it (and far more in the
-// forward primitive, whose filter is laid out by a slow general reorder), the gain is in proportion
-// to filter times positions; with few channels the transforms of the data eat it up.
+// Whether Winograd's algorithm is expected to be faster; the limits were measured on AVX-512.
+// Transforming the filter takes time in proportion to its size (in the forward primitive far more,
+// since its filter is laid out by a slow general reorder), while the gain is in proportion to the
+// filter's size times the number of output positions. With few channels the transforms of the data
+// use up the gain.
 static bool winograd_pays(leat_convolution_direction_t direction,
                           const leat_convolution_shape_t* s, int flags) {
   if (s->filter_height != 3 || s->filter_width != 3 || s->groups != 1) return false;
@@ -198,13 +223,13 @@ static bool winograd_pays(leat_convolution_direction_t direction,
   return positions >= (direction == LEAT_CONVOLUTION_FORWARD ? 4000 : 500);
 }
 
-// Whether the primitive was given a faster algorithm than the direct one.
+// Whether oneDNN gave a Winograd primitive; it may give another for that request.
 static bool is_winograd(const leat_onednn_convolution_t* self) {
   return strstr(implementation(self->description), "wino") != NULL;
 }
 
-// Winograd where oneDNN has it (3x3, stride 1, AVX-512) and it pays, else direct on plain data,
-// else direct on data relaid.
+// Chooses among Winograd's algorithm (3x3, stride 1, AVX-512), the direct one on plain data, and
+// the direct one on data in oneDNN's layout, in this order.
 static dnnl_status_t choose_request(leat_onednn_convolution_t* self,
                                     const leat_convolution_shape_t* shape, int flags,
                                     dnnl_primitive_attr_t attributes) {
@@ -222,6 +247,7 @@ static dnnl_status_t choose_request(leat_onednn_convolution_t* self,
   return status;
 }
 
+// The reorders get plain attributes: a ReLU belongs to the convolution alone.
 static dnnl_status_t make_primitive(leat_onednn_convolution_t* self,
                                     const leat_convolution_shape_t* shape, int flags) {
   dnnl_primitive_attr_t attributes = NULL, plain = NULL;

@@ -1,10 +1,12 @@
-// A convolution of one shape: oneDNN's primitive, and a reorder for each array that it wants laid
-// out otherwise than plain NHWC or HWIO.
+// A convolution of one shape: oneDNN's primitive, and a reorder for each array for which the
+// primitive wants another layout than the plain NHWC or HWIO of the caller. The caller provides the
+// scratch memory:
 //
-//   scratch:  [first, relaid] [second, relaid] [result, relaid] [scratchpads of all, shared]
+//   scratch:  [first, reordered] [second, reordered] [result, reordered] [scratchpad of all]
 //
-// A primitive may run on several threads at once, but a memory object names one address: each run
-// borrows a frame, a set of memory objects. Frames are kept, as many as ever ran at once.
+// A primitive may run on several threads at once, but a oneDNN memory object holds one address.
+// Therefore each run borrows a frame, which is a set of memory objects, and returns it. Frames are
+// kept, as many as were ever in use at once.
 #ifndef LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_
 #define LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_
 
@@ -13,16 +15,18 @@
 
 enum { FIRST, SECOND, RESULT, ARRAYS };
 
-// One of the three arrays of a convolution.
+// One of the three arrays of a convolution (onednn_convolution.c says which).
 typedef struct onednn_array_s {
   int argument;              // DNNL_ARG_*
-  dnnl_memory_desc_t plain;  // as the caller has it
-  dnnl_memory_desc_t inner;  // as the primitive wants it
-  dnnl_primitive_t reorder;  // between the two; NULL when they are the same
-  size_t scratch_offset;     // of the relaid copy
+  dnnl_memory_desc_t plain;  // the caller's layout
+  dnnl_memory_desc_t inner;  // the layout that the primitive wants
+  dnnl_primitive_t reorder;  // copies between the two; NULL where they are the same
+  size_t scratch_offset;     // of the reordered copy
   dnnl_memory_desc_t reorder_scratchpad;
 } onednn_array_t;
 
+// The memory objects of one run, which get the addresses of its arrays before it, and the stream
+// that it runs on.
 typedef struct onednn_frame_s {
   struct onednn_frame_s* next;
   dnnl_stream_t stream;
@@ -31,6 +35,7 @@ typedef struct onednn_frame_s {
   dnnl_memory_t bias, scratchpad;
 } onednn_frame_t;
 
+// After it is made, nothing changes but the list of idle frames.
 struct leat_onednn_convolution_s {
   leat_convolution_direction_t direction;
   onednn_array_t arrays[ARRAYS];
@@ -39,12 +44,14 @@ struct leat_onednn_convolution_s {
   dnnl_primitive_desc_t description;
   dnnl_primitive_t primitive;
   dnnl_memory_desc_t scratchpad;
+  // |pads_offset| is that of the scratchpad in the scratch memory; the reorders and the primitive
+  // run one after the other and share it.
   size_t pads_offset, scratch_bytes;
-  leat_spinlock_t lock;  // of |frames|
+  leat_spinlock_t lock;  // guards |frames|
   onednn_frame_t* frames;
 };
 
-// The index of the filter among the arrays; RESULT when it is computed.
+// The number of the filter among the arrays; RESULT where the filter's gradient is computed.
 static inline int onednn_filter_index(leat_convolution_direction_t direction) {
   return direction == LEAT_CONVOLUTION_FORWARD          ? SECOND
          : direction == LEAT_CONVOLUTION_BACKWARD_INPUT ? FIRST
@@ -53,6 +60,7 @@ static inline int onednn_filter_index(leat_convolution_direction_t direction) {
 
 void onednn_frame_destroy(onednn_frame_t* frame);
 
+// Returns from the calling function with oneDNN's status unless it is success.
 #define RETURN_IF_FAILED(expression)                \
   do {                                              \
     const dnnl_status_t status_ = (expression);     \

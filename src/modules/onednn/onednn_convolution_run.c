@@ -1,4 +1,12 @@
-// Running a convolution: frames of memory objects, reorders in and out around the primitive.
+// Runs a convolution: borrows a frame of memory objects, sets their addresses, reorders the inputs
+// where the primitive wants another layout, runs it, and reorders the result back:
+//
+//     first, second ──reorder──▶ scratch ──primitive──▶ scratch ──reorder──▶ result
+//
+// A filter that does not change, such as a trained one, can be packed once, which is the reorder by
+// itself; the runs with a packed filter leave that reorder out. Each run uses one OpenMP thread
+// (onednn_engine.h), because the library's own thread pool divides the work and calls from all of
+// its threads.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -38,6 +46,7 @@ static dnnl_status_t fill_frame(const leat_onednn_convolution_t* self, onednn_fr
   return make_memory(&frame->scratchpad, &self->scratchpad);
 }
 
+// Takes a frame from the list, or makes one.
 static dnnl_status_t borrow_frame(leat_onednn_convolution_t* self, onednn_frame_t** out_frame) {
   leat_spinlock_lock(&self->lock);
   onednn_frame_t* frame = self->frames;
@@ -63,16 +72,17 @@ static void return_frame(leat_onednn_convolution_t* self, onednn_frame_t* frame)
   leat_spinlock_unlock(&self->lock);
 }
 
-// One run: what the caller gave, and which frame names it to oneDNN.
+// One run: the caller's arrays, and the frame through which oneDNN reaches them.
 typedef struct run_s {
   leat_onednn_convolution_t* self;
   onednn_frame_t* frame;
-  void* data[ARRAYS];
-  const void* packed_filter;  // or NULL
+  void* data[ARRAYS];  // addresses of the three arrays, in the caller's layout
+  const void* packed_filter;  // the filter in the primitive's layout, or NULL
   const float* bias;
   char* scratch;
 } run_t;
 
+// Copies array |i| between its layouts: an input into the primitive's, the result out of it.
 static dnnl_status_t relay(const run_t* run, int i) {
   const onednn_frame_t* frame = run->frame;
   const dnnl_memory_t from = i == RESULT ? frame->inner[i] : frame->plain[i];
@@ -83,6 +93,7 @@ static dnnl_status_t relay(const run_t* run, int i) {
   return dnnl_primitive_execute(run->self->arrays[i].reorder, frame->stream, 3, arguments);
 }
 
+// Gives the memory objects of the frame the addresses of this run.
 static dnnl_status_t set_handles(const run_t* run) {
   const leat_onednn_convolution_t* self = run->self;
   onednn_frame_t* frame = run->frame;

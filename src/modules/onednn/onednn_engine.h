@@ -1,4 +1,5 @@
-// What the files of this module share: the engine, and the guard that keeps oneDNN on one thread.
+// What the sources of this module share: the engine, the guard that keeps oneDNN on one thread, and
+// the functions of the module's table.
 #ifndef LEAT_MODULES_ONEDNN_ONEDNN_ENGINE_H_
 #define LEAT_MODULES_ONEDNN_ONEDNN_ENGINE_H_
 
@@ -7,11 +8,12 @@
 
 #include "device/cpu/onednn_module.h"
 
-// The process's engine; NULL when oneDNN gave none. Made at the first call.
+// The engine of this process, made by the first call; NULL where oneDNN gave none. Thread-safe.
 dnnl_engine_t onednn_engine(void);
 
-// oneDNN reads OpenMP's number of threads, which belongs to the calling thread, when it makes and
-// when it runs a primitive. Both happen between these two.
+// oneDNN reads OpenMP's number of threads, a setting of the calling thread, when it makes a
+// primitive and when it runs one. Both happen between these two functions, which set it to 1 and
+// back.
 static inline int onednn_enter(void) {
   const int threads = omp_get_max_threads();
   if (threads != 1) omp_set_num_threads(1);
@@ -21,9 +23,11 @@ static inline void onednn_leave(int threads) {
   if (threads != 1) omp_set_num_threads(threads);
 }
 
-// As a leat_status_code_t.
+// Translates to a leat_status_code_t.
 int onednn_code(dnnl_status_t status);
 
+// The convolutions of the module's table; device/cpu/onednn_module.h says what each function does.
+// Those that return int return a leat_status_code_t.
 int onednn_convolution_create(leat_convolution_direction_t direction,
                               const leat_convolution_shape_t* shape, int flags,
                               leat_onednn_convolution_t** out_convolution);

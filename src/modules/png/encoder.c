@@ -1,5 +1,6 @@
-// The module's table: libpng's encoder, with TensorFlow's settings. libpng reports errors by a long
-// jump, which must not leave this file.
+// The PNG module's table of functions: libpng's encoder with TensorFlow's settings. libpng reports
+// errors with longjmp, which must not cross the functions of other files: encode() catches them
+// all.
 #include <png.h>
 #include <setjmp.h>
 #include <zlib.h>

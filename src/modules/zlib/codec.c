@@ -1,11 +1,18 @@
-// The module's table: zlib's streams as codecs. Formats, levels and window are TensorFlow's.
+// The zlib module's table of functions: zlib's deflate and inflate as codecs
+// (formats/compression.h), for the formats ZLIB and GZIP. Compression level, memory level and
+// window are TensorFlow's, so that the bytes are those that TensorFlow writes. A codec is a
+// z_stream; each step gives it the caller's buffers and takes back how far it came, so that no data
+// are copied here. A gzip file may consist of several members one after the other: at the end of
+// one the stream is reset for the next, so that the end of the data is where the caller's bytes
+// end.
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "formats/zlib_module.h"
 
-enum { MEMORY_LEVEL = 9, GZIP_WINDOW = MAX_WBITS + 16 };  // 16 more mean gzip
+// adding 16 to the window's bits selects the gzip format
+enum { MEMORY_LEVEL = 9, GZIP_WINDOW = MAX_WBITS + 16 };
 
 struct leat_codec_s {
   z_stream stream;
@@ -16,7 +23,8 @@ static int code_of(int result) {
   switch (result) {
     case Z_OK:
     case Z_STREAM_END:
-    case Z_BUF_ERROR: return LEAT_OK;  // the last: no room to go on in
+    // Z_BUF_ERROR means that a buffer was full or empty, and the caller comes again
+    case Z_BUF_ERROR: return LEAT_OK;
     case Z_MEM_ERROR: return LEAT_RESOURCE_EXHAUSTED;
     default: return LEAT_DATA_LOSS;
   }
@@ -57,6 +65,8 @@ static void destroy(leat_codec_t* codec) {
   free(codec);
 }
 
+// One call of zlib. |*out_end| is set at the end of the stream; for a flush, when everything is
+// written, which zlib shows by leaving room in the output.
 static int run(leat_codec_t* codec, leat_codec_mode_t mode, bool* out_end) {
   static const int kModes[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
   z_stream* z = &codec->stream;
@@ -72,6 +82,7 @@ static int run(leat_codec_t* codec, leat_codec_mode_t mode, bool* out_end) {
   return code_of(result);
 }
 
+// zlib counts its buffers in 32 bits, so that larger ones are given in pieces.
 static int step(leat_codec_t* codec, leat_codec_mode_t mode, leat_codec_buffers_t* b,
                 bool* out_end) {
   z_stream* z = &codec->stream;

@@ -1,4 +1,5 @@
-// Datasets of several elements put together as one.
+// Definitions of the ops that batch a dataset: consecutive elements become one element whose
+// components have a new first dimension. The kernels are in batch_dataset_cpu.c.
 #include "graph/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"

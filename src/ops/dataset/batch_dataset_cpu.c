@@ -1,5 +1,18 @@
-// Datasets of several elements put together as one, with a new first dimension; padded to a common
-// shape where they differ.
+// Kernels of the batching datasets. Such a dataset collects |size| consecutive elements of its
+// input and gives them as one element, whose components have a new first dimension:
+//
+//     component k:  size tensors [d1, ..., dn]  ->  one tensor [size, d1, ..., dn]
+//
+// The plain ops demand that all elements of a batch have the same shape. PaddedBatchDataset accepts
+// different shapes of one rank: each component is extended to its padded shape with a padding
+// value, and a dimension of -1 in the padded shape becomes the largest size that occurs in this
+// batch. The last batch holds what is left of the input; with drop_remainder it is not given.
+//
+// The input may answer PENDING in the middle of a batch (ops/dataset/pull_cpu.h). Therefore the
+// elements collected so far belong to the iterator and not to the stack, and batch_next carries on
+// with them when it is called again. ParallelBatchDataset runs the same kernel as BatchDatasetV2:
+// it makes one batch at a time, which gives the same elements in the same order. MapAndBatchDataset
+// is built as a batch dataset over a map dataset (ops/dataset/map_dataset_cpu.h).
 #include <string.h>
 
 #include "ops/dataset/map_dataset_cpu.h"
@@ -9,15 +22,16 @@ typedef struct batch_s {
   leat_dataset_t base;
   int64_t size;
   bool drop_remainder;
-  bool padded;  // |tensors| are the padding values, |padded_shapes| what each component becomes
+  bool padded;  // |tensors| hold one padding value and |padded_shapes| one shape for each component
   leat_element_spec_t* padded_shapes;
 } batch_t;
 
 typedef struct batch_iterator_s {
   leat_iterator_t base;
-  leat_tensor_t* elements;  // one after the other, each of as many components
-  size_t capacity;          // in tensors
-  int64_t count;            // of elements
+  // element by element; each element has as many tensors as the spec has components
+  leat_tensor_t* elements;
+  size_t capacity;          // tensors for which |elements| has room
+  int64_t count;            // elements collected for the batch in progress
 } batch_iterator_t;
 
 static int component_count(const batch_iterator_t* it) { return it->base.dataset->spec->count; }
@@ -45,6 +59,8 @@ static const leat_tensor_t* element_at(const batch_iterator_t* it, int64_t index
   return &it->elements[index * component_count(it) + component];
 }
 
+// Allocates component |component| of a batch: its shape is [it->count, dims[0], ..., dims[rank -
+// 1]].
 static leat_status_t allocate_batch(const batch_iterator_t* it, int component, int rank,
                                     const int64_t* dims, leat_tensor_t* out_tensor) {
   int64_t all[LEAT_SHAPE_MAX_RANK + 1] = {it->count};
@@ -57,10 +73,13 @@ static leat_status_t allocate_batch(const batch_iterator_t* it, int component, i
   return status;
 }
 
+// The address at which element |index| begins in |batch|; an element has |element_size| entries.
 static void* slice_address(const leat_tensor_t* batch, int64_t index, int64_t element_size) {
   return (char*)batch->data + (size_t)(index * element_size) * leat_dtype_size(batch->dtype);
 }
 
+// Copies component |component| of all collected elements into one new tensor. INVALID_ARGUMENT
+// where an element's shape is not that of the first element.
 static leat_status_t stack(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
   const leat_tensor_t* first = element_at(it, 0, component);
   LEAT_RETURN_IF_ERROR(
@@ -90,7 +109,9 @@ static leat_status_t stack(const batch_iterator_t* it, int component, leat_tenso
 
 // ---- Padding ------------------------------------------------------------------------------------
 
-// The sizes that hold every element: |dims| becomes them.
+// Sets |dims| to the shape to which each element of the batch is padded: the fixed sizes of
+// |padded|, and for its unknown sizes the largest size among the elements. DATA_LOSS, which is
+// TensorFlow's code, where an element is larger than a fixed size.
 static leat_status_t measure(const batch_iterator_t* it, int component, leat_partial_shape_t padded,
                              int64_t* dims) {
   for (int d = 0; d < padded.rank; ++d) dims[d] = padded.dims[d] < 0 ? 0 : padded.dims[d];
@@ -115,6 +136,8 @@ static leat_status_t measure(const batch_iterator_t* it, int component, leat_par
   return leat_ok_status();
 }
 
+// Writes the scalar |value| to every entry of |batch|. The entries that the elements cover are
+// overwritten afterwards.
 static leat_status_t fill(const leat_tensor_t* value, leat_tensor_t* batch) {
   size_t size = leat_dtype_size(batch->dtype);
   for (int64_t i = 0; i < batch->shape.element_count; ++i) {
@@ -124,7 +147,9 @@ static leat_status_t fill(const leat_tensor_t* value, leat_tensor_t* batch) {
   return leat_ok_status();
 }
 
-// Copies the rows of |element| to where they lie among |dims|, from |target| on.
+// Copies |element|, whose shape is smaller than or equal to |dims| in every dimension, into the
+// corner of the tensor of shape |dims| that begins at |target|. The innermost dimension is copied
+// as one row; |place| counts the dimensions before it.
 static leat_status_t copy_rows(const leat_tensor_t* element, const int64_t* dims, char* target) {
   int last = element->shape.rank - 1;
   int64_t place[LEAT_SHAPE_MAX_RANK] = {0};
@@ -143,6 +168,7 @@ static leat_status_t copy_rows(const leat_tensor_t* element, const int64_t* dims
   return leat_ok_status();
 }
 
+// The padded counterpart of stack().
 static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
   const batch_t* batch = (const batch_t*)it->base.dataset;
   leat_partial_shape_t padded = batch->padded_shapes->shapes[component];
@@ -158,6 +184,8 @@ static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_
   return status;
 }
 
+// Makes all components of a batch from the collected elements. When one fails, those already in
+// |out| are released.
 static leat_status_t put_together(const batch_iterator_t* it, leat_tensor_t* out) {
   const batch_t* batch = (const batch_t*)it->base.dataset;
   for (int i = 0; i < component_count(it); ++i) {
@@ -171,7 +199,8 @@ static leat_status_t put_together(const batch_iterator_t* it, leat_tensor_t* out
 
 // ---- Collecting ---------------------------------------------------------------------------------
 
-// Takes elements until there are enough, or no more of them, or PENDING.
+// Pulls elements from the input until the batch is full. |*out_poll| is ELEMENT when it is full,
+// END when the input has ended, and PENDING when the caller must come again.
 static leat_status_t collect(batch_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   const batch_t* batch = (const batch_t*)it->base.dataset;
   size_t components = (size_t)component_count(it);
@@ -192,6 +221,8 @@ static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   batch_iterator_t* it = (batch_iterator_t*)self;
   const batch_t* batch = (const batch_t*)self->dataset;
   leat_status_t status = collect(it, pull, out_poll);
+  // After an error or a batch the collected elements are released, so that the next call starts a
+  // new batch.
   if (!status && *out_poll == LEAT_POLL_PENDING) return leat_ok_status();
   int64_t least = batch->drop_remainder ? batch->size : 1;
   *out_poll = it->count < least ? LEAT_POLL_END : LEAT_POLL_ELEMENT;
@@ -217,7 +248,8 @@ static const leat_dataset_kind_t kBatch = {.name = "Batch",
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-// The spec of |elements| with the batch's size before each shape.
+// Makes the spec of a batch: every shape in |elements| gets |size| as its new first dimension,
+// which is LEAT_DIM_UNKNOWN where the last batch may be smaller.
 static leat_status_t batched_spec(const leat_element_spec_t* elements, int64_t size,
                                   leat_element_spec_t** out_spec) {
   LEAT_RETURN_IF_ERROR(leat_element_spec_create(elements->count, out_spec));
@@ -234,7 +266,8 @@ static leat_status_t batched_spec(const leat_element_spec_t* elements, int64_t s
   return leat_ok_status();
 }
 
-// |padded_shapes| (borrowed) is NULL where nothing is padded.
+// Makes a batch dataset over |input|. |padded_shapes| is borrowed; it is NULL for the ops that do
+// not pad. The size of the first dimension is known when no smaller batch can follow.
 static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* input, int64_t size,
                                   bool drop_remainder, leat_element_spec_t* padded_shapes,
                                   leat_dataset_t** out_dataset) {
@@ -253,7 +286,8 @@ static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* inpu
   return leat_ok_status();
 }
 
-// The last input, where the op has one, says whether the last elements are dropped.
+// Serves BatchDataset, BatchDatasetV2 and ParallelBatchDataset. Where the op has drop_remainder, it
+// is the last input.
 static leat_status_t batch__cpu(leat_kernel_context_t* c) {
   int64_t size;
   bool drop_remainder = false;
@@ -268,8 +302,10 @@ static leat_status_t batch__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
-// ---- Of a function of each element --------------------------------------------------------------
+// ---- Map and batch in one op --------------------------------------------------------------------
 
+// Makes the map dataset that a MapAndBatchDataset batches. The op's attributes describe batches, so
+// that the function's results have the shapes of their rows.
 static leat_status_t make_map(leat_kernel_context_t* c, int captured_count,
                               leat_dataset_t** out_map) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
@@ -299,7 +335,8 @@ static leat_status_t map_and_batch__cpu(leat_kernel_context_t* c) {
 
 // ---- Padded -------------------------------------------------------------------------------------
 
-// The inputs of the padding ops are the dataset, the size, |count| shapes and as many values.
+// Checks the inputs of the padding ops: the input dataset, the batch size, |count| padded shapes
+// and |count| padding values.
 static leat_status_t check_padding(leat_kernel_context_t* c, const leat_element_spec_t* elements,
                                    int count) {
   if (count != elements->count) {
@@ -328,6 +365,8 @@ static leat_status_t check_padding(leat_kernel_context_t* c, const leat_element_
   return leat_ok_status();
 }
 
+// Reads the padded shape at input |input| into component |index| of |padded_shapes|. The rank must
+// leave room for the dimension of the batch.
 static leat_status_t read_padded_shape(const leat_kernel_context_t* c, int input, int dtype,
                                        int index, leat_element_spec_t* padded_shapes) {
   const leat_tensor_t* tensor = leat_kernel_input(c, input);

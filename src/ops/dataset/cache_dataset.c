@@ -1,4 +1,6 @@
-// Datasets that remember their elements.
+// Definitions of CacheDataset and of the ops that make the memory in which it keeps elements. The
+// kernels of the latter are in cache_dataset_cpu.c and, where a handle stands for nothing, in
+// seed_generator_cpu.c.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,14 +1,26 @@
-// Datasets that remember the elements of their input, in memory, once a pass has come to its end.
+// Kernels of CacheDataset, which keeps the elements of its input in memory so that later passes
+// need not compute them again. A pass begins in one of two ways, and stays with it until its end:
+//
+//     cache complete when the pass begins:  elements are shared from the cache
+//     otherwise:                            they come from the input, and the iterator keeps them
+//
+// An iterator that reaches the end of the input moves what it kept into the cache, unless another
+// iterator did so first; only then is the cache complete. A pass that stops early leaves nothing
+// behind, because a cache with some of the elements would cut later passes short. Once |complete|
+// is true the cache never changes again, so that reading it takes no lock. CacheDatasetV2 takes the
+// cache as a resource, which several datasets can share. Caches in files are not supported: a file
+// name gives UNIMPLEMENTED.
 #include "kernel/handle.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
-// Filled by the first pass that is complete, then only read.
+// Holds the elements of one whole pass. The iterator that sets |complete| writes the other fields
+// before, under |mutex|; from then on they are only read.
 typedef struct memory_cache_s {
   leat_resource_t resource;
-  leat_mutex_t mutex;  // of becoming complete
+  leat_mutex_t mutex;  // held while an iterator tests and sets |complete|
   _Atomic(bool) complete;
-  leat_tensor_t* tensors;
+  leat_tensor_t* tensors;  // element by element, each with all its components
   size_t tensor_count;
 } memory_cache_t;
 
@@ -49,10 +61,11 @@ typedef struct cache_s {
 
 typedef struct cache_iterator_s {
   leat_iterator_t base;
-  bool reads;  // what the cache holds; else the input, and keeps it:
+  // true: this pass reads the cache; false: it reads the input and keeps what it gives in |tensors|
+  bool reads;
   leat_tensor_t* tensors;
   size_t tensor_count, capacity;
-  size_t place;  // of the next tensor that is read
+  size_t place;  // index in the cache of the tensor that is given next
 } cache_iterator_t;
 
 static memory_cache_t* cache_of(const leat_iterator_t* it) {
@@ -75,7 +88,8 @@ static void cache_stop(leat_iterator_t* self) {
   free_tensors(it->tensors, it->tensor_count);
 }
 
-// The pass is at its end: what it kept becomes the cache's, unless another was first.
+// Moves what this pass has kept into the cache, unless another iterator has filled it already. It
+// is called when the pass has given every element.
 static void complete(cache_iterator_t* it) {
   memory_cache_t* cache = cache_of(&it->base);
   leat_mutex_lock(&cache->mutex);
@@ -89,6 +103,7 @@ static void complete(cache_iterator_t* it) {
   leat_mutex_unlock(&cache->mutex);
 }
 
+// Keeps a share of |element| for the cache.
 static leat_status_t keep(cache_iterator_t* it, const leat_tensor_t* element, size_t components) {
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(),
                                                  it->tensor_count + components, sizeof *it->tensors,
@@ -109,7 +124,8 @@ static leat_status_t read_input(cache_iterator_t* it, leat_pull_t* pull, leat_te
     leat_element_release(out, (int)components);
     return status;
   }
-  // The last of as many as there are said to be: nobody may ask for the end.
+  // An iterator that has given as many elements as the input has may never be asked again: its
+  // reader knows the cardinality too. The cache is therefore filled here and not only at END.
   int64_t kept = (int64_t)(it->tensor_count / components);
   if (kept == leat_dataset_cardinality(it->base.dataset)) complete(it);
   return leat_ok_status();
@@ -138,6 +154,8 @@ static const leat_dataset_kind_t kCache = {.name = "Cache",
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+// The cache of CacheDataset belongs to the dataset. CacheDatasetV2 uses the resource at input 2, or
+// makes a cache when that handle is a dummy.
 static leat_status_t find_cache(leat_kernel_context_t* c, memory_cache_t** out_cache) {
   bool own = leat_kernel_input_count(c) == 2 || leat_dataset_is_dummy(leat_kernel_input(c, 2));
   return own ? memory_cache_create(out_cache)

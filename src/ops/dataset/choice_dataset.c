@@ -1,4 +1,5 @@
-// Datasets that choose as they go.
+// Definitions of the datasets that select elements at run time: by an index that another dataset
+// gives, by whether they could be computed, and by whether their number is the expected one.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,20 +1,29 @@
-// Datasets that choose as they go: from which of several inputs the next element is, which elements
-// are left out, and whether there were as many as there should be.
+// Kernels of three datasets that decide at run time which elements they give. None of them changes
+// an element.
+//
+// DirectedInterleaveDataset reads a dataset of indices, its input 0, and gives for each index the
+// next element of the data input with this index. IgnoreErrorsDataset leaves out the elements whose
+// computation fails. AssertCardinalityDataset gives its input's elements and fails where their
+// number is not the one that was promised; other datasets rely on that number through
+// leat_dataset_cardinality. An input may answer PENDING (ops/dataset/pull_cpu.h), so that an
+// iterator records what it has already decided, such as the index that it took.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
-// ---- From inputs that another dataset names -----------------------------------------------------
+// ---- Elements of inputs that a dataset of indices names
+// ------------------------------------------
 
 typedef struct directed_s {
-  leat_dataset_t base;  // inputs: the numbers, then those that they choose from
+  leat_dataset_t base;  // inputs[0] gives the indices, the others the elements
   bool stops_on_empty;
 } directed_t;
 
 typedef struct directed_iterator_s {
   leat_iterator_t base;
   leat_iterator_t** inputs;
-  int64_t chosen;  // among them; 0: none yet
-  int64_t ended;
+  // index in |inputs| of the input asked now; 0: the next index has to be read first
+  int64_t chosen;
+  int64_t ended;  // data inputs that have given END
 } directed_iterator_t;
 
 static leat_status_t directed_start(leat_iterator_t* self) {
@@ -25,6 +34,8 @@ static void directed_stop(leat_iterator_t* self) {
   leat_iterator_free_all(self, ((directed_iterator_t*)self)->inputs);
 }
 
+// Reads the next index into |it->chosen|, which is index + 1 because inputs[0] is the selector.
+// |it->chosen| stays 0 when the selector has ended or is PENDING.
 static leat_status_t choose(directed_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   leat_tensor_t number;
   int64_t count = it->base.dataset->input_count - 1;
@@ -54,6 +65,7 @@ static leat_status_t directed_next(leat_iterator_t* self, leat_pull_t* pull, lea
     if (!status && *out_poll == LEAT_POLL_PENDING) return leat_ok_status();
     it->chosen = 0;
     if (status || *out_poll == LEAT_POLL_ELEMENT) return status;
+    // An input that had ended before is passed over: the selector goes on to its next index.
     it->ended += !was_at_end;
     bool all = it->ended == self->dataset->input_count - 1;
     if (all || (directed->stops_on_empty && !was_at_end)) return leat_ok_status();
@@ -80,7 +92,8 @@ static leat_status_t directed_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "stop_on_empty_dataset", state);
 }
 
-// What the elements of all inputs have in common.
+// Checks that input 0 gives int64 scalars and makes the spec that the elements of all data inputs
+// satisfy. |*out_spec| is released before a failure is returned.
 static leat_status_t join_specs(leat_kernel_context_t* c, leat_element_spec_t** out_spec) {
   leat_dataset_t *numbers, *first, *other;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &numbers));
@@ -108,12 +121,13 @@ static leat_status_t directed__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
-// ---- Without those that fail --------------------------------------------------------------------
+// ---- Without the elements that fail -------------------------------------------------------------
 
 static leat_status_t ignore_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                  leat_poll_t* out_poll) {
   for (;;) {
     leat_status_t status = leat_iterator_next(self->input, pull, out, out_poll);
+    // CANCELLED and DEADLINE_EXCEEDED end the step and do not say that the element is faulty.
     if (!status || leat_pull_was_stopped(status)) return status;
     leat_status_free(status);
   }
@@ -137,7 +151,7 @@ static leat_status_t ignore__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
-// ---- As many as there should be -----------------------------------------------------------------
+// ---- With a checked number of elements ----------------------------------------------------------
 
 typedef struct asserted_s {
   leat_dataset_t base;
@@ -146,7 +160,7 @@ typedef struct asserted_s {
 
 typedef struct asserted_iterator_s {
   leat_iterator_t base;
-  int64_t seen;
+  int64_t seen;  // elements given so far in this pass
 } asserted_iterator_t;
 
 static leat_status_t wrong_count(int64_t wanted, const char* but, int64_t seen) {

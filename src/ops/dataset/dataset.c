@@ -1,4 +1,5 @@
-// Input pipelines as values: datasets, and iterators over them.
+// Lists the sources of the dataset family: tf.data's input pipelines as values in the graph, and
+// the iterators over them.
 #include "ops/family.h"
 
 #define LEAT_DATASET_SOURCES(X) \

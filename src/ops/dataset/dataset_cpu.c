@@ -1,4 +1,18 @@
-// Datasets as values of variants, and iterators over them.
+// Datasets, the variants that hold them, and the iterators over them: what all dataset kernels
+// share. The interface and its rules are in dataset_cpu.h.
+//
+// A dataset is an immutable node of a pipeline. A kernel makes one, keeps its inputs and captured
+// tensors in it, and puts it into a scalar variant as its output:
+//
+//     variant ──▶ Batch ──▶ Map ──▶ TensorSlice        datasets; each retains its inputs
+//                   ▲        ▲          ▲
+//     iterator:   Batch ──▶ Map ──▶ TensorSlice        one pass; each owns the one below it
+//
+// A dataset lies in one allocation: the kind's struct, then the pointers to its inputs, then its
+// tensors. leat_iterator_next is the only way to an element. It checks that the step goes on, that
+// a kind is not asked again after END, that the types are those of the spec, and that no kind's
+// failure is OUT_OF_RANGE, which a reader would take for the end. The depth of pipelines is
+// limited, because one call of |next| per level stands on the stack.
 #include "ops/dataset/dataset_cpu.h"
 
 // ---- Elements -----------------------------------------------------------------------------------
@@ -15,6 +29,8 @@ void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count) {
   for (int i = 0; i < count; ++i) to[i] = leat_tensor_move(&from[i]);
 }
 
+// A row of a tensor begins anywhere in its buffer. It is shared where that address has the
+// alignment which kernels demand, and copied otherwise.
 leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index, leat_tensor_t* out_row) {
   leat_tensor_t row, slice;
   leat_shape_t shape;
@@ -85,6 +101,7 @@ void leat_dataset_release(leat_dataset_t* dataset) {
   leat_allocator_free(leat_allocator_system(), dataset);
 }
 
+// Kinds without a |cardinality| of their own give as many elements as their first input.
 int64_t leat_dataset_cardinality(const leat_dataset_t* dataset) {
   while (!dataset->kind->cardinality) dataset = dataset->inputs[0];
   return dataset->kind->cardinality(dataset);
@@ -114,6 +131,7 @@ leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index, leat_da
 static void variant_retain(void* self) { leat_dataset_retain(self); }
 static void variant_release(void* self) { leat_dataset_release(self); }
 
+// A dataset has no serialized form: it may hold functions and resources of this process.
 static leat_status_t variant_encode(void* self, char** out_metadata, size_t* out_metadata_size,
                                     struct leat_tensor_s** out_tensors, size_t* out_tensor_count) {
   return leat_make_status(LEAT_UNIMPLEMENTED, "A dataset cannot leave its process");
@@ -154,7 +172,7 @@ leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* 
   return leat_ok_status();
 }
 
-// ---- What kernels make --------------------------------------------------------------------------
+// ---- Creation in kernels ------------------------------------------------------------------------
 
 leat_status_t leat_dataset_create_over(const leat_dataset_kind_t* kind, leat_element_spec_t* spec,
                                        leat_dataset_t* input, int tensor_count,
@@ -348,7 +366,8 @@ leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element
   return leat_ok_status();
 }
 
-// Whoever reads an element relies on its types: a function may return others than it is said to.
+// The reader of an element relies on the types in the spec, and a function may return other types
+// than its attributes declare. On a mismatch the element is released.
 static leat_status_t check_types(const leat_element_spec_t* spec, leat_tensor_t* element) {
   for (int i = 0; i < spec->count; ++i) {
     if (element[i].dtype == spec->types[i]) continue;
@@ -361,7 +380,8 @@ static leat_status_t check_types(const leat_element_spec_t* spec, leat_tensor_t*
   return leat_ok_status();
 }
 
-// OUT_OF_RANGE would read as the end of the elements to whoever pulls.
+// Replaces a failure of code OUT_OF_RANGE by one of INTERNAL: whoever pulls takes OUT_OF_RANGE for
+// the end of the elements. Other failures are returned as they are.
 static leat_status_t not_the_end(const leat_iterator_t* iterator, leat_status_t status) {
   if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
   leat_status_t internal =

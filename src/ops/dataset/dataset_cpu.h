@@ -1,8 +1,11 @@
 // Datasets and iterators. A dataset is an immutable value that a variant holds: its kind, the
-// datasets that it reads, and the tensors and the function that it captured. An iterator is one
-// pass over a dataset, used by one pull at a time (ops/dataset/pull_cpu.h).
+// datasets that it reads, and the tensors and the function that it captured. It is reference
+// counted, and any thread may use it. An iterator is one pass over a dataset; it belongs to whoever
+// created it, and one pull at a time uses it (ops/dataset/pull_cpu.h).
 //
-// A kind extends both structs at their end: |dataset_bytes|, |iterator_bytes|, zeroed when made.
+// A kind of dataset is a vtable. Its own structs begin with leat_dataset_t and leat_iterator_t, and
+// |dataset_bytes| and |iterator_bytes| say how large they are; both are zeroed when they are made.
+// No function here blocks: an iterator that has to wait for a function call answers PENDING.
 #ifndef LEAT_OPS_DATASET_DATASET_CPU_H_
 #define LEAT_OPS_DATASET_DATASET_CPU_H_
 
@@ -13,35 +16,39 @@ typedef struct leat_dataset_s leat_dataset_t;
 typedef struct leat_iterator_s leat_iterator_t;
 
 enum { LEAT_CARDINALITY_INFINITE = -1, LEAT_CARDINALITY_UNKNOWN = -2 };
-// Tells to choose a number; this library takes the number of processors or, for buffers, any.
+// AUTOTUNE lets the library choose a number. It takes the number of processors where a number is
+// needed, and ignores the choice of buffer sizes and parallel calls, which it does not use.
 enum { LEAT_DATASET_AUTOTUNE = -1 };
-// Of datasets one above the other, and so of calls of |next| within each other.
+// The limit of datasets that read each other in a chain, and so of nested calls of |next|.
 #define LEAT_MAX_DATASET_DEPTH 1000
 
 typedef struct leat_dataset_kind_s {
   const char* name;
   uint32_t dataset_bytes;
   uint32_t iterator_bytes;
-  bool opens_input;  // an iterator begins with one over inputs[0] as its |input|
-  // Ends what the kind added to the dataset. NULL: nothing.
+  bool opens_input;  // leat_iterator_create opens |input| over inputs[0] before |start|
+  // Releases what the kind added to the dataset. NULL: nothing.
   void (*destroy)(leat_dataset_t* self);
-  // Makes what the kind added to an iterator. NULL: nothing. When it fails |stop| is still called.
+  // Initializes what the kind added to an iterator. NULL: nothing. |stop| is called even when it
+  // fails.
   leat_status_t (*start)(leat_iterator_t* self);
-  // The next element: |out| has room for the spec's components and is touched only when there
-  // is one. Not called again after END. See leat_iterator_next.
+  // Gives the next element in |out|, which has room for the spec's components and is written only
+  // where |*out_poll| is ELEMENT; |*out_poll| is END before the call. It is not called again after
+  // END. Call it through leat_iterator_next.
   leat_status_t (*next)(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                         leat_poll_t* out_poll);
-  void (*stop)(leat_iterator_t* self);  // NULL: nothing
-  // Of the elements; NULL: that of inputs[0].
+  // releases what the kind added to an iterator; NULL: nothing
+  void (*stop)(leat_iterator_t* self);
+  // The number of elements, or a LEAT_CARDINALITY_ value; NULL: the number of inputs[0].
   int64_t (*cardinality)(const leat_dataset_t* self);
 } leat_dataset_kind_t;
 
 struct leat_dataset_s {
   const leat_dataset_kind_t* kind;
   leat_reference_count_t references;
-  int32_t depth;
+  int32_t depth;  // datasets in the longest chain from this one to a source
   leat_element_spec_t* spec;
-  uint64_t function;  // of kinds that call one: its handle
+  uint64_t function;  // handle of the function that it calls, for kinds that call one
   int32_t input_count;
   int32_t tensor_count;
   leat_dataset_t** inputs;
@@ -50,88 +57,96 @@ struct leat_dataset_s {
 
 struct leat_iterator_s {
   leat_dataset_t* dataset;
-  leat_iterator_t* input;  // ended with this one; NULL: none
-  int32_t depth;
-  bool at_end;
+  leat_iterator_t* input;  // freed with this iterator; NULL: none
+  int32_t depth;  // iterators from the outermost one down to this one
+  bool at_end;  // |next| has given END
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
 
-// With room for inputs (each to be set, retained) and tensors (no tensor yet). |spec| is moved
-// in, also on failure.
+// Makes a dataset with room for |input_count| inputs, which are set with leat_dataset_set_input,
+// and |tensor_count| tensors, which are empty. |spec| is moved in, also on failure.
 LEAT_MUST_USE leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind,
                                                 leat_element_spec_t* spec, int input_count,
                                                 int tensor_count, leat_dataset_t** out_dataset);
 void leat_dataset_retain(leat_dataset_t* dataset);
 void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
 int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
-// |cardinality| of kinds that cannot say.
+// The |cardinality| of kinds that cannot tell the number of their elements.
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 
-// The dataset that a scalar variant holds, borrowed; INVALID_ARGUMENT for anything else.
+// Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
+// else.
 LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,
                                             leat_dataset_t** out_dataset);
-// A scalar variant that holds |dataset| (moved, also on failure).
+// Makes a scalar variant that holds |dataset|, which is moved in, also on failure.
 LEAT_MUST_USE leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset,
                                                    leat_tensor_t* out_tensor);
-// RESOURCE_EXHAUSTED where datasets stand too high on each other. Retains |input|.
+// Makes |input| the input |index| of |dataset| and retains it. RESOURCE_EXHAUSTED when the chain
+// would become longer than LEAT_MAX_DATASET_DEPTH.
 LEAT_MUST_USE leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index,
                                                    leat_dataset_t* input);
-// Output 0 becomes |dataset| (moved, also on failure).
+// Sets output 0 to |dataset|, which is moved in, also on failure.
 LEAT_MUST_USE leat_status_t leat_dataset_set_output(leat_kernel_context_t* c,
                                                     leat_dataset_t* dataset);
-// A dataset that reads |input|; |spec| as above.
+// Makes a dataset with the one input |input|, which is retained. |spec| is moved in, also on
+// failure.
 LEAT_MUST_USE leat_status_t leat_dataset_create_over(const leat_dataset_kind_t* kind,
                                                      leat_element_spec_t* spec,
                                                      leat_dataset_t* input, int tensor_count,
                                                      leat_dataset_t** out_dataset);
-// What a kernel gives whose dataset reads the one at input 0 and has the same spec.
+// Makes a dataset that reads the dataset at input 0 of the kernel and has the same spec.
 LEAT_MUST_USE leat_status_t leat_dataset_create_over_input(leat_kernel_context_t* c,
                                                            const leat_dataset_kind_t* kind,
                                                            leat_dataset_t** out_dataset);
-// One that reads the datasets at all inputs; |spec| is moved in, also on failure.
+// Makes a dataset that reads the datasets at all inputs of the kernel. |spec| is moved in, also on
+// failure.
 LEAT_MUST_USE leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* c,
                                                          const leat_dataset_kind_t* kind,
                                                          leat_element_spec_t* spec,
                                                          leat_dataset_t** out_dataset);
-// Tensors |first| .. become the kernel's inputs from |first_input| on, |count| of them.
+// Keeps |count| inputs of the kernel, from |first_input| on, as the dataset's tensors from |first|
+// on.
 LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input,
                                                      int first, int count, leat_dataset_t* dataset);
 
-// Output |index| becomes what TensorFlow calls a deleter. What anonymous handles own ends with the
-// last of them here, so that it stands for nothing.
+// Sets output |index| to what TensorFlow calls a deleter. Here it is an empty variant: the resource
+// of an anonymous handle ends with the last copy of the handle.
 LEAT_MUST_USE leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index);
 
-// A handle of nothing: the dataset makes its own resource.
+// True for the handle that a Dummy op gives: it refers to no resource, and the dataset makes one.
 bool leat_dataset_is_dummy(const leat_tensor_t* handle);
 
-// State of kernels whose datasets call a function.
+// The state of kernels whose datasets call a function. |spec| comes first:
+// leat_element_spec_state_t and leat_dataset_fold_t have it at the same place.
 typedef struct leat_dataset_function_s {
   leat_element_spec_t* spec;
   leat_callee_t callee;
   bool preserves_cardinality;
 } leat_dataset_function_t;
-// |attr| names the function.
+// Fills the state from the function's attribute |attr| and from output_types and output_shapes.
 LEAT_MUST_USE leat_status_t leat_dataset_function_create(leat_kernel_creation_t* c,
                                                          const char* attr, void* state);
 void leat_dataset_function_destroy(void* state);
 
-// The same where the function, "f", takes a state before the element, and gives the next one.
+// The state where the function "f" takes a state before the element and returns the next state
+// first.
 typedef struct leat_dataset_fold_s {
   leat_dataset_function_t function;
   int state_count;
 } leat_dataset_fold_t;
 LEAT_MUST_USE leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state);
 
-// A dataset over input 0 that calls the state's function with the node's other_arguments (inputs 1
-// .. |captured_count|) as tensors. |spec| is retained; NULL: the input's.
+// Makes a dataset over input 0 that calls the kernel state's function. The node's other_arguments
+// (inputs 1 to |captured_count|) become its tensors. |spec| is retained; NULL: the input's spec.
 LEAT_MUST_USE leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c,
                                                         const leat_dataset_kind_t* kind,
                                                         leat_element_spec_t* spec,
                                                         int captured_count,
                                                         leat_dataset_t** out_dataset);
 
-// Scalar inputs of kernels; |name| is the argument's.
+// Read scalar inputs of a kernel; |name| is the argument's name in errors. INVALID_ARGUMENT when
+// the input is not a scalar.
 LEAT_MUST_USE leat_status_t leat_dataset_int_input(const leat_kernel_context_t* c, int index,
                                                    const char* name, int64_t* out_value);
 LEAT_MUST_USE leat_status_t leat_dataset_bool_input(const leat_kernel_context_t* c, int index,
@@ -142,39 +157,43 @@ LEAT_MUST_USE leat_status_t leat_dataset_string_input(const leat_kernel_context_
 
 // ---- Iterators ----------------------------------------------------------------------------------
 
-// |depth| of iterators stand above it. Retains |dataset|.
+// Makes an iterator, which retains |dataset|; |depth| is that of the iterator that will own it, or
+// 0.
 LEAT_MUST_USE leat_status_t leat_iterator_create(leat_dataset_t* dataset, int depth,
                                                  leat_iterator_t** out_iterator);
 void leat_iterator_free(leat_iterator_t* iterator);  // NULL is allowed
-// The next element, of the types that the spec says. After a failure the next element may be
-// asked for; after END there is only END.
+// Gives the next element, whose types are those of the spec. After a failure the reader may ask for
+// the element behind it; after END it gets END for ever.
 LEAT_MUST_USE leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull,
                                                leat_tensor_t* out, leat_poll_t* out_poll);
-// |iterator| reads |dataset| from its start from now on (what it read is let go of).
+// Lets |iterator| read |dataset| from its start; the input that it had is freed.
 LEAT_MUST_USE leat_status_t leat_iterator_open_input(leat_iterator_t* iterator,
                                                      leat_dataset_t* dataset);
-// One over each of the dataset's inputs; freed, as many as were made, also after a failure.
+// Makes an iterator over each input of the iterator's dataset. After a failure
+// leat_iterator_free_all frees those that were made.
 LEAT_MUST_USE leat_status_t leat_iterator_create_all(leat_iterator_t* iterator,
                                                      leat_iterator_t*** out_inputs);
 void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs);
-// Calls of the dataset's function with elements of |element_count| components before its tensors.
+// Prepares calls of the dataset's function with an element of |element_count| components, followed
+// by the dataset's tensors.
 LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator,
                                                         int element_count, int return_count,
                                                         leat_application_t* out_application);
 
-// What a failed call of a dataset's function means (consumes |status|): one with OUT_OF_RANGE ends
-// the elements, unless as many are promised as the input has.
+// Translates the failure of a dataset's function; |status| is consumed. OUT_OF_RANGE ends the
+// elements, as in TensorFlow; where the dataset must have as many elements as its input, it is an
+// INVALID_ARGUMENT. Other failures are returned as they are.
 LEAT_MUST_USE leat_status_t leat_function_failure(leat_status_t status, bool preserves_cardinality,
                                                   leat_poll_t* out_poll);
 
 void leat_element_release(leat_tensor_t* components, int count);
-// Shares, so that both own their tensors.
+// |to| shares the buffers of |from|; both are released later.
 void leat_element_share(const leat_tensor_t* from, leat_tensor_t* to, int count);
 void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count);
-// Row |index| of a tensor of rank 1 or more, at an address as kernels want it.
+// Gives row |index| of a tensor of rank 1 or more, at an address that is aligned for kernels.
 LEAT_MUST_USE leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index,
                                              leat_tensor_t* out_row);
-// Row |index| of each of |count| tensors.
+// Gives row |index| of each of |count| tensors.
 LEAT_MUST_USE leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index,
                                               leat_tensor_t* out, int count);
 

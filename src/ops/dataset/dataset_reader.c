@@ -1,4 +1,4 @@
-// Ops that read a whole dataset.
+// Definitions of the ops that read a whole dataset in one step.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"

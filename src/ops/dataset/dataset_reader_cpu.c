@@ -1,5 +1,14 @@
-// Kernels that read a whole dataset themselves: to one element, by a function over all of them; and
-// how many elements there are.
+// Kernels that read a whole dataset in one step. DatasetCardinality tells the number of its
+// elements without reading any. DatasetToSingleElement gives its only element and fails where there
+// is none or a second one. ReduceDataset is a left fold: the function f is called for each element
+// with the state so far, and the last state is the output,
+//
+//     state[i + 1] = f(state[i], element[i], other_arguments)
+//
+// Both readers are asynchronous kernels that run a pull (ops/dataset/pull_cpu.h): no thread waits
+// while a function of the pipeline, or f, is called. What a reader keeps from one step of its pull
+// to the next is a reading_t, which is allocated when the kernel starts and freed before it reports
+// that it is done.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -17,15 +26,17 @@ static leat_status_t cardinality__cpu(leat_kernel_context_t* c) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// What the kernels' states begin with is their spec.
+// A kernel's read in progress. Both kernels' states begin as leat_element_spec_state_t does, so
+// that finish() can read the spec from either.
 typedef struct reading_s {
   leat_pull_t pull;
   leat_iterator_t* iterator;
-  leat_application_t application;  // of Reduce: its arguments are the state, then an element
-  bool has_value;                  // |values| are filled
+  // ReduceDataset's call of f: its arguments are the state, an element, then other_arguments
+  leat_application_t application;
+  bool has_value;                  // |values| hold tensors
   int value_count;
-  leat_tensor_t* values;  // the outputs to be
-  leat_tensor_t room[];   // |values|, then an element
+  leat_tensor_t* values;  // the only element, or the state: what becomes the outputs
+  leat_tensor_t room[];   // memory of |values|, then of one more element
 } reading_t;
 
 static void end_reading(reading_t* r, leat_status_t status) {
@@ -50,6 +61,8 @@ static void finish(leat_pull_t* pull, leat_status_t status) {
   end_reading(r, status);
 }
 
+// Makes a reading of the dataset at input 0. |value_count| is the number of outputs; 0 stands for
+// as many as an element has components.
 static leat_status_t begin_reading(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                                    leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
                                    int value_count, reading_t** out_reading) {
@@ -75,6 +88,7 @@ static leat_status_t begin_reading(leat_kernel_context_t* c, leat_kernel_done_fn
 
 // ---- The only element ---------------------------------------------------------------------------
 
+// Reads the first element, and then asks for a second one to see that there is none.
 static leat_status_t single_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   reading_t* r = (reading_t*)pull;
   leat_tensor_t* second = r->room + r->value_count;
@@ -104,7 +118,8 @@ static void single__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 // ---- Reduction ----------------------------------------------------------------------------------
 
-// The state is in |values| while no call goes on, else among the arguments.
+// One step of the fold. The state is in |values| between calls; while f is called it is among the
+// call's arguments, and |has_value| is false.
 static leat_status_t reduce_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   reading_t* r = (reading_t*)pull;
   leat_application_t* application = &r->application;

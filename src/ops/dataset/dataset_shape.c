@@ -1,4 +1,4 @@
-// Shape functions of datasets and iterators.
+// Shape functions that several ops of the dataset family share.
 #include "ops/dataset/dataset_shape.h"
 
 #include "graph/handle_shape.h"

@@ -1,4 +1,4 @@
-// What the rows of this family share: attributes and shape functions.
+// Attributes and shape functions that the op definitions of the dataset family share.
 #ifndef LEAT_OPS_DATASET_DATASET_SHAPE_H_
 #define LEAT_OPS_DATASET_DATASET_SHAPE_H_
 
@@ -6,12 +6,14 @@
 
 #define LEAT_ELEMENT_ATTRS "output_types: list(type) >= 1; output_shapes: list(shape) >= 1"
 #define LEAT_METADATA_ATTR "; metadata: string = ''"
-// Datasets keep what they are made of.
+// Marks all inputs as escaping: the dataset keeps the tensors when its op has run, so that their
+// buffers must not be reused.
 #define LEAT_EVERY_INPUT UINT64_MAX
 
-// A scalar, of inputs that are scalars all but a dataset before them.
+// Checks that all inputs are scalars, apart from a dataset at input 0, and makes the output a
+// scalar.
 LEAT_MUST_USE leat_status_t leat_shape_of_scalars(leat_inference_t* c);
-// The components of an element, as output_shapes says; input 0 is a scalar.
+// Gives the outputs the shapes of the attribute output_shapes; input 0 must be a scalar.
 LEAT_MUST_USE leat_status_t leat_shape_of_element(leat_inference_t* c);
 
 #endif  // LEAT_OPS_DATASET_DATASET_SHAPE_H_

@@ -1,6 +1,13 @@
-// Types and shapes of elements.
+// The types and shapes of a dataset's elements. Every dataset has a spec, and most kernels make a
+// new one from their input's: the spec of rows, of what two datasets have in common, or of what the
+// node's attributes declare. A spec lies in an arena, so that its shapes need no release of their
+// own. It is filled by its maker and never changes afterwards, which is why any number of datasets
+// and iterators, on any threads, may share it. The checks use TensorFlow's texts, because programs
+// compare them.
 #include "ops/dataset/element_spec_cpu.h"
 
+// There is room for one more component than |count|, so that an element without components has
+// addresses too.
 leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec) {
   leat_element_spec_t* s;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *s, (void**)&s));
@@ -71,6 +78,8 @@ void leat_element_spec_release(leat_element_spec_t* spec) {
   leat_allocator_free(leat_allocator_system(), spec);
 }
 
+// The first dimension is the one that the rows lack; nothing is known where the rank is unknown or
+// 0.
 leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape) {
   return shape.rank < 1 ? leat_partial_shape_unknown()
                         : (leat_partial_shape_t){shape.rank - 1, shape.dims + 1};
@@ -105,6 +114,7 @@ static leat_status_t check_type(const leat_element_spec_t* expected, int index, 
                           leat_dtype_name(expected->types[index]), leat_dtype_name(received));
 }
 
+// Whether one shape may satisfy both: an unknown rank or size agrees with any.
 static bool compatible(leat_partial_shape_t a, leat_partial_shape_t b) {
   if (a.rank < 0 || b.rank < 0) return true;
   if (a.rank != b.rank) return false;
@@ -158,7 +168,8 @@ leat_status_t leat_element_spec_check_element(const leat_element_spec_t* expecte
   return leat_ok_status();
 }
 
-// What is known of both shapes, at |dims| when it is of a known rank.
+// Gives what holds for both shapes: a size where they agree, and no rank where the ranks differ.
+// |dims| is the memory of the result's sizes.
 static leat_partial_shape_t common_shape(leat_partial_shape_t a, leat_partial_shape_t b,
                                          int64_t* dims) {
   if (a.rank < 0 || a.rank != b.rank) return leat_partial_shape_unknown();

@@ -1,5 +1,5 @@
-// What the elements of a dataset are like: a type and as much of a shape as is known for each
-// component. Made once, then shared and only read.
+// What the elements of a dataset are like: for each component a type, and a shape as far as it is
+// known. A spec is filled once and then shared and only read, from any thread.
 #ifndef LEAT_OPS_DATASET_ELEMENT_SPEC_CPU_H_
 #define LEAT_OPS_DATASET_ELEMENT_SPEC_CPU_H_
 
@@ -9,46 +9,51 @@ typedef struct leat_element_spec_s {
   leat_reference_count_t references;
   leat_arena_t arena;
   int count;
-  uint8_t* types;
-  leat_partial_shape_t* shapes;
+  uint8_t* types;  // [count], base types
+  leat_partial_shape_t* shapes;  // [count], in |arena|
 } leat_element_spec_t;
 
-// |count| components, to be set before anybody else sees it.
+// Makes a spec of |count| components; each is set with leat_element_spec_set before it is shared.
 LEAT_MUST_USE leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec);
+// Sets component |index|; the shape's sizes are copied.
 LEAT_MUST_USE leat_status_t leat_element_spec_set(leat_element_spec_t* spec, int index, int dtype,
                                                   leat_partial_shape_t shape);
+// Makes a spec of one scalar.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_scalar(int dtype, leat_element_spec_t** out_spec);
-// Of a node's attributes |types_name| and output_shapes; the shapes are unknown where a list that
-// may be empty is.
+// Makes a spec from a node's attributes |types_name| and output_shapes. Where output_shapes is
+// empty, which some ops allow, the shapes are unknown.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_attrs(leat_kernel_creation_t* c,
                                                        const char* types_name,
                                                        leat_element_spec_t** out_spec);
-// Of elements of either of two kinds, of the same types (INVALID_ARGUMENT otherwise).
+// Makes the spec that the elements of both |a| and |b| satisfy. INVALID_ARGUMENT when their types
+// differ.
 LEAT_MUST_USE leat_status_t leat_element_spec_common(const leat_element_spec_t* a,
                                                      const leat_element_spec_t* b,
                                                      leat_element_spec_t** out_spec);
 leat_element_spec_t* leat_element_spec_retain(leat_element_spec_t* spec);
 void leat_element_spec_release(leat_element_spec_t* spec);  // NULL is allowed
 
-// What is known of a row of a tensor of that shape.
+// The shape of a row of a tensor of shape |shape|, which is |shape| without its first dimension;
+// unknown where |shape| has none. It borrows |shape|'s sizes.
 leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape);
-// Of the rows of such elements.
+// Makes the spec of the rows of elements that are as |batches| says.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_rows(const leat_element_spec_t* batches,
                                                       leat_element_spec_t** out_spec);
 
-// INVALID_ARGUMENT where |received| cannot be what |expected| states.
+// Return INVALID_ARGUMENT where |received| contradicts |expected|; an unknown size contradicts
+// none.
 LEAT_MUST_USE leat_status_t leat_element_spec_check_types(const leat_element_spec_t* expected,
                                                           const leat_element_spec_t* received);
 LEAT_MUST_USE leat_status_t leat_element_spec_check_shapes(const leat_element_spec_t* expected,
                                                            const leat_element_spec_t* received);
 LEAT_MUST_USE leat_status_t leat_element_spec_check(const leat_element_spec_t* expected,
                                                     const leat_element_spec_t* received);
-// The same for an element's |count| tensors.
+// The same check for the |count| tensors of an element.
 LEAT_MUST_USE leat_status_t leat_element_spec_check_element(const leat_element_spec_t* expected,
                                                             const leat_tensor_t* tensors,
                                                             int count);
 
-// State of kernels that need nothing else.
+// The state of kernels that need nothing but the spec of their attributes.
 typedef struct leat_element_spec_state_s {
   leat_element_spec_t* spec;
 } leat_element_spec_state_t;

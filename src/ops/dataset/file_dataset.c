@@ -1,9 +1,9 @@
-// Datasets of what files hold.
+// Definitions of the datasets that read files: lines, TFRecords and records of a fixed length.
 #include "graph/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 
-// The names, then |scalars|.
+// Input 0, the file names, is a scalar or a vector; |scalars| scalar inputs follow.
 static leat_status_t check_files(leat_inference_t* c, int scalars) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 0), 1));
   for (int i = 1; i <= scalars; ++i) LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, i));

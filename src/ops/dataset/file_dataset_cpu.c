@@ -1,6 +1,13 @@
-// Datasets of what files hold: lines, TFRecords, records of a fixed size. One file after the other.
-// A file whose bytes are wrong fails once and the next one follows; so does any failure of a file
-// of TFRecords, while others that cannot be read fail again and again, as in TensorFlow.
+// Kernels of the datasets whose elements are scalar strings read from files: the lines of text
+// files, the records of TFRecord files (formats/record.h), and records of a fixed length. The files
+// are read one after the other, as a stream through the library's file system; each may be
+// compressed with ZLIB or GZIP.
+//
+// The kinds differ in one function, read_t: it opens the file when none is open and gives the next
+// record. files_next does the rest. At the end of a file it closes it and goes to the next one.
+// Failures follow TensorFlow: a file with corrupt data (DATA_LOSS) and a TFRecord file with any
+// failure are reported once, and the next call goes on with the next file; any other failure, such
+// as a file that does not exist, is reported again by every call.
 #include "base/string_builder.h"
 #include "formats/byte_reader.h"
 #include "formats/compression.h"
@@ -9,19 +16,21 @@
 #include "ops/kernel_rows.h"
 
 typedef struct files_s {
-  leat_dataset_t base;  // tensors: the names, the compression, and perhaps the offsets
+  // tensors: the file names, the compression, and for TFRecordDatasetV2 the offsets
+  leat_dataset_t base;
   int64_t header_bytes, record_bytes, footer_bytes;
 } files_t;
 
 typedef struct files_iterator_s {
   leat_iterator_t base;
-  int64_t file;  // index of the one that is read, or is next
+  int64_t file;  // index of the file that is open, or that is opened next
   leat_file_stream_t* stream;
   leat_byte_reader_t bytes;
   leat_record_reader_t records;
 } files_iterator_t;
 
-// What a kind of file does. |read| gives OUT_OF_RANGE at the end of a file.
+// Reads the next record of the file |it->file|, which it opens if need be. OUT_OF_RANGE at the end
+// of the file.
 typedef leat_status_t (*read_t)(files_iterator_t* it, leat_string_view_t* out_record);
 
 static leat_string_view_t file_name(const files_iterator_t* it) {
@@ -43,6 +52,7 @@ static void close_file(files_iterator_t* it) {
 
 static void files_stop(leat_iterator_t* self) { close_file((files_iterator_t*)self); }
 
+// Opens file |it->file|. The name is copied because the file system wants it to end in NUL.
 static leat_status_t open_stream(files_iterator_t* it) {
   leat_string_builder_t path;
   leat_string_builder_initialize(leat_allocator_system(), &path);
@@ -72,12 +82,14 @@ static leat_status_t read_line(files_iterator_t* it, leat_string_view_t* out_rec
 
 // ---- TFRecords ----------------------------------------------------------------------------------
 
+// Reads and drops |count| bytes, because a record source can only be read forwards.
 static leat_status_t pass_over(leat_record_source_t* source, int64_t count) {
   char bytes[4096];
   while (count > 0) {
     size_t wanted = count < (int64_t)sizeof bytes ? (size_t)count : sizeof bytes, got;
     LEAT_RETURN_IF_ERROR(source->read(source, bytes, wanted, &got));
-    if (got < wanted) return leat_ok_status();  // the end is found by whoever reads
+    // a short file: the first read of a record finds the end
+    if (got < wanted) return leat_ok_status();
     count -= (int64_t)got;
   }
   return leat_ok_status();
@@ -112,6 +124,8 @@ static leat_status_t wrong_length(const files_iterator_t* it, leat_status_code_t
                           LEAT_SV_ARG(file_name(it)), (long long)files->record_bytes);
 }
 
+// The length of a file that is not compressed is known and checked before its first record is
+// given.
 static leat_status_t open_fixed(files_iterator_t* it) {
   const files_t* files = (const files_t*)it->base.dataset;
   LEAT_RETURN_IF_ERROR(open_bytes(it));
@@ -124,7 +138,9 @@ static leat_status_t open_fixed(files_iterator_t* it) {
   return leat_byte_reader_skip(&it->bytes, (uint64_t)files->header_bytes);
 }
 
-// The records end where only the footer is left.
+// Gives the next record. The last |footer_bytes| of the file are no record, so that there must be
+// |record| + |footer| bytes ahead; where fewer are ahead, anything more than the footer means that
+// the file is cut off.
 static leat_status_t read_fixed(files_iterator_t* it, leat_string_view_t* out_record) {
   const files_t* files = (const files_t*)it->base.dataset;
   leat_status_t opened = it->stream ? leat_ok_status() : open_fixed(it);
@@ -152,6 +168,7 @@ static leat_status_t read_fixed(files_iterator_t* it, leat_string_view_t* out_re
 
 // ---- Files --------------------------------------------------------------------------------------
 
+// Copies |record| into |out|. read_fixed only looks ahead, so that its record is consumed here.
 static leat_status_t take_record(files_iterator_t* it, leat_string_view_t record, read_t read,
                                  leat_tensor_t* out) {
   LEAT_RETURN_IF_ERROR(leat_tensor_scalar_string(record, out));
@@ -217,7 +234,8 @@ static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_
   return leat_ok_status();
 }
 
-// |offsets_input| < 0: each file from its start.
+// Makes the dataset. |offsets_input| is the input with the files' offsets; negative: each file is
+// read from its start.
 static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
                           leat_string_view_t compression, int offsets_input,
                           const files_t* options) {

@@ -1,4 +1,4 @@
-// Datasets of groups of elements.
+// Definition of GroupByWindowDataset, which collects elements by a key and reduces each full group.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

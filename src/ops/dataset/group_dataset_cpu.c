@@ -1,6 +1,15 @@
-// Groups: a function gives each element a key; those of one key are collected, and when there are
-// enough of them (another function of the key says how many) a third one makes a dataset of them,
-// whose elements come next. At the end the groups that are not full follow by their keys.
+// The kernel of GroupByWindowDataset. For each element of the input
+//
+//     key    = key_func(element)
+//     size   = window_size_func(key)                    once for each key
+//     window = the first |size| elements of that key    when there are so many
+//     gives the elements of reduce_func(key, window)    a dataset that it returns
+//
+// At the end of the input the groups that are not full are reduced too, in the order of their keys.
+// The iterator keeps a list of groups sorted by key. At most one of the three functions is being
+// called at a time: go_on either takes the result of the call that was started, or starts the next
+// one and answers PENDING (ops/dataset/pull_cpu.h). While key_func or window_size_func runs, the
+// element lies among the arguments of key_func's call, and moves from there into its group.
 #include <string.h>
 
 #include "ops/dataset/window_dataset_cpu.h"
@@ -9,33 +18,37 @@
 typedef enum role_e { KEY, REDUCE, SIZE, ROLES } role_t;
 
 typedef struct groups_s {
-  leat_dataset_t base;  // tensors: what the functions captured, by role
+  leat_dataset_t base;  // tensors: what the three functions captured, in the order of role_t
   uint64_t functions[ROLES];
   int captured[ROLES];
 } groups_t;
 
 typedef struct group_s {
-  int64_t key, size;  // 0: not yet known
-  leat_tensor_t* tensors;
+  int64_t key, size;  // |size| is 0 until window_size_func has been called for the key
+  leat_tensor_t* tensors;  // the collected elements, each with all its components
   size_t capacity;
-  int64_t count;  // of elements
+  int64_t count;  // elements in |tensors|
 } group_t;
 
 typedef struct groups_iterator_s {
   leat_iterator_t base;
   leat_application_t calls[ROLES];
-  group_t* groups;  // by key
+  group_t* groups;  // sorted by key
   size_t group_count, group_capacity;
-  size_t at;  // the group of the element that is among the arguments of KEY
+  size_t at;  // index of the group to which the element in calls[KEY] belongs
+  // elements of the dataset that reduce_func returned; NULL: none is being read
   leat_iterator_t* reduced;
 } groups_iterator_t;
 
+// An element of the input has so many components; what reduce_func gives may have another number.
 static int component_count(const groups_iterator_t* it) {
   return it->base.input->dataset->spec->count;
 }
 
 // ---- Functions ----------------------------------------------------------------------------------
 
+// Prepares the calls of function |role|; |captured| are the tensors that it captured, which follow
+// the |element_count| arguments that each call sets.
 static leat_status_t prepare_call(groups_iterator_t* it, role_t role, int element_count,
                                   const leat_tensor_t* captured) {
   const groups_t* dataset = (const groups_t*)it->base.dataset;
@@ -77,6 +90,7 @@ static void start_call(groups_iterator_t* it, role_t role, leat_pull_t* pull,
                          ((const groups_t*)it->base.dataset)->functions[role]);
 }
 
+// Takes the result of key_func or window_size_func, which must be one int64.
 static leat_status_t take_number(leat_application_t* call, leat_pull_t* pull, const char* name,
                                  int64_t* out_value) {
   leat_tensor_t number;
@@ -90,7 +104,8 @@ static leat_status_t take_number(leat_application_t* call, leat_pull_t* pull, co
 
 // ---- Groups -------------------------------------------------------------------------------------
 
-// |it->at| becomes the place of |key|, where a group is made if there is none.
+// Sets |it->at| to the index of the group of |key|, by binary search. A group without elements is
+// inserted where there is none.
 static leat_status_t find_group(groups_iterator_t* it, int64_t key) {
   size_t low = 0, high = it->group_count;
   while (low < high) {
@@ -112,7 +127,8 @@ static leat_status_t find_group(groups_iterator_t* it, int64_t key) {
   return leat_ok_status();
 }
 
-// Calls the function that makes a dataset of group |index|, which is empty then.
+// Moves the elements of group |index| into a window dataset, which leaves the group empty, and
+// starts the call of reduce_func with it.
 static leat_status_t reduce(groups_iterator_t* it, size_t index, leat_pull_t* pull,
                             leat_poll_t* out_poll) {
   group_t* group = &it->groups[index];
@@ -128,7 +144,8 @@ static leat_status_t reduce(groups_iterator_t* it, size_t index, leat_pull_t* pu
   return leat_ok_status();
 }
 
-// The element goes into its group, which may be full then.
+// Moves the element from calls[KEY] into its group, and starts reduce_func if the group is full
+// now. |*out_poll| is PENDING when it does, and END otherwise.
 static leat_status_t add_element(groups_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   group_t* group = &it->groups[it->at];
   int components = component_count(it);
@@ -165,6 +182,7 @@ static leat_status_t take_size(groups_iterator_t* it, leat_pull_t* pull, leat_po
   return add_element(it, pull, out_poll);
 }
 
+// Opens an iterator over the dataset that reduce_func returned.
 static leat_status_t take_reduced(groups_iterator_t* it, leat_pull_t* pull) {
   leat_tensor_t returned;
   leat_dataset_t* dataset;
@@ -180,8 +198,10 @@ static leat_status_t take_reduced(groups_iterator_t* it, leat_pull_t* pull) {
 
 // ---- The iterator -------------------------------------------------------------------------------
 
-// Takes what a call gave, or begins one with the next element, or with a group where there is none.
-// END where nothing is left to do; what it says else is PENDING or, after END of a call, ELEMENT.
+// Makes one step: takes the result of the call that has ended, or starts key_func with the next
+// element of the input, or reduces a group that is left when the input has ended. |*out_poll| is
+// PENDING when a call was started or the input waits, ELEMENT when the caller must call again, and
+// END when nothing is left.
 static leat_status_t go_on(groups_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   leat_application_t* calls = it->calls;
   if (calls[KEY].pending || calls[SIZE].pending) {

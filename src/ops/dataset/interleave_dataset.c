@@ -1,4 +1,5 @@
-// Datasets whose function makes a dataset of each element.
+// Definitions of the datasets whose function returns a dataset for each element: flat map and
+// interleave.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

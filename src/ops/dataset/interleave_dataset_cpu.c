@@ -1,5 +1,16 @@
-// Datasets whose function makes a dataset of each element: their elements one dataset after the
-// other, or some of each in turn. A cycle of one place and blocks without end is the former.
+// Kernels of the datasets whose function returns a dataset for each element of the input, and which
+// give the elements of those datasets. InterleaveDataset keeps |cycle_length| of them open at once,
+// one at each place of a cycle. It gives |block_length| elements from a place and then goes to the
+// next one:
+//
+//     cycle:   [ dataset of e0 | dataset of e1 | dataset of e2 ]
+//                 block ──────▶   block ──────▶   block ──────▶ the first place again
+//
+// A place whose dataset has ended takes the dataset of the next element of the input.
+// FlatMapDataset is the case of one place and blocks without end, so that one dataset follows the
+// other. The parallel ops run the same code and read one dataset at a time: they give the elements
+// in the order that TensorFlow gives when determinism is asked for. Only the arguments are checked
+// differently.
 #include "base/cpu.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
@@ -12,10 +23,10 @@ typedef struct interleave_s {
 typedef struct interleave_iterator_s {
   leat_iterator_t base;
   leat_application_t application;
-  leat_iterator_t** cycle;  // what is read at each place, or NULL
+  leat_iterator_t** cycle;  // [cycle_length]; NULL: no dataset is open at this place
   int64_t place;
-  int64_t in_block;  // elements given from this place since it was reached
-  int64_t open;
+  int64_t in_block;  // elements given from this place since the iterator came to it
+  int64_t open;  // places with an open dataset
   bool input_ended;
 } interleave_iterator_t;
 
@@ -44,7 +55,7 @@ static void go_to_next_place(interleave_iterator_t* it) {
   it->place = (it->place + 1) % interleave->cycle_length;
 }
 
-// The dataset that the function made is read at this place.
+// Opens an iterator, at the current place, over the dataset that the function returned.
 static leat_status_t open_returned(interleave_iterator_t* it, leat_pull_t* pull) {
   leat_tensor_t returned;
   leat_dataset_t* dataset;
@@ -63,8 +74,9 @@ static leat_status_t open_returned(interleave_iterator_t* it, leat_pull_t* pull)
   return status;
 }
 
-// Goes on until there is an element at this place, or PENDING. END only says that this place has
-// come to its end.
+// Gives the next element of the current place, or PENDING while its dataset or the function's call
+// waits. END says only that this place gives nothing now: its dataset has ended, or the input has
+// no more elements for it.
 static leat_status_t read_place(interleave_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   leat_application_t* application = &it->application;
@@ -144,7 +156,9 @@ static leat_status_t flat_map__cpu(leat_kernel_context_t* c) {
   return make(c, leat_kernel_input_count(c) - 1, 1, INT64_MAX);
 }
 
-// Cycle and block length are the first of |after| scalars that follow the captured tensors.
+// Makes the dataset of an op whose last |after| inputs are scalars, of which cycle_length and
+// block_length are the first two. The captured tensors lie between the input dataset and these
+// scalars.
 static leat_status_t make_interleave(leat_kernel_context_t* c, int after) {
   int first = leat_kernel_input_count(c) - after;
   int64_t cycle_length, block_length;
@@ -155,6 +169,8 @@ static leat_status_t make_interleave(leat_kernel_context_t* c, int after) {
 
 static leat_status_t interleave__cpu(leat_kernel_context_t* c) { return make_interleave(c, 2); }
 
+// The parallel ops have num_parallel_calls as their last input. It is checked as TensorFlow does
+// and not used.
 static leat_status_t make_parallel(leat_kernel_context_t* c, int after) {
   int last = leat_kernel_input_count(c) - 1;
   int64_t calls, cycle_length;
@@ -174,6 +190,7 @@ static leat_status_t parallel_interleave__cpu(leat_kernel_context_t* c) {
   return make_parallel(c, 3);
 }
 
+// ParallelInterleaveDatasetV4 has two more inputs for buffer sizes, which are checked and not used.
 static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
   int64_t output_elements, input_elements;
   int last = leat_kernel_input_count(c) - 1;

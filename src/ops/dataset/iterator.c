@@ -1,4 +1,5 @@
-// Iterators over datasets.
+// Definitions of the ops that make iterators over datasets, set them to a dataset and take
+// elements.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,10 +1,16 @@
-// CPU kernels that make iterators and take their elements.
+// Kernels of iterators as a graph sees them: resources that are made, set to the start of a dataset
+// by MakeIterator, and asked for one element per step by IteratorGetNext. An iterator outlives the
+// steps that use it and may be used by several steps at once. It can serve one pull at a time, so
+// that MakeIterator and IteratorGetNext take a turn (ops/dataset/iterator_cpu.h): a step whose turn
+// has not come waits in a queue without a thread. The kernels are asynchronous for the same reason.
+// The memory of a turn is allocated when the kernel starts, freed when the turn ends, and only then
+// is the kernel reported as done, because another step may run at that moment.
 #include "ops/dataset/iterator_cpu.h"
 
 #include "kernel/boxed_tensors.h"
 #include "ops/kernel_rows.h"
 
-// ---- Making -------------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
 typedef struct iterator_node_s {
   leat_handle_t handle;
@@ -23,6 +29,8 @@ static void node_destroy(void* state) {
   leat_handle_deinitialize(&node->handle);
 }
 
+// Finds or makes the iterator by its container and name. One that another node made must have the
+// same types and compatible shapes.
 static leat_status_t iterator__cpu(leat_kernel_context_t* c) {
   const iterator_node_t* node = leat_kernel_state(c);
   leat_resource_t* found;
@@ -50,15 +58,16 @@ static leat_status_t delete__cpu(leat_kernel_context_t* c) {
   leat_resource_release(resource);
   const leat_resource_handle_t* handle =
       *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*);
-  // What an anonymous handle owns ends with the last handle.
+  // An anonymous handle owns its iterator, which ends with the last copy of the handle.
   return handle->owned ? leat_ok_status()
                        : leat_resource_manager_remove(c->services->resources, handle->container,
                                                       handle->name, &leat_iterator_kind);
 }
 
-// ---- Turns of kernels ---------------------------------------------------------------------------
+// ---- Kernels that take a turn -------------------------------------------------------------------
 
-// Begins a turn of |bytes| at the iterator of input |input|.
+// Allocates a turn of |bytes| bytes, whose struct begins with leat_turn_t, and waits with it for
+// the iterator at input |input|. |step| and |finish| are those of the turn's pull.
 static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
                       leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
                       void (*finish)(leat_pull_t*, leat_status_t)) {
@@ -76,6 +85,7 @@ static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int 
   leat_turn_take(turn);
 }
 
+// Ends the turn, frees it and reports that the kernel is done; |turn| must not be used afterwards.
 static void end_turn(leat_turn_t* turn, leat_status_t status) {
   leat_kernel_context_t* context = turn->pull.context;
   leat_kernel_done_fn_t done = turn->pull.done;
@@ -103,10 +113,12 @@ static void make__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 typedef struct next_s {
   leat_turn_t turn;
   bool at_end;
-  int32_t count;  // of components, when there is an element
+  int32_t count;  // tensors in |components|; 0 while there is no element
   leat_tensor_t components[];
 } next_t;
 
+// Pulls one element. The iterator's types are checked before, because |components| has room for the
+// types that the node declares.
 static leat_status_t next_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   next_t* next = (next_t*)pull;
   leat_iterator_resource_t* resource = next->turn.resource;
@@ -139,6 +151,7 @@ static void components_finish(leat_pull_t* pull, leat_status_t status) {
   end_next(next, status);
 }
 
+// An optional without a value stands for the end of the dataset.
 static leat_status_t set_optional(next_t* next) {
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
@@ -156,6 +169,7 @@ static void optional_finish(leat_pull_t* pull, leat_status_t status) {
   end_next(next, status);
 }
 
+// Starts a turn with room for the components that the node declares.
 static void take_next(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                       void (*finish)(leat_pull_t*, leat_status_t)) {
   const leat_element_spec_state_t* state = leat_kernel_state(c);

@@ -1,4 +1,4 @@
-// Iterators by name.
+// Definitions of the ops that turn an iterator's handle into a string and back.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,4 +1,10 @@
-// Iterators by name: a handle as a string that another graph can be fed, and back.
+// Kernels of the ops that turn an iterator's handle into a string, and such a string into a handle.
+// The string is a serialized ResourceHandleProto with the device, the container and the name of the
+// iterator; another graph of the same session can be fed with it to choose among iterators
+// ("feedable iterators"). The string only names the iterator and does not keep it alive: making a
+// handle of it looks the iterator up and fails when it does not exist, is on another device, or has
+// other types than the node declares. Whoever has the string can reach the iterator, so that
+// nothing in it is trusted but the name.
 #include "formats/decode.h"
 #include "formats/encode.h"
 #include "formats/generated/tensor.h"
@@ -31,13 +37,15 @@ static leat_status_t to_string__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// Lists that are empty ask for nothing.
+// Checks the iterator against the node's output_types and output_shapes. Empty lists ask for
+// nothing.
 static leat_status_t check_spec(const leat_kernel_context_t* c, leat_resource_t* resource) {
   const leat_element_spec_state_t* state = leat_kernel_state(c);
   if (!state->spec->count) return leat_ok_status();
   return leat_element_spec_check(state->spec, ((const leat_iterator_resource_t*)resource)->spec);
 }
 
+// Checks that |named| is an iterator of this device that exists and fits the node's attributes.
 static leat_status_t check_named(const leat_kernel_context_t* c,
                                  const leat_pb_resource_handle_proto_t* named) {
   leat_resource_t* resource;

@@ -1,4 +1,5 @@
-// Iterators that a session keeps, and taking turns at them.
+// The iterator resource, and the turns that pulls take at it (ops/dataset/iterator_cpu.h). A turn
+// is an attempt in the resource's wait queue: it succeeds when |busy| is false, and sets it.
 #include "ops/dataset/iterator_cpu.h"
 
 static void destroy(leat_resource_t* self) {
@@ -48,6 +49,8 @@ static leat_passage_t attempt_turn(leat_attempt_t* self) {
   return LEAT_PASSAGE_DONE;
 }
 
+// Runs on whatever thread gave the turn, without a lock. A cancelled turn never had the iterator,
+// so that it gives nothing back.
 static void finish_waiting(leat_attempt_t* self) {
   leat_turn_t* turn = ((waiting_t*)self)->turn;
   if (!self->status) {

@@ -1,4 +1,4 @@
-// Datasets of a function of each element, and of those for which one says true.
+// Definitions of the datasets that call a function for each element: map, filter and take-while.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,5 +1,14 @@
-// Datasets of a function of each element, and of the elements for which one says true. The parallel
-// forms call one after the other too: the elements and their order are the same.
+// Kernels of the datasets that call a function for each element of their input:
+//
+//     map         gives what the function returns
+//     filter      gives the elements for which the function returns true
+//     take while  gives the elements before the first for which it returns false
+//
+// One call goes on at a time. |next| starts a call and answers PENDING; when it is called again, it
+// takes the result (ops/dataset/pull_cpu.h). The element lies among the call's arguments meanwhile,
+// from where the filters move it into their output. The parallel ops run the same code: they make
+// one call after the other, which gives the same elements in the same order. Map, parallel map and
+// MapAndBatchDataset share the map dataset through map_dataset_cpu.h.
 #include "ops/dataset/map_dataset_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -18,7 +27,8 @@ static void map_stop(leat_iterator_t* self) {
   leat_application_deinitialize(&((map_iterator_t*)self)->application);
 }
 
-// Begins a call with the next element; PENDING, or END where there is none.
+// Asks the input for an element and starts a call with it. |*out_poll| is PENDING, or END where the
+// input has ended.
 static leat_status_t call_with_next(leat_iterator_t* self, leat_pull_t* pull,
                                     leat_poll_t* out_poll) {
   leat_application_t* application = &((map_iterator_t*)self)->application;
@@ -92,6 +102,7 @@ static leat_status_t map__cpu(leat_kernel_context_t* c) {
   return make_map(c, leat_kernel_input_count(c) - 1);
 }
 
+// num_parallel_calls, the last input, is checked as TensorFlow does and not used.
 static leat_status_t parallel_map__cpu(leat_kernel_context_t* c) {
   int last = leat_kernel_input_count(c) - 1;
   int64_t calls;
@@ -109,6 +120,8 @@ static leat_status_t filter_start(leat_iterator_t* self) {
                                      &((map_iterator_t*)self)->application);
 }
 
+// Takes the result of the predicate's call, which must be one bool. |*out_matches| is set only on
+// success.
 static leat_status_t take_answer(leat_application_t* application, leat_pull_t* pull,
                                  bool* out_matches) {
   leat_tensor_t answer;
@@ -120,6 +133,8 @@ static leat_status_t take_answer(leat_application_t* application, leat_pull_t* p
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Filter predicate `f` must return a scalar bool.");
 }
 
+// The element stays in the call's arguments while the predicate runs; it is released if it does not
+// match. Without a call, or after an element that did not match, the next call is started.
 static leat_status_t filter_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                  leat_poll_t* out_poll) {
   leat_application_t* application = &((map_iterator_t*)self)->application;

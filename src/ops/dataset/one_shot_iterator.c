@@ -1,4 +1,4 @@
-// Iterators whose dataset a function makes.
+// Definition of OneShotIterator, whose dataset is returned by a function.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

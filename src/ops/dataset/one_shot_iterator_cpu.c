@@ -1,4 +1,9 @@
-// Iterators whose dataset a function makes, the first time that they are asked for.
+// The kernel of OneShotIterator, an iterator that needs no initializer: the first step that asks
+// for its handle calls the function dataset_factory and sets the iterator to the dataset that it
+// returns. The dataset is made once for the life of the resource. A failure is kept too: later
+// steps get it without another call, unless the first step was only cancelled or ran out of time.
+// Steps that come meanwhile wait for the turn at the iterator (ops/dataset/iterator_cpu.h) and find
+// it settled. Once it is settled, a step reads one atomic flag and takes no turn.
 #include "ops/dataset/iterator_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -29,7 +34,7 @@ static void one_shot_destroy(void* state) {
 
 typedef struct making_s {
   leat_turn_t turn;
-  leat_application_t application;  // of the factory
+  leat_application_t application;  // the call of dataset_factory
 } making_t;
 
 static leat_status_t take_dataset(making_t* making) {
@@ -42,8 +47,8 @@ static leat_status_t take_dataset(making_t* making) {
   return status;
 }
 
-// Whoever comes first makes the iterator, for good: a failure is every later step's too, unless it
-// was that of the step itself.
+// Records, for good, that the dataset was made or why it could not be made. A step that was
+// cancelled or ran out of time says nothing about the dataset: the next step tries again.
 static leat_status_t settle(leat_iterator_resource_t* resource, leat_status_t status) {
   if (leat_pull_was_stopped(status)) return status;
   resource->failure = leat_status_clone(status);
@@ -64,6 +69,7 @@ static leat_status_t make_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   return leat_ok_status();
 }
 
+// Gives the handle, or the failure that was recorded. |resource| is settled.
 static void produce(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                     const leat_iterator_resource_t* resource) {
   const one_shot_node_t* node = leat_kernel_state(c);
@@ -72,6 +78,8 @@ static void produce(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
   done(c, status);
 }
 
+// The resource is retained across the end of the turn, because produce() reads it and another step
+// may release the last other reference.
 static void make_finish(leat_pull_t* pull, leat_status_t status) {
   making_t* making = (making_t*)pull;
   leat_kernel_context_t* context = pull->context;

@@ -1,4 +1,4 @@
-// Datasets of what Example messages hold.
+// Definition of the datasets that parse batches of serialized Example messages into tensors.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,6 +1,15 @@
-// Datasets of parsed examples. An element of the input is a batch of messages; what comes of it has
-// a component for each wanted feature, in the order of their names: a dense tensor, or a vector of
-// three variants that is a sparse one (as SerializeSparse makes it).
+// Kernels of the datasets that parse Example messages. An element of the input is a batch of
+// serialized messages; the element that comes of it is a map from feature names to tensors, and its
+// components are sorted by the names:
+//
+//     messages [n] string  ->  dense feature:  [n, shape...]
+//                              sparse feature: [3] variant, which box the indices, values and dense
+//                                              shape of a SparseTensor, as SerializeSparse does
+//
+// The parser is that of the ParseExample ops (ops/input/example_parse_cpu.h), which uses the step's
+// thread pool within one batch; the parallel argument is checked and not used, so that batches come
+// in order. The dataset keeps copies of the keys and shapes and shares of the default values,
+// because it outlives the kernel that made it. Ragged features are not supported.
 #include "kernel/boxed_tensors.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/input/example_layout_cpu.h"
@@ -10,13 +19,13 @@ typedef struct parse_dataset_s {
   leat_dataset_t base;
   leat_arena_t arena;
   leat_feature_spec_t* features;
-  int* places;  // of each feature's component
+  int* places;  // features[i] becomes component places[i]
 } parse_dataset_t;
 
 typedef struct parse_iterator_s {
   leat_iterator_t base;
-  leat_tensor_t* messages;        // the input's components
-  leat_feature_spec_t* features;  // the dataset's, to be filled
+  leat_tensor_t* messages;        // [components of the input], the element that is being parsed
+  leat_feature_spec_t* features;  // a copy of the dataset's features, which the parser fills
 } parse_iterator_t;
 
 // ---- Iterators ----------------------------------------------------------------------------------
@@ -37,7 +46,7 @@ static void parse_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->features);
 }
 
-// All messages of |count| tensors, one behind the other.
+// Joins the messages of |count| tensors into one vector.
 static leat_status_t join_messages(const leat_tensor_t* tensors, int count,
                                    leat_tensor_t* out_messages) {
   int64_t total = 0, next = 0;
@@ -56,6 +65,7 @@ static leat_status_t join_messages(const leat_tensor_t* tensors, int count,
   return status;
 }
 
+// Moves the three tensors of a sparse feature into variants.
 static leat_status_t box_sparse(leat_feature_spec_t* feature, leat_tensor_t* out_component) {
   leat_tensor_t* parts[] = {&feature->indices, &feature->values, &feature->extent};
   leat_shape_t vector = leat_shape_vector(LEAT_ARRAY_SIZE(parts));
@@ -75,7 +85,8 @@ static leat_status_t box_sparse(leat_feature_spec_t* feature, leat_tensor_t* out
   return leat_ok_status();
 }
 
-// |out| is zeroed before.
+// Moves the parsed features to their components. |out| is zeroed before, so that the caller can
+// release it whole after a failure.
 static leat_status_t set_components(const parse_dataset_t* dataset, leat_feature_spec_t* features,
                                     leat_tensor_t* out) {
   const leat_element_spec_t* spec = dataset->base.spec;
@@ -90,6 +101,7 @@ static leat_status_t set_components(const parse_dataset_t* dataset, leat_feature
   return leat_element_spec_check_element(spec, out, spec->count);
 }
 
+// Parses |messages| into |out|. What the parser has allocated and was not moved out is released.
 static leat_status_t parse_messages(parse_iterator_t* it, const leat_tensor_t* messages,
                                     leat_thread_pool_t* pool, leat_tensor_t* out) {
   const parse_dataset_t* dataset = (const parse_dataset_t*)it->base.dataset;
@@ -145,6 +157,7 @@ typedef struct parser_s {
   leat_example_layout_t layout;
 } parser_t;
 
+// Reads the node's attributes. output_types must have one item for each key.
 static leat_status_t parser_create(leat_kernel_creation_t* c, void* state) {
   parser_t* parser = state;
   LEAT_RETURN_IF_ERROR(leat_element_spec_of_attrs(c, "output_types", &parser->spec));
@@ -174,7 +187,8 @@ static void parser_destroy(void* state) {
   leat_example_layout_destroy(&parser->layout);
 }
 
-// Components stand in the order of the features' names.
+// Sets |places|: a feature's component is the number of keys that sort before its key. Two equal
+// keys are an error.
 static leat_status_t find_places(const leat_kernel_context_t* c, parse_dataset_t* dataset) {
   int count = dataset->base.spec->count;
   for (int i = 0; i < count; ++i) {
@@ -191,7 +205,8 @@ static leat_status_t find_places(const leat_kernel_context_t* c, parse_dataset_t
   return leat_ok_status();
 }
 
-// The dataset may outlive its kernel, and with it the attributes and inputs.
+// Makes |feature| independent of the kernel: the key and shape are copied into the dataset's arena,
+// and the default value is |fallback|, one of the dataset's tensors.
 static leat_status_t keep_feature(parse_dataset_t* dataset, leat_feature_spec_t* feature,
                                   const leat_tensor_t* fallback) {
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&dataset->arena, feature->key, &feature->key));

@@ -1,11 +1,22 @@
-// Running pulls, and the calls of functions that they wait for.
+// Runs pulls and the function calls that they wait for (ops/dataset/pull_cpu.h).
+//
+// A pull alternates between its step and, when the step says PENDING, the end of a function call,
+// which may come on another thread and even before the step has returned. |state| decides who goes
+// on:
+//
+//     step said PENDING:  exchange(PARKED)   was WOKEN:  the call has ended, step again
+//     call ended:         exchange(WOKEN)    was PARKED: the step has returned, run the pull here
+//
+// Exactly one of the two sees the other's mark, so that a pull is never run twice at once and never
+// forgotten. Because a call that ends at once is noticed in the loop, a long chain of elements does
+// not nest calls on the stack.
 #include "ops/dataset/pull_cpu.h"
 
 #include "kernel/step_check.h"
 
 // ---- Pulls --------------------------------------------------------------------------------------
 
-// Whoever comes second, the step that says PENDING or the call that is done, runs the pull on.
+// The values of |state|: the step runs, the step has returned PENDING, the awaited call has ended.
 enum { STEPPING, PARKED, WOKEN };
 
 void leat_pull_run(leat_pull_t* pull) {
@@ -28,6 +39,8 @@ static void wake(leat_pull_t* pull) {
   }
 }
 
+// The clock is read for every 64th element only. While a call is awaited the answer is OK, so that
+// the step takes the call's result before it ends.
 leat_status_t leat_pull_check(leat_pull_t* pull) {
   if (pull->awaits) return leat_ok_status();
   return leat_step_check(pull->context->services, ++pull->elements % 64 == 0);
@@ -38,7 +51,7 @@ bool leat_pull_was_stopped(leat_status_t status) {
   return code == LEAT_CANCELLED || code == LEAT_DEADLINE_EXCEEDED;
 }
 
-// ---- Applications -------------------------------------------------------------------------------
+// ---- Calls of functions -------------------------------------------------------------------------
 
 leat_status_t leat_application_initialize(int element_count, int captured_count, int return_count,
                                           leat_application_t* out_application) {

@@ -1,4 +1,4 @@
-// Datasets of random numbers.
+// Definitions of the datasets of random numbers.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,4 +1,6 @@
-// Datasets of random numbers, without end.
+// Kernels of the datasets of random numbers: int64 scalars without end, each a 32-bit word of a
+// Philox generator. The seeds of a pass come from a seed generator
+// (ops/dataset/seed_generator_cpu.h), which decides whether passes repeat each other.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/dataset/seed_generator_cpu.h"
 #include "ops/kernel_rows.h"

@@ -1,4 +1,4 @@
-// Datasets of a function with a state.
+// Definition of ScanDataset, which calls a function with a state and each element.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

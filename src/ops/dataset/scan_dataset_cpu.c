@@ -1,17 +1,25 @@
-// Datasets of a function of each element and of a state that it hands on.
+// The kernel of ScanDataset. Its function takes a state and an element, and returns the next state
+// and what the dataset gives:
+//
+//     (state[i + 1], output[i]) = f(state[i], element[i], other_arguments)
+//
+// The first state is an input of the op. Each iterator begins with it again, so that all passes
+// give the same elements. The current state lives in the first arguments of the iterator's call,
+// where the next call finds it. The types of the state must not change; its shapes may.
+// OUT_OF_RANGE from the function ends the dataset (leat_function_failure).
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct scan_s {
-  leat_dataset_t base;  // tensors: the state to begin with, then what the function captured
+  leat_dataset_t base;  // tensors: the first state, then other_arguments
   int state_count;
   bool preserves_cardinality;
 } scan_t;
 
 typedef struct scan_iterator_s {
   leat_iterator_t base;
-  leat_application_t application;  // its arguments begin with the state, its returns too
-  leat_tensor_t* returns;
+  leat_application_t application;  // its arguments and its returns begin with the state
+  leat_tensor_t* returns;  // room for the next state, then an output
 } scan_iterator_t;
 
 static leat_status_t scan_start(leat_iterator_t* self) {
@@ -34,6 +42,8 @@ static void scan_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->returns);
 }
 
+// Takes the result of a call: the new state replaces the old one among the arguments, and the rest
+// goes to |out|. INVALID_ARGUMENT where the state's types have changed.
 static leat_status_t take_returns(scan_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out) {
   const leat_dataset_t* dataset = it->base.dataset;
   int state = ((const scan_t*)dataset)->state_count, outputs = dataset->spec->count;

@@ -1,4 +1,5 @@
-// Where shuffling has its seeds from.
+// Definitions of the ops that make and delete generators of seeds for shuffling and random
+// datasets.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

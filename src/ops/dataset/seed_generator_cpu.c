@@ -1,4 +1,10 @@
-// Generators of seeds, and the kernels that make them as resources.
+// Generators of seeds, and the kernels that make them as resources. A dataset that uses random
+// numbers asks its generator for two seeds at the start of each pass. A generator with |reshuffle|
+// draws new seeds from a Philox generator that its first two seeds started; one without gives those
+// two every time. The words are drawn in TensorFlow's order, so that equal seeds give TensorFlow's
+// order of elements. Seeds of 0 and 0 stand for seeds of the operating system. The kernels of the
+// Dummy and Delete ops are here too, also those of the memory cache (cache_dataset.c), because they
+// are the same.
 #include "ops/dataset/seed_generator_cpu.h"
 
 #include "kernel/handle.h"
@@ -10,6 +16,7 @@ leat_word_source_t leat_word_source_make(int64_t seed, int64_t seed2) {
                               .used = 4};
 }
 
+// Gives one 32-bit word; the generator makes four at a time.
 uint32_t leat_word_source_next(leat_word_source_t* source) {
   if (source->used == 4) {
     leat_philox_next(&source->philox, source->words);
@@ -96,14 +103,14 @@ static leat_status_t anonymous__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t anonymous_random__cpu(leat_kernel_context_t* c) { return make(c, true); }
 
-// A handle of nothing: the dataset makes its own.
+// Gives a handle that refers to nothing: the dataset that takes it makes its own resource.
 static leat_status_t dummy__cpu(leat_kernel_context_t* c) {
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
   return leat_kernel_allocate_output(c, 0, &scalar, &output);
 }
 
-// What the handles own goes with the last of them.
+// Deletes nothing: the resource ends with the last copy of its handle.
 static leat_status_t delete__cpu(leat_kernel_context_t* c) { return leat_ok_status(); }
 
 #define KERNEL(name, how) \

@@ -1,4 +1,7 @@
-// Datasets that change which elements of others come, and in what order.
+// Definitions of the datasets that select, repeat or join the elements of other datasets without
+// changing them. Take, skip, repeat and shard select from one input; concatenate and zip join
+// several. The rest are TensorFlow's ops that tune or annotate a pipeline, which give the elements
+// of their input. The kernels of all are in sequence_dataset_cpu.c.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

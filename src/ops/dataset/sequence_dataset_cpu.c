@@ -1,6 +1,12 @@
-// Datasets that change which elements of others come, in what order, and nothing in them: parts,
-// repetitions, one after the other, side by side. Those that TensorFlow has for its own scheduling
-// (options, models, finalisation, prefetching) hand their input's elements through: elements are
+// Kernels of the datasets that select, repeat or join the elements of others and change nothing in
+// them: take, skip, repeat, shard, concatenate and zip. Each is a small iterator that counts, over
+// iterators of its inputs. An input may answer PENDING in the middle of their work
+// (ops/dataset/pull_cpu.h), so that every count lives in the iterator.
+//
+// The ops with which TensorFlow tunes a pipeline (options, model, optimize, finalize, prefetch,
+// private thread pools, statistics) give their input dataset as it is: here elements are made when
+// they are asked for, so that there is nothing to schedule. PrefetchDataset still checks its buffer
+// size.
 // made when they are asked for, so there is nothing to schedule.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
@@ -12,8 +18,9 @@ typedef struct counted_s {
 
 typedef struct counter_s {
   leat_iterator_t base;
+  // elements, or passes over the input, or inputs, so far: each kind says what it counts
   int64_t seen;
-  bool produced;  // an element since the input was opened
+  bool produced;  // the input has given an element since it was opened
 } counter_t;
 
 static int64_t count_of(const leat_dataset_t* dataset) {
@@ -28,6 +35,7 @@ static int64_t count_of(const leat_dataset_t* dataset) {
 
 // ---- Take, skip, repeat -------------------------------------------------------------------------
 
+// A negative count takes everything.
 static leat_status_t take_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                leat_poll_t* out_poll) {
   counter_t* it = (counter_t*)self;
@@ -47,6 +55,7 @@ static int64_t take_cardinality(const leat_dataset_t* self) {
 
 static const leat_dataset_kind_t kTake = COUNTED("Take", take);
 
+// A negative count skips everything.
 static leat_status_t skip_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                leat_poll_t* out_poll) {
   counter_t* it = (counter_t*)self;
@@ -69,6 +78,7 @@ static int64_t skip_cardinality(const leat_dataset_t* self) {
 
 static const leat_dataset_kind_t kSkip = COUNTED("Skip", skip);
 
+// |seen| counts the passes that have ended; a negative count repeats for ever.
 static leat_status_t repeat_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                  leat_poll_t* out_poll) {
   counter_t* it = (counter_t*)self;
@@ -78,7 +88,7 @@ static leat_status_t repeat_next(leat_iterator_t* self, leat_pull_t* pull, leat_
     LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
     if (*out_poll == LEAT_POLL_ELEMENT) it->produced = true;
     if (*out_poll != LEAT_POLL_END) return leat_ok_status();
-    // An empty input repeated for ever would never come to anything.
+    // An empty input that is repeated for ever would never give an element, so that it ends here.
     if (count < 0 ? !it->produced : ++it->seen >= count) return leat_ok_status();
     it->produced = false;
     LEAT_RETURN_IF_ERROR(leat_iterator_open_input(self, self->dataset->inputs[0]));
@@ -115,6 +125,8 @@ typedef struct shard_s {
   bool require_non_empty;
 } shard_t;
 
+// |seen| counts the elements of all shards; this shard gives those whose number modulo |count| is
+// its index.
 static leat_status_t shard_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   counter_t* it = (counter_t*)self;
@@ -168,8 +180,9 @@ static leat_status_t shard__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
-// ---- One after the other ------------------------------------------------------------------------
+// ---- Concatenate --------------------------------------------------------------------------------
 
+// |seen| counts the inputs that have ended.
 static leat_status_t concatenate_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                       leat_poll_t* out_poll) {
   counter_t* it = (counter_t*)self;
@@ -198,6 +211,7 @@ static const leat_dataset_kind_t kConcatenate = {.name = "Concatenate",
                                                  .next = concatenate_next,
                                                  .cardinality = concatenate_cardinality};
 
+// Makes a dataset of kind |kind| over the datasets at all inputs and sets it as the output.
 static leat_status_t set_of_inputs(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
                                    leat_element_spec_t* spec) {
   leat_dataset_t* dataset;
@@ -214,16 +228,16 @@ static leat_status_t concatenate__cpu(leat_kernel_context_t* c) {
   return set_of_inputs(c, &kConcatenate, spec);
 }
 
-// ---- Side by side -------------------------------------------------------------------------------
+// ---- Zip ----------------------------------------------------------------------------------------
 
 typedef struct zip_iterator_s {
   leat_iterator_t base;
   leat_iterator_t** inputs;
-  leat_tensor_t* element;
-  int asked;             // inputs that answered for this element
-  int filled;            // components of |element|
-  bool ends;             // one had no more
-  leat_status_t status;  // of the first that failed: the others go on all the same, in step
+  leat_tensor_t* element;  // [components of all inputs], the element in progress
+  int asked;             // inputs that have answered for this element
+  int filled;            // tensors in |element|
+  bool ends;             // an input has ended
+  leat_status_t status;  // the first failure for this element
 } zip_iterator_t;
 
 static leat_status_t zip_start(leat_iterator_t* self) {
@@ -242,6 +256,8 @@ static void zip_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->element);
 }
 
+// Asks every input for one element, also when one has failed or ended, so that all stay at the same
+// position. An input that is PENDING is asked again on the next call.
 static leat_status_t zip_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                               leat_poll_t* out_poll) {
   zip_iterator_t* it = (zip_iterator_t*)self;
@@ -284,6 +300,7 @@ static const leat_dataset_kind_t kZip = {.name = "Zip",
                                          .stop = zip_stop,
                                          .cardinality = zip_cardinality};
 
+// Makes the spec whose components are those of all inputs, |count| in all.
 static leat_status_t joined_spec(const leat_kernel_context_t* c, int count,
                                  leat_element_spec_t** out_spec) {
   leat_dataset_t* input;
@@ -315,7 +332,7 @@ static leat_status_t zip__cpu(leat_kernel_context_t* c) {
   return set_of_inputs(c, &kZip, spec);
 }
 
-// ---- Handed through -----------------------------------------------------------------------------
+// ---- Ops that give their input ------------------------------------------------------------------
 
 static leat_status_t pass__cpu(leat_kernel_context_t* c) {
   leat_dataset_t* input;

@@ -1,4 +1,4 @@
-// Datasets whose elements come in a random order.
+// Definitions of the datasets that give the elements of their input in a random order.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

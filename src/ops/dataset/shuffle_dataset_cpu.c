@@ -1,41 +1,48 @@
-// Shuffling: a buffer is kept full, and each element is one chosen at random from it. The buffer is
-// a ring, in which the elements of each pass over the input lie together:
+// Kernels of the shuffling datasets. A buffer is kept full, and each element that is given is
+// chosen at random from it (a reservoir of |buffer_size| elements, not a shuffle of the whole
+// input). The buffer is a ring of places, in which the elements of each pass over the input lie
+// together:
 //
-//     | gone | pass 3 ...... | pass 4 ... | room |
-//             ^ begin         ^ end = begin of the next
+//     | free | pass 3 ...... | pass 4 ... | free |
+//             ^ begin         ^ end = begin of pass 4
 //
-// An element is chosen from the first pass that still has some; the first of its elements takes the
+// An element is chosen among those of the first pass that still has some; so no element of a pass
+// comes before the last of the pass before it. The first element of that pass then moves to the
+// place that became free, and |begin| advances. When a pass is used up, new seeds are drawn for the
+// next one. A buffer size of UNKNOWN takes all of a pass into the buffer. Every random number is
+// drawn as TensorFlow draws it, so that equal seeds give the same order.
 // place that became free. A new pass begins with new seeds. All as in TensorFlow, number by number.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/dataset/seed_generator_cpu.h"
 #include "ops/kernel_rows.h"
 
-// More passes than these do not lie in the buffer at once.
+// At most so many passes are started while the buffer holds elements; see begin_pass for the one
+// more.
 #define MAX_PASSES 3
 
 typedef struct shuffle_s {
   leat_dataset_t base;
-  int64_t buffer_size;  // LEAT_CARDINALITY_UNKNOWN: all of a pass
+  int64_t buffer_size;  // elements; LEAT_CARDINALITY_UNKNOWN: as many as a pass has
   int64_t count;        // passes over the input; -1: for ever
   leat_seed_generator_t* seeds;
 } shuffle_t;
 
 typedef struct pass_s {
-  int64_t begin, end;  // places of the ring, not yet taken modulo its size
-  bool complete;
+  int64_t begin, end;  // numbers of places, which are taken modulo the size of the ring
+  bool complete;  // the input has ended: all elements of the pass are in the ring or given
 } pass_t;
 
 typedef struct shuffle_iterator_s {
   leat_iterator_t base;
-  leat_tensor_t* buffer;  // elements, each of as many components as the spec has
-  size_t capacity;        // in tensors
-  int64_t room;           // elements of the ring
-  int64_t held;           // elements in it
+  leat_tensor_t* buffer;  // [room] elements, each of as many tensors as the spec has components
+  size_t capacity;        // tensors for which |buffer| has memory
+  int64_t room;           // places of the ring
+  int64_t held;           // elements in the ring
   pass_t passes[MAX_PASSES + 1];
   int pass_count;
-  int64_t begun;  // passes so far
-  bool is_open;   // the input has not come to its end
-  bool produced;
+  int64_t begun;  // passes started so far
+  bool is_open;   // the input has been opened and has not ended
+  bool produced;  // the input has given an element in any pass
   leat_word_source_t words;
 } shuffle_iterator_t;
 
@@ -64,7 +71,8 @@ static leat_tensor_t* element_at(shuffle_iterator_t* it, int64_t place) {
   return it->buffer + place * it->base.dataset->spec->count;
 }
 
-// Places are taken one after the other, so that a buffer much larger than its input costs nothing.
+// Allocates the ring up to |place|. Memory grows as places are used, so that a buffer size much
+// larger than the input costs nothing.
 static leat_status_t reach(shuffle_iterator_t* it, int64_t place) {
   return leat_allocator_grow_array(leat_allocator_system(),
                                    ((size_t)place + 1) * (size_t)it->base.dataset->spec->count,
@@ -84,6 +92,7 @@ static void shuffle_destroy(leat_dataset_t* self) {
 
 // ---- Filling the buffer -------------------------------------------------------------------------
 
+// True when the pass from which the next element is chosen is in the buffer as a whole.
 static bool next_pass_is_complete(const shuffle_iterator_t* it) {
   for (int i = 0; i < it->pass_count; ++i) {
     if (it->passes[i].begin != it->passes[i].end) return it->passes[i].complete;
@@ -91,6 +100,8 @@ static bool next_pass_is_complete(const shuffle_iterator_t* it) {
   return false;
 }
 
+// True when another element should be read before one is given: the buffer has room, or it has to
+// hold a whole pass and does not yet.
 static bool wants_more(const shuffle_iterator_t* it) {
   int64_t count = shuffle_of(it)->count;
   if (!it->is_open && count >= 0 && it->begun >= count) return false;
@@ -99,6 +110,8 @@ static bool wants_more(const shuffle_iterator_t* it) {
   return it->held < it->room;
 }
 
+// Drops the passes that have no elements left at the front; each one draws new seeds, as in
+// TensorFlow.
 static void drop_empty_passes(shuffle_iterator_t* it) {
   while (it->pass_count && it->passes[0].begin == it->passes[0].end) {
     --it->pass_count;
@@ -112,18 +125,22 @@ static leat_status_t begin_pass(shuffle_iterator_t* it) {
   LEAT_RETURN_IF_ERROR(leat_iterator_open_input(&it->base, it->base.dataset->inputs[0]));
   it->is_open = true;
   ++it->begun;
-  // More than that many are begun only while the buffer is empty, and so are all of them.
+  // Beyond MAX_PASSES a pass is started only while the buffer is empty (wants_more), and then every
+  // earlier pass is empty and is dropped here.
   if (it->pass_count > MAX_PASSES) drop_empty_passes(it);
   it->passes[it->pass_count++] = (pass_t){begin, begin, false};
   return leat_ok_status();
 }
 
-// The element lies at |place| behind all others already, where there is room for one more.
+// The place for the next element that is read: behind all others. The ring grows by one place only
+// where it takes whole passes; elsewhere a free place exists.
 static int64_t free_place(const shuffle_iterator_t* it) {
   if (it->held == it->room) return it->room;  // only where all of a pass is taken
   return it->passes[it->pass_count - 1].end % it->room;
 }
 
+// Reads elements until wants_more() is false. |*out_poll| is ELEMENT when the buffer holds one, END
+// when all passes are used up, and PENDING when the input waits.
 static leat_status_t fill(shuffle_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   *out_poll = LEAT_POLL_ELEMENT;
   while (wants_more(it)) {
@@ -141,7 +158,7 @@ static leat_status_t fill(shuffle_iterator_t* it, leat_pull_t* pull, leat_poll_t
     }
     it->passes[it->pass_count - 1].complete = true;
     it->is_open = false;
-    // An empty input read for ever would never come to anything.
+    // An empty input that is read for ever would never give an element, so that it ends here.
     if (!it->produced && shuffle_of(it)->count < 0) break;
   }
   *out_poll = it->held ? LEAT_POLL_ELEMENT : LEAT_POLL_END;
@@ -182,7 +199,8 @@ static const leat_dataset_kind_t kShuffle = {.name = "Shuffle",
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-// Where the inputs lie; -1: the op has no such input.
+// The numbers of the inputs at which an op has its arguments; -1: the op does not have the
+// argument.
 typedef struct arguments_s {
   int8_t seed, count, generator;
 } arguments_t;

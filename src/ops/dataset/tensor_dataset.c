@@ -1,4 +1,5 @@
-// Datasets of values that the graph has.
+// Definitions of the datasets whose elements come from tensors of the graph: the tensors as one
+// element, their rows, and ranges of numbers.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,4 +1,9 @@
-// Datasets of values that the graph has: a tensor, its slices, a range of numbers.
+// Kernels of the datasets that are sources and read no file: TensorDataset (its inputs are the only
+// element), TensorSliceDataset (the rows of its inputs are the elements) and RangeDataset (start,
+// start + step, ... up to and without stop). A dataset keeps shares of its input tensors; rows
+// share their buffers where the alignment allows it (leat_element_row). Their cardinality is known
+// exactly. A range counts in int64 and converts each number to the type that the node declares; it
+// stops where the next number would overflow.
 #include "device/cpu/half.h"
 #include "ops/dataset/window_dataset_cpu.h"
 #include "ops/kernel_rows.h"
@@ -7,7 +12,7 @@
 
 typedef struct place_s {
   leat_iterator_t base;
-  int64_t next;
+  int64_t next;  // TensorSlice: index of the next row; Range: the next number
 } place_t;
 
 static leat_status_t slice_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
@@ -37,7 +42,7 @@ static leat_status_t state_create(leat_kernel_creation_t* c, void* state) {
   return leat_element_spec_of_attrs(c, "Toutput_types", &kept->spec);
 }
 
-// The inputs, or their rows, are the components.
+// Makes the spec of the inputs, or of their rows, and checks it against the node's attributes.
 static leat_status_t make_spec(const leat_kernel_context_t* c, bool rows,
                                leat_element_spec_t** out_spec) {
   leat_element_spec_t* spec;
@@ -60,7 +65,7 @@ static leat_status_t make_spec(const leat_kernel_context_t* c, bool rows,
   return leat_ok_status();
 }
 
-// |dataset| (moved) keeps all inputs.
+// Keeps all inputs in |dataset|, which is moved in, and sets it as the output.
 static leat_status_t set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
   leat_status_t status = leat_dataset_keep_inputs(c, 0, 0, leat_kernel_input_count(c), dataset);
   if (status) {
@@ -70,6 +75,8 @@ static leat_status_t set_output(leat_kernel_context_t* c, leat_dataset_t* datase
   return leat_dataset_set_output(c, dataset);
 }
 
+// A window dataset of one element (ops/dataset/window_dataset_cpu.h) is what TensorDataset asks
+// for.
 static leat_status_t tensor__cpu(leat_kernel_context_t* c) {
   leat_element_spec_t* spec;
   leat_dataset_t* dataset;
@@ -108,7 +115,8 @@ typedef struct range_s {
   int64_t start, stop, step;
 } range_t;
 
-// Types of numbers that a range may have, and how one is written.
+// X(dtype, C type) for the types of a range that a cast can make; make_number handles the 16-bit
+// floating-point types itself.
 #define RANGE_TYPES(X) \
   X(INT64, int64_t)    \
   X(INT32, int32_t)    \
@@ -148,7 +156,7 @@ static leat_status_t range_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
     return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(make_number(range->base.spec->types[0], place->next, out));
-  // The number after the last one may not exist.
+  // Where the next number overflows, this one was the last: the range ends at |stop|.
   if (__builtin_add_overflow(place->next, range->step, &place->next)) place->next = range->stop;
   *out_poll = LEAT_POLL_ELEMENT;
   return leat_ok_status();
@@ -158,6 +166,8 @@ static int64_t range_cardinality(const leat_dataset_t* self) {
   const range_t* range = (const range_t*)self;
   if (range->stop == INT64_MAX) return LEAT_CARDINALITY_INFINITE;
   bool up = range->step > 0;
+  // The number of elements is ceil(|stop - start| / |step|), in unsigned arithmetic because the
+  // difference of two int64 need not be one.
   if (up ? range->start >= range->stop : range->start <= range->stop) return 0;
   uint64_t span = up ? (uint64_t)range->stop - (uint64_t)range->start
                      : (uint64_t)range->start - (uint64_t)range->stop;

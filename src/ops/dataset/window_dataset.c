@@ -1,4 +1,5 @@
-// Datasets of datasets of elements that follow each other, and of rows.
+// Definitions of WindowDataset, whose elements are datasets of consecutive elements, and of
+// UnbatchDataset, whose elements are the rows of its input's.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

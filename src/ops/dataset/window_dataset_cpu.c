@@ -1,5 +1,17 @@
-// Windows: datasets whose components are datasets themselves, of some elements that follow each
-// other. And back: the rows of elements as elements.
+// Kernels of WindowDataset and UnbatchDataset, and the window dataset itself, a dataset of elements
+// that lie in memory, which other kernels use too (ops/dataset/window_dataset_cpu.h).
+//
+// WindowDataset slides over its input. A window takes |size| elements that are |stride| apart, and
+// the next window begins |shift| elements later; for size 3, stride 2 and shift 2:
+//
+//     input      0 1 2 3 4 5 6 7 8
+//     window 0   *   *   *                 span = (size - 1) * stride + 1 = 5
+//     window 1       *   *   *
+//
+// The iterator keeps the |span| elements of the current window. Each component of a window is a
+// dataset of its own, held in a variant. An element that fails keeps its position, and fails the
+// windows that contain it and no others. UnbatchDataset gives the rows of each element of its
+// input, one after the other.
 #include "ops/dataset/window_dataset_cpu.h"
 
 #include <string.h>
@@ -10,7 +22,7 @@
 
 typedef struct place_s {
   leat_iterator_t base;
-  int64_t next;
+  int64_t next;  // index of the next element
 } place_t;
 
 static int64_t elements_cardinality(const leat_dataset_t* self) {
@@ -49,17 +61,19 @@ leat_status_t leat_window_create(leat_element_spec_t* spec, int64_t count,
 typedef struct windows_s {
   leat_dataset_t base;
   int64_t size, shift, stride;
-  int64_t span;  // elements from the first to the last of a window
+  // input elements from the first to the last element of a window: (size - 1) * stride + 1
+  int64_t span;
   bool drop_remainder;
 } windows_t;
 
 typedef struct windows_iterator_s {
   leat_iterator_t base;
-  leat_tensor_t* elements;  // of the input, as many components each
-  leat_status_t* failures;  // of those that could not be made
-  size_t tensor_room, failure_room;
-  int64_t count;
-  int64_t to_skip;  // elements between the last window and the next
+  leat_tensor_t* elements;  // the input's elements that were read, each with all its components
+  leat_status_t* failures;  // failures[i] is the failure of element i, or OK
+  size_t tensor_room, failure_room;  // tensors and statuses for which there is memory
+  int64_t count;  // elements in |elements|
+  // elements to drop before the next window begins, where |shift| is larger than the span
+  int64_t to_skip;
 } windows_iterator_t;
 
 static const leat_element_spec_t* input_spec(const windows_iterator_t* it) {
@@ -70,6 +84,8 @@ static leat_tensor_t* element_at(const windows_iterator_t* it, int64_t index) {
   return it->elements + index * input_spec(it)->count;
 }
 
+// Releases the first |count| elements and moves the others to the front. The places behind them are
+// zeroed, so that no tensor is released twice.
 static void drop_first(windows_iterator_t* it, int64_t count) {
   size_t left = (size_t)(it->count - count), components = (size_t)input_spec(it)->count;
   if (!it->count) return;
@@ -90,7 +106,8 @@ static void windows_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->failures);
 }
 
-// The next element behind the others; one that fails has its place too.
+// Reads the next element behind the others. A failure takes the element's place and counts as an
+// element; only the failures that end the step are returned.
 static leat_status_t read_element(windows_iterator_t* it, leat_pull_t* pull,
                                   leat_poll_t* out_poll) {
   size_t wanted = (size_t)it->count + 1;
@@ -108,7 +125,8 @@ static leat_status_t read_element(windows_iterator_t* it, leat_pull_t* pull,
   return leat_ok_status();
 }
 
-// Leaves the elements of the next window in the buffer.
+// Reads until |elements| begins with the next window. |*out_poll| is ELEMENT when there is one,
+// PENDING when the input waits, and END when too few elements are left.
 static leat_status_t fill(windows_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   const windows_t* windows = (const windows_t*)it->base.dataset;
   *out_poll = LEAT_POLL_ELEMENT;
@@ -124,7 +142,7 @@ static leat_status_t fill(windows_iterator_t* it, leat_pull_t* pull, leat_poll_t
   return leat_ok_status();
 }
 
-// A dataset of component |component| of the window's |count| elements.
+// Makes the dataset of component |component| of the window's |count| elements, in a variant.
 static leat_status_t make_component(const windows_iterator_t* it, int component, int64_t count,
                                     leat_tensor_t* out_tensor) {
   const windows_t* windows = (const windows_t*)it->base.dataset;
@@ -145,6 +163,7 @@ static leat_status_t make_component(const windows_iterator_t* it, int component,
   return leat_dataset_to_tensor(window, out_tensor);
 }
 
+// Makes a window of the collected elements; it fails where one of its elements has failed.
 static leat_status_t make_window(const windows_iterator_t* it, leat_tensor_t* out) {
   const windows_t* windows = (const windows_t*)it->base.dataset;
   int64_t count = 1 + (it->count - 1) / windows->stride;
@@ -189,6 +208,8 @@ static const leat_dataset_kind_t kWindows = {.name = "Window",
                                              .stop = windows_stop,
                                              .cardinality = windows_cardinality};
 
+// Reads the inputs of WindowDataset into |out_windows|. The span must be a number that int64 can
+// hold.
 static leat_status_t read_sizes(leat_kernel_context_t* c, windows_t* out_windows) {
   windows_t* w = out_windows;
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "size", &w->size));
@@ -207,6 +228,7 @@ static leat_status_t read_sizes(leat_kernel_context_t* c, windows_t* out_windows
   return leat_ok_status();
 }
 
+// The spec of windows: |count| scalar variants.
 static leat_status_t datasets_spec(int count, leat_element_spec_t** out_spec) {
   LEAT_RETURN_IF_ERROR(leat_element_spec_create(count, out_spec));
   for (int i = 0; i < count; ++i) {
@@ -240,7 +262,8 @@ static leat_status_t windows__cpu(leat_kernel_context_t* c) {
 
 typedef struct rows_iterator_s {
   leat_iterator_t base;
-  leat_tensor_t* element;  // of the input, |count| rows, the next of which is |place|
+  // the input's element that is being split; it has |count| rows, and |place| is the next
+  leat_tensor_t* element;
   int64_t place, count;
 } rows_iterator_t;
 
@@ -257,6 +280,7 @@ static void rows_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->element);
 }
 
+// Checks that all components have a first dimension of the same size.
 static leat_status_t check_rows(const leat_tensor_t* element, int components) {
   for (int i = 0; i < components; ++i) {
     const leat_shape_t* shape = &element[i].shape;

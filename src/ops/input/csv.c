@@ -1,4 +1,5 @@
-// Lines of comma-separated values.
+// Definition of DecodeCSV, which splits lines of comma-separated values into one tensor for each
+// column.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,14 @@
-// CPU kernel of comma-separated values.
+// The kernel of DecodeCSV, for the format of RFC 4180: fields are separated by a delimiter, and a
+// field in double quotes may contain delimiters, line breaks and, doubled, quotes.
+//
+//     records [d...] string  ->  for each column a tensor [d...] of the column's type
+//
+// Each record is parsed on its own. The kernel writes a field into the output of its column as soon
+// as it is read. A field that is empty or equals na_value takes the default value of its column,
+// the input of the same number; a column whose default is an empty tensor is required. With
+// select_cols only these columns are parsed into outputs, and the rest of a record is not read once
+// the last of them is found. The attributes are copied when the kernel is made, because attributes
+// may not outlive its creation.
 #include <string.h>
 
 #include "base/string_builder.h"
@@ -7,9 +17,9 @@
 
 typedef struct layout_s {
   leat_allocator_t* allocator;
-  char* missing;  // a field of these bytes has no value
+  char* missing;  // na_value: a field of these bytes has no value
   size_t missing_size;
-  int64_t* columns;  // those that are taken, ascending; none: all
+  int64_t* columns;  // select_cols: the columns that become outputs, ascending; none: all columns
   int column_count;
   char delimiter;
   bool has_quotes;
@@ -65,13 +75,14 @@ static void layout_destroy(void* state) {
 typedef struct parser_s {
   leat_kernel_context_t* context;
   const layout_t* layout;
-  int64_t record;
-  leat_string_view_t rest;
-  leat_string_builder_t field;
-  int seen;   // columns of this record
-  int taken;  // of them
+  int64_t record;  // index of the record that is parsed
+  leat_string_view_t rest;  // what of the record is not yet parsed
+  leat_string_builder_t field;  // the text of a quoted field, without its quotes
+  int seen;   // columns of this record that were read
+  int taken;  // columns of this record that were put into outputs
 } parser_t;
 
+// Gives |column| its default value. INVALID_ARGUMENT where the column is required.
 static leat_status_t set_missing(parser_t* p, int column) {
   const leat_tensor_t* fallback = leat_kernel_input(p->context, column + 1);
   leat_tensor_t* output = leat_kernel_output(p->context, column);
@@ -84,6 +95,8 @@ static leat_status_t set_missing(parser_t* p, int column) {
                                    (char*)output->data + (size_t)p->record * size, 1);
 }
 
+// Writes the next output column of the record. Fields beyond the last output are only counted:
+// parse_all reports them.
 static leat_status_t set_field(parser_t* p, leat_string_view_t field) {
   int column = p->taken++;
   if (column >= p->context->kernel->output_count) return leat_ok_status();  // too many: told later
@@ -102,6 +115,7 @@ static leat_status_t set_field(parser_t* p, leat_string_view_t field) {
                              LEAT_SV_ARG(field));
 }
 
+// Takes a field without quotes, up to the delimiter or the end.
 static leat_status_t take_plain(parser_t* p, leat_string_view_t* out_field) {
   const char* data = p->rest.data;
   size_t i = 0;
@@ -115,8 +129,8 @@ static leat_status_t take_plain(parser_t* p, leat_string_view_t* out_field) {
   return leat_ok_status();
 }
 
-// After the first quote. Two quotes stand for one; one ends the field, before a delimiter or the
-// end.
+// Takes the rest of a field whose opening quote was passed. Two quotes stand for one quote; a
+// single one ends the field and must be followed by the delimiter or the end of the record.
 static leat_status_t take_quoted(parser_t* p, leat_string_view_t* out_field) {
   const char* data = p->rest.data;
   size_t size = p->rest.size, i = 0;
@@ -144,6 +158,7 @@ static leat_status_t take_quoted(parser_t* p, leat_string_view_t* out_field) {
   return leat_ok_status();
 }
 
+// True when the next column of the record becomes an output.
 static bool is_wanted(const parser_t* p) {
   if (p->layout->column_count == 0) return true;
   return p->taken < p->layout->column_count && p->layout->columns[p->taken] == p->seen;
@@ -155,6 +170,7 @@ static leat_status_t parse_record(parser_t* p, leat_string_view_t record) {
   p->seen = p->taken = 0;
   while (p->rest.size) {
     leat_string_view_t field;
+    // Line breaks before a field are skipped, as in TensorFlow.
     if (p->rest.data[0] == '\n' || p->rest.data[0] == '\r') {
       p->rest = leat_string_view_from_index(p->rest, 1);
       continue;
@@ -170,6 +186,7 @@ static leat_status_t parse_record(parser_t* p, leat_string_view_t record) {
     if (wanted) LEAT_RETURN_IF_ERROR(set_field(p, field));
     if (layout->column_count && p->taken == layout->column_count) return leat_ok_status();
   }
+  // A delimiter at the very end of a record stands before one more field, an empty one.
   bool ends_empty = record.size && record.data[record.size - 1] == layout->delimiter;
   return ends_empty && is_wanted(p) ? set_field(p, (leat_string_view_t){0}) : leat_ok_status();
 }

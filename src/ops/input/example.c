@@ -1,4 +1,16 @@
-// Parsing Example and SequenceExample messages.
+// Definitions and shape functions of the six ops that parse serialized Example and SequenceExample
+// messages. Each has groups of outputs, for sparse, dense and ragged features, and the number of
+// outputs in a group follows from list attributes. For a batch of messages [n] (the leading n is
+// absent for a scalar):
+//
+//     sparse   indices [values, 2] int64, values [values], dense shape [2] int64
+//     dense    values [n, dense_shape...]
+//     ragged   values [values], row splits [n + 1]
+//
+// In feature lists of SequenceExamples a sparse value has one more index, a dense value one more
+// dimension (the rows of the longest list, with the lengths as another output), and a ragged one
+// another level of splits. A shape function checks that the attributes agree in number and then
+// writes the outputs group by group, in the order of the op's outputs.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "graph/inference.h"
@@ -26,7 +38,8 @@ static leat_status_t check_number(const leat_inference_t* c, const char* number,
   return check_same(number, leat_node_attr_int(c->node, number, 0), list, count_of(c, list));
 }
 
-// Ranks and dims must be known, but for the first dim where it |may_vary|.
+// Checks that the shapes in attribute |name| have a known rank and known sizes, but for the first
+// size where it |may_vary|.
 static leat_status_t check_shapes(const leat_inference_t* c, const char* name, bool may_vary) {
   const leat_attr_value_t* value = leat_node_attr(c->node, leat_string_view_from(name));
   for (uint32_t i = 0; value && i < value->count; ++i) {
@@ -45,10 +58,11 @@ static leat_status_t check_shapes(const leat_inference_t* c, const char* name, b
 
 typedef struct writer_s {
   leat_inference_t* c;
-  leat_partial_shape_t input;  // of the serialized messages
-  int next;
+  leat_partial_shape_t input;  // shape of the serialized messages
+  int next;  // the output that is set next
 } writer_t;
 
+// Gives the next |count| outputs the shape |dims| of |rank| sizes.
 static leat_status_t put(writer_t* w, int count, int rank, const int64_t* dims) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_inference_make(w->c, rank, dims, &shape));
@@ -60,6 +74,7 @@ static leat_status_t put_vector(writer_t* w, int count, int64_t size) {
   return put(w, count, 1, &size);
 }
 
+// The outputs of a group of sparse features; |more_dims| dimensions follow those of the messages.
 static leat_status_t put_sparse(writer_t* w, const char* types, int more_dims) {
   int count = count_of(w->c, types);
   int64_t rank = w->input.rank < 0 ? LEAT_DIM_UNKNOWN : w->input.rank + more_dims;
@@ -68,6 +83,7 @@ static leat_status_t put_sparse(writer_t* w, const char* types, int more_dims) {
   return put_vector(w, count, rank);
 }
 
+// The outputs of a group of dense features: |prefix|, then the shape in attribute |name|.
 static leat_status_t put_dense(writer_t* w, const char* name, leat_partial_shape_t prefix) {
   const leat_attr_value_t* value = leat_node_attr(w->c->node, leat_string_view_from(name));
   for (uint32_t i = 0; value && i < value->count; ++i) {
@@ -78,6 +94,7 @@ static leat_status_t put_dense(writer_t* w, const char* name, leat_partial_shape
   return leat_ok_status();
 }
 
+// The outputs of a group of ragged features. Feature lists (|is_list|) have inner splits as well.
 static leat_status_t put_ragged(writer_t* w, const char* types, bool is_list) {
   int count = count_of(w->c, types);
   int64_t batch = w->input.rank == 1 ? w->input.dims[0] : LEAT_DIM_UNKNOWN;
@@ -148,6 +165,8 @@ static leat_status_t check_sequence(const leat_inference_t* c) {
   return check_shapes(c, "feature_list_dense_shapes", false);
 }
 
+// What only some of the SequenceExample ops have: ragged groups, and outputs with the lengths of
+// dense feature lists.
 typedef struct sequence_form_s {
   bool has_ragged, has_lengths;
 } sequence_form_t;

@@ -1,11 +1,26 @@
-// CPU kernels that parse examples. The six ops differ in where the names of features stand, among
-// inputs or attributes, and in which groups of outputs they have; a layout says so.
+// Kernels of the ops that parse Example and SequenceExample messages. All of them use one parser
+// (ops/input/example_parse_cpu.h); they differ in where the names of the wanted features stand and
+// in which groups of outputs they have:
+//
+//     op                           keys in          groups
+//     ParseExample                 scalar inputs    sparse, dense
+//     ParseExampleV2               vector inputs    sparse, dense, ragged
+//     ParseSingleExample           attributes       sparse, dense
+//     ParseSequenceExample         attributes       context and lists: sparse, dense
+//     ParseSequenceExampleV2       vector inputs    context and lists: sparse, dense, ragged
+//     ParseSingleSequenceExample   scalar inputs    context and lists: sparse, dense
+//
+// A layout (ops/input/example_layout_cpu.h) records this. The kernel makes it once from the node's
+// attributes, and checks there that the lists agree in length and cover all outputs. When the
+// kernel runs, it reads the layout and the inputs into a list of features, lets the parser fill
+// their tensors, and moves these to the outputs. ParseExampleDataset uses the layouts too.
 #include "ops/input/example_layout_cpu.h"
 #include "ops/kernel_rows.h"
 
 // ---- Layouts ------------------------------------------------------------------------------------
 
-// Attribute |name|, a list, and room for a copy of its items.
+// Finds the list attribute |name| and allocates room in the layout for a copy of its items.
+// Attributes are borrowed from the graph and may not be used after the kernel was made.
 static leat_status_t begin_copy(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                 const char* name, size_t item_bytes,
                                 const leat_attr_value_t** out_value, void** out_items,
@@ -40,7 +55,8 @@ static leat_status_t copy_strings(const leat_kernel_creation_t* c, leat_example_
   return leat_ok_status();
 }
 
-// Dims that are known must have a product that fits.
+// Checks that the known sizes of |shape| have a product that fits a tensor, so that later products
+// of them cannot overflow.
 static leat_status_t check_size(leat_partial_shape_t shape) {
   leat_shape_t full;
   int skipped = shape.rank > 0 && shape.dims[0] == LEAT_DIM_UNKNOWN;
@@ -67,7 +83,7 @@ static leat_status_t copy_shapes(const leat_kernel_creation_t* c, leat_example_l
   return leat_ok_status();
 }
 
-// The outputs of a group for each of its features.
+// The number of outputs that each feature of |group| has.
 static int outputs_each(const leat_example_layout_t* layout, const leat_example_group_t* group) {
   switch (group->kind) {
     case LEAT_FEATURE_DENSE: return 1 + (group->is_list && layout->has_lengths);
@@ -76,16 +92,21 @@ static int outputs_each(const leat_example_layout_t* layout, const leat_example_
   }
 }
 
+// Where an op has the names of features: in a list attribute, in one vector input for a group, or
+// in one scalar input for each feature.
 typedef enum key_place_e { KEYS_IN_ATTR, KEYS_IN_VECTOR, KEYS_IN_SCALARS } key_place_t;
 
+// The names of the attributes that describe a group.
 typedef struct group_names_s {
   leat_feature_kind_t kind;
   bool is_list;
   const char* types;
-  const char* more;  // shapes of dense ones, types of ragged ones' splits
-  const char* keys;  // the attribute
+  const char* more;  // dense: the attribute of shapes; ragged: the attribute of the splits' types
+  const char* keys;  // the attribute of keys, where the op has one
 } group_names_t;
 
+// Appends the group that |names| describes to the layout. Inputs and outputs are numbered in the
+// order of the calls. INVALID_ARGUMENT where the attributes differ in length.
 static leat_status_t add_group(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                key_place_t place, const group_names_t* names) {
   leat_example_group_t* group = &layout->groups[layout->group_count++];
@@ -120,6 +141,8 @@ static leat_status_t add_groups(const leat_kernel_creation_t* c, leat_example_la
   return leat_make_status(LEAT_INVALID_ARGUMENT, "the types do not match the number of outputs");
 }
 
+// Initializes a layout with nothing in it; the callers below set what their op has. The state was
+// zeroed before.
 static leat_example_layout_t* begin_layout(void* state) {
   leat_example_layout_t* layout = state;
   leat_arena_initialize(leat_allocator_system(), 0, &layout->arena);
@@ -223,9 +246,9 @@ void leat_example_layout_destroy(void* state) {
   leat_arena_deinitialize(&layout->arena);
 }
 
-// ---- What is wanted -----------------------------------------------------------------------------
+// ---- The wanted features ------------------------------------------------------------------------
 
-// Inputs of keys have as many as the group has features.
+// Checks that the inputs with the keys of |group| have as many keys as the group has features.
 static leat_status_t check_keys(const leat_kernel_context_t* c, const leat_example_group_t* group) {
   int inputs = group->keys ? 0 : group->has_scalar_keys ? group->count : 1;
   int64_t wanted = group->has_scalar_keys ? 1 : group->count;
@@ -246,6 +269,9 @@ static leat_string_view_t key_at(const leat_kernel_context_t* c, const leat_exam
   return leat_tensor_string_at(keys, scalars ? 0 : index);
 }
 
+// Reads the default value of dense feature |index|. For a feature of variable length it must be one
+// value, which pads; otherwise it has the feature's shape, or no elements, which makes the feature
+// required.
 static leat_status_t read_default(const leat_kernel_context_t* c,
                                   const leat_example_layout_t* layout, int index,
                                   leat_feature_spec_t* spec) {
@@ -268,7 +294,8 @@ static leat_status_t read_default(const leat_kernel_context_t* c,
                              LEAT_SHAPE_TEXT(&value->shape), LEAT_PARTIAL_SHAPE_TEXT(spec->shape));
 }
 
-// May the dense feature list be missing, and is then empty?
+// Reads whether the dense feature list |index| may be missing from an example, and then counts as
+// empty. The ops say it with a list of keys in an attribute, or with keys or booleans in an input.
 static leat_status_t read_missing(const leat_kernel_context_t* c,
                                   const leat_example_layout_t* layout, int index,
                                   leat_feature_spec_t* spec) {
@@ -326,6 +353,7 @@ leat_status_t leat_example_layout_read(const leat_kernel_context_t* c,
   return leat_ok_status();
 }
 
+// Checks the ranks of the serialized messages and of their names, which only serve in errors.
 static leat_status_t check_messages(const leat_kernel_context_t* c,
                                     const leat_example_layout_t* layout) {
   const leat_tensor_t* serialized = leat_kernel_input(c, 0);
@@ -348,6 +376,8 @@ static leat_status_t check_messages(const leat_kernel_context_t* c,
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Moves the tensors of a group's features to the outputs. A group with n features has n outputs of
+// the first sort, then n of the second, and so on.
 static void set_group(leat_kernel_context_t* c, const leat_example_layout_t* layout,
                       const leat_example_group_t* group, leat_feature_spec_t* specs) {
   int n = group->count, first = group->first_output;

@@ -1,16 +1,29 @@
-// Filling tensors with the values that a scan found.
+// The second half of parsing examples: making tensors of the right sizes and copying the values
+// into them. The first half (example_scan_cpu.c) has found each wanted feature in each example and
+// counted its values. From these counts follow, for each feature,
+//
+//     offset[e]     = count[0] + ... + count[e - 1]        where sparse and ragged values begin
+//     row_offset[e] = rows[0] + ... + rows[e - 1]
+//     the largest count, rows and columns                  the sizes of padded tensors
+//
+// so that every example knows where its values go and the examples can be filled in parallel
+// without locks. Dense values of example e begin at e times the size of one example.
+// leat_example_parse, which runs both halves, is at the end of the file.
 #include <string.h>
 
 #include "base/checked.h"
 #include "ops/input/example_parse_cpu.h"
 #include "ops/input/feature_cpu.h"
 
-// What all examples have of one feature.
+// The counts of one feature over all examples.
 typedef struct total_s {
-  int64_t count, rows;                 // sums
-  int64_t most, most_rows, most_columns;  // of an example
+  int64_t count, rows;                 // sums over the examples
+  // largest of any example: values, rows, and values in a row
+  int64_t most, most_rows, most_columns;
 } total_t;
 
+// Adds up the counts of the feature or list in column |index| of the slots, and sets each slot's
+// offsets on the way.
 static total_t sum_up(leat_example_slots_t* s, int index) {
   total_t total = {0};
   for (int64_t e = 0; e < s->example_count; ++e) {
@@ -42,7 +55,8 @@ static leat_status_t make_vector(const leat_example_slots_t* s, int dtype, int64
   return make(s, dtype, 1, &size, out_tensor);
 }
 
-// [examples, |first| if it is not negative, the spec's dims from |skipped| on].
+// Allocates |spec->values| with shape [examples (in a batch), |first| (if not negative), sizes of
+// the spec from |skipped| on].
 static leat_status_t make_dense(const leat_example_slots_t* s, leat_feature_spec_t* spec,
                                 int64_t first, int skipped) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -65,6 +79,8 @@ static leat_status_t fill_with(const leat_tensor_t* value, leat_tensor_t* tensor
   return leat_ok_status();
 }
 
+// A feature whose first dimension varies is as long as the longest one in the batch; shorter ones
+// are padded with the default value.
 static leat_status_t make_dense_feature(const leat_example_slots_t* s, leat_feature_spec_t* spec,
                                         const total_t* total) {
   bool is_variable = spec->shape.rank > 0 && spec->shape.dims[0] == LEAT_DIM_UNKNOWN;
@@ -75,6 +91,8 @@ static leat_status_t make_dense_feature(const leat_example_slots_t* s, leat_feat
   return s->is_batch ? fill_with(spec->fallback, &spec->values) : leat_ok_status();
 }
 
+// A dense feature list is as long as the longest one in the batch and padded with zeros; the extent
+// holds each example's number of rows.
 static leat_status_t make_dense_list(leat_example_slots_t* s, leat_feature_spec_t* spec, int index,
                                      const total_t* total) {
   LEAT_RETURN_IF_ERROR(make_dense(s, spec, total->most_rows, 0));
@@ -86,6 +104,8 @@ static leat_status_t make_dense_list(leat_example_slots_t* s, leat_feature_spec_
   return leat_ok_status();
 }
 
+// Allocates the three tensors of a sparse feature and writes its dense shape: [examples, most
+// values], or [examples, most rows, most values of a row] for a feature list.
 static leat_status_t make_sparse(const leat_example_slots_t* s, leat_feature_spec_t* spec,
                                  bool is_list, const total_t* total) {
   int64_t dims[3] = {0}, rank = 0;
@@ -106,7 +126,8 @@ static void set_split(leat_tensor_t* splits, int64_t index, int64_t value) {
   }
 }
 
-// Splits of the examples; without a batch there are none (of a SequenceExample: a scalar).
+// Allocates a ragged feature and writes the splits of the examples. Without a batch there are no
+// such splits: the tensor is empty, for an Example a vector and for a SequenceExample a scalar.
 static leat_status_t make_ragged(leat_example_slots_t* s, leat_feature_spec_t* spec, int index,
                                  bool is_list, const total_t* total) {
   int64_t size = s->is_batch ? s->example_count + 1 : 0;
@@ -126,6 +147,7 @@ static leat_status_t make_ragged(leat_example_slots_t* s, leat_feature_spec_t* s
   return leat_ok_status();
 }
 
+// INVALID_ARGUMENT where an int32 split could not hold the number of values.
 static leat_status_t check_splits(const leat_feature_spec_t* spec, const total_t* total) {
   bool fits = spec->splits_dtype == LEAT_DTYPE_INT64 ||
               (total->count <= INT32_MAX && total->rows <= INT32_MAX);
@@ -151,6 +173,8 @@ static leat_status_t make_results(leat_example_slots_t* s, leat_feature_spec_t* 
 
 // ---- Filling ------------------------------------------------------------------------------------
 
+// Copies the values of the Feature message |bytes| to |spec->values| from element |offset| on. The
+// scan has checked the type and the count.
 static leat_status_t copy_values(leat_string_view_t bytes, leat_feature_spec_t* spec,
                                  int64_t offset) {
   leat_feature_t feature;
@@ -159,7 +183,8 @@ static leat_status_t copy_values(leat_string_view_t bytes, leat_feature_spec_t* 
                                          (size_t)offset * leat_dtype_size(spec->dtype));
 }
 
-// The indices of |count| values from the |offset|-th on: [example, row, 0], [example, row, 1], ...
+// Writes the indices of |count| values from the |offset|-th on: [example, row, 0], [example, row,
+// 1], ...; the example is left out without a batch, the row outside feature lists.
 static void fill_indices(const leat_example_slots_t* s, leat_feature_spec_t* spec, bool is_list,
                          int64_t offset, int64_t count, int64_t example, int64_t row) {
   int64_t width = leat_shape_dim(&spec->indices.shape, 1);
@@ -176,6 +201,8 @@ static leat_status_t fill_feature(const leat_example_slots_t* s, leat_feature_sp
   if (spec->kind == LEAT_FEATURE_DENSE) {
     int64_t stride = spec->values.shape.element_count;
     if (s->is_batch) stride /= s->example_count;
+    // A variable feature that is missing has its padding already; a fixed one gets its default
+    // value.
     bool is_missing = !slot->present && spec->fallback->shape.element_count == stride;
     if (!is_missing) return copy_values(slot->bytes, spec, example * stride);
     return leat_tensor_copy_elements(
@@ -189,6 +216,7 @@ static leat_status_t fill_feature(const leat_example_slots_t* s, leat_feature_sp
   return copy_values(slot->bytes, spec, slot->offset);
 }
 
+// Copies the rows of a feature list, one Feature message after the other.
 static leat_status_t fill_list(const leat_example_slots_t* s, leat_feature_spec_t* spec,
                                const leat_feature_slot_t* slot, int64_t example) {
   leat_string_view_t rest = slot->bytes, bytes;

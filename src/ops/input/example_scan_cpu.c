@@ -1,4 +1,15 @@
-// Finding the wanted features in examples, and counting their values.
+// The first half of parsing examples: finding the wanted features in each serialized message and
+// counting their values. The messages are read field by field, as protocol-buffer wire format:
+//
+//     Example          features (1)
+//     SequenceExample  context (1), feature_lists (2)
+//     Features         map: entries (1) of key (1) and Feature (2)
+//     FeatureLists     map: entries (1) of key (1) and FeatureList (2), which holds Features (1)
+//
+// A hash map from keys to slots says which entries are wanted; the others are skipped over without
+// being looked into. What is found is a view of the bytes, and nothing is copied here. Examples are
+// scanned in parallel. When several fail, the earliest in the batch is reported, so that the error
+// does not depend on the threads.
 #include <stdio.h>
 
 #include "base/map.h"
@@ -33,9 +44,10 @@ static leat_feature_spec_t* spec_at(const leat_example_slots_t* s, int index) {
 
 typedef struct scan_s {
   leat_example_slots_t* slots;
-  leat_string_map_t features, lists;  // index among the slots, by key
+  leat_string_map_t features, lists;  // from a wanted key to the column of its slot
 } scan_t;
 
+// Splits a map entry into key and value. false where the bytes are malformed.
 static bool read_entry(leat_string_view_t entry, leat_string_view_t* out_key,
                        leat_string_view_t* out_value) {
   uint32_t number;
@@ -49,8 +61,9 @@ static bool read_entry(leat_string_view_t entry, leat_string_view_t* out_key,
   return false;
 }
 
-// The entries of a map of features or feature lists. The last of equal names counts; in Examples
-// those that hold nothing are as if they were not there.
+// Finds the wanted entries of a map of features or feature lists. Of entries with equal keys the
+// last one counts. In Examples, but not in SequenceExamples, an entry without content counts as
+// absent. false where the bytes are malformed.
 static bool find_in_map(const scan_t* scan, const leat_string_map_t* map,
                         leat_string_view_t message, leat_feature_slot_t* slots) {
   uint32_t number;
@@ -90,7 +103,8 @@ static leat_status_t fail(const leat_example_slots_t* s, int64_t example,
                           LEAT_SV_ARG(name), LEAT_SV_ARG(spec->key), (long long)example, what);
 }
 
-// A Feature of the right type, or none, and its number of values.
+// Counts the values of the Feature message |bytes|, which must be of the wanted type or have no
+// values.
 static leat_status_t count_values(const leat_example_slots_t* s, int64_t example,
                                   const leat_feature_spec_t* spec, leat_string_view_t bytes,
                                   int64_t* out_count) {
@@ -108,7 +122,8 @@ static leat_status_t count_values(const leat_example_slots_t* s, int64_t example
   return fail(s, example, spec, "Can't parse serialized Example.");
 }
 
-// The number of values in |shape|, but for its first dim where that is not known.
+// The number of values in |shape|; an unknown first size, which sets |*out_is_variable|, counts as
+// 1.
 static int64_t stride_of(leat_partial_shape_t shape, bool* out_is_variable) {
   int64_t stride = 1;
   *out_is_variable = shape.rank > 0 && shape.dims[0] == LEAT_DIM_UNKNOWN;
@@ -124,6 +139,8 @@ static leat_status_t wrong_count(const leat_example_slots_t* s, int64_t example,
   return fail(s, example, spec, text);
 }
 
+// Counts the values of a feature. A dense one must have as many values as its shape, or a multiple
+// of the inner shape where the first size varies; one that is missing needs a default value.
 static leat_status_t count_feature(const leat_example_slots_t* s, int64_t example,
                                    const leat_feature_spec_t* spec, leat_feature_slot_t* slot) {
   bool is_variable;
@@ -140,6 +157,8 @@ static leat_status_t count_feature(const leat_example_slots_t* s, int64_t exampl
   return fits ? leat_ok_status() : wrong_count(s, example, spec, slot->count);
 }
 
+// Counts the rows of a feature list and the values in them. Each row of a dense list has the same
+// number of values.
 static leat_status_t count_list(const leat_example_slots_t* s, int64_t example,
                                 const leat_feature_spec_t* spec, leat_feature_slot_t* slot) {
   bool is_dense = spec->kind == LEAT_FEATURE_DENSE, is_variable;
@@ -186,8 +205,9 @@ static void scan_range(void* data, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) leat_example_fail(scan->slots, i, scan_one(scan, i));
 }
 
-// ---- All of them --------------------------------------------------------------------------------
+// ---- All examples -------------------------------------------------------------------------------
 
+// Maps the keys of |specs| to the columns from |first| on. INVALID_ARGUMENT for equal keys.
 static leat_status_t add_keys(leat_string_map_t* map, const leat_feature_spec_t* specs, int count,
                               int first) {
   leat_string_map_initialize(leat_allocator_system(), map);
@@ -204,6 +224,7 @@ static leat_status_t add_keys(leat_string_map_t* map, const leat_feature_spec_t*
   return leat_ok_status();
 }
 
+// Estimates the cost of an example from the one in the middle.
 static double bytes_per_example(const leat_tensor_t* serialized) {
   int64_t count = serialized->shape.element_count;
   return count ? (double)leat_tensor_string_at(serialized, count / 2).size : 0;
@@ -214,6 +235,7 @@ leat_status_t leat_example_scan(leat_example_slots_t* s) {
   scan_t scan = {.slots = s};
   leat_status_t status = add_keys(&scan.features, p->features, p->feature_count, 0);
   leat_status_t more = add_keys(&scan.lists, p->lists, p->list_count, p->feature_count);
+  // Errors of the keys come before those of any example.
   leat_example_fail(s, -2, status);
   leat_example_fail(s, -1, more);
   if (!s->status) {

@@ -1,4 +1,12 @@
-// Reading features field by field. Lists of numbers may be packed or not, or both.
+// Reads Feature messages field by field from the protocol-buffer wire format, without decoding them
+// into structs. A Feature is one of
+//
+//     BytesList bytes_list = 1    FloatList float_list = 2    Int64List int64_list = 3
+//
+// and each list has its values in field 1. A list of numbers may be packed (all values in one
+// field), unpacked (a field for each value), or a mixture of both; all three are read. Counting and
+// copying are two passes over the same bytes: the count checks them completely, so that the copy
+// writes exactly as many values as were counted.
 #include "ops/input/feature_cpu.h"
 
 #include <string.h>
@@ -49,13 +57,15 @@ bool leat_feature_read(leat_string_view_t bytes, leat_feature_t* out_feature) {
 
 // ---- Counting -----------------------------------------------------------------------------------
 
+// Every byte of a varint but its last one has the top bit set.
 static int64_t count_varints(const uint8_t* bytes, size_t size) {
   int64_t count = 0;
   for (size_t i = 0; i < size; ++i) count += bytes[i] < 0x80;
   return count;
 }
 
-// Field 1 of a list, at |next| after its tag of |type|: what follows it, or NULL.
+// Counts the values in one occurrence of field 1, whose tag of wire type |type| ends at |next|.
+// Returns where the occurrence ends, or NULL where it is malformed.
 static const uint8_t* count_field(int dtype, const uint8_t* next, const uint8_t* end,
                                   uint32_t type, int64_t* count) {
   uint64_t value;
@@ -144,6 +154,7 @@ static leat_status_t copy_floats(const leat_feature_t* feature, float* to) {
   const uint8_t *next = (const uint8_t*)feature->list.data, *end = next + feature->list.size;
   while (next && next < end) {
     uint32_t number, type;
+    // A value that is not packed is its four bytes; |size| is then as set above.
     size_t size = sizeof *to;
     next = leat_wire_read_tag(next, end, &number, &type);
     if (next && type == LEAT_WIRE_LENGTH) next = leat_wire_read_length(next, end, &size);

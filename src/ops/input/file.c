@@ -1,4 +1,4 @@
-// Whole files.
+// Definitions of the ops that read and write whole files and find files by patterns.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

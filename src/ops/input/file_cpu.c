@@ -1,10 +1,16 @@
-// CPU kernels of whole files.
+// Kernels of the ops on whole files: ReadFile, WriteFile and MatchingFiles. They go through the
+// library's default file system (base/file_system.h), so that names of plugins' file systems
+// work as well. They block their thread while the file is read or written, and are therefore marked
+// as expensive. WriteFile makes missing directories first; the file is written in place, as in
+// TensorFlow, so that a reader may see half of it. Names are copied into an arena because the file
+// system wants them to end in NUL.
 #include <stdlib.h>
 
 #include "base/file_system.h"
 #include "formats/path.h"
 #include "ops/kernel_rows.h"
 
+// Reads input 0, the file name. |*out_name| ends in NUL and lies in |arena|.
 static leat_status_t read_name(const leat_kernel_context_t* c, leat_arena_t* arena,
                                const char** out_name) {
   const leat_tensor_t* name = leat_kernel_input(c, 0);
@@ -55,6 +61,7 @@ static leat_status_t write(leat_kernel_context_t* c, leat_arena_t* arena) {
       leat_file_open(fs, name, LEAT_FILE_WRITE, leat_allocator_system(), &file));
   leat_string_view_t bytes = leat_tensor_string_at(contents, 0);
   leat_status_t status = file->vtable->write(file, bytes.data, bytes.size);
+  // An error of closing counts too: it may be the only sign that bytes were not written.
   leat_status_t closed = leat_file_close(file);
   if (!status) return closed;
   leat_status_free(closed);
@@ -64,7 +71,7 @@ static leat_status_t write(leat_kernel_context_t* c, leat_arena_t* arena) {
 // ---- Matching -----------------------------------------------------------------------------------
 
 typedef struct names_s {
-  leat_arena_t* arena;
+  leat_arena_t* arena;  // a view of a name in |arena| for each match
   leat_string_view_t* items;
   size_t count, room;
 } names_t;
@@ -120,6 +127,7 @@ static leat_status_t match(leat_kernel_context_t* c, leat_arena_t* arena) {
   return status;
 }
 
+// Defines verb__cpu, which runs |verb| with an arena for its names.
 #define KERNEL(verb)                                                \
   static leat_status_t verb##__cpu(leat_kernel_context_t* c) {      \
     leat_arena_t arena;                                             \

@@ -1,4 +1,5 @@
-// Reading data (section 4.5): files, readers of records, and parsers of what records hold.
+// Lists the sources of the input family, which reads data (section 4.5 of the white paper): files,
+// readers of records, and parsers of what records hold.
 #include "ops/family.h"
 
 #define LEAT_INPUT_SOURCES(X) \

@@ -1,4 +1,4 @@
-// Examples that are written in JSON.
+// Definition of DecodeJSONExample, which turns Example messages in JSON into serialized ones.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,5 @@
-// CPU kernel of examples in JSON.
+// The kernel of DecodeJSONExample: each string is an Example in protocol buffers' JSON mapping, and
+// becomes the same message in wire format.
 #include "formats/generated/example.h"
 #include "formats/json_wire.h"
 #include "ops/kernel_rows.h"

@@ -1,10 +1,10 @@
-// Messages of any type. The op has a row but no kernel, which would need the descriptors of the
-// messages (TensorFlow has them linked in): graphs that name it can be read, and fail where they
-// run it.
+// Definition of EncodeProto, which serializes messages of any type. The op has no kernel: a kernel
+// would need the descriptors of the message types, which TensorFlow has linked in. A graph that
+// names the op can be read, and fails when it runs it.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// A message for each place that all values have; their last dim is the field's values there.
+// All values have the shape [places..., values of the field]; one message is made for each place.
 static leat_status_t encode_shape(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_unknown(), places;
   for (int i = leat_inference_input_count(c) - 1; i > 0; --i) {

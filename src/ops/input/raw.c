@@ -1,8 +1,9 @@
-// Bytes as numbers, and bytes out of compressed ones.
+// Definitions of the ops that reinterpret or decompress bytes in strings.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
+// The output has the shape of input 0 and one more dimension, |dim|.
 static leat_status_t add_dim(leat_inference_t* c, int64_t dim) {
   leat_partial_shape_t vector, output;
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &dim, &vector));

@@ -1,4 +1,12 @@
-// CPU kernels of bytes as numbers. Numbers are little-endian here.
+// Kernels of the ops on raw bytes. DecodeRaw and DecodePaddedRaw reinterpret the bytes of strings
+// as numbers,
+//
+//     bytes [d...] string  ->  numbers [d..., size of a string / size of a number]
+//
+// and DecodeCompressed decompresses each string. The machine is little-endian, so that numbers in
+// big-endian order are the bytes of each number reversed. Booleans are normalized to 0 and 1,
+// because other kernels rely on that. A compressed string may decompress to at most
+// LEAT_COMPRESSION_MAX_BYTES bytes, so that a small input cannot use up the memory.
 #include <string.h>
 
 #include "formats/compression.h"
@@ -15,12 +23,14 @@ static leat_status_t order_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "little_endian", &order->little_endian);
 }
 
-// What a number's bytes are turned around in.
+// The number of bytes that are reversed together: a complex number is two numbers.
 static size_t unit_of(const order_t* order) {
   size_t size = leat_dtype_size(order->dtype);
   return leat_dtype_in(order->dtype, LEAT_DTYPES_COMPLEX) ? size / 2 : size;
 }
 
+// Copies |size| bytes of numbers and reverses each number if |order| asks for it. |to| has room for
+// whole numbers, also where |size| is no multiple of a number's size.
 static void copy_numbers(const order_t* order, const char* from, size_t size, char* to) {
   size_t unit = unit_of(order);
   if (order->little_endian || unit == 1) {
@@ -30,6 +40,7 @@ static void copy_numbers(const order_t* order, const char* from, size_t size, ch
   for (size_t i = 0; i < size; ++i) to[i - i % unit + unit - 1 - i % unit] = from[i];
 }
 
+// Allocates output 0: the shape of input 0, then |last|.
 static leat_status_t allocate(leat_kernel_context_t* c, int64_t last, leat_tensor_t** out_output) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -105,8 +116,8 @@ static leat_status_t decompress_create(leat_kernel_creation_t* c, void* state) {
                           LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(name));
 }
 
-// Appends all that |source| gives, in parts that double. A source gives fewer bytes than it is
-// asked for only at its end.
+// Appends all bytes of |source| to |out|, in pieces whose sizes double. A source gives fewer bytes
+// than it is asked for only at its end.
 static leat_status_t read_all(leat_record_source_t* source, leat_string_builder_t* out) {
   for (size_t part = 1 << 16;; part *= 2) {
     size_t before = out->size, size;

@@ -1,5 +1,6 @@
-// Readers: resources that make records, each a key and a value, out of work units (mostly names of
-// files) that they take from a queue.
+// Definitions of the readers: resources that turn work units, mostly file names, which they take
+// from a queue, into records, each a key and a value. An op without V2 gives its reader as a
+// reference to two strings, the way TensorFlow did before it had resource handles.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,5 @@
-// What is done with readers.
+// Definitions of the ops that use a reader: reading one or several records, asking how far it is,
+// and saving, restoring and resetting it.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"
@@ -36,6 +37,8 @@ static leat_status_t restore_shape(leat_inference_t* c) {
   return leat_shape_check_scalar(c, 1);
 }
 
+// Defines an op and its V2. The op takes the reader as a reference to strings, the V2 as a resource
+// handle; |more| and |more_v2| are their other inputs.
 #define BOTH(op_name, more, more_v2, op_outputs, op_shape, op_v2_shape, words)                \
   {.name = op_name,                                                                           \
    .inputs = "reader_handle: Ref(string)" more,                                               \

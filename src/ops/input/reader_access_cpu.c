@@ -1,19 +1,31 @@
-// CPU kernels that use readers. One reads at a time; the others stand in the reader's wait queue. A
-// read that needs work asks the queue and holds no thread until there is some: then it goes on, on
-// the pool, since the thread that put the work in has its own to do.
+// Kernels that use a reader (ops/input/reader_cpu.h). One kernel at a time may have the reader; the
+// others wait in its wait queue without a thread, which is why these kernels are asynchronous.
+//
+// A read that has no work unit asks the queue for one, and again holds no thread while the queue is
+// empty:
+//
+//     take_turn ──▶ go_on ──▶ read records ──▶ finish_read ──▶ end_turn
+//                    ▲  └──▶ ask_for_work (no work) ──┐
+//                    └─────────── take_work ◀─────────┘
+//
+// When the queue answers at once, go_on simply continues. When it answers later, on the thread of
+// the step that enqueued the work unit, the read continues as a task of the pool, because that
+// thread has its own step to run. The turn lasts until the read has its records, so that other
+// readers' calls wait behind it.
 #include "kernel/queue.h"
 #include "ops/input/reader_cpu.h"
 #include "ops/kernel_rows.h"
 
-// ---- Taking turns -------------------------------------------------------------------------------
+// ---- Turns --------------------------------------------------------------------------------------
 
+// A kernel that waits for the reader, or has it.
 typedef struct turn_s turn_t;
 struct turn_s {
   leat_attempt_t base;
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
-  leat_reader_resource_t* reader;  // alive while its turn lasts
-  void (*run)(turn_t* self);  // with the turn; ends it
+  leat_reader_resource_t* reader;  // retained while it waits in the queue and while it has the turn
+  void (*run)(turn_t* self);  // called with the turn; it must end the turn
 };
 
 static leat_passage_t attempt_turn(leat_attempt_t* self) {
@@ -40,6 +52,8 @@ static void end_turn(leat_reader_resource_t* reader) {
   leat_resource_release(&reader->resource);
 }
 
+// Waits for the reader at input 0 and then calls |run|. If the step ends before, the kernel is done
+// with that status.
 static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                       void (*run)(turn_t* self)) {
   turn_t turn = {
@@ -64,17 +78,19 @@ typedef struct read_s {
   leat_kernel_done_fn_t done;
   leat_reader_resource_t* reader;
   leat_queue_t* queue;
-  int64_t wanted;
-  bool is_list;
-  TF_TString* keys;  // |count| keys, then as many values in |values|
+  int64_t wanted;  // records that the kernel asks for
+  bool is_list;  // ReaderReadUpTo, whose outputs are vectors
+  TF_TString* keys;  // [count]; the values are in |values|
   TF_TString* values;
   size_t count, key_room, value_room;
-  leat_string_builder_t key;
-  leat_status_t status;  // of the queue's answer
-  // Who comes second, the queue's answer or the return of the call that asked for it, goes on.
+  leat_string_builder_t key;  // the key of the record that is read
+  leat_status_t status;  // of the queue's answer, or OK
+  // The queue's answer and the return of the call that asked for it meet here: whichever comes
+  // second continues the read.
   _Atomic(bool) met;
 } read_t;
 
+// Appends a record with the key |r->key| and the value |value|.
 static leat_status_t add_record(read_t* r, leat_string_view_t value) {
   LEAT_RETURN_IF_ERROR(leat_status_clone(r->key.status));
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), r->count + 1,
@@ -89,6 +105,7 @@ static leat_status_t add_record(read_t* r, leat_string_view_t value) {
   return leat_object_set_string(&r->values[place], value);
 }
 
+// Moves |strings| into output |index|.
 static leat_status_t set_output(read_t* r, int index, TF_TString* strings) {
   leat_shape_t shape = r->is_list ? leat_shape_vector((int64_t)r->count) : leat_shape_scalar();
   leat_tensor_t* output;
@@ -99,6 +116,8 @@ static leat_status_t set_output(read_t* r, int index, TF_TString* strings) {
   return leat_ok_status();
 }
 
+// Sets the outputs, ends the turn and frees the read before the kernel is reported as done, since
+// whoever waits for that may free the reader.
 static void finish_read(read_t* r, leat_status_t status) {
   leat_allocator_t* allocator = leat_allocator_system();
   if (!status) status = set_output(r, 0, r->keys);
@@ -118,6 +137,7 @@ static void finish_read(read_t* r, leat_status_t status) {
 
 static void go_on(void* data);
 
+// Makes the string that the queue gave the reader's new work unit.
 static leat_status_t begin_work(read_t* r, const leat_tensor_t* components) {
   if (r->queue->component_count != 1 || components[0].dtype != LEAT_DTYPE_STRING) {
     return leat_kernel_invalid(r->context, "Expected queue with single string component");
@@ -128,6 +148,8 @@ static leat_status_t begin_work(read_t* r, const leat_tensor_t* components) {
   return leat_reader_begin_work(r->reader, leat_tensor_string_at(&components[0], 0));
 }
 
+// The queue's answer. |components| are borrowed. It runs on any thread, perhaps before ask_for_work
+// has returned.
 static void take_work(const leat_queue_call_t* call, leat_status_t status,
                       leat_tensor_t* components) {
   read_t* r = call->data;
@@ -141,7 +163,8 @@ static void take_work(const leat_queue_call_t* call, leat_status_t status,
   }
 }
 
-// Asks the queue. false: it will call back.
+// Asks the queue for a work unit. Returns true when the answer is in |r->status| already, and false
+// when take_work will continue the read; |r| must not be touched then.
 static bool ask_for_work(read_t* r) {
   leat_queue_call_t call = {.context = r->context, .done = take_work, .data = r};
   r->met = false;
@@ -156,6 +179,8 @@ static leat_status_t read_record(read_t* r, bool* out_produced) {
   return *out_produced ? add_record(r, value) : leat_ok_status();
 }
 
+// Reads until there are enough records. Records of a second work unit are not joined to those of a
+// first, as in TensorFlow: the read ends where a work unit ends, unless it has nothing yet.
 static void go_on(void* data) {
   read_t* r = data;
   leat_status_t status = r->status;
@@ -174,6 +199,7 @@ static void go_on(void* data) {
   finish_read(r, status);
 }
 
+// Fills |r| from the kernel's inputs. |r| is zeroed; after a failure it is freed as it is.
 static leat_status_t prepare(turn_t* turn, read_t* r) {
   leat_kernel_context_t* c = turn->context;
   leat_string_builder_initialize(leat_allocator_system(), &r->key);
@@ -212,7 +238,7 @@ static void read__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   take_turn(c, done, run_read);
 }
 
-// ---- The rest -----------------------------------------------------------------------------------
+// ---- Reset, state and counts --------------------------------------------------------------------
 
 static void end_with(turn_t* turn, leat_status_t status) {
   end_turn(turn->reader);
@@ -260,7 +286,8 @@ static void restore__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   take_turn(c, done, run_restore);
 }
 
-// Needs no turn: a read that waits for work holds nobody up.
+// The counters are atomic and need no turn: otherwise a read that waits for work would hold up
+// whoever asks.
 static leat_status_t count(leat_kernel_context_t* c, bool of_records) {
   leat_reader_resource_t* reader;
   leat_tensor_t* output;
@@ -276,6 +303,7 @@ static leat_status_t count(leat_kernel_context_t* c, bool of_records) {
 static leat_status_t records__cpu(leat_kernel_context_t* c) { return count(c, true); }
 static leat_status_t units__cpu(leat_kernel_context_t* c) { return count(c, false); }
 
+// The kernels of an op and its V2, which find the reader through either sort of handle.
 #define BOTH(op_name, field, fn)                                          \
   {.op = op_name, .device_type = "CPU", .field = fn, .expensive = true}, { \
     .op = op_name "V2", .device_type = "CPU", .field = fn, .expensive = true \

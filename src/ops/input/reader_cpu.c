@@ -1,4 +1,16 @@
-// The kinds of readers, and the CPU kernels that make them.
+// The kinds of readers, and the kernels that make them. Each kind is a leat_reader_vtable_t
+// (ops/input/reader_cpu.h) that turns one work unit into records:
+//
+//     TextLineReader            "file:line"      a line of the file, without its end
+//     FixedLengthRecordReader   "file:number"    a record of a fixed length
+//     TFRecordReader            "file:offset"    a record of a TFRecord file
+//     WholeFileReader           "file"           the whole file
+//     IdentityReader            the work unit    the work unit
+//
+// Lines count from 1, fixed records from 0. All kinds share one struct, file_reader_t. A reader is
+// made by the first step that runs its op and found by name afterwards; a kernel's state holds the
+// options with which it is made. The end of a file is not an error here: |read| says so by not
+// producing a record.
 #include "ops/input/reader_cpu.h"
 
 #include <inttypes.h>
@@ -8,24 +20,25 @@
 #include "formats/file_stream.h"
 #include "ops/kernel_rows.h"
 
-// What a kernel that makes a reader has.
+// The state of a kernel that makes readers: the name of the reader, and its options.
 typedef struct reader_maker_s {
   leat_handle_t handle;
   int64_t skipped_lines;
   int64_t header_bytes, record_bytes, footer_bytes, hop_bytes;
-  char compression[8];  // NUL-terminated
+  char compression[8];  // name of the compression, NUL-terminated; empty: none
 } reader_maker_t;
 
 typedef struct file_reader_s {
   leat_reader_resource_t base;
-  reader_maker_t options;  // without the handle
+  reader_maker_t options;  // without the handle, which the kernel owns
   leat_file_stream_t* stream;
   leat_byte_reader_t bytes;
   leat_record_reader_t records;
-  char* whole;
-  int64_t count;  // of records of this work
+  char* whole;  // WholeFileReader: the bytes of the file
+  int64_t count;  // records, or lines with the header, of this work unit so far
 } file_reader_t;
 
+// Appends "work unit:|place|" to |key|.
 static void append_key(const leat_reader_resource_t* reader, leat_string_builder_t* key,
                        uint64_t place) {
   leat_string_builder_append(key, leat_string_builder_view(&reader->work));
@@ -55,7 +68,8 @@ static leat_status_t open_bytes(file_reader_t* r) {
   return leat_ok_status();
 }
 
-// OUT_OF_RANGE is the end of the work, no error.
+// Turns OUT_OF_RANGE, the end of the file, into OK with |*out_there| false. Other failures are
+// returned.
 static leat_status_t take_end(leat_status_t status, bool* out_there) {
   *out_there = !status;
   if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;
@@ -104,10 +118,13 @@ static leat_status_t fixed_read(leat_reader_resource_t* self, leat_string_builde
   const reader_maker_t* o = &r->options;
   int64_t hop = o->hop_bytes ? o->hop_bytes : o->record_bytes;
   bool there = true;
+  // The reader stands at the record that it gave last, because that record's bytes were only peeked
+  // at. Hops that are shorter than a record make records overlap.
   if (r->count) {
     LEAT_RETURN_IF_ERROR(take_end(leat_byte_reader_skip(&r->bytes, (uint64_t)hop), &there));
     if (!there) return leat_ok_status();
   }
+  // The footer is no part of a record, so that it must still lie behind the last one.
   size_t wanted = (size_t)o->record_bytes + (size_t)o->footer_bytes;
   LEAT_RETURN_IF_ERROR(
       take_end(leat_byte_reader_peek(&r->bytes, wanted, out_value), out_produced));
@@ -181,7 +198,7 @@ static leat_status_t identity_read(leat_reader_resource_t* self, leat_string_bui
 static const leat_reader_vtable_t kIdentity = {
     .name = "IdentityReader", .read = identity_read, .has_state = true};
 
-// ---- Making -------------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
 static leat_status_t names_create(leat_kernel_creation_t* c, void* state) {
   return leat_handle_initialize(c, &leat_reader_kind, false, &((reader_maker_t*)state)->handle);
@@ -196,7 +213,8 @@ static leat_status_t read_size(leat_kernel_creation_t* c, const char* name, int6
                           (long long)*out_size);
 }
 
-// A name that nobody knows means no compression, as TensorFlow has it.
+// Reads the compression from attribute |name|. Any other name means no compression, as in
+// TensorFlow.
 static leat_status_t read_compression(leat_kernel_creation_t* c, const char* name, bool snappy,
                                       reader_maker_t* maker) {
   leat_string_view_t value;
@@ -222,7 +240,8 @@ static leat_status_t fixed_create(leat_kernel_creation_t* c, void* state) {
   return names_create(c, state);
 }
 
-// TensorFlow's kernel wants an attribute that only the second version has.
+// TensorFlow's kernel asks for the attribute encoding, which only FixedLengthRecordReaderV2 has, so
+// that the first version can never run.
 static leat_status_t fixed_old_create(leat_kernel_creation_t* c, void* state) {
   return leat_make_status(LEAT_NOT_FOUND,
                           "Create failed for node '%.*s' (FixedLengthRecordReader): encoding is "
@@ -255,6 +274,7 @@ typedef struct making_s {
   const reader_maker_t* maker;
 } making_t;
 
+// Makes the reader, as a leat_resource_make_fn_t; |data| is a making_t.
 static leat_status_t make_reader(void* data, leat_resource_t** out_resource) {
   const making_t* making = data;
   file_reader_t* r;

@@ -1,4 +1,9 @@
-// What all readers do: going from work unit to work unit, and saving where they are.
+// What all kinds of readers share: going from one work unit to the next, counting, and saving where
+// a reader is. A reader is in the middle of a work unit exactly when it has begun more of them than
+// it has finished. The state that is saved is TensorFlow's ReaderBaseState message (work units
+// begun and finished, records produced, and the current work unit), so that either library reads
+// the other's. A state can only be saved between the records of kinds whose work units have a
+// single record, and only a state between two work units can be restored.
 #include "formats/encode.h"
 #include "formats/wire.h"
 #include "ops/input/reader_cpu.h"
@@ -27,6 +32,7 @@ void leat_reader_initialize(const leat_reader_vtable_t* vtable,
   leat_string_builder_initialize(leat_allocator_system(), &out_reader->work);
 }
 
+// Copies |work| and puts a NUL behind it that is not counted: it is used as a file name.
 static leat_status_t set_work(leat_reader_resource_t* reader, leat_string_view_t work) {
   reader->work.size = 0;
   leat_string_builder_append(&reader->work, work);
@@ -63,7 +69,7 @@ void leat_reader_reset(leat_reader_resource_t* reader) {
 
 // ---- State --------------------------------------------------------------------------------------
 
-// A ReaderBaseState.
+// Field numbers of ReaderBaseState.
 enum { STARTED_FIELD = 1, FINISHED_FIELD, PRODUCED_FIELD, WORK_FIELD };
 
 static void append_varint(leat_string_builder_t* out, uint64_t value) {
@@ -91,6 +97,8 @@ leat_status_t leat_reader_save(leat_reader_resource_t* reader, leat_string_build
   return leat_status_clone(out->status);
 }
 
+// Reads a serialized ReaderBaseState. numbers[i] is the value of field i; index 0 is not used.
+// false where the bytes are malformed.
 static bool parse_state(leat_string_view_t state, int64_t numbers[WORK_FIELD],
                         leat_string_view_t* out_work) {
   const uint8_t *next = (const uint8_t*)state.data, *end = next + state.size;

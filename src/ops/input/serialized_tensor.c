@@ -1,4 +1,4 @@
-// Tensors as strings: TensorProto messages.
+// Definitions of the ops that turn a tensor into a serialized TensorProto and back.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,8 @@
-// CPU kernels of tensors as strings.
+// Kernels of ParseTensor and SerializeTensor, which convert between a tensor and a serialized
+// TensorProto; other kernels and readers use the two functions as well. Numbers are written as the
+// bytes of the tensor (tensor_content), which is the smallest and fastest form. Strings are written
+// as a list, or packed into tensor_content where the caller wants TensorFlow's packed form.
+// Resources and variants have no bytes of their own and go through leat_tensor_to_proto.
 #include "formats/decode.h"
 #include "formats/encode.h"
 #include "formats/shape_proto.h"
@@ -23,7 +27,8 @@ leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype, leat_buffer_
   return status;
 }
 
-// The varint sizes of all, then their bytes.
+// Appends TensorFlow's packed form of strings: the lengths of all as varints, then the bytes of
+// all.
 static leat_status_t pack_strings(const leat_tensor_t* tensor, leat_string_builder_t* out) {
   for (int64_t i = 0; i < tensor->shape.element_count; ++i) {
     size_t size = leat_tensor_string_at(tensor, i).size;
@@ -36,7 +41,8 @@ static leat_status_t pack_strings(const leat_tensor_t* tensor, leat_string_build
   return leat_status_clone(out->status);
 }
 
-// Numbers as their bytes. |packed| holds those of strings; NULL: not so.
+// Fills |out_proto|, which borrows |tensor|'s bytes and |arena|. |packed| is memory for the packed
+// form of strings; NULL: strings are a list.
 static leat_status_t fill_proto(const leat_tensor_t* tensor, leat_string_builder_t* packed,
                                 leat_arena_t* arena, leat_pb_tensor_proto_t* out_proto) {
   bool is_packed = packed && tensor->dtype == LEAT_DTYPE_STRING;

@@ -1,14 +1,15 @@
-// Tensors as the bytes of a TensorProto.
+// Tensors as serialized TensorProto messages, for kernels in this and other families.
 #ifndef LEAT_OPS_INPUT_SERIALIZED_TENSOR_CPU_H_
 #define LEAT_OPS_INPUT_SERIALIZED_TENSOR_CPU_H_
 
 #include "tensor/tensor.h"
 
-// Element |index| of the string tensor |target| becomes |tensor|, numbers as their bytes; strings
-// too with |packs_strings| (tensor_content), else in a list.
+// Sets element |index| of the string tensor |target| to |tensor|'s TensorProto. |packs_strings|:
+// strings are packed into tensor_content; otherwise they are a list.
 LEAT_MUST_USE leat_status_t leat_tensor_serialize(const leat_tensor_t* tensor, bool packs_strings,
                                                   leat_tensor_t* target, int64_t index);
-// INVALID_ARGUMENT where |text| is no tensor, or none of |dtype|.
+// Makes the tensor that |text| describes. INVALID_ARGUMENT where |text| is not a TensorProto or its
+// type is not |dtype|.
 LEAT_MUST_USE leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype,
                                               leat_buffer_source_t* source,
                                               leat_tensor_t* out_tensor);

@@ -64,7 +64,6 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
                  last_ = at + (columns).end - (columns).begin;                     \
          at < last_; ++at)
 
-<<<<<<< HEAD
 #define TYPE float
 #define SUFFIX(name) name##_float
 #define LOWEST (-FLT_MAX)
@@ -84,71 +83,6 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
 #define SUFFIX(name) name##_int64
 #define LOWEST INT64_MIN
 #include "ops/nn/fractional_pool_loops.inc"
-=======
-#define DEFINE_LOOPS(name, type, lowest)                                                         \
-  static void max_##name(void* data, int64_t begin, int64_t end) {                               \
-    const plane_t* p = data;                                                                     \
-    EACH_WINDOW(p, begin, end, out, rows, columns) {                                             \
-      type* to = (type*)p->output + out * p->channels;                                           \
-      for (int64_t c = 0; c < p->channels; ++c) to[c] = lowest;                                  \
-      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
-        const type* from = (const type*)p->input + at * p->channels;                             \
-        for (int64_t c = 0; c < p->channels; ++c) to[c] = from[c] > to[c] ? from[c] : to[c];     \
-      }                                                                                          \
-    }                                                                                            \
-  }                                                                                              \
-  static void mean_##name(void* data, int64_t begin, int64_t end) {                              \
-    const plane_t* p = data;                                                                     \
-    EACH_WINDOW(p, begin, end, out, rows, columns) {                                             \
-      type* to = (type*)p->output + out * p->channels;                                           \
-      const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);             \
-      for (int64_t c = 0; c < p->channels; ++c) to[c] = 0;                                       \
-      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
-        const type* from = (const type*)p->input + at * p->channels;                             \
-        for (int64_t c = 0; c < p->channels; ++c) to[c] += from[c];                              \
-      }                                                                                          \
-      for (int64_t c = 0; c < p->channels; ++c) to[c] /= (type)count;                            \
-    }                                                                                            \
-  }                                                                                              \
-  static bool equal_##name(const void* x, const void* y, int64_t count) {                        \
-    bool equal = true;                                                                           \
-    for (int64_t i = 0; i < count; ++i) equal &= ((const type*)x)[i] == ((const type*)y)[i];     \
-    return equal;                                                                                \
-  }                                                                                              \
-  /* Adds dy at the position of each window's maximum, the first one of equal maxima. */         \
-  static void spread_max_##name(void* data, int64_t begin, int64_t end) {                        \
-    const plane_t* p = data;                                                                     \
-    EACH_WINDOW(p, begin * p->out[0], end * p->out[0], out, rows, columns) {                     \
-      for (int64_t c = 0; c < p->channels; ++c) {                                                \
-        int64_t best = -1;                                                                       \
-        EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                     \
-          const int64_t place = at * p->channels + c;                                            \
-          const type* from = p->input;                                                           \
-          if (best < 0 || from[best] < from[place]) best = place;                                \
-        }                                                                                        \
-        if (best >= 0) ((type*)p->output)[best] += ((const type*)p->dy)[out * p->channels + c];  \
-      }                                                                                          \
-    }                                                                                            \
-  }                                                                                              \
-  static void spread_mean_##name(void* data, int64_t begin, int64_t end) {                       \
-    const plane_t* p = data;                                                                     \
-    EACH_WINDOW(p, begin * p->out[0], end * p->out[0], out, rows, columns) {                     \
-      const type* from = (const type*)p->dy + out * p->channels;                                 \
-      const double count = (double)((rows.end - rows.begin) * (columns.end - columns.begin));    \
-      EACH_PLACE(p, row_ / p->out[0], rows, columns, at) {                                       \
-        for (int64_t c = 0; c < p->channels; ++c) {                                              \
-          p->sums[at * p->channels + c] += (double)from[c] / count;                              \
-        }                                                                                        \
-      }                                                                                          \
-    }                                                                                            \
-    const int64_t size = p->in[0] * p->in[1] * p->channels;                                      \
-    for (int64_t i = begin * size; i < end * size; ++i) ((type*)p->output)[i] = (type)p->sums[i]; \
-  }
-DEFINE_LOOPS(float, float, -FLT_MAX)
-DEFINE_LOOPS(double, double, -DBL_MAX)
-DEFINE_LOOPS(int32, int32_t, INT32_MIN)
-DEFINE_LOOPS(int64, int64_t, INT64_MIN)
->>>>>>> h-w2
 
 typedef bool (*equal_fn_t)(const void* x, const void* y, int64_t count);
 #define LOOP_OF(name, fn_t)                              \

@@ -36,7 +36,6 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
 #define SUFFIX(name) name##_f64
 #include "ops/nn/batch_norm_steps.inc"
 
-<<<<<<< HEAD
 #define TYPE float
 #define SUFFIX(name) name##_f32
 #define ROOT sqrtf
@@ -45,56 +44,6 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
 #define SUFFIX(name) name##_f64
 #define ROOT sqrt
 #include "ops/nn/global_norm_steps.inc"
-=======
-// The kernels over one type. |outputs| are dx, dm, dv, db and dg in the type that computes.
-// |scratch| has (BLOCKS + 2) * n elements: two vectors and room for the partial sums.
-#define DEFINE(suffix, type, root)                                                             \
-  static void forward_##suffix(const leat_kernel_context_t* c, const leat_wide_t* in,          \
-                               int64_t rows, int64_t n, type* scratch, void* output) {         \
-    const leat_global_norm_t* norm = leat_kernel_state(c);                                     \
-    const type *variance = in->inputs[2].data, *gamma = in->inputs[4].data;                    \
-    for (int64_t i = 0; i < n; ++i) {                                                          \
-      scratch[i] = (norm->scales ? gamma[i] : 1) / root(variance[i] + (type)norm->epsilon);    \
-    }                                                                                          \
-    batch_map_t_##suffix map = {.x = in->inputs[0].data,                                       \
-                                .mean = in->inputs[1].data,                                    \
-                                .factor = scratch,                                             \
-                                .offset = in->inputs[3].data,                                  \
-                                .y = output,                                                   \
-                                .n = n};                                                       \
-    map_##suffix(c, &map, rows);                                                               \
-  }                                                                                            \
-  static void backward_##suffix(const leat_kernel_context_t* c, const leat_wide_t* in,         \
-                                int64_t rows, int64_t n, type* scratch, void** outputs) {      \
-    const leat_global_norm_t* norm = leat_kernel_state(c);                                     \
-    const type *x = in->inputs[0].data, *mean = in->inputs[1].data;                            \
-    const type *variance = in->inputs[2].data, *gamma = in->inputs[3].data;                    \
-    const type* dy = in->inputs[4].data;                                                       \
-    type *dm = outputs[1], *dv = outputs[2], *db = outputs[3], *dg = outputs[4];               \
-    type *factor = scratch, *zeros = scratch + n, *parts = zeros + n;                          \
-    sum_rows_##suffix(c, dy, NULL, NULL, rows, n, parts, db);                                  \
-    sum_rows_##suffix(c, x, dy, mean, rows, n, parts, dg);                                     \
-    for (int64_t i = 0; i < n; ++i) {                                                          \
-      const type whole = variance[i] + (type)norm->epsilon, inverse = 1 / root(whole);         \
-      factor[i] = norm->scales ? inverse * gamma[i] : inverse;                                 \
-      zeros[i] = 0;                                                                            \
-      dm[i] = -db[i] * factor[i];                                                              \
-      dv[i] = dg[i] * factor[i] * (type)-0.5 / whole;                                          \
-      dg[i] = norm->scales ? dg[i] * inverse : 0;                                              \
-    }                                                                                          \
-    batch_map_t_##suffix map = {.x = x,                                                        \
-                                .dy = dy,                                                      \
-                                .mean = mean,                                                  \
-                                .factor = factor,                                              \
-                                .offset = zeros,                                               \
-                                .slope = zeros,                                                \
-                                .y = outputs[0],                                               \
-                                .n = n};                                                       \
-    map_##suffix(c, &map, rows);                                                               \
-  }
-DEFINE(f32, float, sqrtf)
-DEFINE(f64, double, sqrt)
->>>>>>> h-w2
 
 static leat_status_t check_channels(const leat_kernel_context_t* c, int end, int64_t channels) {
   for (int i = 1; i < end; ++i) {

@@ -40,7 +40,6 @@ typedef struct row_functions_s {
 // as positions.
 static bool is_over(int64_t i) { return i % 8192 == 0 && leat_step_loop_is_over(); }
 
-<<<<<<< HEAD
 #define TYPE float
 #define SUFFIX(name) name##_f32
 #include "ops/nn/top_k_loops.inc"
@@ -71,80 +70,6 @@ static bool is_over(int64_t i) { return i % 8192 == 0 && leat_step_loop_is_over(
 #define TYPE uint64_t
 #define SUFFIX(name) name##_u64
 #include "ops/nn/top_k_loops.inc"
-=======
-// Orders positions |a| and |b| of |x|: by their elements, and equal elements by position, so that
-// the later of two equal ones is the lesser. sift and raise keep a heap whose root is the least;
-// select is Hoare's quickselect.
-#define IS_LESS(x, a, b) ((x)[a] < (x)[b] || (!((x)[b] < (x)[a]) && (a) > (b)))
-#define DEFINE(suffix, type)                                                                    \
-  static bool is_greater_##suffix(const void* data, int32_t a, int32_t b) {                     \
-    const type* x = data;                                                                       \
-    return IS_LESS(x, b, a);                                                                    \
-  }                                                                                             \
-  static void sift_##suffix(const type* x, int32_t* heap, int64_t count, int32_t item) {        \
-    int64_t at = 0;                                                                             \
-    for (;;) {                                                                                  \
-      int64_t child = 2 * at + 1;                                                               \
-      if (child >= count) break;                                                                \
-      if (child + 1 < count && IS_LESS(x, heap[child + 1], heap[child])) ++child;               \
-      if (!IS_LESS(x, heap[child], item)) break;                                                \
-      heap[at] = heap[child];                                                                   \
-      at = child;                                                                               \
-    }                                                                                           \
-    heap[at] = item;                                                                            \
-  }                                                                                             \
-  static void raise_##suffix(const type* x, int32_t* heap, int64_t at, int32_t item) {          \
-    while (at > 0 && IS_LESS(x, item, heap[(at - 1) / 2])) {                                    \
-      heap[at] = heap[(at - 1) / 2];                                                            \
-      at = (at - 1) / 2;                                                                        \
-    }                                                                                           \
-    heap[at] = item;                                                                            \
-  }                                                                                             \
-  static void top_##suffix(const void* data, int64_t n, int32_t* places, int64_t k) {           \
-    const type* x = data;                                                                       \
-    for (int64_t i = 0; i < k; ++i) {                                                           \
-      if (is_over(i)) return;                                                                   \
-      raise_##suffix(x, places, i, (int32_t)i);                                                 \
-    }                                                                                           \
-    for (int64_t i = k; i < n; ++i) {                                                           \
-      if (is_over(i)) return;                                                                   \
-      if (x[places[0]] < x[i]) sift_##suffix(x, places, k, (int32_t)i);                         \
-    }                                                                                           \
-    for (int64_t left = k - 1; left > 0; --left) {                                              \
-      if (is_over(left)) return;                                                                \
-      const int32_t last = places[left];                                                        \
-      places[left] = places[0];                                                                 \
-      sift_##suffix(x, places, left, last);                                                     \
-    }                                                                                           \
-  }                                                                                             \
-  static void select_##suffix(void* data, int64_t n, int64_t place, void* out) {                \
-    type* x = data;                                                                             \
-    int64_t low = 0, high = n - 1;                                                              \
-    while (low < high) {                                                                        \
-      const type pivot = x[place];                                                              \
-      int64_t i = low, j = high;                                                                \
-      while (i <= j) {                                                                          \
-        while (i < high && x[i] < pivot) ++i;                                                   \
-        while (j > low && pivot < x[j]) --j;                                                    \
-        if (i > j) break;                                                                       \
-        const type swap = x[i];                                                                 \
-        x[i++] = x[j];                                                                          \
-        x[j--] = swap;                                                                          \
-      }                                                                                         \
-      if (place <= j) {                                                                         \
-        high = j;                                                                               \
-      } else if (place >= i) {                                                                  \
-        low = i;                                                                                \
-      } else {                                                                                  \
-        break;                                                                                  \
-      }                                                                                         \
-    }                                                                                           \
-    *(type*)out = x[place];                                                                     \
-  }                                                                                             \
-  static const row_functions_t functions_##suffix = {is_greater_##suffix, top_##suffix,         \
-                                                     select_##suffix};
-TYPES(DEFINE)
->>>>>>> h-w2
 
 static const row_functions_t* functions_of(int dtype) {
   switch (dtype) {
