@@ -179,6 +179,13 @@ bool probe_ran_here(int id) {
   return ran_here;
 }
 
+bool probe_ran_together(int id, int other) {
+  leat_mutex_lock(&mutex);
+  bool ran_together = threads[id] == threads[other];
+  leat_mutex_unlock(&mutex);
+  return ran_together;
+}
+
 int probe_order(int id) {
   leat_mutex_lock(&mutex);
   int order = orders[id];

@@ -20,6 +20,7 @@ LEAT_MUST_USE leat_status_t probe_runtime(const leat_runtime_t** out_runtime);
 void probe_reset(void);        // forgets counts and closes the gates
 int probe_count(int id);       // how often the node of that id ran
 bool probe_ran_here(int id);   // whether it ran last on the calling thread
+bool probe_ran_together(int id, int other);  // whether the two ran last on one thread
 int probe_order(int id);       // its place among all that ran, from 1; 0: it did not
 void probe_open(int id);       // lets the nodes that wait under that id, now and later, go on
 int probe_waiting(int id);     // how many wait
